@@ -1,0 +1,115 @@
+/* formats.h - arrays in files: .npy, .npz, .safetensors, .csv, .jsonl.
+ *
+ * A vg_source is an opened file that holds one or more named arrays. Bytes are mapped or streamed, never trusted: every size is
+ * checked against the file before it is used. A vg_writer collects named arrays into a file that appears, complete, under its
+ * final name when vg_writer_close succeeds, and not at all otherwise. */
+#ifndef VARGATE_FORMATS_H
+#define VARGATE_FORMATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/measures.h"
+#include "vargate/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { VG_MAX_RANK = 8 };
+
+/* Element types a file can carry. Integers are labels; bool is stored as u8 0/1. */
+typedef enum vg_element {
+    VG_ELEMENT_F16, VG_ELEMENT_BF16, VG_ELEMENT_F32, VG_ELEMENT_F64,
+    VG_ELEMENT_I8, VG_ELEMENT_I16, VG_ELEMENT_I32, VG_ELEMENT_I64,
+    VG_ELEMENT_U8, VG_ELEMENT_U16, VG_ELEMENT_U32, VG_ELEMENT_U64, VG_ELEMENT_BOOL
+} vg_element;
+VG_API size_t vg_element_size(vg_element element);
+VG_API const char *vg_element_name(vg_element element); /* "float32", "int64", ... */
+
+typedef struct vg_array_info {
+    const char *name; /* borrowed from the source; "" for the only array of an .npy */
+    vg_element element;
+    size_t rank;
+    size_t shape[VG_MAX_RANK];
+    size_t count;      /* product of the shape */
+    int fortran_order; /* first axis fastest */
+} vg_array_info;
+
+typedef struct vg_source vg_source;
+
+/* Opens by content and extension. "-" is an .npy on standard input (spooled to an unnamed temporary file when it is a pipe).
+ * .csv and .jsonl are parsed on opening into arrays; see docs/formats.md for their columns and keys. */
+VG_API vg_status vg_source_open(vg_source **out, const char *path);
+/* The same from memory (borrowed for the life of the source); `name` serves in messages and as the extension. */
+VG_API vg_status vg_source_open_memory(vg_source **out, const void *bytes, size_t size, const char *name);
+VG_API void vg_source_close(vg_source *source);
+VG_API size_t vg_source_count(const vg_source *source);
+VG_API vg_status vg_source_info(const vg_source *source, size_t index, vg_array_info *info);
+/* Index of the array of that exact name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
+VG_API vg_status vg_source_find(const vg_source *source, const char *name, size_t *index);
+
+/* Reads rows `first` .. `first + rows - 1` of the leading axis, in C order, native endian, converted to float64 / float32 / int64.
+ * Float to int64 is allowed only where every value is whole. Sequential reads of a deflated member stream; going back restarts. */
+VG_API vg_status vg_source_read_f64(vg_source *source, size_t index, size_t first, size_t rows, double *out);
+VG_API vg_status vg_source_read_f32(vg_source *source, size_t index, size_t first, size_t rows, float *out);
+VG_API vg_status vg_source_read_i64(vg_source *source, size_t index, size_t first, size_t rows, int64_t *out);
+/* A mapped view of the raw elements when the array lies in the file as it is in memory: native endian and stored, not deflated
+ * (either order). *out = NULL when it does not. Borrowed. */
+VG_API vg_status vg_source_map(vg_source *source, size_t index, const void **out);
+/* Tells the system that rows before `row` (of the leading axis) will not be needed again, so that resident memory stays bounded. */
+VG_API void vg_source_drop(vg_source *source, size_t index, size_t row);
+
+/* --- writing ---------------------------------------------------------------------------------------------------------- */
+typedef struct vg_writer vg_writer;
+/* Kind by the extension of `path`: .npy, .npz, .safetensors. Writes to a file beside `path`, renamed by vg_writer_close. */
+VG_API vg_status vg_writer_open(vg_writer **out, const char *path);
+/* Declares an array, then its bytes follow in C order by vg_writer_append in any number of pieces, before the next is begun. */
+VG_API vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape);
+VG_API vg_status vg_writer_append(vg_writer *writer, const void *bytes, size_t size);
+/* begin + append in one. */
+VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
+                                 const void *data);
+/* Finishes, flushes to disk and renames into place. Frees the writer in any case. */
+VG_API vg_status vg_writer_close(vg_writer *writer);
+/* Removes what was written. NULL is fine. */
+VG_API void vg_writer_abandon(vg_writer *writer);
+
+/* A plain text file written the same way: beside, then renamed. */
+typedef struct vg_text vg_text;
+VG_API vg_status vg_text_open(vg_text **out, const char *path);
+VG_API vg_status vg_text_write(vg_text *text, const void *bytes, size_t size);
+VG_API vg_status vg_text_close(vg_text *text);
+VG_API void vg_text_abandon(vg_text *text);
+
+/* --- predictions and labels as people store them ---------------------------------------------------------------------- */
+typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;
+
+typedef struct vg_prediction_file vg_prediction_file;
+typedef struct vg_prediction_options {
+    size_t struct_size;
+    const char *key; /* array to take; NULL: "P", "Q" or "Z" in that order, or the only array of rank 2 or 3 */
+    vg_axes axes;
+    int logits; /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
+} vg_prediction_options;
+#define VG_PREDICTION_OPTIONS_INIT { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1 }
+
+/* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. */
+VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, const vg_prediction_options *options);
+VG_API void vg_prediction_file_close(vg_prediction_file *file);
+VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
+/* Labels found beside the predictions ("L", "labels", "y"): *out borrowed, N values, NULL when there are none. Multilabel files
+ * carry (N, C) values 0/1; *columns is then C, otherwise 1. */
+VG_API vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns);
+/* A view of samples first .. first + rows - 1, valid until the next call: mapped where that can be, else read and converted into
+ * the file's own buffer. Samples before `first` are let go. */
+VG_API vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view);
+
+/* Labels from a file of their own: integers (N) or (N, C). `*out` is the caller's, freed with vg_labels_free. */
+VG_API vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key);
+VG_API void vg_labels_free(int64_t *labels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

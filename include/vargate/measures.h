@@ -1,0 +1,140 @@
+/* measures.h - uncertainty of ensemble predictions.
+ *
+ * Shapes, everywhere: N samples, M ensemble members, C classes (or labels), K gate settings.
+ *
+ *     vg_score_options options = VG_SCORE_OPTIONS_INIT;          // the paper's conventions, k = 1, 2, 3
+ *     vg_predictions p = vg_predictions_f32(data, N, M, C);      // data[n][m][c]
+ *     vg_scores out = {.tu = tu, .gmu = gmu, .gtu = gtu};        // only what has a place is computed
+ *     if (vg_score(&out, NULL, &p, &options) != VG_OK) puts(vg_error_message());
+ *
+ * Multiclass results have one value a sample; gated ones K values a sample, k fastest: gtu[n * K + k]. In multilabel mode every
+ * label is a two-outcome problem of its own, and each result has C values a sample: tu[n * C + c], gtu[(n * C + c) * K + k]. */
+#ifndef VARGATE_MEASURES_H
+#define VARGATE_MEASURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Element types of predictions. */
+typedef enum vg_dtype { VG_F32 = 0, VG_F64 = 1, VG_F16 = 2, VG_BF16 = 3 } vg_dtype;
+
+/* A view of predictions, data[n * stride_n + m * stride_m + c * stride_c], strides in elements (any sign). Borrowed. */
+typedef struct vg_predictions {
+    const void *data;
+    vg_dtype dtype;
+    size_t n, m, c;
+    ptrdiff_t stride_n, stride_m, stride_c;
+} vg_predictions;
+
+/* Views of a packed array with axes N, M, C. */
+VG_API vg_predictions vg_predictions_f32(const float *data, size_t n, size_t m, size_t c);
+VG_API vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t c);
+
+/* Which conventions published code uses; a preset sets every switch below it. */
+typedef enum vg_preset { VG_PRESET_PAPER = 0, VG_PRESET_VGE = 1, VG_PRESET_MLJKU = 2 } vg_preset;
+/* Pairs of members in EPCE, EPKL, EPJS: all M^2 ordered pairs, or the M(M-1) of distinct members. */
+typedef enum vg_pairs { VG_PAIRS_ALL = 0, VG_PAIRS_DISTINCT = 1 } vg_pairs;
+/* Spread over members: divided by M, or by M - 1. */
+typedef enum vg_sigma { VG_SIGMA_POPULATION = 0, VG_SIGMA_SAMPLE = 1 } vg_sigma;
+typedef enum vg_log_base { VG_LOG_E = 0, VG_LOG_2 = 1 } vg_log_base;
+/* How logarithms of small probabilities are kept finite (probability input only; logits need no floor):
+ * MAX: cross terms use log(max(p, floor)). CLAMP: members are clamped to [floor, 1] and renormalised, twice, on entry.
+ * ADD: every logarithm is log(p + floor), and differences are clamped at 0. */
+typedef enum vg_floor { VG_FLOOR_MAX = 0, VG_FLOOR_CLAMP = 1, VG_FLOOR_ADD = 2 } vg_floor;
+/* Gate denominators: OUTSIDE k sigma + eps; INSIDE k (sigma + eps) with Gamma >= eps and k >= 1e-3. */
+typedef enum vg_gate_eps { VG_GATE_EPS_OUTSIDE = 0, VG_GATE_EPS_INSIDE = 1 } vg_gate_eps;
+/* Margin denominators: ONCE sigma_i + sigma_j + eps; TWICE (sigma_i + eps) + (sigma_j + eps). */
+typedef enum vg_margin_eps { VG_MARGIN_EPS_ONCE = 0, VG_MARGIN_EPS_TWICE = 1 } vg_margin_eps;
+typedef enum vg_task {
+    VG_TASK_MULTICLASS = 0,
+    VG_TASK_MULTILABEL = 1,        /* the continuous form of the multilabel GMU */
+    VG_TASK_MULTILABEL_LITERAL = 2 /* the paper's printed cases, read on u */
+} vg_task;
+
+typedef struct vg_score_options {
+    size_t struct_size; /* sizeof(vg_score_options), set by VG_SCORE_OPTIONS_INIT */
+    vg_task task;
+    int logits;      /* the input holds logits, not probabilities */
+    int renormalise; /* divide rows by their sum instead of refusing them (probabilities only) */
+    vg_pairs pairs;
+    vg_sigma sigma_gate, sigma_margin;
+    vg_log_base log_base;
+    int normalise; /* divide TU, AU, EU and their gated forms by log C (multilabel: log 2) */
+    vg_floor floor_form;
+    double floor;
+    vg_gate_eps gate_eps_form;
+    vg_margin_eps margin_eps_form;
+    double eps;
+    const double *k; /* the K gate settings, > 0; NULL: 1, 2, 3. Borrowed until the scorer is freed */
+    size_t k_count;
+    const double *temperature; /* logits are divided by it: one value, or one a member; NULL: none. Borrowed likewise */
+    size_t temperature_count;
+    unsigned threads; /* 0: one per core. Results do not depend on it */
+    vg_progress_fn progress;
+    void *progress_context;
+} vg_score_options;
+
+#define VG_SCORE_OPTIONS_INIT                                                                                               \
+    {                                                                                                                       \
+        sizeof(vg_score_options), VG_TASK_MULTICLASS, 0, 0, VG_PAIRS_ALL, VG_SIGMA_POPULATION, VG_SIGMA_POPULATION, VG_LOG_E, \
+            0, VG_FLOOR_MAX, 1e-12, VG_GATE_EPS_OUTSIDE, VG_MARGIN_EPS_ONCE, 1e-8, NULL, 0, NULL, 0, 0, NULL, NULL            \
+    }
+
+/* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads and progress alone. */
+VG_API vg_status vg_score_options_preset(vg_score_options *options, vg_preset preset);
+
+/* Bits of vg_scores.flags. */
+enum {
+    VG_FLAG_GATED_OUT = 1, /* some member had every class gated to nothing at some k and was left ungated there */
+    VG_FLAG_TIE = 2        /* the two largest means are equal */
+};
+
+/* Where results go. Caller's memory; a NULL place is not computed. Sizes in elements: n here is N samples (times C in
+ * multilabel mode), K the number of gate settings. */
+typedef struct vg_scores {
+    double *tu, *au, *eu, *epce, *epkl, *epjs;             /* n */
+    double *gtu, *gau, *geu, *gepce, *gepkl, *gepjs;       /* n K */
+    double *gmu, *snr;                                     /* n */
+    int32_t *pred, *second;                                /* n: classes of largest and second largest mean (ties: lower index);
+                                                              multilabel: 0 or 1, and the other one */
+    int32_t *decision;                                     /* n K: the class, or -1 = uncertain */
+    double *mean, *std;                                    /* N C: member mean and population spread */
+    uint32_t *flags;                                       /* n */
+} vg_scores;
+
+/* Figures over every sample fed so far. */
+typedef struct vg_score_summary {
+    unsigned long long samples; /* N */
+    double diversity;           /* D: mean over samples and classes of the population variance over members */
+    double k_sensitivity;       /* 1 - mean(GTU at the largest k) / mean(TU); NaN unless both tu and gtu were asked for */
+    double mean_tu, mean_gtu;   /* the two means in it, in nats, not normalised */
+} vg_score_summary;
+
+/* Scores a whole array. `summary` may be NULL. */
+VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions,
+                          const vg_score_options *options);
+
+/* The streaming form: feed blocks of samples of the same M and C, take blocks of results. Memory is bounded by M, C and the
+ * thread count whatever N. Results, summary included, are the same to the bit however the samples are cut into blocks.
+ * A scorer serves one caller at a time. */
+typedef struct vg_scorer vg_scorer;
+VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
+VG_API void vg_scorer_free(vg_scorer *scorer);
+/* Scores one block into `out` (places for this block only). Error messages count samples from the first block's first. */
+VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block);
+VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
+
+/* The SIMD tier in use: "avx512", "avx2", "neon" or "portable". The environment variable VARGATE_CPU (read once) forces a
+ * lower one by these names. */
+VG_API const char *vg_cpu_tier(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

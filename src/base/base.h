@@ -1,0 +1,60 @@
+/* base.h - the ground the other modules stand on: errors, checked memory, threads. Internal. */
+#ifndef VG_BASE_H
+#define VG_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/status.h"
+
+#if defined(__GNUC__)
+#define VG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define VG_PRINTF(f, a)
+#endif
+
+/* Sets this thread's message and returns `status`, so that a failing function ends `return vg_base__fail(VG_ERR_IO, ...)`. */
+vg_status vg_base__fail(vg_status status, const char *format, ...) VG_PRINTF(2, 3);
+/* Copies a message taken on another thread (vg_error_message there) to this one. */
+vg_status vg_base__fail_text(vg_status status, const char *text);
+
+/* Returns from the enclosing function if `expression` is not VG_OK; the message is already set. */
+#define VG_TRY(expression)                  \
+    do {                                    \
+        vg_status vg_try_ = (expression);   \
+        if (vg_try_ != VG_OK)               \
+            return vg_try_;                 \
+    } while (0)
+
+/* Products and sums of sizes that must not wrap: false when they would. */
+static inline bool vg_base__mul(size_t *out, size_t a, size_t b) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool vg_base__add(size_t *out, size_t a, size_t b) { return !__builtin_add_overflow(a, b, out); }
+
+/* count * size bytes aligned to 64, not cleared (alloc) or zeroed (zalloc). `what` names the thing in the error message.
+ * count = 0 gives a valid pointer. Free with vg_base__release. */
+vg_status vg_base__alloc(void *out, size_t count, size_t size, const char *what);
+vg_status vg_base__zalloc(void *out, size_t count, size_t size, const char *what);
+void vg_base__release(void *memory);
+/* A copy of a NUL-terminated string; release with vg_base__release. */
+vg_status vg_base__strdup(char **out, const char *text);
+
+/* --- threads ------------------------------------------------------------------------------------------------------------
+ * A pool of persistent workers. run() calls body(context, index, worker) for every index in 0..count-1, indices handed out in
+ * increasing order, worker in 0..threads-1 (0 is the caller's thread, which works too). Which worker takes which index is not
+ * fixed: results must not depend on it. A body that fails stops the hand-out of further indices; run() returns the failure of
+ * the smallest index that failed, with its message, which is therefore the same at any thread count as long as a body's outcome
+ * depends on its index alone. */
+typedef struct vg_pool vg_pool;
+typedef vg_status (*vg_pool_body)(void *context, size_t index, unsigned worker);
+
+/* threads = 0: one per available core (affinity respected). */
+vg_status vg_pool__new(vg_pool **out, unsigned threads);
+void vg_pool__free(vg_pool *pool);
+unsigned vg_pool__threads(const vg_pool *pool);
+vg_status vg_pool__run(vg_pool *pool, size_t count, vg_pool_body body, void *context);
+/* Cores this process may run on. */
+unsigned vg_base__cores(void);
+
+#endif

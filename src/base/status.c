@@ -1,0 +1,49 @@
+/* status.c - the thread-local error message and the names of statuses. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+
+static _Thread_local char message[1024];
+
+const char *vg_error_message(void) { return message; }
+
+/* A message is one line whatever it quotes: control characters become '?'. */
+static void tidy(void) {
+    for (char *p = message; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+}
+
+vg_status vg_base__fail(vg_status status, const char *format, ...) {
+    char text[sizeof message]; /* a message may quote the one before it */
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    memcpy(message, text, sizeof message);
+    tidy();
+    return status;
+}
+
+vg_status vg_base__fail_text(vg_status status, const char *text) { return vg_base__fail(status, "%s", text); }
+
+const char *vg_status_name(vg_status status) {
+    switch (status) {
+    case VG_OK: return "ok";
+    case VG_ERR_ARGUMENT: return "argument";
+    case VG_ERR_MEMORY: return "memory";
+    case VG_ERR_IO: return "io";
+    case VG_ERR_FORMAT: return "format";
+    case VG_ERR_DATA: return "data";
+    case VG_ERR_UNSUPPORTED: return "unsupported";
+    case VG_ERR_NUMERIC: return "numeric";
+    case VG_ERR_INTERRUPTED: return "interrupted";
+    }
+    return "unknown";
+}
+
+#ifndef VG_VERSION
+#error "VG_VERSION comes from the build"
+#endif
+const char *vg_version(void) { return VG_VERSION; }
