@@ -1,0 +1,304 @@
+/* evaluate.h - what predictions and their uncertainties are worth: accuracy, calibration, selective prediction, the decision
+ * rule, thresholds chosen on validation data, out-of-distribution detection. docs/evaluation.md defines every figure.
+ *
+ *     vg_columns *columns;                                        // the measures, one value a sample, N known
+ *     vg_tally *tally;                                            // accuracy, calibration: fed by blocks, keeps no N x C
+ *     vg_columns_new(&columns, N, k, K, VG_COLUMNS_ALL);
+ *     vg_tally_new(&tally, C, &tally_options);
+ *     for each block of rows starting at sample `first`:
+ *         vg_columns_at(columns, first, &scores);                 // the scorer writes into the columns
+ *         scores.mean = mean; scores.std = std;                   // rows x C, the caller's, for this block
+ *         vg_scorer_feed(scorer, &scores, &block);
+ *         vg_tally_feed(tally, mean, std, labels + first, rows);
+ *     vg_evaluate(&evaluation, tally, measures, vg_columns_measures(columns, measures, room), &options);
+ *
+ * Rows. In multiclass mode a row is a sample. In multilabel mode it is a (sample, label) pair, row = sample * C + label, and
+ * every per-row array has N * C values.
+ *
+ * Errors: NaN in a measure or a mean, and labels out of range, are VG_ERR_DATA naming the index. Undefined figures (the AUROC of
+ * error detection where nothing is wrong, accuracy on an empty set) are NaN. Nothing here depends on the thread count or, ties
+ * included, on the order of the samples (figures that are sums of doubles: up to rounding). */
+#ifndef VARGATE_EVALUATE_H
+#define VARGATE_EVALUATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/measures.h"
+#include "vargate/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { VG_NAME_SIZE = 32 }; /* room for a measure's name with its NUL */
+
+/* The shortest decimal that reads back as k: "1", "0.5", "2.25". The key of JSON's rule."k" and the part after @ in names. */
+VG_API void vg_k_name(char name[VG_NAME_SIZE], double k);
+
+/* --- measures by name --------------------------------------------------------------------------------------------------- */
+
+/* One column of values, values[row * stride]. Borrowed. */
+typedef struct vg_measure {
+    char name[VG_NAME_SIZE]; /* "tu", "gmu", "snr", "gtu@1", ... */
+    const double *values;
+    size_t stride; /* in elements; K for gated measures as the scorer lays them out */
+    int certainty; /* 1: larger is MORE certain ("snr"), ranked by the negated value. 0: larger is less certain */
+} vg_measure;
+
+/* Lists the places of `scores` that are not NULL as measures: tu au eu epce epkl epjs gmu snr, then gtu@k gau@k geu@k gepce@k
+ * gepkl@k gepjs@k for each k. Writes at most `capacity` to `out` (NULL: none) and returns how many there are. */
+VG_API size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count);
+
+/* Bits that say which columns to keep. */
+enum {
+    VG_COLUMN_TU = 1 << 0, VG_COLUMN_AU = 1 << 1, VG_COLUMN_EU = 1 << 2,
+    VG_COLUMN_EPCE = 1 << 3, VG_COLUMN_EPKL = 1 << 4, VG_COLUMN_EPJS = 1 << 5,
+    VG_COLUMN_GTU = 1 << 6, VG_COLUMN_GAU = 1 << 7, VG_COLUMN_GEU = 1 << 8,
+    VG_COLUMN_GEPCE = 1 << 9, VG_COLUMN_GEPKL = 1 << 10, VG_COLUMN_GEPJS = 1 << 11,
+    VG_COLUMN_GMU = 1 << 12, VG_COLUMN_SNR = 1 << 13,
+    VG_COLUMNS_ALL = (1 << 14) - 1
+};
+/* Whole columns (rows values each, rows x K for gated measures) for a streaming scorer to write into. */
+typedef struct vg_columns vg_columns;
+VG_API vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which);
+VG_API void vg_columns_free(vg_columns *columns);
+/* Fills `places` with the columns from `row` on; every other place of it becomes NULL. */
+VG_API void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places);
+/* vg_measures_list of the whole columns. */
+VG_API size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity);
+/* The column of that name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
+VG_API vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out);
+
+/* --- accuracy and calibration, streaming --------------------------------------------------------------------------------- */
+
+typedef struct vg_tally_options {
+    size_t struct_size;
+    vg_task task;    /* VG_TASK_MULTICLASS, or either multilabel form */
+    size_t bins;     /* of ECE, MCE, adaptive and classwise ECE and the reliability diagram; 1 .. 10,000 */
+    double floor;    /* NLL takes log(max(p, floor)) */
+    int confusion;   /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
+    int bootstrap;   /* 1: also keep what resampling needs: 24 bytes a row, and 4 a class of each sample for classwise ECE */
+    size_t expected; /* samples expected, 0 unknown: only saves copying */
+} vg_tally_options;
+#define VG_TALLY_OPTIONS_INIT { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
+
+/* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio. */
+typedef struct vg_tally vg_tally;
+VG_API vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options);
+VG_API void vg_tally_free(vg_tally *tally);
+/* mean, std: n x C member mean and spread as the scorer gives them (std NULL: no decision rule). labels: n classes, or n x C
+ * values 0/1 in multilabel mode. The prediction is the class of largest mean (ties: lower index); multilabel: mean > 0.5. */
+VG_API vg_status vg_tally_feed(vg_tally *tally, const double *mean, const double *std, const int64_t *labels, size_t n);
+VG_API size_t vg_tally_rows(const vg_tally *tally);
+/* Per row, borrowed, valid until the next feed: 1 = misclassified; the margin ratio (NULL without std); predictions. */
+VG_API const uint8_t *vg_tally_errors(const vg_tally *tally);
+VG_API const double *vg_tally_ratio(const vg_tally *tally);
+VG_API const int32_t *vg_tally_predictions(const vg_tally *tally);
+
+/* A figure and its bootstrap interval (NaN, NaN without one). */
+typedef struct vg_estimate {
+    double value, low, high;
+} vg_estimate;
+
+/* One class (one-against-rest), or one label's positive outcome. Undefined ratios are 0 (zero_division = 0). */
+typedef struct vg_class_row {
+    size_t support, predicted, true_positive; /* rows labelled c, predicted c, both */
+    double precision, recall, f1;
+} vg_class_row;
+
+/* One bar of the reliability diagram: confidences in (low, high], the first bin closed at 0. Means are NaN in empty bins. */
+typedef struct vg_reliability_bin {
+    double low, high;
+    size_t count;
+    double confidence, accuracy;
+} vg_reliability_bin;
+
+/* --- ranking: selective prediction and error detection ------------------------------------------------------------------ */
+
+enum { VG_MAX_OPERATING_POINTS = 8 }; /* coverages, and risks, to report */
+
+/* What one measure is worth for telling errors from correct predictions. */
+typedef struct vg_ranking {
+    char name[VG_NAME_SIZE];
+    vg_estimate aurc, eaurc, augrc;          /* lower is better */
+    vg_estimate error_auroc, error_aupr;     /* errors positive, higher is better; NaN when all or none are errors (aupr: none) */
+    vg_estimate risk_at[VG_MAX_OPERATING_POINTS];     /* risk among the most certain ceil(coverage N) */
+    vg_estimate coverage_at[VG_MAX_OPERATING_POINTS]; /* largest coverage a threshold reaches at risk <= this one; 0: none */
+    double *curve; /* curve_points: risk among the most certain ceil(N (i + 1) / curve_points); NULL without a curve */
+} vg_ranking;
+
+/* --- the decision rule --------------------------------------------------------------------------------------------------- */
+
+/* The rule keeps a row, mu_i - k sigma_i > mu_j + k sigma_j, exactly when k < ratio:
+ *     ratio = (mu_i - mu_j) / (sigma_i + sigma_j)        infinite when both sigmas are 0 and mu_i > mu_j; 0 when mu_i = mu_j
+ * so one number a row answers for every k. i, j: the two classes of largest mean (pred and second; NULL: found here).
+ * mean, std: n x C. */
+VG_API vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
+                                 const int32_t *second, size_t n, size_t classes);
+/* Multilabel: ratio = (2 max(u, 1 - u) - 1) / (2 sigma); `rows` values each. */
+VG_API vg_status vg_margin_ratio_multilabel(double *ratio, const double *mean, const double *std, size_t rows);
+
+typedef struct vg_rule_row {
+    double k;
+    char name[VG_NAME_SIZE]; /* vg_k_name(k) */
+    size_t rows, kept, kept_errors, abstained, abstained_errors; /* abstained_errors: errors caught */
+    size_t abstained_correct;                                    /* correct predictions given up */
+    vg_estimate coverage, accuracy;                              /* accuracy: on the kept, NaN if none */
+    size_t *abstained_by_label, *abstained_by_prediction; /* classes counts (multilabel: rows of that label), owned with the rest */
+} vg_rule_row;
+
+/* --- everything about one data set --------------------------------------------------------------------------------------- */
+
+typedef struct vg_evaluate_options {
+    size_t struct_size;
+    const double *k; /* of the decision rule; NULL: 1, 2, 3 */
+    size_t k_count;
+    const double *coverages; /* NULL: 0.8, 0.9, 0.95 */
+    size_t coverage_count;   /* at most VG_MAX_OPERATING_POINTS */
+    const double *risks;     /* NULL: 0.01, 0.05 */
+    size_t risk_count;
+    size_t curve_points; /* points of each measure's risk-coverage curve; 0: none */
+    size_t resamples;    /* bootstrap; 0: none. Needs a tally made with bootstrap = 1 */
+    uint64_t seed;
+    double confidence; /* of the bootstrap interval */
+    unsigned threads;  /* 0: one per core */
+    vg_progress_fn progress;
+    void *progress_context;
+} vg_evaluate_options;
+#define VG_EVALUATE_OPTIONS_INIT { sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL }
+
+/* One label of a multilabel evaluation. */
+typedef struct vg_label_row {
+    vg_class_row positive; /* of the outcome 1 */
+    double accuracy, f1, ece, nll, brier;
+    vg_ranking *measures; /* measure_count, no intervals, no curve */
+} vg_label_row;
+
+typedef struct vg_evaluation {
+    size_t struct_size;
+    vg_task task;
+    size_t n, classes, rows, bins;
+    size_t resamples;
+    uint64_t seed;
+    double confidence;
+    /* Multiclass: as named. Multilabel: over all N C pairs (micro), f1_macro the mean over labels. */
+    vg_estimate accuracy, f1_macro, ece, ece_adaptive, ece_classwise, mce, nll, brier;
+    /* Multilabel only (NaN otherwise): pooled F1; share of samples right in every label; mean over labels of the labels' ECE. */
+    vg_estimate f1_micro, subset_accuracy, ece_macro;
+    vg_class_row *per_class;         /* classes */
+    uint64_t *confusion;             /* classes x classes, [label * classes + prediction]; NULL when not kept */
+    vg_reliability_bin *reliability; /* bins */
+    double coverages[VG_MAX_OPERATING_POINTS], risks[VG_MAX_OPERATING_POINTS];
+    size_t coverage_count, risk_count, curve_points;
+    size_t measure_count;
+    vg_ranking *measures;
+    size_t rule_count; /* 0 without std */
+    vg_rule_row *rule;
+    size_t label_count; /* multilabel: classes; else 0 */
+    vg_label_row *labels;
+} vg_evaluation;
+
+/* Each measure must hold vg_tally_rows(tally) values. */
+VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,
+                             const vg_evaluate_options *options);
+VG_API void vg_evaluation_free(vg_evaluation *evaluation);
+
+/* The ranking figures of one measure alone, from any uncertainties and error marks (0/1). `options` gives coverages, risks and
+ * nothing else; out->curve is left NULL. */
+VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
+                         const vg_evaluate_options *options);
+/* The risk-coverage curve: risk[i] among the most certain ceil(rows (i + 1) / points), ties averaged over their orders. */
+VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors, size_t rows);
+/* The decision rule at each of k_count ks from ratios, error marks, labels and predictions (labels and predictions may be NULL:
+ * no counts by class). Results go to rule[0 .. k_count - 1], no intervals; the two count arrays of each row are filled where the
+ * caller has set them to room for `classes` values, skipped where NULL. */
+VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio, const uint8_t *errors,
+                                  const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes);
+
+/* --- choosing a threshold on validation data ----------------------------------------------------------------------------- */
+
+/* How the chance of a wrong promise is shared among the grid points tried; docs/evaluation.md gives the argument. */
+typedef enum vg_multiplicity {
+    VG_MULTIPLICITY_AUTO = 0,     /* sequence on a grid fixed beforehand, Bonferroni on quantiles of the data */
+    VG_MULTIPLICITY_SEQUENCE = 1, /* fixed-sequence tests from the most selective on, from several starts (fallback procedure) */
+    VG_MULTIPLICITY_BONFERRONI = 2,
+    VG_MULTIPLICITY_NONE = 3 /* each bound holds alone; the choice among them is not accounted for */
+} vg_multiplicity;
+
+typedef struct vg_select_options {
+    size_t struct_size;
+    double target_risk;     /* in (0, 1); 0: no such target. Exactly one of the two targets is given */
+    double target_coverage; /* in (0, 1]; 0: no such target */
+    double confidence;      /* that the risk is below target_risk */
+    const double *grid;     /* thresholds to try, fixed before the data was seen, in any order; NULL: the default grid */
+    size_t grid_count;      /* of `grid`, or how many points the default grid shall have (0: 121 ks, 100 quantiles) */
+    vg_multiplicity multiplicity;
+    size_t starts; /* of the sequence, evenly spread over the grid; 0: one for every 10 points */
+} vg_select_options;
+#define VG_SELECT_OPTIONS_INIT { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0 }
+
+typedef struct vg_selection {
+    size_t struct_size; /* set by the caller: VG_SELECTION_INIT */
+    int met;            /* 1: the target is met at `threshold`; 0: it is not, and what follows is the best that can be reached:
+                           risk target: the smallest bound; coverage target: the largest coverage */
+    double threshold;   /* keep rows with value < threshold, or > threshold where the measure is a certainty (k: ratio > k) */
+    size_t rows, kept, errors;        /* on the validation data; errors: among the kept */
+    double coverage, risk;            /* kept / rows, errors / kept (NaN if none) */
+    double risk_bound;                /* Clopper-Pearson upper bound at level `level` */
+    double level;                     /* 1 - confidence of this one bound, its share of 1 - options.confidence */
+    size_t grid_count;                /* grid points tried; 0 where none were (coverage target without a grid) */
+    size_t starts;                    /* of the sequence; 0 with another method */
+    vg_multiplicity multiplicity;     /* the method used, never AUTO */
+} vg_selection;
+#define VG_SELECTION_INIT { sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO }
+
+/* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold that keeps
+ * at least that share of the validation rows. Default grid for a measure: quantiles of its values. */
+VG_API vg_status vg_select_threshold(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
+                                     const vg_select_options *options);
+/* The same for k of the decision rule from margin ratios; thresholds are ks > 0. Default grid: 121 ks from 0.01 to 10,000, 20 to a
+ * decade. */
+VG_API vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *errors, size_t rows,
+                             const vg_select_options *options);
+/* keep[row] = 1 where the threshold keeps the row, else 0. */
+VG_API vg_status vg_select_apply(uint8_t *keep, const vg_measure *measure, double threshold, size_t rows);
+
+/* Upper confidence bound of a proportion after `errors` of n, exact: the `confidence` quantile of Beta(errors + 1, n - errors);
+ * 1 when errors = n (n = 0 included). */
+VG_API double vg_clopper_pearson_upper(size_t errors, size_t n, double confidence);
+/* Regularised incomplete beta function I_x(a, b) and its inverse in x; a, b > 0. NaN outside the domain. */
+VG_API double vg_beta_cdf(double x, double a, double b);
+VG_API double vg_beta_quantile(double probability, double a, double b);
+
+/* --- out-of-distribution detection ---------------------------------------------------------------------------------------- */
+
+/* OOD is the positive class; a measure scores it high (a certainty: low). NaN for all five when either side is empty. */
+typedef struct vg_ood_row {
+    char name[VG_NAME_SIZE];
+    vg_estimate auroc;           /* midranks; all tied: 0.5 */
+    vg_estimate aupr_out;        /* average precision, OOD positive */
+    vg_estimate aupr_in;         /* average precision, ID positive, by the negated score */
+    vg_estimate fpr95;           /* smallest share of ID called OOD by a threshold that calls at least 95 % of OOD so */
+    vg_estimate detection_error; /* min over thresholds of (FPR + FNR) / 2; at most 0.5 */
+} vg_ood_row;
+
+typedef struct vg_ood_options {
+    size_t struct_size;
+    size_t resamples; /* bootstrap of both sides; 0: none */
+    uint64_t seed;
+    double confidence;
+    unsigned threads;
+    vg_progress_fn progress;
+    void *progress_context;
+} vg_ood_options;
+#define VG_OOD_OPTIONS_INIT { sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL }
+
+/* Measures of the same names in the same order on both sides. Results go to out[0 .. count - 1]. */
+VG_API vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood, size_t ood_rows,
+                                 size_t count, const vg_ood_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
