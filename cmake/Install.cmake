@@ -1,0 +1,39 @@
+# bin/vargate, lib/libvargate.{a,so}, include/vargate/, pkg-config and CMake package files. All of it may be moved after
+# installation: paths inside are relative to the files themselves.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(TARGET vargate-cli)
+  install(TARGETS vargate-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vargate)
+set_target_properties(vargate PROPERTIES EXPORT_NAME static)
+install(TARGETS vargate EXPORT vargate-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT vargate-static NAMESPACE vargate:: DESTINATION ${package_dir})
+if(VG_SHARED)
+  set_target_properties(vargate-shared PROPERTIES EXPORT_NAME shared)
+  install(TARGETS vargate-shared EXPORT vargate-shared
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(EXPORT vargate-shared NAMESPACE vargate:: DESTINATION ${package_dir})
+endif()
+
+# The config file finds again what the static library links.
+set(VG_PKG_TARGETS ${VG_LIBS})
+list(FILTER VG_PKG_TARGETS INCLUDE REGEX "^PkgConfig::")
+list(TRANSFORM VG_PKG_TARGETS REPLACE "^PkgConfig::" "")
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/vargate-config.cmake.in vargate-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(vargate-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/vargate-config.cmake ${CMAKE_BINARY_DIR}/vargate-config-version.cmake
+  DESTINATION ${package_dir})
+
+file(RELATIVE_PATH VG_PC_PREFIX "/x/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/x")
+string(REGEX REPLACE "/$" "" VG_PC_PREFIX "${VG_PC_PREFIX}")
+list(REMOVE_DUPLICATES VG_PC_LIBS)
+foreach(folder ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
+  list(REMOVE_ITEM VG_PC_LIBS -L${folder})
+endforeach()
+list(JOIN VG_PC_LIBS " " VG_PC_LIBS)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/vargate.pc.in vargate.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/vargate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,44 @@
+# src/<module>/ -> one set of object files a module, compiled once -> libvargate.a and libvargate.so.
+# Device code (src/backend/cuda) is left out here: it is not plain C.
+set(VG_OBJECTS "")
+set(VG_LIBS Threads::Threads m)
+foreach(module ${VG_MODULES})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${module}/*.c)
+  list(FILTER sources EXCLUDE REGEX "/src/backend/cuda/")
+  add_library(vargate-${module} OBJECT ${sources})
+  target_include_directories(vargate-${module} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_compile_definitions(vargate-${module} PRIVATE VG_VERSION="${PROJECT_VERSION}" ${VG_DEFS_${module}})
+  # Only what headers and flags ask for; linking is the whole library's affair.
+  target_link_libraries(vargate-${module} PRIVATE Threads::Threads ${VG_LIBS_${module}})
+  list(APPEND VG_OBJECTS $<TARGET_OBJECTS:vargate-${module}>)
+  list(APPEND VG_LIBS ${VG_LIBS_${module}})
+endforeach()
+list(REMOVE_DUPLICATES VG_LIBS)
+
+# Kernels: contraction to fused multiply-add, and no care for errno or floating-point traps, neither of which they use.
+if(TARGET vargate-measures)
+  target_compile_options(vargate-measures PRIVATE -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+  if(NOT VG_SANITIZE)
+    target_compile_options(vargate-measures PRIVATE -O3)
+  endif()
+endif()
+
+add_library(vargate STATIC ${VG_OBJECTS})
+set(VG_LIBRARY_TARGETS vargate)
+if(VG_SHARED)
+  add_library(vargate-shared SHARED ${VG_OBJECTS})
+  set_target_properties(vargate-shared PROPERTIES
+    OUTPUT_NAME vargate
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR})
+  if(NOT APPLE AND NOT VG_SANITIZE)
+    target_link_options(vargate-shared PRIVATE -Wl,--as-needed)
+  endif()
+  list(APPEND VG_LIBRARY_TARGETS vargate-shared)
+endif()
+foreach(library ${VG_LIBRARY_TARGETS})
+  set_target_properties(${library} PROPERTIES LINKER_LANGUAGE C)
+  target_include_directories(${library} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${library} PRIVATE ${VG_LIBS})
+endforeach()

@@ -1,0 +1,13 @@
+/* vargate.h - the whole public interface. */
+#ifndef VARGATE_VARGATE_H
+#define VARGATE_VARGATE_H
+
+#include "vargate/calibrate.h"
+#include "vargate/data.h"
+#include "vargate/evaluate.h"
+#include "vargate/formats.h"
+#include "vargate/measures.h"
+#include "vargate/status.h"
+#include "vargate/temperatures.h"
+
+#endif
