@@ -1,0 +1,447 @@
+/* measures_util.h - what the measure tests share: random and adversarial predictions, comparison with the reference at the
+ * promised tolerances, and running a suite once in every SIMD tier. */
+#ifndef VG_TEST_MEASURES_UTIL_H
+#define VG_TEST_MEASURES_UTIL_H
+
+#include <float.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "reference.h"
+
+/* --- random numbers: splitmix64 ------------------------------------------------------------------------------------------ */
+
+static uint64_t rng_state = 1;
+
+static inline uint64_t rng_next(void) {
+    uint64_t z = (rng_state += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static inline double rng_uniform(void) { return ((double)(rng_next() >> 11) + 0.5) * 0x1p-53; } /* in (0, 1) */
+static inline size_t rng_below(size_t n) { return (size_t)(rng_next() % n); }
+
+static inline double rng_normal(void) {
+    return sqrt(-2 * log(rng_uniform())) * cos(6.283185307179586 * rng_uniform());
+}
+
+/* The logarithm of a Gamma(alpha, 1) variate (Marsaglia and Tsang; alpha < 1 by G(alpha + 1) U^(1/alpha)). */
+static inline double rng_log_gamma(double alpha) {
+    double boost = 0;
+    if (alpha < 1) {
+        boost = log(rng_uniform()) / alpha;
+        alpha += 1;
+    }
+    double d = alpha - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        double x = rng_normal(), v = 1 + c * x;
+        if (v <= 0)
+            continue;
+        v = v * v * v;
+        if (log(rng_uniform()) < 0.5 * x * x + d - d * v + d * log(v))
+            return log(d * v) + boost;
+    }
+}
+
+/* --- predictions: p[n][m][c] as doubles, narrowed afterwards -------------------------------------------------------------- */
+
+typedef enum maker {
+    MAKE_DIRICHLET,  /* members independent, parameter alpha */
+    MAKE_ONE_HOT,    /* every member 1 on one class: many exact ties */
+    MAKE_IDENTICAL,  /* one Dirichlet draw for all members */
+    MAKE_NEAR,       /* one draw, times 1 + parameter * normal */
+    MAKE_ZERO_CLASS, /* Dirichlet with about a third of the classes 0 in every member */
+    MAKE_SOME_ZERO,  /* Dirichlet with entries set to 0 at random */
+    MAKE_TIE,        /* the first two classes equal in every member, and the largest */
+    MAKE_FLOOR,      /* all classes but one log-uniform in 1e-16 .. 1e-8 */
+    MAKE_DENORMAL,   /* all classes but one subnormal (in float32), or a little above */
+    MAKE_PEAKED,     /* collapsed ensemble: one class above 1 - 1e-6 in every member */
+    MAKE_LOGITS,     /* normal logits times parameter */
+    MAKE_LOGITS_NEAR /* one draw of normal logits times 3, plus parameter * normal */
+} maker;
+
+static inline void to_distribution(double *row, size_t c) { /* from logarithms */
+    double largest = -INFINITY, sum = 0;
+    for (size_t i = 0; i < c; i++)
+        largest = row[i] > largest ? row[i] : largest;
+    for (size_t i = 0; i < c; i++)
+        sum += row[i] = exp(row[i] - largest);
+    for (size_t i = 0; i < c; i++)
+        row[i] /= sum;
+}
+
+static inline void draw_dirichlet(double *row, size_t c, double alpha) {
+    for (size_t i = 0; i < c; i++)
+        row[i] = rng_log_gamma(alpha);
+    to_distribution(row, c);
+}
+
+static inline void scale_to_one(double *row, size_t c) {
+    double sum = 0;
+    for (size_t i = 0; i < c; i++)
+        sum += row[i];
+    for (size_t i = 0; i < c; i++)
+        row[i] /= sum;
+}
+
+/* One class takes what the others, each 10^uniform(from, to), leave. */
+static inline void draw_small(double *row, size_t c, double from, double to, size_t main_class) {
+    double rest = 1;
+    for (size_t i = 0; i < c; i++) {
+        row[i] = pow(10, from + (to - from) * rng_uniform());
+        rest -= i == main_class ? 0 : row[i];
+    }
+    row[main_class] = rest;
+}
+
+static inline void draw_member(double *row, size_t c, maker kind, double parameter, const double *base) {
+    size_t chosen = rng_below(c);
+    switch (kind) {
+    case MAKE_ONE_HOT:
+        for (size_t i = 0; i < c; i++)
+            row[i] = i == chosen;
+        break;
+    case MAKE_IDENTICAL: memcpy(row, base, c * sizeof *row); break;
+    case MAKE_NEAR:
+        for (size_t i = 0; i < c; i++)
+            row[i] = base[i] * (1 + parameter * rng_normal());
+        scale_to_one(row, c);
+        break;
+    case MAKE_ZERO_CLASS:
+        draw_dirichlet(row, c, parameter);
+        for (size_t i = 0; i < c; i++)
+            row[i] = base[i] < 0.5 / (double)c ? 0 : row[i] + 1e-3;
+        scale_to_one(row, c);
+        break;
+    case MAKE_SOME_ZERO:
+        draw_dirichlet(row, c, parameter);
+        for (size_t i = 0; i < c; i++)
+            row[i] = i != chosen && rng_uniform() < 0.4 ? 0 : row[i] + 1e-4;
+        scale_to_one(row, c);
+        break;
+    case MAKE_TIE:
+        draw_dirichlet(row, c, parameter);
+        row[0] = row[1] = 1.5 + rng_uniform();
+        scale_to_one(row, c);
+        break;
+    case MAKE_FLOOR: draw_small(row, c, -16, -8, parameter > 0 ? chosen : 0); break;
+    case MAKE_DENORMAL: draw_small(row, c, -44, -30, parameter > 0 ? chosen : 0); break;
+    case MAKE_PEAKED: draw_small(row, c, -14, -7 - log10((double)c), 0); break;
+    case MAKE_LOGITS:
+        for (size_t i = 0; i < c; i++)
+            row[i] = parameter * rng_normal();
+        break;
+    case MAKE_LOGITS_NEAR:
+        for (size_t i = 0; i < c; i++)
+            row[i] = log(base[i]) + parameter * rng_normal();
+        break;
+    default: draw_dirichlet(row, c, parameter);
+    }
+}
+
+static inline double *make_predictions(size_t n, size_t m, size_t c, maker kind, double parameter) {
+    double *data = ref_alloc(n * m * c, sizeof *data), *base = ref_alloc(c, sizeof *base);
+    static const double alphas[] = {0.05, 0.3, 1, 5, 100};
+    for (size_t i = 0; i < n; i++) {
+        draw_dirichlet(base, c, kind == MAKE_IDENTICAL ? parameter : alphas[i % 5]);
+        if (kind == MAKE_NEAR || kind == MAKE_LOGITS_NEAR)
+            for (size_t x = 0; x < c; x++)
+                base[x] = base[x] > 1e-9 ? base[x] : 1e-9;
+        if (kind == MAKE_NEAR)
+            scale_to_one(base, c);
+        for (size_t j = 0; j < m; j++)
+            draw_member(data + (i * m + j) * c, c, kind, parameter, base);
+    }
+    free(base);
+    return data;
+}
+
+/* Multilabel u[n][m][c]: each label's Bernoulli, drawn as the second entry of a two-class member. */
+static inline double *make_labels(size_t n, size_t m, size_t c, maker kind, double parameter) {
+    double *data = ref_alloc(n * m * c, sizeof *data);
+    for (size_t i = 0; i < n; i++)
+        for (size_t l = 0; l < c; l++) {
+            double *pair = make_predictions(1, m, 2, kind, parameter);
+            for (size_t j = 0; j < m; j++)
+                data[(i * m + j) * c + l] = pair[2 * j + (i + l) % 2];
+            free(pair);
+        }
+    return data;
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------------- */
+
+/* Every double-valued place of vg_scores: how many values it has, and whether it is held to a relative error. */
+enum field_size { PER_PROBLEM, PER_K, PER_CLASS };
+typedef struct score_field {
+    const char *name;
+    size_t offset;
+    enum field_size size;
+    int relative;
+} score_field;
+#define FIELD(name, size, relative) {#name, offsetof(vg_scores, name), size, relative}
+static const score_field score_fields[] = {
+    FIELD(tu, PER_PROBLEM, 0), FIELD(au, PER_PROBLEM, 0),   FIELD(eu, PER_PROBLEM, 1), FIELD(epce, PER_PROBLEM, 0),
+    FIELD(epkl, PER_PROBLEM, 1), FIELD(epjs, PER_PROBLEM, 1), FIELD(gtu, PER_K, 0),      FIELD(gau, PER_K, 0),
+    FIELD(geu, PER_K, 1),      FIELD(gepce, PER_K, 0),      FIELD(gepkl, PER_K, 1),    FIELD(gepjs, PER_K, 1),
+    FIELD(gmu, PER_PROBLEM, 0), FIELD(snr, PER_PROBLEM, 0),  FIELD(mean, PER_CLASS, 0), FIELD(std, PER_CLASS, 0)};
+enum { SCORE_FIELDS = sizeof score_fields / sizeof *score_fields };
+
+typedef struct score_shape {
+    size_t problems, k, classes; /* classes: N C */
+} score_shape;
+
+static inline double **score_place(vg_scores *s, int field) {
+    return (double **)(void *)((char *)s + score_fields[field].offset);
+}
+
+static inline size_t score_count(score_shape shape, enum field_size size) {
+    return size == PER_PROBLEM ? shape.problems : size == PER_K ? shape.problems * shape.k : shape.classes;
+}
+
+static inline score_shape shape_of(const vg_predictions *v, const vg_score_options *o) {
+    return (score_shape){o->task == VG_TASK_MULTICLASS ? v->n : v->n * v->c, o->k ? o->k_count : 3, v->n * v->c};
+}
+
+/* Every place, filled with bytes that are no result. */
+static inline vg_scores scores_new(score_shape shape) {
+    vg_scores s = {0};
+    for (int f = 0; f < SCORE_FIELDS; f++) {
+        size_t count = score_count(shape, score_fields[f].size);
+        *score_place(&s, f) = ref_alloc(count, sizeof(double));
+        memset(*score_place(&s, f), 0xee, count * sizeof(double));
+    }
+    s.pred = ref_alloc(shape.problems, sizeof *s.pred);
+    s.second = ref_alloc(shape.problems, sizeof *s.second);
+    s.flags = ref_alloc(shape.problems, sizeof *s.flags);
+    s.decision = ref_alloc(shape.problems * shape.k, sizeof *s.decision);
+    memset(s.pred, 0xee, shape.problems * sizeof *s.pred);
+    memset(s.second, 0xee, shape.problems * sizeof *s.second);
+    memset(s.flags, 0xee, shape.problems * sizeof *s.flags);
+    memset(s.decision, 0xee, shape.problems * shape.k * sizeof *s.decision);
+    return s;
+}
+
+static inline void scores_free(vg_scores *s) {
+    for (int f = 0; f < SCORE_FIELDS; f++)
+        free(*score_place(s, f));
+    free(s->pred);
+    free(s->second);
+    free(s->flags);
+    free(s->decision);
+}
+
+static inline ref_extra extra_new(score_shape s) {
+    return (ref_extra){ref_alloc(s.problems, sizeof(double)), ref_alloc(s.problems, sizeof(double)),
+                       ref_alloc(s.problems, sizeof(double)), ref_alloc(s.problems, sizeof(double)),
+                       ref_alloc(s.problems * s.k, sizeof(double))};
+}
+
+static inline void extra_free(ref_extra *e) {
+    free(e->gap);
+    free(e->gap2);
+    free(e->snr_denominator);
+    free(e->mu_first);
+    free(e->rule);
+}
+
+/* --- a case: predictions, options, and what the reference says of them ----------------------------------------------------- */
+
+typedef struct score_case {
+    char name[160];
+    void *data;
+    double *k, *temperature;
+    vg_predictions view;
+    vg_score_options options;
+    score_shape shape;
+    vg_scores want;
+    ref_extra extra;
+    vg_score_summary summary;
+} score_case;
+
+/* `data` (doubles, taken over) narrowed to dtype. k and temperature are copied. */
+static inline score_case case_new(const char *name, double *data, vg_dtype dtype, size_t n, size_t m, size_t c,
+                                  const vg_score_options *options) {
+    score_case s = {.options = *options};
+    snprintf(s.name, sizeof s.name, "%s %s N=%zu M=%zu C=%zu", name, dtype == VG_F32 ? "f32" : "f64", n, m, c);
+    if (dtype == VG_F32) {
+        float *narrow = ref_alloc(n * m * c, sizeof *narrow);
+        for (size_t i = 0; i < n * m * c; i++)
+            narrow[i] = (float)data[i];
+        free(data);
+        s.data = narrow;
+        s.view = vg_predictions_f32(narrow, n, m, c);
+    } else {
+        s.data = data;
+        s.view = vg_predictions_f64(data, n, m, c);
+    }
+    if (options->k) {
+        s.options.k = s.k = ref_alloc(options->k_count, sizeof(double));
+        memcpy(s.k, options->k, options->k_count * sizeof(double));
+    }
+    if (options->temperature) {
+        s.options.temperature = s.temperature = ref_alloc(options->temperature_count, sizeof(double));
+        memcpy(s.temperature, options->temperature, options->temperature_count * sizeof(double));
+    }
+    s.shape = shape_of(&s.view, &s.options);
+    s.want = scores_new(s.shape);
+    s.extra = extra_new(s.shape);
+    ref_score(&s.want, &s.extra, &s.summary, &s.view, &s.options);
+    return s;
+}
+
+static inline void case_free(score_case *s) {
+    free(s->data);
+    free(s->k);
+    free(s->temperature);
+    scores_free(&s->want);
+    extra_free(&s->extra);
+}
+
+/* --- comparison ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct complaint {
+    const score_case *in;
+    size_t count;
+} complaint;
+
+static inline void complain(complaint *c, const char *what, size_t at, double want, double got, double allowed) {
+    if (c->count++ < 4)
+        fprintf(stderr, "  %s [%s]: %s[%zu] want %.17g got %.17g (off %.3g, allowed %.3g)\n", vg_cpu_tier(), c->in->name, what, at,
+                want, got, fabs(want - got), allowed);
+}
+
+/* Means closer than this, relatively, may come out in either order after rounding; equal ones must tie when sums are exact. */
+static inline int near_tie(const score_case *s, double gap) {
+    int inexact = s->options.logits || s->options.renormalise || s->options.floor_form == VG_FLOOR_CLAMP;
+    double near = s->view.dtype == VG_F64 ? 1e-13 : 1e-6;
+    return gap < near && (gap > 0 || inexact);
+}
+
+static inline int ambiguous(const score_case *s, size_t problem) {
+    return near_tie(s, s->extra.gap[problem]) || near_tie(s, s->extra.gap2[problem]);
+}
+
+/* The absolute error allowed at one value: 1e-6 or 1e-12, for SNR relative to max(1, SNR), and for what logits leave
+ * unbounded relative to max(1, value). SNR divides a margin, good to a few ulps of the mean, by as little as eps: that much is
+ * in the formula and is allowed for, in GMU too. */
+static inline double allowed_error(const score_case *s, int field, size_t at, double want) {
+    double tolerance = s->view.dtype == VG_F64 ? 1e-12 : 1e-6;
+    const char *name = score_fields[field].name;
+    if (!strcmp(name, "snr") || !strcmp(name, "gmu")) {
+        double snr = s->want.snr[at], margin_ulps = 8 * DBL_EPSILON * s->extra.mu_first[at] / s->extra.snr_denominator[at];
+        return !strcmp(name, "snr") ? tolerance * fmax(1, snr) + margin_ulps
+                                    : tolerance + s->extra.mu_first[at] * exp(-snr) * margin_ulps;
+    }
+    return s->options.logits ? tolerance * fmax(1, fabs(want)) : tolerance;
+}
+
+static inline void compare_doubles(complaint *c, int field, const double *want, const double *got) {
+    const score_case *s = c->in;
+    const score_field *f = &score_fields[field];
+    double relative = s->view.dtype == VG_F64 ? 1e-9 : 1e-4;
+    int margin = !strcmp(f->name, "snr") || !strcmp(f->name, "gmu");
+    for (size_t i = 0; i < score_count(s->shape, f->size); i++) {
+        if (margin && ambiguous(s, i))
+            continue;
+        double allowed = allowed_error(s, field, i, want[i]);
+        if (f->relative && want[i] >= 1e-12)
+            allowed = fmin(allowed, relative * want[i]);
+        if (!(fabs(want[i] - got[i]) <= allowed))
+            complain(c, f->name, i, want[i], got[i], allowed);
+    }
+}
+
+static inline void compare_classes(complaint *c, const vg_scores *got) {
+    const score_case *s = c->in;
+    double near = s->view.dtype == VG_F64 ? 1e-13 : 1e-6;
+    for (size_t i = 0; i < s->shape.problems; i++) {
+        if (ambiguous(s, i))
+            continue;
+        if (got->pred[i] != s->want.pred[i])
+            complain(c, "pred", i, s->want.pred[i], got->pred[i], 0);
+        if (got->second[i] != s->want.second[i])
+            complain(c, "second", i, s->want.second[i], got->second[i], 0);
+        if (got->flags[i] != s->want.flags[i])
+            complain(c, "flags", i, s->want.flags[i], got->flags[i], 0);
+        for (size_t k = i * s->shape.k; k < (i + 1) * s->shape.k; k++)
+            if (got->decision[k] != s->want.decision[k] && !(fabs(s->extra.rule[k]) < near && s->extra.gap[i] > 0))
+                complain(c, "decision", k, s->want.decision[k], got->decision[k], 0);
+    }
+}
+
+static inline void compare_value(complaint *c, const char *name, double want, double got, double allowed) {
+    if (!(fabs(want - got) <= allowed))
+        complain(c, name, 0, want, got, allowed);
+}
+
+/* Scores a case and counts its differences from the reference beyond the tolerances. */
+static inline size_t case_check(const score_case *s) {
+    complaint c = {s, 0};
+    vg_scores got = scores_new(s->shape);
+    vg_score_summary summary;
+    double tolerance = s->view.dtype == VG_F64 ? 1e-12 : 1e-6, relative = s->view.dtype == VG_F64 ? 1e-9 : 1e-4;
+    if (vg_score(&got, &summary, &s->view, &s->options) != VG_OK) {
+        fprintf(stderr, "  %s [%s]: refused: %s\n", vg_cpu_tier(), s->name, vg_error_message());
+        scores_free(&got);
+        return 1;
+    }
+    for (int f = 0; f < SCORE_FIELDS; f++)
+        compare_doubles(&c, f, *score_place((vg_scores *)&s->want, f), *score_place(&got, f));
+    compare_classes(&c, &got);
+    compare_value(&c, "samples", (double)s->summary.samples, (double)summary.samples, 0);
+    compare_value(&c, "diversity", s->summary.diversity, summary.diversity, relative * s->summary.diversity);
+    compare_value(&c, "mean_tu", s->summary.mean_tu, summary.mean_tu, tolerance);
+    compare_value(&c, "mean_gtu", s->summary.mean_gtu, summary.mean_gtu, tolerance);
+    if (s->summary.mean_tu > 1e-3)
+        compare_value(&c, "k_sensitivity", s->summary.k_sensitivity, summary.k_sensitivity, tolerance / s->summary.mean_tu * 4);
+    if (c.count > 4)
+        fprintf(stderr, "  %s [%s]: %zu differences in all\n", vg_cpu_tier(), s->name, c.count);
+    scores_free(&got);
+    return c.count;
+}
+
+/* --- tiers ------------------------------------------------------------------------------------------------------------------ */
+
+/* Runs `suite` in a child process for each tier this machine has; 0 when every one passed. What the parent prepared before
+ * (references above all) is shared by the children; the parent itself must not have called the library's kernels. */
+static inline int run_in_every_tier(int (*suite)(void)) {
+    static const char *const tiers[] = {"portable", "neon", "avx2", "avx512"};
+    int failed = 0;
+    for (size_t t = 0; t < sizeof tiers / sizeof *tiers; t++) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            setenv("VARGATE_CPU", tiers[t], 1);
+            if (strcmp(vg_cpu_tier(), tiers[t]) != 0) {
+                fprintf(stderr, "[ tier %s: not on this machine ]\n", tiers[t]);
+                _exit(t == 0); /* the portable tier is everywhere */
+            }
+            fprintf(stderr, "[ tier %s ]\n", tiers[t]);
+            int failures = suite();
+            fflush(NULL);
+            _exit(failures ? 1 : 0);
+        }
+        int status = 0;
+        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            fprintf(stderr, "[ tier %s FAILED ]\n", tiers[t]);
+            failed = 1;
+        }
+    }
+    return failed;
+}
+
+/* Whether the long form of the sweeps was asked for. */
+static inline int full_sweep(void) {
+    const char *full = getenv("VG_TEST_FULL");
+    return full && *full && strcmp(full, "0") != 0;
+}
+
+#endif

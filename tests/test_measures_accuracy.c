@@ -1,0 +1,94 @@
+/* test_measures_accuracy.c - the kernels against the reference over random and adversarial probabilities, default conventions,
+ * in every SIMD tier: absolute error 1e-6 (float32) and 1e-12 (float64), and for the epistemic measures a relative one of
+ * 1e-4 and 1e-9 down to values of 1e-12. VG_TEST_FULL=1 takes a larger sweep. */
+#include "measures_util.h"
+
+typedef struct recipe {
+    maker kind;
+    double parameter;
+    size_t n, m, c;
+} recipe;
+
+static const recipe recipes[] = {
+    {MAKE_DIRICHLET, 0.01, 9, 10, 10},  {MAKE_DIRICHLET, 0.01, 3, 100, 3},   {MAKE_DIRICHLET, 0.01, 3, 7, 100},
+    {MAKE_DIRICHLET, 0.1, 11, 5, 17},   {MAKE_DIRICHLET, 1, 17, 10, 10},     {MAKE_DIRICHLET, 1, 3, 64, 33},
+    {MAKE_DIRICHLET, 10, 5, 20, 5},     {MAKE_DIRICHLET, 100, 5, 20, 12},    {MAKE_DIRICHLET, 1, 33, 3, 2},
+    {MAKE_DIRICHLET, 1, 2, 4, 1000},    {MAKE_DIRICHLET, 0.02, 2, 3, 999},   {MAKE_DIRICHLET, 100, 1, 2, 1000},
+    {MAKE_DIRICHLET, 0.01, 1, 1000, 3}, {MAKE_DIRICHLET, 1, 1, 1000, 2},     {MAKE_DIRICHLET, 1, 7, 1, 10},
+    {MAKE_DIRICHLET, 0.01, 5, 1, 33},   {MAKE_DIRICHLET, 1, 5, 2, 65},       {MAKE_ONE_HOT, 0, 9, 10, 4},
+    {MAKE_ONE_HOT, 0, 5, 17, 31},       {MAKE_ONE_HOT, 0, 21, 2, 3},         {MAKE_IDENTICAL, 1, 5, 9, 10},
+    {MAKE_IDENTICAL, 0.01, 5, 16, 7},   {MAKE_IDENTICAL, 100, 3, 100, 3},    {MAKE_NEAR, 1e-3, 10, 8, 10},
+    {MAKE_NEAR, 1e-4, 10, 8, 10},       {MAKE_NEAR, 1e-5, 10, 8, 10},        {MAKE_NEAR, 1e-6, 10, 8, 10},
+    {MAKE_NEAR, 1e-7, 10, 8, 10},       {MAKE_NEAR, 1e-5, 5, 3, 100},        {MAKE_NEAR, 1e-6, 5, 50, 3},
+    {MAKE_ZERO_CLASS, 1, 7, 6, 11},     {MAKE_ZERO_CLASS, 0.1, 5, 12, 40},   {MAKE_SOME_ZERO, 1, 7, 6, 11},
+    {MAKE_SOME_ZERO, 0.5, 5, 13, 37},   {MAKE_TIE, 1, 7, 5, 6},              {MAKE_TIE, 0.2, 5, 11, 19},
+    {MAKE_FLOOR, 0, 7, 8, 10},          {MAKE_FLOOR, 1, 7, 8, 10},           {MAKE_DENORMAL, 0, 5, 6, 9},
+    {MAKE_DENORMAL, 1, 5, 6, 9},        {MAKE_PEAKED, 0, 9, 10, 10},         {MAKE_PEAKED, 0, 3, 100, 4},
+};
+
+static const recipe more_recipes[] = {
+    {MAKE_DIRICHLET, 0.01, 5, 100, 10}, {MAKE_DIRICHLET, 0.1, 5, 100, 10}, {MAKE_DIRICHLET, 1, 3, 100, 10},
+    {MAKE_DIRICHLET, 0.01, 1, 100, 100}, {MAKE_DIRICHLET, 1, 1, 100, 100}, {MAKE_DIRICHLET, 0.01, 2, 1000, 10},
+    {MAKE_DIRICHLET, 1, 1, 30, 1000},   {MAKE_NEAR, 1e-5, 2, 1000, 3},     {MAKE_NEAR, 1e-6, 1, 100, 100},
+    {MAKE_ONE_HOT, 0, 1, 1000, 10},     {MAKE_PEAKED, 0, 1, 1000, 5},      {MAKE_SOME_ZERO, 0.1, 3, 100, 20},
+    {MAKE_FLOOR, 1, 2, 200, 10},        {MAKE_TIE, 1, 1, 500, 4},
+};
+
+static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",     "zero-class", "some-zero",
+                                          "tie",       "floor",   "denormal",  "peaked",   "logits",     "logits-near"};
+
+static score_case *cases;
+static size_t case_count;
+
+static void add_case(const recipe *r, vg_dtype dtype) {
+    static const double few[] = {1, 2, 3}, many[] = {0.01, 0.5, 1, 7, 1000};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    char name[64];
+    int small = r->m * r->m * r->c < 3000;
+    options.k = small ? many : few;
+    options.k_count = small ? 5 : r->m < 500 ? 3 : 1;
+    snprintf(name, sizeof name, "%s(%g)", maker_names[r->kind], r->parameter);
+    cases[case_count++] = case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, &options);
+}
+
+/* Every C from 2 to 40: all vector tails; M and N odd and small. */
+static void add_class_sweep(void) {
+    for (size_t c = 2; c <= 40; c++) {
+        recipe r = {c % 3 ? MAKE_DIRICHLET : MAKE_SOME_ZERO, 0.3, 1 + c % 4, 2 + c % 5, c};
+        add_case(&r, c % 2 ? VG_F64 : VG_F32);
+    }
+}
+
+static void prepare(void) {
+    size_t usual = sizeof recipes / sizeof *recipes, more = full_sweep() ? sizeof more_recipes / sizeof *more_recipes : 0;
+    cases = ref_alloc(2 * (usual + more) + 40, sizeof *cases);
+    for (size_t i = 0; i < usual + more; i++) {
+        const recipe *r = i < usual ? &recipes[i] : &more_recipes[i - usual];
+        rng_state = 1000 + i;
+        add_case(r, VG_F32);
+        add_case(r, VG_F64);
+    }
+    add_class_sweep();
+}
+
+static void within_tolerances(void **state) {
+    (void)state;
+    size_t differences = 0;
+    for (size_t i = 0; i < case_count; i++)
+        differences += case_check(&cases[i]);
+    assert_int_equal(differences, 0);
+}
+
+static int suite(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(within_tolerances)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void) {
+    prepare();
+    int failed = run_in_every_tier(suite);
+    for (size_t i = 0; i < case_count; i++)
+        case_free(&cases[i]);
+    free(cases);
+    return failed;
+}
