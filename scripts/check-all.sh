@@ -1,0 +1,57 @@
+#!/bin/sh
+# check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and clang,
+# under ASan+UBSan and under TSan, in every vector tier this machine has, and each fuzz target for FUZZ_SECONDS (20).
+# Runs all of it, then says what failed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+jobs=${1:-2} failed='' seconds=${FUZZ_SECONDS:-20}
+generator=Ninja
+command -v ninja >/dev/null 2>&1 || generator='Unix Makefiles'
+
+step() { # step NAME COMMAND...: runs it, notes a failure
+    echo "== $1"
+    name=$1
+    shift
+    "$@" || { failed="$failed $name" && echo "== $name FAILED"; }
+}
+build() { # build FOLDER CMAKE_ARGS...
+    folder=$1
+    shift
+    cmake -S . -B "$folder" -G "$generator" "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
+}
+suite() { # suite FOLDER CMAKE_ARGS...
+    build "$@" && sh scripts/test.sh "$1" "$jobs"
+}
+tier() { VARGATE_CPU=$1 sh scripts/test.sh build/check-gcc "$jobs"; }
+fuzz() { # fuzz TARGET
+    name=${1#fuzz_}
+    mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
+    ASAN_OPTIONS=allocator_may_return_null=1 "build/check-fuzz/fuzz/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+        -print_final_stats=0 -verbosity=0 -artifact_prefix="fuzz/artifacts/$name-" "build/check-fuzz/corpus/$name" "fuzz/corpus/$name"
+}
+
+step gcc suite build/check-gcc -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON
+for tier in portable neon avx2 avx512; do
+    step "tier-$tier" tier $tier
+done
+step gcc-asan-ubsan suite build/check-asan -DCMAKE_C_COMPILER=gcc -DVG_SANITIZE=address,undefined
+if command -v clang >/dev/null 2>&1; then
+    step clang suite build/check-clang -DCMAKE_C_COMPILER=clang -DVG_WERROR=ON
+    step clang-tsan suite build/check-tsan -DCMAKE_C_COMPILER=clang -DVG_SANITIZE=thread
+    step fuzz-build build build/check-fuzz -DCMAKE_C_COMPILER=clang -DVG_FUZZ=ON -DVG_TESTS=OFF -DVG_SHARED=OFF -DVG_PROGRAM=OFF
+    for source in fuzz/fuzz_*.c; do
+        [ -e "$source" ] || continue
+        target=$(basename "$source" .c)
+        step "$target" fuzz "$target"
+    done
+else
+    step gcc-tsan suite build/check-tsan -DCMAKE_C_COMPILER=gcc -DVG_SANITIZE=thread
+    echo "clang is not installed: no clang build, no fuzzing"
+    failed="$failed clang-missing"
+fi
+
+if [ -n "$failed" ]; then
+    echo "check-all: failed:$failed"
+    exit 1
+fi
+echo "check-all: everything passed"
