@@ -5,7 +5,7 @@
  * differences such as TU - AU hold a relative error below 1e-18 even at values of 1e-12. The one exception is EPJS of more than
  * REF_QUAD_JS members, where a quadruple logarithm a pair and class would take minutes: there each Jensen-Shannon term is
  * p/2 log(2p/(p+q)) + q/2 log(2q/(p+q)) with log1p in 80-bit long double, relative error below 1e-12 at values of 1e-12
- * (test_measures_reference compares the two forms).
+ * (test_measures_golden compares the two forms).
  *
  * ref_score has vg_score's signature, and beside it gives what a comparison needs to know about near ties. */
 #ifndef VG_TEST_REFERENCE_H
@@ -213,14 +213,18 @@ static inline ref_real ref_js_quad(const ref_real *p, const ref_real *q, size_t 
     return js;
 }
 
+/* log(2p/(p+q)), by log1p where the two are close */
+static inline long double ref_log_share(long double p, long double q) {
+    return fabsl(p - q) < (p + q) / 2 ? log1pl((p - q) / (p + q)) : logl(2 * p / (p + q));
+}
+
 static inline long double ref_js_long(const long double *p, const long double *q, size_t c) {
     long double sum = 0;
     for (size_t i = 0; i < c; i++) {
-        long double d = p[i] + q[i] > 0 ? (p[i] - q[i]) / (p[i] + q[i]) : 0;
         if (p[i] > 0)
-            sum += p[i] / 2 * log1pl(d);
+            sum += p[i] / 2 * ref_log_share(p[i], q[i]);
         if (q[i] > 0)
-            sum += q[i] / 2 * log1pl(-d);
+            sum += q[i] / 2 * ref_log_share(q[i], p[i]);
     }
     return sum;
 }
