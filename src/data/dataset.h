@@ -1,0 +1,82 @@
+/* dataset.h - what the files of src/data share: the set in memory, its readers, and reading bytes plain or gzipped. Internal. */
+#ifndef VG_DATASET_H
+#define VG_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "vargate/data.h"
+
+struct vg_dataset {
+    char *name, *source;
+    char **class_names; /* classes names of its own, or NULL */
+    size_t n, channels, height, width, classes;
+    bool is_float, verified;
+    union {
+        uint8_t *bytes; /* n * channels * height * width, planar */
+        float *floats;
+        void *any;
+    } pixels;
+    int32_t *labels; /* n, or NULL */
+};
+
+/* An empty set with room for its pixels and, if classes > 0 or `labelled`, labels (not cleared). Checks every size. */
+vg_status vg_dataset__new(vg_dataset **out, const char *name, size_t n, size_t channels, size_t height, size_t width,
+                          bool is_float, bool labelled);
+vg_status vg_dataset__rename(vg_dataset *set, const char *name, const char *source);
+/* Copies `count` class names. */
+vg_status vg_dataset__name_classes(vg_dataset *set, const char *const *names, size_t count);
+/* Sets classes = largest label + 1 when `classes` is 0; otherwise checks that every label is below it. */
+vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes);
+/* Elements of one image. */
+static inline size_t vg_dataset__image(const vg_dataset *set) {
+    return set->channels * set->height * set->width;
+}
+/* Pixel (n, c, y, x) on the 0..1 scale. */
+static inline float vg_dataset__value(const vg_dataset *set, size_t offset) {
+    return set->is_float ? set->pixels.floats[offset] : (float)(set->pixels.bytes[offset] / 255.0);
+}
+/* Checks that every index lies in the set; NULL means 0 .. n - 1 and then count must be n. */
+vg_status vg_dataset__check_indices(const vg_dataset *set, const size_t *indices, size_t count);
+
+/* --- bytes of a file, plain or gzipped -------------------------------------------------------------------------------- */
+typedef struct vg_bytes {
+    void *stream; /* gzFile */
+    const char *path;
+    size_t file_size; /* on disk */
+    size_t taken;     /* uncompressed bytes read so far */
+    bool plain;       /* not gzipped: file_size is all there is */
+} vg_bytes;
+vg_status vg_bytes__open(vg_bytes *bytes, const char *path);
+void vg_bytes__close(vg_bytes *bytes);
+/* Reads up to `size` bytes; *got < size only at the end of the file. Damaged gzip data is an error. */
+vg_status vg_bytes__read(vg_bytes *bytes, void *out, size_t size, size_t *got);
+/* Reads exactly `size` bytes; `expected` is what the whole file should hold, for the message when it is short. */
+vg_status vg_bytes__exactly(vg_bytes *bytes, void *out, size_t size, size_t expected);
+/* Fails unless the file could hold `expected` uncompressed bytes, so that a lying header costs no memory. */
+vg_status vg_bytes__could_hold(const vg_bytes *bytes, size_t expected);
+/* Fails unless the end has been reached after `expected` bytes (and the gzip checksum was right). */
+vg_status vg_bytes__at_end(vg_bytes *bytes, size_t expected);
+
+/* --- readers ---------------------------------------------------------------------------------------------------------- */
+/* Each gives a set with name = source = the path it came from; classes = 0 means as many as the labels say. */
+vg_status vg_idx__read(vg_dataset **out, const char *images_path, const char *labels_path, size_t classes);
+/* `coarse`: CIFAR-100's two label bytes, of which the second (fine) is taken. Files are joined in order. */
+vg_status vg_cifar__read(vg_dataset **out, const char *const *paths, size_t count, bool coarse, size_t classes);
+vg_status vg_svhn_mat__read(vg_dataset **out, const char *path);
+/* prefix "", "train" or "test": arrays images/labels, train_images/train_labels (or x_train/y_train), ... */
+vg_status vg_images_npz__read(vg_dataset **out, const char *path, vg_part part, size_t classes);
+vg_status vg_png_folder__read(vg_dataset **out, const char *folder);
+/* True if `folder` has at least one sub-folder with a .png in it. */
+bool vg_png_folder__looks_like(const char *folder);
+
+/* --- paths ------------------------------------------------------------------------------------------------------------ */
+bool vg_data__is_file(const char *path);
+bool vg_data__is_folder(const char *path);
+/* a/b; release with vg_base__release. */
+vg_status vg_data__join(char **out, const char *a, const char *b);
+bool vg_data__ends_with(const char *text, const char *ending);
+
+#endif

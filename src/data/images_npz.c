@@ -1,0 +1,158 @@
+/* images_npz.c - images and labels as NumPy arrays, for one's own sets and for SVHN.
+ *
+ *     one part     images, labels
+ *     two parts    train_images, train_labels, test_images, test_labels     or     x_train, y_train, x_test, y_test
+ *
+ * images: (N, H, W), (N, H, W, C) or (N, C, H, W); of the last two, the channels are the last axis unless the second is shorter.
+ * Unsigned bytes, or other integers all in 0..255, are bytes (b stands for b / 255). Booleans are 0.0 and 1.0, floats are taken as
+ * they are and must be finite. labels: N whole numbers >= 0, in (N) or (N, 1); they may be missing. */
+#include <math.h>
+#include <string.h>
+
+#include "data/dataset.h"
+#include "vargate/formats.h"
+
+enum { CHUNK = 64 };
+
+typedef struct shape {
+    size_t n, channels, height, width;
+    bool planar; /* the file's axes are N, C, H, W already */
+} shape;
+
+static bool find(vg_source *source, const char *name, size_t *index, vg_array_info *info) {
+    for (size_t i = 0; i < vg_source_count(source); i++)
+        if (vg_source_info(source, i, info) == VG_OK && strcmp(info->name, name) == 0) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+/* Names of (images, labels) for a part, most preferred first. */
+static const char *const names[3][2][2] = {{{"train_images", "train_labels"}, {"x_train", "y_train"}},
+                                           {{"test_images", "test_labels"}, {"x_test", "y_test"}},
+                                           {{"images", "labels"}, {"x", "y"}}};
+
+/* Picks the arrays of `part`: 2 in `row` means the file has a single part. */
+static vg_status pick(vg_source *source, const char *path, vg_part part, size_t *images, vg_array_info *info,
+                      const char **labels_name) {
+    static const int tried[3][3] = {{0, 2, -1}, {1, 2, -1}, {1, 2, 0}};
+    for (int t = 0; t < 3 && tried[part][t] >= 0; t++)
+        for (int spelling = 0; spelling < 2; spelling++) {
+            const char *const *pair = names[tried[part][t]][spelling];
+            vg_array_info other;
+            size_t index;
+            if (!find(source, pair[0], images, info))
+                continue;
+            /* A file of one part that says nothing of train and test cannot give both: the test set would be the training set. */
+            if (tried[part][t] == 2 && part == VG_PART_TEST && !find(source, "train_images", &index, &other))
+                return vg_base__fail(VG_ERR_DATA,
+                                     "%s: has one part only, so no test part beside its training part; store test_images and "
+                                     "test_labels in it, or train.npz and test.npz in one folder",
+                                     path);
+            *labels_name = pair[1];
+            return VG_OK;
+        }
+    return vg_base__fail(VG_ERR_FORMAT, "%s: no array named '%s' (or '%s')", path, names[part][0][0], names[2][0][0]);
+}
+
+static vg_status settle_shape(shape *out, const vg_array_info *info, const char *path) {
+    if (info->rank != 3 && info->rank != 4)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: '%s' has %zu axes, expected (N,H,W), (N,H,W,C) or (N,C,H,W)", path, info->name,
+                             info->rank);
+    out->n = info->shape[0];
+    out->planar = info->rank == 3 || info->shape[1] < info->shape[3];
+    out->channels = info->rank == 3 ? 1 : out->planar ? info->shape[1] : info->shape[3];
+    out->height = info->shape[info->rank == 4 && out->planar ? 2 : 1];
+    out->width = info->shape[info->rank == 4 && out->planar ? 3 : 2];
+    return VG_OK;
+}
+
+/* One chunk of images, in the file's order of axes, into the set. */
+static vg_status place(vg_dataset *set, const shape *s, size_t first, size_t rows, const float *chunk, const char *path) {
+    size_t plane = s->height * s->width, image = plane * s->channels;
+    for (size_t i = 0; i < rows * image; i++) {
+        size_t within = i % image, target = i;
+        if (!s->planar)
+            target = i - within + within % s->channels * plane + within / s->channels;
+        target += first * image;
+        float value = chunk[i];
+        if (set->is_float) {
+            if (!isfinite(value))
+                return vg_base__fail(VG_ERR_DATA, "%s: image %zu holds %g, expected finite values", path, first + i / image,
+                                     (double)value);
+            set->pixels.floats[target] = value;
+        } else {
+            if (!(value >= 0.0f && value <= 255.0f))
+                return vg_base__fail(VG_ERR_DATA, "%s: image %zu holds %g, expected integers in 0..255 (or floats)", path,
+                                     first + i / image, (double)value);
+            set->pixels.bytes[target] = (uint8_t)value;
+        }
+    }
+    return VG_OK;
+}
+
+static vg_status read_images(vg_dataset *set, vg_source *source, size_t index, const shape *s, const char *path) {
+    float *chunk;
+    VG_TRY(vg_base__alloc(&chunk, CHUNK * vg_dataset__image(set), sizeof *chunk, "a chunk of images"));
+    vg_status status = VG_OK;
+    for (size_t first = 0; status == VG_OK && first < set->n; first += CHUNK) {
+        size_t rows = set->n - first < CHUNK ? set->n - first : CHUNK;
+        status = vg_source_read_f32(source, index, first, rows, chunk);
+        if (status == VG_OK)
+            status = place(set, s, first, rows, chunk, path);
+        vg_source_drop(source, index, first);
+    }
+    vg_base__release(chunk);
+    return status;
+}
+
+static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, const vg_array_info *info, size_t classes,
+                             const char *path) {
+    if (info->count != set->n || info->shape[0] != set->n)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: '%s' holds %zu values for %zu images, expected one each", path, info->name,
+                             info->count, set->n);
+    int64_t *wide;
+    VG_TRY(vg_base__alloc(&wide, set->n, sizeof *wide, "labels"));
+    vg_status status = vg_source_read_i64(source, index, 0, set->n, wide);
+    for (size_t i = 0; status == VG_OK && i < set->n; i++) {
+        if (wide[i] < 0 || wide[i] > 1000000)
+            status = vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu, expected 0..1000000", path, (long long)wide[i], i);
+        set->labels[i] = (int32_t)wide[i];
+    }
+    vg_base__release(wide);
+    VG_TRY(status);
+    return vg_dataset__settle_labels(set, classes);
+}
+
+static vg_status read_source(vg_dataset **out, vg_source *source, const char *path, vg_part part, size_t classes) {
+    vg_array_info info, labels_info;
+    const char *labels_name;
+    size_t images, labels;
+    shape s;
+    VG_TRY(pick(source, path, part, &images, &info, &labels_name));
+    VG_TRY(settle_shape(&s, &info, path));
+    bool is_float = info.element == VG_ELEMENT_F16 || info.element == VG_ELEMENT_BF16 || info.element == VG_ELEMENT_F32 ||
+                    info.element == VG_ELEMENT_F64 || info.element == VG_ELEMENT_BOOL;
+    bool labelled = find(source, labels_name, &labels, &labels_info);
+    VG_TRY(vg_dataset__new(out, path, s.n, s.channels, s.height, s.width, is_float, labelled));
+    VG_TRY(read_images(*out, source, images, &s, path));
+    if (labelled)
+        VG_TRY(read_labels(*out, source, labels, &labels_info, classes, path));
+    return VG_OK;
+}
+
+vg_status vg_images_npz__read(vg_dataset **out, const char *path, vg_part part, size_t classes) {
+    vg_source *source;
+    vg_dataset *set = NULL;
+    *out = NULL;
+    VG_TRY(vg_source_open(&source, path));
+    vg_status status = read_source(&set, source, path, part, classes);
+    vg_source_close(source);
+    if (status != VG_OK) {
+        vg_dataset_free(set);
+        return status;
+    }
+    *out = set;
+    return VG_OK;
+}

@@ -1,0 +1,210 @@
+/* split.c - seeded, stratified choices of samples, and per-channel statistics.
+ *
+ * Stratified: class c of n_c samples gives floor(f n_c) of them, and the samples still missing from the total come from the classes
+ * of largest remainder (ties: the lower class), so that shares are in proportion and the total is exact. Within a class the choice
+ * is the head of a Philox shuffle, stream = class. A set without labels is one class. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "data/dataset.h"
+
+/* Keeps these draws apart from everything else that uses the run's seed. */
+static const uint64_t split_domain = 0x73706c6974206f66ULL;
+
+typedef struct quota {
+    size_t class, size, take;
+    double remainder;
+} quota;
+
+static int by_remainder(const void *a, const void *b) {
+    const quota *x = a, *y = b;
+    if (x->remainder != y->remainder)
+        return x->remainder > y->remainder ? -1 : 1;
+    return x->class < y->class ? -1 : x->class > y->class;
+}
+
+static int by_class(const void *a, const void *b) {
+    const quota *x = a, *y = b;
+    return x->class < y->class ? -1 : x->class > y->class;
+}
+
+/* How many each class gives so that `total` are taken in all. quotas[classes], sizes already there. */
+static void share_out(quota *quotas, size_t classes, size_t count, size_t total) {
+    size_t given = 0;
+    for (size_t c = 0; c < classes; c++) {
+        double exact = (double)quotas[c].size * (double)total / (double)count;
+        quotas[c].take = (size_t)exact;
+        if (quotas[c].take > quotas[c].size)
+            quotas[c].take = quotas[c].size;
+        quotas[c].remainder = exact - (double)quotas[c].take;
+        given += quotas[c].take;
+    }
+    qsort(quotas, classes, sizeof *quotas, by_remainder);
+    while (given < total)
+        for (size_t c = 0; c < classes && given < total; c++)
+            if (quotas[c].take < quotas[c].size) {
+                quotas[c].take++;
+                given++;
+            }
+    qsort(quotas, classes, sizeof *quotas, by_class);
+}
+
+static size_t label_of(const vg_dataset *set, size_t index) {
+    return set->labels ? (size_t)set->labels[index] : 0;
+}
+
+/* chosen[i] = 1 for `total` of the `count` samples, stratified. */
+static vg_status choose(unsigned char *chosen, const vg_dataset *set, const size_t *indices, size_t count, size_t total,
+                        uint64_t seed) {
+    size_t classes = set->labels ? set->classes : 1;
+    quota *quotas;
+    size_t *members;
+    VG_TRY(vg_base__zalloc(&quotas, classes, sizeof *quotas, "classes of a split"));
+    vg_status status = vg_base__alloc(&members, count, sizeof *members, "a split");
+    if (status != VG_OK) {
+        vg_base__release(quotas);
+        return status;
+    }
+    for (size_t c = 0; c < classes; c++)
+        quotas[c].class = c;
+    for (size_t i = 0; i < count; i++)
+        quotas[label_of(set, indices ? indices[i] : i)].size++;
+    share_out(quotas, classes, count, total);
+    memset(chosen, 0, count);
+    for (size_t c = 0; c < classes; c++) {
+        if (quotas[c].take == 0)
+            continue;
+        size_t found = 0;
+        for (size_t i = 0; i < count && found < quotas[c].size; i++)
+            if (label_of(set, indices ? indices[i] : i) == c)
+                members[found++] = i;
+        vg_random random = vg_random__start(seed ^ split_domain, c);
+        vg_random__shuffle(&random, members, found);
+        for (size_t i = 0; i < quotas[c].take; i++)
+            chosen[members[i]] = 1;
+    }
+    vg_base__release(members);
+    vg_base__release(quotas);
+    return VG_OK;
+}
+
+static int by_value(const void *a, const void *b) {
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The samples with chosen[i] == wanted, increasing. */
+static vg_status collect(size_t **out, size_t *out_count, const unsigned char *chosen, unsigned char wanted, const size_t *indices,
+                         size_t count) {
+    size_t found = 0;
+    VG_TRY(vg_base__alloc(out, count, sizeof **out, "indices"));
+    for (size_t i = 0; i < count; i++)
+        if (chosen[i] == wanted)
+            (*out)[found++] = indices ? indices[i] : i;
+    qsort(*out, found, sizeof **out, by_value);
+    *out_count = found;
+    return VG_OK;
+}
+
+vg_status vg_dataset_split(size_t **kept, size_t *kept_count, size_t **held, size_t *held_count, const vg_dataset *set,
+                           double fraction, uint64_t seed) {
+    *kept = *held = NULL;
+    if (!(fraction >= 0.0 && fraction < 1.0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "validation fraction %g, expected at least 0 and below 1", fraction);
+    size_t total = (size_t)floor(fraction * (double)set->n + 0.5);
+    if (total >= set->n)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: a fraction of %g of its %zu samples leaves none to train on", set->name, fraction,
+                             set->n);
+    unsigned char *chosen;
+    VG_TRY(vg_base__alloc(&chosen, set->n, 1, "a split"));
+    vg_status status = choose(chosen, set, NULL, set->n, total, seed);
+    if (status == VG_OK)
+        status = collect(kept, kept_count, chosen, 0, NULL, set->n);
+    if (status == VG_OK)
+        status = collect(held, held_count, chosen, 1, NULL, set->n);
+    if (status != VG_OK) {
+        vg_base__release(*kept);
+        *kept = NULL;
+    }
+    vg_base__release(chosen);
+    return status;
+}
+
+vg_status vg_dataset_limit(size_t **out, size_t *out_count, const vg_dataset *set, const size_t *indices, size_t count,
+                           size_t limit, uint64_t seed) {
+    *out = NULL;
+    if (!indices)
+        count = set->n;
+    VG_TRY(vg_dataset__check_indices(set, indices, count));
+    unsigned char *chosen;
+    VG_TRY(vg_base__alloc(&chosen, count, 1, "a choice of samples"));
+    vg_status status = VG_OK;
+    if (limit < count)
+        status = choose(chosen, set, indices, count, limit, seed);
+    else
+        memset(chosen, 1, count);
+    if (status == VG_OK)
+        status = collect(out, out_count, chosen, 1, indices, count);
+    vg_base__release(chosen);
+    return status;
+}
+
+void vg_indices_free(size_t *indices) {
+    vg_base__release(indices);
+}
+
+/* Bytes: from a histogram, exact whatever the order. */
+static void byte_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count, size_t c) {
+    size_t plane = set->height * set->width;
+    uint64_t histogram[256] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *from = set->pixels.bytes + ((indices ? indices[i] : i) * set->channels + c) * plane;
+        for (size_t p = 0; p < plane; p++)
+            histogram[from[p]]++;
+    }
+    double total = (double)count * (double)plane, sum = 0.0, squares = 0.0;
+    for (unsigned b = 0; b < 256; b++)
+        sum += b / 255.0 * (double)histogram[b];
+    *mean = sum / total;
+    for (unsigned b = 0; b < 256; b++)
+        squares += (b / 255.0 - *mean) * (b / 255.0 - *mean) * (double)histogram[b];
+    *std = sqrt(squares / total);
+}
+
+static void float_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count, size_t c) {
+    size_t plane = set->height * set->width;
+    double total = (double)count * (double)plane, sum = 0.0, squares = 0.0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            const float *from = set->pixels.floats + ((indices ? indices[i] : i) * set->channels + c) * plane;
+            double part = 0.0;
+            for (size_t p = 0; p < plane; p++)
+                part += pass == 0 ? (double)from[p] : ((double)from[p] - *mean) * ((double)from[p] - *mean);
+            *(pass == 0 ? &sum : &squares) += part;
+        }
+        if (pass == 0)
+            *mean = sum / total;
+    }
+    *std = sqrt(squares / total);
+}
+
+vg_status vg_dataset_statistics(vg_statistics *out, const vg_dataset *set, const size_t *indices, size_t count) {
+    if (!indices)
+        count = set->n;
+    VG_TRY(vg_dataset__check_indices(set, indices, count));
+    if (count == 0)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: statistics of no samples", set->name);
+    memset(out, 0, sizeof *out);
+    out->channels = set->channels;
+    for (size_t c = 0; c < set->channels; c++) {
+        if (set->is_float)
+            float_statistics(&out->mean[c], &out->std[c], set, indices, count, c);
+        else
+            byte_statistics(&out->mean[c], &out->std[c], set, indices, count, c);
+        if (out->std[c] < 1e-12)
+            out->std[c] = 1.0;
+    }
+    return VG_OK;
+}
