@@ -15,18 +15,20 @@ status=$?
         if (name == "") return
         if (state == "fail") { failed += fails > 0 ? fails : 1; passed += passes }
         else if (state == "run") { passed += passes > 0 ? passes : (skips > 0 ? 0 : 1) }
-        else { skipped++; list = list " " name }
+        else if (skippable) { skipped++; list = list " " name }
+        else failed++ # not run: there is no such program
         skipped += skips
     }
     /<testcase / {
         finish()
-        passes = fails = skips = 0
+        passes = fails = skips = skippable = 0
         name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name)
         state = $0; sub(/.* status="/, "", state); sub(/".*/, "", state)
     }
     /\[  PASSED  \] [0-9]+ test/ { n = $0; sub(/.*PASSED  \] /, "", n); passes += n + 0 }
     /\[  FAILED  \] [0-9]+ test/ { n = $0; sub(/.*FAILED  \] /, "", n); fails += n + 0 }
     /\[  SKIPPED \] [0-9]+ test/ { n = $0; sub(/.*SKIPPED \] /, "", n); skips += n + 0 }
+    /<skipped message="SKIP_|status="disabled"/ { skippable = 1 }
     END {
         finish()
         if (list != "") print "skipped:" list

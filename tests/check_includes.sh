@@ -1,0 +1,51 @@
+#!/bin/sh
+# Includes point one way. Modules (folders of src/) may include their own headers and those of the modules below them:
+#     base <- measures <- calibrate, evaluate <- report;  base <- formats <- data;  base <- backend <- nn (which uses formats)
+# A public header belongs to the module that implements it. cli, examples and bench see only include/vargate.
+set -u
+awk_program='
+function allow(module, list,   parts, n, i) {
+    n = split(list, parts, " ")
+    for (i = 1; i <= n; i++) allowed[module, parts[i]] = 1
+}
+function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }
+BEGIN {
+    allow("base", "base")
+    allow("measures", "base measures")
+    allow("formats", "base formats")
+    allow("calibrate", "base measures calibrate")
+    allow("evaluate", "base measures evaluate")
+    allow("report", "base measures calibrate evaluate report")
+    allow("data", "base formats data")
+    allow("backend", "base backend")
+    allow("nn", "base backend formats nn")
+    owner["status"] = "base"
+    owner["temperatures"] = "calibrate"
+    # Predictions read from a file are handed over as the view that scoring takes: that header alone.
+    public_too["formats", "measures"] = public_too["data", "measures"] = public_too["nn", "measures"] = 1
+}
+FNR == 1 { module = FILENAME; inside = sub(/^src\//, "", module); sub(/\/.*/, "", module) }
+/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+    target = $0
+    quoted = target ~ /include[ \t]*"/
+    sub(/^[^"<]*["<]/, "", target); sub(/[">].*/, "", target)
+    if (target ~ /\.\.\//) complain("include \"" target "\" climbs out of its folder")
+    slash = index(target, "/")
+    if (target ~ /^vargate\//) {
+        if (!inside) next
+        header = substr(target, 9); sub(/\.h$/, "", header)
+        into = header in owner ? owner[header] : header
+        if (header == "vargate") complain("src/ includes the headers it needs, not vargate.h")
+        else if (!((module, into) in allowed) && !((module, header) in public_too))
+            complain(module " may not include vargate/" header ".h of " into)
+    } else if (quoted && slash > 0) {
+        into = substr(target, 1, slash - 1)
+        if (!inside) complain("only include/vargate may be included here, not \"" target "\"")
+        else if (!((module, into) in allowed)) complain(module " may not include \"" target "\"")
+    }
+}
+END { exit bad }'
+files=$(find src cli examples bench -name '*.[ch]' 2>/dev/null | sort)
+# shellcheck disable=SC2086
+awk "$awk_program" $files || exit 1
+echo "$(echo "$files" | wc -l) files checked"
