@@ -1,0 +1,141 @@
+/* column_stats.c - exact order statistics by radix selection.
+ *
+ * A double's bits, with the sign handled, sort as an unsigned integer. Reading the column once and counting the values by their
+ * top 16 bits tells in which bucket a wanted rank lies; three more readings settle the other 48 bits. Nothing is sorted and
+ * nothing but the counts is kept, so a column of any length costs four passes and half a megabyte a rank. */
+#include "column_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console.h"
+
+enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS, LEVELS = 4, RANKS = 4, CHUNK_VALUES = 1 << 16 };
+
+typedef struct selection {
+    uint64_t *counts;       /* RANKS x DIGITS */
+    uint64_t prefix[RANKS]; /* digits settled so far */
+    uint64_t rank[RANKS];   /* wanted place among the values with that prefix */
+    int level;
+    double sum, compensation; /* of all values, first pass only */
+    bool has_nan;
+} selection;
+
+static uint64_t to_order(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static double from_order(uint64_t order) {
+    uint64_t bits = order >> 63 ? order & ~((uint64_t)1 << 63) : ~order;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Neumaier's sum: the mean does not lose digits at large N. */
+static void add_value(selection *s, double value) {
+    double total = s->sum + value;
+    s->compensation += fabs(s->sum) >= fabs(value) ? (s->sum - total) + value : (value - total) + s->sum;
+    s->sum = total;
+}
+
+static void count_values(selection *s, const double *values, size_t count) {
+    int shift = 64 - DIGIT_BITS * (s->level + 1);
+    if (s->level == 0) {
+        for (size_t i = 0; i < count; i++) {
+            s->has_nan |= isnan(values[i]);
+            add_value(s, values[i]);
+            s->counts[to_order(values[i]) >> shift]++;
+        }
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t order = to_order(values[i]), digit = order >> shift & (DIGITS - 1), prefix = order >> (shift + DIGIT_BITS);
+        for (int r = 0; r < RANKS; r++)
+            s->counts[r * DIGITS + digit] += prefix == s->prefix[r];
+    }
+}
+
+/* Ends a pass: settles the next digit of each wanted rank. */
+static void settle_digit(selection *s) {
+    for (int r = 0; r < RANKS; r++) {
+        const uint64_t *counts = s->counts + (s->level == 0 ? 0 : r * DIGITS);
+        uint64_t digit = 0;
+        while (digit < DIGITS - 1 && s->rank[r] >= counts[digit])
+            s->rank[r] -= counts[digit++];
+        s->prefix[r] = s->prefix[r] << DIGIT_BITS | digit;
+    }
+    memset(s->counts, 0, sizeof(uint64_t) * RANKS * DIGITS);
+    s->level++;
+}
+
+/* Folds `rows` samples of `width` values into one value each: gate setting k of `gates`, over the labels as asked. */
+static void fold_rows(double *out, const double *in, size_t rows, size_t width, size_t gates, size_t k, stats_over over) {
+    size_t entries = width / gates;
+    for (size_t r = 0; r < rows; r++) {
+        const double *row = in + r * width + k;
+        double value = row[0];
+        for (size_t e = 1; e < entries; e++) {
+            double next = row[e * gates];
+            value = over == STATS_LABEL_MAX ? (next > value || isnan(next) ? next : value) : value + next;
+        }
+        out[r] = over == STATS_LABEL_MEAN ? value / (double)entries : value;
+    }
+}
+
+static int read_column(selection *s, const column_store *store, score_field field, size_t k, stats_over over, double *raw,
+                       double *folded) {
+    size_t width = score_field_width(field, &store->layout);
+    size_t gates = score_field_gated(field) ? store->layout.k_count : 1;
+    size_t step = CHUNK_VALUES / width > 0 ? CHUNK_VALUES / width : 1;
+    const double *memory = column_store_memory(store, field);
+    for (size_t first = 0; first < store->layout.n; first += step) {
+        size_t rows = store->layout.n - first < step ? store->layout.n - first : step;
+        const double *values = memory ? memory + first * width : raw;
+        int code = memory ? CLI_OK : column_store_get(store, field, first, rows, raw);
+        if (code != CLI_OK)
+            return code;
+        if (width > 1) {
+            fold_rows(folded, values, rows, width, gates, k, over);
+            values = folded;
+        }
+        count_values(s, values, rows);
+    }
+    settle_digit(s);
+    return CLI_OK;
+}
+
+/* Ranks around position q (n - 1), and how far between them it lies. */
+static double wanted_ranks(uint64_t rank[2], double q, size_t n) {
+    double position = q * (double)(n - 1), floor_position = floor(position);
+    rank[0] = (uint64_t)floor_position;
+    rank[1] = rank[0] + (rank[0] + 1 < n);
+    return position - floor_position;
+}
+
+static double between(double low, double high, double share) { return low == high ? low : low + share * (high - low); }
+
+int column_stats_compute(column_stats *out, const column_store *store, score_field field, size_t k, stats_over over) {
+    size_t n = store->layout.n, width = score_field_width(field, &store->layout);
+    size_t chunk = width > CHUNK_VALUES ? width : CHUNK_VALUES;
+    selection s = {.counts = calloc((size_t)RANKS * DIGITS, sizeof(uint64_t))};
+    double *raw = malloc(chunk * sizeof *raw), *folded = malloc(CHUNK_VALUES * sizeof *folded);
+    int code = s.counts && raw && folded ? CLI_OK : console_fail_memory("the summary");
+    double share_median = wanted_ranks(&s.rank[0], 0.5, n), share_p95 = wanted_ranks(&s.rank[2], 0.95, n);
+    for (int level = 0; level < LEVELS && code == CLI_OK; level++)
+        code = read_column(&s, store, field, k, over, raw, folded);
+    if (code == CLI_OK && s.has_nan) {
+        out->mean = out->median = out->p95 = NAN;
+    } else if (code == CLI_OK) {
+        out->mean = (isfinite(s.sum) ? s.sum + s.compensation : s.sum) / (double)n;
+        out->median = between(from_order(s.prefix[0]), from_order(s.prefix[1]), share_median);
+        out->p95 = between(from_order(s.prefix[2]), from_order(s.prefix[3]), share_p95);
+    }
+    free(s.counts);
+    free(raw);
+    free(folded);
+    return code;
+}

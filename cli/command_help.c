@@ -1,0 +1,51 @@
+/* command_help.c - the --help page of a command: usage, details, options with their defaults, an example. */
+#include "command_help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
+
+/* Prints `text` from column HELP_COLUMN on, broken at spaces. */
+static void print_wrapped(const char *text) {
+    size_t room = HELP_WIDTH - HELP_COLUMN;
+    while (strlen(text) > room) {
+        size_t cut = room;
+        while (cut > 0 && text[cut] != ' ')
+            cut--;
+        if (cut == 0)
+            cut = room;
+        printf("%.*s\n%*s", (int)cut, text, HELP_COLUMN, "");
+        text += cut + (text[cut] == ' ');
+    }
+    printf("%s\n", text);
+}
+
+static void print_option(const option_entry *entry) {
+    char left[96], help[1024];
+    int used = entry->letter ? snprintf(left, sizeof left, "  -%c, --%s", entry->letter, entry->name)
+                             : snprintf(left, sizeof left, "      --%s", entry->name);
+    if (entry->kind != OPTION_FLAG && used > 0 && (size_t)used < sizeof left)
+        snprintf(left + used, sizeof left - (size_t)used, " %s", entry->value);
+    if (entry->initial)
+        snprintf(help, sizeof help, "%s (default %s)", entry->help, entry->initial);
+    else
+        snprintf(help, sizeof help, "%s", entry->help);
+    if (strlen(left) > HELP_COLUMN - 2)
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    else
+        printf("%-*s", HELP_COLUMN, left);
+    print_wrapped(help);
+}
+
+void command_help_print(const command *self, const option_group *groups, size_t group_count) {
+    printf("vargate %s - %s\n\nUsage: vargate %s %s\n", self->name, self->summary, self->name, self->usage);
+    if (self->details)
+        printf("\n%s\n", self->details);
+    for (size_t g = 0; g < group_count; g++) {
+        printf("\n%s:\n", groups[g].title);
+        for (size_t i = 0; i < groups[g].count; i++)
+            print_option(&groups[g].entries[i]);
+    }
+    printf("\nExample:\n  %s\n", self->example);
+}

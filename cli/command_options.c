@@ -1,0 +1,298 @@
+/* command_options.c - reads a command's arguments by its option tables. See command_options.h; the help page is printed by
+ * command_help.c. */
+#include "command_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command_help.h"
+#include "console.h"
+
+bool options_number(const char *text, double *out) {
+    if (*text == '\0' || strspn(text, " \t") > 0)
+        return false;
+    char *end;
+    *out = strtod(text, &end);
+    return *end == '\0';
+}
+
+/* --- nearest name ------------------------------------------------------------------------------------------------------- */
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b; long words count as far apart. */
+static size_t edit_distance(const char *a, const char *b) {
+    enum { LONGEST = 40 };
+    size_t la = strlen(a), lb = strlen(b), rows[3][LONGEST + 1];
+    if (la > LONGEST || lb > LONGEST)
+        return SIZE_MAX;
+    size_t *before = rows[0], *above = rows[1], *here = rows[2];
+    for (size_t j = 0; j <= lb; j++)
+        above[j] = before[j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        here[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
+            here[j] = least(change, 1 + least(above[j], here[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                here[j] = least(here[j], before[j - 2] + 1);
+        }
+        size_t *free_row = before;
+        before = above;
+        above = here;
+        here = free_row;
+    }
+    return above[lb];
+}
+
+const char *options_nearest(const char *word, const char *const *names, size_t count) {
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX, length = strlen(word);
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, names[i]);
+        if (length >= 3 && strncmp(word, names[i], length) == 0)
+            distance = 1; /* a shortened name */
+        if (distance < best_distance) {
+            best = names[i];
+            best_distance = distance;
+        }
+    }
+    return best_distance <= 1 + length / 4 ? best : NULL;
+}
+
+/* --- values ------------------------------------------------------------------------------------------------------------- */
+static int bad_value(const option_entry *entry, const char *text, const char *expected) {
+    return console_usage("--%s: '%s' is not %s", entry->name, text, expected);
+}
+
+static int set_count(const option_entry *entry, const char *text, size_t *out) {
+    char *end, expected[96];
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    snprintf(expected, sizeof expected, "a whole number in %.0f..%.0f", entry->low, entry->high);
+    if (*text < '0' || *text > '9' || *end || errno || (double)value < entry->low || (double)value > entry->high)
+        return bad_value(entry, text, expected);
+    *out = (size_t)value;
+    return CLI_OK;
+}
+
+static int set_real(const option_entry *entry, const char *text, double *out) {
+    char expected[96];
+    snprintf(expected, sizeof expected, "a number in %g..%g", entry->low, entry->high);
+    if (!options_number(text, out) || !(*out >= entry->low && *out <= entry->high))
+        return bad_value(entry, text, expected);
+    return CLI_OK;
+}
+
+static int set_reals(const option_entry *entry, const char *text, option_reals *out) {
+    out->count = 0;
+    for (const char *p = text;; p++) {
+        char item[64];
+        size_t length = strcspn(p, ",");
+        if (length >= sizeof item)
+            return bad_value(entry, text, "a list of numbers separated by commas");
+        memcpy(item, p, length);
+        item[length] = '\0';
+        if (out->count == OPTION_MAX_REALS)
+            return console_usage("--%s: more than %d numbers", entry->name, OPTION_MAX_REALS);
+        if (!options_number(item, &out->values[out->count++]))
+            return bad_value(entry, text, "a list of numbers separated by commas");
+        p += length;
+        if (*p == '\0')
+            return CLI_OK;
+    }
+}
+
+static int set_choice(const option_entry *entry, const char *text, int *out) {
+    size_t length = strlen(text);
+    int index = 0;
+    for (const char *p = entry->value;; p++, index++) {
+        size_t name = strcspn(p, "|");
+        if (name == length && memcmp(p, text, length) == 0) {
+            *out = index;
+            return CLI_OK;
+        }
+        p += name;
+        if (*p == '\0')
+            return console_usage("--%s: '%s' is not one of %s", entry->name, text, entry->value);
+    }
+}
+
+static int set_value(const option_entry *entry, void *values, const char *text) {
+    void *place = (char *)values + entry->offset;
+    option_texts *texts = place;
+    switch (entry->kind) {
+    case OPTION_FLAG: *(bool *)place = true; return CLI_OK;
+    case OPTION_TEXT: *(const char **)place = text; return CLI_OK;
+    case OPTION_COUNT: return set_count(entry, text, place);
+    case OPTION_REAL: return set_real(entry, text, place);
+    case OPTION_REALS: return set_reals(entry, text, place);
+    case OPTION_CHOICE: return set_choice(entry, text, place);
+    case OPTION_TEXTS:
+        if (texts->count == OPTION_MAX_TEXTS)
+            return console_usage("--%s: given more than %d times", entry->name, OPTION_MAX_TEXTS);
+        texts->items[texts->count++] = text;
+        return CLI_OK;
+    }
+    return CLI_USAGE;
+}
+
+static void clear_value(const option_entry *entry, void *values) {
+    void *place = (char *)values + entry->offset;
+    switch (entry->kind) {
+    case OPTION_FLAG: *(bool *)place = false; break;
+    case OPTION_TEXT: *(const char **)place = NULL; break;
+    case OPTION_COUNT: *(size_t *)place = 0; break;
+    case OPTION_REAL: *(double *)place = NAN; break;
+    case OPTION_REALS: ((option_reals *)place)->count = 0; break;
+    case OPTION_CHOICE: *(int *)place = -1; break;
+    case OPTION_TEXTS: ((option_texts *)place)->count = 0; break;
+    }
+}
+
+static int set_defaults(const option_group *groups, size_t group_count) {
+    for (size_t g = 0; g < group_count; g++) {
+        for (size_t i = 0; i < groups[g].count; i++) {
+            const option_entry *entry = &groups[g].entries[i];
+            clear_value(entry, groups[g].values);
+            if (entry->initial && entry->kind != OPTION_FLAG) {
+                int code = set_value(entry, groups[g].values, entry->initial);
+                if (code != CLI_OK)
+                    return code;
+            }
+        }
+    }
+    return CLI_OK;
+}
+
+/* --- arguments ---------------------------------------------------------------------------------------------------------- */
+typedef struct common_values {
+    bool help, quiet;
+} common_values;
+
+static const option_entry common_entries[] = {
+    {"quiet", 'q', OPTION_FLAG, offsetof(common_values, quiet), NULL, NULL, "no progress and no notes", 0, 0},
+    {"help", 'h', OPTION_FLAG, offsetof(common_values, help), NULL, NULL, "show this help", 0, 0},
+};
+
+typedef struct reader {
+    option_group groups[8];
+    size_t group_count;
+    int argc, next;
+    char **argv;
+} reader;
+
+static const option_entry *find_entry(const reader *in, const char *name, size_t length, char letter, void **values) {
+    for (size_t g = 0; g < in->group_count; g++) {
+        for (size_t i = 0; i < in->groups[g].count; i++) {
+            const option_entry *entry = &in->groups[g].entries[i];
+            if (letter ? entry->letter == letter : strlen(entry->name) == length && memcmp(entry->name, name, length) == 0) {
+                *values = in->groups[g].values;
+                return entry;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const reader *in, const char *name, size_t length) {
+    const char *names[256];
+    size_t count = 0;
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
+    for (size_t g = 0; g < in->group_count; g++) {
+        for (size_t i = 0; i < in->groups[g].count && count < 256; i++)
+            names[count++] = in->groups[g].entries[i].name;
+    }
+    const char *near = options_nearest(word, names, count);
+    if (near)
+        return console_usage("unknown option --%s; did you mean --%s?", word, near);
+    return console_usage("unknown option --%s; 'vargate help %s' lists them", word, console_command());
+}
+
+static int read_long(reader *in, const char *argument) {
+    const char *name = argument + 2, *text = strchr(name, '=');
+    size_t length = text ? (size_t)(text - name) : strlen(name);
+    void *values;
+    const option_entry *entry = find_entry(in, name, length, 0, &values);
+    if (!entry)
+        return unknown_option(in, name, length);
+    if (entry->kind == OPTION_FLAG) {
+        if (text)
+            return console_usage("--%s takes no value", entry->name);
+        return set_value(entry, values, NULL);
+    }
+    if (text)
+        return set_value(entry, values, text + 1);
+    if (in->next == in->argc)
+        return console_usage("--%s needs a value: %s", entry->name, entry->value);
+    return set_value(entry, values, in->argv[in->next++]);
+}
+
+static int read_short(reader *in, const char *argument) {
+    for (const char *p = argument + 1; *p; p++) {
+        void *values;
+        const option_entry *entry = find_entry(in, NULL, 0, *p, &values);
+        if (!entry)
+            return console_usage("unknown option -%c; 'vargate help %s' lists them", *p, console_command());
+        if (entry->kind == OPTION_FLAG) {
+            set_value(entry, values, NULL);
+            continue;
+        }
+        if (p[1])
+            return set_value(entry, values, p[1] == '=' ? p + 2 : p + 1);
+        if (in->next == in->argc)
+            return console_usage("-%c needs a value: %s", *p, entry->value);
+        return set_value(entry, values, in->argv[in->next++]);
+    }
+    return CLI_OK;
+}
+
+static int read_arguments(reader *in, option_files *files) {
+    bool options_over = false;
+    files->items = in->argv;
+    files->count = 0;
+    while (in->next < in->argc) {
+        char *argument = in->argv[in->next++];
+        int code = CLI_OK;
+        if (options_over || argument[0] != '-' || argument[1] == '\0')
+            in->argv[files->count++] = argument; /* earlier slots were read already */
+        else if (strcmp(argument, "--") == 0)
+            options_over = true;
+        else
+            code = argument[1] == '-' ? read_long(in, argument) : read_short(in, argument);
+        if (code != CLI_OK)
+            return code;
+    }
+    return CLI_OK;
+}
+
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    }
+    return false;
+}
+
+int options_parse(const command *self, const option_group *groups, size_t group_count, int argc, char **argv,
+                  option_files *files) {
+    common_values common = {false, false};
+    reader in = {.group_count = group_count + 1, .argc = argc, .next = 0, .argv = argv};
+    memcpy(in.groups, groups, group_count * sizeof *groups);
+    in.groups[group_count] =
+        (option_group){"Everywhere", common_entries, sizeof common_entries / sizeof *common_entries, &common};
+    int code = set_defaults(in.groups, in.group_count);
+    if (code != CLI_OK)
+        return code;
+    if (asks_for_help(argc, argv)) {
+        command_help_print(self, in.groups, in.group_count);
+        return OPTIONS_HELP_SHOWN;
+    }
+    code = read_arguments(&in, files);
+    console_set_quiet(common.quiet);
+    return code;
+}

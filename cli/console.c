@@ -1,0 +1,137 @@
+/* console.c - messages, checked standard output, signals. See console.h. */
+#include "console.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "vargate/status.h"
+
+static const char *command_name;
+static bool quiet_mode;
+
+void console_set_command(const char *name) { command_name = name; }
+const char *console_command(void) { return command_name; }
+void console_set_quiet(bool quiet) { quiet_mode = quiet; }
+bool console_quiet(void) { return quiet_mode; }
+
+/* Prints one line; file names and data in it may hold anything, so control characters are shown as '?'. */
+static void say(const char *kind, const char *format, va_list arguments) {
+    char line[2048];
+    vsnprintf(line, sizeof line, format, arguments);
+    for (char *p = line; *p; p++) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    }
+    fflush(stdout);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr); /* over a progress bar */
+    if (command_name)
+        fprintf(stderr, "vargate %s: %s%s\n", command_name, kind, line);
+    else
+        fprintf(stderr, "vargate: %s%s\n", kind, line);
+}
+
+int console_fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+    return CLI_FAILED;
+}
+
+int console_usage(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+int console_fail_library(void) {
+    if (console_interrupted())
+        return CLI_FAILED;
+    const char *message = vg_error_message();
+    return console_fail("%s", message[0] ? message : "failed for an unknown reason");
+}
+
+int console_fail_memory(const char *what) { return console_fail("out of memory for %s", what); }
+
+void console_note(const char *format, ...) {
+    if (quiet_mode)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+}
+
+void console_warn(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say("warning: ", format, arguments);
+    va_end(arguments);
+}
+
+int console_finish_output(void) {
+    errno = 0;
+    bool failed = fflush(stdout) != 0;
+    int reason = errno;
+    if (!failed && !ferror(stdout))
+        return CLI_OK;
+    if (reason == EPIPE)
+        return CLI_FAILED;
+    return console_fail("standard output: %s", reason ? strerror(reason) : "write failed");
+}
+
+/* --- signals ------------------------------------------------------------------------------------------------------------ */
+static volatile sig_atomic_t guard_depth;
+static volatile sig_atomic_t held_signal;
+
+static void die_of(int number) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
+static void on_signal(int number) {
+    if (guard_depth > 0)
+        held_signal = number;
+    else
+        die_of(number);
+}
+
+void console_catch_signals(void) {
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, stop = {.sa_handler = on_signal};
+    sigemptyset(&ignore.sa_mask);
+    sigemptyset(&stop.sa_mask);
+    stop.sa_flags = SA_RESTART;
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        struct sigaction before;
+        if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays nohup */
+            sigaction(stops[i], &stop, NULL);
+    }
+}
+
+void console_guard(void) { guard_depth = guard_depth + 1; }
+
+void console_unguard(void) { guard_depth = guard_depth - 1; }
+
+bool console_interrupted(void) { return held_signal != 0; }
+
+int console_exit_code(int code) {
+    if (held_signal)
+        die_of(held_signal);
+    return code;
+}

@@ -1,0 +1,66 @@
+/* progress.c - the progress bar. See progress.h. */
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "console.h"
+
+/* Seconds: before the first sign, between bars, between plain lines. */
+static const double first_after = 0.5, bar_every = 0.1, line_every = 5.0;
+enum { BAR_CELLS = 30 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void progress_begin(progress *p, const char *what, const char *unit) {
+    *p = (progress){.what = what, .unit = unit, .began = now(), .silent = console_quiet()};
+    p->terminal = isatty(STDERR_FILENO) != 0;
+    p->shown = p->terminal ? p->began + first_after - bar_every : p->began;
+}
+
+static void draw_bar(const progress *p, double share, double left) {
+    char bar[BAR_CELLS + 1];
+    int full = (int)(share * BAR_CELLS);
+    memset(bar, '.', BAR_CELLS);
+    memset(bar, '#', (size_t)full);
+    bar[BAR_CELLS] = '\0';
+    fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s left\033[K", p->what, bar, 100 * share, left);
+    fflush(stderr);
+}
+
+void progress_update(progress *p, unsigned long long done, unsigned long long total) {
+    if (p->silent)
+        return;
+    double t = now();
+    if (t - p->shown < (p->terminal ? bar_every : line_every))
+        return;
+    p->shown = t;
+    p->drawn = true;
+    if (total == 0) {
+        fprintf(stderr, p->terminal ? "\r%s: %llu %s\033[K" : "%s: %llu %s\n", p->what, done, p->unit);
+        return;
+    }
+    double share = (double)done / (double)total;
+    double left = share > 0 ? (t - p->began) * (1 / share - 1) : 0;
+    if (p->terminal)
+        draw_bar(p, share > 1 ? 1 : share, left);
+    else
+        fprintf(stderr, "%s: %llu of %llu %s, %.0f s left\n", p->what, done, total, p->unit, left);
+}
+
+void progress_end(progress *p) {
+    if (p->drawn && p->terminal)
+        fputs("\r\033[K", stderr);
+    p->drawn = false;
+}
+
+int progress_callback(void *context, unsigned long long done, unsigned long long total) {
+    progress_update(context, done, total);
+    return console_interrupted();
+}

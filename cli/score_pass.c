@@ -1,0 +1,55 @@
+/* score_pass.c - feeds a prediction file to a scorer block by block. See score_pass.h. */
+#include "score_pass.h"
+
+#include "console.h"
+#include "progress.h"
+
+/* Bytes of input (as float32) and of results that are in flight at once. */
+enum { BLOCK_BYTES = 24 << 20 };
+
+static size_t block_rows(const score_layout *layout, score_set set) {
+    size_t row = layout->m * layout->c * sizeof(float) + score_set_bytes(set, layout);
+    size_t rows = BLOCK_BYTES / row;
+    rows = rows > 256 ? rows / 256 * 256 : rows > 1 ? rows : 1; /* whole tiles of samples for the kernels */
+    return rows < layout->n ? rows : layout->n;
+}
+
+static int run_blocks(score_input *in, vg_scorer *scorer, const vg_scores *block, size_t rows, score_sink sink, void *context) {
+    progress bar;
+    progress_begin(&bar, "scoring", "samples");
+    int code = CLI_OK;
+    for (size_t first = 0; first < in->layout.n && code == CLI_OK; first += rows) {
+        size_t here = in->layout.n - first < rows ? in->layout.n - first : rows;
+        vg_predictions view;
+        if (console_interrupted())
+            code = CLI_FAILED;
+        else if (vg_prediction_file_block(in->file, first, here, &view) != VG_OK)
+            code = console_fail_library();
+        else if (vg_scorer_feed(scorer, block, &view) != VG_OK)
+            code = console_fail("%s: %s", in->path, vg_error_message());
+        else
+            code = sink(context, first, here, block);
+        progress_update(&bar, first + here, in->layout.n);
+    }
+    progress_end(&bar);
+    return code;
+}
+
+int score_pass(score_input *in, score_set set, score_sink sink, void *context, vg_score_summary *summary) {
+    vg_scorer *scorer = NULL;
+    vg_scores block;
+    size_t rows = block_rows(&in->layout, set);
+    if (vg_scorer_new(&scorer, in->layout.m, in->layout.c, &in->options) != VG_OK)
+        return console_fail_library();
+    int code = CLI_FAILED;
+    if (!score_block_new(&block, set, &in->layout, rows)) {
+        code = console_fail_memory("a block of scores");
+    } else {
+        code = run_blocks(in, scorer, &block, rows, sink, context);
+        score_block_free(&block);
+    }
+    if (code == CLI_OK && summary && vg_scorer_summary(scorer, summary) != VG_OK)
+        code = console_fail_library();
+    vg_scorer_free(scorer);
+    return code;
+}

@@ -1,0 +1,181 @@
+/* score_summary.c - statistics of every measure, the decision rule, diversity and the verdict on it. */
+#include "score_summary.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "collapse.h"
+#include "column_stats.h"
+#include "console.h"
+#include "json_output.h"
+#include "text_table.h"
+#include "vargate/evaluate.h"
+
+void score_tally_add(score_tally *tally, const score_layout *layout, const vg_scores *block, size_t rows,
+                     const int64_t *labels) {
+    size_t entries = rows * (layout->multilabel ? layout->c : 1), gates = layout->k_count;
+    tally->entries += entries;
+    for (size_t i = 0; i < entries; i++) {
+        bool correct = labels && block->pred && block->pred[i] == labels[i];
+        tally->correct += correct;
+        for (size_t k = 0; block->decision && k < gates; k++) {
+            bool kept = block->decision[i * gates + k] >= 0;
+            tally->kept[k] += kept;
+            tally->kept_correct[k] += kept && correct;
+        }
+        if (block->flags) {
+            tally->ties += (block->flags[i] & VG_FLAG_TIE) != 0;
+            tally->gated_out += (block->flags[i] & VG_FLAG_GATED_OUT) != 0;
+        }
+    }
+}
+
+static double share(unsigned long long part, unsigned long long whole) { return whole ? (double)part / (double)whole : NAN; }
+
+/* Calls `show` for each measure and gate setting of the store. */
+typedef void (*stats_show)(void *context, const char *name, const column_stats *plain, const column_stats *max);
+
+static int each_measure(const column_store *store, stats_show show, void *context) {
+    bool multilabel = store->layout.multilabel;
+    for (int f = 0; f < FIELD_MEASURES; f++) {
+        size_t gates = score_field_gated(f) ? store->layout.k_count : 1;
+        for (size_t k = 0; (store->set & SCORE_BIT(f)) && k < gates; k++) {
+            char name[SCORE_NAME];
+            column_stats plain, max;
+            score_name(name, f, &store->layout, k);
+            int code = column_stats_compute(&plain, store, f, k, multilabel ? STATS_LABEL_MEAN : STATS_PLAIN);
+            if (code == CLI_OK && multilabel)
+                code = column_stats_compute(&max, store, f, k, STATS_LABEL_MAX);
+            if (code != CLI_OK)
+                return code;
+            show(context, name, &plain, multilabel ? &max : NULL);
+        }
+    }
+    return CLI_OK;
+}
+
+/* --- as text ------------------------------------------------------------------------------------------------------------ */
+static void show_row(void *context, const char *name, const column_stats *plain, const column_stats *max) {
+    text_table *table = context;
+    size_t row = table_row(table, name);
+    table_number(table, row, 1, plain->mean, 5);
+    table_number(table, row, 2, plain->median, 5);
+    table_number(table, row, 3, plain->p95, 5);
+    if (max) {
+        table_number(table, row, 4, max->mean, 5);
+        table_number(table, row, 5, max->median, 5);
+        table_number(table, row, 6, max->p95, 5);
+    }
+}
+
+static int print_measures(const column_store *store) {
+    text_table table;
+    if ((store->set & SCORE_MEASURES) == 0)
+        return CLI_OK;
+    table_begin(&table, store->layout.multilabel ? "measure (mean of labels)|mean|median|95th pct|max: mean|median|95th pct"
+                                                 : "measure|mean|median|95th pct");
+    int code = each_measure(store, show_row, &table);
+    int printed = table_print(&table);
+    return code == CLI_OK ? printed : code;
+}
+
+static int print_rule(const score_input *in, const score_tally *tally) {
+    text_table table;
+    table_begin(&table, in->labels ? "decision rule|abstained|accuracy on the kept" : "decision rule|abstained");
+    for (size_t k = 0; k < in->layout.k_count; k++) {
+        char name[VG_NAME_SIZE], text[VG_NAME_SIZE + 8];
+        vg_k_name(name, in->layout.k[k]);
+        snprintf(text, sizeof text, "k = %s", name);
+        size_t row = table_row(&table, text);
+        table_percent(&table, row, 1, 1 - share(tally->kept[k], tally->entries));
+        if (in->labels)
+            table_percent(&table, row, 2, share(tally->kept_correct[k], tally->kept[k]));
+    }
+    printf("\n");
+    return table_print(&table);
+}
+
+static int print_text(const score_input *in, const column_store *store, const score_tally *tally,
+                      const vg_score_summary *summary, score_set set) {
+    const score_layout *layout = &in->layout;
+    printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", in->path, layout->n, layout->m, layout->m == 1 ? "" : "s",
+           layout->c, layout->multilabel ? "labels" : "classes", in->logits ? "logits" : "probabilities");
+    int code = print_measures(store);
+    if (code == CLI_OK && (set & SCORE_BIT(FIELD_DECISION)))
+        code = print_rule(in, tally);
+    if (in->labels && (set & SCORE_BIT(FIELD_PRED)))
+        printf("\nAccuracy       %.2f %% of %llu%s\n", 100 * share(tally->correct, tally->entries), tally->entries,
+               layout->multilabel ? " (sample, label) pairs" : "");
+    printf("%sDiversity D    %.4g\n", in->labels ? "" : "\n", summary->diversity);
+    if (!isnan(summary->k_sensitivity))
+        printf("k-sensitivity  %.4g\n", summary->k_sensitivity);
+    printf("Verdict        %s\n", collapse_text(collapse_verdict(layout->m, summary)));
+    if (tally->gated_out)
+        printf("Gated to nothing and left ungated at some k: %llu\n", tally->gated_out);
+    return code;
+}
+
+/* --- as JSON ------------------------------------------------------------------------------------------------------------ */
+static json_t *stats_json(const column_stats *stats) {
+    json_t *object = json_object();
+    json_put_number(object, "mean", stats->mean);
+    json_put_number(object, "median", stats->median);
+    json_put_number(object, "p95", stats->p95);
+    return object;
+}
+
+static void show_json(void *context, const char *name, const column_stats *plain, const column_stats *max) {
+    json_t *object = stats_json(plain);
+    if (max)
+        json_put(object, "max", stats_json(max));
+    json_put(context, name, object);
+}
+
+static json_t *rule_json(const score_input *in, const score_tally *tally) {
+    json_t *rule = json_object();
+    for (size_t k = 0; k < in->layout.k_count; k++) {
+        char name[VG_NAME_SIZE];
+        json_t *row = json_object();
+        vg_k_name(name, in->layout.k[k]);
+        json_put_number(row, "coverage", share(tally->kept[k], tally->entries));
+        json_put_number(row, "abstained", 1 - share(tally->kept[k], tally->entries));
+        if (in->labels)
+            json_put_number(row, "accuracy", share(tally->kept_correct[k], tally->kept[k]));
+        json_put(rule, name, row);
+    }
+    return rule;
+}
+
+static int print_json(const score_input *in, const column_store *store, const score_tally *tally,
+                      const vg_score_summary *summary, score_set set) {
+    json_t *out = json_object(), *measures = json_object();
+    json_put_text(out, "file", in->path);
+    json_put_count(out, "n", in->layout.n);
+    json_put_count(out, "m", in->layout.m);
+    json_put_count(out, "c", in->layout.c);
+    json_put(out, "logits", json_boolean(in->logits));
+    json_put(out, "multilabel", json_boolean(in->layout.multilabel));
+    json_put(out, "k", json_numbers(in->layout.k, in->layout.k_count));
+    int code = each_measure(store, show_json, measures);
+    json_put(out, "measures", measures);
+    if (set & SCORE_BIT(FIELD_DECISION))
+        json_put(out, "rule", rule_json(in, tally));
+    if (in->labels && (set & SCORE_BIT(FIELD_PRED)))
+        json_put_number(out, "accuracy", share(tally->correct, tally->entries));
+    json_put_number(out, "diversity", summary->diversity);
+    json_put_number(out, "k_sensitivity", summary->k_sensitivity);
+    json_put_text(out, "verdict", collapse_name(collapse_verdict(in->layout.m, summary)));
+    if (set & SCORE_BIT(FIELD_FLAGS)) {
+        json_put_count(out, "ties", tally->ties);
+        json_put_count(out, "gated_out", tally->gated_out);
+    }
+    if (code == CLI_OK)
+        return json_print(out);
+    json_decref(out);
+    return code;
+}
+
+int score_summary_print(const score_input *in, const column_store *store, const score_tally *tally,
+                        const vg_score_summary *summary, score_set set, bool json) {
+    return json ? print_json(in, store, tally, summary, set) : print_text(in, store, tally, summary, set);
+}
