@@ -20,6 +20,7 @@ have pkg-config || need pkg-config
 library zlib || need zlib1g-dev
 library jansson || need libjansson-dev
 library cmocka || need libcmocka-dev
+have c++ || want g++
 if [ -d src/calibrate ]; then
     library lapacke || need liblapacke-dev
     library lapack || need liblapack-dev
@@ -34,7 +35,6 @@ if [ -d src/report ]; then have gnuplot || want gnuplot-nox; fi
 if [ "${1:-}" = checks ]; then
     have clang || want clang
     have clang-format || want clang-format
-    have c++ || want g++
 fi
 
 tried=build/.setup-tried # the optional packages that were asked for before, in vain
