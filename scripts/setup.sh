@@ -40,9 +40,14 @@ fi
 tried=build/.setup-tried # the optional packages that were asked for before, in vain
 if [ -n "$optional" ] && [ "$(cat "$tried" 2>/dev/null)" = "$optional" ]; then optional=''; fi
 [ -n "$required$optional" ] || exit 0
+not_installed() { # says so once: the next time these are not asked for again
+    [ -n "$optional" ] || return
+    echo "setup: optional packages not installed (Debian names):$optional" >&2
+    mkdir -p build && echo "$optional" >"$tried"
+}
 
 if ! have apt-get; then
-    [ -z "$optional" ] || echo "setup: optional packages not found (Debian names):$optional" >&2
+    not_installed
     [ -z "$required" ] && exit 0
     echo "setup: missing (Debian names):$required - install them with your system's package manager, then run make SETUP=no" >&2
     exit 1
@@ -52,7 +57,7 @@ if [ "$(id -u)" != 0 ]; then
     if have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
         as_root=sudo
     else
-        [ -z "$optional" ] || echo "setup: optional packages not installed: apt-get install$optional (as root)" >&2
+        not_installed
         [ -z "$required" ] && exit 0
         echo "setup: packages are missing and this user may not install them. As root: apt-get install$required" >&2
         exit 1
