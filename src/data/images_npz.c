@@ -33,19 +33,17 @@ static const char *const names[3][2][2] = {{{"train_images", "train_labels"}, {"
                                            {{"test_images", "test_labels"}, {"x_test", "y_test"}},
                                            {{"images", "labels"}, {"x", "y"}}};
 
-/* Picks the arrays of `part`: 2 in `row` means the file has a single part. */
+/* Picks the arrays of `part`. Row 2 of the names is that of files with a single part. */
 static vg_status pick(vg_source *source, const char *path, vg_part part, size_t *images, vg_array_info *info,
                       const char **labels_name) {
     static const int tried[3][3] = {{0, 2, -1}, {1, 2, -1}, {1, 2, 0}};
     for (int t = 0; t < 3 && tried[part][t] >= 0; t++)
         for (int spelling = 0; spelling < 2; spelling++) {
             const char *const *pair = names[tried[part][t]][spelling];
-            vg_array_info other;
-            size_t index;
             if (!find(source, pair[0], images, info))
                 continue;
             /* A file of one part that says nothing of train and test cannot give both: the test set would be the training set. */
-            if (tried[part][t] == 2 && part == VG_PART_TEST && !find(source, "train_images", &index, &other))
+            if (tried[part][t] == 2 && part == VG_PART_TEST)
                 return vg_base__fail(VG_ERR_DATA,
                                      "%s: has one part only, so no test part beside its training part; store test_images and "
                                      "test_labels in it, or train.npz and test.npz in one folder",
@@ -68,27 +66,35 @@ static vg_status settle_shape(shape *out, const vg_array_info *info, const char 
     return VG_OK;
 }
 
+/* One plane of one image, its pixels `step` apart in the file; *bad is the first value that cannot be held. */
+static bool place_plane(vg_dataset *set, size_t target, const float *from, size_t step, size_t plane, float *bad) {
+    for (size_t p = 0; p < plane; p++) {
+        float value = from[p * step];
+        *bad = value;
+        if (set->is_float) {
+            if (!isfinite(value))
+                return false;
+            set->pixels.floats[target + p] = value;
+        } else {
+            if (!(value >= 0.0f && value <= 255.0f))
+                return false;
+            set->pixels.bytes[target + p] = (uint8_t)value;
+        }
+    }
+    return true;
+}
+
 /* One chunk of images, in the file's order of axes, into the set. */
 static vg_status place(vg_dataset *set, const shape *s, size_t first, size_t rows, const float *chunk, const char *path) {
     size_t plane = s->height * s->width, image = plane * s->channels;
-    for (size_t i = 0; i < rows * image; i++) {
-        size_t within = i % image, target = i;
-        if (!s->planar)
-            target = i - within + within % s->channels * plane + within / s->channels;
-        target += first * image;
-        float value = chunk[i];
-        if (set->is_float) {
-            if (!isfinite(value))
-                return vg_base__fail(VG_ERR_DATA, "%s: image %zu holds %g, expected finite values", path, first + i / image,
-                                     (double)value);
-            set->pixels.floats[target] = value;
-        } else {
-            if (!(value >= 0.0f && value <= 255.0f))
-                return vg_base__fail(VG_ERR_DATA, "%s: image %zu holds %g, expected integers in 0..255 (or floats)", path,
-                                     first + i / image, (double)value);
-            set->pixels.bytes[target] = (uint8_t)value;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t c = 0; c < s->channels; c++) {
+            const float *from = chunk + i * image + (s->planar ? c * plane : c);
+            float bad = 0.0f;
+            if (!place_plane(set, (first + i) * image + c * plane, from, s->planar ? 1 : s->channels, plane, &bad))
+                return vg_base__fail(VG_ERR_DATA, "%s: image %zu holds %g, expected %s", path, first + i, (double)bad,
+                                     set->is_float ? "finite values" : "integers in 0..255 (or floats)");
         }
-    }
     return VG_OK;
 }
 
@@ -126,10 +132,10 @@ static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, c
 }
 
 static vg_status read_source(vg_dataset **out, vg_source *source, const char *path, vg_part part, size_t classes) {
-    vg_array_info info, labels_info;
-    const char *labels_name;
-    size_t images, labels;
-    shape s;
+    vg_array_info info = {0}, labels_info = {0};
+    const char *labels_name = NULL;
+    size_t images = 0, labels = 0;
+    shape s = {0};
     VG_TRY(pick(source, path, part, &images, &info, &labels_name));
     VG_TRY(settle_shape(&s, &info, path));
     bool is_float = info.element == VG_ELEMENT_F16 || info.element == VG_ELEMENT_BF16 || info.element == VG_ELEMENT_F32 ||

@@ -1,0 +1,44 @@
+/* augment.h - one sample from its stored pixels to normalised, perhaps augmented floats. Internal. */
+#ifndef VG_AUGMENT_H
+#define VG_AUGMENT_H
+
+#include "base/random.h"
+#include "data/dataset.h"
+
+/* What an augmentation drew for one sample. */
+typedef struct vg_augment_draw {
+    ptrdiff_t dy, dx; /* output (y, x) is stored pixel (y + dy, x + dx), reflected at the border */
+    bool flip;
+    unsigned char order[4]; /* jitter operations in the order drawn: 0 brightness, 1 contrast, 2 saturation, 3 hue */
+    double factor[4];       /* brightness, contrast, saturation factors; hue shift in turns */
+    bool erase;
+    size_t top, left, height, width; /* the erased rectangle */
+} vg_augment_draw;
+
+/* Draws for (seed, epoch, index): a fixed number of draws for each switch that is on, so that no result depends on another. */
+vg_augment_draw vg_augment__draw(const vg_augment *augment, uint64_t seed, uint64_t epoch, size_t index, size_t height,
+                                 size_t width);
+/* Fails on strengths that make no sense, or a set they cannot serve. */
+vg_status vg_augment__check(const vg_augment *augment, const vg_dataset *set);
+static inline bool vg_augment__jitters(const vg_augment *augment) {
+    return augment->brightness > 0 || augment->contrast > 0 || augment->saturation > 0 || augment->hue > 0;
+}
+
+/* Colour jitter in place on planar[channels][pixels], values in 0..1, channels 1 or 3. */
+void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment, const vg_augment_draw *draw);
+
+/* Constants of one loader: value of a byte in each channel, normalised. */
+typedef struct vg_sample_plan {
+    const vg_dataset *set;
+    vg_augment augment;
+    vg_statistics statistics; /* channels = 0: none */
+    vg_layout layout;
+    uint64_t seed;
+    float table[VG_MAX_CHANNELS][256];
+} vg_sample_plan;
+void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment, const vg_statistics *statistics,
+                     vg_layout layout, uint64_t seed);
+/* Sample `index` of `epoch` into out[C * H * W]; scratch holds as many floats. */
+void vg_sample__make(float *out, float *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index);
+
+#endif
