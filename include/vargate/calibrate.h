@@ -38,49 +38,47 @@ VG_API const char *vg_solver_name(vg_solver solver);
 typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
     vg_solver solver;
-    int shared;                      /* 0: one temperature a member; 1: one for all */
+    int shared;                        /* 0: one temperature a member; 1: one for all */
     double newton_t_min, newton_t_max; /* newton looks in here; a minimiser outside is answered with the end, flagged */
-    double tolerance;                /* newton stops when the next step would move log T by less than this */
-    unsigned max_sweeps;             /* newton: most evaluations of the full data, 2 .. 1000 */
-    double bayes_t_min, bayes_t_max; /* bayes searches in here */
-    unsigned evaluations;            /* bayes: evaluations of the loss, `initial` of them included; 3 .. 1000 */
-    unsigned initial;                /* bayes: evaluations before the first fit, stratified over log T; 2 .. evaluations */
-    uint64_t seed;                   /* bayes: its random draws; member m uses stream m */
-    unsigned bins;                   /* equal-width bins of the calibration error, 1 .. 1000 */
-    unsigned threads;                /* 0: one per core. Results do not depend on it */
-    vg_progress_fn progress;         /* done: sweeps over the data so far; total: the most there can be */
+    double tolerance;                  /* newton stops when the next step would move log T by less than this */
+    unsigned max_sweeps;               /* newton: most evaluations of the full data, 2 .. 1000 */
+    double bayes_t_min, bayes_t_max;   /* bayes searches in here */
+    unsigned evaluations;              /* bayes: evaluations of the loss, `initial` of them included; 3 .. 500 */
+    unsigned initial;                  /* bayes: evaluations before the first fit, stratified over log T; 2 .. evaluations */
+    uint64_t seed;                     /* bayes: its random draws; member m uses stream m */
+    unsigned bins;                     /* equal-width bins of the calibration error, 1 .. 1000 */
+    unsigned threads;                  /* 0: one per core. Results do not depend on it */
+    vg_progress_fn progress;           /* done: sweeps over the data so far; total: the most there can be */
     void *progress_context;
 } vg_calibrate_options;
 
-#define VG_CALIBRATE_OPTIONS_INIT                                                                                          \
-    {                                                                                                                      \
-        sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 1e-3, 1e3, 1e-9, 40, 0.01, 10.0, 50, 10, 0, 15, 0, NULL, NULL     \
-    }
+#define VG_CALIBRATE_OPTIONS_INIT                                                                                              \
+    { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 1e-3, 1e3, 1e-9, 40, 0.01, 10.0, 50, 10, 0, 15, 0, NULL, NULL }
 
 /* Bits of vg_temperature_fit.flags. */
 enum {
     VG_FIT_CONVERGED = 1, /* newton: |step| <= tolerance and curvature > 0, or the end of the range is the minimiser in it */
-    VG_FIT_AT_MIN = 2,    /* T is the lower end: the loss still falls towards smaller T (labels predicted with margin to spare) */
-    VG_FIT_AT_MAX = 4,    /* T is the upper end: the loss still falls towards larger T (the label scores below average) */
-    VG_FIT_FLAT = 8       /* the loss does not depend on T (all logits of every row equal); T = 1 is kept */
+    VG_FIT_AT_MIN = 2, /* T is the lower end: the loss still falls towards smaller T (labels predicted with margin to spare) */
+    VG_FIT_AT_MAX = 4, /* T is the upper end: the loss still falls towards larger T (the label scores below average) */
+    VG_FIT_FLAT = 8    /* the loss does not depend on T (all logits of every row equal); T = 1 is kept */
 };
 
 /* One solver's answer for one temperature, with the loss and its derivatives in b = 1/T evaluated at that very T. */
 typedef struct vg_temperature_fit {
     double temperature;
-    double loss;       /* L, nats */
-    double gradient;   /* dL/db: 0 at the minimiser */
-    double curvature;  /* d2L/db2: > 0 */
-    double step;       /* gradient / (b curvature): how far log T is from the minimiser, to first order; 0 when flat */
-    double sharpness;  /* b^2 curvature = d2L/d(log T)2 at the minimiser: how well the data determine T */
+    double loss;      /* L, nats */
+    double gradient;  /* dL/db: 0 at the minimiser */
+    double curvature; /* d2L/db2: > 0 */
+    double step;      /* gradient / (b curvature): how far log T is from the minimiser, to first order; 0 when flat */
+    double sharpness; /* b^2 curvature = d2L/d(log T)2 at the minimiser: how well the data determine T */
     uint32_t flags;
     uint32_t evaluations; /* of the full data, for this temperature */
 } vg_temperature_fit;
 
 /* What the temperatures do to the validation data. */
 typedef struct vg_calibration_metrics {
-    double nll, ece;                 /* of the mean distribution over members */
-    double member_nll, member_ece;   /* means over members of each one's own */
+    double nll, ece;                  /* of the mean distribution over members */
+    double member_nll, member_ece;    /* means over members of each one's own */
     double accuracy, member_accuracy; /* of the mean distribution (a temperature a member can move it); of each member */
 } vg_calibration_metrics;
 
@@ -90,10 +88,10 @@ typedef struct vg_calibration {
     size_t samples, members, classes;
     vg_solver solver;
     int shared;
-    size_t count;               /* 1 when shared, else `members` */
-    double *temperatures;       /* count: the answer; newton's when the solver is `both` */
-    vg_temperature_fit *newton; /* count; NULL when not run */
-    vg_temperature_fit *bayes;  /* count; NULL when not run */
+    size_t count;                           /* 1 when shared, else `members` */
+    double *temperatures;                   /* count: the answer; newton's when the solver is `both` */
+    vg_temperature_fit *newton;             /* count; NULL when not run */
+    vg_temperature_fit *bayes;              /* count; NULL when not run */
     double gap_log_t_median, gap_log_t_max; /* over temperatures: |log T_bayes - log T_newton|; NaN unless `both` */
     double gap_loss_max;                    /* over temperatures: L(T_bayes) - L(T_newton); NaN unless `both` */
     unsigned newton_sweeps, bayes_sweeps;   /* times the full data were evaluated */
@@ -107,8 +105,8 @@ VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits
                               const vg_calibrate_options *options);
 VG_API void vg_calibration_free(vg_calibration *calibration);
 
-/* The same for data that need not fit in memory: `block` is asked for samples first .. first + rows - 1, in increasing order, once
- * a sweep, and gives a view of them (rows, M, C) that lasts until the next call. vg_prediction_file_block has this form.
+/* The same for data that need not fit in memory: `block` is asked for samples first .. first + rows - 1, in increasing order,
+ * once a sweep, and gives a view of them (rows, M, C) that lasts until the next call. vg_prediction_file_block has this form.
  * Always called from the calling thread. The result is that of vg_calibrate to the bit. */
 typedef vg_status (*vg_logits_block_fn)(void *context, size_t first, size_t rows, vg_predictions *view);
 VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,

@@ -1,0 +1,213 @@
+/* calibrate_data.c - sweeps over logits: blocks from the source, chunks to threads, sums in a fixed order; the loss sweep. */
+#include "calibrate/calibrate_data.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    CHUNK_ELEMENTS = 1 << 16, /* logits a chunk: tens of microseconds of work */
+    BLOCK_CHUNKS = 128,       /* chunks asked for at once: 32 MB of float32 */
+    BLOCK_SUMS = 1 << 21,     /* most doubles of chunk sums held at once */
+    ROWS_PER_LOG = 16         /* s0 <= C < 2^62: a product of 16 stays below 2^1024 */
+};
+
+static vg_status check_labels(const int64_t *labels, size_t n, size_t c) {
+    for (size_t i = 0; i < n; i++) {
+        if (labels[i] < 0 || (uint64_t)labels[i] >= c)
+            return vg_base__fail(VG_ERR_DATA, "label of sample %zu is %lld, expected 0 .. %zu", i, (long long)labels[i], c - 1);
+    }
+    return VG_OK;
+}
+
+vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *context, size_t n, size_t m, size_t c,
+                           const int64_t *labels, vg_pool *pool) {
+    memset(out, 0, sizeof *out);
+    if (n == 0 || m == 0 || c < 2)
+        return vg_base__fail(VG_ERR_ARGUMENT, "logits of shape (%zu, %zu, %zu): expected N >= 1, M >= 1, C >= 2", n, m, c);
+    size_t row, scratch;
+    if (!vg_base__mul(&row, m, c) || !vg_base__mul(&scratch, c, 3 * (size_t)vg_pool__threads(pool)))
+        return vg_base__fail(VG_ERR_MEMORY, "logits of shape (%zu, %zu, %zu) do not fit memory", n, m, c);
+    VG_TRY(check_labels(labels, n, c));
+    VG_TRY(vg_base__alloc(&out->scratch, scratch, sizeof(double), "calibration scratch"));
+    out->block = block;
+    out->context = context;
+    out->n = n;
+    out->m = m;
+    out->c = c;
+    out->labels = labels;
+    out->chunk = CHUNK_ELEMENTS / row;
+    if (out->chunk == 0)
+        out->chunk = 1;
+    out->pool = pool;
+    out->kernels = vg_calibrate__row_kernels(vg_base__cpu_tier());
+    return VG_OK;
+}
+
+void vg_logits__stop(vg_logits *logits) {
+    vg_base__release(logits->scratch);
+    logits->scratch = NULL;
+}
+
+static size_t element_size(vg_dtype dtype) { return dtype == VG_F64 ? 8 : dtype == VG_F32 ? 4 : 2; }
+
+vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_predictions *view) {
+    const vg_predictions *whole = context;
+    *view = *whole;
+    view->data = (const char *)whole->data + (ptrdiff_t)first * whole->stride_n * (ptrdiff_t)element_size(whole->dtype);
+    view->n = rows;
+    return VG_OK;
+}
+
+/* --- reading one row ---------------------------------------------------------------------------------------------------- */
+static double from_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static double from_f16(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
+    if (exponent == 31)
+        return from_bits(sign | 0x7f800000u | fraction << 13);
+    if (exponent == 0) /* zero and subnormals: fraction 2^-24 */
+        return (sign ? -1.0 : 1.0) * (double)fraction * 0x1p-24;
+    return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, double *wide, bool *f32) {
+    ptrdiff_t at = (ptrdiff_t)n * view->stride_n + (ptrdiff_t)m * view->stride_m, step = view->stride_c;
+    *f32 = view->dtype == VG_F32 && step == 1;
+    if (*f32)
+        return (const float *)view->data + at;
+    if (view->dtype == VG_F64 && step == 1)
+        return (const double *)view->data + at;
+    for (size_t c = 0; c < view->c; c++, at += step) {
+        switch (view->dtype) {
+        case VG_F32: wide[c] = (double)((const float *)view->data)[at]; break;
+        case VG_F64: wide[c] = ((const double *)view->data)[at]; break;
+        case VG_F16: wide[c] = from_f16(((const uint16_t *)view->data)[at]); break;
+        case VG_BF16: wide[c] = from_bits((uint32_t)((const uint16_t *)view->data)[at] << 16); break;
+        }
+    }
+    return wide;
+}
+
+/* --- walking ------------------------------------------------------------------------------------------------------------ */
+typedef struct walk {
+    vg_logits *logits;
+    vg_predictions view; /* the block at hand */
+    size_t origin;       /* its first sample */
+    size_t width;
+    double *sums; /* chunks x width */
+    vg_chunk_body body;
+    void *context;
+} walk;
+
+static vg_status walk_chunk(void *context, size_t index, unsigned worker) {
+    walk *w = context;
+    size_t first = index * w->logits->chunk, rows = w->view.n - first;
+    if (rows > w->logits->chunk)
+        rows = w->logits->chunk;
+    double *sums = w->sums + index * w->width;
+    memset(sums, 0, w->width * sizeof *sums);
+    return w->body(w->context, sums, w->logits->scratch + (size_t)worker * 3 * w->logits->c, &w->view, first, rows, w->origin);
+}
+
+static vg_status walk_block(walk *w, size_t rows, double *total) {
+    const vg_logits *l = w->logits;
+    VG_TRY(l->block(l->context, w->origin, rows, &w->view));
+    if (w->view.n != rows || w->view.m != l->m || w->view.c != l->c)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "block of samples from %zu on is of shape (%zu, %zu, %zu), expected (%zu, %zu, %zu)", w->origin,
+                             w->view.n, w->view.m, w->view.c, rows, l->m, l->c);
+    size_t chunks = (rows + l->chunk - 1) / l->chunk;
+    VG_TRY(vg_pool__run(l->pool, chunks, walk_chunk, w));
+    for (size_t i = 0; i < chunks; i++) {
+        for (size_t j = 0; j < w->width; j++)
+            total[j] += w->sums[i * w->width + j];
+    }
+    return VG_OK;
+}
+
+vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context) {
+    size_t chunks = BLOCK_SUMS / width, all = (logits->n + logits->chunk - 1) / logits->chunk;
+    if (chunks > BLOCK_CHUNKS)
+        chunks = BLOCK_CHUNKS;
+    if (chunks == 0)
+        chunks = 1;
+    if (chunks > all)
+        chunks = all;
+    size_t size;
+    if (!vg_base__mul(&size, chunks, width))
+        return vg_base__fail(VG_ERR_MEMORY, "calibration sums of %zu x %zu values do not fit memory", chunks, width);
+    walk w = {.logits = logits, .width = width, .body = body, .context = context};
+    VG_TRY(vg_base__alloc(&w.sums, size, sizeof(double), "calibration sums"));
+    memset(total, 0, width * sizeof *total);
+    vg_status status = VG_OK;
+    size_t step = chunks * logits->chunk;
+    for (w.origin = 0; status == VG_OK && w.origin < logits->n; w.origin += step)
+        status = walk_block(&w, logits->n - w.origin < step ? logits->n - w.origin : step, total);
+    vg_base__release(w.sums);
+    return status;
+}
+
+/* --- losses ------------------------------------------------------------------------------------------------------------- */
+typedef struct loss_sweep {
+    const vg_logits *logits;
+    const double *b;
+    const bool *active;
+} loss_sweep;
+
+/* sums[3 m ..]: loss, slope, bend of member m over the chunk. Members outermost: a member's product of s0 stays in a register;
+ * a chunk is small enough to stay in the second-level cache anyway. */
+static vg_status loss_chunk(void *context, double *sums, double *scratch, const vg_predictions *view, size_t first, size_t rows,
+                            size_t origin) {
+    const loss_sweep *sweep = context;
+    const vg_logits *l = sweep->logits;
+    for (size_t m = 0; m < l->m; m++) {
+        if (sweep->active != NULL && !sweep->active[m])
+            continue;
+        double b = sweep->b[m], loss = 0, slope = 0, bend = 0, product = 1;
+        for (size_t i = 0; i < rows; i++) {
+            bool f32;
+            const void *row = vg_logits__row(view, first + i, m, scratch, &f32);
+            size_t y = (size_t)l->labels[origin + first + i];
+            vg_row_sums s;
+            double label;
+            if (f32) {
+                l->kernels->sums_f32(&s, row, l->c, b);
+                label = (double)((const float *)row)[y];
+            } else {
+                l->kernels->sums_f64(&s, row, l->c, b);
+                label = ((const double *)row)[y];
+            }
+            double x = b * (label - s.top), mean = s.s1 / s.s0;
+            loss -= x;
+            slope += mean - x;
+            bend += s.s2 / s.s0 - mean * mean;
+            product *= s.s0;
+            if (i % ROWS_PER_LOG == ROWS_PER_LOG - 1) {
+                loss += log(product);
+                product = 1;
+            }
+        }
+        sums[3 * m] = loss + log(product);
+        sums[3 * m + 1] = slope;
+        sums[3 * m + 2] = bend;
+    }
+    return VG_OK;
+}
+
+vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_loss *out) {
+    loss_sweep sweep = {logits, b, active};
+    double *total;
+    VG_TRY(vg_base__alloc(&total, logits->m, 3 * sizeof(double), "calibration losses"));
+    vg_status status = vg_logits__walk(logits, 3 * logits->m, total, loss_chunk, &sweep);
+    double n = (double)logits->n;
+    for (size_t m = 0; status == VG_OK && m < logits->m; m++) {
+        if (active == NULL || active[m])
+            out[m] = (vg_loss){total[3 * m] / n, total[3 * m + 1] / n, total[3 * m + 2] / n};
+    }
+    vg_base__release(total);
+    return status;
+}

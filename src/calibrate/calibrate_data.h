@@ -1,0 +1,67 @@
+/* calibrate_data.h - walking validation logits block by block: losses and derivatives, and calibration metrics. Internal.
+ *
+ * A sweep visits all N samples once. Samples are cut into chunks whose size depends on M and C alone; each chunk is summed by
+ * one thread, and chunk sums are added in order, so that results do not depend on the number of threads nor on how the logits
+ * lie in memory. */
+#ifndef VG_CALIBRATE_DATA_H
+#define VG_CALIBRATE_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "calibrate/softmax_rows.h"
+#include "vargate/calibrate.h"
+
+/* Where logits come from and how they are walked. */
+typedef struct vg_logits {
+    vg_logits_block_fn block;
+    void *context;
+    size_t n, m, c;
+    const int64_t *labels; /* n */
+    size_t chunk;          /* samples a chunk */
+    vg_pool *pool;
+    const vg_row_kernels *kernels;
+    double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
+} vg_logits;
+
+/* Mean loss of one member (or of all) at b, and its derivatives in units of b. */
+typedef struct vg_loss {
+    double loss;  /* L */
+    double slope; /* b dL/db */
+    double bend;  /* b^2 d2L/db2 */
+} vg_loss;
+
+/* Prepares a walk; checks shapes and labels. Free with vg_logits__stop. */
+vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *context, size_t n, size_t m, size_t c,
+                           const int64_t *labels, vg_pool *pool);
+void vg_logits__stop(vg_logits *logits);
+
+/* A block function over a whole view: context is a const vg_predictions *. */
+vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_predictions *view);
+
+/* One sweep: losses of member m at b[m] into out[m], for the members with active[m] (NULL: all); the others are left alone. */
+vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_loss *out);
+
+/* A subset of samples kept in memory: every stride-th, as float32. */
+typedef struct vg_subsample {
+    size_t stride, n;
+    float *z;        /* n m c */
+    int64_t *labels; /* n */
+} vg_subsample;
+
+/* One sweep that checks every logit and measures the predictions at b[m]. losses[m] and excess[m] (sum over samples of
+ * max_c z - z_y: 0 when every label has the largest logit) may be NULL, and so may `keep`, which is filled. */
+vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out, vg_loss *losses,
+                             double *excess, vg_subsample *keep);
+
+/* --- shared by the two sweeps ------------------------------------------------------------------------------------------ */
+/* A walk: `body` sums the samples first .. first + rows - 1 of `view` (numbered from `origin` on) into sums[width], zeroed. */
+typedef vg_status (*vg_chunk_body)(void *context, double *sums, double *scratch, const vg_predictions *view, size_t first,
+                                   size_t rows, size_t origin);
+vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context);
+/* Row (n, m) of a view, contiguous: in place (float32 when *f32, else float64) or widened into `wide`. */
+const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, double *wide, bool *f32);
+
+#endif

@@ -1,0 +1,42 @@
+/* solvers.h - the problem both solvers see: `count` temperatures, and a way to evaluate the losses of some of them. Internal.
+ */
+#ifndef VG_CALIBRATE_SOLVERS_H
+#define VG_CALIBRATE_SOLVERS_H
+
+#include "calibrate/calibrate_data.h"
+
+typedef struct vg_problem {
+    vg_logits *logits;
+    bool shared;  /* one temperature for all members: its loss is the mean of theirs */
+    size_t count; /* temperatures: 1 or M */
+    const vg_calibrate_options *options;
+    unsigned sweeps; /* full sweeps so far, of `sweeps_most`: what progress reports */
+    unsigned sweeps_most;
+    double *b; /* M: workspace of evaluate */
+    bool *active;
+    vg_loss *losses;
+} vg_problem;
+
+vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibrate_options *options, unsigned sweeps_most);
+void vg_problem__stop(vg_problem *problem);
+/* One sweep: out[i] at T = exp(-log_b[i]) for the temperatures with active[i] (NULL: all). */
+vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const bool *active, vg_loss *out);
+/* The same figures from members' losses already known. */
+vg_loss vg_problem__share(const vg_problem *problem, const vg_loss *members, size_t i);
+/* Counts a sweep and reports progress. */
+vg_status vg_problem__swept(vg_problem *problem);
+/* A fit at T = exp(-log_b) from the losses there; flags and evaluations 0. */
+vg_temperature_fit vg_problem__fit(double log_b, const vg_loss *loss);
+
+/* What newton knows before it starts. */
+typedef struct vg_newton_start {
+    const vg_loss *at_one; /* count: losses at T = 1; NULL: not known */
+    const bool *separable; /* count: every label has its row's largest logit, so that the loss falls for ever as T -> 0 */
+    const double *guess;   /* count: where to look for log b; NaN: nowhere special. May be NULL. These two only with at_one */
+} vg_newton_start;
+
+/* Fills fits[count]; *rows: (temperature, sweep) pairs evaluated. */
+vg_status vg_newton__solve(vg_problem *problem, const vg_newton_start *start, vg_temperature_fit *fits, double *rows);
+vg_status vg_bayes__solve(vg_problem *problem, vg_temperature_fit *fits);
+
+#endif
