@@ -57,6 +57,10 @@ VG_API vg_status vg_source_read_i64(vg_source *source, size_t index, size_t firs
 /* A mapped view of the raw elements when the array lies in the file as it is in memory: native endian and stored, not deflated
  * (either order). *out = NULL when it does not. Borrowed. */
 VG_API vg_status vg_source_map(vg_source *source, size_t index, const void **out);
+/* Text kept with the arrays (.safetensors): how many entries, each of them, and the value of a key or NULL. Borrowed. */
+VG_API size_t vg_source_metadata_count(const vg_source *source);
+VG_API vg_status vg_source_metadata_at(const vg_source *source, size_t index, const char **key, const char **value);
+VG_API const char *vg_source_metadata(const vg_source *source, const char *key);
 /* Tells the system that rows before `row` (of the leading axis) will not be needed again, so that resident memory stays bounded. */
 VG_API void vg_source_drop(vg_source *source, size_t index, size_t row);
 
@@ -67,6 +71,8 @@ VG_API vg_status vg_writer_open(vg_writer **out, const char *path);
 /* Declares an array, then its bytes follow in C order by vg_writer_append in any number of pieces, before the next is begun. */
 VG_API vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape);
 VG_API vg_status vg_writer_append(vg_writer *writer, const void *bytes, size_t size);
+/* Text to keep with the arrays (.safetensors only), at any time before vg_writer_close. A key may be given once. */
+VG_API vg_status vg_writer_metadata(vg_writer *writer, const char *key, const char *value);
 /* begin + append in one. */
 VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
                                  const void *data);
@@ -96,6 +102,9 @@ typedef struct vg_prediction_options {
 
 /* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, const vg_prediction_options *options);
+/* The same from memory (borrowed for the life of the file); `name` serves in messages and as the extension. */
+VG_API vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
+                                                const vg_prediction_options *options);
 VG_API void vg_prediction_file_close(vg_prediction_file *file);
 VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
 /* Labels found beside the predictions ("L", "labels", "y"): *out borrowed, N values, NULL when there are none. Multilabel files

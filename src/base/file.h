@@ -1,0 +1,49 @@
+/* file.h - bytes of files: mapping them for reading, and writing them so that they appear complete or not at all. Internal. */
+#ifndef VG_FILE_H
+#define VG_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/status.h"
+
+/* --- reading ---------------------------------------------------------------------------------------------------------- */
+typedef struct vg_mapping {
+    const uint8_t *bytes;
+    size_t size;
+    bool mapped; /* false: somebody else's memory, nothing to unmap or to advise on */
+} vg_mapping;
+
+/* Maps a file for reading. "-" is standard input; what is not a regular file (a pipe) is first spooled to an unnamed temporary
+ * one, in $TMPDIR or else /tmp. An empty file gives size 0. */
+vg_status vg_file__map(vg_mapping *out, const char *path);
+void vg_file__unmap(vg_mapping *mapping);
+
+/* Advice, none of which can fail: bring a range in now; start bringing it in; let its pages go (they stay in the page cache
+ * and come back when touched). Ranges are cut to the mapping. */
+void vg_file__populate(const vg_mapping *mapping, size_t offset, size_t size);
+void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size);
+void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size);
+
+/* --- writing ---------------------------------------------------------------------------------------------------------- */
+/* A file being written beside its final place. Until commit there is nothing under the final name that was not there before;
+ * after a failure, or abandon, nothing is left. A symbolic link is followed: what it points to is replaced. */
+typedef struct vg_output vg_output;
+vg_status vg_output__open(vg_output **out, const char *path);
+vg_status vg_output__write(vg_output *output, const void *bytes, size_t size);
+/* Overwrites bytes already written. */
+vg_status vg_output__patch(vg_output *output, uint64_t offset, const void *bytes, size_t size);
+/* Bytes written so far. */
+uint64_t vg_output__position(const vg_output *output);
+const char *vg_output__path(const vg_output *output);
+/* Flushes, syncs and renames into place. Frees `output` in any case. */
+vg_status vg_output__commit(vg_output *output);
+void vg_output__abandon(vg_output *output);
+
+/* An unnamed scratch file in the folder of `output`, gone when its descriptor is closed; reads and writes that are complete. */
+vg_status vg_output__scratch(int *fd, const vg_output *output);
+vg_status vg_file__write_all(int fd, const void *bytes, size_t size, const char *path);
+vg_status vg_file__read_at(int fd, uint64_t offset, void *out, size_t size, const char *path);
+
+#endif

@@ -1,0 +1,33 @@
+/* lines.h - what the text formats share: lines of a file, and columns that grow. Internal to formats. */
+#ifndef VG_LINES_H
+#define VG_LINES_H
+
+#include "formats/source.h"
+
+/* Walks over the lines of a source that are not blank; byte-order mark and carriage returns are taken off. */
+typedef struct vg_lines {
+    const vg_source *source;
+    size_t at, dropped;
+    size_t number; /* of the current line, from 1 */
+    const char *text;
+    size_t length;
+} vg_lines;
+bool vg_lines__next(vg_lines *lines);
+
+/* 8-byte values in a row. */
+typedef struct vg_column {
+    union {
+        double *f64;
+        int64_t *i64;
+        void *data;
+    };
+    size_t count, room;
+} vg_column;
+vg_status vg_column__push_f64(vg_column *column, double value);
+vg_status vg_column__push_i64(vg_column *column, int64_t value);
+/* Hands the values to the source as an array; the column is empty afterwards, whatever comes of it. */
+vg_status vg_column__give(vg_column *column, vg_source *source, const char *name, vg_element element, size_t rank,
+                          const size_t *shape);
+void vg_column__free(vg_column *column);
+
+#endif

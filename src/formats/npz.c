@@ -1,0 +1,81 @@
+/* npz.c - NumPy's .npz: a zip file whose members are .npy files, stored or deflated; member P.npy is the array P.
+ *
+ * Members that are no .npy files, or hold what has no place here (strings, objects), are passed over and explained when asked
+ * for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/source.h"
+
+/* A deflated member: its header is inflated now, its elements when they are read. */
+static vg_status deflated_header(vg_source *source, vg_stored *array, const vg_member *member, const char *what,
+                                 size_t *header) {
+    VG_TRY(vg_inflate__new(&array->stream, &source->map, member, what));
+    uint8_t first[12];
+    size_t some = member->size < sizeof first ? (size_t)member->size : sizeof first;
+    VG_TRY(vg_inflate__read(array->stream, 0, first, some));
+    VG_TRY(vg_npy__header_size(header, first, some, what));
+    if (*header > member->size)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: ends after %llu bytes, inside its .npy header of %zu", what,
+                             (unsigned long long)member->size, *header);
+    uint8_t *text;
+    VG_TRY(vg_base__alloc(&text, *header, 1, "an .npy header"));
+    memcpy(text, first, some);
+    vg_status status = some < *header ? vg_inflate__read(array->stream, some, text + some, *header - some) : VG_OK;
+    if (status == VG_OK)
+        status = vg_npy__header(array, text, *header, what);
+    vg_base__release(text);
+    array->skip = *header;
+    return status;
+}
+
+static vg_status stored_header(vg_source *source, vg_stored *array, const vg_member *member, const char *what, size_t *header) {
+    const uint8_t *bytes = source->map.bytes + member->data;
+    VG_TRY(vg_npy__header(array, bytes, (size_t)member->size, what));
+    VG_TRY(vg_npy__header_size(header, bytes, (size_t)member->size, what));
+    array->has_crc = true;
+    array->crc = member->crc;
+    array->data = bytes + *header;
+    array->skip = *header;
+    return VG_OK;
+}
+
+static vg_status read_member(vg_source *source, const vg_member *member) {
+    char what[512];
+    size_t length = member->name_length;
+    snprintf(what, sizeof what, "%.300s: member '%.*s'", source->path, (int)(length > 160 ? 160 : length), member->name);
+    if (length < 4 || memcmp(member->name + length - 4, ".npy", 4) != 0) {
+        vg_base__fail(VG_ERR_FORMAT, "%s is no .npy file", what);
+        return vg_source__skip(source, member->name, length);
+    }
+    length -= 4;
+    vg_stored *array;
+    VG_TRY(vg_source__add(source, &array, member->name, length));
+    size_t header = 0;
+    vg_status status = member->deflated ? deflated_header(source, array, member, what, &header)
+                                        : stored_header(source, array, member, what, &header);
+    if (status == VG_ERR_UNSUPPORTED) {
+        vg_inflate__free(array->stream);
+        vg_base__release(array->name);
+        source->count--;
+        return vg_source__skip(source, member->name, length);
+    }
+    VG_TRY(status);
+    if (member->size - header != array->bytes)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %s: %llu bytes follow its .npy header, expected %zu for %zu elements of %s",
+                             what, member->size - header < array->bytes ? "truncated" : "has bytes left over",
+                             (unsigned long long)(member->size - header), array->bytes, array->count,
+                             vg_element_name(array->element));
+    return VG_OK;
+}
+
+vg_status vg_npz__read(vg_source *source) {
+    vg_member *members;
+    size_t count;
+    VG_TRY(vg_zip__list(&members, &count, source->map.bytes, source->map.size, source->path));
+    vg_status status = VG_OK;
+    for (size_t i = 0; i < count && status == VG_OK; i++)
+        status = read_member(source, members + i);
+    vg_base__release(members);
+    return status;
+}

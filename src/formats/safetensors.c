@@ -1,0 +1,172 @@
+/* safetensors.c - reading .safetensors.
+ *
+ *     0  8  length H of the header, little-endian
+ *     8  H  JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {"key":
+ * "text"}} 8+H  .  the elements, C order, little-endian; offsets count from here
+ *
+ * As in the reference implementation, the tensors must fill the file exactly: no overlap, no hole, nothing left over. Types
+ * that have no place here (8-bit floats) are passed over and explained when asked for. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/source.h"
+
+enum { HEADER_LIMIT = 100000000 };
+
+typedef struct span {
+    uint64_t begin, end;
+    const char *name; /* borrowed from the parsed header */
+} span;
+
+static bool known_type(const char *type, vg_element *element) {
+    static const struct {
+        const char *name;
+        vg_element element;
+    } known[] = {{"F16", VG_ELEMENT_F16},  {"BF16", VG_ELEMENT_BF16}, {"F32", VG_ELEMENT_F32}, {"F64", VG_ELEMENT_F64},
+                 {"I8", VG_ELEMENT_I8},    {"I16", VG_ELEMENT_I16},   {"I32", VG_ELEMENT_I32}, {"I64", VG_ELEMENT_I64},
+                 {"U8", VG_ELEMENT_U8},    {"U16", VG_ELEMENT_U16},   {"U32", VG_ELEMENT_U32}, {"U64", VG_ELEMENT_U64},
+                 {"BOOL", VG_ELEMENT_BOOL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, type) == 0) {
+            *element = known[i].element;
+            return true;
+        }
+    return false;
+}
+
+/* A JSON integer that is a size. */
+static bool size_of_json(const json_t *value, size_t *out) {
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || (uintmax_t)json_integer_value(value) > SIZE_MAX)
+        return false;
+    *out = (size_t)json_integer_value(value);
+    return true;
+}
+
+static vg_status wrong(const vg_source *source, const char *name, const char *reason) {
+    return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': %s", source->path, name, reason);
+}
+
+static vg_status read_shape(const vg_source *source, vg_stored *array, const char *name, const json_t *shape) {
+    array->rank = json_array_size(shape);
+    if (array->rank > VG_MAX_RANK)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': %zu axes, at most %d can be read", source->path, name,
+                             array->rank, VG_MAX_RANK);
+    for (size_t i = 0; i < array->rank; i++)
+        if (!size_of_json(json_array_get(shape, i), array->shape + i))
+            return wrong(source, name, "its shape has something that is no length");
+    return VG_OK;
+}
+
+/* One tensor of the header; `base` is where offsets count from. */
+static vg_status read_tensor(vg_source *source, const char *name, const json_t *about, size_t base, span *where) {
+    const char *type = json_string_value(json_object_get(about, "dtype"));
+    const json_t *shape = json_object_get(about, "shape"), *offsets = json_object_get(about, "data_offsets");
+    size_t begin, end;
+    if (!type || !json_is_array(shape) || !json_is_array(offsets) || json_array_size(offsets) != 2)
+        return wrong(source, name, "expected \"dtype\" text, \"shape\" list and \"data_offsets\" of two numbers");
+    if (!size_of_json(json_array_get(offsets, 0), &begin) || !size_of_json(json_array_get(offsets, 1), &end) || begin > end)
+        return wrong(source, name, "its data_offsets are no range");
+    if (end > source->map.size - base)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': ends at byte %zu of the data, which have %zu: truncated",
+                             source->path, name, end, source->map.size - base);
+    *where = (span){begin, end, name};
+    vg_stored about_it = {0};
+    vg_status status = read_shape(source, &about_it, name, shape);
+    if (status == VG_OK && !known_type(type, &about_it.element))
+        status = vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%.40s' cannot be read here", source->path, name,
+                               type);
+    if (status == VG_ERR_UNSUPPORTED)
+        return vg_source__skip(source, name, strlen(name));
+    VG_TRY(status);
+    if (!vg_stored__measure(&about_it) || about_it.bytes != end - begin)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': %zu bytes, but its shape of %s needs another number",
+                             source->path, name, end - begin, vg_element_name(about_it.element));
+    vg_stored *array;
+    VG_TRY(vg_source__add(source, &array, name, strlen(name)));
+    about_it.name = array->name;
+    about_it.data = source->map.bytes + base + begin;
+    const uint16_t one = 1;
+    about_it.swapped = *(const uint8_t *)&one != 1 && vg_element_size(about_it.element) > 1;
+    *array = about_it;
+    return VG_OK;
+}
+
+static vg_status read_metadata(vg_source *source, const json_t *metadata) {
+    if (!json_is_object(metadata))
+        return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ is no object", source->path);
+    VG_TRY(vg_base__zalloc(&source->metadata, json_object_size(metadata), sizeof *source->metadata, "metadata"));
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)metadata, key, value) {
+        if (!json_is_string(value))
+            return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ '%.100s' is no text", source->path, key);
+        vg_pair *pair = source->metadata + source->metadata_count++;
+        VG_TRY(vg_base__strdup(&pair->key, key));
+        VG_TRY(vg_base__strdup(&pair->value, json_string_value(value)));
+    }
+    return VG_OK;
+}
+
+static int by_begin(const void *a, const void *b) {
+    const span *left = a, *right = b;
+    if (left->begin != right->begin)
+        return left->begin < right->begin ? -1 : 1;
+    return left->end < right->end ? -1 : left->end > right->end;
+}
+
+/* The tensors, in the order of their offsets, must follow one another and fill `size` bytes. */
+static vg_status check_spans(const vg_source *source, span *spans, size_t count, size_t size) {
+    if (count > 1)
+        qsort(spans, count, sizeof *spans, by_begin);
+    uint64_t at = 0;
+    for (size_t i = 0; i < count; at = spans[i++].end)
+        if (spans[i].begin != at)
+            return vg_base__fail(VG_ERR_FORMAT,
+                                 "%s: tensor '%.200s': begins at byte %llu of the data, but the tensor before it ends at %llu",
+                                 source->path, spans[i].name, (unsigned long long)spans[i].begin, (unsigned long long)at);
+    if (at != size)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %llu bytes follow the last tensor", source->path,
+                             (unsigned long long)(size - at));
+    return VG_OK;
+}
+
+static vg_status read_header(vg_source *source, const json_t *header, size_t base) {
+    span *spans;
+    VG_TRY(vg_base__alloc(&spans, json_object_size(header), sizeof *spans, "a list of tensors"));
+    vg_status status = VG_OK;
+    size_t count = 0;
+    const char *name;
+    json_t *about;
+    json_object_foreach((json_t *)header, name, about) {
+        if (strcmp(name, "__metadata__") == 0)
+            status = read_metadata(source, about);
+        else
+            status = read_tensor(source, name, about, base, spans + count++);
+        if (status != VG_OK)
+            break;
+    }
+    if (status == VG_OK)
+        status = check_spans(source, spans, count, source->map.size - base);
+    vg_base__release(spans);
+    return status;
+}
+
+vg_status vg_safetensors__read(vg_source *source) {
+    const uint8_t *bytes = source->map.bytes;
+    size_t size = source->map.size;
+    if (size < 8)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes are too few for a safetensors file", source->path, size);
+    uint64_t length = vg_le64(bytes);
+    if (length > HEADER_LIMIT || length > size - 8)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: its header of %llu bytes does not fit its %zu bytes", source->path,
+                             (unsigned long long)length, size);
+    json_error_t error;
+    json_t *header = json_loadb((const char *)bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
+    if (!header)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: its header, at byte %d: %s", source->path, 8 + error.position, error.text);
+    vg_status status = json_is_object(header) ? read_header(source, header, 8 + (size_t)length)
+                                              : vg_base__fail(VG_ERR_FORMAT, "%s: its header is no JSON object", source->path);
+    json_decref(header);
+    return status;
+}

@@ -1,0 +1,119 @@
+/* source.h - what the readers fill in and the reading functions use: an opened file and its arrays. Internal to formats. */
+#ifndef VG_SOURCE_H
+#define VG_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "base/file.h"
+#include "vargate/formats.h"
+
+typedef struct vg_inflate vg_inflate;
+
+/* One array. Its elements lie in storage order (C, or first axis fastest when `fortran`) at `data`; those of a deflated member
+ * come out of `stream` behind `skip` bytes of .npy header, or lie in `held` once something needed them out of order. */
+typedef struct vg_stored {
+    char *name;
+    vg_element element;
+    bool swapped, fortran;
+    size_t rank, shape[VG_MAX_RANK];
+    size_t count, bytes; /* elements, and count * element size: both checked to fit */
+    const uint8_t *data; /* NULL when deflated */
+    vg_inflate *stream;
+    size_t skip;
+    uint8_t *held;
+    void *owned;       /* memory behind `data` that goes with the array (.csv, .jsonl) */
+    bool has_crc;      /* a stored zip member: checked as the bytes are first read in order */
+    uint32_t crc, sum; /* expected, and of the first `summed` bytes */
+    size_t summed;
+    size_t dropped; /* bytes of `data` let go so far */
+    size_t touched; /* bytes brought in out of order since everything was let go */
+} vg_stored;
+
+/* An array that is there but cannot be read, and why: asking for it gives this line. */
+typedef struct vg_skipped {
+    char *name, *reason;
+} vg_skipped;
+
+typedef struct vg_pair {
+    char *key, *value;
+} vg_pair;
+
+struct vg_source {
+    char *path; /* as in messages */
+    vg_mapping map;
+    vg_stored *arrays;
+    size_t count, room;
+    vg_skipped *skipped;
+    size_t skipped_count, skipped_room;
+    vg_pair *metadata;
+    size_t metadata_count;
+};
+
+/* Readers: fill `source` from source->map. */
+vg_status vg_npy__read(vg_source *source);
+vg_status vg_npz__read(vg_source *source);
+vg_status vg_safetensors__read(vg_source *source);
+vg_status vg_csv__read(vg_source *source);
+vg_status vg_jsonl__read(vg_source *source);
+
+/* Grows the list by one zeroed array named as given; *out is borrowed until the next call. */
+vg_status vg_source__add(vg_source *source, vg_stored **out, const char *name, size_t length);
+/* Notes that an array cannot be read, for the reason in this thread's error message. */
+vg_status vg_source__skip(vg_source *source, const char *name, size_t length);
+/* An array of parsed float64 or int64 values in C order, which the source takes over (also when it fails). */
+vg_status vg_source__own(vg_source *source, const char *name, vg_element element, size_t rank, const size_t *shape, void *data);
+/* Sorts names and refuses two of the same. */
+vg_status vg_source__check_names(const vg_source *source);
+/* Count and bytes from shape and element; false when they do not fit. */
+bool vg_stored__measure(vg_stored *array);
+
+/* .npy header: its whole size from its first bytes (12 are enough), then its content. `what` opens messages.
+ * VG_ERR_UNSUPPORTED: well-formed, but of a type that has no place here. */
+vg_status vg_npy__header_size(size_t *out, const uint8_t *bytes, size_t available, const char *what);
+vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, const char *what);
+/* The header NumPy would write (version 1, or 2 when long), padded to a multiple of 64. The caller's. */
+vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, size_t rank, const size_t *shape);
+
+/* A zip member. `name` points into the file and is not terminated. */
+typedef struct vg_member {
+    const char *name;
+    size_t name_length;
+    bool deflated;
+    uint32_t crc;
+    uint64_t packed_size, size;
+    size_t header, data; /* offsets of its local header and of its bytes */
+} vg_member;
+vg_status vg_zip__list(vg_member **out, size_t *count, const uint8_t *bytes, size_t size, const char *path);
+
+/* Inflates a member, forward; going back starts again. The whole is checked (size, CRC, end) when its last byte is read. */
+vg_status vg_inflate__new(vg_inflate **out, const vg_mapping *map, const vg_member *member, const char *what);
+vg_status vg_inflate__read(vg_inflate *stream, size_t offset, void *out, size_t size);
+void vg_inflate__free(vg_inflate *stream);
+
+/* Reads elements first .. first + count - 1 in storage order into a packed array of `target`: VG_ELEMENT_F32, _F64 or _I64. */
+vg_status vg_source__read(vg_source *source, size_t index, size_t first, size_t count, vg_element target, void *out);
+/* Makes a deflated array readable out of order, by holding it in memory. */
+vg_status vg_source__hold(vg_source *source, size_t index);
+/* Checks the CRC of a stored member over its first `bytes` bytes, where that was not done yet. */
+vg_status vg_source__check_crc(vg_source *source, size_t index, size_t bytes);
+
+/* Conversion of raw elements (any alignment). to_i64 returns the index of the first value that is no int64, or `count`. */
+void vg_convert__f32(float *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
+void vg_convert__f64(double *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
+size_t vg_convert__i64(int64_t *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
+
+/* Little-endian numbers at any address. */
+static inline uint32_t vg_le16(const uint8_t *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
+static inline uint32_t vg_le32(const uint8_t *p) { return vg_le16(p) | vg_le16(p + 2) << 16; }
+static inline uint64_t vg_le64(const uint8_t *p) { return (uint64_t)vg_le32(p) | (uint64_t)vg_le32(p + 4) << 32; }
+static inline void vg_put16(uint8_t *p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
+static inline void vg_put32(uint8_t *p, uint32_t v) { vg_put16(p, v), vg_put16(p + 2, v >> 16); }
+static inline void vg_put64(uint8_t *p, uint64_t v) { vg_put32(p, (uint32_t)v), vg_put32(p + 4, (uint32_t)(v >> 32)); }
+
+/* A number's text, independent of the locale: decimal, or nan / inf. False when `text` (length bytes) is anything else. */
+bool vg_number__parse(double *out, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,41 @@
+/* writer.h - what the kinds of files share when they are written. Internal to formats. */
+#ifndef VG_WRITER_H
+#define VG_WRITER_H
+
+#include "base/file.h"
+#include "formats/source.h"
+
+typedef enum vg_kind { VG_KIND_NPY, VG_KIND_NPZ, VG_KIND_SAFETENSORS } vg_kind;
+
+/* An array begun: what its directory entry or header line will need. */
+typedef struct vg_entry {
+    char *name;
+    vg_element element;
+    size_t rank, shape[VG_MAX_RANK];
+    size_t bytes;    /* of its elements */
+    uint64_t offset; /* .npz: of its local header; .safetensors: in the scratch file */
+    uint64_t size;   /* .npz: header and elements */
+    uint32_t crc;
+} vg_entry;
+
+struct vg_writer {
+    vg_kind kind;
+    vg_output *output;
+    vg_entry *entries;
+    size_t count, room;
+    size_t left; /* bytes still to come of the last array */
+    int scratch; /* .safetensors: elements, until the header is known */
+    uint64_t scratch_size;
+    vg_pair *metadata;
+    size_t metadata_count, metadata_room;
+    bool failed; /* a step failed: close will not rename */
+};
+
+/* Writes the file in front of the elements; after all elements; at the end of all. */
+vg_status vg_npz__begin(vg_writer *writer, vg_entry *entry);
+vg_status vg_npz__end(vg_writer *writer, vg_entry *entry);
+vg_status vg_npz__finish(vg_writer *writer);
+vg_status vg_safetensors__begin(vg_writer *writer, vg_entry *entry);
+vg_status vg_safetensors__finish(vg_writer *writer);
+
+#endif
