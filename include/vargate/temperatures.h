@@ -6,8 +6,8 @@
  *       "accuracy_before", "accuracy_after", "member_nll_before", "member_nll_after",
  *       "member_ece_before", "member_ece_after", "member_accuracy_before", "member_accuracy_after",
  *       "newton": {"temperatures", "losses", "gradients", "curvatures", "steps", "converged", "at_min", "at_max", "flat",
- * "sweeps"}, "bayes": {the same keys without "converged"},                                arrays, one value a temperature
- *       "gap": {"log_t_median", "log_t_max", "loss_max"} }                           when both solvers ran
+ * "sweeps"}, "bayes": {the same keys without "converged" and "flat"},                                arrays, one value a
+ * temperature "gap": {"log_t_median", "log_t_max", "loss_max"} }                           when both solvers ran
  */
 #ifndef VARGATE_TEMPERATURES_H
 #define VARGATE_TEMPERATURES_H

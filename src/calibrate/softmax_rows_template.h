@@ -1,14 +1,17 @@
-/* softmax_rows_template.h - the row kernels of softmax_rows.c for one vector tier. Included once a tier, with
+/* softmax_rows_template.h - the row kernels of softmax_rows.c for one vector tier. Included once a tier, after defining
  *
- *     V, LANES          the vector of doubles and its length          NAME(x)        x with the tier's suffix
- *     ATTR              the target attribute                          NARROWER(x)    the kernel for rows of fewer than LANES
- * classes V_LOAD32, V_LOAD64, V_STORE, V_SET, V_ADD, V_SUB, V_MUL, V_FMA (a b + c), V_NFMA (c - a b), V_MAX, V_SUM, V_TOP,
- *     V_SCALE (p, t): p 2^k where k stands in the low bits of t, V_KEEP (v, i): lanes i .. LANES-1 of v, the others 0
+ *     V, LANES     the vector of doubles and its length
+ *     NAME(x)      x with the tier's suffix
+ *     ATTR         the target attribute
+ *     NARROWER(x)  the kernel for rows of fewer than LANES classes
+ *     V_LOAD32, V_LOAD64, V_STORE, V_SET, V_ADD, V_SUB, V_MUL, V_MAX, V_SUM, V_TOP
+ *     V_FMA        a b + c;  V_NFMA  c - a b
+ *     V_SCALE      (p, t): p 2^k where k stands in the low bits of t
+ *     V_KEEP       (v, i): lanes i .. LANES-1 of v, the others 0
  *
- * defined; it undefines them. A row's last LANES classes are read again, overlapping, with the lanes already seen put to 0. */
+ * which it undefines. A row's last LANES classes are read again, overlapping, with the lanes already seen put to 0. */
 
-/* e^x for x in [-707, 0], within 1.5 ulp: x = k ln 2 + r, e^r = 1 + r + r^2 q(r), q of degree 9 (1.6e-17 relative). e^0 is 1.
- */
+/* e^x for x in [-707, 0], within 1.5 ulp: x = k ln 2 + r, e^r = 1 + r + r^2 q(r), q of degree 9 (1.6e-17). e^0 is 1. */
 ATTR static inline V NAME(exp_lanes)(V x) {
     const V magic = V_SET(0x1.8p52); /* adding it leaves the nearest whole number in the low bits */
     V t = V_FMA(x, V_SET(0x1.71547652b82fep0), magic);

@@ -1,0 +1,208 @@
+/* temperatures.c - temps.json, written and read. The keys are listed in vargate/temperatures.h.
+ *
+ * Numbers are written with 17 digits, so that reading gives the same doubles. A reader takes "temperatures" and checks it;
+ * every other key is for people and reports. */
+#include "vargate/temperatures.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/file.h"
+
+enum { LARGEST_FILE = 64 << 20, DIGITS = 17 };
+
+/* --- writing ------------------------------------------------------------------------------------------------------------ */
+/* Sets a key; *ok becomes false when the value (or the room for it) could not be made. */
+static void put(json_t *object, const char *key, json_t *value, bool *ok) {
+    *ok &= json_object_set_new(object, key, value) == 0;
+}
+static void add(json_t *array, json_t *value, bool *ok) { *ok &= json_array_append_new(array, value) == 0; }
+
+/* One field of every fit. */
+static json_t *fit_reals(const vg_temperature_fit *fits, size_t count, size_t offset, bool *ok) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        add(array, json_real(*(const double *)((const char *)&fits[i] + offset)), ok);
+    return array;
+}
+
+static json_t *fit_flags(const vg_temperature_fit *fits, size_t count, uint32_t flag, bool *ok) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        add(array, json_boolean((fits[i].flags & flag) != 0), ok);
+    return array;
+}
+
+static json_t *fit_object(const vg_temperature_fit *fits, size_t count, unsigned sweeps, bool newton, bool *ok) {
+    json_t *object = json_object();
+    put(object, "temperatures", fit_reals(fits, count, offsetof(vg_temperature_fit, temperature), ok), ok);
+    put(object, "losses", fit_reals(fits, count, offsetof(vg_temperature_fit, loss), ok), ok);
+    put(object, "gradients", fit_reals(fits, count, offsetof(vg_temperature_fit, gradient), ok), ok);
+    put(object, "curvatures", fit_reals(fits, count, offsetof(vg_temperature_fit, curvature), ok), ok);
+    put(object, "steps", fit_reals(fits, count, offsetof(vg_temperature_fit, step), ok), ok);
+    if (newton) {
+        put(object, "converged", fit_flags(fits, count, VG_FIT_CONVERGED, ok), ok);
+        put(object, "flat", fit_flags(fits, count, VG_FIT_FLAT, ok), ok);
+    }
+    put(object, "at_min", fit_flags(fits, count, VG_FIT_AT_MIN, ok), ok);
+    put(object, "at_max", fit_flags(fits, count, VG_FIT_AT_MAX, ok), ok);
+    put(object, "sweeps", json_integer(sweeps), ok);
+    return object;
+}
+
+static void put_metrics(json_t *root, const vg_calibration *c, bool *ok) {
+    const struct {
+        const char *name;
+        double value;
+    } metrics[] = {{"nll_before", c->before.nll},
+                   {"nll_after", c->after.nll},
+                   {"ece_before", c->before.ece},
+                   {"ece_after", c->after.ece},
+                   {"accuracy_before", c->before.accuracy},
+                   {"accuracy_after", c->after.accuracy},
+                   {"member_nll_before", c->before.member_nll},
+                   {"member_nll_after", c->after.member_nll},
+                   {"member_ece_before", c->before.member_ece},
+                   {"member_ece_after", c->after.member_ece},
+                   {"member_accuracy_before", c->before.member_accuracy},
+                   {"member_accuracy_after", c->after.member_accuracy}};
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
+        put(root, metrics[i].name, json_real(metrics[i].value), ok);
+}
+
+static json_t *calibration_object(const vg_calibration *c, bool *ok) {
+    json_t *root = json_object(), *temperatures = json_array();
+    for (size_t i = 0; i < c->count; i++)
+        add(temperatures, json_real(c->temperatures[i]), ok);
+    put(root, "temperatures", temperatures, ok);
+    put(root, "solver", json_string(vg_solver_name(c->solver)), ok);
+    put(root, "shared", json_boolean(c->shared), ok);
+    put(root, "samples", json_integer((json_int_t)c->samples), ok);
+    put(root, "members", json_integer((json_int_t)c->members), ok);
+    put(root, "classes", json_integer((json_int_t)c->classes), ok);
+    put(root, "bins", json_integer(c->bins), ok);
+    put_metrics(root, c, ok);
+    if (c->newton != NULL)
+        put(root, "newton", fit_object(c->newton, c->count, c->newton_sweeps, true, ok), ok);
+    if (c->bayes != NULL)
+        put(root, "bayes", fit_object(c->bayes, c->count, c->bayes_sweeps, false, ok), ok);
+    if (c->newton != NULL && c->bayes != NULL) {
+        json_t *gap = json_object();
+        put(gap, "log_t_median", json_real(c->gap_log_t_median), ok);
+        put(gap, "log_t_max", json_real(c->gap_log_t_max), ok);
+        put(gap, "loss_max", json_real(c->gap_loss_max), ok);
+        put(root, "gap", gap, ok);
+    }
+    return root;
+}
+
+vg_status vg_temperatures_text(char **out, const vg_calibration *calibration) {
+    if (out == NULL || calibration == NULL)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_text: out and calibration must not be NULL");
+    bool ok = true;
+    json_t *root = calibration_object(calibration, &ok);
+    char *text = ok ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) : NULL;
+    json_decref(root);
+    if (text == NULL)
+        return vg_base__fail(VG_ERR_MEMORY, "no memory for the text of %zu temperatures", calibration->count);
+    size_t size = strlen(text);
+    char *copy;
+    vg_status status = vg_base__alloc(&copy, size + 2, 1, "text of temperatures");
+    if (status == VG_OK) {
+        memcpy(copy, text, size);
+        memcpy(copy + size, "\n", 2);
+        *out = copy;
+    }
+    free(text);
+    return status;
+}
+
+void vg_temperatures_text_free(char *text) { vg_base__release(text); }
+
+vg_status vg_temperatures_save(const char *path, const vg_calibration *calibration) {
+    if (path == NULL)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_save: path must not be NULL");
+    char *text;
+    VG_TRY(vg_temperatures_text(&text, calibration));
+    vg_output *output;
+    vg_status status = vg_output__open(&output, path);
+    if (status == VG_OK) {
+        status = vg_output__write(output, text, strlen(text));
+        if (status == VG_OK)
+            status = vg_output__commit(output);
+        else
+            vg_output__abandon(output);
+    }
+    vg_temperatures_text_free(text);
+    return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------------ */
+static const char *type_name(const json_t *value) {
+    if (value == NULL)
+        return "nothing";
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_STRING: return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL: return "a number";
+    case JSON_NULL: return "null";
+    default: return "a boolean";
+    }
+}
+
+static vg_status take(double **out, size_t *count, const json_t *root, const char *path) {
+    const json_t *array = json_object_get(root, "temperatures");
+    if (!json_is_object(root))
+        return vg_base__fail(VG_ERR_FORMAT, "%s: found %s, expected an object with the key \"temperatures\"", path,
+                             type_name(root));
+    if (!json_is_array(array) || json_array_size(array) == 0)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: key \"temperatures\" holds %s, expected an array of one or more numbers", path,
+                             json_is_array(array) ? "an empty array" : type_name(array));
+    size_t size = json_array_size(array);
+    double *values;
+    VG_TRY(vg_base__alloc(&values, size, sizeof *values, "temperatures"));
+    for (size_t i = 0; i < size; i++) {
+        const json_t *item = json_array_get(array, i);
+        values[i] = json_number_value(item);
+        if (json_is_number(item) && values[i] > 0 && isfinite(values[i]) && isfinite(1 / values[i]))
+            continue;
+        vg_base__release(values);
+        if (!json_is_number(item))
+            return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %s, expected a number > 0", path, i, type_name(item));
+        return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %g, expected a finite number > 0", path, i,
+                             json_number_value(item));
+    }
+    *out = values;
+    *count = size;
+    return VG_OK;
+}
+
+vg_status vg_temperatures_load(double **out, size_t *count, const char *path) {
+    if (out == NULL || count == NULL || path == NULL)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_load: out, count and path must not be NULL");
+    vg_mapping mapping;
+    VG_TRY(vg_file__map(&mapping, path));
+    vg_status status;
+    if (mapping.size > LARGEST_FILE) {
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes, expected a temps.json of at most %d", path, mapping.size,
+                               (int)LARGEST_FILE);
+    } else {
+        json_error_t error;
+        json_t *root = json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+        if (root == NULL)
+            status = vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", path, error.line, error.column,
+                                   error.text);
+        else
+            status = take(out, count, root, path);
+        json_decref(root);
+    }
+    vg_file__unmap(&mapping);
+    return status;
+}
+
+void vg_temperatures_free(double *temperatures) { vg_base__release(temperatures); }
