@@ -78,7 +78,7 @@ typedef struct vg_tally_options {
     size_t bins;     /* of ECE, MCE, adaptive and classwise ECE and the reliability diagram; 1 .. 10,000 */
     double floor;    /* NLL takes log(max(p, floor)) */
     int confusion;   /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
-    int bootstrap;   /* 1: also keep what resampling needs: 24 bytes a row, and 4 a class of each sample for classwise ECE */
+    int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row, and 6 a class of each sample */
     size_t expected; /* samples expected, 0 unknown: only saves copying */
 } vg_tally_options;
 #define VG_TALLY_OPTIONS_INIT { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
@@ -145,7 +145,8 @@ typedef struct vg_rule_row {
     size_t rows, kept, kept_errors, abstained, abstained_errors; /* abstained_errors: errors caught */
     size_t abstained_correct;                                    /* correct predictions given up */
     vg_estimate coverage, accuracy;                              /* accuracy: on the kept, NaN if none */
-    size_t *abstained_by_label, *abstained_by_prediction; /* classes counts (multilabel: rows of that label), owned with the rest */
+    size_t *abstained_by_label, *abstained_by_prediction; /* classes counts. Multilabel: rows of that label, and of those the ones
+                                                             predicted 1. Of a vg_evaluation: owned with the rest */
 } vg_rule_row;
 
 /* --- everything about one data set --------------------------------------------------------------------------------------- */

@@ -1,0 +1,175 @@
+/* columns.c - measures by name: the list of what a vg_scores holds, and whole columns for a streaming scorer to write into. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "evaluate/evaluate_internal.h"
+
+void vg_k_name(char name[VG_NAME_SIZE], double k) {
+    int digits = 0;
+    for (; digits < 17; digits++) { /* digits after the first that k needs to read back as itself */
+        snprintf(name, VG_NAME_SIZE, "%.*e", digits, k);
+        if (strtod(name, NULL) == k)
+            break;
+    }
+    const char *e = strchr(name, 'e');
+    int exponent = e ? atoi(e + 1) : 0;
+    if (e && exponent >= -5 && exponent < 16) /* plain decimals: "100", not "1e+02" */
+        snprintf(name, VG_NAME_SIZE, "%.*f", digits > exponent ? digits - exponent : 0, k);
+    char *comma = strchr(name, ','); /* a locale's decimal point */
+    if (comma)
+        *comma = '.';
+}
+
+enum { PLAIN = 8, GATED = 6 };
+static const char *const plain_names[PLAIN] = {"tu", "au", "eu", "epce", "epkl", "epjs", "gmu", "snr"};
+static const char *const gated_names[GATED] = {"gtu", "gau", "geu", "gepce", "gepkl", "gepjs"};
+static const unsigned plain_bits[PLAIN] = {VG_COLUMN_TU,   VG_COLUMN_AU,   VG_COLUMN_EU,  VG_COLUMN_EPCE,
+                                           VG_COLUMN_EPKL, VG_COLUMN_EPJS, VG_COLUMN_GMU, VG_COLUMN_SNR};
+static const unsigned gated_bits[GATED] = {VG_COLUMN_GTU,   VG_COLUMN_GAU,   VG_COLUMN_GEU,
+                                           VG_COLUMN_GEPCE, VG_COLUMN_GEPKL, VG_COLUMN_GEPJS};
+
+/* The places of `scores` in the order of the names above. */
+static void places_of(vg_scores *scores, double **plain[PLAIN], double **gated[GATED]) {
+    double **p[PLAIN] = {&scores->tu,   &scores->au,   &scores->eu,  &scores->epce,
+                         &scores->epkl, &scores->epjs, &scores->gmu, &scores->snr};
+    double **g[GATED] = {&scores->gtu, &scores->gau, &scores->geu, &scores->gepce, &scores->gepkl, &scores->gepjs};
+    memcpy(plain, p, sizeof p);
+    memcpy(gated, g, sizeof g);
+}
+
+static void put(vg_measure *out, size_t capacity, size_t *count, const char *name, const double *k, const double *values,
+                size_t stride) {
+    if (out && *count < capacity) {
+        vg_measure *measure = &out[*count];
+        if (k) {
+            char k_name[VG_NAME_SIZE];
+            vg_k_name(k_name, *k);
+            snprintf(measure->name, sizeof measure->name, "%.5s@%.25s", name, k_name);
+        } else {
+            snprintf(measure->name, sizeof measure->name, "%s", name);
+        }
+        measure->values = values;
+        measure->stride = stride;
+        measure->certainty = strcmp(name, "snr") == 0;
+    }
+    ++*count;
+}
+
+size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count) {
+    static const double default_k[] = {1, 2, 3};
+    if (!scores)
+        return 0;
+    if (!k || k_count == 0) {
+        k = default_k;
+        k_count = 3;
+    }
+    vg_scores copy = *scores;
+    double **plain[PLAIN], **gated[GATED];
+    places_of(&copy, plain, gated);
+    size_t count = 0;
+    for (size_t i = 0; i < PLAIN; i++)
+        if (*plain[i])
+            put(out, capacity, &count, plain_names[i], NULL, *plain[i], 1);
+    for (size_t j = 0; j < k_count; j++)
+        for (size_t i = 0; i < GATED; i++)
+            if (*gated[i])
+                put(out, capacity, &count, gated_names[i], &k[j], *gated[i] + j, k_count);
+    return count;
+}
+
+struct vg_columns {
+    size_t rows, k_count;
+    double *k;
+    vg_scores places; /* of row 0 */
+    double *memory;
+};
+
+vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which) {
+    static const double default_k[] = {1, 2, 3};
+    if (!out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "columns: the place for the result is NULL");
+    *out = NULL;
+    if (which & ~(unsigned)VG_COLUMNS_ALL)
+        return vg_base__fail(VG_ERR_ARGUMENT, "columns: unknown bits %#x in which", which & ~(unsigned)VG_COLUMNS_ALL);
+    if (!k || k_count == 0) {
+        k = default_k;
+        k_count = 3;
+    }
+    size_t plain_count = 0, gated_count = 0, width, values;
+    for (size_t i = 0; i < PLAIN; i++)
+        plain_count += (which & plain_bits[i]) != 0;
+    for (size_t i = 0; i < GATED; i++)
+        gated_count += (which & gated_bits[i]) != 0;
+    if (!vg_base__mul(&width, gated_count, k_count) || !vg_base__add(&width, width, plain_count) ||
+        !vg_base__mul(&values, width, rows))
+        return vg_base__fail(VG_ERR_MEMORY, "columns: %zu rows at %zu gate settings do not fit memory", rows, k_count);
+    vg_columns *columns;
+    VG_TRY(vg_base__zalloc(&columns, 1, sizeof *columns, "columns"));
+    vg_status status = vg_base__alloc(&columns->memory, values, sizeof(double), "columns of measures");
+    if (status == VG_OK)
+        status = vg_base__alloc(&columns->k, k_count, sizeof(double), "gate settings");
+    if (status != VG_OK) {
+        vg_columns_free(columns);
+        return status;
+    }
+    memcpy(columns->k, k, k_count * sizeof *k);
+    columns->rows = rows;
+    columns->k_count = k_count;
+    double *next = columns->memory, **plain[PLAIN], **gated[GATED];
+    places_of(&columns->places, plain, gated);
+    for (size_t i = 0; i < PLAIN; i++)
+        if (which & plain_bits[i]) {
+            *plain[i] = next;
+            next += rows;
+        }
+    for (size_t i = 0; i < GATED; i++)
+        if (which & gated_bits[i]) {
+            *gated[i] = next;
+            next += rows * k_count;
+        }
+    *out = columns;
+    return VG_OK;
+}
+
+void vg_columns_free(vg_columns *columns) {
+    if (!columns)
+        return;
+    vg_base__release(columns->memory);
+    vg_base__release(columns->k);
+    vg_base__release(columns);
+}
+
+void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places) {
+    *places = columns->places;
+    double **plain[PLAIN], **gated[GATED];
+    places_of(places, plain, gated);
+    for (size_t i = 0; i < PLAIN; i++)
+        if (*plain[i])
+            *plain[i] += row;
+    for (size_t i = 0; i < GATED; i++)
+        if (*gated[i])
+            *gated[i] += row * columns->k_count;
+}
+
+size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity) {
+    return vg_measures_list(out, capacity, &columns->places, columns->k, columns->k_count);
+}
+
+vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out) {
+    size_t count = vg_columns_measures(columns, NULL, 0);
+    vg_measure *list;
+    VG_TRY(vg_base__alloc(&list, count, sizeof *list, "measures"));
+    vg_columns_measures(columns, list, count);
+    char there[512] = "";
+    for (size_t i = 0, used = 0; i < count; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            *out = list[i];
+            vg_base__release(list);
+            return VG_OK;
+        }
+        if (used < sizeof there)
+            used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", i ? ", " : "", list[i].name);
+    }
+    vg_base__release(list);
+    return vg_base__fail(VG_ERR_ARGUMENT, "no measure '%s'; there are %s", name, there);
+}

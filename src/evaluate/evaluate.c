@@ -1,0 +1,240 @@
+/* evaluate.c - vg_evaluate: a tally and its measures become one vg_evaluation.
+ *
+ * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one worker's walk,
+ * so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals: bootstrap.c. */
+#include "evaluate/evaluate_internal.h"
+
+static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tally, const vg_measure *measures, size_t count) {
+    if (o->struct_size != sizeof *o)
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: options of size %zu, expected %zu", o->struct_size, sizeof *o);
+    if (!tally || (count > 0 && !measures))
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally or measures are NULL");
+    if (tally->n == 0)
+        return vg_base__fail(VG_ERR_DATA, "evaluate: no samples");
+    for (size_t i = 0; i < count; i++)
+        if (!measures[i].values)
+            return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: measure %s has no values", measures[i].name);
+    if (o->resamples > 0 && !tally->bootstrap)
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the bootstrap needs a tally made with bootstrap = 1");
+    if (o->resamples > 0 && !(o->confidence > 0 && o->confidence < 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: confidence %g, expected above 0 and below 1", o->confidence);
+    return vg_evaluate__check_k(o->k, o->k ? o->k_count : 0);
+}
+
+/* All the arrays of the result. Each kind is one allocation, found again by its first element's pointer when it is freed. */
+static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_count, size_t k_count, size_t curve_points) {
+    size_t curves, counts, rankings, square;
+    if (!vg_base__mul(&curves, measure_count, curve_points) || !vg_base__mul(&counts, k_count, t->classes) ||
+        !vg_base__mul(&counts, counts, 2) || !vg_base__mul(&rankings, measure_count, t->classes) ||
+        !vg_base__mul(&square, t->classes, t->classes))
+        return vg_base__fail(VG_ERR_MEMORY, "evaluate: results of %zu measures and %zu classes do not fit memory", measure_count,
+                             t->classes);
+    VG_TRY(vg_base__zalloc(&e->per_class, t->classes, sizeof *e->per_class, "classes"));
+    VG_TRY(vg_base__zalloc(&e->reliability, t->bins, sizeof *e->reliability, "reliability bins"));
+    VG_TRY(vg_base__zalloc(&e->measures, measure_count, sizeof *e->measures, "rankings"));
+    e->measure_count = measure_count;
+    if (t->confusion)
+        VG_TRY(vg_base__alloc(&e->confusion, square, sizeof *e->confusion, "confusion matrix"));
+    if (curves > 0) {
+        double *curve;
+        VG_TRY(vg_base__alloc(&curve, curves, sizeof(double), "risk-coverage curves"));
+        e->curve_points = curve_points;
+        for (size_t i = 0; i < measure_count; i++)
+            e->measures[i].curve = curve + i * curve_points;
+    }
+    if (t->has_ratio && k_count > 0) {
+        size_t *by;
+        VG_TRY(vg_base__zalloc(&e->rule, k_count, sizeof *e->rule, "rows of the rule"));
+        VG_TRY(vg_base__zalloc(&by, counts, sizeof *by, "counts of the rule"));
+        e->rule_count = k_count;
+        for (size_t j = 0; j < k_count; j++) {
+            e->rule[j].abstained_by_label = by + 2 * j * t->classes;
+            e->rule[j].abstained_by_prediction = by + (2 * j + 1) * t->classes;
+        }
+    }
+    if (t->multilabel) {
+        vg_ranking *all;
+        VG_TRY(vg_base__zalloc(&e->labels, t->classes, sizeof *e->labels, "labels"));
+        VG_TRY(vg_base__zalloc(&all, rankings, sizeof *all, "rankings of labels"));
+        e->label_count = t->classes;
+        for (size_t c = 0; c < t->classes; c++)
+            e->labels[c].measures = all + c * measure_count;
+    }
+    return VG_OK;
+}
+
+void vg_evaluation_free(vg_evaluation *e) {
+    if (!e)
+        return;
+    if (e->measures && e->measure_count)
+        vg_base__release(e->measures[0].curve);
+    if (e->rule && e->rule_count)
+        vg_base__release(e->rule[0].abstained_by_label);
+    if (e->labels && e->label_count)
+        vg_base__release(e->labels[0].measures);
+    void *parts[] = {e->per_class, e->confusion, e->reliability, e->measures, e->rule, e->labels, e};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        vg_base__release(parts[i]);
+}
+
+/* --- rankings on the pool ------------------------------------------------------------------------------------------------- */
+typedef struct rank_work {
+    vg_evaluation *evaluation;
+    const vg_tally *tally;
+    const vg_measure *measures;
+    const vg_rank_plan *plan, *label_plan; /* of all rows, of one label's */
+    uint64_t *keys;                        /* 2 x rows a worker */
+} rank_work;
+
+/* Job i < measure_count: measure i over all rows; then, label by label, each measure over that label's rows. */
+static vg_status rank_job(void *context, size_t index, unsigned worker) {
+    const rank_work *work = context;
+    const vg_tally *t = work->tally;
+    vg_evaluation *e = work->evaluation;
+    size_t label = index / e->measure_count, m = index % e->measure_count, stride = 1, rows = t->rows;
+    vg_measure measure = work->measures[m];
+    const uint8_t *errors = t->error;
+    const vg_rank_plan *plan = work->plan;
+    vg_ranking *out = &e->measures[m];
+    if (label > 0) { /* 0 is the pool of all labels */
+        label--;
+        stride = t->classes;
+        rows = t->n;
+        measure.values += label * measure.stride;
+        measure.stride *= stride;
+        errors += label;
+        plan = work->label_plan;
+        out = &e->labels[label].measures[m];
+    }
+    double *curve = out->curve, values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
+    uint64_t *keys = work->keys + (size_t)worker * 2 * t->rows;
+    size_t correct;
+    vg_rank_sums sums;
+    VG_TRY(vg_evaluate__split_sort(keys, keys + t->rows, &correct, &measure, errors, stride, rows));
+    vg_evaluate__rank_walk(&sums, plan, keys, correct, keys + correct, rows - correct);
+    vg_evaluate__rank_figures(values, &sums, plan);
+    vg_evaluate__rank_store(out, measure.name, values, plan);
+    out->curve = curve;
+    if (curve)
+        vg_evaluate__rank_curve(curve, e->curve_points, keys, correct, keys + correct, rows - correct);
+    return VG_OK;
+}
+
+static vg_status rank_all(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_rank_plan *plan,
+                          const vg_rank_plan *label_plan, vg_pool *pool) {
+    size_t room, jobs = e->measure_count * (1 + e->label_count);
+    if (jobs == 0)
+        return VG_OK;
+    unsigned workers = vg_pool__threads(pool);
+    if (!vg_base__mul(&room, t->rows, 2 * (size_t)workers))
+        return vg_base__fail(VG_ERR_MEMORY, "evaluate: keys of %zu rows do not fit memory", t->rows);
+    rank_work work = {e, t, measures, plan, label_plan, NULL};
+    VG_TRY(vg_base__alloc(&work.keys, room, sizeof *work.keys, "keys to sort"));
+    vg_status status = vg_pool__run(pool, jobs, rank_job, &work);
+    vg_base__release(work.keys);
+    return status;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------------------- */
+static void store_figures(vg_evaluation *e, const double *values) {
+    vg_estimate *places[VG_TALLY_FIGURES];
+    vg_evaluate__figure_places(places, e);
+    for (size_t i = 0; i < VG_TALLY_FIGURES; i++)
+        *places[i] = (vg_estimate){values[i], NAN, NAN};
+}
+
+void vg_evaluate__figure_places(vg_estimate *places[VG_TALLY_FIGURES], vg_evaluation *e) {
+    places[VG_TALLY_ACCURACY] = &e->accuracy;
+    places[VG_TALLY_F1_MACRO] = &e->f1_macro;
+    places[VG_TALLY_ECE] = &e->ece;
+    places[VG_TALLY_ECE_ADAPTIVE] = &e->ece_adaptive;
+    places[VG_TALLY_ECE_CLASSWISE] = &e->ece_classwise;
+    places[VG_TALLY_MCE] = &e->mce;
+    places[VG_TALLY_NLL] = &e->nll;
+    places[VG_TALLY_BRIER] = &e->brier;
+    places[VG_TALLY_F1_MICRO] = &e->f1_micro;
+    places[VG_TALLY_SUBSET] = &e->subset_accuracy;
+    places[VG_TALLY_ECE_MACRO] = &e->ece_macro;
+}
+
+static vg_status fill_counts(vg_evaluation *e, const vg_tally *t) {
+    double values[VG_TALLY_FIGURES];
+    VG_TRY(vg_evaluate__tally_figures(values, t));
+    store_figures(e, values);
+    vg_evaluate__per_class(e->per_class, t);
+    vg_evaluate__reliability(e->reliability, t);
+    if (e->confusion)
+        memcpy(e->confusion, t->confusion, t->classes * t->classes * sizeof *e->confusion);
+    if (e->labels) {
+        vg_evaluate__labels(e->labels, t);
+        for (size_t c = 0; c < t->classes; c++) {
+            e->labels[c].positive = e->per_class[c];
+            e->labels[c].f1 = e->per_class[c].f1;
+        }
+    }
+    return VG_OK;
+}
+
+static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_evaluate_options *o,
+                      const double *k, double **tails, vg_pool *pool) {
+    vg_rank_plan plan, label_plan;
+    VG_TRY(vg_evaluate__rank_plan(&plan, NULL, t->rows, o));
+    VG_TRY(vg_evaluate__rank_plan(&label_plan, NULL, t->n, o));
+    VG_TRY(vg_evaluate__harmonic_tail(&tails[0], t->rows));
+    plan.tail = tails[0];
+    if (t->multilabel)
+        VG_TRY(vg_evaluate__harmonic_tail(&tails[1], t->n));
+    label_plan.tail = tails[1];
+    e->coverage_count = plan.coverage_count;
+    e->risk_count = plan.risk_count;
+    static const double coverages[] = {0.8, 0.9, 0.95};
+    memcpy(e->coverages, o->coverages ? o->coverages : coverages, plan.coverage_count * sizeof(double));
+    memcpy(e->risks, plan.risk, sizeof e->risks);
+    VG_TRY(fill_counts(e, t));
+    VG_TRY(rank_all(e, t, measures, &plan, &label_plan, pool));
+    for (size_t j = 0; j < e->rule_count; j++)
+        vg_evaluate__rule_of_tally(&e->rule[j], k[j], t);
+    if (o->resamples > 0)
+        VG_TRY(vg_evaluate__bootstrap(e, t, measures, &plan, o, pool));
+    return VG_OK;
+}
+
+vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,
+                      const vg_evaluate_options *options) {
+    static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
+    static const double default_k[] = {1, 2, 3};
+    const vg_evaluate_options *o = options ? options : &defaults;
+    if (!out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result is NULL");
+    *out = NULL;
+    VG_TRY(check_options(o, tally, measures, measure_count));
+    const double *k = o->k ? o->k : default_k;
+    size_t k_count = o->k ? o->k_count : 3;
+    vg_evaluation *e;
+    vg_pool *pool = NULL;
+    double *tails[2] = {NULL, NULL};
+    VG_TRY(vg_base__zalloc(&e, 1, sizeof *e, "evaluation"));
+    *e = (vg_evaluation){.struct_size = sizeof *e,
+                         .task = tally->multilabel ? VG_TASK_MULTILABEL : VG_TASK_MULTICLASS,
+                         .n = tally->n,
+                         .classes = tally->classes,
+                         .rows = tally->rows,
+                         .bins = tally->bins,
+                         .resamples = o->resamples,
+                         .seed = o->seed,
+                         .confidence = o->confidence};
+    vg_status status = vg_pool__new(&pool, o->threads);
+    if (status == VG_OK)
+        status = allocate(e, tally, measure_count, k_count, o->curve_points);
+    if (status == VG_OK)
+        status = fill(e, tally, measures, o, k, tails, pool);
+    vg_pool__free(pool);
+    vg_base__release(tails[0]);
+    vg_base__release(tails[1]);
+    if (status != VG_OK) {
+        vg_evaluation_free(e);
+        return status;
+    }
+    *out = e;
+    return VG_OK;
+}

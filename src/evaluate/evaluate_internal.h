@@ -1,0 +1,192 @@
+/* evaluate_internal.h - what the files of this module share: sorted keys, the sums of a ranking, the tally's insides. */
+#ifndef VG_EVALUATE_INTERNAL_H
+#define VG_EVALUATE_INTERNAL_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "vargate/evaluate.h"
+
+/* --- sorting (sort_keys.c) ---------------------------------------------------------------------------------------------- */
+
+/* Doubles as integers of the same order; -0 and 0 share a key. NaN must have been refused. */
+static inline uint64_t vg_evaluate__key(double value) {
+    uint64_t bits;
+    value += 0.0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+static inline double vg_evaluate__unkey(uint64_t key) {
+    uint64_t bits = key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+typedef struct vg_keyed {
+    uint64_t key;
+    uint32_t row;
+} vg_keyed;
+
+/* Sorts keys[0 .. n - 1] upwards; scratch holds n. Pairs of equal keys end in no particular order. */
+void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
+void vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n);
+
+/* Keys of a measure, most certain first, the correct rows' in [0, n - errors) and the errors' behind them, each part sorted.
+ * keys and scratch hold `rows`. VG_ERR_DATA names the measure and the first NaN. *correct is the length of the first part. */
+vg_status vg_evaluate__split_sort(uint64_t *keys, uint64_t *scratch, size_t *correct, const vg_measure *measure,
+                                  const uint8_t *errors, size_t error_stride, size_t rows);
+
+/* --- rankings (rank_sums.c) ----------------------------------------------------------------------------------------------- */
+
+/* tail[i] = 1/(i+1) + ... + 1/n for i = 0 .. n: n + 1 values. */
+vg_status vg_evaluate__harmonic_tail(double **tail, size_t n);
+
+/* Where operating points lie, the same for every measure and resample of n rows. */
+typedef struct vg_rank_plan {
+    double n;           /* rows (weights sum to it) */
+    const double *tail; /* harmonic tail of n */
+    size_t coverage_count, risk_count;
+    double position[VG_MAX_OPERATING_POINTS]; /* ceil(coverage n), at least 1 */
+    double risk[VG_MAX_OPERATING_POINTS];
+} vg_rank_plan;
+
+/* The sums of one walk from the most to the least certain. Only groups of tied rows that hold an error count. */
+typedef struct vg_rank_sums {
+    double total; /* errors in all, known beforehand */
+    double seen;  /* errors before this group */
+    double aurc, augrc, pairs, precision;
+    double hits[VG_MAX_OPERATING_POINTS];    /* errors expected among the first position[i] */
+    double covered[VG_MAX_OPERATING_POINTS]; /* rows kept at risk[i] */
+} vg_rank_sums;
+
+/* The figures of a finished walk, in this order in a flat array: what the bootstrap collects. */
+enum { VG_RANK_AURC, VG_RANK_EAURC, VG_RANK_AUGRC, VG_RANK_AUROC, VG_RANK_AUPR, VG_RANK_FIXED };
+
+vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t rows, const vg_evaluate_options *options);
+void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors);
+/* values: VG_RANK_FIXED + coverage_count + risk_count. */
+void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank_plan *plan);
+void vg_evaluate__rank_store(vg_ranking *out, const char *name, const double *values, const vg_rank_plan *plan);
+/* Walks two sorted parts (split_sort) and fills the sums. */
+void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const uint64_t *correct, size_t correct_count,
+                            const uint64_t *wrong, size_t wrong_count);
+/* risk[i] among the first ceil(rows (i + 1) / points) of the walk. */
+void vg_evaluate__rank_curve(double *risk, size_t points, const uint64_t *correct, size_t correct_count, const uint64_t *wrong,
+                             size_t wrong_count);
+
+/* --- the rule (rule.c) ------------------------------------------------------------------------------------------------------ */
+
+/* The two classes of largest mean, ties the lower index first; classes >= 2. */
+static inline void vg_evaluate__top_two(size_t *best, size_t *second, const double *mean, size_t classes) {
+    size_t i = mean[1] > mean[0], j = !i;
+    for (size_t c = 2; c < classes; c++)
+        if (mean[c] > mean[i]) {
+            j = i;
+            i = c;
+        } else if (mean[c] > mean[j]) {
+            j = c;
+        }
+    *best = i;
+    *second = j;
+}
+/* margin / spread; 0 for no margin, infinite for a margin without spread. */
+static inline double vg_evaluate__ratio(double margin, double spread) {
+    return margin > 0 ? spread > 0 ? margin / spread : (double)INFINITY : 0;
+}
+
+void vg_evaluate__rule_finish(vg_rule_row *row); /* what follows from the counts */
+vg_status vg_evaluate__check_k(const double *k, size_t k_count);
+/* One row of zeros whose two count arrays hold classes zeros. */
+void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *tally);
+
+/* --- the tally (tally.c) ---------------------------------------------------------------------------------------------------- */
+
+struct vg_tally {
+    size_t classes, bins;
+    double floor;
+    bool multilabel, bootstrap, has_ratio;
+    size_t n, rows, capacity, reserve; /* samples, rows, rows there is room for, rows expected */
+    double *edges;            /* bins + 1: i / bins */
+    /* per row */
+    double *confidence, *ratio;
+    uint8_t *error;
+    int32_t *label, *prediction; /* classes; multilabel: 0 or 1 */
+    double *nll, *brier;         /* bootstrap only */
+    float *gap;                  /* bootstrap only: n x classes, mean - [label = c] */
+    uint16_t *cell;              /* bootstrap only: n x classes, the bin of mean */
+    /* sums over rows, by bin of confidence */
+    size_t *bin_count, *bin_correct;
+    double *bin_confidence;
+    /* by class and bin of its own probability: sum of mean - [label = c] */
+    double *class_gap;
+    double nll_sum, brier_sum;
+    size_t correct;
+    vg_class_row *per_class; /* counts only */
+    uint64_t *confusion;     /* classes x classes or NULL */
+    /* multilabel, by label (and bin of confidence): */
+    double *label_gap; /* classes x bins: sum of confidence - correct */
+    double *label_nll, *label_brier;
+    size_t *label_correct;
+    size_t subset_correct;
+};
+
+/* The bin of p: (edge[b], edge[b + 1]], the first closed, everything above 1 in the last. */
+static inline size_t vg_evaluate__bin(const double *edges, size_t bins, double p) {
+    if (p <= edges[1])
+        return 0;
+    double scaled = p * (double)bins;
+    size_t b = scaled >= (double)bins ? bins - 1 : (size_t)scaled;
+    if (p <= edges[b])
+        b--;
+    else if (b + 1 < bins && p > edges[b + 1])
+        b++;
+    return b;
+}
+
+/* The first position of adaptive bin j of `bins` over n rows, sizes as even as can be, larger ones first. */
+static inline double vg_evaluate__adaptive_edge(size_t n, size_t bins, size_t j) {
+    size_t size = n / bins, extra = n % bins;
+    return (double)(j * size + (j < extra ? j : extra));
+}
+
+/* --- figures of a tally (tally_metrics.c) ------------------------------------------------------------------------------------ */
+enum {
+    VG_TALLY_ACCURACY, VG_TALLY_F1_MACRO, VG_TALLY_ECE, VG_TALLY_ECE_ADAPTIVE, VG_TALLY_ECE_CLASSWISE, VG_TALLY_MCE,
+    VG_TALLY_NLL, VG_TALLY_BRIER, VG_TALLY_F1_MICRO, VG_TALLY_SUBSET, VG_TALLY_ECE_MACRO, VG_TALLY_FIGURES
+};
+double vg_evaluate__f1(double support, double predicted, double hit);
+vg_status vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *tally);
+void vg_evaluate__per_class(vg_class_row *rows, const vg_tally *tally);
+void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *tally);
+/* The estimates of an evaluation in the order of the enum. */
+void vg_evaluate__figure_places(vg_estimate *places[VG_TALLY_FIGURES], vg_evaluation *evaluation);
+void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
+
+/* --- the bootstrap (bootstrap.c) ---------------------------------------------------------------------------------------------- */
+
+enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample * VG_LANES + lane] */
+
+/* Counts of each of n samples in resamples first .. first + VG_LANES - 1: resample r draws from stream `stream` + r. */
+void vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first);
+/* The percentile interval of values[0 .. count - 1] (sorted here, NaN left out; NaN if none remain). */
+void vg_evaluate__interval(vg_estimate *estimate, double *values, size_t count, double confidence);
+/* Fills the intervals of everything in `evaluation`. */
+vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tally, const vg_measure *measures,
+                                 const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pool *pool);
+/* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
+typedef struct vg_tally_orders {
+    const vg_tally *tally;
+    uint32_t *order;  /* rows by rising confidence */
+    uint8_t *group_end; /* 1 where the next row's confidence is larger */
+} vg_tally_orders;
+vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *tally);
+void vg_evaluate__tally_orders_free(vg_tally_orders *orders);
+size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch a block needs */
+void vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
+                              double *scratch);
+
+#endif

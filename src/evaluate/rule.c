@@ -1,0 +1,121 @@
+/* rule.c - the decision rule: keep the prediction i where mu_i - k sigma_i > mu_j + k sigma_j, else abstain.
+ *
+ * Solved for k the rule reads k < (mu_i - mu_j) / (sigma_i + sigma_j): one margin ratio a row answers for every k. */
+#include "evaluate/evaluate_internal.h"
+
+vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred, const int32_t *second,
+                          size_t n, size_t classes) {
+    if (n > 0 && (!ratio || !mean || !std))
+        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: ratio, mean or std are NULL");
+    if (classes < 2)
+        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: %zu classes, expected at least 2", classes);
+    if ((pred != NULL) != (second != NULL))
+        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: pred and second must be given together");
+    for (size_t r = 0; r < n; r++) {
+        const double *m = mean + r * classes, *s = std + r * classes;
+        size_t i, j;
+        if (pred) {
+            i = (size_t)pred[r];
+            j = (size_t)second[r];
+            if (pred[r] < 0 || second[r] < 0 || i >= classes || j >= classes)
+                return vg_base__fail(VG_ERR_DATA, "margin ratio: classes %d and %d of sample %zu, expected 0 to %zu", pred[r],
+                                     second[r], r, classes - 1);
+        } else {
+            vg_evaluate__top_two(&i, &j, m, classes);
+        }
+        ratio[r] = vg_evaluate__ratio(m[i] - m[j], s[i] + s[j]);
+        if (isnan(m[i] - m[j]) || isnan(s[i] + s[j]))
+            return vg_base__fail(VG_ERR_DATA, "margin ratio: NaN among the means and spreads of sample %zu", r);
+    }
+    return VG_OK;
+}
+
+vg_status vg_margin_ratio_multilabel(double *ratio, const double *mean, const double *std, size_t rows) {
+    if (rows > 0 && (!ratio || !mean || !std))
+        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: ratio, mean or std are NULL");
+    for (size_t r = 0; r < rows; r++) {
+        double u = mean[r], top = u > 1 - u ? u : 1 - u;
+        if (isnan(u) || isnan(std[r]))
+            return vg_base__fail(VG_ERR_DATA, "margin ratio: mean %g and spread %g of row %zu", u, std[r], r);
+        ratio[r] = vg_evaluate__ratio(2 * top - 1, 2 * std[r]);
+    }
+    return VG_OK;
+}
+
+static vg_status check_rows(const double *ratio, const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes) {
+    for (size_t r = 0; r < rows; r++) {
+        if (isnan(ratio[r]))
+            return vg_base__fail(VG_ERR_DATA, "rule: margin ratio %zu is NaN", r);
+        if (labels && (labels[r] < 0 || (uint64_t)labels[r] >= classes))
+            return vg_base__fail(VG_ERR_DATA, "rule: label %zu is %lld, expected 0 to %zu", r, (long long)labels[r], classes - 1);
+        if (predictions && (predictions[r] < 0 || (size_t)predictions[r] >= classes))
+            return vg_base__fail(VG_ERR_DATA, "rule: prediction %zu is %d, expected 0 to %zu", r, predictions[r], classes - 1);
+    }
+    return VG_OK;
+}
+
+void vg_evaluate__rule_finish(vg_rule_row *row) {
+    row->abstained = row->rows - row->kept;
+    row->abstained_correct = row->abstained - row->abstained_errors;
+    row->coverage = (vg_estimate){row->rows ? (double)row->kept / (double)row->rows : NAN, NAN, NAN};
+    row->accuracy = (vg_estimate){row->kept ? (double)(row->kept - row->kept_errors) / (double)row->kept : NAN, NAN, NAN};
+}
+
+vg_status vg_evaluate__check_k(const double *k, size_t k_count) {
+    for (size_t j = 0; j < k_count; j++)
+        if (!(k[j] > 0 && isfinite(k[j])))
+            return vg_base__fail(VG_ERR_ARGUMENT, "rule: k %zu is %g, expected a positive number", j, k[j]);
+    return VG_OK;
+}
+
+vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio, const uint8_t *errors,
+                           const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes) {
+    if (!rule || !k || (rows > 0 && (!ratio || !errors)))
+        return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio or errors are NULL");
+    VG_TRY(vg_evaluate__check_k(k, k_count));
+    VG_TRY(check_rows(ratio, labels, predictions, rows, classes));
+    for (size_t j = 0; j < k_count; j++) {
+        vg_rule_row *row = &rule[j];
+        size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
+        *row = (vg_rule_row){.k = k[j], .rows = rows, .abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
+        vg_k_name(row->name, k[j]);
+        if (by_label)
+            memset(by_label, 0, classes * sizeof *by_label);
+        if (by_prediction)
+            memset(by_prediction, 0, classes * sizeof *by_prediction);
+        for (size_t r = 0; r < rows; r++) {
+            bool wrong = errors[r] != 0, kept = k[j] < ratio[r];
+            row->kept += kept;
+            row->kept_errors += kept & wrong;
+            row->abstained_errors += !kept & wrong;
+            if (!kept && by_label && labels)
+                by_label[labels[r]]++;
+            if (!kept && by_prediction && predictions)
+                by_prediction[predictions[r]]++;
+        }
+        vg_evaluate__rule_finish(row);
+    }
+    return VG_OK;
+}
+
+void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *t) {
+    row->k = k;
+    row->rows = t->rows;
+    vg_k_name(row->name, k);
+    for (size_t r = 0; r < t->rows; r++) {
+        bool wrong = t->error[r] != 0, kept = k < t->ratio[r];
+        row->kept += kept;
+        row->kept_errors += kept & wrong;
+        row->abstained_errors += !kept & wrong;
+        if (kept)
+            continue;
+        if (t->multilabel) {
+            row->abstained_by_label[r % t->classes]++;
+            row->abstained_by_prediction[r % t->classes] += t->prediction[r] != 0;
+        } else {
+            row->abstained_by_label[t->label[r]]++;
+            row->abstained_by_prediction[t->prediction[r]]++;
+        }
+    }
+    vg_evaluate__rule_finish(row);
+}

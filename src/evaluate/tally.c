@@ -1,0 +1,260 @@
+/* tally.c - the streaming collection behind accuracy and calibration figures.
+ *
+ * Fed by blocks of member means; what stays is sums (by bin, by class) and, per row, a confidence, an error mark, label,
+ * prediction and margin ratio: never N x C, unless the bootstrap was asked for. Sums run in the order of the samples, so they are
+ * the same to the bit however the samples are cut into blocks. A refused block leaves the tally as it was.
+ * Figures from the sums: tally_metrics.c. */
+#include "evaluate/evaluate_internal.h"
+
+enum { CONFUSION_DEFAULT_LIMIT = 1024 };
+
+static vg_status allocate_sums(vg_tally *t, bool confusion) {
+    size_t cells, square;
+    if (!vg_base__mul(&cells, t->classes, t->bins) || !vg_base__mul(&square, t->classes, t->classes))
+        return vg_base__fail(VG_ERR_MEMORY, "tally: %zu classes with %zu bins do not fit memory", t->classes, t->bins);
+    VG_TRY(vg_base__alloc(&t->edges, t->bins + 1, sizeof(double), "bin edges"));
+    VG_TRY(vg_base__zalloc(&t->bin_count, t->bins, sizeof(size_t), "bins"));
+    VG_TRY(vg_base__zalloc(&t->bin_correct, t->bins, sizeof(size_t), "bins"));
+    VG_TRY(vg_base__zalloc(&t->bin_confidence, t->bins, sizeof(double), "bins"));
+    VG_TRY(vg_base__zalloc(&t->class_gap, cells, sizeof(double), "bins of classes"));
+    VG_TRY(vg_base__zalloc(&t->per_class, t->classes, sizeof(vg_class_row), "counts of classes"));
+    if (confusion)
+        VG_TRY(vg_base__zalloc(&t->confusion, square, sizeof(uint64_t), "confusion matrix"));
+    if (t->multilabel) {
+        VG_TRY(vg_base__zalloc(&t->label_gap, cells, sizeof(double), "bins of labels"));
+        VG_TRY(vg_base__zalloc(&t->label_nll, t->classes, sizeof(double), "sums of labels"));
+        VG_TRY(vg_base__zalloc(&t->label_brier, t->classes, sizeof(double), "sums of labels"));
+        VG_TRY(vg_base__zalloc(&t->label_correct, t->classes, sizeof(size_t), "counts of labels"));
+    }
+    for (size_t b = 0; b <= t->bins; b++)
+        t->edges[b] = (double)b / (double)t->bins;
+    return VG_OK;
+}
+
+vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options) {
+    static const vg_tally_options defaults = VG_TALLY_OPTIONS_INIT;
+    const vg_tally_options *o = options ? options : &defaults;
+    if (!out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: the place for the result is NULL");
+    *out = NULL;
+    if (o->struct_size != sizeof *o)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: options of size %zu, expected %zu", o->struct_size, sizeof *o);
+    bool multilabel = o->task != VG_TASK_MULTICLASS;
+    if (classes < (multilabel ? 1u : 2u) || classes > INT32_MAX)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu classes, expected %d to %d", classes, multilabel ? 1 : 2, INT32_MAX);
+    if (o->bins < 1 || o->bins > 10000)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu bins, expected 1 to 10000", o->bins);
+    if (!(o->floor >= 0 && o->floor < 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: floor %g, expected at least 0 and below 1", o->floor);
+    vg_tally *t;
+    VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tally"));
+    t->classes = classes;
+    t->bins = o->bins;
+    t->floor = o->floor;
+    t->multilabel = multilabel;
+    t->bootstrap = o->bootstrap != 0;
+    bool confusion = !multilabel && (o->confusion == 1 || (o->confusion < 0 && classes <= CONFUSION_DEFAULT_LIMIT));
+    vg_status status = allocate_sums(t, confusion);
+    size_t rows = o->expected;
+    if (status == VG_OK && multilabel && !vg_base__mul(&rows, o->expected, classes))
+        status = vg_base__fail(VG_ERR_MEMORY, "tally: %zu samples of %zu labels do not fit memory", o->expected, classes);
+    t->reserve = rows;
+    if (status != VG_OK) {
+        vg_tally_free(t);
+        return status;
+    }
+    *out = t;
+    return VG_OK;
+}
+
+void vg_tally_free(vg_tally *t) {
+    if (!t)
+        return;
+    void *parts[] = {t->edges,      t->confidence, t->ratio,   t->error,       t->label,          t->prediction, t->nll,
+                     t->brier,      t->gap,        t->cell,    t->bin_count,   t->bin_correct,    t->bin_confidence,
+                     t->class_gap,  t->per_class,  t->confusion, t->label_gap, t->label_nll,      t->label_brier,
+                     t->label_correct};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        vg_base__release(parts[i]);
+    vg_base__release(t);
+}
+
+/* Moves one per-row array to room for `count` elements, of which `used` are kept. */
+static vg_status regrow(void *array, size_t used, size_t count, size_t size) {
+    void *fresh, *old;
+    memcpy(&old, array, sizeof old);
+    VG_TRY(vg_base__alloc(&fresh, count, size, "rows of a tally"));
+    if (used)
+        memcpy(fresh, old, used * size);
+    vg_base__release(old);
+    memcpy(array, &fresh, sizeof fresh);
+    return VG_OK;
+}
+
+static vg_status make_room(vg_tally *t, size_t rows) {
+    if (rows <= t->capacity)
+        return VG_OK;
+    size_t capacity = rows > t->reserve ? rows : t->reserve;
+    if (t->capacity > 0 && capacity < t->capacity + t->capacity / 2)
+        capacity = t->capacity + t->capacity / 2;
+    if (capacity > UINT32_MAX)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: more than %u rows", UINT32_MAX);
+    VG_TRY(regrow(&t->confidence, t->rows, capacity, sizeof(double)));
+    VG_TRY(regrow(&t->error, t->rows, capacity, 1));
+    VG_TRY(regrow(&t->label, t->rows, capacity, sizeof(int32_t)));
+    VG_TRY(regrow(&t->prediction, t->rows, capacity, sizeof(int32_t)));
+    if (t->has_ratio)
+        VG_TRY(regrow(&t->ratio, t->rows, capacity, sizeof(double)));
+    if (t->bootstrap) {
+        size_t width = t->multilabel ? 1 : t->classes, cells;
+        if (!vg_base__mul(&cells, capacity, width))
+            return vg_base__fail(VG_ERR_MEMORY, "tally: %zu x %zu values for the bootstrap do not fit memory", capacity, width);
+        VG_TRY(regrow(&t->nll, t->rows, capacity, sizeof(double)));
+        VG_TRY(regrow(&t->brier, t->rows, capacity, sizeof(double)));
+        VG_TRY(regrow(&t->gap, t->rows * width, cells, sizeof(float)));
+        VG_TRY(regrow(&t->cell, t->rows * width, cells, sizeof(uint16_t)));
+    }
+    t->capacity = capacity;
+    return VG_OK;
+}
+
+/* Everything that can be wrong with a block, before any of it is counted. Means of rows that sum to 1 within 1e-3 may pass 1. */
+static vg_status check_block(const vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    size_t c_count = t->classes;
+    for (size_t i = 0; i < n * c_count; i++) {
+        if (!(mean[i] >= 0 && mean[i] <= 1.002))
+            return vg_base__fail(VG_ERR_DATA, "sample %zu, class %zu: mean probability %g, expected 0 to 1", t->n + i / c_count,
+                                 i % c_count, mean[i]);
+        if (std && !(std[i] >= 0 && std[i] <= 1.002))
+            return vg_base__fail(VG_ERR_DATA, "sample %zu, class %zu: spread %g, expected 0 to 1", t->n + i / c_count,
+                                 i % c_count, std[i]);
+    }
+    if (t->multilabel) {
+        for (size_t i = 0; i < n * c_count; i++)
+            if (labels[i] != 0 && labels[i] != 1)
+                return vg_base__fail(VG_ERR_DATA, "sample %zu, label %zu: value %lld, expected 0 or 1", t->n + i / c_count,
+                                     i % c_count, (long long)labels[i]);
+        return VG_OK;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (labels[i] < 0 || (uint64_t)labels[i] >= c_count)
+            return vg_base__fail(VG_ERR_DATA, "label %zu is %lld, expected 0 to %zu", t->n + i, (long long)labels[i], c_count - 1);
+    return VG_OK;
+}
+
+/* Counts one row of confidence p (of the predicted outcome). */
+static void count_row(vg_tally *t, size_t row, double p, bool correct, double nll, double brier) {
+    size_t b = vg_evaluate__bin(t->edges, t->bins, p);
+    t->confidence[row] = p;
+    t->error[row] = !correct;
+    t->bin_count[b]++;
+    t->bin_correct[b] += correct;
+    t->bin_confidence[b] += p;
+    t->nll_sum += nll;
+    t->brier_sum += brier;
+    t->correct += correct;
+    if (t->bootstrap) {
+        t->nll[row] = nll;
+        t->brier[row] = brier;
+    }
+}
+
+/* One sample of a multiclass block: mean, std (or NULL): classes. */
+static void count_sample(vg_tally *t, const double *mean, const double *std, size_t label) {
+    size_t c_count = t->classes, bins = t->bins, row = t->rows, best, second;
+    vg_evaluate__top_two(&best, &second, mean, c_count);
+    double brier = 0;
+    for (size_t c = 0; c < c_count; c++) {
+        double gap = mean[c] - (c == label);
+        size_t b = vg_evaluate__bin(t->edges, bins, mean[c]);
+        t->class_gap[c * bins + b] += gap;
+        brier += gap * gap;
+        if (t->bootstrap) {
+            t->gap[row * c_count + c] = (float)gap;
+            t->cell[row * c_count + c] = (uint16_t)b;
+        }
+    }
+    double p = mean[label] > t->floor ? mean[label] : t->floor;
+    count_row(t, row, mean[best], best == label, -log(p), brier);
+    t->label[row] = (int32_t)label;
+    t->prediction[row] = (int32_t)best;
+    if (std)
+        t->ratio[row] = vg_evaluate__ratio(mean[best] - mean[second], std[best] + std[second]);
+    t->per_class[label].support++;
+    t->per_class[best].predicted++;
+    t->per_class[label].true_positive += best == label;
+    if (t->confusion)
+        t->confusion[label * c_count + best]++;
+    t->rows++;
+}
+
+/* One label c of a sample: u the probability of 1. Returns whether the prediction was right. */
+static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool label) {
+    size_t row = t->rows, bins = t->bins;
+    double gap = u - label, true_p = label ? u : 1 - u, confidence = u > 1 - u ? u : 1 - u;
+    bool predicted = u > 0.5, correct = predicted == label;
+    size_t b = vg_evaluate__bin(t->edges, bins, u);
+    double nll = -log(true_p > t->floor ? true_p : t->floor);
+    t->class_gap[c * bins + b] += gap;
+    if (t->bootstrap) {
+        t->gap[row] = (float)gap;
+        t->cell[row] = (uint16_t)b;
+    }
+    count_row(t, row, confidence, correct, nll, gap * gap);
+    t->label_gap[c * bins + vg_evaluate__bin(t->edges, bins, confidence)] += confidence - correct;
+    t->label_nll[c] += nll;
+    t->label_brier[c] += gap * gap;
+    t->label_correct[c] += correct;
+    t->label[row] = label;
+    t->prediction[row] = predicted;
+    if (std)
+        t->ratio[row] = vg_evaluate__ratio(2 * confidence - 1, 2 * *std);
+    t->per_class[c].support += label;
+    t->per_class[c].predicted += predicted;
+    t->per_class[c].true_positive += label && predicted;
+    t->rows++;
+    return correct;
+}
+
+vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    if (!t || (n > 0 && (!mean || !labels)))
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: tally, mean or labels are NULL");
+    if (n == 0)
+        return VG_OK;
+    if (t->n > 0 && t->has_ratio != (std != NULL))
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: std must be given with every block or with none");
+    size_t rows, c_count = t->classes;
+    if (!vg_base__mul(&rows, n, t->multilabel ? c_count : 1) || !vg_base__add(&rows, rows, t->rows))
+        return vg_base__fail(VG_ERR_MEMORY, "tally: %zu more samples do not fit memory", n);
+    VG_TRY(check_block(t, mean, std, labels, n));
+    t->has_ratio = std != NULL;
+    VG_TRY(make_room(t, rows));
+    for (size_t i = 0; i < n; i++, t->n++) {
+        const double *m = mean + i * c_count, *s = std ? std + i * c_count : NULL;
+        if (!t->multilabel) {
+            count_sample(t, m, s, (size_t)labels[i]);
+            continue;
+        }
+        bool all = true;
+        for (size_t c = 0; c < c_count; c++)
+            all &= count_label(t, c, m[c], s ? s + c : NULL, labels[i * c_count + c] != 0);
+        t->subset_correct += all;
+    }
+    return VG_OK;
+}
+
+size_t vg_tally_rows(const vg_tally *tally) {
+    return tally->rows;
+}
+
+const uint8_t *vg_tally_errors(const vg_tally *tally) {
+    return tally->error;
+}
+
+const double *vg_tally_ratio(const vg_tally *tally) {
+    return tally->ratio;
+}
+
+const int32_t *vg_tally_predictions(const vg_tally *tally) {
+    return tally->prediction;
+}

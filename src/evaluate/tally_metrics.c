@@ -1,0 +1,138 @@
+/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; docs/evaluation.md has the formulas. */
+#include "evaluate/evaluate_internal.h"
+
+/* 2 TP / (2 TP + FP + FN), 0 where that is 0 / 0. */
+double vg_evaluate__f1(double support, double predicted, double hit) {
+    double all = support + predicted;
+    return all > 0 ? 2 * hit / all : 0;
+}
+
+void vg_evaluate__per_class(vg_class_row *rows, const vg_tally *t) {
+    for (size_t c = 0; c < t->classes; c++) {
+        vg_class_row *row = &rows[c];
+        *row = t->per_class[c];
+        row->precision = row->predicted ? (double)row->true_positive / (double)row->predicted : 0;
+        row->recall = row->support ? (double)row->true_positive / (double)row->support : 0;
+        row->f1 = vg_evaluate__f1((double)row->support, (double)row->predicted, (double)row->true_positive);
+    }
+}
+
+void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *t) {
+    for (size_t b = 0; b < t->bins; b++) {
+        double count = (double)t->bin_count[b];
+        bins[b] = (vg_reliability_bin){.low = t->edges[b],
+                                       .high = t->edges[b + 1],
+                                       .count = t->bin_count[b],
+                                       .confidence = count > 0 ? t->bin_confidence[b] / count : NAN,
+                                       .accuracy = count > 0 ? (double)t->bin_correct[b] / count : NAN};
+    }
+}
+
+/* sum_b |gap_b| over one row of `bins` signed sums. */
+static double absolute_sum(const double *gap, size_t bins) {
+    double sum = 0;
+    for (size_t b = 0; b < bins; b++)
+        sum += fabs(gap[b]);
+    return sum;
+}
+
+void vg_evaluate__labels(vg_label_row *rows, const vg_tally *t) {
+    double n = (double)t->n;
+    for (size_t c = 0; c < t->classes; c++) {
+        vg_label_row *row = &rows[c];
+        row->accuracy = (double)t->label_correct[c] / n;
+        row->ece = absolute_sum(t->label_gap + c * t->bins, t->bins) / n;
+        row->nll = t->label_nll[c] / n;
+        row->brier = t->label_brier[c] / n;
+    }
+}
+
+/* Adaptive ECE: rows by rising confidence, cut into bins as even as can be; G(i) = sum over the first i of confidence - correct,
+ * rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) - G(edge j)|. */
+static vg_status adaptive_ece(double *out, const vg_tally *t) {
+    size_t rows = t->rows, both, correct;
+    uint64_t *keys;
+    if (!vg_base__mul(&both, rows, 2))
+        return vg_base__fail(VG_ERR_MEMORY, "adaptive calibration error: %zu rows do not fit memory", rows);
+    VG_TRY(vg_base__alloc(&keys, both, sizeof *keys, "keys to sort"));
+    vg_measure confidence = {"confidence", t->confidence, 1, 0};
+    vg_status status = vg_evaluate__split_sort(keys, keys + rows, &correct, &confidence, t->error, 1, rows);
+    if (status != VG_OK) {
+        vg_base__release(keys);
+        return status;
+    }
+    const uint64_t *right = keys, *wrong = keys + correct;
+    size_t r = 0, w = 0, wrongs = rows - correct, bin = 0;
+    double bin_gap = 0, sum = 0, edge = vg_evaluate__adaptive_edge(rows, t->bins, 1);
+    while (r < correct || w < wrongs) {
+        uint64_t key = w >= wrongs || (r < correct && right[r] < wrong[w]) ? right[r] : wrong[w];
+        size_t first_r = r, first = r + w;
+        while (r < correct && right[r] == key)
+            r++;
+        while (w < wrongs && wrong[w] == key)
+            w++;
+        double mass = (double)(r + w - first), before = (double)first, after = (double)(r + w);
+        double gap = mass * vg_evaluate__unkey(key) - (double)(r - first_r); /* of the whole group */
+        while (after >= edge && bin < t->bins) {
+            double share = (edge - before) / mass;
+            bin_gap += gap * share;
+            sum += fabs(bin_gap);
+            bin_gap = 0;
+            gap -= gap * share;
+            mass -= edge - before;
+            before = edge;
+            edge = vg_evaluate__adaptive_edge(rows, t->bins, ++bin + 1);
+            if (mass <= 0)
+                break;
+        }
+        if (mass > 0)
+            bin_gap += gap;
+    }
+    vg_base__release(keys);
+    *out = sum / (double)rows;
+    return VG_OK;
+}
+
+static double macro_f1(const vg_tally *t) {
+    double sum = 0, present = 0;
+    for (size_t c = 0; c < t->classes; c++) {
+        const vg_class_row *row = &t->per_class[c];
+        sum += vg_evaluate__f1((double)row->support, (double)row->predicted, (double)row->true_positive);
+        present += t->multilabel || row->support + row->predicted > 0;
+    }
+    return sum / present;
+}
+
+static void multilabel_figures(double *values, const vg_tally *t) {
+    double support = 0, predicted = 0, hit = 0, n = (double)t->n;
+    for (size_t c = 0; c < t->classes; c++) {
+        support += (double)t->per_class[c].support;
+        predicted += (double)t->per_class[c].predicted;
+        hit += (double)t->per_class[c].true_positive;
+    }
+    values[VG_TALLY_F1_MICRO] = vg_evaluate__f1(support, predicted, hit);
+    values[VG_TALLY_SUBSET] = (double)t->subset_correct / n;
+    values[VG_TALLY_ECE_MACRO] = absolute_sum(t->label_gap, t->classes * t->bins) / (n * (double)t->classes);
+}
+
+vg_status vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *t) {
+    double rows = (double)t->rows, ece = 0, mce = 0;
+    for (size_t b = 0; b < t->bins; b++) {
+        double gap = fabs(t->bin_confidence[b] - (double)t->bin_correct[b]);
+        ece += gap;
+        if (t->bin_count[b] && gap / (double)t->bin_count[b] > mce)
+            mce = gap / (double)t->bin_count[b];
+    }
+    for (size_t i = 0; i < VG_TALLY_FIGURES; i++)
+        values[i] = NAN;
+    values[VG_TALLY_ACCURACY] = (double)t->correct / rows;
+    values[VG_TALLY_F1_MACRO] = macro_f1(t);
+    values[VG_TALLY_ECE] = ece / rows;
+    values[VG_TALLY_MCE] = mce;
+    values[VG_TALLY_NLL] = t->nll_sum / rows;
+    values[VG_TALLY_BRIER] = t->brier_sum / rows;
+    values[VG_TALLY_ECE_CLASSWISE] = absolute_sum(t->class_gap, t->classes * t->bins) / ((double)t->n * (double)t->classes);
+    if (t->multilabel)
+        multilabel_figures(values, t);
+    return adaptive_ece(&values[VG_TALLY_ECE_ADAPTIVE], t);
+}
