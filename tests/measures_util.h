@@ -28,9 +28,7 @@ static inline uint64_t rng_next(void) {
 static inline double rng_uniform(void) { return ((double)(rng_next() >> 11) + 0.5) * 0x1p-53; } /* in (0, 1) */
 static inline size_t rng_below(size_t n) { return (size_t)(rng_next() % n); }
 
-static inline double rng_normal(void) {
-    return sqrt(-2 * log(rng_uniform())) * cos(6.283185307179586 * rng_uniform());
-}
+static inline double rng_normal(void) { return sqrt(-2 * log(rng_uniform())) * cos(6.283185307179586 * rng_uniform()); }
 
 /* The logarithm of a Gamma(alpha, 1) variate (Marsaglia and Tsang; alpha < 1 by G(alpha + 1) U^(1/alpha)). */
 static inline double rng_log_gamma(double alpha) {
@@ -186,12 +184,13 @@ typedef struct score_field {
     enum field_size size;
     int relative;
 } score_field;
-#define FIELD(name, size, relative) {#name, offsetof(vg_scores, name), size, relative}
+#define FIELD(name, size, relative)                                                                                            \
+    { #name, offsetof(vg_scores, name), size, relative }
 static const score_field score_fields[] = {
-    FIELD(tu, PER_PROBLEM, 0), FIELD(au, PER_PROBLEM, 0),   FIELD(eu, PER_PROBLEM, 1), FIELD(epce, PER_PROBLEM, 0),
+    FIELD(tu, PER_PROBLEM, 0),   FIELD(au, PER_PROBLEM, 0),   FIELD(eu, PER_PROBLEM, 1), FIELD(epce, PER_PROBLEM, 0),
     FIELD(epkl, PER_PROBLEM, 1), FIELD(epjs, PER_PROBLEM, 1), FIELD(gtu, PER_K, 0),      FIELD(gau, PER_K, 0),
-    FIELD(geu, PER_K, 1),      FIELD(gepce, PER_K, 0),      FIELD(gepkl, PER_K, 1),    FIELD(gepjs, PER_K, 1),
-    FIELD(gmu, PER_PROBLEM, 0), FIELD(snr, PER_PROBLEM, 0),  FIELD(mean, PER_CLASS, 0), FIELD(std, PER_CLASS, 0)};
+    FIELD(geu, PER_K, 1),        FIELD(gepce, PER_K, 0),      FIELD(gepkl, PER_K, 1),    FIELD(gepjs, PER_K, 1),
+    FIELD(gmu, PER_PROBLEM, 0),  FIELD(snr, PER_PROBLEM, 0),  FIELD(mean, PER_CLASS, 0), FIELD(std, PER_CLASS, 0)};
 enum { SCORE_FIELDS = sizeof score_fields / sizeof *score_fields };
 
 typedef struct score_shape {
@@ -252,7 +251,8 @@ static inline void extra_free(ref_extra *e) {
     free(e->rule);
 }
 
-/* --- a case: predictions, options, and what the reference says of them ----------------------------------------------------- */
+/* --- a case: predictions, options, and what the reference says of them -----------------------------------------------------
+ */
 
 typedef struct score_case {
     char name[160];
@@ -305,7 +305,8 @@ static inline void case_free(score_case *s) {
     extra_free(&s->extra);
 }
 
-/* --- comparison ------------------------------------------------------------------------------------------------------------ */
+/* --- comparison ------------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct complaint {
     const score_case *in;
@@ -314,8 +315,8 @@ typedef struct complaint {
 
 static inline void complain(complaint *c, const char *what, size_t at, double want, double got, double allowed) {
     if (c->count++ < 4)
-        fprintf(stderr, "  %s [%s]: %s[%zu] want %.17g got %.17g (off %.3g, allowed %.3g)\n", vg_cpu_tier(), c->in->name, what, at,
-                want, got, fabs(want - got), allowed);
+        fprintf(stderr, "  %s [%s]: %s[%zu] want %.17g got %.17g (off %.3g, allowed %.3g)\n", vg_cpu_tier(), c->in->name, what,
+                at, want, got, fabs(want - got), allowed);
 }
 
 /* Means closer than this, relatively, may come out in either order after rounding; equal ones must tie when sums are exact. */
@@ -408,7 +409,8 @@ static inline size_t case_check(const score_case *s) {
     return c.count;
 }
 
-/* --- tiers ------------------------------------------------------------------------------------------------------------------ */
+/* --- tiers ------------------------------------------------------------------------------------------------------------------
+ */
 
 /* Runs `suite` in a child process for each tier this machine has; 0 when every one passed. What the parent prepared before
  * (references above all) is shared by the children; the parent itself must not have called the library's kernels. */

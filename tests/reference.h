@@ -303,8 +303,8 @@ static inline ref_real ref_gamma(ref_real mu, ref_real sigma, double k, const vg
 }
 
 /* Gated members at one k, with their logarithms. Returns whether some Z_m was 0. */
-static inline int ref_gate(ref_members *q, const ref_members *p, const ref_real *log_p, const ref_real *mu, const ref_real *sigma,
-                           double k, const vg_score_options *o) {
+static inline int ref_gate(ref_members *q, const ref_members *p, const ref_real *log_p, const ref_real *mu,
+                           const ref_real *sigma, double k, const vg_score_options *o) {
     int gated_out = 0;
     ref_real *gamma = ref_alloc(p->c, sizeof *gamma), *log_q = ref_alloc(p->m * p->c, sizeof *log_q);
     for (size_t i = 0; i < p->c; i++)
@@ -333,7 +333,7 @@ static inline int ref_gate(ref_members *q, const ref_members *p, const ref_real 
 static inline void ref_store_basic(vg_scores *out, size_t at, ref_basic b, const vg_score_options *o, size_t c) {
     double unit = o->log_base == VG_LOG_2 ? 1 / log(2.0) : 1, whole = o->normalise ? 1 / log((double)c) : unit;
     double *places[] = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs};
-    double values[] = {(double)b.tu * whole, (double)b.au * whole,  (double)b.eu * whole,
+    double values[] = {(double)b.tu * whole,  (double)b.au * whole,  (double)b.eu * whole,
                        (double)b.epce * unit, (double)b.epkl * unit, (double)b.epjs * unit};
     for (int i = 0; i < 6; i++)
         if (places[i])
@@ -419,8 +419,8 @@ static inline void ref_problem(vg_scores *out, ref_extra *extra, ref_totals *tot
     for (size_t k = 0; k < k_count; k++) {
         if (ref_gate(&q, &p, log_p, mu, gate, ks[k], o))
             out->flags[at] |= VG_FLAG_GATED_OUT;
-        vg_scores gated = {.tu = out->gtu, .au = out->gau, .eu = out->geu,
-                           .epce = out->gepce, .epkl = out->gepkl, .epjs = out->gepjs};
+        vg_scores gated = {
+            .tu = out->gtu, .au = out->gau, .eu = out->geu, .epce = out->gepce, .epkl = out->gepkl, .epjs = out->gepjs};
         b = ref_measure(&q, o, want_js);
         ref_store_basic(&gated, at * k_count + k, b, o, c);
         totals->gtu += k == largest ? b.tu : 0;

@@ -10,32 +10,60 @@ typedef struct recipe {
 } recipe;
 
 static const recipe recipes[] = {
-    {MAKE_DIRICHLET, 0.01, 9, 10, 10},  {MAKE_DIRICHLET, 0.01, 3, 100, 3},   {MAKE_DIRICHLET, 0.01, 3, 7, 100},
-    {MAKE_DIRICHLET, 0.1, 11, 5, 17},   {MAKE_DIRICHLET, 1, 17, 10, 10},     {MAKE_DIRICHLET, 1, 3, 64, 33},
-    {MAKE_DIRICHLET, 10, 5, 20, 5},     {MAKE_DIRICHLET, 100, 5, 20, 12},    {MAKE_DIRICHLET, 1, 33, 3, 2},
-    {MAKE_DIRICHLET, 1, 2, 4, 1000},    {MAKE_DIRICHLET, 0.02, 2, 3, 999},   {MAKE_DIRICHLET, 100, 1, 2, 1000},
-    {MAKE_DIRICHLET, 0.01, 1, 1000, 3}, {MAKE_DIRICHLET, 1, 1, 1000, 2},     {MAKE_DIRICHLET, 1, 7, 1, 10},
-    {MAKE_DIRICHLET, 0.01, 5, 1, 33},   {MAKE_DIRICHLET, 1, 5, 2, 65},       {MAKE_ONE_HOT, 0, 9, 10, 4},
-    {MAKE_ONE_HOT, 0, 5, 17, 31},       {MAKE_ONE_HOT, 0, 21, 2, 3},         {MAKE_IDENTICAL, 1, 5, 9, 10},
-    {MAKE_IDENTICAL, 0.01, 5, 16, 7},   {MAKE_IDENTICAL, 100, 3, 100, 3},    {MAKE_NEAR, 1e-3, 10, 8, 10},
-    {MAKE_NEAR, 1e-4, 10, 8, 10},       {MAKE_NEAR, 1e-5, 10, 8, 10},        {MAKE_NEAR, 1e-6, 10, 8, 10},
-    {MAKE_NEAR, 1e-7, 10, 8, 10},       {MAKE_NEAR, 1e-5, 5, 3, 100},        {MAKE_NEAR, 1e-6, 5, 50, 3},
-    {MAKE_ZERO_CLASS, 1, 7, 6, 11},     {MAKE_ZERO_CLASS, 0.1, 5, 12, 40},   {MAKE_SOME_ZERO, 1, 7, 6, 11},
-    {MAKE_SOME_ZERO, 0.5, 5, 13, 37},   {MAKE_TIE, 1, 7, 5, 6},              {MAKE_TIE, 0.2, 5, 11, 19},
-    {MAKE_FLOOR, 0, 7, 8, 10},          {MAKE_FLOOR, 1, 7, 8, 10},           {MAKE_DENORMAL, 0, 5, 6, 9},
-    {MAKE_DENORMAL, 1, 5, 6, 9},        {MAKE_PEAKED, 0, 9, 10, 10},         {MAKE_PEAKED, 0, 3, 100, 4},
+    {MAKE_DIRICHLET, 0.01, 9, 10, 10},
+    {MAKE_DIRICHLET, 0.01, 3, 100, 3},
+    {MAKE_DIRICHLET, 0.01, 3, 7, 100},
+    {MAKE_DIRICHLET, 0.1, 11, 5, 17},
+    {MAKE_DIRICHLET, 1, 17, 10, 10},
+    {MAKE_DIRICHLET, 1, 3, 64, 33},
+    {MAKE_DIRICHLET, 10, 5, 20, 5},
+    {MAKE_DIRICHLET, 100, 5, 20, 12},
+    {MAKE_DIRICHLET, 1, 33, 3, 2},
+    {MAKE_DIRICHLET, 1, 2, 4, 1000},
+    {MAKE_DIRICHLET, 0.02, 2, 3, 999},
+    {MAKE_DIRICHLET, 100, 1, 2, 1000},
+    {MAKE_DIRICHLET, 0.01, 1, 1000, 3},
+    {MAKE_DIRICHLET, 1, 1, 1000, 2},
+    {MAKE_DIRICHLET, 1, 7, 1, 10},
+    {MAKE_DIRICHLET, 0.01, 5, 1, 33},
+    {MAKE_DIRICHLET, 1, 5, 2, 65},
+    {MAKE_ONE_HOT, 0, 9, 10, 4},
+    {MAKE_ONE_HOT, 0, 5, 17, 31},
+    {MAKE_ONE_HOT, 0, 21, 2, 3},
+    {MAKE_IDENTICAL, 1, 5, 9, 10},
+    {MAKE_IDENTICAL, 0.01, 5, 16, 7},
+    {MAKE_IDENTICAL, 100, 3, 100, 3},
+    {MAKE_NEAR, 1e-3, 10, 8, 10},
+    {MAKE_NEAR, 1e-4, 10, 8, 10},
+    {MAKE_NEAR, 1e-5, 10, 8, 10},
+    {MAKE_NEAR, 1e-6, 10, 8, 10},
+    {MAKE_NEAR, 1e-7, 10, 8, 10},
+    {MAKE_NEAR, 1e-5, 5, 3, 100},
+    {MAKE_NEAR, 1e-6, 5, 50, 3},
+    {MAKE_ZERO_CLASS, 1, 7, 6, 11},
+    {MAKE_ZERO_CLASS, 0.1, 5, 12, 40},
+    {MAKE_SOME_ZERO, 1, 7, 6, 11},
+    {MAKE_SOME_ZERO, 0.5, 5, 13, 37},
+    {MAKE_TIE, 1, 7, 5, 6},
+    {MAKE_TIE, 0.2, 5, 11, 19},
+    {MAKE_FLOOR, 0, 7, 8, 10},
+    {MAKE_FLOOR, 1, 7, 8, 10},
+    {MAKE_DENORMAL, 0, 5, 6, 9},
+    {MAKE_DENORMAL, 1, 5, 6, 9},
+    {MAKE_PEAKED, 0, 9, 10, 10},
+    {MAKE_PEAKED, 0, 3, 100, 4},
 };
 
 static const recipe more_recipes[] = {
-    {MAKE_DIRICHLET, 0.01, 5, 100, 10}, {MAKE_DIRICHLET, 0.1, 5, 100, 10}, {MAKE_DIRICHLET, 1, 3, 100, 10},
-    {MAKE_DIRICHLET, 0.01, 1, 100, 100}, {MAKE_DIRICHLET, 1, 1, 100, 100}, {MAKE_DIRICHLET, 0.01, 2, 1000, 10},
-    {MAKE_DIRICHLET, 1, 1, 30, 1000},   {MAKE_NEAR, 1e-5, 2, 1000, 3},     {MAKE_NEAR, 1e-6, 1, 100, 100},
-    {MAKE_ONE_HOT, 0, 1, 1000, 10},     {MAKE_PEAKED, 0, 1, 1000, 5},      {MAKE_SOME_ZERO, 0.1, 3, 100, 20},
-    {MAKE_FLOOR, 1, 2, 200, 10},        {MAKE_TIE, 1, 1, 500, 4},
+    {MAKE_DIRICHLET, 0.01, 5, 100, 10},  {MAKE_DIRICHLET, 0.1, 5, 100, 10}, {MAKE_DIRICHLET, 1, 3, 100, 10},
+    {MAKE_DIRICHLET, 0.01, 1, 100, 100}, {MAKE_DIRICHLET, 1, 1, 100, 100},  {MAKE_DIRICHLET, 0.01, 2, 1000, 10},
+    {MAKE_DIRICHLET, 1, 1, 30, 1000},    {MAKE_NEAR, 1e-5, 2, 1000, 3},     {MAKE_NEAR, 1e-6, 1, 100, 100},
+    {MAKE_ONE_HOT, 0, 1, 1000, 10},      {MAKE_PEAKED, 0, 1, 1000, 5},      {MAKE_SOME_ZERO, 0.1, 3, 100, 20},
+    {MAKE_FLOOR, 1, 2, 200, 10},         {MAKE_TIE, 1, 1, 500, 4},
 };
 
-static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",     "zero-class", "some-zero",
-                                          "tie",       "floor",   "denormal",  "peaked",   "logits",     "logits-near"};
+static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",   "zero-class", "some-zero",
+                                          "tie",       "floor",   "denormal",  "peaked", "logits",     "logits-near"};
 
 static score_case *cases;
 static size_t case_count;
@@ -48,7 +76,8 @@ static void add_case(const recipe *r, vg_dtype dtype) {
     options.k = small ? many : few;
     options.k_count = small ? 5 : r->m < 500 ? 3 : 1;
     snprintf(name, sizeof name, "%s(%g)", maker_names[r->kind], r->parameter);
-    cases[case_count++] = case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, &options);
+    cases[case_count++] =
+        case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, &options);
 }
 
 /* Every C from 2 to 40: all vector tails; M and N odd and small. */

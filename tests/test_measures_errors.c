@@ -27,7 +27,8 @@ static void refused(vg_status want, const vg_predictions *view, const vg_score_o
     one_line();
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------------------- */
+/* --- arguments
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static const float good[] = {0.5f, 0.5f, 0.25f, 0.75f, 1, 0, 0.125f, 0.875f}; /* N 2, M 2, C 2 */
 
@@ -142,7 +143,8 @@ static void no_samples(void **state) {
     assert_int_equal(vg_score(&out, &summary, &null, &o), VG_OK);
 }
 
-/* --- data ------------------------------------------------------------------------------------------------------------------------ */
+/* --- data
+ * ------------------------------------------------------------------------------------------------------------------------ */
 
 static float *uniform_rows(void) {
     float *data = ref_alloc((size_t)N * M * C, sizeof *data);
@@ -175,7 +177,8 @@ static void bad_rows(void **state) {
     vg_predictions view = vg_predictions_f32(data, N, M, C);
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
         for (size_t i = 0; i < sizeof at_n / sizeof *at_n; i++) {
-            size_t place = (at_n[i] * M + at_m[i]) * C + (b + i) % C, later = N - 1 - at_n[i] ? at_n[i] + (N - at_n[i]) / 2 : at_n[i];
+            size_t place = (at_n[i] * M + at_m[i]) * C + (b + i) % C,
+                   later = N - 1 - at_n[i] ? at_n[i] + (N - at_n[i]) / 2 : at_n[i];
             float before = data[place], behind = data[later * M * C];
             data[place] = bad[b];
             if (later > at_n[i])
@@ -230,8 +233,10 @@ static vg_status score_row(const double *row, size_t c, const vg_score_options *
 /* What counts as a distribution: sums within 1e-3 of 1, no more. Renormalising takes any positive sum, but no bad element. */
 static void row_rules(void **state) {
     (void)state;
-    static const double near_low[] = {0.4995, 0.4998}, near_high[] = {0.5, 0.5007}, low[] = {0.4995, 0.499}, high[] = {0.5, 0.502};
-    static const double zero[] = {0, 0}, large[] = {300, 1e6}, negative[] = {1.5, -0.5}, nan[] = {NAN, 1}, infinite[] = {INFINITY, 1};
+    static const double near_low[] = {0.4995, 0.4998}, near_high[] = {0.5, 0.5007}, low[] = {0.4995, 0.499},
+                        high[] = {0.5, 0.502};
+    static const double zero[] = {0, 0}, large[] = {300, 1e6}, negative[] = {1.5, -0.5}, nan[] = {NAN, 1},
+                        infinite[] = {INFINITY, 1};
     static const double tiny[] = {-1e-9, 1};
     for (int d = 0; d < 2; d++) {
         vg_dtype dtype = d ? VG_F64 : VG_F32;
@@ -262,7 +267,8 @@ static void row_rules(void **state) {
 /* A label's probability must lie in 0 .. 1. */
 static void label_rules(void **state) {
     (void)state;
-    static const double fine[] = {0, 1, 0.3, 1}, over[] = {0.2, 1.01, 0.3, 1}, under[] = {0.2, 0.1, -0.01, 1}, nan[] = {0.2, 0.1, 1, NAN};
+    static const double fine[] = {0, 1, 0.3, 1}, over[] = {0.2, 1.01, 0.3, 1}, under[] = {0.2, 0.1, -0.01, 1},
+                        nan[] = {0.2, 0.1, 1, NAN};
     for (int d = 0; d < 2; d++) {
         vg_score_options o = VG_SCORE_OPTIONS_INIT;
         o.task = VG_TASK_MULTILABEL;
@@ -274,7 +280,8 @@ static void label_rules(void **state) {
     }
 }
 
-/* --- progress -------------------------------------------------------------------------------------------------------------------- */
+/* --- progress
+ * -------------------------------------------------------------------------------------------------------------------- */
 
 static int stop(void *context, unsigned long long done, unsigned long long total) {
     ++*(int *)context;
@@ -296,9 +303,15 @@ static void progress_can_stop(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_k),      cmocka_unit_test(bad_shapes), cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_block),  cmocka_unit_test(no_samples), cmocka_unit_test(bad_rows),
-        cmocka_unit_test(row_rules),  cmocka_unit_test(label_rules), cmocka_unit_test(bad_row_in_a_later_block),
+        cmocka_unit_test(bad_k),
+        cmocka_unit_test(bad_shapes),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(bad_block),
+        cmocka_unit_test(no_samples),
+        cmocka_unit_test(bad_rows),
+        cmocka_unit_test(row_rules),
+        cmocka_unit_test(label_rules),
+        cmocka_unit_test(bad_row_in_a_later_block),
         cmocka_unit_test(progress_can_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
-/* test_measures_exact.c - what must be the same to the bit, in every SIMD tier: results at 1, 2 and 7 threads; of samples fed in
- * blocks of any size, summary included; of strided views and of packed ones; of float16 and bfloat16 and of the float32 they
+/* test_measures_exact.c - what must be the same to the bit, in every SIMD tier: results at 1, 2 and 7 threads; of samples fed
+ * in blocks of any size, summary included; of strided views and of packed ones; of float16 and bfloat16 and of the float32 they
  * convert to; of a measure asked for alone and of the same measure among all. */
 #include "measures_util.h"
 
-/* --- comparing and the problems compared -------------------------------------------------------------------------------------- */
+/* --- comparing and the problems compared
+ * -------------------------------------------------------------------------------------- */
 
 static int same_bytes(const char *what, const char *name, const void *a, const void *b, size_t bytes, size_t element) {
     for (size_t i = 0; a && b && i < bytes / element; i++)
@@ -121,7 +122,8 @@ static int scores_alike(const char *what, bench *b, const vg_predictions *view, 
     return same;
 }
 
-/* --- the tests ---------------------------------------------------------------------------------------------------------------- */
+/* --- the tests
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static void threads(void **state) {
     (void)state;
@@ -208,7 +210,8 @@ static void blocks(void **state) {
 static int strides_alike(const char *name, bench *b, ptrdiff_t stride_n, ptrdiff_t stride_m, ptrdiff_t stride_c) {
     char what[96];
     const vg_predictions *v = &b->view;
-    ptrdiff_t last[3] = {(ptrdiff_t)v->n - 1, (ptrdiff_t)v->m - 1, (ptrdiff_t)v->c - 1}, stride[3] = {stride_n, stride_m, stride_c};
+    ptrdiff_t last[3] = {(ptrdiff_t)v->n - 1, (ptrdiff_t)v->m - 1, (ptrdiff_t)v->c - 1},
+              stride[3] = {stride_n, stride_m, stride_c};
     ptrdiff_t start = 0, reach = 0;
     for (int a = 0; a < 3; a++) {
         reach += last[a] * (stride[a] < 0 ? -stride[a] : stride[a]);
@@ -220,7 +223,8 @@ static int strides_alike(const char *name, bench *b, ptrdiff_t stride_n, ptrdiff
     for (size_t n = 0; n < v->n; n++)
         for (size_t m = 0; m < v->m; m++)
             for (size_t c = 0; c < v->c; c++)
-                memcpy(memory + (size_t)(start + (ptrdiff_t)n * stride_n + (ptrdiff_t)m * stride_m + (ptrdiff_t)c * stride_c) * width,
+                memcpy(memory + (size_t)(start + (ptrdiff_t)n * stride_n + (ptrdiff_t)m * stride_m + (ptrdiff_t)c * stride_c) *
+                                    width,
                        (const char *)v->data + ((n * v->m + m) * v->c + c) * width, width);
     vg_predictions view = {memory + (size_t)start * width, v->dtype, v->n, v->m, v->c, stride_n, stride_m, stride_c};
     snprintf(what, sizeof what, "%s strides %td %td %td", name, stride_n, stride_m, stride_c);
@@ -236,12 +240,12 @@ static void strides(void **state) {
         const setting *x = &settings[s];
         bench b = bench_new(x);
         ptrdiff_t n = (ptrdiff_t)x->n, m = (ptrdiff_t)x->m, c = (ptrdiff_t)x->c;
-        same &= strides_alike(x->name, &b, c, n * c, 1);                      /* MNC */
-        same &= strides_alike(x->name, &b, 1, n, n * m);                      /* CMN */
-        same &= strides_alike(x->name, &b, -m * c, -c, -1);                   /* all backwards */
-        same &= strides_alike(x->name, &b, m * c, c, -1);                     /* classes backwards */
-        same &= strides_alike(x->name, &b, m * (c + 3) + 1, c + 3, 1);        /* padded rows */
-        same &= strides_alike(x->name, &b, 2 * m * c, -2 * c, 2);             /* every second element */
+        same &= strides_alike(x->name, &b, c, n * c, 1);               /* MNC */
+        same &= strides_alike(x->name, &b, 1, n, n * m);               /* CMN */
+        same &= strides_alike(x->name, &b, -m * c, -c, -1);            /* all backwards */
+        same &= strides_alike(x->name, &b, m * c, c, -1);              /* classes backwards */
+        same &= strides_alike(x->name, &b, m * (c + 3) + 1, c + 3, 1); /* padded rows */
+        same &= strides_alike(x->name, &b, 2 * m * c, -2 * c, 2);      /* every second element */
         bench_free(&b);
     }
     assert_true(same);
@@ -367,8 +371,9 @@ static void summary_of_parts(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads),      cmocka_unit_test(blocks), cmocka_unit_test(strides),          cmocka_unit_test(stride_zero),
-        cmocka_unit_test(narrow_types), cmocka_unit_test(alone),  cmocka_unit_test(summary_of_parts),
+        cmocka_unit_test(threads),          cmocka_unit_test(blocks),       cmocka_unit_test(strides),
+        cmocka_unit_test(stride_zero),      cmocka_unit_test(narrow_types), cmocka_unit_test(alone),
+        cmocka_unit_test(summary_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

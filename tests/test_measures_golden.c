@@ -5,7 +5,8 @@
 
 static const double LN2 = 0.693147180559945309417, LN3 = 1.098612288668109691395;
 
-/* --- by hand --------------------------------------------------------------------------------------------------------------- */
+/* --- by hand ---------------------------------------------------------------------------------------------------------------
+ */
 
 enum { ROOM = 64 };
 typedef struct small_result {
@@ -19,9 +20,9 @@ typedef struct small_result {
 static small_result small;
 
 static vg_scores small_places(void) {
-    return (vg_scores){small.tu,   small.au,   small.eu,     small.epce,     small.epkl, small.epjs, small.gtu,
-                       small.gau,  small.geu,  small.gepce,  small.gepkl,    small.gepjs, small.gmu, small.snr,
-                       small.pred, small.second, small.decision, small.mean, small.std,  small.flags};
+    return (vg_scores){small.tu,   small.au,     small.eu,       small.epce,  small.epkl,  small.epjs, small.gtu,
+                       small.gau,  small.geu,    small.gepce,    small.gepkl, small.gepjs, small.gmu,  small.snr,
+                       small.pred, small.second, small.decision, small.mean,  small.std,   small.flags};
 }
 
 static void score_small(const double *data, size_t n, size_t m, size_t c, const vg_score_options *options) {
@@ -38,10 +39,10 @@ static void near(double got, double want) {
 
 /* Two members that are sure of different classes: p_1 = (1, 0), p_2 = (0, 1).
  * mu = (1/2, 1/2), sigma = (1/2, 1/2). H(mu) = log 2, H(p_m) = 0, so TU = EU = log 2, AU = 0.
- * Cross terms: -log(max(0, 1e-12)) = 12 log 10 for the two off-diagonal pairs of four, 0 on the diagonal: EPCE = 6 log 10 = EPKL.
- * JS of disjoint distributions is log 2, for two pairs of four: EPJS = log(2)/2.
- * The gate is the same in both classes, so it cancels in q_m = p_m: gated values equal ungated ones at every k.
- * Equal means: SNR = 0, GMU = 1 - (1/2)(1 - 1) = 1, every decision uncertain, a tie; the lower class is first. */
+ * Cross terms: -log(max(0, 1e-12)) = 12 log 10 for the two off-diagonal pairs of four, 0 on the diagonal: EPCE = 6 log 10 =
+ * EPKL. JS of disjoint distributions is log 2, for two pairs of four: EPJS = log(2)/2. The gate is the same in both classes, so
+ * it cancels in q_m = p_m: gated values equal ungated ones at every k. Equal means: SNR = 0, GMU = 1 - (1/2)(1 - 1) = 1, every
+ * decision uncertain, a tie; the lower class is first. */
 static void opposite_members(void **state) {
     (void)state;
     const double p[] = {1, 0, 0, 1};
@@ -216,7 +217,8 @@ static void logits_by_hand(void **state) {
     near(small.epjs[0], LN2 / 2);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------------------------------------
+ */
 
 static double *table_numbers(FILE *file, size_t count) {
     double *numbers = ref_alloc(count, sizeof *numbers);
@@ -296,7 +298,8 @@ static size_t case_count, reference_errors, js_errors;
 /* The reference's two forms of the Jensen-Shannon sum, where members nearly agree. */
 static void compare_js_forms(void) {
     for (int trial = 0; trial < 12; trial++) {
-        double *data = make_predictions(1, 6, 5, trial % 2 ? MAKE_NEAR : MAKE_DIRICHLET, trial % 2 ? pow(10, -trial / 2 - 1) : 0.1);
+        double *data =
+            make_predictions(1, 6, 5, trial % 2 ? MAKE_NEAR : MAKE_DIRICHLET, trial % 2 ? pow(10, -trial / 2 - 1) : 0.1);
         ref_members r = ref_members_new(6, 5);
         for (int i = 0; i < 30; i++)
             r.p[i] = data[i];
@@ -337,8 +340,9 @@ static void kernels_agree(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opposite_members), cmocka_unit_test(opposite_members_switched), cmocka_unit_test(half_sure),
-        cmocka_unit_test(uniform_members),  cmocka_unit_test(multilabel_forms),          cmocka_unit_test(logits_by_hand),
+        cmocka_unit_test(opposite_members), cmocka_unit_test(opposite_members_switched),
+        cmocka_unit_test(half_sure),        cmocka_unit_test(uniform_members),
+        cmocka_unit_test(multilabel_forms), cmocka_unit_test(logits_by_hand),
         cmocka_unit_test(reference_agrees), cmocka_unit_test(kernels_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,8 @@
  * alone, probabilities and logits (with temperatures), both multilabel forms, many k. */
 #include "measures_util.h"
 
-/* --- variations of the options ---------------------------------------------------------------------------------------------- */
+/* --- variations of the options ----------------------------------------------------------------------------------------------
+ */
 
 typedef struct variation {
     const char *name;
@@ -59,15 +60,24 @@ static void no_floor(vg_score_options *o) { o->floor = DBL_MIN; }
 static void renormalised(vg_score_options *o) { o->renormalise = 1; }
 
 static const variation variations[] = {
-    {"paper", as_paper},           {"vge", as_vge},
-    {"mljku", as_mljku},           {"distinct", distinct_pairs},
-    {"sample-gate", sample_gate},  {"sample-margin", sample_margin},
-    {"base-2", base_two},          {"normalise", normalised},
-    {"clamp", clamped},            {"add-distinct", added_distinct},
-    {"inside", inside},            {"twice", twice},
-    {"large-eps", large_eps},      {"vge-large-eps", large_eps_inside},
-    {"large-floor", large_floor},  {"clamp-large-floor", large_floor_clamped},
-    {"add-large-floor", large_floor_added}, {"floor-1e-308", no_floor},
+    {"paper", as_paper},
+    {"vge", as_vge},
+    {"mljku", as_mljku},
+    {"distinct", distinct_pairs},
+    {"sample-gate", sample_gate},
+    {"sample-margin", sample_margin},
+    {"base-2", base_two},
+    {"normalise", normalised},
+    {"clamp", clamped},
+    {"add-distinct", added_distinct},
+    {"inside", inside},
+    {"twice", twice},
+    {"large-eps", large_eps},
+    {"vge-large-eps", large_eps_inside},
+    {"large-floor", large_floor},
+    {"clamp-large-floor", large_floor_clamped},
+    {"add-large-floor", large_floor_added},
+    {"floor-1e-308", no_floor},
     {"renormalise", renormalised},
 };
 enum { VARIATIONS = sizeof variations / sizeof *variations };
@@ -80,16 +90,26 @@ typedef struct source {
 } source;
 
 static const source probabilities[] = {
-    {"dirichlet", MAKE_DIRICHLET, 0.3, 3, 7, 11}, {"peaked", MAKE_DIRICHLET, 0.02, 3, 10, 5}, {"near", MAKE_NEAR, 1e-5, 5, 5, 9},
-    {"one-hot", MAKE_ONE_HOT, 0, 3, 6, 5},        {"floor", MAKE_FLOOR, 1, 3, 5, 8},         {"zero", MAKE_SOME_ZERO, 1, 3, 6, 19},
-    {"one-member", MAKE_DIRICHLET, 0.1, 3, 1, 6}, {"two-members", MAKE_DIRICHLET, 1, 5, 2, 3}, {"collapsed", MAKE_PEAKED, 0, 3, 9, 10},
-    {"two-classes", MAKE_DIRICHLET, 1, 7, 4, 2},  {"same", MAKE_IDENTICAL, 0.3, 3, 5, 7},    {"tie", MAKE_TIE, 1, 3, 4, 5},
+    {"dirichlet", MAKE_DIRICHLET, 0.3, 3, 7, 11},
+    {"peaked", MAKE_DIRICHLET, 0.02, 3, 10, 5},
+    {"near", MAKE_NEAR, 1e-5, 5, 5, 9},
+    {"one-hot", MAKE_ONE_HOT, 0, 3, 6, 5},
+    {"floor", MAKE_FLOOR, 1, 3, 5, 8},
+    {"zero", MAKE_SOME_ZERO, 1, 3, 6, 19},
+    {"one-member", MAKE_DIRICHLET, 0.1, 3, 1, 6},
+    {"two-members", MAKE_DIRICHLET, 1, 5, 2, 3},
+    {"collapsed", MAKE_PEAKED, 0, 3, 9, 10},
+    {"two-classes", MAKE_DIRICHLET, 1, 7, 4, 2},
+    {"same", MAKE_IDENTICAL, 0.3, 3, 5, 7},
+    {"tie", MAKE_TIE, 1, 3, 4, 5},
 };
 static const source logits[] = {
-    {"logits", MAKE_LOGITS, 3, 3, 7, 11},          {"flat", MAKE_LOGITS, 0.01, 3, 6, 10},   {"sharp", MAKE_LOGITS, 40, 3, 6, 10},
-    {"huge", MAKE_LOGITS, 2000, 3, 5, 7},          {"near", MAKE_LOGITS_NEAR, 1e-3, 5, 6, 9}, {"nearer", MAKE_LOGITS_NEAR, 1e-5, 5, 6, 9},
-    {"nearest", MAKE_LOGITS_NEAR, 1e-6, 5, 6, 9},  {"one-member", MAKE_LOGITS, 3, 3, 1, 6}, {"two-classes", MAKE_LOGITS, 5, 7, 4, 2},
-    {"many-classes", MAKE_LOGITS, 2, 1, 3, 500},   {"members", MAKE_LOGITS, 3, 1, 70, 5},
+    {"logits", MAKE_LOGITS, 3, 3, 7, 11},         {"flat", MAKE_LOGITS, 0.01, 3, 6, 10},
+    {"sharp", MAKE_LOGITS, 40, 3, 6, 10},         {"huge", MAKE_LOGITS, 2000, 3, 5, 7},
+    {"near", MAKE_LOGITS_NEAR, 1e-3, 5, 6, 9},    {"nearer", MAKE_LOGITS_NEAR, 1e-5, 5, 6, 9},
+    {"nearest", MAKE_LOGITS_NEAR, 1e-6, 5, 6, 9}, {"one-member", MAKE_LOGITS, 3, 3, 1, 6},
+    {"two-classes", MAKE_LOGITS, 5, 7, 4, 2},     {"many-classes", MAKE_LOGITS, 2, 1, 3, 500},
+    {"members", MAKE_LOGITS, 3, 1, 70, 5},
 };
 enum { PROBABILITIES = sizeof probabilities / sizeof *probabilities, LOGITS = sizeof logits / sizeof *logits };
 
@@ -148,9 +168,15 @@ static void add_logits(void) {
 
 static void add_multilabel(void) {
     static const source labels[] = {
-        {"labels", MAKE_DIRICHLET, 0.5, 3, 6, 7}, {"hard", MAKE_ONE_HOT, 0, 3, 4, 9},        {"near", MAKE_NEAR, 1e-5, 3, 5, 11},
-        {"floor", MAKE_FLOOR, 1, 2, 5, 8},        {"one-member", MAKE_DIRICHLET, 1, 3, 1, 4}, {"one-label", MAKE_DIRICHLET, 0.1, 5, 8, 1},
-        {"many-labels", MAKE_DIRICHLET, 1, 1, 3, 70}, {"logits", MAKE_LOGITS, 4, 3, 6, 5},    {"near-logits", MAKE_LOGITS_NEAR, 1e-5, 3, 5, 6},
+        {"labels", MAKE_DIRICHLET, 0.5, 3, 6, 7},
+        {"hard", MAKE_ONE_HOT, 0, 3, 4, 9},
+        {"near", MAKE_NEAR, 1e-5, 3, 5, 11},
+        {"floor", MAKE_FLOOR, 1, 2, 5, 8},
+        {"one-member", MAKE_DIRICHLET, 1, 3, 1, 4},
+        {"one-label", MAKE_DIRICHLET, 0.1, 5, 8, 1},
+        {"many-labels", MAKE_DIRICHLET, 1, 1, 3, 70},
+        {"logits", MAKE_LOGITS, 4, 3, 6, 5},
+        {"near-logits", MAKE_LOGITS_NEAR, 1e-5, 3, 5, 6},
     };
     static const int chosen[] = {0, 1, 2, 3, 5, 8, 10, 11};
     for (size_t s = 0; s < sizeof labels / sizeof *labels; s++)
@@ -164,7 +190,8 @@ static void add_multilabel(void) {
                 o.temperature = o.logits && form == 2 ? &temperature : NULL;
                 o.temperature_count = o.temperature ? 1 : 0;
                 add(form == 1 ? "continuous" : "literal", from, &variations[chosen[v]],
-                    make_labels(from->n, from->m, from->c, from->kind, from->parameter), (v + (size_t)form) % 2 ? VG_F64 : VG_F32, &o);
+                    make_labels(from->n, from->m, from->c, from->kind, from->parameter),
+                    (v + (size_t)form) % 2 ? VG_F64 : VG_F32, &o);
             }
 }
 

@@ -55,7 +55,8 @@ static vg_score_options rising(void) {
 
 /* Random shapes and kinds of data; `trial` seeds them. */
 static scored random_trial(int trial, vg_preset preset) {
-    static const maker kinds[] = {MAKE_DIRICHLET, MAKE_ONE_HOT, MAKE_NEAR, MAKE_SOME_ZERO, MAKE_FLOOR, MAKE_PEAKED, MAKE_ZERO_CLASS};
+    static const maker kinds[] = {MAKE_DIRICHLET, MAKE_ONE_HOT, MAKE_NEAR,      MAKE_SOME_ZERO,
+                                  MAKE_FLOOR,     MAKE_PEAKED,  MAKE_ZERO_CLASS};
     static const double alphas[] = {0.01, 0.1, 1, 10, 100};
     rng_state = 900 + (uint64_t)trial;
     vg_score_options o = rising();
@@ -66,7 +67,8 @@ static scored random_trial(int trial, vg_preset preset) {
     return score_data(make_predictions(n, m, c, kind, parameter), trial % 2 ? VG_F64 : VG_F32, n, m, c, &o);
 }
 
-/* --- bounds ------------------------------------------------------------------------------------------------------------------- */
+/* --- bounds
+ * ------------------------------------------------------------------------------------------------------------------- */
 
 static void one_bound(int trial, const char *what, double low, double value, double high) {
     if (!(low <= value && value <= high))
@@ -79,7 +81,7 @@ static void bounds(void **state) {
         scored r = random_trial(trial, (vg_preset)(trial / 7 % 3));
         double t = trial % 2 ? 1e-12 : 1e-6, unit = r.options.log_base == VG_LOG_2 ? 1 / LN2 : 1;
         double top = r.options.normalise ? 1 : log((double)r.view.c) * unit;
-        double floors = (double)r.view.c * r.options.floor * 40; /* what a floor can take from a cross entropy */
+        double floors = (double)r.view.c * r.options.floor * 40;               /* what a floor can take from a cross entropy */
         double whole = r.options.normalise ? log((double)r.view.c) * unit : 1; /* TU, AU, EU back in EPCE's units */
         double add = r.options.floor_form == VG_FLOOR_ADD ? (double)r.view.c * 1e-9 : 0; /* log(p + floor) may exceed 0 */
         for (size_t i = 0; i < r.shape.problems; i++) {
@@ -130,7 +132,8 @@ static void decision_monotone(void **state) {
     assert_true(certain > 100 && uncertain > 100); /* the search met both */
 }
 
-/* --- the gate, on the reference, whose agreement with the kernels other tests show ------------------------------------------- */
+/* --- the gate, on the reference, whose agreement with the kernels other tests show -------------------------------------------
+ */
 
 static void gate_function(void **state) {
     (void)state;
@@ -205,7 +208,8 @@ static void limits_in_k(void **state) {
 static void limits_of_gmu(void **state) {
     (void)state;
     vg_score_options certain = VG_SCORE_OPTIONS_INIT, noisy = VG_SCORE_OPTIONS_INIT;
-    const double confident[] = {1 - 1e-9, 1e-9, 1 - 1e-9, 1e-9}, ambiguous[] = {0.5 + 1e-12, 0.5 - 1e-12, 0.5 + 1e-12, 0.5 - 1e-12};
+    const double confident[] = {1 - 1e-9, 1e-9, 1 - 1e-9, 1e-9},
+                 ambiguous[] = {0.5 + 1e-12, 0.5 - 1e-12, 0.5 + 1e-12, 0.5 - 1e-12};
     noisy.eps = 1e9;
     for (int form = 0; form < 4; form++) {
         scored r = score_data(copy_of(form < 2 ? confident : ambiguous, 4), VG_F64, 1, 2, 2, form % 2 ? &noisy : &certain);
@@ -217,7 +221,8 @@ static void limits_of_gmu(void **state) {
     }
 }
 
-/* --- no disagreement ------------------------------------------------------------------------------------------------------------ */
+/* --- no disagreement
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void nothing_epistemic(const scored *r, const char *what) {
     for (size_t i = 0; i < r->shape.classes; i++)
@@ -243,7 +248,10 @@ static void no_disagreement(void **state) {
         assert_int_equal(vg_score_options_preset(&o, (vg_preset)(trial / 9 % 3)), VG_OK);
         vg_dtype dtype = trial / 27 % 2 ? VG_F64 : VG_F32;
         int kind = trial / 54;
-        double *data = make_predictions(n, m, c, kind == 1 ? MAKE_LOGITS_NEAR : MAKE_IDENTICAL, kind == 1 ? 0 : kind == 2 ? 100 : 0.5);
+        double *data = make_predictions(n, m, c, kind == 1 ? MAKE_LOGITS_NEAR : MAKE_IDENTICAL,
+                                        kind == 1   ? 0
+                                        : kind == 2 ? 100
+                                                    : 0.5);
         for (size_t i = 0; kind == 0 && i < n * m * c; i++) /* zeros among them, but nothing between 0 and the floor */
             data[i] = data[i] < 1e-6 ? 0 : data[i];
         o.logits = kind == 1;
@@ -261,14 +269,15 @@ static void one_member(void **state) {
         assert_int_equal(vg_score_options_preset(&o, (vg_preset)(trial % 3)), VG_OK);
         o.pairs = trial / 3 % 2 ? VG_PAIRS_DISTINCT : VG_PAIRS_ALL;
         o.sigma_gate = o.sigma_margin = trial / 6 % 2 ? VG_SIGMA_SAMPLE : VG_SIGMA_POPULATION;
-        scored r = score_data(make_predictions(5, 1, 9, trial % 2 ? MAKE_FLOOR : MAKE_DIRICHLET, 0.02), trial % 2 ? VG_F32 : VG_F64, 5, 1,
-                              9, &o);
+        scored r = score_data(make_predictions(5, 1, 9, trial % 2 ? MAKE_FLOOR : MAKE_DIRICHLET, 0.02),
+                              trial % 2 ? VG_F32 : VG_F64, 5, 1, 9, &o);
         nothing_epistemic(&r, "one member");
         scored_free(&r);
     }
 }
 
-/* --- invariances ------------------------------------------------------------------------------------------------------------------ */
+/* --- invariances
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* Compares all measures (not the per-class ones) of two results, sample by sample. */
 static void alike(const char *what, scored *a, scored *b, double tolerance, int pairwise) {
@@ -345,9 +354,9 @@ static void label_is_two_classes(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds),          cmocka_unit_test(decision_monotone), cmocka_unit_test(gate_function),
-        cmocka_unit_test(limits_in_k),     cmocka_unit_test(limits_of_gmu),     cmocka_unit_test(no_disagreement),
-        cmocka_unit_test(one_member),      cmocka_unit_test(invariances),       cmocka_unit_test(label_is_two_classes),
+        cmocka_unit_test(bounds),      cmocka_unit_test(decision_monotone), cmocka_unit_test(gate_function),
+        cmocka_unit_test(limits_in_k), cmocka_unit_test(limits_of_gmu),     cmocka_unit_test(no_disagreement),
+        cmocka_unit_test(one_member),  cmocka_unit_test(invariances),       cmocka_unit_test(label_is_two_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
