@@ -1,0 +1,29 @@
+/* catalogue.h - what is known of each named data set beyond what callers see. Internal. */
+#ifndef VG_CATALOGUE_H
+#define VG_CATALOGUE_H
+
+#include "data/dataset.h"
+
+typedef enum vg_data_kind { VG_KIND_IDX, VG_KIND_CIFAR10, VG_KIND_CIFAR100, VG_KIND_SVHN } vg_data_kind;
+
+typedef struct vg_data_known {
+    vg_data_kind kind;
+    const char *const *class_names;
+    const char *const *folders; /* names a place may keep it under, NULL-terminated; the first is its own */
+    const char *const *urls;    /* where its files (or its archive) are published, NULL-terminated; NULL: nowhere */
+    const char *archive;        /* name of the tar.gz that holds the files, or NULL */
+    const char *archive_md5;
+    const char *npm, *debian;   /* packages that hold the files, or NULL */
+} vg_data_known;
+
+/* The same set's other facts. */
+const vg_data_known *vg_catalogue__known(const vg_data_entry *entry);
+
+/* Looks for a file of a set in one folder, under any of the names it is kept under (.gz or unpacked, .npz for .mat). */
+vg_status vg_catalogue__probe(vg_data_found *out, const char *folder, const vg_data_file *file, bool verify);
+/* Compares a file with what is published of it; its name tells nothing. Sets state and problem. */
+vg_status vg_catalogue__verify(vg_data_found *out, const char *path, const vg_data_file *file);
+/* The folder that fetched sets go to when none is named: $VARGATE_DATA, else the XDG one. The caller's. */
+vg_status vg_catalogue__home(char **out);
+
+#endif

@@ -1,0 +1,115 @@
+/* open.c - a data set by its name, or by the path of a file or folder of one's own.
+ *
+ * By name: every file of the part asked for is found, checked and read. By path: the kind is told from the file's extension and first
+ * bytes, or from the files a folder holds; nothing is compared with published checksums. */
+#include <string.h>
+
+#include "data/catalogue.h"
+
+enum { MOST_FILES = 8 };
+
+static const char *const part_names[] = {"train", "test", "any"};
+
+static vg_status missing(const vg_data_entry *entry, const vg_data_file *file, const char *folder) {
+    char **places, text[1024] = "";
+    size_t count, used = 0;
+    VG_TRY(vg_data_places(&places, &count, folder));
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(places[i]);
+        if (used + length + 3 >= sizeof text)
+            break;
+        if (used > 0)
+            memcpy(text + used, ", ", 2), used += 2;
+        memcpy(text + used, places[i], length + 1);
+        used += length;
+    }
+    vg_data_places_free(places, count);
+    return vg_base__fail(VG_ERR_IO, "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' brings it", entry->name,
+                         file->name, entry->name, text, entry->name);
+}
+
+/* Paths of the part's files, all found and none wrong; *verified if every checksum agreed. */
+static vg_status locate(vg_data_found *found, size_t *count, bool *verified, const vg_data_entry *entry, vg_part part,
+                        const char *folder) {
+    *count = 0;
+    *verified = true;
+    for (size_t i = 0; i < entry->file_count; i++) {
+        if (entry->files[i].part != part || *count == MOST_FILES)
+            continue;
+        vg_data_found *f = &found[*count];
+        VG_TRY(vg_data_look(f, entry, i, folder, 1));
+        if (f->state == VG_DATA_MISSING)
+            return missing(entry, &entry->files[i], folder);
+        if (f->state == VG_DATA_WRONG)
+            return vg_base__fail(VG_ERR_DATA, "%s: %s (not the published %s; 'path:FOLDER' reads files of one's own)", f->path,
+                                 f->problem, entry->title);
+        *verified = *verified && f->state == VG_DATA_GOOD;
+        ++*count;
+    }
+    return VG_OK;
+}
+
+static vg_status read_known(vg_dataset **out, vg_data_kind kind, const vg_data_found *found, size_t count, size_t classes) {
+    const char *paths[MOST_FILES];
+    for (size_t i = 0; i < count; i++)
+        paths[i] = found[i].path;
+    switch (kind) {
+    case VG_KIND_IDX: return vg_idx__read(out, paths[0], paths[1], classes);
+    case VG_KIND_CIFAR10: return vg_cifar__read(out, paths, count, false, classes);
+    case VG_KIND_CIFAR100: return vg_cifar__read(out, paths, count, true, classes);
+    case VG_KIND_SVHN:
+        if (vg_data__ends_with(paths[0], ".npz"))
+            return vg_images_npz__read(out, paths[0], VG_PART_ANY, classes);
+        return vg_svhn_mat__read(out, paths[0]);
+    }
+    return vg_base__fail(VG_ERR_ARGUMENT, "a data set of unknown kind");
+}
+
+static vg_status open_known(vg_dataset **out, const vg_data_entry *entry, vg_part part, const char *folder) {
+    const vg_data_known *known = vg_catalogue__known(entry);
+    vg_data_found *found;
+    size_t count;
+    bool verified;
+    if (part == VG_PART_ANY)
+        part = VG_PART_TEST;
+    if ((part == VG_PART_TRAIN ? entry->train : entry->test) == 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: has no %s part", entry->name, part_names[part]);
+    VG_TRY(vg_base__alloc(&found, MOST_FILES, sizeof *found, "paths"));
+    vg_status status = locate(found, &count, &verified, entry, part, folder);
+    vg_dataset *set = NULL;
+    if (status == VG_OK)
+        status = read_known(&set, known->kind, found, count, entry->classes);
+    if (status == VG_OK && (set->channels != entry->channels || set->height != entry->height || set->width != entry->width))
+        status = vg_base__fail(VG_ERR_DATA, "%s: images of %zux%zux%zu, expected %zux%zux%zu", found[0].path, set->channels,
+                               set->height, set->width, entry->channels, entry->height, entry->width);
+    if (status == VG_OK && !set->labels)
+        status = vg_base__fail(VG_ERR_DATA, "%s: holds no labels", found[0].path);
+    if (status == VG_OK)
+        status = vg_dataset__name_classes(set, known->class_names, entry->classes);
+    if (status == VG_OK)
+        status = vg_dataset__rename(set, entry->name, found[0].path);
+    vg_base__release(found);
+    if (status != VG_OK) {
+        vg_dataset_free(set);
+        return status;
+    }
+    set->verified = verified;
+    *out = set;
+    return VG_OK;
+}
+
+vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const char *folder) {
+    if (!out || !name)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_open: out and name must not be NULL");
+    *out = NULL;
+    if (strncmp(name, "path:", 5) == 0)
+        return vg_dataset_read(out, name + 5, part);
+    const char *nearest = NULL;
+    const vg_data_entry *entry = vg_data_find(name, &nearest);
+    if (!entry)
+        return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s (one's own: path:FILE_OR_FOLDER)", name,
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    if (folder && !vg_data__is_folder(folder))
+        return vg_base__fail(VG_ERR_IO, "%s: no such folder", folder);
+    return open_known(out, entry, part, folder);
+}

@@ -1,0 +1,177 @@
+/* own.c - data sets of one's own, by path: a file told by its extension and first bytes, a folder by the files it holds.
+ *
+ *     folder with train.npz, test.npz                                  the .npz of each part
+ *     folder with train-images-idx3-ubyte, ... (.gz or not)            IDX, t10k- or test- for the test part
+ *     folder with data_batch_*.bin, test_batch.bin                     CIFAR-10
+ *     folder with train.bin, test.bin                                  CIFAR-100
+ *     folder with train_32x32.mat (.npz), test_32x32.mat (.npz)        SVHN
+ *     folder with train/CLASS/x.png, test/CLASS/x.png                  PNG files by class
+ *     folder with CLASS/x.png                                          the same, a single part
+ *     file .npz, .bin, .mat, IDX images                                a single part, except .npz that name two
+ *
+ * A single part serves as training set or, with VG_PART_ANY, as input; it has no test part. */
+#include <stdio.h>
+#include <string.h>
+
+#include "data/dataset.h"
+
+enum { PATH = 4096 };
+
+/* FOLDER/NAME if that is a file. */
+static bool has(char path[PATH], const char *folder, const char *name) {
+    int length = snprintf(path, PATH, "%s/%s", folder, name);
+    return length > 0 && length < PATH && vg_data__is_file(path);
+}
+
+static bool has_folder(char path[PATH], const char *folder, const char *name) {
+    int length = snprintf(path, PATH, "%s/%s", folder, name);
+    return length > 0 && length < PATH && vg_data__is_folder(path);
+}
+
+static vg_status one_part(const char *path, vg_part part) {
+    if (part == VG_PART_TEST)
+        return vg_base__fail(VG_ERR_DATA, "%s: has one part only, so no test part beside its training part; see docs/data.md for folders "
+                                          "with both",
+                             path);
+    return VG_OK;
+}
+
+/* The labels file of an IDX images file: "images" becomes "labels", "idx3" becomes "idx1"; with or without .gz. */
+static bool labels_beside(char path[PATH], const char *images) {
+    const char *base = strrchr(images, '/');
+    base = base ? base + 1 : images;
+    const char *word = strstr(base, "images");
+    if (!word || strlen(images) + 4 >= PATH)
+        return false;
+    snprintf(path, PATH, "%.*slabels%s", (int)(word - images), images, word + 6);
+    char *three = strstr(path + (word - images), "idx3");
+    if (three)
+        three[3] = '1';
+    if (vg_data__is_file(path))
+        return true;
+    size_t length = strlen(path);
+    if (vg_data__ends_with(path, ".gz"))
+        path[length - 3] = '\0';
+    else
+        memcpy(path + length, ".gz", 4);
+    return vg_data__is_file(path);
+}
+
+static vg_status read_idx(vg_dataset **out, const char *images) {
+    char labels[PATH];
+    return vg_idx__read(out, images, labels_beside(labels, images) ? labels : NULL, 0);
+}
+
+/* A CIFAR file of either kind: records of 3073 or 3074 bytes, told by the size, by the name when both would do. */
+static vg_status read_bin(vg_dataset **out, const char *path) {
+    vg_bytes bytes;
+    VG_TRY(vg_bytes__open(&bytes, path));
+    size_t size = bytes.file_size;
+    bool plain = bytes.plain;
+    vg_bytes__close(&bytes);
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    bool named = strncmp(base, "train.bin", 9) == 0 || strncmp(base, "test.bin", 8) == 0;
+    bool coarse = plain ? size % 3074 == 0 && (size % 3073 != 0 || named) : named;
+    return vg_cifar__read(out, &path, 1, coarse, 0);
+}
+
+static vg_status read_file(vg_dataset **out, const char *path, vg_part part) {
+    if (vg_data__ends_with(path, ".npz"))
+        return vg_images_npz__read(out, path, part, 0);
+    VG_TRY(one_part(path, part));
+    if (vg_data__ends_with(path, ".mat"))
+        return vg_svhn_mat__read(out, path);
+    if (vg_data__ends_with(path, ".bin") || vg_data__ends_with(path, ".bin.gz"))
+        return read_bin(out, path);
+    vg_bytes bytes;
+    unsigned char magic[4] = {0};
+    size_t got;
+    VG_TRY(vg_bytes__open(&bytes, path));
+    vg_status status = vg_bytes__read(&bytes, magic, 4, &got);
+    vg_bytes__close(&bytes);
+    VG_TRY(status);
+    if ((got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8) || strstr(path, "idx"))
+        return read_idx(out, path);
+    return vg_base__fail(VG_ERR_FORMAT, "%s: starts with 0x%02x%02x%02x%02x; expected a .npz, an IDX images file, a CIFAR .bin or an SVHN .mat",
+                         path, magic[0], magic[1], magic[2], magic[3]);
+}
+
+/* The five training batches (those that are there, in order), or the test batch. *found is false when there are none. */
+static vg_status read_cifar10(vg_dataset **out, bool *found, const char *folder, bool test) {
+    char paths[5][PATH];
+    const char *list[5];
+    size_t count = 0;
+    for (int i = 1; i <= (test ? 1 : 5); i++) {
+        char name[32];
+        snprintf(name, sizeof name, test ? "test_batch.bin" : "data_batch_%d.bin", i);
+        if (has(paths[count], folder, name)) {
+            list[count] = paths[count];
+            count++;
+        }
+    }
+    *found = count > 0;
+    return count > 0 ? vg_cifar__read(out, list, count, false, 0) : VG_OK;
+}
+
+/* Files of one part in a folder of two. *found says whether there was anything. */
+static vg_status read_folder_part(vg_dataset **out, bool *found, const char *folder, bool test) {
+    static const char *const idx[2][4] = {
+        {"train-images-idx3-ubyte.gz", "train-images-idx3-ubyte", "train-images.idx3-ubyte", NULL},
+        {"t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte", "test-images-idx3-ubyte.gz"}};
+    static const char *const npz[2][2] = {{"train.npz", "train_32x32.npz"}, {"test.npz", "test_32x32.npz"}};
+    char path[PATH];
+    *found = true;
+    for (int i = 0; i < 2; i++)
+        if (has(path, folder, npz[test][i]))
+            return vg_images_npz__read(out, path, VG_PART_ANY, 0);
+    if (has(path, folder, test ? "test_32x32.mat" : "train_32x32.mat"))
+        return vg_svhn_mat__read(out, path);
+    for (int i = 0; i < 4 && idx[test][i]; i++)
+        if (has(path, folder, idx[test][i]))
+            return read_idx(out, path);
+    VG_TRY(read_cifar10(out, found, folder, test));
+    if (*found)
+        return VG_OK;
+    *found = true;
+    if (has(path, folder, test ? "test.bin" : "train.bin")) {
+        const char *list = path;
+        return vg_cifar__read(out, &list, 1, true, 0);
+    }
+    if (has_folder(path, folder, test ? "test" : "train") && vg_png_folder__looks_like(path))
+        return vg_png_folder__read(out, path);
+    *found = false;
+    return VG_OK;
+}
+
+static vg_status read_folder(vg_dataset **out, const char *folder, vg_part part) {
+    bool found = false;
+    if (part != VG_PART_TRAIN)
+        VG_TRY(read_folder_part(out, &found, folder, true));
+    if (!found && part != VG_PART_TEST)
+        VG_TRY(read_folder_part(out, &found, folder, false));
+    if (found)
+        return VG_OK;
+    if (vg_png_folder__looks_like(folder)) {
+        char path[PATH];
+        if (has_folder(path, folder, "train") || has_folder(path, folder, "test"))
+            return vg_base__fail(VG_ERR_FORMAT, "%s: has no folder '%s' with one folder of PNGs a class", folder,
+                                 part == VG_PART_TRAIN ? "train" : "test");
+        VG_TRY(one_part(folder, part));
+        return vg_png_folder__read(out, folder);
+    }
+    return vg_base__fail(VG_ERR_FORMAT, "%s: no %s found in it (train.npz and test.npz, IDX files, CIFAR batches, SVHN files, or one folder of "
+                                        "PNGs a class)",
+                         folder, part == VG_PART_TRAIN ? "training set" : part == VG_PART_TEST ? "test set" : "data set");
+}
+
+vg_status vg_dataset_read(vg_dataset **out, const char *path, vg_part part) {
+    if (!out || !path || (unsigned)part > VG_PART_ANY)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_read: out and path must not be NULL, part one of three");
+    *out = NULL;
+    if (vg_data__is_folder(path))
+        return read_folder(out, path, part);
+    if (!vg_data__is_file(path))
+        return vg_base__fail(VG_ERR_IO, "%s: no such file or folder", path);
+    return read_file(out, path, part);
+}
