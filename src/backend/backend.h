@@ -1,0 +1,249 @@
+/* backend.h - the table of operations a device offers to the training engine. Internal.
+ *
+ * A backend is a struct of functions (vg_backend_ops) and a context. Everything above src/backend/ works through this table and
+ * does not know which one runs. Three ideas keep it open to a CPU library with blocked layouts and to a GPU:
+ *
+ * - Tensors are handles. Their logical shape is (n, c, h, w); the physical layout and element type of an ACTIVATION are the
+ *   backend's own (blocked, channels-last, bfloat16). upload/download speak float32 in (n, c, h, w) order. PLAIN tensors are
+ *   float32 rows of c*h*w values (logits, statistics); INDEX tensors are int32 rows (labels).
+ * - All parameters of a network lie in one flat block of float32, so that the optimiser is one pass; gradients and moments are
+ *   blocks of the same size. Where a parameter lies in it and in which physical order is the backend's choice (vg_param.offset,
+ *   .size), fixed before the block is made. Padding inside a parameter is zero and stays zero.
+ * - Operations are coarse, so that one kernel can do a whole chain: batch-norm with ReLU and the dropout before it, bias with
+ *   ReLU, max-pool and the dropout after it, a convolution with the residual added to it.
+ *
+ * Dropout masks are never stored: an element is kept or not as a function of (step.seed, stream, step.number, row, position);
+ * see counter.h. What changes from step to step (learning rate, step number, ...) is set by step_set, outside the operations,
+ * so that a sequence of them can be captured once and replayed.
+ *
+ * Rows: a tensor is made for `capacity` rows; `n` says how many are in use and may be set by its owner to anything from 1 to
+ * capacity before an operation. An operation's outputs must have the `n` that its inputs imply.
+ *
+ * Operations are queued in order. Only download and loss_read wait; sync waits for everything. One caller at a time. */
+#ifndef VG_BACKEND_H
+#define VG_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+typedef struct vg_backend vg_backend;
+
+/* Element type of activations and of the inputs of products. Sums, statistics, losses, parameters: float32 or wider always. */
+typedef enum vg_compute { VG_COMPUTE_F32 = 0, VG_COMPUTE_BF16 = 1 } vg_compute;
+
+typedef enum vg_tensor_kind {
+    VG_TENSOR_ACTIVATION = 0, /* backend's layout and element type */
+    VG_TENSOR_PLAIN = 1,      /* float32, row-major */
+    VG_TENSOR_INDEX = 2,      /* int32, row-major */
+    VG_TENSOR_CHOICE = 3      /* which element of a pooling window won: one byte each, backend's layout */
+} vg_tensor_kind;
+
+typedef struct vg_shape {
+    size_t c, h, w;
+} vg_shape;
+
+/* The part of a tensor that every backend shares; each embeds it first in its own struct. */
+typedef struct vg_tensor {
+    size_t n, capacity; /* rows in use, rows there is room for */
+    vg_shape shape;     /* of one row */
+    vg_tensor_kind kind;
+} vg_tensor;
+
+/* A flat block of float32 on the device. */
+typedef struct vg_block {
+    size_t count;
+    uint64_t version; /* grows whenever its contents change; caches of converted weights go by it */
+} vg_block;
+
+typedef enum vg_param_kind {
+    VG_PARAM_CONV = 0,   /* [o][i][h][w]: filters */
+    VG_PARAM_LINEAR = 1, /* [o][i][h][w]: o outputs read from a row of shape (i, h, w) */
+    VG_PARAM_VECTOR = 2  /* [o]: biases, batch-norm scales and shifts */
+} vg_param_kind;
+
+/* One parameter: its logical shape, and where it lies in the flat blocks. */
+typedef struct vg_param {
+    vg_param_kind kind;
+    size_t o, i, h, w;   /* unused ones are 1 */
+    size_t offset, size; /* in floats; size is set by param_plan, offset by whoever lays the block out */
+} vg_param;
+
+/* A convolution's geometry; kernel size is the parameter's. */
+typedef struct vg_conv {
+    size_t stride, pad;
+} vg_conv;
+
+/* Dropout: each element zeroed with probability p (rounded to a multiple of 2^-16), the others scaled by 1/(1-p). */
+typedef struct vg_dropout {
+    float p;         /* 0: none */
+    uint32_t stream; /* which dropout of the network: masks of different streams are independent; below 256 */
+} vg_dropout;
+
+/* y = dropout(relu(maxpool(x + bias))), pooling windows pool x pool, stride pool; pool = 1: none. */
+typedef struct vg_stage {
+    size_t pool;
+    bool relu;
+    vg_dropout dropout;
+} vg_stage;
+
+/* y = relu(gamma * (d - mean) / sqrt(var + epsilon) + beta), d = dropout(x); mean and variance over rows and positions of d
+ * (training) or the running ones. Training moves the running statistics by step.momentum (unbiased variance, as PyTorch). */
+typedef struct vg_norm {
+    float epsilon;
+    bool relu;
+    bool training;
+    vg_dropout dropout;
+} vg_norm;
+
+typedef enum vg_loss_form {
+    VG_LOSS_MEAN = 0,   /* mean over heads of each head's cross-entropy */
+    VG_LOSS_MIXTURE = 1 /* cross-entropy of the heads' mean probability */
+} vg_loss_form;
+
+typedef struct vg_loss {
+    size_t heads, classes;
+    vg_loss_form form;
+} vg_loss;
+
+/* What loss() adds up on the device until loss_read takes and clears it. */
+typedef struct vg_loss_totals {
+    double loss;        /* sum over rows of the row's loss */
+    uint64_t rows;
+    uint64_t correct;   /* rows whose largest mean probability is the label's (ties: lower class) */
+    int64_t bad_step;   /* step.number at which a row's loss was first not finite; -1: none */
+} vg_loss_totals;
+
+/* What changes from step to step. */
+typedef struct vg_step {
+    uint64_t seed;   /* of dropout masks */
+    uint32_t number; /* training step, or a constant in prediction; part of every mask */
+    uint64_t row;    /* the number that masks give to a batch's row 0; row r has row + r */
+    float momentum;  /* of running statistics */
+    /* Adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, theta -= rate * (m / correction1) / (sqrt(v / correction2) + epsilon),
+     * g including decay * theta. correction = 1 - beta^t. */
+    float rate, beta1, beta2, epsilon, decay, correction1, correction2;
+} vg_step;
+
+typedef struct vg_backend_ops {
+    /* --- life ------------------------------------------------------------------------------------------------------- */
+    void (*close)(vg_backend *);
+    vg_status (*sync)(vg_backend *);
+    vg_status (*step_set)(vg_backend *, const vg_step *step);
+
+    /* --- tensors. upload and download move the first n rows. ---------------------------------------------------------- */
+    vg_status (*tensor_new)(vg_backend *, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape);
+    void (*tensor_free)(vg_backend *, vg_tensor *);
+    vg_status (*tensor_upload)(vg_backend *, vg_tensor *, const float *values);
+    vg_status (*tensor_download)(vg_backend *, float *values, const vg_tensor *);
+    vg_status (*index_upload)(vg_backend *, vg_tensor *, const int32_t *values);
+
+    /* --- parameters ---------------------------------------------------------------------------------------------------- */
+    /* Sets param->size, the floats it takes in a block. */
+    vg_status (*param_plan)(vg_backend *, vg_param *param);
+    vg_status (*block_new)(vg_backend *, vg_block **out, size_t count); /* zeroed */
+    void (*block_free)(vg_backend *, vg_block *);
+    vg_status (*block_clear)(vg_backend *, vg_block *);
+    /* One parameter to and from logical order ([o][i][h][w]). */
+    vg_status (*param_upload)(vg_backend *, vg_block *, const vg_param *, const float *values);
+    vg_status (*param_download)(vg_backend *, float *values, const vg_block *, const vg_param *);
+
+    /* --- convolution: x (n, i, H, W), y (n, o, H', W'). addend, if not NULL, has the output's shape and is added to it; it may
+     * be the output itself. ---------------------------------------------------------------------------------------------- */
+    vg_status (*conv_forward)(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                              const vg_param *w, const vg_tensor *addend);
+    vg_status (*conv_backward_data)(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                    const vg_param *w, const vg_tensor *addend);
+    /* Overwrites w's part of grad. */
+    vg_status (*conv_backward_weights)(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
+                                       const vg_tensor *dy);
+
+    /* --- bias, pooling, ReLU, dropout ------------------------------------------------------------------------------------ */
+    /* bias NULL: none. `choice` remembers which element of each window won (kind CHOICE, shape of y);
+     * NULL when pool is 1 or no backward will follow. */
+    vg_status (*stage_forward)(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                               const vg_block *theta, const vg_param *bias);
+    /* From dy to dx and the bias's gradient (bias NULL: not wanted). y is what forward gave. dx may be dy when pool is 1. */
+    vg_status (*stage_backward)(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
+                                const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
+
+    /* --- batch-norm. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std) of the batch. ---- */
+    vg_status (*norm_forward)(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                              const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
+    /* dx = gradient to x (+ addend); overwrites the gradients of gamma and beta. dx may be dy or addend. */
+    vg_status (*norm_backward)(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
+                               const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
+                               const vg_tensor *saved, const vg_tensor *addend);
+
+    /* --- global average pool: x (n, c, h, w) -> y (n, c, 1, 1) -------------------------------------------------------------- */
+    vg_status (*average_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x);
+    vg_status (*average_backward)(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
+
+    /* --- linear: y (n, o) = x (n, i*h*w) w^T + bias. y and dy: ACTIVATION or PLAIN. ------------------------------------------ */
+    vg_status (*linear_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
+                                const vg_param *bias);
+    vg_status (*linear_backward_data)(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                      const vg_param *w);
+    vg_status (*linear_backward_weights)(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
+                                         const vg_tensor *x, const vg_tensor *dy);
+
+    /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights (may be NULL):
+     * PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of the mean over rows.
+     * A row's loss is added to the totals. A mixture has no weights. -------------------------------------------------------- */
+    vg_status (*loss)(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
+                      const vg_tensor *labels, const vg_tensor *weights);
+    vg_status (*loss_read)(vg_backend *, vg_loss_totals *totals);
+
+    /* --- flat blocks ------------------------------------------------------------------------------------------------------- */
+    /* a[offset ..] *= b[0 ..], count values: masks on gradients. */
+    vg_status (*block_multiply)(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
+    /* grad[offset ..] += 2 scale (theta[offset ..] - start[0 ..]), count values; adds scale |theta - start|^2 to *penalty on the
+     * host when penalty is not NULL (that waits). */
+    vg_status (*block_anchor)(vg_backend *, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
+                              size_t count, float scale, double *penalty);
+    /* One Adam step over whole blocks, by step_set's figures. */
+    vg_status (*adam)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
+
+    /* --- folding passes: y row r = dropout(x row (first + r) / repeat - first / repeat); masks as anywhere (step.row + r) ------- */
+    vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
+                             vg_dropout dropout);
+} vg_backend_ops;
+
+struct vg_backend {
+    const char *name;     /* "ref", "cpu", "cuda" */
+    char device[128];     /* in words, for logs */
+    const vg_backend_ops *ops;
+    vg_compute compute;
+    unsigned threads;
+    vg_step step;
+    void *context;
+};
+
+typedef struct vg_backend_options {
+    unsigned threads; /* 0: one per core */
+    vg_compute compute;
+} vg_backend_options;
+
+/* Opens by name; "auto": the first that works of cuda, cpu, ref. An unknown or unavailable name fails with VG_ERR_UNSUPPORTED,
+ * saying which there are. */
+vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
+void vg_backend__close(vg_backend *backend); /* NULL is fine */
+/* Names compiled in, in the order "auto" tries them; NULL past the last. */
+const char *vg_backend__name(size_t index);
+
+/* Registered openers, one a backend folder. */
+vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options);
+vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *options);
+vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *options);
+
+/* Rows of a tensor, set for the next operations. */
+static inline vg_tensor *vg_tensor__rows(vg_tensor *tensor, size_t n) {
+    tensor->n = n;
+    return tensor;
+}
+static inline size_t vg_shape__size(vg_shape s) { return s.c * s.h * s.w; }
+static inline size_t vg_param__count(const vg_param *p) { return p->o * p->i * p->h * p->w; }
+
+#endif

@@ -1,0 +1,349 @@
+/* cpu_backend.c - the CPU backend's life, tensors, flat blocks and optimiser. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
+#include "backend/cpu/cpu_backend.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "backend/counter.h"
+
+/* --- tensors ----------------------------------------------------------------------------------------------------------- */
+
+static void tensor_free(vg_backend *backend, vg_tensor *tensor) {
+    (void)backend;
+    if (tensor)
+        vg_base__release(((cpu_tensor *)tensor)->data);
+    vg_base__release(tensor);
+}
+
+static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape) {
+    cpu_context *cpu = cpu_of(backend);
+    cpu_tensor *t;
+    size_t count;
+    *out = NULL;
+    if (!vg_base__mul(&count, shape.c, shape.h) || !vg_base__mul(&count, count, shape.w) ||
+        !vg_base__mul(&count, count, capacity))
+        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit memory", capacity, shape.c, shape.h,
+                             shape.w);
+    VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
+    t->base = (vg_tensor){capacity, capacity, shape, kind};
+    bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
+    t->bf16 = kind == VG_TENSOR_ACTIVATION && backend->compute == VG_COMPUTE_BF16;
+    t->b = 1;
+    if (layered && cpu->block == 0 && shape.c % 8 == 0 && shape.c <= VG_CPU_LANES)
+        t->b = shape.c;
+    else if (layered && cpu->block > 1 && shape.c % cpu->block == 0)
+        t->b = cpu->block;
+    size_t element = kind == VG_TENSOR_CHOICE ? 1 : t->bf16 ? 2 : 4;
+    vg_status status = vg_base__zalloc(&t->data, count, element, "tensor");
+    if (status != VG_OK)
+        tensor_free(backend, &t->base);
+    else
+        *out = &t->base;
+    return status;
+}
+
+/* Position in memory of element (c, k) of a row, k = y * W + x. */
+static size_t place(const cpu_tensor *t, size_t c, size_t k) {
+    size_t area = t->base.shape.h * t->base.shape.w;
+    return (c / t->b * area + k) * t->b + c % t->b;
+}
+
+static vg_status tensor_upload(vg_backend *backend, vg_tensor *tensor, const float *values) {
+    cpu_tensor *t = (cpu_tensor *)tensor;
+    size_t area = tensor->shape.h * tensor->shape.w, row = vg_shape__size(tensor->shape);
+    (void)backend;
+    if (!t->bf16 && (t->b == 1 || area == 1)) {
+        memcpy(t->data, values, tensor->n * row * sizeof(float));
+        return VG_OK;
+    }
+    for (size_t n = 0; n < tensor->n; n++)
+        for (size_t i = 0; i < row; i++) {
+            size_t at = n * row + place(t, i / area, i % area);
+            if (t->bf16)
+                ((uint16_t *)t->data)[at] = vg_cpu__to_bf16(values[n * row + i]);
+            else
+                ((float *)t->data)[at] = values[n * row + i];
+        }
+    return VG_OK;
+}
+
+static vg_status tensor_download(vg_backend *backend, float *values, const vg_tensor *tensor) {
+    const cpu_tensor *t = cpu_tensor_of(tensor);
+    size_t area = tensor->shape.h * tensor->shape.w, row = vg_shape__size(tensor->shape);
+    (void)backend;
+    if (!t->bf16 && (t->b == 1 || area == 1)) {
+        memcpy(values, t->data, tensor->n * row * sizeof(float));
+        return VG_OK;
+    }
+    for (size_t n = 0; n < tensor->n; n++)
+        for (size_t i = 0; i < row; i++) {
+            size_t at = n * row + place(t, i / area, i % area);
+            values[n * row + i] = t->bf16 ? vg_cpu__from_bf16(((const uint16_t *)t->data)[at]) : ((const float *)t->data)[at];
+        }
+    return VG_OK;
+}
+
+static vg_status index_upload(vg_backend *backend, vg_tensor *t, const int32_t *values) {
+    (void)backend;
+    memcpy(cpu_tensor_of(t)->data, values, t->n * vg_shape__size(t->shape) * sizeof(int32_t));
+    return VG_OK;
+}
+
+vg_status vg_cpu__work(vg_backend *backend, size_t count, float **out) {
+    cpu_context *cpu = cpu_of(backend);
+    if (count > cpu->work_count) {
+        vg_base__release(cpu->work);
+        cpu->work = NULL;
+        cpu->work_count = 0;
+        VG_TRY(vg_base__alloc(&cpu->work, count, sizeof(float), "partial sums"));
+        cpu->work_count = count;
+    }
+    *out = cpu->work;
+    return VG_OK;
+}
+
+vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out) {
+    cpu_context *cpu = cpu_of(backend);
+    if (bytes > cpu->spare_size) {
+        vg_base__release(cpu->spare);
+        cpu->spare = NULL;
+        cpu->spare_size = 0;
+        VG_TRY(vg_base__alloc(&cpu->spare, bytes, 1, "activation"));
+        cpu->spare_size = bytes;
+    }
+    *out = cpu->spare;
+    return VG_OK;
+}
+
+/* --- masks --------------------------------------------------------------------------------------------------------------- */
+
+size_t vg_cpu__mask_positions(const vg_tensor *t) { return VG_CPU_LANES / cpu_tensor_of(t)->b; }
+
+vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
+                         size_t n, size_t cb, size_t first, size_t count) {
+    vg_cpu_mask mask = {NULL, 0, 1.0f};
+    if (dropout.p <= 0.0f)
+        return mask;
+    const vg_step *s = &backend->step;
+    size_t b = cpu_tensor_of(t)->b, channels = t->shape.c;
+    mask = (vg_cpu_mask){lanes, vg_counter__threshold(dropout.p), 1.0f / (1.0f - dropout.p)};
+    if (b % 8 == 0 && channels % 8 == 0) {
+        cpu_of(backend)->kernels->lanes(lanes, s->seed, dropout.stream, s->number, s->row + n,
+                                        (uint32_t)((first * channels + cb * b) / 8), (uint32_t)(channels / 8),
+                                        (uint32_t)(b / 8), count * (b / 8));
+        return mask;
+    }
+    for (size_t i = 0; i < count * b; i++) { /* odd channel counts: one by one */
+        size_t position = (first + i / b) * channels + cb * b + i % b;
+        uint16_t own[8];
+        vg_counter__lanes(own, s->seed, dropout.stream, s->number, s->row + n, (uint32_t)(position / 8));
+        lanes[i] = own[position % 8];
+    }
+    return mask;
+}
+
+/* --- flat blocks --------------------------------------------------------------------------------------------------------- */
+
+static void block_free(vg_backend *backend, vg_block *block) {
+    (void)backend;
+    if (block)
+        vg_base__release(((cpu_block *)block)->data);
+    vg_base__release(block);
+}
+
+static vg_status block_new(vg_backend *backend, vg_block **out, size_t count) {
+    cpu_block *b;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&b, 1, sizeof *b, "parameter block"));
+    b->base = (vg_block){count, 1};
+    vg_status status = vg_base__zalloc(&b->data, count, sizeof(float), "parameter block");
+    if (status != VG_OK)
+        block_free(backend, &b->base);
+    else
+        *out = &b->base;
+    return status;
+}
+
+static vg_status block_clear(vg_backend *backend, vg_block *block) {
+    (void)backend;
+    memset(((cpu_block *)block)->data, 0, block->count * sizeof(float));
+    block->version++;
+    return VG_OK;
+}
+
+static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset, const vg_block *b, size_t count) {
+    float *x = ((cpu_block *)a)->data + offset;
+    const float *y = ((const cpu_block *)b)->data;
+    (void)backend;
+CPU_PARALLEL
+    for (size_t i = 0; i < count; i++)
+        x[i] *= y[i];
+    a->version++;
+    return VG_OK;
+}
+
+static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
+                              size_t count, float scale, double *penalty) {
+    float *g = ((cpu_block *)grad)->data + offset;
+    const float *t = ((const cpu_block *)theta)->data + offset, *s = ((const cpu_block *)start)->data;
+    (void)backend;
+CPU_PARALLEL
+    for (size_t i = 0; i < count; i++)
+        g[i] += 2.0f * scale * (t[i] - s[i]);
+    if (penalty) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += ((double)t[i] - s[i]) * ((double)t[i] - s[i]);
+        *penalty += scale * sum;
+    }
+    return VG_OK;
+}
+
+static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
+    enum { PIECE = 16384 };
+    const vg_step *s = &backend->step;
+    const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
+    const float figures[7] = {s->rate / s->correction1, s->beta1, s->beta2,
+                              s->epsilon,               s->decay, 1.0f / sqrtf(s->correction2),
+                              1.0f - s->beta1};
+    size_t count = theta->count, pieces = (count + PIECE - 1) / PIECE;
+    float *t = ((cpu_block *)theta)->data, *mm = ((cpu_block *)m)->data, *vv = ((cpu_block *)v)->data;
+    const float *g = ((const cpu_block *)grad)->data;
+CPU_PARALLEL
+    for (size_t i = 0; i < pieces; i++) {
+        size_t at = i * PIECE, length = count - at < PIECE ? count - at : PIECE;
+        kernels->adam(t + at, g + at, mm + at, vv + at, length, figures);
+    }
+    theta->version++;
+    return VG_OK;
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------------- */
+
+static vg_status step_set(vg_backend *backend, const vg_step *step) {
+    backend->step = *step;
+    return VG_OK;
+}
+
+static vg_status sync_all(vg_backend *backend) {
+    (void)backend;
+    return VG_OK;
+}
+
+static void close_cpu(vg_backend *backend) {
+    cpu_context *cpu = cpu_of(backend);
+    if (cpu) {
+        vg_dnnl__free(cpu->dnnl);
+        vg_base__release(cpu->work);
+        vg_base__release(cpu->spare);
+    }
+    vg_base__release(cpu);
+    vg_base__release(backend);
+}
+
+/* Spreads the OpenMP workers over the cores this process may use, one each; two on one core would halve the speed. The calling
+ * thread is left free, since threads it makes later would inherit its place. */
+static void bind_threads(unsigned threads) {
+#if defined(_OPENMP) && defined(__linux__)
+    cpu_set_t allowed;
+    if (threads < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || (unsigned)CPU_COUNT(&allowed) < threads)
+        return;
+#pragma omp parallel num_threads((int)threads)
+    {
+        int wanted = omp_get_thread_num(), seen = 0;
+        for (int core = 0; core < CPU_SETSIZE && wanted > 0; core++)
+            if (CPU_ISSET(core, &allowed) && seen++ == wanted) {
+                cpu_set_t one;
+                CPU_ZERO(&one);
+                CPU_SET(core, &one);
+                sched_setaffinity(0, sizeof one, &one);
+                break;
+            }
+    }
+#else
+    (void)threads;
+#endif
+}
+
+static const vg_backend_ops ops = {
+    .close = close_cpu,
+    .sync = sync_all,
+    .step_set = step_set,
+    .tensor_new = tensor_new,
+    .tensor_free = tensor_free,
+    .tensor_upload = tensor_upload,
+    .tensor_download = tensor_download,
+    .index_upload = index_upload,
+    .param_plan = vg_cpu__param_plan,
+    .block_new = block_new,
+    .block_free = block_free,
+    .block_clear = block_clear,
+    .param_upload = vg_cpu__param_upload,
+    .param_download = vg_cpu__param_download,
+    .conv_forward = vg_cpu__conv_forward,
+    .conv_backward_data = vg_cpu__conv_backward_data,
+    .conv_backward_weights = vg_cpu__conv_backward_weights,
+    .stage_forward = vg_cpu__stage_forward,
+    .stage_backward = vg_cpu__stage_backward,
+    .norm_forward = vg_cpu__norm_forward,
+    .norm_backward = vg_cpu__norm_backward,
+    .average_forward = vg_cpu__average_forward,
+    .average_backward = vg_cpu__average_backward,
+    .linear_forward = vg_cpu__linear_forward,
+    .linear_backward_data = vg_cpu__linear_backward_data,
+    .linear_backward_weights = vg_cpu__linear_backward_weights,
+    .loss = vg_cpu__loss,
+    .loss_read = vg_cpu__loss_read,
+    .block_multiply = block_multiply,
+    .block_anchor = block_anchor,
+    .adam = adam,
+    .repeat_rows = vg_cpu__repeat_rows,
+};
+
+static vg_status open_context(vg_backend *backend) {
+    cpu_context *cpu = cpu_of(backend);
+    vg_dnnl_type type = backend->compute == VG_COMPUTE_BF16 ? VG_DNNL_BF16 : VG_DNNL_F32;
+    cpu->totals.bad_step = -1;
+    cpu->kernels = vg_cpu__kernels();
+    VG_TRY(vg_dnnl__new(&cpu->dnnl));
+    if (type == VG_DNNL_BF16 && !vg_dnnl__has_bf16(cpu->dnnl))
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "this processor has no bfloat16 products; compute in float32");
+    VG_TRY(vg_dnnl__preferred(cpu->dnnl, type, &cpu->layout));
+    cpu->block = cpu->layout == VG_DNNL_BLOCKED16 ? 16 : cpu->layout == VG_DNNL_BLOCKED8 ? 8 : cpu->layout == VG_DNNL_PLAIN;
+    snprintf(backend->device, sizeof backend->device, "CPU, %u thread%s, oneDNN %s, %s kernels", backend->threads,
+             backend->threads == 1 ? "" : "s", type == VG_DNNL_BF16 ? "bfloat16" : "float32", cpu->kernels->tier);
+    return VG_OK;
+}
+
+vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *options) {
+    vg_backend *backend;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&backend, 1, sizeof *backend, "backend"));
+    backend->name = "cpu";
+    backend->ops = &ops;
+    backend->compute = options->compute;
+    backend->threads = options->threads ? options->threads : vg_base__cores();
+#ifdef _OPENMP
+    omp_set_num_threads((int)backend->threads);
+    bind_threads(backend->threads);
+#else
+    backend->threads = 1;
+    bind_threads(1);
+#endif
+    vg_status status = vg_base__zalloc(&backend->context, 1, sizeof(cpu_context), "backend");
+    if (status == VG_OK)
+        status = open_context(backend);
+    if (status != VG_OK)
+        close_cpu(backend);
+    else
+        *out = backend;
+    return status;
+}

@@ -1,0 +1,102 @@
+/* cpu_backend.h - the CPU backend: oneDNN for the products, own vector loops for the rest, OpenMP threads for both. Internal.
+ *
+ * Activations lie as [n][C/b][H*W][b] in float32 or bfloat16. b is 16 (or 8) where oneDNN likes blocked layouts and divides C;
+ * C itself where it likes channels-last; else 1. Filters lie as oneDNN's forward convolution wants them (o/b i/b h w bi bo), so
+ * that most of them are never reordered; linear weights as [o][position of the input row in memory]. */
+#ifndef VG_CPU_BACKEND_H
+#define VG_CPU_BACKEND_H
+
+#include "backend/backend.h"
+#include "backend/cpu/cpu_dnnl.h"
+#include "backend/cpu/cpu_kernels.h"
+
+/* Loops over OpenMP's threads, the same that oneDNN uses; plain loops in a build without. */
+#ifdef _OPENMP
+#define CPU_PARALLEL _Pragma("omp parallel for")
+#define CPU_PARALLEL_2 _Pragma("omp parallel for collapse(2)")
+#else
+#define CPU_PARALLEL
+#define CPU_PARALLEL_2
+#endif
+
+typedef struct cpu_tensor {
+    vg_tensor base;
+    size_t b;      /* channel block; see above */
+    bool bf16;     /* elements are bfloat16 */
+    void *data;    /* floats, bfloat16s, int32s or bytes by kind */
+} cpu_tensor;
+
+typedef struct cpu_block {
+    vg_block base;
+    float *data;
+} cpu_block;
+
+typedef struct cpu_context {
+    vg_dnnl *dnnl;
+    const vg_cpu_kernels *kernels;
+    vg_dnnl_layout layout; /* of activations whose channels the block divides */
+    size_t block;          /* 16, 8, 0 (channels-last) or 1 */
+    vg_loss_totals totals;
+    float *work;           /* partial sums */
+    size_t work_count;
+    void *spare;           /* one activation, for sums that the library cannot do in place */
+    size_t spare_size;
+} cpu_context;
+
+static inline cpu_context *cpu_of(const vg_backend *backend) { return backend->context; }
+static inline const cpu_tensor *cpu_tensor_of(const vg_tensor *t) { return (const cpu_tensor *)t; }
+static inline float *cpu_param(const vg_block *block, const vg_param *p) { return ((const cpu_block *)block)->data + p->offset; }
+static inline size_t cpu_element(const cpu_tensor *t) { return t->bf16 ? 2 : 4; }
+/* Where run (row n, channel block cb) starts. */
+static inline void *cpu_run(const vg_tensor *tensor, size_t n, size_t cb) {
+    const cpu_tensor *t = cpu_tensor_of(tensor);
+    vg_shape s = t->base.shape;
+    return (char *)t->data + (n * s.c + cb * t->b) * s.h * s.w * cpu_element(t);
+}
+
+/* Room for at least `count` floats, kept for the life of the backend. */
+vg_status vg_cpu__work(vg_backend *backend, size_t count, float **out);
+vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out);
+
+/* Masks of `count` positions from `first` of one run; the caller's buffer holds VG_CPU_LANES lanes, so count * b must not exceed
+ * that: vg_cpu__mask_positions says how many positions may be asked for at once (at least 1). */
+enum { VG_CPU_LANES = 8192 };
+size_t vg_cpu__mask_positions(const vg_tensor *t);
+vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
+                         size_t n, size_t cb, size_t first, size_t count);
+
+vg_status vg_cpu__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                               const vg_param *w, const vg_tensor *addend);
+vg_status vg_cpu__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                     const vg_param *w, const vg_tensor *addend);
+vg_status vg_cpu__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
+                                        const vg_tensor *dy);
+vg_status vg_cpu__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                                const vg_block *theta, const vg_param *bias);
+vg_status vg_cpu__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
+                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
+vg_status vg_cpu__norm_forward(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                               const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
+vg_status vg_cpu__norm_backward(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
+                                const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
+                                const vg_tensor *saved, const vg_tensor *addend);
+vg_status vg_cpu__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
+vg_status vg_cpu__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
+vg_status vg_cpu__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
+                                 const vg_param *bias);
+vg_status vg_cpu__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                       const vg_param *w);
+vg_status vg_cpu__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
+                                          const vg_tensor *x, const vg_tensor *dy);
+vg_status vg_cpu__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
+                       const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_cpu__loss_read(vg_backend *, vg_loss_totals *totals);
+vg_status vg_cpu__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
+                              vg_dropout dropout);
+vg_status vg_cpu__param_plan(vg_backend *, vg_param *param);
+vg_status vg_cpu__param_upload(vg_backend *, vg_block *, const vg_param *, const float *values);
+vg_status vg_cpu__param_download(vg_backend *, float *values, const vg_block *, const vg_param *);
+/* Layout of a filter in the blocks. */
+vg_dnnl_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w);
+
+#endif

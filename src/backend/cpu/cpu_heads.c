@@ -1,0 +1,85 @@
+/* cpu_heads.c - the cross-entropy of H softmax heads, of the CPU backend. Formulas: ref/ref_heads.c.
+ *
+ * Rows are independent; their losses are added up in row order in double, so totals have the same bits at any thread count. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/cpu/cpu_backend.h"
+
+/* Probabilities of one head into p; returns log of the label's. */
+static double head_softmax(float *p, const float *z, const float *add, size_t classes, size_t label) {
+    float top = -INFINITY, sum = 0;
+    for (size_t c = 0; c < classes; c++) {
+        p[c] = z[c] + (add ? add[c] : 0.0f);
+        top = p[c] > top ? p[c] : top;
+    }
+    double own = (double)p[label] - top;
+    for (size_t c = 0; c < classes; c++) {
+        p[c] = expf(p[c] - top);
+        sum += p[c];
+    }
+    for (size_t c = 0; c < classes; c++)
+        p[c] /= sum;
+    return own - log(sum);
+}
+
+/* One row. p: H*C floats (dlogits' own row, or spare memory); mean: C floats. Leaves the gradient in p. */
+static double row_loss(const vg_loss *loss, float *p, float *mean, const float *z, const float *add, size_t label,
+                       const float *weights, float scale, bool *right) {
+    size_t H = loss->heads, C = loss->classes, best = 0;
+    bool mixture = loss->form == VG_LOSS_MIXTURE;
+    double total = 0;
+    memset(mean, 0, C * sizeof(float));
+    for (size_t h = 0; h < H; h++) {
+        double own = head_softmax(p + h * C, z + h * C, add ? add + h * C : NULL, C, label);
+        total -= (weights ? weights[h] : 1.0) * own;
+        for (size_t c = 0; c < C; c++)
+            mean[c] += p[h * C + c];
+    }
+    for (size_t c = 1; c < C; c++)
+        best = mean[c] > mean[best] ? c : best;
+    *right = best == label;
+    for (size_t h = 0; h < H; h++) {
+        float *ph = p + h * C, factor = mixture ? ph[label] / mean[label] : (weights ? weights[h] : 1.0f) / (float)H;
+        factor *= scale;
+        for (size_t c = 0; c < C; c++)
+            ph[c] *= factor;
+        ph[label] -= factor;
+    }
+    return mixture ? -log((double)mean[label] / (double)H) : total / (double)H;
+}
+
+vg_status vg_cpu__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
+                       const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
+    vg_loss_totals *totals = &cpu_of(backend)->totals;
+    size_t K = loss->heads * loss->classes, C = loss->classes, rows = logits->n;
+    const float *z = cpu_tensor_of(logits)->data, *add = addend ? cpu_tensor_of(addend)->data : NULL;
+    const float *w = weights ? cpu_tensor_of(weights)->data : NULL;
+    const int32_t *y = cpu_tensor_of(labels)->data;
+    float *gradient = dlogits ? cpu_tensor_of(dlogits)->data : NULL, *work;
+    VG_TRY(vg_cpu__work(backend, rows * (C + 4 + (dlogits ? 0 : K)), &work));
+    double *losses = (double *)work; /* rows doubles, rows flags, then C floats a row, then K a row */
+    float *right = work + 2 * rows, *means = work + 4 * rows, *spare = means + rows * C;
+CPU_PARALLEL
+    for (size_t n = 0; n < rows; n++) {
+        bool good;
+        losses[n] = row_loss(loss, gradient ? gradient + n * K : spare + n * K, means + n * C, z + n * K, add ? add + n * K : NULL,
+                             (size_t)y[n], w ? w + n * loss->heads : NULL, 1.0f / (float)rows, &good);
+        right[n] = good;
+    }
+    for (size_t n = 0; n < rows; n++) {
+        totals->loss += losses[n];
+        totals->correct += right[n] > 0;
+        if (!isfinite(losses[n]) && totals->bad_step < 0)
+            totals->bad_step = backend->step.number;
+    }
+    totals->rows += rows;
+    return VG_OK;
+}
+
+vg_status vg_cpu__loss_read(vg_backend *backend, vg_loss_totals *totals) {
+    vg_loss_totals *own = &cpu_of(backend)->totals;
+    *totals = *own;
+    *own = (vg_loss_totals){0, 0, 0, -1};
+    return VG_OK;
+}

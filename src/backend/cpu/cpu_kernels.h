@@ -1,0 +1,76 @@
+/* cpu_kernels.h - the vector loops of the CPU backend, in several instruction tiers picked once at run time. Internal.
+ *
+ * Activations lie as [n][C/b][H*W][b]: b = 16 or 8 is the blocked layout, b = 1 plain, b = C channels-last. A "run" is `count`
+ * consecutive positions of one (row, channel block): count * b elements. Each kernel works on one run.
+ *
+ * Masks: kernels that drop elements take `lanes`, the 16-bit random lane of each element of the run (see counter.h), or NULL for
+ * no dropout; an element is dropped when its lane < threshold, else multiplied by scale. */
+#ifndef VG_CPU_KERNELS_H
+#define VG_CPU_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Elements: float, or bfloat16 kept in uint16_t. */
+typedef struct vg_cpu_mask {
+    const uint16_t *lanes;
+    uint32_t threshold;
+    float scale;
+} vg_cpu_mask;
+
+/* Geometry of a pooling stage: `width` outputs in one row of outputs, read from `pool` rows of input of width in_width. */
+typedef struct vg_cpu_window {
+    size_t width, in_width, pool, b;
+    bool bf16, relu;
+} vg_cpu_window;
+
+typedef struct vg_cpu_kernels {
+    const char *tier;
+    /* lanes of `groups` groups of 8: group g has counter first + (g / per) * stride + g % per. */
+    void (*lanes)(uint16_t *lanes, uint64_t seed, uint32_t stream, uint32_t step, uint64_t row, uint32_t first, uint32_t stride,
+                  uint32_t per, size_t groups);
+    /* One row of outputs. bias: b floats. choice may be NULL. */
+    void (*stage_forward)(const vg_cpu_window *, void *y, uint8_t *choice, const void *x, const float *bias, vg_cpu_mask mask);
+    /* One row back; dx has pool input rows, all written. sums: b floats, added to. */
+    void (*stage_backward)(const vg_cpu_window *, void *dx, float *sums, const void *dy, const void *y, const uint8_t *choice,
+                           vg_cpu_mask mask);
+    /* sums[b] += x;  squares[b] += (x - mean)^2, of dropped x. */
+    void (*sum)(float *sums, const void *x, size_t count, size_t b, bool bf16, vg_cpu_mask mask);
+    void (*squares)(float *squares, const void *x, const float *mean, size_t count, size_t b, bool bf16, vg_cpu_mask mask);
+    /* y = relu?(x * a + c), a and c per channel. */
+    void (*affine)(void *y, const void *x, const float *a, const float *c, size_t count, size_t b, bool bf16, bool relu,
+                   vg_cpu_mask mask);
+    /* dbeta[b] += d, dgamma[b] += d * xhat, d = dy where x * a + c > 0 (or everywhere), xhat = (x - mean) * inverse. */
+    void (*norm_sums)(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
+                      const float *mean, const float *inverse, size_t count, size_t b, bool bf16, bool relu, vg_cpu_mask mask);
+    /* dx = mask (a d + e x + f) + addend, per channel e and f. */
+    void (*norm_apply)(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
+                       const float *e, const float *f, size_t count, size_t b, bool bf16, bool relu, vg_cpu_mask mask);
+    /* y = masked x; count elements counted as positions * b. */
+    void (*copy_masked)(void *y, const void *x, size_t count, bool bf16, vg_cpu_mask mask);
+    void (*add)(void *y, const void *x, size_t count, bool bf16);
+    void (*adam)(float *theta, const float *grad, float *m, float *v, size_t count, const float figures[7]);
+} vg_cpu_kernels;
+
+const vg_cpu_kernels *vg_cpu__kernels(void);
+
+static inline float vg_cpu__from_bf16(uint16_t v) {
+    union {
+        uint32_t u;
+        float f;
+    } x = {.u = (uint32_t)v << 16};
+    return x.f;
+}
+
+/* Nearest, ties to even; NaN stays NaN. */
+static inline uint16_t vg_cpu__to_bf16(float v) {
+    union {
+        float f;
+        uint32_t u;
+    } x = {.f = v};
+    uint32_t rounded = (x.u + 0x7FFFu + ((x.u >> 16) & 1u)) >> 16;
+    return (uint16_t)((x.u & 0x7FFFFFFFu) > 0x7F800000u ? (x.u >> 16) | 0x40u : rounded);
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* cpu_layers.c - bias, pooling, ReLU and dropout; average pooling; repeated rows; of the CPU backend.
+ *
+ * Sums over rows (bias gradients) are taken in a fixed number of parts, added up in order: the same bits at any thread count. */
+#include <string.h>
+
+#include "backend/cpu/cpu_backend.h"
+
+/* Parts into which the rows are cut for sums. */
+enum { PARTS = 8 };
+
+static const char *offset(const void *data, size_t elements, size_t element) { return (const char *)data + elements * element; }
+
+vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                                const vg_block *theta, const vg_param *bias) {
+    const cpu_context *cpu = cpu_of(backend);
+    const cpu_tensor *t = cpu_tensor_of(y);
+    size_t b = t->b, blocks = y->shape.c / b, height = y->shape.h, element = cpu_element(t);
+    vg_cpu_window window = {y->shape.w, x->shape.w, stage->pool, b, t->bf16, stage->relu};
+    float *zeros = NULL;
+    if (!bias) {
+        VG_TRY(vg_cpu__work(backend, y->shape.c, &zeros));
+        memset(zeros, 0, y->shape.c * sizeof(float));
+    }
+    const float *biases = bias ? cpu_param(theta, bias) : zeros;
+CPU_PARALLEL_2
+    for (size_t n = 0; n < y->n; n++)
+        for (size_t cb = 0; cb < blocks; cb++) {
+            uint16_t lanes[VG_CPU_LANES];
+            for (size_t p = 0; p < height; p++) {
+                vg_cpu_mask mask = vg_cpu__mask(backend, stage->dropout, lanes, y, n, cb, p * window.width, window.width);
+                size_t out = p * window.width * b;
+                cpu->kernels->stage_forward(
+                    &window, (char *)(uintptr_t)offset(cpu_run(y, n, cb), out, element),
+                    choice ? (uint8_t *)cpu_tensor_of(choice)->data + (n * blocks + cb) * height * window.width * b + out : NULL,
+                    offset(cpu_run(x, n, cb), p * stage->pool * window.in_width * b, element), biases + cb * b, mask);
+            }
+        }
+    return VG_OK;
+}
+
+/* Rows of partial sums of part `part`, channels of block cb, back to the inputs of the stage. */
+static void backward_part(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, const vg_tensor *dy, const vg_tensor *y,
+                          const vg_tensor *choice, size_t part, size_t cb, float *sums) {
+    const cpu_context *cpu = cpu_of(backend);
+    const cpu_tensor *t = cpu_tensor_of(dy);
+    size_t b = t->b, blocks = dy->shape.c / b, height = dy->shape.h, element = cpu_element(t);
+    vg_cpu_window window = {dy->shape.w, dx->shape.w, stage->pool, b, t->bf16, stage->relu};
+    uint16_t lanes[VG_CPU_LANES];
+    for (size_t n = part * dy->n / PARTS; n < (part + 1) * dy->n / PARTS; n++)
+        for (size_t p = 0; p < height; p++) {
+            size_t out = p * window.width * b;
+            vg_cpu_mask mask = vg_cpu__mask(backend, stage->dropout, lanes, dy, n, cb, p * window.width, window.width);
+            cpu->kernels->stage_backward(
+                &window, (char *)cpu_run(dx, n, cb) + p * stage->pool * window.in_width * b * element, sums,
+                offset(cpu_run(dy, n, cb), out, element), offset(cpu_run(y, n, cb), out, element),
+                choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * blocks + cb) * height * window.width * b + out : NULL,
+                mask);
+        }
+}
+
+vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad, const vg_param *bias,
+                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+    size_t b = cpu_tensor_of(dy)->b, channels = dy->shape.c, blocks = channels / b;
+    float *sums;
+    VG_TRY(vg_cpu__work(backend, PARTS * channels, &sums));
+    memset(sums, 0, PARTS * channels * sizeof(float));
+CPU_PARALLEL_2
+    for (size_t part = 0; part < PARTS; part++)
+        for (size_t cb = 0; cb < blocks; cb++)
+            backward_part(backend, stage, dx, dy, y, choice, part, cb, sums + part * channels + cb * b);
+    for (size_t c = 0; bias && c < channels; c++) {
+        double sum = 0;
+        for (size_t part = 0; part < PARTS; part++)
+            sum += sums[part * channels + c];
+        cpu_param(grad, bias)[c] = (float)sum;
+    }
+    if (bias)
+        grad->version++;
+    return VG_OK;
+}
+
+static float get(const cpu_tensor *t, const void *run, size_t i) {
+    return t->bf16 ? vg_cpu__from_bf16(((const uint16_t *)run)[i]) : ((const float *)run)[i];
+}
+
+static void put(const cpu_tensor *t, void *run, size_t i, float v) {
+    if (t->bf16)
+        ((uint16_t *)run)[i] = vg_cpu__to_bf16(v);
+    else
+        ((float *)run)[i] = v;
+}
+
+/* y is (n, c, 1, 1): whatever its block, its rows are plain. */
+vg_status vg_cpu__average_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x) {
+    const cpu_tensor *t = cpu_tensor_of(x), *out = cpu_tensor_of(y);
+    size_t b = t->b, blocks = x->shape.c / b, area = x->shape.h * x->shape.w;
+    (void)backend;
+CPU_PARALLEL_2
+    for (size_t n = 0; n < x->n; n++)
+        for (size_t cb = 0; cb < blocks; cb++)
+            for (size_t j = 0; j < b; j++) {
+                float sum = 0;
+                for (size_t k = 0; k < area; k++)
+                    sum += get(t, cpu_run(x, n, cb), k * b + j);
+                put(out, out->data, n * x->shape.c + cb * b + j, sum / (float)area);
+            }
+    return VG_OK;
+}
+
+vg_status vg_cpu__average_backward(vg_backend *backend, vg_tensor *dx, const vg_tensor *dy) {
+    const cpu_tensor *t = cpu_tensor_of(dx), *in = cpu_tensor_of(dy);
+    size_t b = t->b, blocks = dx->shape.c / b, area = dx->shape.h * dx->shape.w;
+    (void)backend;
+CPU_PARALLEL_2
+    for (size_t n = 0; n < dx->n; n++)
+        for (size_t cb = 0; cb < blocks; cb++)
+            for (size_t i = 0; i < area * b; i++)
+                put(t, cpu_run(dx, n, cb), i, get(in, in->data, n * dx->shape.c + cb * b + i % b) / (float)area);
+    return VG_OK;
+}
+
+vg_status vg_cpu__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
+                              vg_dropout dropout) {
+    const cpu_context *cpu = cpu_of(backend);
+    const cpu_tensor *t = cpu_tensor_of(y);
+    size_t b = t->b, blocks = y->shape.c / b, area = y->shape.h * y->shape.w, element = cpu_element(t);
+    size_t step = dropout.p > 0 ? vg_cpu__mask_positions(y) : area;
+CPU_PARALLEL_2
+    for (size_t n = 0; n < y->n; n++)
+        for (size_t cb = 0; cb < blocks; cb++) {
+            uint16_t lanes[VG_CPU_LANES];
+            const char *from = cpu_run(x, (size_t)((first + n) / repeat - first / repeat), cb);
+            char *to = cpu_run(y, n, cb);
+            for (size_t k = 0; k < area; k += step) {
+                size_t count = area - k < step ? area - k : step, at = k * b * element;
+                vg_cpu_mask mask = vg_cpu__mask(backend, dropout, lanes, y, n, cb, k, count);
+                if (mask.lanes)
+                    cpu->kernels->copy_masked(to + at, from + at, count * b, t->bf16, mask);
+                else
+                    memcpy(to + at, from + at, count * b * element);
+            }
+        }
+    return VG_OK;
+}

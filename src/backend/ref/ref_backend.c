@@ -1,0 +1,227 @@
+/* ref_backend.c - the plain C backend's life, tensors, parameters, flat blocks. Everything is float32 in logical order. */
+#include "backend/ref/ref_backend.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/counter.h"
+
+float ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape s, size_t c, size_t y, size_t x) {
+    if (dropout.p <= 0.0f)
+        return 1.0f;
+    size_t position = (y * s.w + x) * s.c + c;
+    uint16_t lanes[8];
+    vg_counter__lanes(lanes, step->seed, dropout.stream, step->number, step->row + row, (uint32_t)(position / 8));
+    return lanes[position % 8] < vg_counter__threshold(dropout.p) ? 0.0f : 1.0f / (1.0f - dropout.p);
+}
+
+static vg_status step_set(vg_backend *backend, const vg_step *step) {
+    backend->step = *step;
+    return VG_OK;
+}
+
+static vg_status sync_all(vg_backend *backend) {
+    (void)backend;
+    return VG_OK;
+}
+
+static void tensor_free(vg_backend *backend, vg_tensor *tensor) {
+    (void)backend;
+    if (!tensor)
+        return;
+    ref_tensor *t = (ref_tensor *)tensor;
+    vg_base__release(t->data);
+    vg_base__release(t->index);
+    vg_base__release(t->choice);
+    vg_base__release(t);
+}
+
+static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape) {
+    ref_tensor *t;
+    size_t count;
+    *out = NULL;
+    if (!vg_base__mul(&count, shape.c, shape.h) || !vg_base__mul(&count, count, shape.w) ||
+        !vg_base__mul(&count, count, capacity))
+        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit memory", capacity, shape.c, shape.h,
+                             shape.w);
+    VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
+    t->base = (vg_tensor){capacity, capacity, shape, kind};
+    vg_status status = kind == VG_TENSOR_INDEX    ? vg_base__zalloc(&t->index, count, sizeof(int32_t), "indices")
+                       : kind == VG_TENSOR_CHOICE ? vg_base__zalloc(&t->choice, count, 1, "pooling choices")
+                                                  : vg_base__zalloc(&t->data, count, sizeof(float), "tensor");
+    if (status != VG_OK)
+        tensor_free(backend, &t->base);
+    else
+        *out = &t->base;
+    return status;
+}
+
+static vg_status tensor_upload(vg_backend *backend, vg_tensor *t, const float *values) {
+    (void)backend;
+    memcpy(ref_data(t), values, t->n * vg_shape__size(t->shape) * sizeof(float));
+    return VG_OK;
+}
+
+static vg_status tensor_download(vg_backend *backend, float *values, const vg_tensor *t) {
+    (void)backend;
+    memcpy(values, ref_data(t), t->n * vg_shape__size(t->shape) * sizeof(float));
+    return VG_OK;
+}
+
+static vg_status index_upload(vg_backend *backend, vg_tensor *t, const int32_t *values) {
+    (void)backend;
+    memcpy(((ref_tensor *)t)->index, values, t->n * vg_shape__size(t->shape) * sizeof(int32_t));
+    return VG_OK;
+}
+
+static vg_status param_plan(vg_backend *backend, vg_param *p) {
+    (void)backend;
+    size_t size;
+    if (!vg_base__mul(&size, p->o, p->i) || !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
+        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit memory", p->o, p->i, p->h, p->w);
+    p->size = size;
+    return VG_OK;
+}
+
+static void block_free(vg_backend *backend, vg_block *block) {
+    (void)backend;
+    if (block)
+        vg_base__release(((ref_block *)block)->data);
+    vg_base__release(block);
+}
+
+static vg_status block_new(vg_backend *backend, vg_block **out, size_t count) {
+    ref_block *b;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&b, 1, sizeof *b, "parameter block"));
+    b->base = (vg_block){count, 1};
+    vg_status status = vg_base__zalloc(&b->data, count, sizeof(float), "parameter block");
+    if (status != VG_OK)
+        block_free(backend, &b->base);
+    else
+        *out = &b->base;
+    return status;
+}
+
+static vg_status block_clear(vg_backend *backend, vg_block *block) {
+    (void)backend;
+    memset(((ref_block *)block)->data, 0, block->count * sizeof(float));
+    block->version++;
+    return VG_OK;
+}
+
+static vg_status param_upload(vg_backend *backend, vg_block *block, const vg_param *p, const float *values) {
+    (void)backend;
+    memcpy(ref_param(block, p), values, p->size * sizeof(float));
+    block->version++;
+    return VG_OK;
+}
+
+static vg_status param_download(vg_backend *backend, float *values, const vg_block *block, const vg_param *p) {
+    (void)backend;
+    memcpy(values, ref_param(block, p), p->size * sizeof(float));
+    return VG_OK;
+}
+
+static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset, const vg_block *b, size_t count) {
+    (void)backend;
+    float *x = ((ref_block *)a)->data + offset;
+    const float *y = ((const ref_block *)b)->data;
+    for (size_t i = 0; i < count; i++)
+        x[i] *= y[i];
+    a->version++;
+    return VG_OK;
+}
+
+static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
+                              size_t count, float scale, double *penalty) {
+    (void)backend;
+    float *g = ((ref_block *)grad)->data + offset;
+    const float *t = ((const ref_block *)theta)->data + offset, *s = ((const ref_block *)start)->data;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double d = (double)t[i] - s[i];
+        g[i] += (float)(2.0 * scale * d);
+        sum += d * d;
+    }
+    if (penalty)
+        *penalty += scale * sum;
+    return VG_OK;
+}
+
+static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
+    const vg_step *s = &backend->step;
+    float *t = ((ref_block *)theta)->data, *mm = ((ref_block *)m)->data, *vv = ((ref_block *)v)->data;
+    const float *gg = ((const ref_block *)grad)->data;
+    for (size_t i = 0; i < theta->count; i++) {
+        double g = (double)gg[i] + (double)s->decay * t[i];
+        mm[i] = (float)(s->beta1 * (double)mm[i] + (1.0 - s->beta1) * g);
+        vv[i] = (float)(s->beta2 * (double)vv[i] + (1.0 - s->beta2) * g * g);
+        t[i] = (float)(t[i] - (double)s->rate * (mm[i] / s->correction1) / (sqrt((double)vv[i] / s->correction2) + s->epsilon));
+    }
+    theta->version++;
+    return VG_OK;
+}
+
+static void close_ref(vg_backend *backend) {
+    vg_base__release(backend->context);
+    vg_base__release(backend);
+}
+
+static const vg_backend_ops ops = {
+    .close = close_ref,
+    .sync = sync_all,
+    .step_set = step_set,
+    .tensor_new = tensor_new,
+    .tensor_free = tensor_free,
+    .tensor_upload = tensor_upload,
+    .tensor_download = tensor_download,
+    .index_upload = index_upload,
+    .param_plan = param_plan,
+    .block_new = block_new,
+    .block_free = block_free,
+    .block_clear = block_clear,
+    .param_upload = param_upload,
+    .param_download = param_download,
+    .conv_forward = vg_ref__conv_forward,
+    .conv_backward_data = vg_ref__conv_backward_data,
+    .conv_backward_weights = vg_ref__conv_backward_weights,
+    .stage_forward = vg_ref__stage_forward,
+    .stage_backward = vg_ref__stage_backward,
+    .norm_forward = vg_ref__norm_forward,
+    .norm_backward = vg_ref__norm_backward,
+    .average_forward = vg_ref__average_forward,
+    .average_backward = vg_ref__average_backward,
+    .linear_forward = vg_ref__linear_forward,
+    .linear_backward_data = vg_ref__linear_backward_data,
+    .linear_backward_weights = vg_ref__linear_backward_weights,
+    .loss = vg_ref__loss,
+    .loss_read = vg_ref__loss_read,
+    .block_multiply = block_multiply,
+    .block_anchor = block_anchor,
+    .adam = adam,
+    .repeat_rows = vg_ref__repeat_rows,
+};
+
+vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options) {
+    vg_backend *backend;
+    ref_context *context;
+    *out = NULL;
+    if (options->compute != VG_COMPUTE_F32)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "the plain backend computes in float32 only");
+    VG_TRY(vg_base__zalloc(&backend, 1, sizeof *backend, "backend"));
+    vg_status status = vg_base__zalloc(&context, 1, sizeof *context, "backend");
+    if (status != VG_OK) {
+        vg_base__release(backend);
+        return status;
+    }
+    context->totals.bad_step = -1;
+    backend->name = "ref";
+    snprintf(backend->device, sizeof backend->device, "plain C, one thread");
+    backend->ops = &ops;
+    backend->threads = 1;
+    backend->context = context;
+    *out = backend;
+    return VG_OK;
+}

@@ -1,0 +1,122 @@
+/* ref_heads.c - linear layers, and the cross-entropy of H softmax heads.
+ *
+ * Mean form:     L_n = 1/H sum_h w_nh (-log p_nh(y)),      dL_n/dz_nh(c) = w_nh / H (p_nh(c) - [c = y])
+ * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),            dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),  r_nh = p_nh(y) / sum_j p_nj(y)
+ * Gradients are of the mean over rows: divided by N. */
+#include <math.h>
+
+#include "backend/ref/ref_backend.h"
+
+vg_status vg_ref__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
+                                 const vg_param *bias) {
+    (void)backend;
+    size_t in = vg_shape__size(x->shape), out = w->o;
+    for (size_t k = 0; k < x->n * out; k++) {
+        const float *row = ref_data(x) + k / out * in, *weights = ref_param(theta, w) + k % out * in;
+        double sum = bias ? ref_param(theta, bias)[k % out] : 0.0;
+        for (size_t i = 0; i < in; i++)
+            sum += (double)row[i] * weights[i];
+        ref_data(y)[k] = (float)sum;
+    }
+    return VG_OK;
+}
+
+vg_status vg_ref__linear_backward_data(vg_backend *backend, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                       const vg_param *w) {
+    (void)backend;
+    size_t in = vg_shape__size(dx->shape), out = w->o;
+    for (size_t k = 0; k < dx->n * in; k++) {
+        double sum = 0;
+        for (size_t o = 0; o < out; o++)
+            sum += (double)ref_data(dy)[k / in * out + o] * ref_param(theta, w)[o * in + k % in];
+        ref_data(dx)[k] = (float)sum;
+    }
+    return VG_OK;
+}
+
+vg_status vg_ref__linear_backward_weights(vg_backend *backend, vg_block *grad, const vg_param *w, const vg_param *bias,
+                                          const vg_tensor *x, const vg_tensor *dy) {
+    (void)backend;
+    size_t in = vg_shape__size(x->shape), out = w->o;
+    for (size_t k = 0; k < out * in; k++) {
+        double sum = 0;
+        for (size_t n = 0; n < x->n; n++)
+            sum += (double)ref_data(dy)[n * out + k / in] * ref_data(x)[n * in + k % in];
+        ref_param(grad, w)[k] = (float)sum;
+    }
+    for (size_t o = 0; bias && o < out; o++) {
+        double sum = 0;
+        for (size_t n = 0; n < x->n; n++)
+            sum += ref_data(dy)[n * out + o];
+        ref_param(grad, bias)[o] = (float)sum;
+    }
+    return VG_OK;
+}
+
+/* log p of one class of one head, and the head's log-normaliser by the way. */
+static double log_sum(const float *z, const float *add, size_t classes) {
+    double top = -INFINITY, sum = 0;
+    for (size_t c = 0; c < classes; c++)
+        top = fmax(top, (double)z[c] + (add ? add[c] : 0.0));
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)z[c] + (add ? add[c] : 0.0) - top);
+    return top + log(sum);
+}
+
+static double log_p(const float *z, const float *add, size_t c, double normaliser) {
+    return (double)z[c] + (add ? add[c] : 0.0) - normaliser;
+}
+
+/* One row: its loss, whether the mean probability peaks at the label, and the gradient times `scale`. */
+static double row_loss(const vg_loss *loss, const float *z, const float *add, int32_t label, const float *weights, float *dz,
+                       double scale, bool *right) {
+    size_t H = loss->heads, C = loss->classes, best = 0;
+    double total = 0, mixture = 0, best_sum = -1;
+    for (size_t c = 0; c < C; c++) {
+        double sum = 0;
+        for (size_t h = 0; h < H; h++)
+            sum += exp(log_p(z + h * C, add ? add + h * C : NULL, c, log_sum(z + h * C, add ? add + h * C : NULL, C)));
+        if (sum > best_sum) {
+            best_sum = sum;
+            best = c;
+        }
+        if (c == (size_t)label)
+            mixture = sum;
+    }
+    *right = best == (size_t)label;
+    for (size_t h = 0; h < H; h++) {
+        const float *zh = z + h * C, *ah = add ? add + h * C : NULL;
+        double normaliser = log_sum(zh, ah, C), weight = weights ? weights[h] : 1.0;
+        double own = log_p(zh, ah, (size_t)label, normaliser);
+        double factor = loss->form == VG_LOSS_MIXTURE ? exp(own) / mixture : weight / (double)H;
+        total -= weight / (double)H * own;
+        for (size_t c = 0; dz && c < C; c++)
+            dz[h * C + c] = (float)(scale * factor * (exp(log_p(zh, ah, c, normaliser)) - (c == (size_t)label)));
+    }
+    return loss->form == VG_LOSS_MIXTURE ? -log(mixture / (double)H) : total;
+}
+
+vg_status vg_ref__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
+                       const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
+    vg_loss_totals *totals = &((ref_context *)backend->context)->totals;
+    size_t K = loss->heads * loss->classes;
+    for (size_t n = 0; n < logits->n; n++) {
+        bool right;
+        double value = row_loss(loss, ref_data(logits) + n * K, addend ? ref_data(addend) + n * K : NULL,
+                                ((const ref_tensor *)labels)->index[n], weights ? ref_data(weights) + n * loss->heads : NULL,
+                                dlogits ? ref_data(dlogits) + n * K : NULL, 1.0 / (double)logits->n, &right);
+        totals->loss += value;
+        totals->correct += right;
+        if (!isfinite(value) && totals->bad_step < 0)
+            totals->bad_step = backend->step.number;
+    }
+    totals->rows += logits->n;
+    return VG_OK;
+}
+
+vg_status vg_ref__loss_read(vg_backend *backend, vg_loss_totals *totals) {
+    vg_loss_totals *own = &((ref_context *)backend->context)->totals;
+    *totals = *own;
+    *own = (vg_loss_totals){0, 0, 0, -1};
+    return VG_OK;
+}

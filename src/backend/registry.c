@@ -1,0 +1,60 @@
+/* registry.c - which backends this build has, and opening one by name. */
+#include <string.h>
+
+#include "backend/backend.h"
+
+typedef vg_status (*opener)(vg_backend **out, const vg_backend_options *options);
+
+static const struct {
+    const char *name;
+    opener open;
+} registry[] = {
+#ifdef VG_HAVE_CUDA
+    {"cuda", vg_backend__open_cuda},
+#endif
+#ifdef VG_HAVE_DNNL
+    {"cpu", vg_backend__open_cpu},
+#endif
+    {"ref", vg_backend__open_ref},
+};
+
+enum { BACKENDS = sizeof registry / sizeof registry[0] };
+
+const char *vg_backend__name(size_t index) { return index < BACKENDS ? registry[index].name : NULL; }
+
+static vg_status unknown(const char *name) {
+    char names[64] = "";
+    for (size_t i = 0; i < BACKENDS; i++) {
+        if (i)
+            strncat(names, ", ", sizeof names - strlen(names) - 1);
+        strncat(names, registry[i].name, sizeof names - strlen(names) - 1);
+    }
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s", name, names);
+}
+
+vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options) {
+    vg_backend_options defaults = {0, VG_COMPUTE_F32};
+    if (!options)
+        options = &defaults;
+    *out = NULL;
+    bool any = !name || strcmp(name, "auto") == 0;
+    vg_status status = VG_ERR_UNSUPPORTED;
+    for (size_t i = 0; i < BACKENDS; i++) {
+        if (!any && strcmp(name, registry[i].name) != 0)
+            continue;
+        status = registry[i].open(out, options);
+        if (status == VG_OK || !any)
+            return status;
+    }
+    if (any)
+        return status;
+    /* "cpu" without the fast library: the plain one serves. */
+    if (strcmp(name, "cpu") == 0)
+        return vg_backend__open_ref(out, options);
+    return unknown(name);
+}
+
+void vg_backend__close(vg_backend *backend) {
+    if (backend)
+        backend->ops->close(backend);
+}
