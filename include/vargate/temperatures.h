@@ -1,13 +1,14 @@
-/* temperatures.h - temps.json: fitted temperatures in a file.
+/* temperatures.h - temps.json: fitted temperatures in a file. An object with the keys
  *
- *     { "temperatures": [1.31, 1.28, ...],           1 or M numbers, finite, > 0: all that a reader needs
- *       "solver": "newton", "shared": false, "samples": N, "members": M, "classes": C, "bins": 15,
- *       "nll_before": .., "nll_after": .., "ece_before": .., "ece_after": ..,        of the mean distribution
- *       "accuracy_before", "accuracy_after", "member_nll_before", "member_nll_after",
- *       "member_ece_before", "member_ece_after", "member_accuracy_before", "member_accuracy_after",
- *       "newton": {"temperatures", "losses", "gradients", "curvatures", "steps", "converged", "at_min", "at_max", "flat",
- * "sweeps"}, "bayes": {the same keys without "converged" and "flat"},                                arrays, one value a
- * temperature "gap": {"log_t_median", "log_t_max", "loss_max"} }                           when both solvers ran
+ *     temperatures            array of 1 or M numbers, finite, > 0: all that a reader needs
+ *     solver, shared          "newton", "bayes" or "both" (whose temperatures are newton's); true for one temperature
+ *     samples, members, classes, bins
+ *     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after    of the mean distribution
+ *     member_nll_before, ...  the same six, means over members
+ *     newton                  object, if it ran: arrays temperatures, losses, gradients, curvatures, steps of numbers and
+ *                             converged, flat, at_min, at_max of booleans (vg_temperature_fit); and the number sweeps
+ *     bayes                   the same without converged and flat, if it ran
+ *     gap                     if both ran: log_t_median, log_t_max, loss_max
  */
 #ifndef VARGATE_TEMPERATURES_H
 #define VARGATE_TEMPERATURES_H
