@@ -44,7 +44,7 @@ static int score_and_tell(score_job *job, score_file *file, const char *output, 
         computed |= SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
     int code = column_store_open(&job->store, output ? set : set & SCORE_MEASURES, &job->in.layout, output);
     if (code == CLI_OK)
-        code = score_pass(&job->in, computed, take_block, job, &summary);
+        code = score_pass(&job->in, computed, &(score_sink){.context = job, .take = take_block}, &summary);
     if (code == CLI_OK && output)
         code = score_file_write(file, &job->store, &summary);
     if (code == CLI_OK && job->summarise)

@@ -153,7 +153,7 @@ static void clear_value(const option_entry *entry, void *values) {
     }
 }
 
-static int set_defaults(const option_group *groups, size_t group_count) {
+int options_defaults(const option_group *groups, size_t group_count) {
     for (size_t g = 0; g < group_count; g++) {
         for (size_t i = 0; i < groups[g].count; i++) {
             const option_entry *entry = &groups[g].entries[i];
@@ -285,7 +285,7 @@ int options_parse(const command *self, const option_group *groups, size_t group_
     memcpy(in.groups, groups, group_count * sizeof *groups);
     in.groups[group_count] =
         (option_group){"Everywhere", common_entries, sizeof common_entries / sizeof *common_entries, &common};
-    int code = set_defaults(in.groups, in.group_count);
+    int code = options_defaults(in.groups, in.group_count);
     if (code != CLI_OK)
         return code;
     if (asks_for_help(argc, argv)) {

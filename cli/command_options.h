@@ -68,6 +68,9 @@ enum { OPTIONS_HELP_SHOWN = -1 };
 int options_parse(const command *self, const option_group *groups, size_t group_count, int argc, char **argv,
                   option_files *files);
 
+/* The defaults alone. */
+int options_defaults(const option_group *groups, size_t group_count);
+
 /* One number, the whole text, finite or not as C reads it. */
 bool options_number(const char *text, double *out);
 /* The name in `names` (count of them) nearest to `word`, NULL when none is near. */

@@ -5,5 +5,9 @@
 #include "command_options.h"
 
 extern const command command_score;
+extern const command command_calibrate;
+extern const command command_evaluate;
+extern const command command_decide;
+extern const command command_ood;
 
 #endif

@@ -2,6 +2,7 @@
 #include "console.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 static const char *command_name;
 static bool quiet_mode;
+static int output_error; /* errno of the first failed write to standard output */
 
 void console_set_command(const char *name) { command_name = name; }
 const char *console_command(void) { return command_name; }
@@ -76,15 +78,27 @@ void console_warn(const char *format, ...) {
     va_end(arguments);
 }
 
-int console_finish_output(void) {
+int console_flush_output(void) {
     errno = 0;
-    bool failed = fflush(stdout) != 0;
-    int reason = errno;
-    if (!failed && !ferror(stdout))
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_OK;
-    if (reason == EPIPE)
+    if (output_error == 0)
+        output_error = errno;
+    return CLI_FAILED;
+}
+
+/* A pipe whose reader went away; the error itself may have struck inside an earlier printf. */
+static bool reader_gone(void) {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return output_error == EPIPE || (output_error == 0 && poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
+int console_finish_output(void) {
+    if (console_flush_output() == CLI_OK)
+        return CLI_OK;
+    if (reader_gone())
         return CLI_FAILED;
-    return console_fail("standard output: %s", reason ? strerror(reason) : "write failed");
+    return console_fail("standard output: %s", output_error ? strerror(output_error) : "write failed");
 }
 
 /* --- signals ------------------------------------------------------------------------------------------------------------ */

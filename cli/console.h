@@ -28,7 +28,9 @@ void console_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* A line about something doubtful in the input; shown even with --quiet. */
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Flushes standard output. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away). */
+/* Flushes standard output and stays silent about failures; console_finish_output tells of them. */
+int console_flush_output(void);
+/* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away). */
 int console_finish_output(void);
 
 /* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while it is

@@ -46,12 +46,62 @@ json_t *json_numbers(const double *values, size_t count) {
     return array;
 }
 
-int json_print(json_t *value) {
-    char *text = value && !out_of_memory ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(value);
-    if (!text)
-        return console_fail_memory("the JSON result");
-    puts(text);
+static bool holds_containers(const json_t *value) {
+    if (json_is_object(value))
+        return true;
+    size_t count = json_array_size(value);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (json_is_object(item) || json_is_array(item))
+            return true;
+    }
+    return false;
+}
+
+static void print_leaf(const json_t *value) {
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    if (text)
+        fputs(text, stdout);
+    else
+        out_of_memory = true;
     free(text);
-    return CLI_OK;
+}
+
+/* Objects and arrays of arrays on lines of their own, plain arrays on one line. */
+static void print_value(const json_t *value, int depth) {
+    const char *key, *separator = "\n";
+    json_t *item;
+    size_t index;
+    if (!holds_containers(value)) {
+        print_leaf(value);
+        return;
+    }
+    putchar(json_is_object(value) ? '{' : '[');
+    if (json_is_object(value)) {
+        json_object_foreach((json_t *)value, key, item) {
+            json_t *name = json_string(key);
+            printf("%s%*s", separator, 2 * (depth + 1), "");
+            print_leaf(name);
+            printf(": ");
+            print_value(item, depth + 1);
+            json_decref(name);
+            separator = ",\n";
+        }
+    } else {
+        json_array_foreach(value, index, item) {
+            printf("%s%*s", separator, 2 * (depth + 1), "");
+            print_value(item, depth + 1);
+            separator = ",\n";
+        }
+    }
+    printf("\n%*s%c", 2 * depth, "", json_is_object(value) ? '}' : ']');
+}
+
+int json_print(json_t *value) {
+    if (value && !out_of_memory) {
+        print_value(value, 0);
+        putchar('\n');
+    }
+    json_decref(value);
+    return value && !out_of_memory ? CLI_OK : console_fail_memory("the JSON result");
 }

@@ -6,7 +6,7 @@
 #include "console.h"
 #include "vargate/measures.h"
 
-static const command *const commands[] = {&command_score};
+static const command *const commands[] = {&command_score, &command_calibrate, &command_evaluate, &command_decide, &command_ood};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {

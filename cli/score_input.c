@@ -59,8 +59,12 @@ static int check_labels(const score_input *in, const char *path, size_t n, size_
     return CLI_OK;
 }
 
+const char score_no_labels[] = "";
+
 static int read_labels(score_input *in, const char *labels) {
     size_t n = in->layout.n, columns = 1;
+    if (labels == score_no_labels)
+        return CLI_OK;
     if (labels) {
         if (vg_labels_read(&in->own_labels, &n, &columns, labels, NULL) != VG_OK)
             return console_fail_library();

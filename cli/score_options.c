@@ -137,3 +137,21 @@ int score_options_resolve(vg_score_options *out, const score_options *options) {
     out->threads = (unsigned)options->threads;
     return CLI_OK;
 }
+
+int score_options_defaults(score_options *options) {
+    option_group group = SCORE_OPTION_GROUP(*options);
+    return options_defaults(&group, 1);
+}
+
+size_t score_option_subset(option_entry *out, const char *const *without) {
+    _Static_assert(sizeof score_option_entries / sizeof *score_option_entries <= SCORE_OPTION_ROOM, "room for every option");
+    size_t count = 0;
+    for (size_t i = 0; i < score_option_count; i++) {
+        bool left_out = false;
+        for (const char *const *name = without; *name; name++)
+            left_out |= strcmp(score_option_entries[i].name, *name) == 0;
+        if (!left_out)
+            out[count++] = score_option_entries[i];
+    }
+    return count;
+}

@@ -21,9 +21,15 @@ typedef struct score_options {
 } score_options;
 
 extern const option_entry score_option_entries[];
+enum { SCORE_OPTION_ROOM = 32 }; /* more than there are */
 extern const size_t score_option_count;
+/* Copies the entries except those named in `without` (ends with NULL) to `out` (room for SCORE_OPTION_ROOM); returns how many.
+ */
+size_t score_option_subset(option_entry *out, const char *const *without);
 #define SCORE_OPTION_GROUP(options)                                                                                            \
     { "Scoring", score_option_entries, score_option_count, &(options) }
+
+int score_options_defaults(score_options *options);
 
 /* An opened prediction file with everything needed to score it. */
 typedef struct score_input {
@@ -42,8 +48,11 @@ typedef struct score_input {
 /* Opens `path` by the options: reads labels from --labels or from beside the predictions, and checks everything that can be
  * checked before scoring. Prints one line and returns an exit code on failure; `in` then holds nothing. */
 int score_input_open(score_input *in, const score_options *options, const char *path);
-/* The same with the labels taken from `labels` (NULL: from the file itself) instead of --labels. */
+/* The same with the labels taken from `labels` instead of --labels: a path, NULL for those in the file itself, or
+ * score_no_labels for none at all. */
+extern const char score_no_labels[];
 int score_input_open_labels(score_input *in, const score_options *options, const char *path, const char *labels);
+/* Closes what is open; safe on one that was never opened (all zero). */
 void score_input_close(score_input *in);
 /* Exit code CLI_FAILED with a line naming what to give when there are no labels. */
 int score_input_need_labels(const score_input *in);

@@ -14,28 +14,35 @@ static size_t block_rows(const score_layout *layout, score_set set) {
     return rows < layout->n ? rows : layout->n;
 }
 
-static int run_blocks(score_input *in, vg_scorer *scorer, const vg_scores *block, size_t rows, score_sink sink, void *context) {
+static int run_block(score_input *in, vg_scorer *scorer, const vg_scores *block, size_t first, size_t rows,
+                     const score_sink *sink) {
+    vg_predictions view;
+    vg_scores places = *block;
+    if (console_interrupted())
+        return CLI_FAILED;
+    if (vg_prediction_file_block(in->file, first, rows, &view) != VG_OK)
+        return console_fail_library();
+    if (sink->place)
+        sink->place(sink->context, first, &places);
+    if (vg_scorer_feed(scorer, &places, &view) != VG_OK)
+        return console_fail("%s: %s", in->path, vg_error_message());
+    return sink->take(sink->context, first, rows, &places);
+}
+
+static int run_blocks(score_input *in, vg_scorer *scorer, const vg_scores *block, size_t rows, const score_sink *sink) {
     progress bar;
     progress_begin(&bar, "scoring", "samples");
     int code = CLI_OK;
     for (size_t first = 0; first < in->layout.n && code == CLI_OK; first += rows) {
         size_t here = in->layout.n - first < rows ? in->layout.n - first : rows;
-        vg_predictions view;
-        if (console_interrupted())
-            code = CLI_FAILED;
-        else if (vg_prediction_file_block(in->file, first, here, &view) != VG_OK)
-            code = console_fail_library();
-        else if (vg_scorer_feed(scorer, block, &view) != VG_OK)
-            code = console_fail("%s: %s", in->path, vg_error_message());
-        else
-            code = sink(context, first, here, block);
+        code = run_block(in, scorer, block, first, here, sink);
         progress_update(&bar, first + here, in->layout.n);
     }
     progress_end(&bar);
     return code;
 }
 
-int score_pass(score_input *in, score_set set, score_sink sink, void *context, vg_score_summary *summary) {
+int score_pass(score_input *in, score_set set, const score_sink *sink, vg_score_summary *summary) {
     vg_scorer *scorer = NULL;
     vg_scores block;
     size_t rows = block_rows(&in->layout, set);
@@ -45,7 +52,7 @@ int score_pass(score_input *in, score_set set, score_sink sink, void *context, v
     if (!score_block_new(&block, set, &in->layout, rows)) {
         code = console_fail_memory("a block of scores");
     } else {
-        code = run_blocks(in, scorer, &block, rows, sink, context);
+        code = run_blocks(in, scorer, &block, rows, sink);
         score_block_free(&block);
     }
     if (code == CLI_OK && summary && vg_scorer_summary(scorer, summary) != VG_OK)

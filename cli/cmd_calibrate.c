@@ -1,0 +1,236 @@
+/* cmd_calibrate.c - vargate calibrate: temperatures fitted to validation logits, kept as temps.json. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "console.h"
+#include "progress.h"
+#include "score_options.h"
+#include "text_table.h"
+#include "vargate/calibrate.h"
+#include "vargate/temperatures.h"
+
+typedef struct calibrate_values {
+    const char *labels, *key, *output;
+    bool per_member, shared, json;
+    int axes, solver;
+    size_t evaluations, initial, seed, bins, threads;
+} calibrate_values;
+
+#define PLACE(member) offsetof(calibrate_values, member)
+static const option_entry own_entries[] = {
+    {"labels", 0, OPTION_TEXT, PLACE(labels), "FILE", NULL,
+     "true classes (N); without it those stored beside the logits as L, labels or y", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},
+    {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
+    {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
+    {"shared", 0, OPTION_FLAG, PLACE(shared), NULL, NULL, "one temperature for all members, as for Monte Carlo dropout", 0, 0},
+    {"solver", 0, OPTION_CHOICE, PLACE(solver), "newton|bayes|both", "newton",
+     "the exact minimiser, the paper's Gaussian-process search, or both and their gap", 0, 0},
+    {"evaluations", 0, OPTION_COUNT, PLACE(evaluations), "E", "50", "bayes: evaluations of the loss", 3, 1000},
+    {"initial", 0, OPTION_COUNT, PLACE(initial), "I", "10", "bayes: how many of them before the search is guided", 2, 1000},
+    {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "0", "bayes: seed of its random draws", 0, 9007199254740992.0},
+    {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
+    {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", "NMC", "order of samples N, members M, classes C in the file", 0, 0},
+    {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL, "array to take from the file (default: Z, or the only one that fits)", 0,
+     0},
+    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0, 1024},
+};
+
+/* Rows that are all distributions were meant to be logits by nobody. Float32 and float64 only. */
+static bool looks_like_probabilities(const vg_predictions *view) {
+    for (size_t i = 0; i < view->n * view->m; i++) {
+        ptrdiff_t row = (ptrdiff_t)(i / view->m) * view->stride_n + (ptrdiff_t)(i % view->m) * view->stride_m;
+        double sum = 0;
+        for (size_t c = 0; c < view->c; c++) {
+            ptrdiff_t at = row + (ptrdiff_t)c * view->stride_c;
+            double value = view->dtype == VG_F32 ? (double)((const float *)view->data)[at] : ((const double *)view->data)[at];
+            if (!(value >= 0))
+                return false;
+            sum += value;
+        }
+        if (!(fabs(sum - 1) < 1e-3))
+            return false;
+    }
+    return true;
+}
+
+static int check_logits(const score_input *in) {
+    vg_predictions view;
+    if (vg_prediction_file_block(in->file, 0, in->layout.n < 64 ? in->layout.n : 64, &view) != VG_OK)
+        return console_fail_library();
+    if ((view.dtype == VG_F32 || view.dtype == VG_F64) && looks_like_probabilities(&view))
+        return console_fail("%s: holds probabilities; temperatures are fitted to logits", in->path);
+    return CLI_OK;
+}
+
+static int open_logits(score_input *in, const calibrate_values *own, const char *path) {
+    static score_options options;
+    int code = score_options_defaults(&options);
+    if (code != CLI_OK)
+        return code;
+    options.labels = own->labels;
+    options.key = own->key;
+    options.axes = own->axes;
+    options.logits = true;
+    code = score_input_open(in, &options, path);
+    if (code == CLI_OK)
+        code = score_input_need_labels(in);
+    if (code == CLI_OK)
+        code = check_logits(in);
+    if (code != CLI_OK)
+        score_input_close(in);
+    return code;
+}
+
+static vg_status next_block(void *context, size_t first, size_t rows, vg_predictions *view) {
+    return vg_prediction_file_block(context, first, rows, view);
+}
+
+static int fit(vg_calibration **out, score_input *in, const calibrate_values *own) {
+    vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
+    progress bar;
+    progress_begin(&bar, "calibrating", "sweeps");
+    options.solver = (vg_solver)own->solver;
+    options.shared = own->shared;
+    options.evaluations = (unsigned)own->evaluations;
+    options.initial = (unsigned)own->initial;
+    options.seed = own->seed;
+    options.bins = (unsigned)own->bins;
+    options.threads = (unsigned)own->threads;
+    options.progress = progress_callback;
+    options.progress_context = &bar;
+    vg_status status =
+        vg_calibrate_blocks(out, next_block, in->file, in->layout.n, in->layout.m, in->layout.c, in->labels, &options);
+    progress_end(&bar);
+    return status == VG_OK ? CLI_OK : console_fail("%s: %s", in->path, vg_error_message());
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------------ */
+static void warn_of_ends(const vg_calibration *result) {
+    const vg_temperature_fit *fits = result->newton ? result->newton : result->bayes;
+    for (size_t i = 0; i < result->count; i++) {
+        const char *why = fits[i].flags & VG_FIT_AT_MIN   ? "the loss still falls towards smaller T"
+                          : fits[i].flags & VG_FIT_AT_MAX ? "the loss still falls towards larger T"
+                          : fits[i].flags & VG_FIT_FLAT   ? "the loss does not depend on T"
+                                                          : NULL;
+        if (why && result->count == 1)
+            console_warn("temperature %.6g: %s", fits[i].temperature, why);
+        else if (why)
+            console_warn("member %zu, temperature %.6g: %s", i, fits[i].temperature, why);
+    }
+}
+
+static void metric_row(text_table *table, const char *name, double before, double after) {
+    size_t row = table_row(table, name);
+    table_number(table, row, 1, before, 6);
+    table_number(table, row, 2, after, 6);
+}
+
+static int compare_reals(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int print_temperatures(const vg_calibration *result) {
+    double *sorted = malloc(result->count * sizeof *sorted);
+    if (!sorted)
+        return console_fail_memory("the temperatures");
+    for (size_t i = 0; i < result->count; i++)
+        sorted[i] = result->temperatures[i];
+    qsort(sorted, result->count, sizeof *sorted, compare_reals);
+    if (result->count == 1)
+        printf("\nTemperature    %.6g%s\n", sorted[0], result->members > 1 ? ", shared by all members" : "");
+    else
+        printf("\nTemperatures   one a member: median %.6g, from %.6g to %.6g\n", sorted[result->count / 2], sorted[0],
+               sorted[result->count - 1]);
+    free(sorted);
+    if (result->newton)
+        printf("newton         %u sweeps over the data (%.1f passes of work)\n", result->newton_sweeps, result->newton_passes);
+    if (result->bayes)
+        printf("bayes          %u sweeps over the data\n", result->bayes_sweeps);
+    if (result->newton && result->bayes)
+        printf("gap            |log T| median %.3g, worst %.3g; loss worst %.3g\n", result->gap_log_t_median,
+               result->gap_log_t_max, result->gap_loss_max);
+    return CLI_OK;
+}
+
+static int print_table(const score_input *in, const vg_calibration *result) {
+    text_table table;
+    printf("%s: %zu samples, %zu member%s, %zu classes\n\n", in->path, result->samples, result->members,
+           result->members == 1 ? "" : "s", result->classes);
+    table_begin(&table, "|before|after");
+    metric_row(&table, "NLL", result->before.nll, result->after.nll);
+    metric_row(&table, "ECE", result->before.ece, result->after.ece);
+    metric_row(&table, "accuracy", result->before.accuracy, result->after.accuracy);
+    if (result->members > 1) {
+        metric_row(&table, "NLL, mean of members", result->before.member_nll, result->after.member_nll);
+        metric_row(&table, "ECE, mean of members", result->before.member_ece, result->after.member_ece);
+    }
+    int code = table_print(&table);
+    return code == CLI_OK ? print_temperatures(result) : code;
+}
+
+static int print_json_text(const vg_calibration *result) {
+    char *text;
+    if (vg_temperatures_text(&text, result) != VG_OK)
+        return console_fail_library();
+    printf("%s\n", text);
+    vg_temperatures_text_free(text);
+    return CLI_OK;
+}
+
+static int save(const char *path, const vg_calibration *result) {
+    console_guard();
+    vg_status status = vg_temperatures_save(path, result);
+    console_unguard();
+    if (status != VG_OK)
+        return console_fail_library();
+    console_note("wrote %s: %zu temperature%s", path, result->count, result->count == 1 ? "" : "s");
+    return CLI_OK;
+}
+
+static int calibrate(const calibrate_values *own, const char *path) {
+    score_input in;
+    vg_calibration *result = NULL;
+    int code = open_logits(&in, own, path);
+    if (code != CLI_OK)
+        return code;
+    code = fit(&result, &in, own);
+    if (code == CLI_OK) {
+        warn_of_ends(result);
+        code = own->output ? save(own->output, result) : CLI_OK;
+    }
+    if (code == CLI_OK)
+        code = own->json ? print_json_text(result) : print_table(&in, result);
+    vg_calibration_free(result);
+    score_input_close(&in);
+    return code;
+}
+
+static int run(const command *self, int argc, char **argv) {
+    calibrate_values own;
+    option_files files;
+    option_group groups[] = {{"Options", own_entries, sizeof own_entries / sizeof *own_entries, &own}};
+    int code = options_parse(self, groups, 1, argc, argv, &files);
+    if (code != CLI_OK)
+        return code;
+    if (files.count != 1)
+        return console_usage("expected one file of logits, found %zu; 'vargate help calibrate' shows the usage", files.count);
+    if (own.per_member && own.shared)
+        return console_usage("--per-member and --shared exclude each other");
+    if (own.initial > own.evaluations)
+        return console_usage("--initial %zu is more than --evaluations %zu", own.initial, own.evaluations);
+    return calibrate(&own, files.items[0]);
+}
+
+const command command_calibrate = {
+    .name = "calibrate",
+    .summary = "fit temperatures to validation logits",
+    .usage = "LOGITS [--labels FILE] [options] -o temps.json",
+    .details = "LOGITS holds validation logits (N samples, M members, C classes) in any format that 'vargate score' reads.\n"
+               "Every command that scores takes the result: --temperature temps.json.",
+    .example = "vargate calibrate validation.npz -o temps.json && vargate score test.npz --temperature temps.json",
+    .run = run,
+};

@@ -1,0 +1,12 @@
+/* evaluation_report.h - an evaluation as tables or as JSON. */
+#ifndef CLI_EVALUATION_REPORT_H
+#define CLI_EVALUATION_REPORT_H
+
+#include "score_options.h"
+#include "vargate/evaluate.h"
+
+/* Both return an exit code. */
+int evaluation_print_tables(const score_input *in, const vg_evaluation *evaluation);
+int evaluation_print_json(const score_input *in, const vg_evaluation *evaluation);
+
+#endif

@@ -1,0 +1,76 @@
+/* measure_columns.c - fills columns and a tally from a prediction file. See measure_columns.h. */
+#include "measure_columns.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "console.h"
+#include "score_pass.h"
+
+unsigned measure_columns_bits(score_set set) {
+    static const unsigned bits[FIELD_MEASURES] = {
+        [FIELD_TU] = VG_COLUMN_TU,       [FIELD_AU] = VG_COLUMN_AU,       [FIELD_EU] = VG_COLUMN_EU,
+        [FIELD_EPCE] = VG_COLUMN_EPCE,   [FIELD_EPKL] = VG_COLUMN_EPKL,   [FIELD_EPJS] = VG_COLUMN_EPJS,
+        [FIELD_GMU] = VG_COLUMN_GMU,     [FIELD_SNR] = VG_COLUMN_SNR,     [FIELD_GTU] = VG_COLUMN_GTU,
+        [FIELD_GAU] = VG_COLUMN_GAU,     [FIELD_GEU] = VG_COLUMN_GEU,     [FIELD_GEPCE] = VG_COLUMN_GEPCE,
+        [FIELD_GEPKL] = VG_COLUMN_GEPKL, [FIELD_GEPJS] = VG_COLUMN_GEPJS,
+    };
+    unsigned which = 0;
+    for (int f = 0; f < FIELD_MEASURES; f++)
+        which |= set & SCORE_BIT(f) ? bits[f] : 0;
+    return which;
+}
+
+typedef struct column_job {
+    const score_input *in;
+    vg_columns *columns;
+    vg_tally *tally;
+    double spread; /* what turns the population spread into the one the decision rule uses */
+} column_job;
+
+static void place_columns(void *context, size_t first, vg_scores *block) {
+    column_job *job = context;
+    const score_layout *layout = &job->in->layout;
+    double *mean = block->mean, *std = block->std;
+    vg_columns_at(job->columns, first * (layout->multilabel ? layout->c : 1), block);
+    block->mean = mean;
+    block->std = std;
+}
+
+static int take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+    column_job *job = context;
+    const score_layout *layout = &job->in->layout;
+    if (!job->tally)
+        return CLI_OK;
+    for (size_t i = 0; job->spread != 1 && i < rows * layout->c; i++)
+        block->std[i] *= job->spread;
+    const int64_t *labels = job->in->labels + first * (layout->multilabel ? layout->c : 1);
+    if (vg_tally_feed(job->tally, block->mean, block->std, labels, rows) != VG_OK)
+        return console_fail("%s: %s", job->in->path, vg_error_message());
+    return CLI_OK;
+}
+
+static double rule_spread(const score_input *in) {
+    double m = (double)in->layout.m;
+    return in->options.sigma_margin == VG_SIGMA_SAMPLE && m > 1 ? sqrt(m / (m - 1)) : 1;
+}
+
+int measure_columns_score(vg_columns **columns, vg_tally *tally, score_input *in, score_set set) {
+    const score_layout *layout = &in->layout;
+    size_t rows = layout->n * (layout->multilabel ? layout->c : 1);
+    *columns = NULL;
+    if (vg_columns_new(columns, rows, layout->k, layout->k_count, measure_columns_bits(set)) != VG_OK)
+        return console_fail_library();
+    column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = rule_spread(in)};
+    score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
+    return score_pass(in, tally ? SCORE_BIT(FIELD_MEAN) | SCORE_BIT(FIELD_STD) : 0, &sink, NULL);
+}
+
+int measure_columns_list(vg_measure **out, size_t *count, const vg_columns *columns) {
+    *count = vg_columns_measures(columns, NULL, 0);
+    *out = malloc((*count ? *count : 1) * sizeof **out);
+    if (!*out)
+        return console_fail_memory("the measures");
+    vg_columns_measures(columns, *out, *count);
+    return CLI_OK;
+}
