@@ -21,6 +21,10 @@ option(VG_WERROR "warnings are errors" ${known_compiler})
 add_compile_options(-Wall -Wextra -Wpedantic $<$<BOOL:${VG_WERROR}>:-Werror>)
 add_compile_definitions(_POSIX_C_SOURCE=200809L _FILE_OFFSET_BITS=64)
 
+if(NOT APPLE)
+  add_link_options(-Wl,--as-needed) # pkg-config names more libraries than we call
+endif()
+
 if(VG_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
     message(FATAL_ERROR "VG_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")

@@ -34,9 +34,6 @@ if(VG_SHARED)
     OUTPUT_NAME vargate
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR})
-  if(NOT APPLE AND NOT VG_SANITIZE)
-    target_link_options(vargate-shared PRIVATE -Wl,--as-needed)
-  endif()
   list(APPEND VG_LIBRARY_TARGETS vargate-shared)
 endif()
 foreach(library ${VG_LIBRARY_TARGETS})
