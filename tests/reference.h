@@ -275,7 +275,7 @@ static inline ref_basic ref_measure(const ref_members *r, const vg_score_options
         b.au -= r->p[i] * r->entropy_log[i] / members;
     b.eu = b.tu - b.au;
     if (r->m == 1) { /* by definition no epistemic part */
-        b.epce = distinct ? b.au : ref_cross_pairs(r, 1);
+        b.epce = b.au;
     } else {
         b.epce = ref_cross_pairs(r, !distinct) / pairs;
         b.epkl = b.epce - b.au;

@@ -204,21 +204,28 @@ static void limits_in_k(void **state) {
     }
 }
 
-/* The four limits of GMU. The spread of probabilities is bounded, so that "sigma to infinity" is taken by eps. */
+static double gmu_of(const double *p, double eps) {
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    o.eps = eps;
+    scored r = score_data(copy_of(p, 4), VG_F64, 1, 2, 2, &o);
+    double gmu = r.s.gmu[0];
+    scored_free(&r);
+    return gmu;
+}
+
+/* The four limits of GMU. A margin near 1 leaves no room for spread, so there eps, which adds to it, stands for it: GMU
+ * rises with it from 1 - mu(i), and to 1 - mu(i) (1 - exp(-margin/eps)). */
 static void limits_of_gmu(void **state) {
     (void)state;
-    vg_score_options certain = VG_SCORE_OPTIONS_INIT, noisy = VG_SCORE_OPTIONS_INIT;
     const double confident[] = {1 - 1e-9, 1e-9, 1 - 1e-9, 1e-9},
                  ambiguous[] = {0.5 + 1e-12, 0.5 - 1e-12, 0.5 + 1e-12, 0.5 - 1e-12};
-    noisy.eps = 1e9;
-    for (int form = 0; form < 4; form++) {
-        scored r = score_data(copy_of(form < 2 ? confident : ambiguous, 4), VG_F64, 1, 2, 2, form % 2 ? &noisy : &certain);
-        if (form == 0)
-            assert_true(fabs(r.s.gmu[0] - 1e-9) < 1e-12);
-        else
-            assert_true(fabs(r.s.gmu[0] - 1) < 1e-3 && r.s.gmu[0] <= 1);
-        scored_free(&r);
-    }
+    const double torn[] = {1, 0, 1e-9, 1 - 1e-9};
+    assert_true(fabs(gmu_of(confident, 1e-8) - 1e-9) < 1e-12);     /* confident, certain */
+    assert_true(gmu_of(confident, 0.1) > gmu_of(confident, 0.01)); /* confident, ever less certain */
+    assert_true(gmu_of(confident, 1) > gmu_of(confident, 0.1));
+    assert_true(fabs(gmu_of(confident, 1) - exp(-1.0)) < 1e-8);
+    assert_true(gmu_of(ambiguous, 1e-8) > 1 - 1e-3 && gmu_of(ambiguous, 1e-8) <= 1); /* ambiguous, certain */
+    assert_true(gmu_of(torn, 1e-8) > 1 - 1e-8 && gmu_of(torn, 1e-8) <= 1);           /* ambiguous, uncertain */
 }
 
 /* --- no disagreement

@@ -45,8 +45,7 @@ def measures(members, o):
     au = sum(entropy(p, o) for p in members) / m
     pairs = [(a, b) for a in range(m) for b in range(m) if a != b or o["pairs"] == 0]
     if m == 1:
-        epce = au if o["pairs"] else -sum(x * cross(x, o) for x in members[0])
-        epkl = epjs = mpf(0)
+        epce, epkl, epjs = au, mpf(0), mpf(0)
     else:
         ce = [-sum(x * cross(y, o) for x, y in zip(members[a], members[b])) for a, b in pairs]
         js = [entropy([(x + y) / 2 for x, y in zip(members[a], members[b])], o)
