@@ -18,7 +18,8 @@ static void check_ramp(vg_source *source, size_t index, double scale) {
     for (size_t i = 0; i < info.count; i++) {
         double expected = info.element == VG_ELEMENT_BOOL ? (double)(i % 2) : (double)(i % 100) / scale;
         if (f64[i] != expected || f32[i] != (float)expected || (scale == 1 && i64[i] != (int64_t)expected))
-            fail_msg("array '%s' element %zu: %g %g %lld, expected %g", info.name, i, f64[i], (double)f32[i], (long long)i64[i], expected);
+            fail_msg("array '%s' element %zu: %g %g %lld, expected %g", info.name, i, f64[i], (double)f32[i], (long long)i64[i],
+                     expected);
     }
     free(f64), free(f32), free(i64);
 }
@@ -26,8 +27,9 @@ static void check_ramp(vg_source *source, size_t index, double scale) {
 static void npy_types(void **state) {
     (void)state;
     static const char *const names[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"};
-    static const vg_element elements[] = {VG_ELEMENT_F16, VG_ELEMENT_F32, VG_ELEMENT_F64, VG_ELEMENT_I8,  VG_ELEMENT_I16, VG_ELEMENT_I32,
-                                          VG_ELEMENT_I64, VG_ELEMENT_U8,  VG_ELEMENT_U16, VG_ELEMENT_U32, VG_ELEMENT_U64};
+    static const vg_element elements[] = {VG_ELEMENT_F16, VG_ELEMENT_F32, VG_ELEMENT_F64, VG_ELEMENT_I8,
+                                          VG_ELEMENT_I16, VG_ELEMENT_I32, VG_ELEMENT_I64, VG_ELEMENT_U8,
+                                          VG_ELEMENT_U16, VG_ELEMENT_U32, VG_ELEMENT_U64};
     for (size_t i = 0; i < 22; i++) {
         char path[100];
         bool big = i >= 11;
@@ -57,7 +59,10 @@ static void npy_forms(void **state) {
     static const struct {
         const char *path;
         size_t rank, count;
-    } cases[] = {{DATA "bool.npy", 1, 7}, {DATA "fortran.npy", 3, 60}, {DATA "empty.npy", 3, 0}, {DATA "version2.npy", 3, 60},
+    } cases[] = {{DATA "bool.npy", 1, 7},
+                 {DATA "fortran.npy", 3, 60},
+                 {DATA "empty.npy", 3, 0},
+                 {DATA "version2.npy", 3, 60},
                  {DATA "version3.npy", 3, 60}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         vg_source *source;
@@ -92,8 +97,8 @@ static void npy_refused(void **state) {
 
 static void npz_kinds(void **state) {
     (void)state;
-    static const char *const paths[] = {DATA "stored.npz", DATA "deflated.npz", DATA "deflated_fortran.npz", DATA "pipe_stored.npz",
-                                        DATA "pipe_deflated.npz", DATA "others.npz"};
+    static const char *const paths[] = {DATA "stored.npz",      DATA "deflated.npz",      DATA "deflated_fortran.npz",
+                                        DATA "pipe_stored.npz", DATA "pipe_deflated.npz", DATA "others.npz"};
     static const int64_t labels[] = {0, 1, 4, 2};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         vg_source *source;
@@ -137,7 +142,8 @@ static void npz_many(void **state) {
 
 static void safetensors(void **state) {
     (void)state;
-    static const char *const names[] = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "bf16", "bool", "empty"};
+    static const char *const names[] = {"f2", "f4", "f8", "i1", "i2",   "i4",   "i8",
+                                        "u1", "u2", "u4", "u8", "bf16", "bool", "empty"};
     vg_source *source;
     size_t index;
     double value;

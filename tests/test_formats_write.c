@@ -46,8 +46,9 @@ static const char *in_folder(const char *name) {
     return path[turn];
 }
 
-static const vg_element all[] = {VG_ELEMENT_F16, VG_ELEMENT_BF16, VG_ELEMENT_F32, VG_ELEMENT_F64, VG_ELEMENT_I8,  VG_ELEMENT_I16, VG_ELEMENT_I32,
-                                 VG_ELEMENT_I64, VG_ELEMENT_U8,   VG_ELEMENT_U16, VG_ELEMENT_U32, VG_ELEMENT_U64, VG_ELEMENT_BOOL};
+static const vg_element all[] = {VG_ELEMENT_F16, VG_ELEMENT_BF16, VG_ELEMENT_F32, VG_ELEMENT_F64, VG_ELEMENT_I8,
+                                 VG_ELEMENT_I16, VG_ELEMENT_I32,  VG_ELEMENT_I64, VG_ELEMENT_U8,  VG_ELEMENT_U16,
+                                 VG_ELEMENT_U32, VG_ELEMENT_U64,  VG_ELEMENT_BOOL};
 
 /* Writes one array of each type in odd pieces, then reads the bytes back where they are mapped. */
 static void round_trip(const char *path) {
@@ -203,7 +204,8 @@ static void bad_places(void **state) {
     assert_int_equal(sweep(), 0);
 }
 
-/* The target is replaced whole, also through a link, also one to a file that is not there yet; an abandoned write changes nothing. */
+/* The target is replaced whole, also through a link, also one to a file that is not there yet; an abandoned write changes
+ * nothing. */
 static void replacing(void **state) {
     (void)state;
     const char *target = in_folder("target.txt"), *link = in_folder("link.txt");
@@ -238,7 +240,8 @@ static void replacing(void **state) {
     assert_int_equal(sweep(), 2);
 }
 
-/* A full disk, played by a limit on file sizes: every kind fails with one line, at the write or at the close, and leaves nothing. */
+/* A full disk, played by a limit on file sizes: every kind fails with one line, at the write or at the close, and leaves
+ * nothing. */
 static void disk_full(void **state) {
     (void)state;
     struct rlimit before, small;
