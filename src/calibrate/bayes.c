@@ -14,7 +14,7 @@
 #include "calibrate/gaussian_process.h"
 #include "calibrate/solvers.h"
 
-enum { GRID = 321, GOLDEN_STEPS = 20, FIT_STEPS = 12, FRESH_EVERY = 10, OFTEN = 100, BISECTIONS = 50 };
+enum { GRID = 321, GOLDEN_STEPS = 20, FRESH_STEPS = 12, FIT_STEPS = 3, FRESH_EVERY = 10, OFTEN = 100, BISECTIONS = 50 };
 #define KAPPA 1.96     /* of the lower confidence bound */
 #define XI 0.01        /* improvement asked for, in deviations of the values seen */
 #define TOO_CLOSE 1e-4 /* in log T: such a place is known already */
@@ -179,7 +179,7 @@ static vg_status fit_model(const bayes *b, seeker *s, vg_gp *gp) {
     bool fresh = b->done == b->problem->options->initial || b->done % FRESH_EVERY == 0;
     gp->log_length = s->log_length;
     gp->log_noise = s->log_noise;
-    vg_status status = vg_gp__fit(gp, s->x, s->y, b->done, fresh, b->done <= OFTEN || fresh ? FIT_STEPS : 0);
+    vg_status status = vg_gp__fit(gp, s->x, s->y, b->done, fresh, fresh ? FRESH_STEPS : b->done <= OFTEN ? FIT_STEPS : 0);
     s->log_length = gp->log_length;
     s->log_noise = gp->log_noise;
     return status;

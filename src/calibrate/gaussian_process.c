@@ -64,6 +64,18 @@ static void build(vg_gp *gp, double length, double noise) {
     }
 }
 
+static double dot(const double *a, const double *b, size_t count) {
+    double sum[4] = {0, 0, 0, 0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += a[i + k] * b[i + k];
+    }
+    for (; i < count; i++)
+        sum[0] += a[i] * b[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]) {
     size_t n = gp->n;
     lapack_int order = (lapack_int)n;
@@ -81,13 +93,18 @@ double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]) {
     }
     gp->signal = fmax(fit / (double)n, 1e-300);
     value += 0.5 * (double)n * log(gp->signal);
+    /* inverse = L^-1; (A^-1)_ij is the product of its columns i and j from max(i, j) down. Not dpotri, whose threaded form in
+     * OpenBLAS costs more than it saves here and gives results that depend on the number of threads. */
     memcpy(gp->inverse, gp->factor, n * n * sizeof(double));
-    if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', order, gp->inverse, order) != 0)
+    if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', order, gp->inverse, order) != 0)
         return INFINITY;
     for (size_t j = 0; j < n; j++) {
-        gradient[1] += 0.5 * noise * (gp->inverse[j * n + j] - gp->alpha[j] * gp->alpha[j] / gp->signal);
-        for (size_t i = j + 1; i < n; i++) /* twice the lower triangle */
-            gradient[0] += gp->slope[j * n + i] * (gp->inverse[j * n + i] - gp->alpha[i] * gp->alpha[j] / gp->signal);
+        const double *column = gp->inverse + j * n;
+        gradient[1] += 0.5 * noise * (dot(column + j, column + j, n - j) - gp->alpha[j] * gp->alpha[j] / gp->signal);
+        for (size_t i = j + 1; i < n; i++) { /* twice the lower triangle */
+            double entry = dot(gp->inverse + i * n + i, column + i, n - i);
+            gradient[0] += gp->slope[j * n + i] * (entry - gp->alpha[i] * gp->alpha[j] / gp->signal);
+        }
     }
     return value;
 }
