@@ -177,6 +177,7 @@ static vg_status decode(vg_dataset *set, size_t n, const char *path, uint8_t *pa
         png_image_free(&image);
         return vg_base__fail(VG_ERR_DATA, "%s: changed while it was read", path);
     }
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* 16-bit files hold the same scale as 8-bit ones, not linear light */
     image.format = set->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
     const png_color black = {0, 0, 0};
     if (!png_image_finish_read(&image, &black, packed, 0, NULL)) {
