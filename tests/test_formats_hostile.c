@@ -47,14 +47,25 @@ static void crc(void **state) {
     free(bytes);
     bytes = slurp(DATA "deflated.npz", &size);
     vg_member *members;
-    size_t count;
+    size_t count, refused = 0;
     assert_ok(vg_zip__list(&members, &count, bytes, size, "crc.npz"));
-    /* all but the last byte, whose unused bits nothing reads */
-    for (size_t at = members[0].data; at + 1 < members[0].data + members[0].packed_size; at++) {
-        bytes[at] ^= 4;
-        assert_int_equal(try_bytes(bytes, size, "crc.npz"), VG_ERR_FORMAT);
+    for (size_t at = members[0].data; at < members[0].data + members[0].packed_size; at++) {
+        bytes[at] ^= 4; /* a few bits of a deflate stream are of no consequence: then the values must be the right ones */
+        vg_source *source;
+        float values[60];
+        if (vg_source_open_memory(&source, bytes, size, "crc.npz") == VG_OK) {
+            if (vg_source_read_f32(source, 0, 0, 4, values) == VG_OK)
+                for (size_t i = 0; i < 60; i++)
+                    assert_true(values[i] == (float)i / 64);
+            else
+                refused++;
+            vg_source_close(source);
+        } else {
+            refused++;
+        }
         bytes[at] ^= 4;
     }
+    assert_true(refused > members[0].packed_size / 2);
     vg_base__release(members);
     free(bytes);
 }
