@@ -233,9 +233,9 @@ typedef struct vg_select_options {
     double target_coverage; /* in (0, 1]; 0: no such target */
     double confidence;      /* that the risk is below target_risk */
     const double *grid;     /* thresholds to try, fixed before the data was seen, in any order; NULL: the default grid */
-    size_t grid_count;      /* of `grid`, or how many points the default grid shall have (0: 121 ks, 100 quantiles) */
+    size_t grid_count;      /* of `grid`, or how many points the default grid shall have (0: 121 ks, 40 quantiles) */
     vg_multiplicity multiplicity;
-    size_t starts; /* of the sequence, evenly spread over the grid; 0: one for every 10 points */
+    size_t starts; /* of the sequence, evenly spread over the grid; 0: one for every 4 points */
 } vg_select_options;
 #define VG_SELECT_OPTIONS_INIT { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0 }
 
@@ -258,8 +258,8 @@ typedef struct vg_selection {
  * at least that share of the validation rows. Default grid for a measure: quantiles of its values. */
 VG_API vg_status vg_select_threshold(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                                      const vg_select_options *options);
-/* The same for k of the decision rule from margin ratios; thresholds are ks > 0. Default grid: 121 ks from 0.01 to 10,000, 20 to a
- * decade. */
+/* The same for k of the decision rule from margin ratios; thresholds are ks > 0. Default grid: 121 ks from 0.01 to 10,000, evenly
+ * in log k. */
 VG_API vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *errors, size_t rows,
                              const vg_select_options *options);
 /* keep[row] = 1 where the threshold keeps the row, else 0. */

@@ -12,7 +12,7 @@
 
 #include "evaluate/evaluate_internal.h"
 
-enum { DEFAULT_KS = 121, DEFAULT_QUANTILES = 100, KS_PER_DECADE = 20, POINTS_PER_START = 10 };
+enum { DEFAULT_KS = 121, DEFAULT_QUANTILES = 40, DECADES = 6, POINTS_PER_START = 4 };
 
 typedef struct validation {
     size_t rows;
@@ -69,6 +69,21 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Point j of g on the data's own quantiles: rows strictly below the value of a rank are kept, at the last point all rows. The
+ * ranks run evenly from the fewest rows that, without an error, could meet the target. They depend on nothing but N and the
+ * options, as the bounds' validity needs. */
+static double quantile_point(const validation *v, const vg_select_options *o, size_t j, size_t g) {
+    double rows = (double)v->rows, least = 0;
+    if (o->target_risk > 0)
+        least = ceil(log((1 - o->confidence) / (double)g) / log1p(-o->target_risk));
+    if (!(least < rows))
+        least = 0;
+    if (j + 1 == g)
+        return INFINITY;
+    size_t rank = (size_t)(least + (rows - least) * ((double)(least > 0 ? j : j + 1) / (double)(least > 0 ? g - 1 : g)));
+    return vg_evaluate__unkey(v->keys[rank < v->rows ? rank : v->rows - 1]);
+}
+
 /* Thresholds on u, most selective first. */
 static vg_status make_grid(double **out, size_t *count, const validation *v, const vg_select_options *o) {
     size_t g = o->grid_count;
@@ -84,9 +99,9 @@ static vg_status make_grid(double **out, size_t *count, const validation *v, con
         if (o->grid)
             grid[j] = v->negated ? -o->grid[j] : o->grid[j];
         else if (v->rule)
-            grid[j] = -pow(10, ((double)(g - 1 - j) / KS_PER_DECADE) - 2);
-        else /* the value of rank j N / G, and at last none: rows strictly below it are kept */
-            grid[j] = j + 1 == g ? (double)INFINITY : vg_evaluate__unkey(v->keys[(j + 1) * v->rows / g]);
+            grid[j] = g > 1 ? -pow(10, DECADES * (double)(g - 1 - j) / (double)(g - 1) - 2) : -1;
+        else
+            grid[j] = quantile_point(v, o, j, g);
         if (isnan(grid[j]) || (v->rule && !(grid[j] < 0 && isfinite(grid[j])))) {
             double found = o->grid ? o->grid[j] : -grid[j];
             vg_base__release(grid);

@@ -1,0 +1,222 @@
+/* test_evaluate_select.c - thresholds chosen on validation data: the promised risk holds as often as promised, the choice is the
+ * largest coverage that can be promised, coverage targets are exact, and unreachable targets name the best that can be reached. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "vargate/evaluate.h"
+
+/* Worlds whose risk is known: uncertainty u uniform on (0, 1), P(error | u) = u^2 / 2, so that the risk of keeping u < t is
+ * t^2 / 6; or P(error | u) = flat, a measure that tells nothing. */
+enum { ROWS = 2000 };
+static void draw(double *u, double *ratio, uint8_t *errors, size_t rows, uint64_t stream, double flat) {
+    vg_random random = vg_random__start(99, stream);
+    for (size_t i = 0; i < rows; i++) {
+        u[i] = vg_random__unit(&random);
+        ratio[i] = u[i] > 0 ? 1 / u[i] : (double)INFINITY; /* kept at k: u < 1 / k */
+        errors[i] = vg_random__unit(&random) < (flat > 0 ? flat : u[i] * u[i] / 2);
+    }
+}
+static double true_risk(double t, double flat) {
+    t = t > 1 ? 1 : t;
+    return flat > 0 ? flat : t * t / 6;
+}
+
+/* How often, in 300 draws, the chosen threshold's true risk exceeds the target. */
+static size_t broken_promises(double target, double flat, bool by_k, vg_multiplicity method, double *mean_coverage,
+                              size_t *chosen) {
+    static double u[ROWS], ratio[ROWS];
+    static uint8_t errors[ROWS];
+    size_t broken = 0;
+    *mean_coverage = 0;
+    *chosen = 0;
+    for (uint64_t trial = 0; trial < 300; trial++) {
+        draw(u, ratio, errors, ROWS, trial, flat);
+        vg_select_options options = VG_SELECT_OPTIONS_INIT;
+        options.target_risk = target;
+        options.multiplicity = method;
+        vg_selection s = VG_SELECTION_INIT;
+        vg_measure measure = {"u", u, 1, 0};
+        assert_int_equal(by_k ? vg_select_k(&s, ratio, errors, ROWS, &options)
+                              : vg_select_threshold(&s, &measure, errors, ROWS, &options),
+                         VG_OK);
+        assert_true(!s.met || s.risk_bound <= target);
+        if (!s.met)
+            continue;
+        ++*chosen;
+        *mean_coverage += s.coverage;
+        broken += true_risk(by_k ? 1 / s.threshold : s.threshold, flat) > target;
+    }
+    *mean_coverage /= *chosen ? (double)*chosen : 1;
+    return broken;
+}
+
+static void test_promises_hold(void **state) {
+    (void)state;
+    double coverage;
+    size_t chosen;
+    for (int by_k = 0; by_k < 2; by_k++) {
+        /* The best possible coverage is sqrt(6 target): .548, .775. 27 is 5 % of 300 and three sigmas. */
+        assert_true(broken_promises(.05, 0, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
+        assert_int_equal(chosen, 300);
+        assert_true(coverage > .38 && coverage < .548);
+        assert_true(broken_promises(.1, 0, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
+        assert_true(coverage > .6 && coverage < .775);
+        /* A measure that tells nothing, a risk just above the target everywhere: whatever is chosen breaks the promise. */
+        assert_true(broken_promises(.05, .052, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
+        assert_true(broken_promises(.05, .052, by_k, VG_MULTIPLICITY_BONFERRONI, &coverage, &chosen) <= 27);
+    }
+    /* Without accounting for the choice it is broken far more often: the accounting is what this test sees. */
+    assert_true(broken_promises(.05, .052, false, VG_MULTIPLICITY_NONE, &coverage, &chosen) > 40);
+    assert_true(broken_promises(.05, .052, true, VG_MULTIPLICITY_NONE, &coverage, &chosen) > 40);
+}
+
+/* The levels of the fallback procedure, worked out: five points, one start: plain fixed sequence at full level. */
+static void test_sequence_levels(void **state) {
+    (void)state;
+    double u[1000];
+    uint8_t errors[1000] = {0};
+    for (size_t i = 0; i < 1000; i++)
+        u[i] = ((double)i + .5) / 1000;
+    for (size_t i = 600; i < 1000; i += 4)
+        errors[i] = 1;
+    const double grid[] = {.9, .1, .5, .7, .3}; /* any order */
+    vg_measure measure = {"u", u, 1, 0};
+    vg_select_options options = VG_SELECT_OPTIONS_INIT;
+    options.target_risk = .045;
+    options.grid = grid;
+    options.grid_count = 5;
+    options.starts = 1;
+    vg_selection s = VG_SELECTION_INIT;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_int_equal(s.met, 1);
+    assert_true(s.threshold == .5); /* 100, 300, 500 rows without error pass; 700 rows with 25 do not: bound .0500 */
+    assert_int_equal(s.kept, 500);
+    assert_int_equal(s.errors, 0);
+    assert_true(fabs(s.level - .05) < 1e-12);
+    assert_true(fabs(s.risk_bound - (1 - pow(.05, 1. / 500))) < 1e-12);
+    assert_int_equal(s.starts, 1);
+    assert_int_equal(s.grid_count, 5);
+    assert_int_equal(s.multiplicity, VG_MULTIPLICITY_SEQUENCE);
+    /* Five starts: 100 rows fail at a fifth of the level (bound .0450071), 300 pass, and hand theirs on to 500. */
+    options.starts = 5;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_true(s.threshold == .5 && fabs(s.level - .02) < 1e-12);
+    /* Bonferroni: a fifth each. */
+    options.multiplicity = VG_MULTIPLICITY_BONFERRONI;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_true(s.threshold == .5 && fabs(s.level - .01) < 1e-12);
+    /* A first point that keeps nothing breaks a sequence of one start, not one of several. */
+    const double empty_first[] = {-1, .3, .5};
+    options.multiplicity = VG_MULTIPLICITY_SEQUENCE;
+    options.grid = empty_first;
+    options.grid_count = 3;
+    options.starts = 1;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_int_equal(s.met, 0);
+    options.starts = 3;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1000, &options), VG_OK);
+    assert_true(s.met && s.threshold == .5);
+}
+
+static void test_unreachable_risk(void **state) {
+    (void)state;
+    double ratio[50];
+    uint8_t errors[50] = {0};
+    for (size_t i = 0; i < 50; i++)
+        ratio[i] = .5 + (double)i * .1;
+    errors[0] = errors[10] = 1;
+    vg_select_options options = VG_SELECT_OPTIONS_INIT;
+    options.target_risk = .001; /* 50 rows cannot show that */
+    vg_selection s = VG_SELECTION_INIT;
+    assert_int_equal(vg_select_k(&s, ratio, errors, 50, &options), VG_OK);
+    assert_int_equal(s.met, 0);
+    assert_true(s.risk_bound > .001 && s.risk_bound < 1); /* the best reachable: the ks that keep the 39 above the second error */
+    assert_int_equal(s.kept, 39);
+    assert_int_equal(s.errors, 0);
+    assert_true(s.threshold >= 1.5 && s.threshold < 1.6);
+    assert_int_equal(s.grid_count, 121);
+    assert_int_equal(s.starts, 31);
+}
+
+static void test_coverage_target(void **state) {
+    (void)state;
+    const double u[] = {5, 3, 3, 1, 4, 2, 9, 8, 7, 6};
+    const uint8_t errors[10] = {0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
+    vg_select_options options = VG_SELECT_OPTIONS_INIT;
+    options.target_coverage = .9;
+    vg_selection s = VG_SELECTION_INIT;
+    vg_measure measure = {"u", u, 1, 0};
+    uint8_t keep[10];
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 10, &options), VG_OK);
+    assert_true(s.met && s.kept == 9 && s.errors == 0 && s.threshold == nextafter(8, 9));
+    assert_int_equal(vg_select_apply(keep, &measure, s.threshold, 10), VG_OK);
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(keep[i], u[i] <= 8);
+    options.target_coverage = .3; /* the third is tied with the fourth: both stay */
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 10, &options), VG_OK);
+    assert_true(s.met && s.kept == 4);
+    /* As ks: the largest k that still keeps 9 of 10 is just below the ninth largest ratio. */
+    options.target_coverage = .9;
+    assert_int_equal(vg_select_k(&s, u, errors, 10, &options), VG_OK);
+    assert_true(s.met && s.kept == 9 && s.threshold == nextafter(2, 0));
+    const double some[] = {0, 0, 0, 1, 2, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+    assert_int_equal(vg_select_k(&s, some, errors, 10, &options), VG_OK);
+    assert_true(!s.met && s.kept == 7 && s.threshold > 0 && s.threshold < 1); /* ties are never kept */
+    options.target_coverage = .5;
+    assert_int_equal(vg_select_k(&s, some, errors, 10, &options), VG_OK);
+    assert_true(s.met && s.kept == 5 && s.threshold == DBL_MAX);
+    const double grid[] = {2.5, .5, 4.5};
+    options.grid = grid;
+    options.grid_count = 3;
+    options.target_coverage = .6;
+    assert_int_equal(vg_select_k(&s, u, errors, 10, &options), VG_OK);
+    assert_true(s.met && s.threshold == 2.5 && s.kept == 8 && s.grid_count == 3);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    const double u[] = {1, NAN}, grid[] = {1, 0};
+    const uint8_t errors[] = {0, 0};
+    vg_measure measure = {"tu", u, 1, 0};
+    vg_selection s = VG_SELECTION_INIT;
+    vg_select_options o = VG_SELECT_OPTIONS_INIT;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1, &o), VG_ERR_ARGUMENT); /* no target */
+    o.target_risk = .1;
+    o.target_coverage = .5;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1, &o), VG_ERR_ARGUMENT); /* two */
+    o.target_coverage = 0;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 0, &o), VG_ERR_DATA);
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 2, &o), VG_ERR_DATA);
+    assert_non_null(strstr(vg_error_message(), "value 1 of measure tu is NaN"));
+    o.target_risk = 1;
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 1, &o), VG_ERR_ARGUMENT);
+    o.target_risk = .1;
+    o.grid = grid;
+    o.grid_count = 2;
+    assert_int_equal(vg_select_k(&s, u, errors, 1, &o), VG_ERR_ARGUMENT);
+    assert_non_null(strstr(vg_error_message(), "grid point 1 is 0"));
+    o.grid_count = 1;
+    o.confidence = 1;
+    assert_int_equal(vg_select_k(&s, u, errors, 1, &o), VG_ERR_ARGUMENT);
+    assert_true(vg_clopper_pearson_upper(0, 0, .95) == 1 && vg_clopper_pearson_upper(5, 5, .95) == 1);
+    assert_true(isnan(vg_beta_quantile(.5, -1, 1)) && isnan(vg_beta_cdf(.5, 0, 1)));
+    assert_true(vg_beta_cdf(-1, 2, 2) == 0 && vg_beta_cdf(2, 2, 2) == 1 && vg_beta_quantile(1, 2, 2) == 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_promises_hold),    cmocka_unit_test(test_sequence_levels), cmocka_unit_test(test_unreachable_risk),
+        cmocka_unit_test(test_coverage_target), cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests_name("evaluate: selection", tests, NULL, NULL);
+}
