@@ -1,0 +1,228 @@
+/* test_evaluate_bootstrap.c - the weighted walks of the bootstrap against the plain thing: each resample written out row by row
+ * and evaluated like any data set. And: the same seed gives the same bits at any thread count, intervals hold their value. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "evaluate/evaluate_internal.h"
+#include "vargate/evaluate.h"
+
+enum { N = 160, C = 4, R = 21, MEASURES = 3, FIGURES = 11 + MEASURES * 10 + 6 };
+
+typedef struct world {
+    size_t n;
+    vg_task task;
+    double mean[N * C], std[N * C], u[N * C * MEASURES];
+    int64_t labels[N * C];
+} world;
+
+static void make(world *w, vg_task task) {
+    vg_random random = vg_random__start(5, task);
+    w->n = N;
+    w->task = task;
+    for (size_t i = 0; i < N * C; i++) {
+        w->mean[i] = floor(40 * pow(vg_random__unit(&random), 2) + 1) / 41; /* coarse: ties */
+        w->std[i] = .3 * vg_random__unit(&random);
+        for (size_t m = 0; m < MEASURES; m++)
+            w->u[i * MEASURES + m] = m ? floor(9 * vg_random__unit(&random)) : w->mean[i] + vg_random__unit(&random);
+    }
+    for (size_t i = 0; i < N; i++) {
+        double sum = 0, pick = vg_random__unit(&random);
+        for (size_t c = 0; c < C; c++)
+            sum += w->mean[i * C + c];
+        for (size_t c = 0; task == VG_TASK_MULTICLASS && c < C; c++)
+            w->mean[i * C + c] /= sum;
+        size_t label = 0;
+        for (; label < C - 1 && pick > w->mean[i * C + label]; label++)
+            pick -= w->mean[i * C + label];
+        if (task == VG_TASK_MULTICLASS)
+            w->labels[i] = (int64_t)label;
+        for (size_t c = 0; task != VG_TASK_MULTICLASS && c < C; c++)
+            w->labels[i * C + c] = vg_random__unit(&random) < w->mean[i * C + c];
+    }
+}
+
+/* Sample `from` of a to place `to` of b. */
+static void copy_sample(world *b, size_t to, const world *a, size_t from) {
+    size_t width = a->task == VG_TASK_MULTICLASS ? 1 : C;
+    memcpy(b->mean + to * C, a->mean + from * C, C * sizeof(double));
+    memcpy(b->std + to * C, a->std + from * C, C * sizeof(double));
+    memcpy(b->labels + to * width, a->labels + from * width, width * sizeof(int64_t));
+    memcpy(b->u + to * width * MEASURES, a->u + from * width * MEASURES, width * MEASURES * sizeof(double));
+}
+
+static vg_evaluation *evaluate(const world *w, size_t resamples, unsigned threads) {
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    options.task = w->task;
+    options.bootstrap = resamples > 0;
+    options.bins = 7;
+    vg_evaluate_options evaluate = VG_EVALUATE_OPTIONS_INIT;
+    evaluate.resamples = resamples;
+    evaluate.threads = threads;
+    evaluate.seed = 42;
+    evaluate.confidence = .8;
+    vg_measure measures[MEASURES] = {{"a", w->u, MEASURES, 0}, {"b", w->u + 1, MEASURES, 0}, {"c", w->u + 2, MEASURES, 1}};
+    vg_tally *tally;
+    vg_evaluation *e;
+    assert_int_equal(vg_tally_new(&tally, C, &options), VG_OK);
+    assert_int_equal(vg_tally_feed(tally, w->mean, w->std, w->labels, w->n), VG_OK);
+    assert_int_equal(vg_evaluate(&e, tally, measures, MEASURES, &evaluate), VG_OK);
+    vg_tally_free(tally);
+    return e;
+}
+
+/* Every estimate of an evaluation in a fixed order. */
+static void estimates(const vg_estimate **out, const vg_evaluation *e) {
+    const vg_estimate *first[] = {&e->accuracy, &e->f1_macro, &e->ece,      &e->ece_adaptive,   &e->ece_classwise, &e->mce,
+                                  &e->nll,      &e->brier,    &e->f1_micro, &e->subset_accuracy, &e->ece_macro};
+    for (size_t i = 0; i < 11; i++)
+        *out++ = first[i];
+    for (size_t m = 0; m < MEASURES; m++) {
+        const vg_ranking *r = &e->measures[m];
+        const vg_estimate *all[] = {&r->aurc,       &r->eaurc,      &r->augrc,      &r->error_auroc,    &r->error_aupr,
+                                    &r->risk_at[0], &r->risk_at[1], &r->risk_at[2], &r->coverage_at[0], &r->coverage_at[1]};
+        for (size_t i = 0; i < 10; i++)
+            *out++ = all[i];
+    }
+    for (size_t j = 0; j < 3; j++) {
+        *out++ = &e->rule[j].coverage;
+        *out++ = &e->rule[j].accuracy;
+    }
+}
+
+static void against_written_out(vg_task task) {
+    static world w, resampled;
+    static double values[FIGURES][R], weights[N * VG_LANES];
+    const vg_estimate *one[FIGURES];
+    make(&w, task);
+    for (size_t r = 0; r < R; r++) {
+        vg_evaluate__weights(weights, N, 42, 0, r / VG_LANES * VG_LANES);
+        resampled.task = task;
+        resampled.n = 0;
+        for (size_t i = 0; i < N; i++)
+            for (size_t copies = (size_t)weights[i * VG_LANES + r % VG_LANES]; copies > 0; copies--)
+                copy_sample(&resampled, resampled.n++, &w, i);
+        assert_int_equal(resampled.n, N);
+        vg_evaluation *e = evaluate(&resampled, 0, 1);
+        estimates(one, e);
+        for (size_t f = 0; f < FIGURES; f++)
+            values[f][r] = one[f]->value;
+        vg_evaluation_free(e);
+    }
+    vg_evaluation *e = evaluate(&w, R, 2);
+    estimates(one, e);
+    for (size_t f = 0; f < FIGURES; f++) {
+        vg_estimate expected = {one[f]->value, 0, 0};
+        vg_evaluate__interval(&expected, values[f], R, .8);
+        if (isnan(expected.low) && isnan(one[f]->low) && isnan(one[f]->high))
+            continue;
+        double tolerance = f == 4 ? 1e-7 : 1e-12; /* classwise ECE keeps its gaps in single precision */
+        if (!(fabs(expected.low - one[f]->low) <= tolerance && fabs(expected.high - one[f]->high) <= tolerance))
+            fail_msg("figure %zu: [%.12g, %.12g], expected [%.12g, %.12g]", f, one[f]->low, one[f]->high, expected.low,
+                     expected.high);
+    }
+    assert_true(e->accuracy.low < e->accuracy.value && e->accuracy.value < e->accuracy.high);
+    vg_evaluation_free(e);
+}
+
+static void test_multiclass(void **state) {
+    (void)state;
+    against_written_out(VG_TASK_MULTICLASS);
+}
+
+static void test_multilabel(void **state) {
+    (void)state;
+    against_written_out(VG_TASK_MULTILABEL);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    static world w;
+    make(&w, VG_TASK_MULTICLASS);
+    const vg_estimate *a[FIGURES], *b[FIGURES];
+    vg_evaluation *base = evaluate(&w, 50, 1);
+    estimates(a, base);
+    for (unsigned threads = 2; threads < 6; threads++) {
+        vg_evaluation *e = evaluate(&w, 50, threads);
+        estimates(b, e);
+        for (size_t f = 0; f < FIGURES; f++)
+            assert_memory_equal(a[f], b[f], sizeof(vg_estimate));
+        vg_evaluation_free(e);
+    }
+    vg_evaluation_free(base);
+}
+
+/* Order statistics as NumPy's percentile interpolates them; NaN left out. */
+static void test_interval(void **state) {
+    (void)state;
+    double values[] = {5, NAN, 1, 4, 2, 3};
+    vg_estimate e = {0, 0, 0};
+    vg_evaluate__interval(&e, values, 6, .9);
+    assert_true(fabs(e.low - 1.2) < 1e-14 && fabs(e.high - 4.8) < 1e-14);
+    double none[] = {NAN, NAN};
+    vg_evaluate__interval(&e, none, 2, .9);
+    assert_true(isnan(e.low) && isnan(e.high));
+}
+
+/* Accuracy of 400 samples: the interval is near value +- 1.96 sqrt(p (1 - p) / n). OOD intervals hold their value likewise. */
+static void test_width(void **state) {
+    (void)state;
+    enum { ROWS = 400 };
+    static double mean[ROWS * 2];
+    static int64_t labels[ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        mean[2 * i] = .9;
+        mean[2 * i + 1] = .1;
+        labels[i] = i % 5 == 0;
+    }
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    options.bootstrap = 1;
+    vg_evaluate_options evaluate_options = VG_EVALUATE_OPTIONS_INIT;
+    evaluate_options.resamples = 2000;
+    vg_tally *tally;
+    vg_evaluation *e;
+    assert_int_equal(vg_tally_new(&tally, 2, &options), VG_OK);
+    assert_int_equal(vg_tally_feed(tally, mean, NULL, labels, ROWS), VG_OK);
+    assert_int_equal(vg_evaluate(&e, tally, NULL, 0, &evaluate_options), VG_OK);
+    double half = 1.96 * sqrt(.8 * .2 / ROWS);
+    assert_true(fabs(e->accuracy.low - (.8 - half)) < .004 && fabs(e->accuracy.high - (.8 + half)) < .004);
+    vg_evaluation_free(e);
+    vg_tally_free(tally);
+
+    static double id[300], ood[200];
+    vg_random random = vg_random__start(8, 8);
+    for (size_t i = 0; i < 300; i++)
+        id[i] = vg_random__normal(&random);
+    for (size_t i = 0; i < 200; i++)
+        ood[i] = vg_random__normal(&random) + 1;
+    vg_measure a = {"tu", id, 1, 0}, b = {"tu", ood, 1, 0};
+    vg_ood_options ood_options = VG_OOD_OPTIONS_INIT;
+    ood_options.resamples = 1000;
+    vg_ood_row one, two;
+    ood_options.threads = 1;
+    assert_int_equal(vg_ood_evaluate(&one, &a, 300, &b, 200, 1, &ood_options), VG_OK);
+    ood_options.threads = 3;
+    assert_int_equal(vg_ood_evaluate(&two, &a, 300, &b, 200, 1, &ood_options), VG_OK);
+    assert_memory_equal(&one, &two, sizeof one);
+    assert_true(one.auroc.low < one.auroc.value && one.auroc.value < one.auroc.high);
+    /* Hanley and McNeil's standard error at AUROC .76 with 300 and 200 is .022. */
+    double width = (one.auroc.high - one.auroc.low) / (2 * 1.96);
+    assert_true(width > .018 && width < .026);
+    assert_true(one.fpr95.low <= one.fpr95.value && one.fpr95.value <= one.fpr95.high);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_interval),   cmocka_unit_test(test_width),
+    };
+    return cmocka_run_group_tests_name("evaluate: bootstrap", tests, NULL, NULL);
+}
