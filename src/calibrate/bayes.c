@@ -14,7 +14,7 @@
 #include "calibrate/gaussian_process.h"
 #include "calibrate/solvers.h"
 
-enum { GRID = 321, GOLDEN_STEPS = 20, FRESH_STEPS = 12, FIT_STEPS = 3, FRESH_EVERY = 10, OFTEN = 100, BISECTIONS = 50 };
+enum { GRID = 161, GOLDEN_STEPS = 20, FRESH_STEPS = 12, FIT_STEPS = 3, FRESH_EVERY = 10, OFTEN = 100, BISECTIONS = 50 };
 #define KAPPA 1.96     /* of the lower confidence bound */
 #define XI 0.01        /* improvement asked for, in deviations of the values seen */
 #define TOO_CLOSE 1e-4 /* in log T: such a place is known already */

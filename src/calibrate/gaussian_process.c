@@ -220,13 +220,11 @@ void vg_gp__predict(vg_gp *gp, const double *at, size_t count, double *mean, dou
     }
     if (deviation == NULL)
         return;
-    LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'L', 'N', 'N', (lapack_int)n, (lapack_int)count, gp->factor, (lapack_int)n, gp->cross,
-                        (lapack_int)n);
-    for (size_t j = 0; j < count; j++) {
-        double known = 0;
-        for (size_t i = 0; i < n; i++)
-            known += gp->cross[j * n + i] * gp->cross[j * n + i];
-        deviation[j] = sqrt(gp->signal * fmax(1 - known, 0));
+    for (size_t j = 0; j < count; j++) { /* one right side at a time: OpenBLAS would start threads for many */
+        double *column = gp->cross + j * n;
+        LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'L', 'N', 'N', (lapack_int)n, 1, gp->factor, (lapack_int)n, column,
+                            (lapack_int)n);
+        deviation[j] = sqrt(gp->signal * fmax(1 - dot(column, column, n), 0));
     }
 }
 
