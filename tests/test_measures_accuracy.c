@@ -88,16 +88,37 @@ static void add_class_sweep(void) {
     }
 }
 
+/* Random kinds, shapes and k. */
+static void add_random(size_t count) {
+    for (size_t trial = 0; trial < count; trial++) {
+        rng_state = 100000 + trial + seed_shift();
+        maker kind = (maker)rng_below(MAKE_LOGITS);
+        double parameter = kind == MAKE_NEAR ? pow(10, -7 * rng_uniform()) : pow(10, 4 * rng_uniform() - 2), k[4];
+        size_t n = 1 + rng_below(6), m = 1 + rng_below(rng_below(3) ? 12 : 40), c = 2 + rng_below(rng_below(3) ? 20 : 90);
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        char name[64];
+        for (int i = 0; i < 4; i++)
+            k[i] = pow(10, 6 * rng_uniform() - 3);
+        options.k = k;
+        options.k_count = 1 + rng_below(m * m * c < 10000 ? 4 : 2);
+        snprintf(name, sizeof name, "random %zu %s(%g)", trial, maker_names[kind], parameter);
+        cases[case_count++] =
+            case_new(name, make_predictions(n, m, c, kind, parameter), trial % 2 ? VG_F64 : VG_F32, n, m, c, &options);
+    }
+}
+
 static void prepare(void) {
     size_t usual = sizeof recipes / sizeof *recipes, more = full_sweep() ? sizeof more_recipes / sizeof *more_recipes : 0;
-    cases = ref_alloc(2 * (usual + more) + 40, sizeof *cases);
+    size_t random = full_sweep() ? 600 : 60;
+    cases = ref_alloc(2 * (usual + more) + 40 + random, sizeof *cases);
     for (size_t i = 0; i < usual + more; i++) {
         const recipe *r = i < usual ? &recipes[i] : &more_recipes[i - usual];
-        rng_state = 1000 + i;
+        rng_state = 1000 + i + seed_shift();
         add_case(r, VG_F32);
         add_case(r, VG_F64);
     }
     add_class_sweep();
+    add_random(random);
 }
 
 static void within_tolerances(void **state) {

@@ -58,7 +58,7 @@ static scored random_trial(int trial, vg_preset preset) {
     static const maker kinds[] = {MAKE_DIRICHLET, MAKE_ONE_HOT, MAKE_NEAR,      MAKE_SOME_ZERO,
                                   MAKE_FLOOR,     MAKE_PEAKED,  MAKE_ZERO_CLASS};
     static const double alphas[] = {0.01, 0.1, 1, 10, 100};
-    rng_state = 900 + (uint64_t)trial;
+    rng_state = 900 + (uint64_t)trial + seed_shift();
     vg_score_options o = rising();
     assert_int_equal(vg_score_options_preset(&o, preset), VG_OK);
     maker kind = kinds[trial % 7];
@@ -184,7 +184,7 @@ static void limits_in_k(void **state) {
     o.k = ks;
     o.k_count = K;
     for (int trial = 0; trial < 10; trial++) {
-        rng_state = 77 + (uint64_t)trial;
+        rng_state = 77 + (uint64_t)trial + seed_shift();
         double *data = make_predictions(200, 8, 6, MAKE_DIRICHLET, trial < 5 ? 5 : 0.5), mean[K] = {0};
         scored r = score_data(data, trial % 2 ? VG_F64 : VG_F32, 200, 8, 6, &o);
         for (size_t i = 0; i < 200; i++) {
@@ -304,7 +304,7 @@ static void invariances(void **state) {
     (void)state;
     enum { N = 9, M = 6, C = 8 };
     for (int trial = 0; trial < 24; trial++) {
-        rng_state = 300 + (uint64_t)trial;
+        rng_state = 300 + (uint64_t)trial + seed_shift();
         vg_score_options o = rising(), z = rising();
         double *p = make_predictions(N, M, C, MAKE_DIRICHLET, trial % 2 ? 1 : 0.3);
         double *members = ref_alloc(N * M * C, sizeof *p), *classes = ref_alloc(N * M * C, sizeof *p);
@@ -343,7 +343,7 @@ static void members_repeated(void **state) {
     static const double k[] = {1, 5};
     enum { M = 10, TIMES = 100 };
     for (int trial = 0; trial < 24; trial++) {
-        rng_state = 500 + (uint64_t)trial;
+        rng_state = 500 + (uint64_t)trial + seed_shift();
         vg_score_options o = VG_SCORE_OPTIONS_INIT;
         o.k = k;
         o.k_count = 2;
@@ -371,7 +371,7 @@ static void label_is_two_classes(void **state) {
     (void)state;
     enum { N = 40, M = 7 };
     for (int trial = 0; trial < 6; trial++) {
-        rng_state = 400 + (uint64_t)trial;
+        rng_state = 400 + (uint64_t)trial + seed_shift();
         vg_score_options o = rising(), labels = rising();
         assert_int_equal(vg_score_options_preset(&o, (vg_preset)(trial % 3)), VG_OK);
         assert_int_equal(vg_score_options_preset(&labels, (vg_preset)(trial % 3)), VG_OK);
