@@ -1,0 +1,4 @@
+/* fuzz_npz.c - the .npz reader on any bytes. */
+#include "fuzz_source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_source(data, size, "fuzz.npz"); }
