@@ -151,7 +151,7 @@ static vg_status read_row(table *t) {
         if (!next_field(&t->lines, &at, &text, &length))
             return wrong(t, "a quoted field is not closed, or has text behind it");
         if (column >= t->columns)
-            break;
+            continue; /* counted, then refused below */
         role what = t->roles[column];
         if (what == SAMPLE && !t->members)
             continue;
