@@ -151,7 +151,7 @@ static int print_temperatures(const vg_calibration *result) {
     if (result->bayes)
         printf("bayes          %u sweeps over the data\n", result->bayes_sweeps);
     if (result->newton && result->bayes)
-        printf("gap            |log T| median %.3g, worst %.3g; loss worst %.3g\n", result->gap_log_t_median,
+        printf("gap            in log T: median %.3g, worst %.3g; in the loss: worst %.3g\n", result->gap_log_t_median,
                result->gap_log_t_max, result->gap_loss_max);
     return CLI_OK;
 }

@@ -12,8 +12,8 @@ typedef enum collapse_state {
     COLLAPSE_DIVERSE
 } collapse_state;
 
-/* From diversity and, when it was computed, k-sensitivity. */
-collapse_state collapse_verdict(size_t members, const vg_score_summary *summary);
+/* From diversity and, when it was computed, k-sensitivity, of an ensemble of M members over C classes. */
+collapse_state collapse_verdict(size_t m, size_t c, const vg_score_summary *summary);
 /* "one-member", "identical", "collapsed", "low", "diverse": stable, for JSON. */
 const char *collapse_name(collapse_state state);
 /* A sentence for the person. */

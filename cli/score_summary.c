@@ -109,7 +109,7 @@ static int print_text(const score_input *in, const column_store *store, const sc
     printf("%sDiversity D    %.4g\n", in->labels ? "" : "\n", summary->diversity);
     if (!isnan(summary->k_sensitivity))
         printf("k-sensitivity  %.4g\n", summary->k_sensitivity);
-    printf("Verdict        %s\n", collapse_text(collapse_verdict(layout->m, summary)));
+    printf("Verdict        %s\n", collapse_text(collapse_verdict(layout->m, layout->c, summary)));
     if (tally->gated_out)
         printf("Gated to nothing and left ungated at some k: %llu\n", tally->gated_out);
     return code;
@@ -164,7 +164,7 @@ static int print_json(const score_input *in, const column_store *store, const sc
         json_put_number(out, "accuracy", share(tally->correct, tally->entries));
     json_put_number(out, "diversity", summary->diversity);
     json_put_number(out, "k_sensitivity", summary->k_sensitivity);
-    json_put_text(out, "verdict", collapse_name(collapse_verdict(in->layout.m, summary)));
+    json_put_text(out, "verdict", collapse_name(collapse_verdict(in->layout.m, in->layout.c, summary)));
     if (set & SCORE_BIT(FIELD_FLAGS)) {
         json_put_count(out, "ties", tally->ties);
         json_put_count(out, "gated_out", tally->gated_out);

@@ -88,13 +88,13 @@ static bool has_mark(text_table *table, size_t column) {
     return false;
 }
 
-static void print_cell(const char *text, size_t width, bool first, bool marks) {
+static void print_cell(const char *text, size_t width, bool first, bool mark_room) {
     size_t length = strlen(text);
     bool marked = length > 0 && text[length - 1] == '*';
     if (first)
         printf("  %-*s", (int)width, text);
     else
-        printf("  %*s%s", (int)(width + (marked ? 1 : 0)), text, marks && !marked ? " " : "");
+        printf("  %*s%s", (int)(width + (marked ? 1 : 0)), text, mark_room && !marked ? " " : "");
 }
 
 int table_print(text_table *table) {
@@ -111,7 +111,7 @@ int table_print(text_table *table) {
     }
     for (size_t r = 0; r < table->rows && !failed; r++) {
         for (size_t c = 0; c < columns; c++)
-            print_cell(cell(table, r, c), width[c], c == 0, marks[c]);
+            print_cell(cell(table, r, c), width[c], c == 0, marks[c] && c + 1 < columns);
         printf("\n");
     }
     free(table->cells);
