@@ -7,11 +7,13 @@
 
 #include "vargate/temperatures.h"
 
-static char folder[] = "/tmp/vargate-temps-XXXXXX";
-static char path[64];
+static char folder[256], path[300];
 
 static int make_folder(void **state) {
     (void)state;
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/vargate-temps-XXXXXX",
+             base != NULL && *base != '\0' && strlen(base) < 200 ? base : "/tmp");
     if (mkdtemp(folder) == NULL)
         return 1;
     snprintf(path, sizeof path, "%s/temps.json", folder);
@@ -106,7 +108,7 @@ static void test_round_trip(void **state) {
 static void test_save_fails(void **state) {
     (void)state;
     vg_calibration *c = fit(VG_SOLVER_NEWTON, 0);
-    char missing[80];
+    char missing[300];
     snprintf(missing, sizeof missing, "%s/no/temps.json", folder);
     assert_fails(vg_temperatures_save(missing, c), VG_ERR_IO, "no/temps.json");
     assert_fails(vg_temperatures_save(NULL, c), VG_ERR_ARGUMENT, "path");
