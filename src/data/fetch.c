@@ -126,13 +126,16 @@ static vg_status copy_file(const char *from, const char *to) {
     return vg_output__commit(output);
 }
 
-/* Copies (or moves) a checked file of the set into place, under the name it has where it was found. */
+/* Copies a checked file of the set into place, under the name it has where it was found; or moves it there, which is for downloads and
+ * asks for more: a published checksum that agrees. */
 static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
     char to[PATH];
     const char *base = strrchr(found->path, '/');
     base = base ? base + 1 : found->path;
     if (found->state == VG_DATA_WRONG)
-        return vg_base__fail(VG_ERR_DATA, "%s: %s", found->path, found->problem);
+        return vg_base__fail(VG_ERR_DATA, "%s: %s", move ? base : found->path, found->problem);
+    if (found->state != VG_DATA_GOOD && move)
+        return vg_base__fail(VG_ERR_DATA, "%s: its checksum is not the published one", base);
     VG_TRY(path_in(to, f->folder, base));
     if (!move)
         VG_TRY(copy_file(found->path, to));
