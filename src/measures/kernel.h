@@ -1,0 +1,70 @@
+/* kernel.h - what the scorer hands a SIMD tier, and the table through which it picks one. Internal to measures.
+ *
+ * A tier works on a tile: as many samples as it has lanes of double, one sample a lane, so that nothing is ever summed across
+ * lanes. The tile holds p[m][c][lane] in double whatever the input type; the O(M C) measures are computed in double, only the
+ * pairwise Jensen-Shannon integral also exists in float. */
+#ifndef VG_MEASURES_KERNEL_H
+#define VG_MEASURES_KERNEL_H
+
+#include "base/base.h"
+#include "vargate/measures.h"
+
+/* What a job needs, derived once from the options and the places asked for. */
+typedef struct vg_kernel_job {
+    size_t m, c, k; /* c: outcomes in the kernel (2 in multilabel mode) */
+    size_t labels;  /* labels a sample in multilabel mode, else 0 */
+    vg_score_options options;
+    const double *gates;        /* the k settings */
+    const double *inverse_temperature; /* m values; NULL: 1 */
+    bool single_precision; /* float32 accuracy is asked for: the float form of the integral serves */
+    vg_predictions in;
+    vg_scores out;
+    size_t first; /* index of in's sample 0 in the whole stream, for messages */
+    /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k, in nats */
+    double *unit_variance, *unit_tu, *unit_gtu;
+    size_t widest; /* index of the largest k */
+    /* which stages are needed */
+    bool need_moments_only;  /* nothing but mean, std, margin and decisions */
+    bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
+    bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */
+    bool need_gated;         /* any gated measure */
+    bool need_gated_logs;    /* GAU GEU GEPCE GEPKL */
+    bool need_gated_reverse; /* GEPCE GEPKL */
+} vg_kernel_job;
+
+typedef struct vg_kernel_tier {
+    const char *name;
+    size_t lanes; /* units a tile */
+    /* Bytes of workspace for one thread; false when they do not fit size_t. */
+    bool (*workspace)(size_t *bytes, const vg_kernel_job *job);
+    /* Scores units first .. first + count - 1 (count <= lanes) of job->in; a unit is a sample, or in multilabel mode sample
+     * u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
+    vg_status (*tile)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
+} vg_kernel_tier;
+
+extern const vg_kernel_tier vg_measures__portable;
+#if defined(__x86_64__)
+extern const vg_kernel_tier vg_measures__avx2;
+extern const vg_kernel_tier vg_measures__avx512;
+#endif
+#if defined(__aarch64__)
+extern const vg_kernel_tier vg_measures__neon;
+#endif
+
+/* The tier for this machine (and VARGATE_CPU). */
+const vg_kernel_tier *vg_measures__tier(void);
+
+/* The message for the first row of a tile that is not a distribution (or holds a NaN or infinite logit), by a plain scan. */
+vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count);
+
+/* TU AU EU EPCE EPKL EPJS of one sample's members q[m][c] by the definitions, pairs included, with the options' conventions. For the
+ * rare sample the kernels pass on. */
+void vg_measures__direct(double results[6], const double *q, size_t m, size_t c, const vg_score_options *options);
+
+/* Element (n, m, c) of the input as double. */
+double vg_measures__value(const vg_predictions *in, size_t n, size_t m, size_t c);
+/* float16 and bfloat16 bits to float. */
+float vg_measures__half(uint16_t bits);
+float vg_measures__bfloat(uint16_t bits);
+
+#endif

@@ -1,0 +1,264 @@
+/* scorer.c - the public scorer: blocks of samples in, blocks of results out.
+ *
+ * A block is cut into chunks (so that memory, progress and cancellation stay fine-grained), a chunk into tiles of one SIMD
+ * vector's worth of units, tiles are shared out over the pool. Every unit's result depends on that unit alone, and the figures
+ * over all samples are summed one by one in order, compensated: the same bits at any thread count and any cut into blocks. */
+#include <math.h>
+#include <string.h>
+
+#include "measures/kernel.h"
+#include "measures/scorer.h"
+
+typedef struct running_sum { /* Neumaier's compensated sum */
+    double sum, rest;
+} running_sum;
+
+struct vg_scorer {
+    size_t m, c;
+    vg_score_options options;
+    double *gates;               /* K */
+    double *inverse_temperature; /* m, or NULL */
+    size_t k, widest;
+    const vg_kernel_tier *tier;
+    vg_pool *pool;
+    unsigned threads;
+    char *workspace; /* threads x workspace_bytes */
+    size_t workspace_bytes;
+    double *scratch; /* 3 x chunk_units */
+    size_t chunk_samples;
+    unsigned long long samples;
+    bool has_tu, has_gtu;
+    running_sum variance, tu, gtu;
+};
+
+static const double default_gates[] = {1, 2, 3};
+
+static void add_to(running_sum *s, double x) {
+    double next = s->sum + x;
+    s->rest += fabs(s->sum) >= fabs(x) ? (s->sum - next) + x : (x - next) + s->sum;
+    s->sum = next;
+}
+
+static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
+    bool given = o->k && o->k_count > 0;
+    const double *k = given ? o->k : default_gates;
+    s->k = given ? o->k_count : sizeof default_gates / sizeof *default_gates;
+    VG_TRY(vg_base__alloc(&s->gates, s->k, sizeof *s->gates, "gate settings"));
+    for (size_t i = 0; i < s->k; i++) {
+        s->gates[i] = k[i];
+        if (k[i] > s->gates[s->widest])
+            s->widest = i;
+    }
+    if (o->logits && o->temperature) {
+        VG_TRY(vg_base__alloc(&s->inverse_temperature, s->m, sizeof *s->inverse_temperature, "temperatures"));
+        for (size_t i = 0; i < s->m; i++)
+            s->inverse_temperature[i] = 1 / o->temperature[o->temperature_count == 1 ? 0 : i];
+    }
+    return VG_OK;
+}
+
+/* About 2 million elements, some milliseconds of work, make a chunk. */
+static size_t chunk_for(size_t m, size_t c, size_t lanes) {
+    size_t elements = 2000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
+    size_t least = 16 * lanes;
+    return chunk < least ? least : chunk > 65536 ? 65536 : chunk;
+}
+
+static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
+    s->tier = vg_measures__tier();
+    s->options = *o;
+    VG_TRY(copy_settings(s, o));
+    s->options.k = s->gates;
+    s->options.k_count = s->k;
+    s->options.temperature = NULL;
+    s->threads = o->threads ? o->threads : vg_base__cores();
+    s->chunk_samples = chunk_for(s->m, s->c, s->tier->lanes);
+    size_t units;
+    if (!vg_base__mul(&units, s->chunk_samples, o->task == VG_TASK_MULTICLASS ? 1 : s->c))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu labels do not fit in memory", s->c);
+    return vg_base__alloc(&s->scratch, units, 3 * sizeof *s->scratch, "scoring scratch");
+}
+
+vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options) {
+    vg_scorer *s;
+    *out = NULL;
+    VG_TRY(vg_measures__check_options(options, m, c));
+    VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a scorer"));
+    s->m = m;
+    s->c = c;
+    vg_status status = prepare(s, options);
+    if (status != VG_OK) {
+        vg_scorer_free(s);
+        return status;
+    }
+    *out = s;
+    return VG_OK;
+}
+
+void vg_scorer_free(vg_scorer *s) {
+    if (!s)
+        return;
+    vg_pool__free(s->pool);
+    vg_base__release(s->gates);
+    vg_base__release(s->inverse_temperature);
+    vg_base__release(s->workspace);
+    vg_base__release(s->scratch);
+    vg_base__release(s);
+}
+
+static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
+    if (!out || !block)
+        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
+    if (block->m != s->m || block->c != s->c)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
+                             block->c, s->m, s->c);
+    if (block->n > 0 && !block->data)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
+    if ((int)block->dtype < 0 || block->dtype > VG_BF16)
+        return vg_base__fail(VG_ERR_ARGUMENT, "element type %d is not known", (int)block->dtype);
+    return VG_OK;
+}
+
+static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out) {
+    bool multilabel = s->options.task != VG_TASK_MULTICLASS;
+    *job = (vg_kernel_job){.m = s->m,
+                           .c = multilabel ? 2 : s->c,
+                           .k = s->k,
+                           .labels = multilabel ? s->c : 0,
+                           .options = s->options,
+                           .gates = s->gates,
+                           .inverse_temperature = s->inverse_temperature,
+                           .widest = s->widest};
+    job->need_gated_reverse = out->gepce || out->gepkl;
+    job->need_gated_logs = job->need_gated_reverse || out->gau || out->geu;
+    job->need_gated = job->need_gated_logs || out->gtu || out->gepjs;
+    job->need_reverse = out->epce || out->epkl;
+    job->need_logs = job->need_reverse || out->au || out->eu || job->need_gated_logs;
+}
+
+static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
+    size_t bytes, all;
+    bool fits = s->tier->workspace(&bytes, job) && vg_base__add(&bytes, bytes, 128);
+    bytes = bytes / 64 * 64;
+    /* a handful of samples is not worth waking threads for */
+    bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536) || units <= s->tier->lanes;
+    unsigned threads = small ? 1 : s->threads;
+    if (!fits || !vg_base__mul(&all, bytes, s->threads))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
+    if (bytes > s->workspace_bytes) {
+        vg_base__release(s->workspace);
+        s->workspace_bytes = 0;
+        VG_TRY(vg_base__alloc(&s->workspace, s->threads, bytes, "scoring workspace"));
+        s->workspace_bytes = bytes;
+    }
+    if (threads > 1 && !s->pool)
+        VG_TRY(vg_pool__new(&s->pool, s->threads));
+    return VG_OK;
+}
+
+typedef struct chunk_work {
+    const vg_kernel_job *job;
+    const vg_scorer *scorer;
+    size_t units, per; /* units in the chunk, and units an index takes (whole tiles) */
+} chunk_work;
+
+static vg_status run_tiles(void *context, size_t index, unsigned worker) {
+    const chunk_work *w = context;
+    size_t lanes = w->scorer->tier->lanes, end = (index + 1) * w->per;
+    void *workspace = w->scorer->workspace + worker * w->scorer->workspace_bytes;
+    for (size_t u = index * w->per; u < end && u < w->units; u += lanes)
+        VG_TRY(w->scorer->tier->tile(w->job, workspace, u, w->units - u < lanes ? w->units - u : lanes));
+    return VG_OK;
+}
+
+/* Places for the results of samples from `first` on. */
+static vg_scores places_from(const vg_scores *out, size_t first, size_t c, size_t k, bool multilabel) {
+    size_t n = multilabel ? first * c : first;
+    vg_scores at = *out;
+    double **single[] = {&at.tu, &at.au, &at.eu, &at.epce, &at.epkl, &at.epjs, &at.gmu, &at.snr};
+    double **gated[] = {&at.gtu, &at.gau, &at.geu, &at.gepce, &at.gepkl, &at.gepjs};
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        *single[i] = *single[i] ? *single[i] + n : NULL;
+    for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
+        *gated[i] = *gated[i] ? *gated[i] + n * k : NULL;
+    at.pred = at.pred ? at.pred + n : NULL;
+    at.second = at.second ? at.second + n : NULL;
+    at.decision = at.decision ? at.decision + n * k : NULL;
+    at.mean = at.mean ? at.mean + first * c : NULL;
+    at.std = at.std ? at.std + first * c : NULL;
+    at.flags = at.flags ? at.flags + n : NULL;
+    return at;
+}
+
+static const char *element_at(const vg_predictions *block, size_t n) {
+    static const size_t sizes[] = {4, 8, 2, 2};
+    return (const char *)block->data + (ptrdiff_t)n * block->stride_n * (ptrdiff_t)sizes[block->dtype];
+}
+
+static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *out, const vg_predictions *block, size_t first,
+                            size_t samples) {
+    size_t units = job->labels ? samples * job->labels : samples, lanes = s->tier->lanes;
+    job->in = *block;
+    job->in.data = element_at(block, first);
+    job->in.n = samples;
+    job->out = places_from(out, first, s->c, s->k, job->labels > 0);
+    job->first = (size_t)s->samples;
+    job->single_precision = block->dtype != VG_F64;
+    job->unit_variance = s->scratch;
+    job->unit_tu = s->scratch + units;
+    job->unit_gtu = s->scratch + 2 * units;
+    size_t per = lanes * (1 + 16384 / (s->m * job->c * lanes)), count = (units + per - 1) / per;
+    chunk_work work = {job, s, units, per};
+    if (s->pool && count > 1)
+        VG_TRY(vg_pool__run(s->pool, count, run_tiles, &work));
+    else
+        for (size_t i = 0; i < count; i++)
+            VG_TRY(run_tiles(&work, i, 0));
+    for (size_t u = 0; u < units; u++) {
+        add_to(&s->variance, job->unit_variance[u]);
+        if (out->tu)
+            add_to(&s->tu, job->unit_tu[u]);
+        if (out->gtu)
+            add_to(&s->gtu, job->unit_gtu[u]);
+    }
+    s->samples += samples;
+    return VG_OK;
+}
+
+vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
+    VG_TRY(check_block(s, out, block));
+    vg_kernel_job job;
+    plan(&job, s, out);
+    VG_TRY(ready(s, &job, job.labels ? block->n * job.labels : block->n));
+    s->has_tu = out->tu != NULL;
+    s->has_gtu = out->gtu != NULL;
+    for (size_t first = 0; first < block->n; first += s->chunk_samples) {
+        size_t left = block->n - first, samples = left < s->chunk_samples ? left : s->chunk_samples;
+        VG_TRY(feed_chunk(s, &job, out, block, first, samples));
+        if (s->options.progress && s->options.progress(s->options.progress_context, first + samples, block->n))
+            return vg_base__fail(VG_ERR_INTERRUPTED, "scoring was stopped after %llu samples", s->samples);
+    }
+    return VG_OK;
+}
+
+vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
+    double n = (double)s->samples, labels = s->options.task == VG_TASK_MULTICLASS ? 1 : (double)s->c;
+    summary->samples = s->samples;
+    summary->diversity = n > 0 ? (s->variance.sum + s->variance.rest) / (n * (double)s->c) : NAN;
+    summary->mean_tu = n > 0 && s->has_tu ? (s->tu.sum + s->tu.rest) / (n * labels) : NAN;
+    summary->mean_gtu = n > 0 && s->has_gtu ? (s->gtu.sum + s->gtu.rest) / (n * labels) : NAN;
+    summary->k_sensitivity = summary->mean_tu > 0 ? 1 - summary->mean_gtu / summary->mean_tu : NAN;
+    return VG_OK;
+}
+
+vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions, const vg_score_options *options) {
+    vg_scorer *s;
+    if (!out || !predictions)
+        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs predictions and places for results");
+    VG_TRY(vg_scorer_new(&s, predictions->m, predictions->c, options));
+    vg_status status = vg_scorer_feed(s, out, predictions);
+    if (status == VG_OK && summary)
+        status = vg_scorer_summary(s, summary);
+    vg_scorer_free(s);
+    return status;
+}

@@ -1,0 +1,284 @@
+/* entropy.h - the ungated measures, and the gated ones from sums that need no logarithm per gate.
+ *
+ * Ungated. With r = p/mu - 1, lambda = log(p/mu), phi = (1+r) lambda - r and psi = r - lambda (both >= 0), means over members:
+ *     EU = sum_c mu phi        KL(p_m || mu)
+ *     R  = sum_c mu psi        KL(mu || p_m)        EPKL = EU + R
+ *     TU = H(mu)   AU = TU - EU   EPCE = AU + EPKL
+ * Nothing is a difference of nearly equal numbers, and because the terms are Bregman divergences an error of one ulp in mu only
+ * enters squared.
+ *
+ * Gated. Zbar = sum_c Gamma mu, z_m = Z_m/Zbar - 1 = sum_c Gamma (p_m - mu)/Zbar, omega_m = 1/(1 + z_m) - 1, g = Gamma/Zbar:
+ *     q_m = g (1 + omega_m) p_m        q = g (mu + U)          U(c) = mean_m omega_m p_m
+ *     log(q_m/q) = lambda_m - log(1 + z_m) - log(1 + U/mu)     T(c) = mean_m omega_m p_m lambda_m
+ * Putting these into the sums and cancelling what is zero exactly (sum_c g U = 0, sum_c g mu mean_m r = mean_m z):
+ *     GEU = sum_c g (mu phi + T - mu phi(U/mu)) + psi(z)
+ *     R   = sum_c (q psi + g mu phi(U/mu)) - psi(z)            GEPKL = GEU + R
+ * so a gate costs three multiply-adds per member and class: z, U and T. Floors of cross terms enter as a correction, see floored().
+ *
+ * VG_FLOOR_ADD: every logarithm sees p + floor. With p' = p + floor, mu' = mu + floor: EU = sum mu' phi' + floor psi',
+ * EPKL = sum mu' (phi' + psi'); gated members have no such shortcut, so their set is built and measured like an ungated one. */
+
+#define TINY 1e-40 /* stands for smaller probabilities inside logarithms; corrected by floored() */
+
+typedef struct measures { /* one set's results, per lane, nats, all pairs */
+    vd tu, eu, reverse, diagonal;
+} measures;
+
+INLINE bool floor_max(const tile *t) { return !t->job->options.logits && t->job->options.floor_form == VG_FLOOR_MAX; }
+INLINE bool floor_add(const tile *t) { return !t->job->options.logits && t->job->options.floor_form == VG_FLOOR_ADD; }
+
+/* H(q) with 0 log 0 = 0; `add` shifts the logarithm's argument. */
+INLINE vd entropy(const vd *q, size_t C, double add) {
+    vd h = {0};
+    for (size_t c = 0; c < C; c++)
+        h -= q[c] * vm_log(vd_max(q[c] + add, vd_set(1e-300)));
+    return h;
+}
+
+/* phi and psi of one class, and p lambda where it will be needed. */
+INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, bool keep) {
+    size_t M = t->M, C = t->C;
+    vd shifted = mu + add;
+    vl empty = shifted < 1e-290; /* no member gives this class anything: its terms are 0 whatever they are */
+    vd inverse = 1.0 / vd_select(empty, vd_set(1.0), shifted), fill = vd_select(empty, vd_set(1.0), vd_set(0.0));
+    vd log_mu = from_logits ? vm_log(vd_select(empty, vd_set(1.0), mu)) : (vd){0};
+    vd sum_phi = {0}, sum_psi = {0};
+    for (size_t m = 0; m < M; m++) {
+        vd p = t->p[m * C + c];
+        vd r = (p - mu) * inverse, y = vd_max(p + add, vd_set(TINY)) * inverse + fill, lambda, psi, phi;
+        vm_bregman(y, r, &lambda, &psi, &phi);
+        if (from_logits) { /* far from mu the logit itself is the better source, and never underflows */
+            vl far = ~(vd_abs(r) < 0.25) & ~empty;
+            lambda = vd_select(far, t->log[m * C + c] - log_mu, lambda);
+            psi = vd_select(far, r - lambda, psi);
+            phi = vd_select(far, p * inverse * lambda - r, phi);
+        }
+        sum_phi += phi;
+        sum_psi += psi;
+        if (keep)
+            t->plog[m * C + c] = p * lambda;
+    }
+    double scale = 1.0 / (double)M;
+    t->phi[c] = sum_phi * scale;
+    t->psi[c] = sum_psi * scale;
+}
+
+static void ungated_terms(tile *t) {
+    double add = floor_add(t) ? t->job->options.floor : 0.0;
+    bool keep = t->job->need_gated_logs && !floor_add(t);
+    for (size_t c = 0; c < t->C; c++) {
+        if (t->job->options.logits)
+            keep ? class_terms(t, c, t->mu[c], 0.0, true, true) : class_terms(t, c, t->mu[c], 0.0, true, false);
+        else
+            keep ? class_terms(t, c, t->mu[c], add, false, true) : class_terms(t, c, t->mu[c], add, false, false);
+    }
+}
+
+/* Floors of cross terms. The terms above used x' = max(p, TINY) scale inside the logarithm of a member's value x = p scale; the
+ * definition wants max(x, floor). Returns mean_m log(max(x, floor)/x') and adds to `diagonal` mean_m x log(x'/max(x, floor)), the
+ * diagonal pairs' divergence. Products of 6 ratios stand for sums of logarithms; ratios past 1e45 belong to classes of no weight. */
+INLINE vd floored(const tile *t, size_t c, vd gate, const vd *weights, vd *diagonal) {
+    size_t M = t->M, C = t->C;
+    vd floor = vd_set(t->job->options.floor);
+    bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
+    vd sum = {0}, diag = {0}, product = vd_set(1.0);
+    for (size_t m = 0; m < M; m++) {
+        vd scale = weights ? gate * weights[m] : vd_set(1.0);
+        vd p = t->p[m * C + c], x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
+        vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
+        if (distinct)
+            diag -= x * vm_log(ratio);
+        product *= ratio;
+        if (m % 6 == 5) {
+            sum += vm_log(product);
+            product = vd_set(1.0);
+        }
+    }
+    sum += vm_log(product);
+    double inverse = 1.0 / (double)M;
+    *diagonal += diag * inverse;
+    return sum * inverse;
+}
+
+/* TU, EU and the reverse divergence of the ungated members; phi and psi are there already when logs are needed. */
+static measures ungated(tile *t) {
+    const vg_kernel_job *job = t->job;
+    double add = floor_add(t) ? job->options.floor : 0.0;
+    measures out = {.tu = entropy(t->mu, t->C, add)};
+    if (!job->need_logs)
+        return out;
+    for (size_t c = 0; c < t->C; c++) {
+        vd mu = t->mu[c];
+        out.eu += (mu + add) * t->phi[c] + add * t->psi[c];
+        out.reverse += mu * t->psi[c];
+        if (job->need_reverse && floor_max(t) && vl_any(t->low[c] < job->options.floor))
+            out.reverse -= mu * floored(t, c, vd_set(1.0), NULL, &out.diagonal);
+    }
+    return out;
+}
+
+/* --- gates ------------------------------------------------------------------------------------------------------------- */
+
+static void gates(tile *t) {
+    const vg_score_options *o = &t->job->options;
+    double sample = t->M > 1 ? (double)t->M / (double)(t->M - 1) : 1.0;
+    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE;
+    for (size_t c = 0; c < t->C; c++) {
+        vd mu = t->mu[c], sigma = vd_sqrt(o->sigma_gate == VG_SIGMA_SAMPLE ? t->variance[c] * sample : t->variance[c]);
+        for (size_t k = 0; k < t->K; k++) {
+            double gate = t->job->gates[k];
+            vd below = inside ? (gate < 1e-3 ? 1e-3 : gate) * (sigma + o->eps) : gate * sigma + o->eps;
+            vd gamma = vm_gate(mu / below);
+            t->gamma[k * t->C + c] = inside ? vd_max(gamma, vd_set(o->eps)) : gamma;
+        }
+    }
+    for (size_t k = 0; k < t->K; k++) {
+        vd sum = {0};
+        for (size_t c = 0; c < t->C; c++)
+            sum += t->gamma[k * t->C + c] * t->mu[c];
+        t->zbar[k] = sum;
+    }
+}
+
+/* Z_m directly, for lanes where it is so far below its mean that the deviation form has lost digits. */
+static __attribute__((noinline)) vd normaliser(const tile *t, size_t k, size_t m) {
+    vd sum = {0};
+    for (size_t c = 0; c < t->C; c++)
+        sum += t->gamma[k * t->C + c] * t->p[m * t->C + c];
+    return sum;
+}
+
+INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation, vd *psi_sum) {
+    vd zbar = t->zbar[k];
+    vl dead = ~(zbar > 1e-290);
+    vd safe = vd_select(dead, vd_set(1.0), zbar), z = deviation / safe;
+    vl low = z < -0.5;
+    vd y = 1.0 + z;
+    if (vl_any(low | dead)) {
+        vd direct = normaliser(t, k, m);
+        vl gone = dead | ~(direct > 1e-290);
+        t->gated_out |= gone;
+        y = vd_select(low, direct / safe, y);
+        y = vd_select(gone, vd_set(1.0), y);
+        z = vd_select(low | gone, y - 1.0, z);
+    }
+    vd lambda, psi, phi;
+    vm_bregman(y, z, &lambda, &psi, &phi);
+    *psi_sum += psi;
+    t->omega[k * t->M + m] = -z / y;
+    t->weight[k * t->M + m] = 1.0 / (safe * y);
+}
+
+/* omega, 1/Z_m and psi(z) of G gates at once, starting at k. */
+#define WEIGHTS(G)                                                                       \
+    static void weights_##G(tile *t, size_t k) {                                         \
+        size_t M = t->M, C = t->C;                                                       \
+        const vd *gamma = t->gamma + k * C;                                              \
+        vd psi[G], low[G], high[G];                                                      \
+        for (int j = 0; j < G; j++)                                                      \
+            psi[j] = high[j] = vd_set(0.0), low[j] = vd_set(1e300);                      \
+        for (size_t m = 0; m < M; m++) {                                                 \
+            vd sum[G];                                                                   \
+            for (int j = 0; j < G; j++)                                                  \
+                sum[j] = vd_set(0.0);                                                    \
+            for (size_t c = 0; c < C; c++) {                                             \
+                vd d = t->p[m * C + c] - t->mu[c];                                       \
+                for (int j = 0; j < G; j++)                                              \
+                    sum[j] += gamma[(size_t)j * C + c] * d;                              \
+            }                                                                            \
+            for (int j = 0; j < G; j++) {                                                \
+                member_weight(t, k + (size_t)j, m, sum[j], &psi[j]);                     \
+                vd w = t->weight[(k + (size_t)j) * M + m];                               \
+                low[j] = vd_min(w, low[j]);                                              \
+                high[j] = vd_max(w, high[j]);                                            \
+            }                                                                            \
+        }                                                                                \
+        for (int j = 0; j < G; j++) {                                                    \
+            t->psi_z[k + (size_t)j] = psi[j] * (1.0 / (double)M);                        \
+            t->weight_low[k + (size_t)j] = low[j];                                       \
+            t->weight_high[k + (size_t)j] = high[j];                                     \
+        }                                                                                \
+    }
+WEIGHTS(1)
+WEIGHTS(2)
+WEIGHTS(4)
+
+/* U and T of G gates for one class. */
+#define GATED_SUMS(G)                                                                                     \
+    static void gated_sums_##G(tile *t, size_t k, bool logs) {                                            \
+        size_t M = t->M, C = t->C;                                                                        \
+        const vd *omega = t->omega + k * M;                                                               \
+        double inverse = 1.0 / (double)M;                                                                 \
+        for (size_t c = 0; c < C; c++) {                                                                  \
+            vd shift[G], cross[G];                                                                        \
+            for (int j = 0; j < G; j++)                                                                   \
+                shift[j] = cross[j] = vd_set(0.0);                                                        \
+            if (logs) {                                                                                   \
+                for (size_t m = 0; m < M; m++) {                                                          \
+                    vd p = t->p[m * C + c], plog = t->plog[m * C + c];                                    \
+                    for (int j = 0; j < G; j++) {                                                         \
+                        vd w = omega[(size_t)j * M + m];                                                  \
+                        shift[j] += w * p;                                                                \
+                        cross[j] += w * plog;                                                             \
+                    }                                                                                     \
+                }                                                                                         \
+            } else {                                                                                      \
+                for (size_t m = 0; m < M; m++) {                                                          \
+                    vd p = t->p[m * C + c];                                                               \
+                    for (int j = 0; j < G; j++)                                                           \
+                        shift[j] += omega[(size_t)j * M + m] * p;                                         \
+                }                                                                                         \
+            }                                                                                             \
+            for (int j = 0; j < G; j++) {                                                                 \
+                t->shift[(k + (size_t)j) * C + c] = shift[j] * inverse;                                   \
+                t->cross[(k + (size_t)j) * C + c] = cross[j] * inverse;                                   \
+            }                                                                                             \
+        }                                                                                                 \
+    }
+GATED_SUMS(1)
+GATED_SUMS(2)
+GATED_SUMS(4)
+
+/* Weights, sums and the mean gated distribution for every gate. */
+static void gated_sums(tile *t) {
+    bool logs = t->job->need_gated_logs;
+    size_t k = 0;
+    for (; k + 4 <= t->K; k += 4)
+        weights_4(t, k), gated_sums_4(t, k, logs);
+    for (; k + 2 <= t->K; k += 2)
+        weights_2(t, k), gated_sums_2(t, k, logs);
+    for (; k < t->K; k++)
+        weights_1(t, k), gated_sums_1(t, k, logs);
+    for (k = 0; k < t->K; k++) {
+        vd inverse = 1.0 / t->zbar[k];
+        for (size_t c = 0; c < t->C; c++) {
+            size_t at = k * t->C + c;
+            t->gmean[at] = vd_max(t->gamma[at] * inverse * (t->mu[c] + t->shift[at]), vd_set(0.0));
+        }
+    }
+}
+
+static measures gated(tile *t, size_t k) {
+    const vg_kernel_job *job = t->job;
+    const vd *q = t->gmean + k * t->C;
+    measures out = {.tu = entropy(q, t->C, 0.0)};
+    if (!job->need_gated_logs)
+        return out;
+    vd inverse = 1.0 / t->zbar[k];
+    out.eu = t->psi_z[k];
+    out.reverse = -t->psi_z[k];
+    for (size_t c = 0; c < t->C; c++) {
+        size_t at = k * t->C + c;
+        vd g = t->gamma[at] * inverse, mu = t->mu[c];
+        vl empty = mu < 1e-290;
+        vd r = vd_select(empty, vd_set(0.0), t->shift[at] / vd_select(empty, vd_set(1.0), mu));
+        vd y = vd_max(1.0 + r, vd_set(1e-300)), lambda, psi, phi;
+        vm_bregman(y, r, &lambda, &psi, &phi);
+        vd own = g * mu;
+        out.eu += own * (t->phi[c] - phi) + g * t->cross[at];
+        out.reverse += q[c] * t->psi[c] + own * phi;
+        if (job->need_gated_reverse && floor_max(t) && vl_any(t->low[c] * t->gamma[at] * t->weight_low[k] < job->options.floor))
+            out.reverse -= q[c] * floored(t, c, t->gamma[at], t->weight + k * t->M, &out.diagonal);
+    }
+    return out;
+}

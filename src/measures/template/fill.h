@@ -1,0 +1,268 @@
+/* fill.h - from the input's element type and strides to the tile p[m][c] in double (and log p from logits), rows checked. */
+
+/* Rows of floats or doubles, one a lane, to [element][lane] in double. */
+#define TRANSPOSE(NAME, TYPE)                                                          \
+    INLINE void NAME(vd *out, const TYPE *const *rows, size_t from, size_t count) {    \
+        for (size_t i = from; i < count; i++) {                                        \
+            vd v;                                                                      \
+            for (int lane = 0; lane < VG_LANES; lane++)                                \
+                v[lane] = (double)rows[lane][i];                                       \
+            out[i] = v;                                                                \
+        }                                                                              \
+    }
+TRANSPOSE(transpose_plain_f32, float)
+TRANSPOSE(transpose_plain_f64, double)
+
+#if VG_LANES == 8
+#define SHUFFLE8(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+/* 8 x 8 blocks by three rounds of two-way shuffles. */
+#define TRANSPOSE8(r, T)                                                                                       \
+    T a0 = SHUFFLE8(r[0], r[1], 0, 8, 2, 10, 4, 12, 6, 14), a1 = SHUFFLE8(r[0], r[1], 1, 9, 3, 11, 5, 13, 7, 15); \
+    T a2 = SHUFFLE8(r[2], r[3], 0, 8, 2, 10, 4, 12, 6, 14), a3 = SHUFFLE8(r[2], r[3], 1, 9, 3, 11, 5, 13, 7, 15); \
+    T a4 = SHUFFLE8(r[4], r[5], 0, 8, 2, 10, 4, 12, 6, 14), a5 = SHUFFLE8(r[4], r[5], 1, 9, 3, 11, 5, 13, 7, 15); \
+    T a6 = SHUFFLE8(r[6], r[7], 0, 8, 2, 10, 4, 12, 6, 14), a7 = SHUFFLE8(r[6], r[7], 1, 9, 3, 11, 5, 13, 7, 15); \
+    T b0 = SHUFFLE8(a0, a2, 0, 1, 8, 9, 4, 5, 12, 13), b2 = SHUFFLE8(a0, a2, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    T b1 = SHUFFLE8(a1, a3, 0, 1, 8, 9, 4, 5, 12, 13), b3 = SHUFFLE8(a1, a3, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    T b4 = SHUFFLE8(a4, a6, 0, 1, 8, 9, 4, 5, 12, 13), b6 = SHUFFLE8(a4, a6, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    T b5 = SHUFFLE8(a5, a7, 0, 1, 8, 9, 4, 5, 12, 13), b7 = SHUFFLE8(a5, a7, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    r[0] = SHUFFLE8(b0, b4, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
+    r[1] = SHUFFLE8(b1, b5, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
+    r[2] = SHUFFLE8(b2, b6, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
+    r[3] = SHUFFLE8(b3, b7, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
+    r[4] = SHUFFLE8(b0, b4, 4, 5, 6, 7, 12, 13, 14, 15);                                                         \
+    r[5] = SHUFFLE8(b1, b5, 4, 5, 6, 7, 12, 13, 14, 15);                                                         \
+    r[6] = SHUFFLE8(b2, b6, 4, 5, 6, 7, 12, 13, 14, 15);                                                         \
+    r[7] = SHUFFLE8(b3, b7, 4, 5, 6, 7, 12, 13, 14, 15)
+
+static void transpose_f32(vd *out, const float *const *rows, size_t count) {
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        vh r[8];
+        for (int lane = 0; lane < 8; lane++)
+            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
+        TRANSPOSE8(r, vh);
+        for (int j = 0; j < 8; j++)
+            out[i + (size_t)j] = __builtin_convertvector(r[j], vd);
+    }
+    transpose_plain_f32(out, rows, i, count);
+}
+static void transpose_f64(vd *out, const double *const *rows, size_t count) {
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        vd r[8];
+        for (int lane = 0; lane < 8; lane++)
+            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
+        TRANSPOSE8(r, vd);
+        memcpy(out + i, r, sizeof r);
+    }
+    transpose_plain_f64(out, rows, i, count);
+}
+#elif VG_LANES == 4
+/* 4 x 4 blocks by two rounds. */
+#define TRANSPOSE4(r, T)                                                                                     \
+    T a0 = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6), a1 = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7); \
+    T a2 = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6), a3 = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7); \
+    r[0] = __builtin_shufflevector(a0, a2, 0, 1, 4, 5);                                                      \
+    r[1] = __builtin_shufflevector(a1, a3, 0, 1, 4, 5);                                                      \
+    r[2] = __builtin_shufflevector(a0, a2, 2, 3, 6, 7);                                                      \
+    r[3] = __builtin_shufflevector(a1, a3, 2, 3, 6, 7)
+
+static void transpose_f32(vd *out, const float *const *rows, size_t count) {
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        vh r[4];
+        for (int lane = 0; lane < 4; lane++)
+            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
+        TRANSPOSE4(r, vh);
+        for (int j = 0; j < 4; j++)
+            out[i + (size_t)j] = __builtin_convertvector(r[j], vd);
+    }
+    transpose_plain_f32(out, rows, i, count);
+}
+static void transpose_f64(vd *out, const double *const *rows, size_t count) {
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        vd r[4];
+        for (int lane = 0; lane < 4; lane++)
+            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
+        TRANSPOSE4(r, vd);
+        memcpy(out + i, r, sizeof r);
+    }
+    transpose_plain_f64(out, rows, i, count);
+}
+#else
+static void transpose_f32(vd *out, const float *const *rows, size_t count) { transpose_plain_f32(out, rows, 0, count); }
+static void transpose_f64(vd *out, const double *const *rows, size_t count) { transpose_plain_f64(out, rows, 0, count); }
+#endif
+
+/* The samples behind the lanes; spare lanes repeat the last one. */
+INLINE size_t lane_unit(size_t first, size_t count, int lane) { return first + ((size_t)lane < count ? (size_t)lane : count - 1); }
+
+/* Multiclass, class stride 1: whole samples at once where members follow each other, else a member at a time. */
+static void fill_rows(tile *t, size_t first, size_t count) {
+    const vg_predictions *in = &t->job->in;
+    bool packed = in->stride_m == (ptrdiff_t)t->C;
+    size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
+    for (size_t m = 0; m < pieces; m++) {
+        const float *f32[VG_LANES];
+        const double *f64[VG_LANES];
+        for (int lane = 0; lane < VG_LANES; lane++) {
+            ptrdiff_t at = (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n + (ptrdiff_t)m * in->stride_m;
+            if (in->dtype == VG_F32)
+                f32[lane] = (const float *)in->data + at;
+            else
+                f64[lane] = (const double *)in->data + at;
+        }
+        if (in->dtype == VG_F32)
+            transpose_f32(t->p + m * t->C, f32, length);
+        else
+            transpose_f64(t->p + m * t->C, f64, length);
+    }
+}
+
+/* Any strides, any type. */
+static void fill_any(tile *t, size_t first, size_t count) {
+    for (int lane = 0; lane < VG_LANES; lane++) {
+        size_t n = lane_unit(first, count, lane);
+        for (size_t m = 0; m < t->M; m++)
+            for (size_t c = 0; c < t->C; c++)
+                t->p[m * t->C + c][lane] = vg_measures__value(&t->job->in, n, m, c);
+    }
+}
+
+/* Multilabel: outcome 1 of label u % labels of sample u / labels; outcome 0 is what is left of 1. Logits z become (0, z). */
+static vl fill_labels(tile *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    vl bad = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        vd u;
+        for (int lane = 0; lane < VG_LANES; lane++) {
+            size_t unit = lane_unit(first, count, lane);
+            u[lane] = vg_measures__value(&job->in, unit / job->labels, m, unit % job->labels);
+        }
+        if (job->options.logits) {
+            t->p[2 * m] = vd_set(0.0);
+            t->p[2 * m + 1] = u;
+        } else {
+            bad |= ~((u >= 0.0) & (u <= 1.0));
+            t->p[2 * m] = 1.0 - u;
+            t->p[2 * m + 1] = u;
+        }
+    }
+    return bad;
+}
+
+/* Rows must be distributions; with renormalise they only need a positive finite sum. Returns the lanes with a bad row. */
+static vl check_rows(tile *t) {
+    bool renormalise = t->job->options.renormalise;
+    vl bad = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        vd *row = t->p + m * t->C;
+        vd sum = row[0], least = row[0];
+        for (size_t c = 1; c < t->C; c++) {
+            sum += row[c];
+            least = vd_min(row[c], least);
+        }
+        /* a NaN makes the sum NaN, and so every comparison false */
+        vl good = renormalise ? (least >= 0.0) & (sum > 0.0) & (sum < (double)INFINITY)
+                              : (least >= 0.0) & (vd_abs(sum - 1.0) <= 1e-3);
+        bad |= ~good;
+        if (renormalise) {
+            vd scale = 1.0 / sum;
+            for (size_t c = 0; c < t->C; c++)
+                row[c] *= scale;
+        }
+    }
+    return bad;
+}
+
+/* VG_FLOOR_CLAMP: to [floor, 1] and divided by the sum, twice. */
+static void clamp_rows(tile *t) {
+    vd floor = vd_set(t->job->options.floor);
+    for (size_t m = 0; m < t->M; m++) {
+        vd *row = t->p + m * t->C;
+        for (int twice = 0; twice < 2; twice++) {
+            vd sum = {0};
+            for (size_t c = 0; c < t->C; c++) {
+                row[c] = vd_min(vd_max(row[c], floor), vd_set(1.0));
+                sum += row[c];
+            }
+            for (size_t c = 0; c < t->C; c++)
+                row[c] = row[c] / sum;
+        }
+    }
+}
+
+/* Logits in p become log p in log and p in p. NaN and infinities are bad rows. */
+static vl softmax_rows(tile *t) {
+    vl bad = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        vd *row = t->p + m * t->C, *log = t->log + m * t->C;
+        double inverse = t->job->inverse_temperature ? t->job->inverse_temperature[m] : 1.0;
+        vd top = row[0] * inverse;
+        for (size_t c = 0; c < t->C; c++) {
+            log[c] = row[c] * inverse;
+            bad |= ~(vd_abs(row[c]) < (double)INFINITY);
+            top = vd_max(log[c], top);
+        }
+        vd sum = {0};
+        for (size_t c = 0; c < t->C; c++) {
+            row[c] = vm_exp(log[c] - top);
+            sum += row[c];
+        }
+        vd inverse_sum = 1.0 / sum, offset = vm_log(sum);
+        for (size_t c = 0; c < t->C; c++) {
+            log[c] = (log[c] - top) - offset;
+            row[c] *= inverse_sum;
+        }
+    }
+    return bad;
+}
+
+static vg_status fill(tile *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    const vg_predictions *in = &job->in;
+    vl bad = {0};
+    if (job->labels)
+        bad = fill_labels(t, first, count);
+    else if (in->stride_c == 1 && (in->dtype == VG_F32 || in->dtype == VG_F64))
+        fill_rows(t, first, count);
+    else
+        fill_any(t, first, count);
+    if (job->options.logits)
+        bad |= softmax_rows(t);
+    else if (!job->labels)
+        bad |= check_rows(t);
+    if (vl_any(bad))
+        return vg_measures__bad_row(job, first, count);
+    if (!job->options.logits && job->options.floor_form == VG_FLOOR_CLAMP)
+        clamp_rows(t);
+    return VG_OK;
+}
+
+/* mu, population variance and extremes of every class, in two passes. The first runs over deviations from member 0, so that
+ * identical members give mu = that member and a variance of 0 exactly; the second is corrected for the rounding of the mean. */
+static void moments(tile *t) {
+    size_t M = t->M, C = t->C;
+    double inverse = 1.0 / (double)M;
+    for (size_t c = 0; c < C; c++) {
+        const vd *p = t->p + c;
+        vd origin = *p, sum = {0}, squares = {0}, low = origin, high = origin;
+        for (size_t m = 1; m < M; m++) {
+            vd x = p[m * C];
+            sum += x - origin;
+            low = vd_min(x, low);
+            high = vd_max(x, high);
+        }
+        vd mean = origin + sum * inverse, rest = {0};
+        for (size_t m = 0; m < M; m++) {
+            vd d = p[m * C] - mean;
+            rest += d;
+            squares += d * d;
+        }
+        t->mu[c] = mean;
+        t->variance[c] = vd_max((squares - rest * (rest * inverse)) * inverse, vd_set(0.0));
+        t->low[c] = low;
+        t->high[c] = high;
+    }
+}

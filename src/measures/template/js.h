@@ -1,0 +1,69 @@
+/* js.h - expected pairwise Jensen-Shannon divergence of one class without pairs; what the float and double forms share.
+ *
+ *     EPJS_c = 1/2 integral_0^inf Var_m[exp(-x_m s)] s^-2 ds ~ sum_j W_j Var_m[b_j],   b = 1 - exp(-x s),  s_j = s_0 ratio^j
+ * over all M^2 ordered pairs. x is scaled so that the class's largest member is at most 1 (the expression is homogeneous of
+ * degree one). From node to node b' = b (2 - b): no exponential and no logarithm in the loop. The lower tail is folded into the
+ * first nodes (js_weights.h), the upper one cut where b = 1 for every member, or folded into the last node.
+ *
+ * Where every member lies within a small share rho of the mean, the series in r = x/mean - 1 is shorter and exact in the limit:
+ *     EPJS_c/mean = sum_{n>=2} (-1)^n/(n(n-1)) (mu_n - 2^-n sum_i C(n,i) mu_i mu_{n-i}),   mu_n = mean of r^n
+ *
+ * VG_FLOOR_ADD (a > 0, h(x) = x log(x + a)) adds a integral Var_m[exp(-(x_m + a) s)] s^-1 ds, the same nodes with other weights. */
+
+typedef struct js_set { /* the members of one class: x_m = p_m gate weights[m] */
+    const vd *weights;  /* NULL: 1 */
+    vd gate, mean, low, high; /* mean of x; bounds of x */
+    double add;
+} js_set;
+
+static const double js_binomial[11][11] = {
+    {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}, {1, 5, 10, 10, 5, 1}, {1, 6, 15, 20, 15, 6, 1}, {1, 7, 21, 35, 35, 21, 7, 1},
+    {1, 8, 28, 56, 70, 56, 28, 8, 1}, {1, 9, 36, 84, 126, 126, 84, 36, 9, 1}, {1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1}};
+
+/* The series from moments mu_0 .. mu_order of r = (x - mean)/(mean + add). */
+INLINE vd js_series(const vd *moment, int order, vd mean, double add) {
+    vd total = {0};
+    double sign = 1.0, half = 0.25;
+    for (int n = 2; n <= order; n++) {
+        vd mixed = {0};
+        for (int i = 0; i <= n; i++)
+            mixed += js_binomial[n][i] * moment[i] * moment[n - i];
+        total += sign * (moment[n] - half * mixed) * ((mean + add) / (double)(n * (n - 1)) + add / (double)n);
+        sign = -sign;
+        half *= 0.5;
+    }
+    return total;
+}
+
+INLINE vd js_value(const tile *t, const js_set *set, size_t c, size_t m) {
+    vd p = t->p[m * t->C + c];
+    return set->weights ? p * (set->gate * set->weights[m]) : p;
+}
+
+/* Lanes whose members all lie within rho of the mean; `empty` lanes count as such. */
+INLINE vl js_tight(const js_set *set, double rho) {
+    vd spread = vd_max(set->high - set->mean, set->mean - set->low);
+    return spread <= rho * (set->mean + set->add);
+}
+
+/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at most `most`. Each lane has its own, so that
+ * a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0, `steps` nodes an octave. */
+INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int most) {
+    vd span = reach * inverse_s0 / vd_max(low, vd_set(1e-30));
+    vl octaves = ((vl)span >> 52) - 1023 + 1;
+    vl nodes = octaves * steps + 1;
+    return vl_select(nodes < most, nodes, (vl){0} + most);
+}
+INLINE size_t js_most_nodes(vl nodes, vl ignore) {
+    int64_t most = 1;
+    for (int lane = 0; lane < VG_LANES; lane++)
+        if (!ignore[lane] && nodes[lane] > most)
+            most = nodes[lane];
+    return (size_t)most;
+}
+/* A weight for the lanes that take node j; where the upper tail is folded into a lane's last node it is `last` times as large. */
+INLINE vd js_lane_weight(double weight, size_t j, vl nodes, int most, double last) {
+    vl at = (vl){0} + (int64_t)j;
+    vd w = vd_select((nodes == most) & (at == most - 1), vd_set(weight * last), vd_set(weight));
+    return vd_select(at < nodes, w, vd_set(0.0));
+}

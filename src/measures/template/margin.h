@@ -1,0 +1,73 @@
+/* margin.h - the two leading classes of every lane, SNR, GMU and the decision rule. */
+
+typedef struct margin {
+    vd mu1, mu2, var1, var2;
+    vl first, second;
+} margin;
+
+/* Ties go to the lower index. */
+static margin leaders(const tile *t) {
+    margin g = {.mu1 = vd_set(-1.0), .mu2 = vd_set(-1.0)};
+    for (size_t c = 0; c < t->C; c++) {
+        vd mu = t->mu[c], var = t->variance[c];
+        vl at = (vl){0} + (int64_t)c, best = mu > g.mu1, next = mu > g.mu2;
+        g.mu2 = vd_select(best, g.mu1, vd_select(next, mu, g.mu2));
+        g.var2 = vd_select(best, g.var1, vd_select(next, var, g.var2));
+        g.second = vl_select(best, g.first, vl_select(next, at, g.second));
+        g.mu1 = vd_select(best, mu, g.mu1);
+        g.var1 = vd_select(best, var, g.var1);
+        g.first = vl_select(best, at, g.first);
+    }
+    return g;
+}
+
+static void write_margin(const tile *t, const margin *g, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    const vg_score_options *o = &job->options;
+    const vg_scores *out = &job->out;
+    double spread = o->sigma_margin == VG_SIGMA_SAMPLE && t->M > 1 ? (double)t->M / (double)(t->M - 1) : 1.0;
+    double eps = o->margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * o->eps : o->eps;
+    vd sigma1 = vd_sqrt(g->var1 * spread), sigma2 = vd_sqrt(g->var2 * spread);
+    vd snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + eps), sure = g->mu1 * vm_gate(snr), gmu = 1.0 - sure;
+    if (o->task == VG_TASK_MULTILABEL_LITERAL)
+        gmu = vd_select(g->first == 1, gmu, sure);
+    for (size_t i = 0; i < count; i++) {
+        size_t n = first + i;
+        if (out->snr)
+            out->snr[n] = snr[i];
+        if (out->gmu)
+            out->gmu[n] = gmu[i];
+        if (out->pred)
+            out->pred[n] = (int32_t)g->first[i];
+        if (out->second)
+            out->second[n] = (int32_t)g->second[i];
+        if (out->flags && g->mu1[i] == g->mu2[i])
+            out->flags[n] |= VG_FLAG_TIE;
+        for (size_t k = 0; out->decision && k < job->k; k++) {
+            double wide = job->gates[k];
+            bool clear = g->mu1[i] - wide * sigma1[i] > g->mu2[i] + wide * sigma2[i];
+            out->decision[n * job->k + k] = clear ? (int32_t)g->first[i] : -1;
+        }
+    }
+}
+
+/* mean and std of the classes; in multilabel mode of outcome 1. */
+static void write_moments(const tile *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    size_t from = job->labels ? 1 : 0, width = t->C - from;
+    vd total = {0};
+    for (size_t c = 0; c < t->C; c++)
+        total += t->variance[c];
+    for (size_t i = 0; i < count; i++)
+        job->unit_variance[first + i] = job->labels ? t->variance[1][i] : total[i];
+    for (size_t c = 0; c < width; c++) {
+        if (job->out.mean)
+            for (size_t i = 0; i < count; i++)
+                job->out.mean[(first + i) * width + c] = t->mu[from + c][i];
+        if (job->out.std) {
+            vd sigma = vd_sqrt(t->variance[from + c]);
+            for (size_t i = 0; i < count; i++)
+                job->out.std[(first + i) * width + c] = sigma[i];
+        }
+    }
+}

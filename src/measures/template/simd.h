@@ -1,0 +1,95 @@
+/* simd.h - the vector types of a tier and the handful of operations that GCC's vector extensions lack.
+ *
+ * A tier file defines VG_LANES (doubles a vector) and its target before it includes this. vd: VG_LANES doubles, one sample each.
+ * vl: as many 64-bit integers, masks are 0 or -1. vf: 2 VG_LANES floats, in the integral two members of the same VG_LANES samples. */
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef double vd __attribute__((vector_size(VG_LANES * 8)));
+typedef int64_t vl __attribute__((vector_size(VG_LANES * 8)));
+typedef float vf __attribute__((vector_size(VG_LANES * 8)));
+typedef int32_t vi __attribute__((vector_size(VG_LANES * 8)));
+typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats */
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vd vd_set(double x) { return x - (vd){0}; }
+INLINE vf vf_set(float x) { return x - (vf){0}; }
+INLINE vd vd_bits(vl x) { return (vd)x; }
+INLINE vd vd_select(vl mask, vd yes, vd no) { return (vd)(((vl)yes & mask) | ((vl)no & ~mask)); }
+INLINE vl vl_select(vl mask, vl yes, vl no) { return (yes & mask) | (no & ~mask); }
+INLINE vd vd_load(const double *p) {
+    vd v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE vd vd_abs(vd x) { return (vd)((vl)x & INT64_MAX); }
+
+#if defined(VG_TIER_IS_AVX512)
+#include <immintrin.h>
+INLINE vd vd_max(vd a, vd b) { return (vd)_mm512_max_pd((__m512d)a, (__m512d)b); }
+INLINE vd vd_min(vd a, vd b) { return (vd)_mm512_min_pd((__m512d)a, (__m512d)b); }
+INLINE vd vd_sqrt(vd a) { return (vd)_mm512_sqrt_pd((__m512d)a); }
+INLINE bool vl_any(vl m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m) != 0; }
+INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+#elif defined(VG_TIER_IS_AVX2)
+#include <immintrin.h>
+INLINE vd vd_max(vd a, vd b) { return (vd)_mm256_max_pd((__m256d)a, (__m256d)b); }
+INLINE vd vd_min(vd a, vd b) { return (vd)_mm256_min_pd((__m256d)a, (__m256d)b); }
+INLINE vd vd_sqrt(vd a) { return (vd)_mm256_sqrt_pd((__m256d)a); }
+INLINE bool vl_any(vl m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+INLINE vf vf_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+#else
+INLINE vd vd_max(vd a, vd b) { return vd_select(a > b, a, b); }
+INLINE vd vd_min(vd a, vd b) { return vd_select(a < b, a, b); }
+INLINE vd vd_sqrt(vd a) {
+    for (int i = 0; i < VG_LANES; i++)
+        a[i] = sqrt(a[i]);
+    return a;
+}
+INLINE bool vl_any(vl m) {
+    int64_t any = 0;
+    for (int i = 0; i < VG_LANES; i++)
+        any |= m[i];
+    return any != 0;
+}
+INLINE vf vf_max(vf a, vf b) {
+    vi mask = (vi)(a > b);
+    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+}
+#endif
+
+/* Two halves of doubles to one vector of floats, and the sum of a float vector's halves. */
+INLINE vf vf_pack(vd low, vd high) {
+    union {
+        vf whole;
+        vh half[2];
+    } u;
+    u.half[0] = __builtin_convertvector(low, vh);
+    u.half[1] = __builtin_convertvector(high, vh);
+    return u.whole;
+}
+INLINE vd vf_fold(vf x) {
+    union {
+        vf whole;
+        vh half[2];
+    } u = {x};
+    return __builtin_convertvector(u.half[0], vd) + __builtin_convertvector(u.half[1], vd);
+}
+
+/* Flush-to-zero around a tile: tails of the integral run through denormals that do not matter and would cost 100 cycles each. */
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+INLINE unsigned vg_flush_begin(void) {
+    unsigned saved = _mm_getcsr();
+    _mm_setcsr(saved | 0x8040u);
+    return saved;
+}
+INLINE void vg_flush_end(unsigned saved) { _mm_setcsr(saved); }
+#else
+INLINE unsigned vg_flush_begin(void) { return 0; }
+INLINE void vg_flush_end(unsigned saved) { (void)saved; }
+#endif

@@ -1,0 +1,168 @@
+/* tile.h - one tile from input to results: the order of the stages, and the conventions applied to finished sums. */
+
+/* EPJS of a set: all ordered pairs. */
+static vd js_total(tile *t, const vd *weights, const vd *gamma, const vd *mean, const vd *low, const vd *high) {
+    vd total = {0};
+    double add = floor_add(t) ? t->job->options.floor : 0.0;
+    for (size_t c = 0; c < t->C; c++) {
+        js_set set = {.weights = weights, .mean = mean[c], .add = add, .gate = vd_set(1.0), .low = t->low[c], .high = t->high[c]};
+        if (weights) {
+            set.gate = gamma[c];
+            set.low = t->low[c] * gamma[c] * *low;
+            set.high = t->high[c] * gamma[c] * *high;
+        }
+        total += t->job->single_precision ? js32(t, &set, c) : js64(t, &set, c);
+    }
+    return total;
+}
+
+typedef struct places { /* where one set's results go, k already applied; stride between samples */
+    double *tu, *au, *eu, *epce, *epkl, *epjs;
+    size_t stride;
+} places;
+
+INLINE void put(double *place, vd value, const places *at, size_t first, size_t count) {
+    if (place)
+        for (size_t i = 0; i < count; i++)
+            place[(first + i) * at->stride] = value[i];
+}
+
+/* Pairs, base of the logarithm, normalisation; then out. */
+static void write_set(const tile *t, const measures *set, vd epjs, const places *at, size_t first, size_t count) {
+    const vg_score_options *o = &t->job->options;
+    double M = (double)t->M, pairs = o->pairs == VG_PAIRS_DISTINCT ? (t->M > 1 ? M / (M - 1) : 0.0) : 1.0;
+    double unit = o->log_base == VG_LOG_2 ? 1.0 / VG_LN2 : 1.0;
+    double share = unit * (o->normalise ? 1.0 / (log((double)t->C) * unit) : 1.0);
+    vd zero = {0}, eu = vd_max(set->eu, zero), au = vd_max(set->tu - eu, zero), epkl = eu + set->reverse;
+    if (o->pairs == VG_PAIRS_DISTINCT)
+        epkl -= set->diagonal * (1.0 / M);
+    epkl *= pairs;
+    if (t->M == 1)
+        epkl = zero;
+    vd epce = au + epkl;
+    if (floor_add(t))
+        epkl = vd_max(epkl, zero);
+    put(at->tu, set->tu * share, at, first, count);
+    put(at->au, au * share, at, first, count);
+    put(at->eu, eu * share, at, first, count);
+    put(at->epce, epce * unit, at, first, count);
+    put(at->epkl, epkl * unit, at, first, count);
+    put(at->epjs, epjs * (pairs * unit), at, first, count);
+}
+
+/* VG_FLOOR_ADD: the gated members themselves are measured. */
+static measures gated_add(tile *t, size_t k) {
+    vd *p = t->p, *q = t->plog;
+    const vd *mean = t->gmean + k * t->C;
+    double add = t->job->options.floor;
+    measures out = {.tu = entropy(mean, t->C, add)};
+    if (!t->job->need_gated_logs)
+        return out;
+    for (size_t m = 0; m < t->M; m++)
+        for (size_t c = 0; c < t->C; c++)
+            q[m * t->C + c] = p[m * t->C + c] * (t->gamma[k * t->C + c] * t->weight[k * t->M + m]);
+    t->p = q;
+    for (size_t c = 0; c < t->C; c++) {
+        class_terms(t, c, mean[c], add, false, false);
+        out.eu += (mean[c] + add) * t->phi[c] + add * t->psi[c];
+        out.reverse += mean[c] * t->psi[c];
+    }
+    t->p = p;
+    return out;
+}
+
+/* A lane in which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
+static vg_status rescue(const tile *t, size_t k, int lane, const places *at, size_t unit) {
+    const vg_kernel_job *job = t->job;
+    size_t M = t->M, C = t->C;
+    double *q, results[6];
+    VG_TRY(vg_base__alloc(&q, M * C, sizeof *q, "a gated sample"));
+    for (size_t m = 0; m < M; m++) {
+        double sum = 0;
+        for (size_t c = 0; c < C; c++)
+            sum += t->gamma[k * C + c][lane] * t->p[m * C + c][lane];
+        for (size_t c = 0; c < C; c++) {
+            double p = t->p[m * C + c][lane];
+            q[m * C + c] = sum > 1e-290 ? p * t->gamma[k * C + c][lane] / sum : p;
+        }
+    }
+    vg_measures__direct(results, q, M, C, &job->options);
+    vg_base__release(q);
+    double *to[6] = {at->tu, at->au, at->eu, at->epce, at->epkl, at->epjs};
+    for (int i = 0; i < 6; i++)
+        if (to[i])
+            to[i][unit * at->stride] = results[i];
+    return VG_OK;
+}
+
+static void ungated_stage(tile *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    const vg_scores *out = &job->out;
+    places at = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs, 1};
+    if (!job->need_logs && !out->tu && !out->epjs)
+        return;
+    if (job->need_logs)
+        ungated_terms(t);
+    measures set = ungated(t);
+    vd epjs = {0};
+    if (out->epjs)
+        epjs = js_total(t, NULL, NULL, t->mu, NULL, NULL);
+    write_set(t, &set, epjs, &at, first, count);
+    for (size_t i = 0; out->tu && i < count; i++)
+        job->unit_tu[first + i] = set.tu[i];
+}
+
+static vg_status gated_stage(tile *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    const vg_scores *out = &job->out;
+    gates(t);
+    gated_sums(t);
+    for (size_t k = 0; k < t->K; k++) {
+        measures set = floor_add(t) ? gated_add(t, k) : gated(t, k);
+        vd epjs = {0};
+        if (out->gepjs)
+            epjs = js_total(t, t->weight + k * t->M, t->gamma + k * t->C, t->gmean + k * t->C, &t->weight_low[k], &t->weight_high[k]);
+        places at = {out->gtu ? out->gtu + k : NULL,     out->gau ? out->gau + k : NULL,     out->geu ? out->geu + k : NULL,
+                     out->gepce ? out->gepce + k : NULL, out->gepkl ? out->gepkl + k : NULL, out->gepjs ? out->gepjs + k : NULL,
+                     t->K};
+        write_set(t, &set, epjs, &at, first, count);
+        if (k == job->widest && out->gtu)
+            for (size_t i = 0; i < count; i++)
+                job->unit_gtu[first + i] = set.tu[i];
+        for (int lane = 0; lane < (int)count; lane++)
+            if (t->gated_out[lane])
+                VG_TRY(rescue(t, k, lane, &at, first + (size_t)lane));
+    }
+    for (size_t i = 0; out->flags && i < count; i++)
+        if (t->gated_out[i])
+            out->flags[first + i] |= VG_FLAG_GATED_OUT;
+    return VG_OK;
+}
+
+static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
+    tile t;
+    size_t bytes;
+    carve(&t, job, workspace, &bytes);
+    unsigned saved = vg_flush_begin();
+    vg_status status = fill(&t, first, count);
+    if (status == VG_OK) {
+        if (job->out.flags)
+            memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
+        moments(&t);
+        write_moments(&t, first, count);
+        if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags) {
+            margin g = leaders(&t);
+            write_margin(&t, &g, first, count);
+        }
+        ungated_stage(&t, first, count);
+        if (job->need_gated)
+            status = gated_stage(&t, first, count);
+    }
+    vg_flush_end(saved);
+    return status;
+}
+
+static bool tile_workspace(size_t *bytes, const vg_kernel_job *job) {
+    tile t;
+    return carve(&t, job, NULL, bytes);
+}

@@ -1,0 +1,85 @@
+/* vmath.h - elementary functions on vectors of double, to about 2 ulp, and the three forms of log(p/mu) that keep differences exact.
+ *
+ * log1p(f) for 1 + f in [sqrt(1/2), sqrt 2]: with s = f / (2 + f), log1p(f) = f - psi, psi = f^2/2 - s (f^2/2 + R(s^2)), R the
+ * classic degree-7 minimax of 2 atanh(s)/s - 2 (fdlibm's coefficients). psi >= 0 is had without cancellation, and from it the
+ * Bregman terms that every divergence here is a sum of. */
+
+#define VG_LN2 0.693147180559945309417
+#define VG_SQRT_HALF_BITS 0x3FE6A09E667F3BCDLL
+
+/* psi(f) = f - log1p(f) for f in [-0.2929, 0.4143]. */
+INLINE vd vm_psi(vd f) {
+    vd s = f / (f + 2.0);
+    vd z = s * s, w = z * z;
+    vd half = f * f * 0.5;
+    vd odd = z * (6.666666666666735130e-01 + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    vd even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+    return half - s * (half + odd + even);
+}
+
+/* Splits y > 0 into 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt 2); e as double. */
+INLINE void vm_split(vd y, vd *f, vd *e) {
+    vl bits = (vl)y;
+    vl exponent = (bits - VG_SQRT_HALF_BITS) >> 52;
+    *f = vd_bits(bits - (exponent << 52)) - 1.0;
+    /* small integers to double through the mantissa of 1.5 2^52 */
+    *e = vd_bits(exponent + 0x4338000000000000LL) - 6755399441055744.0;
+}
+
+/* log(y), y > 0 and normal. */
+INLINE vd vm_log(vd y) {
+    vd f, e;
+    vm_split(y, &f, &e);
+    return e * VG_LN2 + (f - vm_psi(f));
+}
+
+/* For y = 1 + r > 0, both given because each is exact where the other is not: lambda = log y, psi = r - lambda >= 0,
+ * phi = y lambda - r >= 0. */
+INLINE void vm_bregman(vd y, vd r, vd *lambda, vd *psi, vd *phi) {
+    vd f, e;
+    vm_split(y, &f, &e);
+    vl near = e == 0.0;
+    f = vd_select(near, r, f);
+    vd small = vm_psi(f);
+    vd l = e * VG_LN2 + (f - small);
+    *lambda = l;
+    *psi = vd_select(near, small, r - l);
+    *phi = vd_select(near, r * l - small, y * l - r);
+}
+
+/* exp(x), x <= 0; below -745 it is 0. The reduced argument's polynomial is Taylor's to degree 13 on |r| <= ln 2 / 2. */
+INLINE vd vm_expm1_reduced(vd r) {
+    vd q = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
+    q = q * r + 1.0 / 39916800.0;
+    q = q * r + 1.0 / 3628800.0;
+    q = q * r + 1.0 / 362880.0;
+    q = q * r + 1.0 / 40320.0;
+    q = q * r + 1.0 / 5040.0;
+    q = q * r + 1.0 / 720.0;
+    q = q * r + 1.0 / 120.0;
+    q = q * r + 1.0 / 24.0;
+    q = q * r + 1.0 / 6.0;
+    q = q * r + 0.5;
+    return q * (r * r) + r;
+}
+/* x = n ln 2 + r; gives 2^n as a double (0 below the normal range) and r. x in -inf .. 0. */
+INLINE vd vm_reduce(vd x, vd *scale) {
+    vl gone = x < -708.0;
+    x = vd_select(gone, vd_set(0.0), x);
+    vd shifted = x * 1.44269504088896340736 + 6755399441055744.0;
+    vl n = (vl)shifted - 0x4338000000000000LL;
+    vd nd = shifted - 6755399441055744.0;
+    *scale = vd_select(gone, vd_set(0.0), vd_bits((n + 1023) << 52));
+    return (x - nd * 6.93147180369123816490e-01) - nd * 1.90821492927058770002e-10;
+}
+INLINE vd vm_exp(vd x) {
+    vd scale;
+    vd r = vm_reduce(x, &scale);
+    return scale * vm_expm1_reduced(r) + scale;
+}
+/* 1 - exp(-x), x >= 0. */
+INLINE vd vm_gate(vd x) {
+    vd scale;
+    vd r = vm_reduce(-x, &scale);
+    return (1.0 - scale) - scale * vm_expm1_reduced(r);
+}

@@ -1,0 +1,64 @@
+/* workspace.h - the memory of one thread's tile, carved from one block. All vectors hold one value a lane (a unit).
+ *
+ * Shapes: M members, C outcomes, K gates. Arrays of M x C are [m][c]. */
+
+typedef struct tile {
+    const vg_kernel_job *job;
+    size_t M, C, K;
+    vd *p;      /* [M][C] probabilities */
+    vd *log;    /* [M][C] log p, logits input only */
+    vd *plog;   /* [M][C] p log(p/mu), for the gated sums */
+    vd *mu, *variance, *low, *high; /* [C] mean, population variance, smallest and largest member */
+    vd *inverse;            /* [C] 1/mu, 1 where mu = 0 */
+    vd *phi, *psi;          /* [C] means over members of the two Bregman terms against mu */
+    vd *gamma;              /* [K][C] the gates */
+    vd *omega, *weight;     /* [K][M] Zbar/Z_m - 1, and 1/Z_m */
+    vd *zbar, *psi_z;       /* [K] sum_c Gamma mu; mean of psi(Z_m/Zbar - 1) */
+    vd *weight_low, *weight_high; /* [K] extremes of 1/Z_m */
+    vd *shift, *cross;      /* [K][C] means over members of omega p and of omega p log(p/mu) */
+    vd *gmean;              /* [K][C] mean gated distribution */
+    vd *columns;            /* members of one class in the integral, scratch: [M + 16] */
+    vd *nodes;              /* sums at the nodes of the integral, scratch: [4][JS_NODES] */
+    vl gated_out;           /* lanes where some Z_m vanished */
+    vl one;                 /* lanes in use */
+} tile;
+
+#define JS_NODES 128
+
+INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
+    size_t count, bytes, end;
+    if (!vg_base__mul(&count, a, b) || !vg_base__mul(&bytes, count, sizeof(vd)) || !vg_base__add(&end, *used, bytes))
+        return false;
+    *out = base ? (vd *)(void *)(base + *used) : NULL;
+    *used = end;
+    return true;
+}
+
+/* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
+static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) {
+    size_t M = job->m, C = job->c, K = job->need_gated ? job->k : 0, used = 0;
+    char *b = base;
+    bool logs = job->options.logits && !job->labels, gated_logs = job->need_gated_logs;
+    memset(t, 0, sizeof *t);
+    t->job = job;
+    t->M = M;
+    t->C = C;
+    t->K = K;
+    bool ok = carve_one(b, &used, &t->p, M, C) && carve_one(b, &used, &t->log, logs || (job->options.logits && job->labels) ? M : 0, C) &&
+              carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
+    vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->inverse, &t->phi, &t->psi};
+    for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
+        ok = carve_one(b, &used, per_class[i], C, 1);
+    vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean};
+    for (size_t i = 0; ok && i < sizeof per_gate_class / sizeof *per_gate_class; i++)
+        ok = carve_one(b, &used, per_gate_class[i], K, C);
+    vd **per_gate_member[] = {&t->omega, &t->weight};
+    for (size_t i = 0; ok && i < sizeof per_gate_member / sizeof *per_gate_member; i++)
+        ok = carve_one(b, &used, per_gate_member[i], K, M);
+    vd **per_gate[] = {&t->zbar, &t->psi_z, &t->weight_low, &t->weight_high};
+    for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
+        ok = carve_one(b, &used, per_gate[i], K, 1);
+    ok = ok && carve_one(b, &used, &t->columns, M + 32, 1) && carve_one(b, &used, &t->nodes, 4, JS_NODES);
+    *bytes = used;
+    return ok;
+}

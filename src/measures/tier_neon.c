@@ -1,0 +1,11 @@
+/* tier_neon.c - the kernel on 64-bit Arm: two doubles a vector, which the compiler maps to NEON. */
+#if defined(__aarch64__)
+#include "measures/kernel.h"
+
+#define VG_LANES 2
+#include "measures/template/all.h"
+
+const vg_kernel_tier vg_measures__neon = {"neon", VG_LANES, tile_workspace, score_tile};
+#else
+typedef int vg_not_aarch64;
+#endif

@@ -1,0 +1,7 @@
+/* tier_portable.c - the kernel for any processor: two doubles a vector, whatever the compiler makes of it. */
+#include "measures/kernel.h"
+
+#define VG_LANES 2
+#include "measures/template/all.h"
+
+const vg_kernel_tier vg_measures__portable = {"portable", VG_LANES, tile_workspace, score_tile};
