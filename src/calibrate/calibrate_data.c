@@ -59,36 +59,50 @@ vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_pre
 }
 
 /* --- reading one row ---------------------------------------------------------------------------------------------------- */
-static double from_bits(uint32_t bits) {
+static float from_bits(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
-    return (double)value;
+    return value;
 }
 
+/* Exponent and fraction put in their places, then scaled by the difference of the biases, which also makes subnormals right. */
 static double from_f16(uint16_t half) {
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
-    if (exponent == 31)
-        return from_bits(sign | 0x7f800000u | fraction << 13);
-    if (exponent == 0) /* zero and subnormals: fraction 2^-24 */
-        return (sign ? -1.0 : 1.0) * (double)fraction * 0x1p-24;
-    return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    float size = from_bits((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
+    if ((half & 0x7c00) == 0x7c00)
+        size = from_bits(0x7f800000u | (uint32_t)(half & 0x3ff) << 13);
+    return (double)(half & 0x8000 ? -size : size);
+}
+
+static void widen(double *wide, const vg_predictions *view, ptrdiff_t at) {
+    size_t count = view->c;
+    ptrdiff_t step = view->stride_c;
+    if (view->dtype == VG_F32) {
+        const float *z = (const float *)view->data + at;
+        for (size_t c = 0; c < count; c++)
+            wide[c] = (double)z[(ptrdiff_t)c * step];
+    } else if (view->dtype == VG_F64) {
+        const double *z = (const double *)view->data + at;
+        for (size_t c = 0; c < count; c++)
+            wide[c] = z[(ptrdiff_t)c * step];
+    } else if (view->dtype == VG_F16) {
+        const uint16_t *z = (const uint16_t *)view->data + at;
+        for (size_t c = 0; c < count; c++)
+            wide[c] = from_f16(z[(ptrdiff_t)c * step]);
+    } else {
+        const uint16_t *z = (const uint16_t *)view->data + at;
+        for (size_t c = 0; c < count; c++)
+            wide[c] = (double)from_bits((uint32_t)z[(ptrdiff_t)c * step] << 16);
+    }
 }
 
 const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, double *wide, bool *f32) {
-    ptrdiff_t at = (ptrdiff_t)n * view->stride_n + (ptrdiff_t)m * view->stride_m, step = view->stride_c;
-    *f32 = view->dtype == VG_F32 && step == 1;
+    ptrdiff_t at = (ptrdiff_t)n * view->stride_n + (ptrdiff_t)m * view->stride_m;
+    *f32 = view->dtype == VG_F32 && view->stride_c == 1;
     if (*f32)
         return (const float *)view->data + at;
-    if (view->dtype == VG_F64 && step == 1)
+    if (view->dtype == VG_F64 && view->stride_c == 1)
         return (const double *)view->data + at;
-    for (size_t c = 0; c < view->c; c++, at += step) {
-        switch (view->dtype) {
-        case VG_F32: wide[c] = (double)((const float *)view->data)[at]; break;
-        case VG_F64: wide[c] = ((const double *)view->data)[at]; break;
-        case VG_F16: wide[c] = from_f16(((const uint16_t *)view->data)[at]); break;
-        case VG_BF16: wide[c] = from_bits((uint32_t)((const uint16_t *)view->data)[at] << 16); break;
-        }
-    }
+    widen(wide, view, at);
     return wide;
 }
 
