@@ -270,7 +270,7 @@ static vg_status from_debian(fetch *f) {
     say(f, "Debian package %s: downloading", f->known->debian);
     VG_TRY(vg_tool__run(apt, f->scratch));
     VG_TRY(find_ending(archive, f->scratch, ".deb"));
-    VG_TRY(vg_tool__run(unpack_deb, f->scratch));
+    VG_TRY(vg_tool__run(unpack_deb, NULL));
     VG_TRY(path_in(inner, f->scratch, "usr/share/datasets"));
     char set[PATH];
     VG_TRY(path_in(set, inner, f->entry->name));
@@ -345,6 +345,16 @@ static vg_status prepare(fetch *f) {
     return VG_OK;
 }
 
+/* True if every file is in some place that is searched anyway, and good. */
+static bool already_here(const fetch *f) {
+    vg_data_found found;
+    for (size_t i = 0; i < f->entry->file_count; i++)
+        if (vg_data_look(&found, f->entry, i, NULL, 1) != VG_OK || found.state != VG_DATA_GOOD)
+            return false;
+    say(f, "%s: already here, checksums as published (%s)", f->entry->name, found.path);
+    return true;
+}
+
 vg_status vg_data_fetch(const char *name, const vg_fetch_options *options) {
     if (!name || !options || options->struct_size != sizeof *options)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_fetch: a name and options (from VG_FETCH_OPTIONS_INIT) are needed");
@@ -354,6 +364,8 @@ vg_status vg_data_fetch(const char *name, const vg_fetch_options *options) {
         return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
                              nearest ? nearest : "", nearest ? "'?" : "");
     fetch f = {.entry = entry, .known = vg_catalogue__known(entry), .options = options};
+    if (!options->from && !options->folder && already_here(&f))
+        return VG_OK;
     VG_TRY(prepare(&f));
     vg_status status = VG_OK;
     if (options->from)
@@ -363,5 +375,7 @@ vg_status vg_data_fetch(const char *name, const vg_fetch_options *options) {
     remove_folder(f.scratch, 6);
     if (status == VG_OK)
         status = sum_up(&f);
+    if (status != VG_OK)
+        rmdir(f.folder); /* if nothing came at all */
     return status;
 }
