@@ -176,7 +176,7 @@ static int print_json_text(const vg_calibration *result) {
     char *text;
     if (vg_temperatures_text(&text, result) != VG_OK)
         return console_fail_library();
-    printf("%s\n", text);
+    fputs(text, stdout);
     vg_temperatures_text_free(text);
     return CLI_OK;
 }

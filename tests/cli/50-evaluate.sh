@@ -1,0 +1,133 @@
+# vargate evaluate and vargate ood: hand-checked figures, documented keys, the shipped example.
+mkdir "$folder/evaluate"
+cd "$folder/evaluate" || exit 1
+ln -s "$root/data" data
+
+# Four samples, one member: three right; the wrong one is the least certain, so ranking by TU is perfect.
+cat >four.jsonl <<'END'
+{"p": [[0.9, 0.1]], "label": 0}
+{"p": [[0.2, 0.8]], "label": 1}
+{"p": [[0.7, 0.3]], "label": 0}
+{"p": [[0.6, 0.4]], "label": 1}
+END
+run evaluate four.jsonl --json -k 1
+exits 0
+is_json
+near "$(json n)" 4
+near "$(json accuracy)" 0.75
+near "$(json f1_macro)" 0.7333333333333333
+near "$(json nll)" 0.4003674356962309 1e-9
+near "$(json brier)" 0.25 1e-9
+near "$(json ece)" 0.3 1e-9
+near "$(json mce)" 0.6 1e-9
+near "$(json measures tu error_auroc)" 1
+near "$(json measures tu error_aupr)" 1
+near "$(json measures tu aurc)" 0.0625
+near "$(json measures tu eaurc)" 0
+near "$(json measures gmu error_auroc)" 1
+near "$(json measures snr error_auroc)" 1
+near "$(json measures gtu@1 error_auroc)" 1
+near "$(json measures eu error_auroc)" 0.5
+near "$(json rule 1 coverage)" 1
+near "$(json rule 1 accuracy)" 0.75
+near "$(json measures tu risk_at_coverage 0.8)" 0.25
+near "$(json measures tu coverage_at_risk 0.01)" 0.75
+for key in ece_adaptive ece_classwise per_class confusion reliability best augrc; do
+    prints "\"$key\""
+done
+prints "[2,0]"
+prints "[1,1]"
+run evaluate $example
+exits 0
+quiet
+matches evaluate-example.txt
+run evaluate $example --json
+exits 0
+is_json
+cp "$folder/out" plain.json
+run evaluate $example --json --threads 1
+if cmp -s "$folder/out" plain.json; then pass; else fail "another thread count gives other figures"; fi
+run score $example --json
+coverage=$(json rule 2 coverage)
+run evaluate $example --json
+near "$(json rule 2 coverage)" "$coverage"
+run evaluate $example --json --sigma sample --measures gmu
+coverage=$(json rule 2 coverage)
+run score $example --json --sigma sample --measures decision
+near "$(json rule 2 coverage)" "$coverage"
+run evaluate $example --json --bootstrap 50 --seed 3 --measures tu,gmu --curve 10
+exits 0
+is_json
+prints '"intervals"'
+prints '"curve"'
+cp "$folder/out" first.json
+run evaluate $example --json --bootstrap 50 --seed 3 --measures tu,gmu --curve 10 --threads 1
+if cmp -s "$folder/out" first.json; then pass; else fail "another thread count gives other intervals"; fi
+run evaluate $example --bootstrap 50
+exits 0
+prints "95 % interval"
+run evaluate two.jsonl
+fails_with 1 "two.jsonl"
+printf '{"p": [[0.9, 0.1]]}\n' >unlabelled.jsonl
+run evaluate unlabelled.jsonl
+fails_with 1 "give --labels"
+printf '{"p": [[0.9, 0.2], [0.7, 0.4]], "label": [1, 0]}\n{"p": [[0.8, 0.9], [0.9, 0.6]], "label": [0, 1]}\n' >multi.jsonl
+run evaluate multi.jsonl --multilabel --json
+exits 0
+is_json
+near "$(json accuracy)" 0.75
+near "$(json subset_accuracy)" 0.5
+prints '"per_label"'
+run evaluate multi.jsonl --multilabel
+exits 0
+prints "Per label:"
+
+# OOD: one set that every measure tells apart, the same set twice, several sets.
+cat >id.jsonl <<'END'
+{"p": [[0.98, 0.02], [0.97, 0.03]]}
+{"p": [[0.03, 0.97], [0.04, 0.96]]}
+END
+cat >far.jsonl <<'END'
+{"p": [[0.9, 0.1], [0.3, 0.7]]}
+{"p": [[0.2, 0.8], [0.6, 0.4]]}
+{"p": [[0.4, 0.6], [0.7, 0.3]]}
+END
+run ood id.jsonl far.jsonl --json
+exits 0
+is_json
+near "$(json measures tu auroc)" 1
+near "$(json measures tu aupr_out)" 1
+near "$(json measures tu aupr_in)" 1
+near "$(json measures gtu@2 fpr95)" 0
+near "$(json measures snr auroc)" 1
+near "$(json measures tu detection_error)" 0
+near "$(json n)" 3
+near "$(json id n)" 2
+prints '"positive": "ood"'
+run ood id.jsonl id.jsonl --json
+near "$(json measures tu auroc)" 0.5
+near "$(json measures tu aupr_out)" 0.5 0.1
+cp far.jsonl other.jsonl
+mkdir again
+cp id.jsonl again/far.jsonl
+run ood id.jsonl far.jsonl other.jsonl again/far.jsonl --json
+exits 0
+is_json
+near "$(json ood far measures tu auroc)" 1
+near "$(json ood other measures tu auroc)" 1
+near "$(json ood far-2 measures tu auroc)" 0.5
+run ood id.jsonl far.jsonl
+exits 0
+prints "OOD is the positive class"
+prints "* best: AUROC "
+run ood multi.jsonl multi.jsonl --multilabel --json
+exits 0
+near "$(json measures tu_max auroc)" 0.5
+prints '"gtu_max@1"'
+prints '"snr_min"'
+printf '{"p": [[0.9, 0.05, 0.05]]}\n' >three.jsonl
+run ood id.jsonl three.jsonl
+fails_with 1 "3 classes, the in-distribution file has 2"
+run ood id.jsonl missing.npz
+fails_with 1 "missing.npz"
+cd "$root" || exit 1
