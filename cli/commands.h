@@ -9,5 +9,6 @@ extern const command command_calibrate;
 extern const command command_evaluate;
 extern const command command_decide;
 extern const command command_ood;
+extern const command command_data;
 
 #endif

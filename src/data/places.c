@@ -271,6 +271,8 @@ static vg_status look_bare(vg_data_found *out, vg_data_found *doubtful, const ch
 vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t file, const char *folder, int verify) {
     if (file >= entry->file_count)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: file %zu of %zu", entry->name, file, entry->file_count);
+    if (folder && *folder && !vg_data__is_folder(folder))
+        return vg_base__fail(VG_ERR_IO, "%s: no such folder", folder);
     char **places;
     size_t count;
     vg_data_found doubtful = {.state = VG_DATA_MISSING};

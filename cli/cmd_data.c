@@ -1,0 +1,307 @@
+/* cmd_data.c - vargate data: which data sets are known and here, what one holds, and bringing them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "console.h"
+#include "json_output.h"
+#include "text_table.h"
+#include "vargate/data.h"
+
+typedef struct data_values {
+    const char *data, *from;
+    bool json, statistics;
+} data_values;
+
+#define PLACE(member) offsetof(data_values, member)
+static const option_entry entries[] = {
+    {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first; fetch puts the set there", 0, 0},
+    {"from", 0, OPTION_TEXT, PLACE(from), "DIR", NULL, "fetch: copy the files from this folder instead of downloading", 0, 0},
+    {"statistics", 0, OPTION_FLAG, PLACE(statistics), NULL, NULL, "info: read the set and show its channels' mean and deviation", 0,
+     0},
+    {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "list, info: print as JSON", 0, 0},
+};
+
+static const char *const state_names[] = {"missing", "wrong", "not compared", "good"};
+static const char *const part_names[] = {"train", "test"};
+
+/* --- list ---------------------------------------------------------------------------------------------------------------- */
+/* Whether every file of a part is somewhere; nothing is read. */
+static int part_here(bool *here, const vg_data_entry *entry, vg_part part, const char *folder) {
+    size_t found_count = 0, file_count = 0;
+    for (size_t i = 0; i < entry->file_count; i++) {
+        vg_data_found found;
+        if (entry->files[i].part != part)
+            continue;
+        if (vg_data_look(&found, entry, i, folder, 0) != VG_OK)
+            return console_fail_library();
+        file_count++;
+        found_count += found.state != VG_DATA_MISSING;
+    }
+    *here = file_count > 0 && found_count == file_count;
+    return CLI_OK;
+}
+
+static json_t *entry_json(const vg_data_entry *entry) {
+    json_t *object = json_object();
+    json_put_text(object, "name", entry->name);
+    json_put_text(object, "title", entry->title);
+    json_put_text(object, "licence", entry->licence);
+    json_put_text(object, "homepage", entry->homepage);
+    json_put_count(object, "channels", entry->channels);
+    json_put_count(object, "height", entry->height);
+    json_put_count(object, "width", entry->width);
+    json_put_count(object, "classes", entry->classes);
+    json_put_count(object, "train", entry->train);
+    json_put_count(object, "test", entry->test);
+    return object;
+}
+
+static void list_row(text_table *table, const vg_data_entry *entry, const bool here[2]) {
+    char text[TABLE_CELL];
+    size_t row = table_row(table, entry->name);
+    snprintf(text, sizeof text, "%zux%zu %s", entry->height, entry->width, entry->channels == 1 ? "grey" : "RGB");
+    table_text(table, row, 1, text);
+    table_number(table, row, 2, (double)entry->classes, 6);
+    table_number(table, row, 3, (double)entry->train, 6);
+    table_number(table, row, 4, (double)entry->test, 6);
+    table_text(table, row, 5, here[0] && here[1] ? "train, test" : here[0] ? "train" : here[1] ? "test" : "-");
+    table_text(table, row, 6, entry->licence);
+}
+
+static int list(const data_values *own) {
+    size_t count;
+    const vg_data_entry *all = vg_data_catalogue(&count);
+    json_t *array = own->json ? json_array() : NULL;
+    text_table table;
+    table_begin(&table, "name|images|classes|train|test|here|licence");
+    for (size_t i = 0; i < count; i++) {
+        bool here[2] = {false, false};
+        for (int part = 0; part < 2; part++) {
+            int code = part_here(&here[part], &all[i], (vg_part)part, own->data);
+            if (code != CLI_OK) {
+                json_decref(array);
+                return code;
+            }
+        }
+        if (array) {
+            json_t *object = entry_json(&all[i]);
+            json_put(object, "train_here", json_boolean(here[0]));
+            json_put(object, "test_here", json_boolean(here[1]));
+            json_array_append_new(array, object);
+        } else
+            list_row(&table, &all[i], here);
+    }
+    if (array) {
+        free(table.cells);
+        return json_print(array);
+    }
+    return table_print(&table);
+}
+
+/* --- info ---------------------------------------------------------------------------------------------------------------- */
+/* Reads one part and tells what is in it; `object` NULL: as text. */
+static int tell_contents(const char *name, vg_part part, const char *title, const char *folder, json_t *object) {
+    vg_dataset *set;
+    vg_statistics statistics;
+    if (vg_dataset_open(&set, name, part, folder) != VG_OK)
+        return console_fail_library();
+    vg_dataset_info info = vg_dataset_describe(set);
+    if (vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK) {
+        vg_dataset_free(set);
+        return console_fail_library();
+    }
+    if (object) {
+        json_t *contents = json_object();
+        json_put_text(contents, "source", info.source);
+        json_put_count(contents, "n", info.n);
+        json_put_count(contents, "channels", info.channels);
+        json_put_count(contents, "height", info.height);
+        json_put_count(contents, "width", info.width);
+        json_put_count(contents, "classes", info.classes);
+        json_put(contents, "float", json_boolean(info.is_float));
+        json_put(contents, "verified", json_boolean(info.verified));
+        json_put(contents, "mean", json_numbers(statistics.mean, statistics.channels));
+        json_put(contents, "std", json_numbers(statistics.std, statistics.channels));
+        json_put(object, title, contents);
+    } else {
+        printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info.n, info.height, info.width, info.channels,
+               info.channels == 1 ? "" : "s", info.is_float ? "float32" : "bytes");
+        if (info.classes > 0)
+            printf("%zu classes\n", info.classes);
+        else
+            printf("no labels\n");
+        for (size_t c = 0; c < statistics.channels; c++)
+            printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics.mean[c], statistics.std[c]);
+        if (info.classes > 0 && info.class_names) {
+            printf("  classes");
+            for (size_t c = 0; c < info.classes && c < 20; c++)
+                printf("%s %s", c == 0 ? "" : ",", info.class_names[c]);
+            printf("%s\n", info.classes > 20 ? ", ..." : "");
+        }
+    }
+    vg_dataset_free(set);
+    return CLI_OK;
+}
+
+/* One's own set: each of its parts. */
+static int info_own(const data_values *own, const char *name) {
+    json_t *object = own->json ? json_object() : NULL;
+    vg_dataset *set;
+    bool parts[2];
+    for (int part = 0; part < 2; part++) {
+        parts[part] = vg_dataset_open(&set, name, (vg_part)part, NULL) == VG_OK;
+        if (parts[part])
+            vg_dataset_free(set);
+    }
+    int code = CLI_OK;
+    for (int part = 0; part < 2 && code == CLI_OK; part++)
+        if (parts[part])
+            code = tell_contents(name, (vg_part)part, parts[0] && parts[1] ? part_names[part] : "holds", NULL, object);
+    if (!parts[0] && !parts[1])
+        code = tell_contents(name, VG_PART_ANY, "holds", NULL, object);
+    if (code == CLI_OK && object)
+        return json_print(object);
+    json_decref(object);
+    return code;
+}
+
+/* The set's files, each compared with its checksum; counts what is good in each part. */
+static int tell_files(const data_values *own, const vg_data_entry *entry, json_t *array, size_t lacking[2]) {
+    for (size_t i = 0; i < entry->file_count; i++) {
+        const vg_data_file *file = &entry->files[i];
+        vg_data_found found;
+        if (vg_data_look(&found, entry, i, own->data, 1) != VG_OK)
+            return console_fail_library();
+        lacking[file->part] += found.state == VG_DATA_MISSING || found.state == VG_DATA_WRONG;
+        if (array) {
+            json_t *object = json_object();
+            json_put_text(object, "name", file->name);
+            json_put_text(object, "part", part_names[file->part]);
+            json_put_text(object, "md5", file->md5);
+            json_put_text(object, "state", state_names[found.state]);
+            if (found.path[0])
+                json_put_text(object, "path", found.path);
+            if (found.problem[0])
+                json_put_text(object, "problem", found.problem);
+            json_array_append_new(array, object);
+        } else
+            printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state], found.path,
+                   found.problem[0] ? ": " : "", found.problem);
+    }
+    return CLI_OK;
+}
+
+static int tell_places(const data_values *own, json_t *object) {
+    char **places;
+    size_t count;
+    if (vg_data_places(&places, &count, own->data) != VG_OK)
+        return console_fail_library();
+    json_t *array = object ? json_array() : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (array)
+            json_array_append_new(array, json_string(places[i]));
+        else
+            printf("%s %s\n", i == 0 ? "looked in" : "         ", places[i]);
+    }
+    if (object)
+        json_put(object, "places", array);
+    vg_data_places_free(places, count);
+    return CLI_OK;
+}
+
+static int info_known(const data_values *own, const vg_data_entry *entry) {
+    vg_data_found first; /* a wrong --data is told before anything is printed */
+    if (vg_data_look(&first, entry, 0, own->data, 0) != VG_OK)
+        return console_fail_library();
+    json_t *object = own->json ? entry_json(entry) : NULL, *files = own->json ? json_array() : NULL;
+    size_t lacking[2] = {0, 0};
+    if (!object) {
+        printf("%s: %s\n", entry->name, entry->title);
+        printf("images    %zux%zu %s, %zu train, %zu test, %zu classes\n", entry->height, entry->width,
+               entry->channels == 1 ? "grey" : "RGB", entry->train, entry->test, entry->classes);
+        printf("licence   %s\nhome      %s\n", entry->licence, entry->homepage);
+    }
+    int code = tell_places(own, object);
+    if (!object && code == CLI_OK)
+        printf("files\n");
+    if (code == CLI_OK)
+        code = tell_files(own, entry, files, lacking);
+    if (object)
+        json_put(object, "files", files);
+    const size_t sizes[2] = {entry->train, entry->test};
+    for (int part = 0; part < 2 && code == CLI_OK && own->statistics; part++)
+        if (sizes[part] > 0 && lacking[part] == 0)
+            code = tell_contents(entry->name, (vg_part)part, part_names[part], own->data, object);
+    if (code == CLI_OK && object)
+        return json_print(object);
+    json_decref(object);
+    return code;
+}
+
+static int unknown_set(const char *name, const char *nearest) {
+    if (nearest)
+        return console_fail("no data set is called '%s'; did you mean '%s'?", name, nearest);
+    return console_fail("no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)", name);
+}
+
+static int info(const data_values *own, const char *name) {
+    const char *nearest = NULL;
+    if (strncmp(name, "path:", 5) == 0)
+        return info_own(own, name);
+    const vg_data_entry *entry = vg_data_find(name, &nearest);
+    return entry ? info_known(own, entry) : unknown_set(name, nearest);
+}
+
+/* --- fetch --------------------------------------------------------------------------------------------------------------- */
+static void tell(void *context, const char *line) {
+    (void)context;
+    console_note("%s", line);
+}
+
+static int fetch(const data_values *own, const char *name) {
+    vg_fetch_options options = VG_FETCH_OPTIONS_INIT;
+    options.from = own->from;
+    options.folder = own->data;
+    options.message = tell;
+    return vg_data_fetch(name, &options) == VG_OK ? CLI_OK : console_fail_library();
+}
+
+static int run(const command *self, int argc, char **argv) {
+    static const char *const actions[] = {"list", "info", "fetch"};
+    data_values own;
+    option_files files;
+    option_group groups[] = {{"Data", entries, sizeof entries / sizeof *entries, &own}};
+    int code = options_parse(self, groups, 1, argc, argv, &files);
+    if (code != CLI_OK)
+        return code;
+    if (files.count == 0)
+        return console_usage("expected list, info NAME or fetch NAME; 'vargate help data' shows the usage");
+    const char *action = files.items[0];
+    if (own.from && strcmp(action, "fetch") != 0)
+        return console_usage("--from goes with fetch");
+    if (strcmp(action, "list") == 0)
+        return files.count == 1 ? list(&own) : console_usage("list takes no name; 'info %s' shows one set", files.items[1]);
+    if (strcmp(action, "info") != 0 && strcmp(action, "fetch") != 0) {
+        const char *near = options_nearest(action, actions, 3);
+        if (near)
+            return console_usage("unknown action '%s'; did you mean '%s'?", action, near);
+        return console_usage("unknown action '%s', expected list, info or fetch", action);
+    }
+    if (files.count != 2)
+        return console_usage("%s takes the name of one data set; 'vargate data list' shows those known", action);
+    return strcmp(action, "info") == 0 ? info(&own, files.items[1]) : fetch(&own, files.items[1]);
+}
+
+const command command_data = {
+    .name = "data",
+    .summary = "data sets: which are here, what they hold, bringing them",
+    .usage = "list | info NAME | fetch NAME [options]",
+    .details = "A set is looked for in --data, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data that\n"
+               "came with the program, ./data and /usr/share/datasets, in a folder of its name. Files are compared with\n"
+               "their published checksums. NAME is one that list shows, or path:FILE_OR_FOLDER for one's own images:\n"
+               ".npz, IDX, CIFAR .bin, SVHN .mat, or one folder of PNG files a class (docs/data.md).",
+    .example = "vargate data fetch mnist --from ~/Downloads",
+    .run = run,
+};

@@ -1,0 +1,58 @@
+# Data sets: list, info, fetch; files that are not what they should be. Nothing of the machine's own data is seen.
+XDG_DATA_HOME=$folder/xdg
+export XDG_DATA_HOME
+unset VARGATE_DATA
+run data list
+exits 0
+prints "digits-ood"
+prints "cifar100"
+quiet
+run data list --json
+exits 0
+is_json
+run data info digits --statistics
+exits 0
+prints "5000 images of 28x28, 1 channel, bytes, 10 classes"
+prints "0.131563"
+prints_not "wrong"
+run data info digits --json --statistics
+exits 0
+is_json
+near "$(json train n)" 5000
+run data info path:data/digits
+exits 0
+prints "2000 images of 28x28"
+run data
+fails_with 2 "expected list, info NAME or fetch NAME"
+run data lst
+fails_with 2 "did you mean 'list'?"
+run data info
+fails_with 2 "takes the name of one data set"
+run data list --from x
+fails_with 2 "--from goes with fetch"
+run data info minst
+fails_with 1 "did you mean 'mnist'?"
+run data info path:"$folder/nowhere"
+fails_with 1 "no such file or folder"
+run data info mnist --data "$folder/nowhere"
+fails_with 1 "nowhere: no such folder"
+run data fetch digits --from "$folder/nowhere"
+fails_with 1 "nowhere: no such folder"
+run data fetch digits --from data --data "$folder/store"
+exits 0
+silent
+says "digits: complete in $folder/store/digits"
+leaves "$folder/store/digits" "t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz"
+head -c 1000 data/digits/t10k-images-idx3-ubyte.gz >"$folder/store/digits/t10k-images-idx3-ubyte.gz"
+run data info digits --data "$folder/store"
+exits 0
+prints "wrong        $folder/store/digits/t10k-images-idx3-ubyte.gz: truncated: 1568016 bytes expected after unpacking"
+run data fetch digits --from "$folder/store" --data "$folder/other"
+exits 1
+says "t10k-images-idx3-ubyte.gz: truncated: 1568016 bytes expected after unpacking"
+run data fetch digits --from data --data "$folder/store" --quiet
+exits 0
+quiet
+run data info digits --data "$folder/store"
+prints_not "wrong"
+unset XDG_DATA_HOME
