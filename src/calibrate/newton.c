@@ -4,27 +4,48 @@
  *
  *     u <- u - slope / bend,     slope = b dL/db,  bend = b^2 d2L/db2 >= 0,
  *
- * Newton's step for the root, relative in b. The sign of the slope keeps a bracket [low, high]. A step that leaves the bracket,
- * is longer than 2, or does not shrink from one to the next is replaced: by the end of the range when that side has not been
- * looked at (where the sign of the slope says whether the minimiser lies beyond: flagged), else by the middle of the bracket.
- * Temperatures that are done drop out of later sweeps. */
+ * Newton's step for the root, relative in b. With a point before it near by, the root of the cubic through both points and
+ * their derivatives (of u as a function of dL/db) is taken instead: order 2.7 in place of 2, and a sweep saved, at no cost. The
+ * sign of the slope keeps a bracket [low, high]. A step that leaves the bracket, is longer than 2, or does not shrink from one
+ * to the next is replaced: by the end of the range when that side has not been looked at (where the sign of the slope says
+ * whether the minimiser lies beyond: flagged), else by the middle of the bracket. Temperatures that are done drop out of later
+ * sweeps. */
 #include <math.h>
 
 #include "calibrate/solvers.h"
 
 typedef struct search {
-    double u, low, high;            /* log b, and the bracket */
-    bool low_seen, high_seen;       /* the slope's sign was seen on that side */
-    double step;                    /* the last one taken */
+    double u, low, high;      /* log b, and the bracket */
+    bool low_seen, high_seen; /* the slope's sign was seen on that side */
+    double step;              /* the last one taken */
+    double before, before_d,
+        before_i;                   /* the point before: u, dL/db there, and the derivative of u in dL/db; before_i = 0: none */
     unsigned evaluations, in_a_row; /* of the full data; slow steps one after the other */
     bool done;
 } search;
 
-static void finish(search *s, vg_temperature_fit *fit, const vg_loss *loss, uint32_t flags) {
-    *fit = vg_problem__fit(s->u, loss);
-    fit->flags = flags;
-    fit->evaluations = s->evaluations;
+static void finish(search *s, vg_temperature_fit *fit, uint32_t flags) {
+    fit->flags = VG_FIT_CONVERGED | flags;
     s->done = true;
+}
+
+/* Newton's step from s->u, or the better one of the cubic through the point before, which it replaces. */
+static double improve(search *s, const vg_loss *loss) {
+    double step = -loss->slope / loss->bend, b = exp(s->u), d = loss->slope / b, i = b / loss->bend, h = d - s->before_d;
+    double apart = s->before - s->u, t = -s->before_d / h, cubic = NAN;
+    if (s->before_i > 0 && fabs(apart) < 1)
+        cubic = (1 + 2 * t) * (1 - t) * (1 - t) * apart + t * (1 - t) * (1 - t) * h * s->before_i + t * t * (t - 1) * h * i;
+    s->before = s->u;
+    s->before_d = d;
+    s->before_i = loss->bend > 0 ? i : 0;
+    return fabs(cubic - step) < 0.5 * fabs(step) ? cubic : step;
+}
+
+/* The end of the range, or the middle of the bracket. */
+static double retreat(const search *s, bool up, double u_min, double u_max) {
+    if (up ? s->high_seen : s->low_seen)
+        return 0.5 * (s->low + s->high);
+    return up ? u_max : u_min;
 }
 
 /* Takes the losses at s->u: either done, or s->u moves to where to look next. */
@@ -33,7 +54,7 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_loss *los
     *fit = vg_problem__fit(s->u, loss);
     fit->evaluations = s->evaluations;
     if (loss->slope == 0 && loss->bend == 0 && s->u > u_min && s->u < u_max) {
-        finish(s, fit, loss, VG_FIT_CONVERGED | VG_FIT_FLAT);
+        finish(s, fit, VG_FIT_FLAT);
         return;
     }
     if (loss->slope > 0) {
@@ -44,27 +65,25 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_loss *los
         s->low_seen = true;
     }
     if (s->u >= u_max && loss->slope <= 0) {
-        finish(s, fit, loss, VG_FIT_CONVERGED | VG_FIT_AT_MIN);
+        finish(s, fit, VG_FIT_AT_MIN);
         fit->temperature = o->newton_t_min;
         return;
     }
     if (s->u <= u_min && loss->slope >= 0) {
-        finish(s, fit, loss, VG_FIT_CONVERGED | VG_FIT_AT_MAX);
+        finish(s, fit, VG_FIT_AT_MAX);
         fit->temperature = o->newton_t_max;
         return;
     }
-    double step = -loss->slope / loss->bend; /* may be infinite or NaN where the bend vanishes */
-    if (loss->bend > 0 && (fabs(step) <= o->tolerance || s->high - s->low <= o->tolerance)) {
-        finish(s, fit, loss, VG_FIT_CONVERGED);
+    if (loss->bend > 0 && (fabs(fit->step) <= o->tolerance || s->high - s->low <= o->tolerance)) {
+        finish(s, fit, 0);
         return;
     }
-    bool up = loss->slope <= 0, end_seen = up ? s->high_seen : s->low_seen;
+    double step = improve(s, loss); /* may be infinite or NaN where the bend vanishes */
     bool slow = s->evaluations > 1 && fabs(step) > 0.5 * fabs(s->step);
     s->in_a_row = slow ? s->in_a_row + 1 : 0;
-    bool good = loss->bend > 0 && fabs(step) <= most && s->in_a_row < 2;
     double next = s->u + step;
-    if (!good || !(next > s->low && next < s->high)) {
-        next = end_seen ? 0.5 * (s->low + s->high) : up ? u_max : u_min;
+    if (!(loss->bend > 0 && fabs(step) <= most && s->in_a_row < 2 && next > s->low && next < s->high)) {
+        next = retreat(s, loss->slope <= 0, u_min, u_max);
         s->in_a_row = 0;
     }
     s->step = next - s->u;
@@ -89,6 +108,7 @@ static void begin(search *s, const vg_newton_start *start, size_t i, const vg_ca
         s->u = u_max;
     else if (start->guess != NULL && start->guess[i] > s->low && start->guess[i] < s->high)
         s->u = start->guess[i];
+    s->step = s->u;
 }
 
 static vg_status iterate(vg_problem *problem, search *searches, vg_temperature_fit *fits, double *log_b, bool *active,
