@@ -282,7 +282,7 @@ static void solve_repeat(vg_backend *b, const problem *q, result *r) {
     vg_shape s = {q->c, q->h, q->w};
     vg_tensor *x = tensor(b, 0, q->n, s, q->x), *y = tensor(b, 0, 3 * q->n - 1, s, NULL);
     vg_dropout dropout = {q->p, 11};
-    OK(b->ops->repeat_rows(b, y, x, 7, 3, dropout)); /* rows 7 .. : samples 2, 2, 3, 3, 3, ... */
+    OK(b->ops->repeat_rows(b, y, x, 1, 3, dropout)); /* rows 0, 0, 1, 1, 1, ... of x */
     keep_tensor(r, b, y);
     b->ops->tensor_free(b, x);
 }

@@ -206,7 +206,7 @@ typedef struct vg_backend_ops {
     /* One Adam step over whole blocks, by step_set's figures. */
     vg_status (*adam)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
 
-    /* --- folding passes: y row r = dropout(x row (first + r) / repeat - first / repeat); masks as anywhere (step.row + r) ------- */
+    /* --- folding passes: y row r = dropout(x row (first + r) / repeat); masks as anywhere (row number step.row + r) ------------- */
     vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                              vg_dropout dropout);
 } vg_backend_ops;

@@ -129,7 +129,7 @@ CPU_PARALLEL_2
     for (size_t n = 0; n < y->n; n++)
         for (size_t cb = 0; cb < blocks; cb++) {
             uint16_t lanes[VG_CPU_LANES];
-            const char *from = cpu_run(x, (size_t)((first + n) / repeat - first / repeat), cb);
+            const char *from = cpu_run(x, (size_t)((first + n) / repeat), cb);
             char *to = cpu_run(y, n, cb);
             for (size_t k = 0; k < area; k += step) {
                 size_t count = area - k < step ? area - k : step, at = k * b * element;

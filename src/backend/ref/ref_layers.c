@@ -148,7 +148,7 @@ vg_status vg_ref__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor
     vg_shape s = y->shape;
     for (size_t k = 0; k < y->n * vg_shape__size(s); k++) {
         size_t q = k % s.w, p = k / s.w % s.h, c = k / (s.w * s.h) % s.c, n = k / (s.w * s.h * s.c);
-        size_t from = (size_t)((first + n) / repeat - first / repeat);
+        size_t from = (size_t)((first + n) / repeat);
         ref_data(y)[k] = ref_data(x)[at(s, from, c, p, q)] * ref_keep(&backend->step, dropout, n, s, c, p, q);
     }
     return VG_OK;

@@ -1,0 +1,343 @@
+/* model.c - a network's parameters and working tensors on a backend; forward and backward over its nodes. */
+#include "nn/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+
+/* --- life ------------------------------------------------------------------------------------------------------------------ */
+
+static vg_status lay_out(vg_model *model, bool training) {
+    vg_backend *b = model->backend;
+    size_t offset = 0;
+    for (int i = 0; i < model->net->param_count; i++) {
+        vg_param *p = &model->params[i];
+        *p = model->net->params[i].param;
+        VG_TRY(b->ops->param_plan(b, p));
+        p->offset = offset;
+        if (!vg_base__add(&offset, offset, p->size + 15))
+            return vg_base__fail(VG_ERR_MEMORY, "the network's parameters do not fit memory");
+        offset = offset / 16 * 16;
+    }
+    VG_TRY(b->ops->block_new(b, &model->theta, offset));
+    if (training) {
+        VG_TRY(b->ops->block_new(b, &model->grad, offset));
+        VG_TRY(b->ops->block_new(b, &model->m, offset));
+        VG_TRY(b->ops->block_new(b, &model->v, offset));
+    }
+    for (int i = 0; i < model->net->node_count; i++) {
+        const vg_node *node = &model->net->nodes[i];
+        vg_shape row = {model->net->values[node->x].shape.c, 1, 1};
+        if (node->kind != VG_NODE_NORM)
+            continue;
+        VG_TRY(b->ops->tensor_new(b, &model->running[node->statistics], VG_TENSOR_PLAIN, 2, row));
+        VG_TRY(b->ops->tensor_new(b, &model->refreshed[node->statistics], VG_TENSOR_PLAIN, 2, row));
+    }
+    return VG_OK;
+}
+
+vg_status vg_model__new(vg_model **out, vg_network *net, vg_backend *backend, bool training) {
+    vg_model *model;
+    *out = NULL;
+    vg_status status = vg_base__zalloc(&model, 1, sizeof *model, "model");
+    if (status != VG_OK) {
+        vg_network__free(net);
+        return status;
+    }
+    model->net = net;
+    model->backend = backend;
+    status = lay_out(model, training);
+    if (status != VG_OK)
+        vg_model__free(model);
+    else
+        *out = model;
+    return status;
+}
+
+void vg_model__free(vg_model *model) {
+    if (!model)
+        return;
+    vg_backend *b = model->backend;
+    for (size_t i = 0; i < model->arena_count; i++)
+        b->ops->tensor_free(b, model->arena[i].tensor);
+    vg_base__release(model->arena);
+    for (int i = 0; i < VG_NET_NORMS; i++) {
+        b->ops->tensor_free(b, model->running[i]);
+        b->ops->tensor_free(b, model->refreshed[i]);
+    }
+    vg_block *blocks[] = {model->theta, model->grad, model->m, model->v};
+    for (int i = 0; i < 4; i++)
+        b->ops->block_free(b, blocks[i]);
+    vg_network__free(model->net);
+    vg_base__release(model);
+}
+
+/* --- the arena ------------------------------------------------------------------------------------------------------------- */
+
+vg_status vg_model__take(vg_model *model, vg_tensor **out, vg_tensor_kind kind, size_t rows, vg_shape shape) {
+    vg_backend *b = model->backend;
+    for (size_t i = 0; i < model->arena_count; i++) {
+        vg_tensor *t = model->arena[i].tensor;
+        if (!model->arena[i].taken && t->kind == kind && t->capacity >= rows && memcmp(&t->shape, &shape, sizeof shape) == 0) {
+            model->arena[i].taken = true;
+            *out = vg_tensor__rows(t, rows);
+            return VG_OK;
+        }
+    }
+    if (model->arena_count == model->arena_room) {
+        size_t room = model->arena_room ? 2 * model->arena_room : 64;
+        vg_arena_entry *entries;
+        VG_TRY(vg_base__alloc(&entries, room, sizeof *entries, "arena"));
+        if (model->arena_count)
+            memcpy(entries, model->arena, model->arena_count * sizeof *entries);
+        vg_base__release(model->arena);
+        model->arena = entries;
+        model->arena_room = room;
+    }
+    VG_TRY(b->ops->tensor_new(b, out, kind, rows, shape));
+    model->arena[model->arena_count++] = (vg_arena_entry){*out, true};
+    return VG_OK;
+}
+
+void vg_model__give(vg_model *model, vg_tensor *tensor) {
+    for (size_t i = 0; tensor && i < model->arena_count; i++)
+        if (model->arena[i].tensor == tensor)
+            model->arena[i].taken = false;
+}
+
+void vg_model__clear(vg_model *model) {
+    for (size_t i = 0; i < model->arena_count; i++)
+        model->arena[i].taken = false;
+    memset(model->values, 0, sizeof model->values);
+    memset(model->gradients, 0, sizeof model->gradients);
+    memset(model->choices, 0, sizeof model->choices);
+    memset(model->saved, 0, sizeof model->saved);
+}
+
+/* --- forward --------------------------------------------------------------------------------------------------------------- */
+
+vg_status vg_model__input(vg_model *model, const float *images, size_t n) {
+    vg_model__clear(model);
+    VG_TRY(vg_model__take(model, &model->values[0], VG_TENSOR_ACTIVATION, n, model->net->input));
+    return model->backend->ops->tensor_upload(model->backend, model->values[0], images);
+}
+
+static vg_status forward_stage(vg_model *model, int i, const vg_pass *pass, vg_tensor *y) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    vg_stage stage = node->stage;
+    if (!pass->dropout)
+        stage.dropout.p = 0;
+    if (pass->keep && stage.pool > 1)
+        VG_TRY(vg_model__take(model, &model->choices[i], VG_TENSOR_CHOICE, y->n, y->shape));
+    return b->ops->stage_forward(b, &stage, y, model->choices[i], model->values[node->x], model->theta,
+                                 node->b < 0 ? NULL : &model->params[node->b]);
+}
+
+static vg_status forward_norm(vg_model *model, int i, const vg_pass *pass, vg_tensor *y) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    vg_norm norm = node->norm;
+    vg_shape row = {y->shape.c, 1, 1};
+    if (!pass->dropout)
+        norm.dropout.p = 0;
+    norm.training = pass->statistics == VG_USE_BATCH || pass->statistics == VG_REFRESH;
+    bool second = pass->statistics == VG_REFRESH || pass->statistics == VG_USE_REFRESHED;
+    if (pass->keep)
+        VG_TRY(vg_model__take(model, &model->saved[i], VG_TENSOR_PLAIN, 2, row));
+    return b->ops->norm_forward(b, &norm, y, model->values[node->x], model->theta, &model->params[node->w],
+                                &model->params[node->b], second ? model->refreshed[node->statistics] : model->running[node->statistics],
+                                model->saved[i]);
+}
+
+static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
+    const vg_node *node = &model->net->nodes[i];
+    const vg_value *value = &model->net->values[node->y];
+    vg_backend *b = model->backend;
+    vg_tensor *x = model->values[node->x], *y;
+    VG_TRY(vg_model__take(model, &y, value->kind, x->n, value->shape));
+    model->values[node->y] = y;
+    switch (node->kind) {
+    case VG_NODE_CONV:
+        return b->ops->conv_forward(b, &node->conv, y, x, model->theta, &model->params[node->w],
+                                    node->addend < 0 ? NULL : model->values[node->addend]);
+    case VG_NODE_STAGE: return forward_stage(model, i, pass, y);
+    case VG_NODE_NORM: return forward_norm(model, i, pass, y);
+    case VG_NODE_AVERAGE: return b->ops->average_forward(b, y, x);
+    case VG_NODE_LINEAR:
+        return b->ops->linear_forward(b, y, x, model->theta, &model->params[node->w],
+                                      node->b < 0 ? NULL : &model->params[node->b]);
+    }
+    return VG_OK;
+}
+
+vg_status vg_model__forward(vg_model *model, const vg_pass *pass) {
+    for (int i = pass->first; i < pass->last; i++) {
+        VG_TRY(forward_node(model, i, pass));
+        const vg_node *node = &model->net->nodes[i];
+        int used[2] = {node->x, node->addend};
+        for (int k = 0; k < 2 && !pass->keep; k++)
+            if (used[k] >= 0 && model->net->values[used[k]].last_use == i) {
+                vg_model__give(model, model->values[used[k]]);
+                model->values[used[k]] = NULL;
+            }
+    }
+    return VG_OK;
+}
+
+/* --- backward -------------------------------------------------------------------------------------------------------------- */
+
+/* Where the gradient to value x goes: a tensor of its own, or one that already holds part of it (*addend then). */
+static vg_status gradient_place(vg_model *model, int x, vg_tensor **dx, const vg_tensor **addend) {
+    *addend = model->gradients[x];
+    if (!model->gradients[x])
+        VG_TRY(vg_model__take(model, &model->gradients[x], VG_TENSOR_ACTIVATION, model->values[x]->n, model->values[x]->shape));
+    *dx = model->gradients[x];
+    return VG_OK;
+}
+
+static vg_status backward_conv(vg_model *model, const vg_node *node, vg_tensor *dy) {
+    vg_backend *b = model->backend;
+    vg_tensor *dx;
+    const vg_tensor *addend;
+    VG_TRY(b->ops->conv_backward_weights(b, &node->conv, model->grad, &model->params[node->w], model->values[node->x], dy));
+    if (node->x != 0) {
+        VG_TRY(gradient_place(model, node->x, &dx, &addend));
+        VG_TRY(b->ops->conv_backward_data(b, &node->conv, dx, dy, model->theta, &model->params[node->w], addend));
+    }
+    if (node->addend < 0)
+        vg_model__give(model, dy);
+    else if (model->gradients[node->addend])
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "a residual's gradient has two sources");
+    else /* the residual's gradient is the sum's: handed on */
+        model->gradients[node->addend] = dy;
+    return VG_OK;
+}
+
+static vg_status backward_stage(vg_model *model, int i, vg_tensor *dy) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    /* Backward does not need the stage's input: its memory takes the gradient. Without pooling dy itself does. */
+    vg_tensor *dx = node->stage.pool == 1 ? dy : model->values[node->x];
+    VG_TRY(b->ops->stage_backward(b, &node->stage, dx, model->grad, node->b < 0 ? NULL : &model->params[node->b], dy,
+                                  model->values[node->y], model->choices[i]));
+    model->gradients[node->x] = dx;
+    if (dx != dy)
+        vg_model__give(model, dy);
+    return VG_OK;
+}
+
+static vg_status backward_norm(vg_model *model, int i, vg_tensor *dy) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    const vg_tensor *addend = model->gradients[node->x];
+    vg_tensor *dx = addend ? model->gradients[node->x] : dy;
+    VG_TRY(b->ops->norm_backward(b, &node->norm, dx, model->grad, dy, model->values[node->x], model->theta,
+                                 &model->params[node->w], &model->params[node->b], model->saved[i], addend));
+    model->gradients[node->x] = dx;
+    if (dx != dy)
+        vg_model__give(model, dy);
+    return VG_OK;
+}
+
+static vg_status backward_node(vg_model *model, int i) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    vg_tensor *dy = model->gradients[node->y], *dx;
+    const vg_tensor *addend;
+    model->gradients[node->y] = NULL;
+    switch (node->kind) {
+    case VG_NODE_CONV: return backward_conv(model, node, dy);
+    case VG_NODE_STAGE: return backward_stage(model, i, dy);
+    case VG_NODE_NORM: return backward_norm(model, i, dy);
+    case VG_NODE_AVERAGE:
+        VG_TRY(gradient_place(model, node->x, &dx, &addend));
+        VG_TRY(b->ops->average_backward(b, dx, dy));
+        break;
+    case VG_NODE_LINEAR:
+        VG_TRY(b->ops->linear_backward_weights(b, model->grad, &model->params[node->w],
+                                               node->b < 0 ? NULL : &model->params[node->b], model->values[node->x], dy));
+        VG_TRY(gradient_place(model, node->x, &dx, &addend));
+        VG_TRY(b->ops->linear_backward_data(b, dx, dy, model->theta, &model->params[node->w]));
+        break;
+    }
+    vg_model__give(model, dy);
+    return VG_OK;
+}
+
+vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits) {
+    model->gradients[model->net->nodes[model->net->node_count - 1].y] = dlogits;
+    for (int i = model->net->node_count; i-- > 0;)
+        VG_TRY(backward_node(model, i));
+    return VG_OK;
+}
+
+/* --- parameters ------------------------------------------------------------------------------------------------------------ */
+
+vg_status vg_model__get(vg_model *model, float *values, const vg_block *block, int param) {
+    return model->backend->ops->param_download(model->backend, values, block, &model->params[param]);
+}
+
+vg_status vg_model__set(vg_model *model, vg_block *block, int param, const float *values) {
+    return model->backend->ops->param_upload(model->backend, block, &model->params[param], values);
+}
+
+int vg_model__find(const vg_model *model, const char *name) {
+    for (int i = 0; i < model->net->param_count; i++)
+        if (strcmp(model->net->params[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static void draw(float *values, size_t count, uint64_t seed, uint64_t stream, double std) {
+    vg_random random = vg_random__start(seed, stream);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(std * vg_random__normal(&random));
+}
+
+static vg_status initial_statistics(vg_model *model) {
+    vg_backend *b = model->backend;
+    for (int i = 0; i < model->net->norm_count; i++) {
+        size_t c = model->running[i]->shape.c;
+        float *values;
+        VG_TRY(vg_base__zalloc(&values, 2 * c, sizeof *values, "statistics"));
+        for (size_t k = 0; k < c; k++)
+            values[c + k] = 1;
+        vg_status status = b->ops->tensor_upload(b, model->running[i], values);
+        if (status == VG_OK)
+            status = b->ops->tensor_upload(b, model->refreshed[i], values);
+        vg_base__release(values);
+        VG_TRY(status);
+    }
+    return VG_OK;
+}
+
+vg_status vg_model__initialise(vg_model *model, uint64_t seed, uint64_t salt, double head_scale) {
+    const vg_network *net = model->net;
+    for (int i = 0; i < net->param_count; i++) {
+        const vg_net_param *p = &net->params[i];
+        size_t count = vg_param__count(&p->param), fan_in = p->param.i * p->param.h * p->param.w, share = fan_in * net->classes;
+        uint64_t stream = salt << 48 | (uint64_t)i << 32;
+        double std = sqrt(2.0 / (double)fan_in);
+        float *values;
+        VG_TRY(vg_base__alloc(&values, count, sizeof *values, p->name));
+        switch (p->init) {
+        case VG_INIT_HE: draw(values, count, seed, stream, std); break;
+        case VG_INIT_HEADS:
+            std = head_scale > 0 ? head_scale / sqrt((double)fan_in) : std;
+            for (size_t h = 0; h < net->heads; h++)
+                draw(values + h * share, share, seed, stream | (h + 1), std);
+            break;
+        case VG_INIT_ZERO:
+        case VG_INIT_ONE:
+            for (size_t k = 0; k < count; k++)
+                values[k] = p->init == VG_INIT_ONE;
+            break;
+        }
+        vg_status status = vg_model__set(model, model->theta, i, values);
+        vg_base__release(values);
+        VG_TRY(status);
+    }
+    return initial_statistics(model);
+}

@@ -1,0 +1,73 @@
+/* model.h - a network on a backend: its parameters, statistics and working tensors; forward, backward. Internal.
+ *
+ * Working tensors come from an arena that hands out and takes back tensors by shape, so that after the first pass nothing is
+ * allocated and memory is that of the tensors alive at once. */
+#ifndef VG_MODEL_H
+#define VG_MODEL_H
+
+#include "nn/network.h"
+
+enum { VG_NET_VALUES = VG_NET_NODES + 1 };
+
+typedef struct vg_arena_entry {
+    vg_tensor *tensor;
+    bool taken;
+} vg_arena_entry;
+
+typedef struct vg_model {
+    vg_network *net;     /* owned */
+    vg_backend *backend; /* borrowed */
+    vg_param params[VG_NET_PARAMS]; /* laid out in the blocks */
+    vg_block *theta, *grad, *m, *v; /* grad, m, v only for training */
+    vg_tensor *running[VG_NET_NORMS], *refreshed[VG_NET_NORMS];
+    bool has_refreshed;
+    vg_arena_entry *arena;
+    size_t arena_count, arena_room;
+    /* of the pass under way */
+    vg_tensor *values[VG_NET_VALUES], *gradients[VG_NET_VALUES];
+    vg_tensor *choices[VG_NET_NODES], *saved[VG_NET_NODES];
+} vg_model;
+
+typedef enum vg_statistics_use {
+    VG_USE_BATCH = 0,    /* batch-norm by the batch's statistics, moving the running ones */
+    VG_USE_RUNNING = 1,
+    VG_USE_REFRESHED = 2,/* the second set, taken without dropout */
+    VG_REFRESH = 3       /* by the batch's, moving the second set */
+} vg_statistics_use;
+
+typedef struct vg_pass {
+    vg_statistics_use statistics;
+    bool dropout;      /* on */
+    bool keep;         /* keep what backward needs */
+    int first, last;   /* nodes first .. last - 1 */
+} vg_pass;
+
+/* Takes over the network (also when it fails). training: with gradients and moments. */
+vg_status vg_model__new(vg_model **out, vg_network *net, vg_backend *backend, bool training);
+void vg_model__free(vg_model *model);
+
+/* A tensor of at least `rows` rows, with n = rows; give it back with vg_model__give. */
+vg_status vg_model__take(vg_model *model, vg_tensor **out, vg_tensor_kind kind, size_t rows, vg_shape shape);
+void vg_model__give(vg_model *model, vg_tensor *tensor);
+/* Gives back everything a pass has taken. */
+void vg_model__clear(vg_model *model);
+
+/* Puts n images (n, c, h, w) into value 0. */
+vg_status vg_model__input(vg_model *model, const float *images, size_t n);
+/* Runs nodes of a pass from the values already there. The logits end in the last node's value. */
+vg_status vg_model__forward(vg_model *model, const vg_pass *pass);
+/* From dlogits (taken over by the model) to the gradients of every parameter. */
+vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits);
+static inline vg_tensor *vg_model__logits(vg_model *model) { return model->values[model->net->nodes[model->net->node_count - 1].y]; }
+
+/* Parameters by number, in logical order. `block` is theta, grad, m or v of the model. */
+vg_status vg_model__get(vg_model *model, float *values, const vg_block *block, int param);
+vg_status vg_model__set(vg_model *model, vg_block *block, int param, const float *values);
+/* Number of a parameter by name, -1 if there is none. */
+int vg_model__find(const vg_model *model, const char *name);
+
+/* He initialisation of everything; heads independently of each other and of their number: head h draws from its own stream.
+ * head_scale > 0: their standard deviation is head_scale / sqrt(fan_in) instead. `salt` sets the streams apart. */
+vg_status vg_model__initialise(vg_model *model, uint64_t seed, uint64_t salt, double head_scale);
+
+#endif

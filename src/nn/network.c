@@ -1,0 +1,242 @@
+/* network.c - the networks of the paper, as lists of operations.
+ *
+ * cnn-W-F:   [conv 5x5 to W, valid; ReLU; max-pool 2; dropout] twice; flatten; linear to F, ReLU, dropout; linear to H heads.
+ *            "cnn" is cnn-128-2048.
+ * wrn-D-K:   conv 3x3 to 16; three groups of (D - 4) / 6 blocks, widths 16 K, 32 K, 64 K, strides 1, 2, 2;
+ *            block: BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the block's input, or where the shape changes
+ *            plus a 1x1 convolution (stride) of the first ReLU's output; then BN, ReLU, average pool, linear to H heads. */
+#include "nn/network.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct builder {
+    vg_network *net;
+    bool full; /* ran out of room */
+} builder;
+
+static int add_value(builder *b, vg_shape shape, vg_tensor_kind kind) {
+    vg_network *net = b->net;
+    if (net->value_count > VG_NET_NODES) {
+        b->full = true;
+        return 0;
+    }
+    net->values[net->value_count] = (vg_value){shape, kind, -1, 0};
+    return net->value_count++;
+}
+
+static vg_node *add_node(builder *b, vg_node_kind kind, int x, vg_shape out, vg_tensor_kind out_kind) {
+    static vg_node spill;
+    vg_network *net = b->net;
+    if (net->node_count >= VG_NET_NODES) {
+        b->full = true;
+        return &spill;
+    }
+    vg_node *node = &net->nodes[net->node_count];
+    *node = (vg_node){.kind = kind, .x = x, .addend = -1, .w = -1, .b = -1, .statistics = -1};
+    net->values[x].last_use = net->node_count;
+    net->values[x].uses++;
+    net->node_count++;
+    node->y = add_value(b, out, out_kind);
+    return node;
+}
+
+VG_PRINTF(4, 5) static int add_param(builder *b, vg_param param, vg_init init, const char *format, ...) {
+    vg_network *net = b->net;
+    if (net->param_count >= VG_NET_PARAMS) {
+        b->full = true;
+        return 0;
+    }
+    vg_net_param *p = &net->params[net->param_count];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(p->name, sizeof p->name, format, arguments);
+    va_end(arguments);
+    p->param = param;
+    p->init = init;
+    return net->param_count++;
+}
+
+static int conv(builder *b, int x, size_t out, size_t kernel, size_t stride, size_t pad, int addend, const char *name) {
+    vg_shape in = b->net->values[x].shape;
+    vg_shape shape = {out, (in.h + 2 * pad - kernel) / stride + 1, (in.w + 2 * pad - kernel) / stride + 1};
+    vg_node *node = add_node(b, VG_NODE_CONV, x, shape, VG_TENSOR_ACTIVATION);
+    node->conv = (vg_conv){stride, pad};
+    node->w = add_param(b, (vg_param){VG_PARAM_CONV, out, in.c, kernel, kernel, 0, 0}, VG_INIT_HE, "%s.weight", name);
+    node->addend = addend;
+    if (addend >= 0) {
+        b->net->values[addend].last_use = b->net->node_count - 1;
+        b->net->values[addend].uses++;
+    }
+    return node->y;
+}
+
+/* bias_name NULL: no bias. */
+static int stage(builder *b, int x, size_t pool, double dropout, uint32_t stream, const char *bias_name) {
+    vg_shape in = b->net->values[x].shape, shape = {in.c, in.h / pool, in.w / pool};
+    vg_node *node = add_node(b, VG_NODE_STAGE, x, shape, VG_TENSOR_ACTIVATION);
+    node->stage = (vg_stage){pool, true, {(float)dropout, stream}};
+    if (bias_name)
+        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0}, VG_INIT_ZERO, "%s.bias", bias_name);
+    return node->y;
+}
+
+static int norm(builder *b, int x, double dropout, uint32_t stream, const char *name) {
+    vg_shape in = b->net->values[x].shape;
+    vg_node *node = add_node(b, VG_NODE_NORM, x, in, VG_TENSOR_ACTIVATION);
+    node->norm = (vg_norm){1e-5f, true, true, {(float)dropout, stream}};
+    vg_param vector = {VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0};
+    node->w = add_param(b, vector, VG_INIT_ONE, "%s.weight", name);
+    node->b = add_param(b, vector, VG_INIT_ZERO, "%s.bias", name);
+    if (b->net->norm_count >= VG_NET_NORMS) {
+        b->full = true;
+        return node->y;
+    }
+    snprintf(b->net->norm_names[b->net->norm_count], VG_NET_NAME, "%s", name);
+    node->statistics = b->net->norm_count++;
+    return node->y;
+}
+
+static int linear(builder *b, int x, size_t out, bool heads, bool bias, const char *name) {
+    vg_shape in = b->net->values[x].shape, shape = {out, 1, 1};
+    vg_node *node = add_node(b, VG_NODE_LINEAR, x, shape, heads ? VG_TENSOR_PLAIN : VG_TENSOR_ACTIVATION);
+    node->w = add_param(b, (vg_param){VG_PARAM_LINEAR, out, in.c, in.h, in.w, 0, 0}, heads ? VG_INIT_HEADS : VG_INIT_HE,
+                        "%s.weight", name);
+    if (bias)
+        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, out, 1, 1, 1, 0, 0}, VG_INIT_ZERO, "%s.bias", name);
+    return node->y;
+}
+
+/* --- the paper's CNN ------------------------------------------------------------------------------------------------------- */
+
+static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width, size_t hidden) {
+    size_t h = spec->input.h, w = spec->input.w;
+    if (h < 16 || w < 16 || (h - 4) % 2 || (w - 4) % 2 || ((h - 4) / 2 - 4) % 2 || ((w - 4) / 2 - 4) % 2)
+        return vg_base__fail(VG_ERR_ARGUMENT, "the CNN needs images whose sides are 16 or more and divide by 4, found %zu x %zu", h,
+                             w);
+    int x = conv(b, 0, width, 5, 1, 0, -1, "conv1");
+    x = stage(b, x, 2, spec->dropout, 0, "conv1");
+    x = conv(b, x, width, 5, 1, 0, -1, "conv2");
+    x = stage(b, x, 2, spec->dropout, 1, "conv2");
+    x = linear(b, x, hidden, false, false, "hidden");
+    x = stage(b, x, 1, spec->dropout, 2, "hidden");
+    linear(b, x, spec->heads * spec->classes, true, true, "heads");
+    return VG_OK;
+}
+
+/* --- wide residual networks ------------------------------------------------------------------------------------------------ */
+
+static int block(builder *b, int x, size_t out, size_t stride, double dropout, uint32_t stream, const char *name) {
+    char part[VG_NET_NAME];
+    size_t in = b->net->values[x].shape.c;
+    bool same = in == out && stride == 1;
+    snprintf(part, sizeof part, "%s.norm1", name);
+    int first = norm(b, x, 0, 0, part), shortcut = x;
+    if (!same) {
+        snprintf(part, sizeof part, "%s.shortcut", name);
+        shortcut = conv(b, first, out, 1, stride, 0, -1, part);
+    }
+    snprintf(part, sizeof part, "%s.conv1", name);
+    int y = conv(b, first, out, 3, stride, 1, -1, part);
+    snprintf(part, sizeof part, "%s.norm2", name);
+    y = norm(b, y, dropout, stream, part);
+    snprintf(part, sizeof part, "%s.conv2", name);
+    return conv(b, y, out, 3, 1, 1, shortcut, part);
+}
+
+static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth, size_t width) {
+    if (depth < 10 || (depth - 4) % 6 || depth > 100 || width < 1 || width > 64)
+        return vg_base__fail(VG_ERR_ARGUMENT, "wrn-%zu-%zu: depth must be 10, 16, 22, ... (6 k + 4) and width 1 to 64", depth, width);
+    if (spec->input.h % 4 || spec->input.w % 4 || spec->input.h < 8 || spec->input.w < 8)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a wide residual network needs images whose sides divide by 4, found %zu x %zu",
+                             spec->input.h, spec->input.w);
+    size_t blocks = (depth - 4) / 6;
+    int x = conv(b, 0, 16, 3, 1, 1, -1, "conv1");
+    for (size_t group = 0; group < 3; group++)
+        for (size_t i = 0; i < blocks; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "group%zu.block%zu", group + 1, i + 1);
+            x = block(b, x, (size_t)16 * width << group, group > 0 && i == 0 ? 2 : 1, spec->dropout,
+                      (uint32_t)(group * blocks + i), name);
+        }
+    x = norm(b, x, 0, 0, "norm");
+    vg_shape pooled = {b->net->values[x].shape.c, 1, 1};
+    x = add_node(b, VG_NODE_AVERAGE, x, pooled, VG_TENSOR_ACTIVATION)->y;
+    linear(b, x, spec->heads * spec->classes, true, true, "heads");
+    return VG_OK;
+}
+
+/* --- the fixed network of head_prior -------------------------------------------------------------------------------------- */
+
+static vg_status build_prior(builder *b, const vg_network_spec *spec) {
+    int x;
+    if (spec->input.h == 28 && spec->input.w == 28) {
+        x = stage(b, conv(b, 0, 16, 5, 2, 0, -1, "conv1"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, x, 32, 5, 2, 0, -1, "conv2"), 1, 0, 0, NULL);
+    } else if (spec->input.h == 32 && spec->input.w == 32) {
+        x = stage(b, conv(b, 0, 32, 3, 2, 1, -1, "conv1"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, x, 64, 3, 2, 1, -1, "conv2"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, x, 64, 3, 2, 1, -1, "conv3"), 1, 0, 0, NULL);
+    } else {
+        return vg_base__fail(VG_ERR_ARGUMENT, "head_prior is defined for images of 28 x 28 and 32 x 32, found %zu x %zu",
+                             spec->input.h, spec->input.w);
+    }
+    linear(b, x, spec->heads * spec->classes, true, false, "heads");
+    b->net->params[b->net->param_count - 1].init = VG_INIT_HE;
+    return VG_OK;
+}
+
+static int first_dropout(const vg_network *net) {
+    for (int i = 0; i < net->node_count; i++) {
+        const vg_node *node = &net->nodes[i];
+        if ((node->kind == VG_NODE_STAGE && node->stage.dropout.p > 0) || (node->kind == VG_NODE_NORM && node->norm.dropout.p > 0))
+            return i;
+    }
+    return net->node_count;
+}
+
+static vg_status build(vg_network **out, const vg_network_spec *spec, bool prior) {
+    builder b = {NULL, false};
+    size_t one = 0, two = 0;
+    int end = 0;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&b.net, 1, sizeof *b.net, "network"));
+    b.net->heads = spec->heads;
+    b.net->classes = spec->classes;
+    b.net->input = spec->input;
+    add_value(&b, spec->input, VG_TENSOR_ACTIVATION);
+    vg_status status;
+    const char *name = spec->architecture;
+    if (spec->heads < 1 || spec->classes < 2 || spec->heads > 100000 || spec->classes > 100000)
+        status = vg_base__fail(VG_ERR_ARGUMENT, "a network needs at least 1 head and 2 classes, found %zu and %zu", spec->heads,
+                               spec->classes);
+    else if (!(spec->dropout >= 0 && spec->dropout < 1))
+        status = vg_base__fail(VG_ERR_ARGUMENT, "dropout must lie in [0, 1), found %g", spec->dropout);
+    else if (prior)
+        status = build_prior(&b, spec);
+    else if (strcmp(name, "cnn") == 0)
+        status = build_cnn(&b, spec, 128, 2048);
+    else if (sscanf(name, "cnn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end] && one && two && one <= 4096 && two <= 65536)
+        status = build_cnn(&b, spec, one, two);
+    else if (sscanf(name, "wrn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end])
+        status = build_wrn(&b, spec, one, two);
+    else
+        status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH", name);
+    if (status == VG_OK && b.full)
+        status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s' has too many layers", name);
+    if (status != VG_OK) {
+        vg_network__free(b.net);
+        return status;
+    }
+    b.net->first_dropout = first_dropout(b.net);
+    *out = b.net;
+    return VG_OK;
+}
+
+vg_status vg_network__new(vg_network **out, const vg_network_spec *spec) { return build(out, spec, false); }
+
+vg_status vg_network__prior(vg_network **out, const vg_network_spec *spec) { return build(out, spec, true); }
+
+void vg_network__free(vg_network *network) { vg_base__release(network); }

@@ -1,0 +1,64 @@
+/* network.h - a network as data: values, parameters, and the list of operations from the images to the logits. Internal.
+ *
+ * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear layer of all
+ * heads: H * C logits a row, class fastest. Building a network touches no device. */
+#ifndef VG_NETWORK_H
+#define VG_NETWORK_H
+
+#include "backend/backend.h"
+
+enum { VG_NET_NODES = 512, VG_NET_PARAMS = 1024, VG_NET_NORMS = 256, VG_NET_NAME = 48 };
+
+typedef enum vg_node_kind { VG_NODE_CONV, VG_NODE_STAGE, VG_NODE_NORM, VG_NODE_AVERAGE, VG_NODE_LINEAR } vg_node_kind;
+
+typedef struct vg_node {
+    vg_node_kind kind;
+    int x, y;       /* values read and written */
+    int addend;     /* CONV: value added to the output; -1: none */
+    int w, b;       /* parameters: weights and bias, or gamma and beta; -1: none */
+    int statistics; /* NORM: which running statistics */
+    vg_conv conv;
+    vg_stage stage; /* dropout.p is the rate in training; whether it is on is the run's affair */
+    vg_norm norm;
+} vg_node;
+
+typedef struct vg_value {
+    vg_shape shape;
+    vg_tensor_kind kind;
+    int last_use; /* last node that reads it */
+    int uses;
+} vg_value;
+
+typedef enum vg_init { VG_INIT_HE, VG_INIT_HEADS, VG_INIT_ZERO, VG_INIT_ONE } vg_init;
+
+typedef struct vg_net_param {
+    char name[VG_NET_NAME]; /* "conv1.weight", "group1.block2.norm1.bias": names in checkpoints */
+    vg_param param;
+    vg_init init;
+} vg_net_param;
+
+typedef struct vg_network {
+    vg_node nodes[VG_NET_NODES];
+    vg_value values[VG_NET_NODES + 1];
+    vg_net_param params[VG_NET_PARAMS];
+    char norm_names[VG_NET_NORMS][VG_NET_NAME];
+    int node_count, value_count, param_count, norm_count;
+    int first_dropout; /* node of the first dropout; node_count if there is none */
+    size_t heads, classes;
+    vg_shape input;
+} vg_network;
+
+typedef struct vg_network_spec {
+    const char *architecture; /* "cnn", "cnn-WIDTH-HIDDEN", "wrn-DEPTH-WIDTH" */
+    vg_shape input;
+    size_t heads, classes;
+    double dropout;
+} vg_network_spec;
+
+/* Fails with VG_ERR_ARGUMENT where the architecture is unknown or does not fit the image. */
+vg_status vg_network__new(vg_network **out, const vg_network_spec *spec);
+/* The fixed random network of head_prior for this image size (28x28 or 32x32), to the same number of logits. */
+vg_status vg_network__prior(vg_network **out, const vg_network_spec *spec);
+void vg_network__free(vg_network *network);
+
+#endif

@@ -1,0 +1,205 @@
+/* test_nn_reference.c - whole networks against PyTorch: loss, every gradient, ten Adam steps, batch-norm statistics.
+ * Values: tests/data/nn/reference.json, made by make_reference.py beside it (float64). */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "nn/learner.h"
+
+#define OK(call)                                                                                                               \
+    do {                                                                                                                       \
+        if ((call) != VG_OK)                                                                                                   \
+            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+    } while (0)
+
+static json_t *reference;
+static vg_backend *backend;
+
+/* The generator of make_reference.py. */
+static float *fill(size_t count, uint64_t salt, double scale, double shift) {
+    float *values = malloc(count * sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t u = (uint32_t)((i + 1) * 2654435761u + salt * 40503u * 65537u);
+        for (int k = 0; k < 2; k++) {
+            u ^= u >> 16;
+            u *= 0x45D9F3Bu;
+        }
+        u ^= u >> 16;
+        values[i] = (float)(shift + ((double)(u >> 8) / 16777216.0 - 0.5) * scale);
+    }
+    return values;
+}
+
+static double power_of_two(double x) { return exp2(nearbyint(log2(x))); }
+
+static vg_learner *learner(bool wrn, vg_loss_form form, double decay) {
+    vg_learner *l;
+    vg_learner_options o = {.loss = form, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = decay, .seed = 1,
+                            .training = true};
+    o.network = wrn ? (vg_network_spec){"wrn-10-2", {3, 32, 32}, 4, 10, 0} : (vg_network_spec){"cnn", {1, 28, 28}, 3, 10, 0};
+    OK(vg_learner__new(&l, backend, &o));
+    OK(vg_learner__initialise(l));
+    for (int i = 0; i < l->model->net->param_count; i++) {
+        const vg_net_param *p = &l->model->net->params[i];
+        size_t count = vg_param__count(&p->param), fan_in = count / p->param.o;
+        float *v = p->param.kind != VG_PARAM_VECTOR
+                       ? fill(count, 100 + (uint64_t)i, power_of_two(sqrt(24.0 / (double)fan_in)), 0)
+                       : p->init == VG_INIT_ONE ? fill(count, 100 + (uint64_t)i, 0.5, 1) : fill(count, 100 + (uint64_t)i, 0.25, 0);
+        OK(vg_model__set(l->model, l->model->theta, i, v));
+        free(v);
+    }
+    return l;
+}
+
+static void batch(const vg_learner *l, uint64_t salt, float **images, int32_t labels[8]) {
+    *images = fill(8 * vg_shape__size(l->model->net->input), salt, 4.0, 0);
+    float *y = fill(8, salt + 1, 1.0, 0.5);
+    for (int i = 0; i < 8; i++)
+        labels[i] = (int32_t)(y[i] * 10);
+    free(y);
+}
+
+static double number(const json_t *object, const char *key) {
+    const json_t *v = json_object_get(object, key);
+    assert_non_null(v);
+    return json_number_value(v);
+}
+
+/* values against a summary: its norm, projections, entries; `bound` relative to the norm. */
+static void check(const char *what, const float *values, size_t count, const json_t *summary, double bound) {
+    assert_non_null(summary);
+    double norm = 0, wanted = number(summary, "norm"), step = number(summary, "step");
+    for (size_t i = 0; i < count; i++)
+        norm += (double)values[i] * values[i];
+    if (!(fabs(sqrt(norm) - wanted) <= bound * wanted))
+        fail_msg("%s: norm %.9g, PyTorch %.9g", what, sqrt(norm), wanted);
+    for (size_t k = 0; k < 3; k++) {
+        float *v = fill(count, 7 + k, 2.0, 0);
+        double dot = 0, p = json_number_value(json_array_get(json_object_get(summary, "projections"), k));
+        for (size_t i = 0; i < count; i++)
+            dot += (double)values[i] * v[i];
+        free(v);
+        if (!(fabs(dot - p) <= bound * wanted))
+            fail_msg("%s: projection %zu is %.9g, PyTorch %.9g", what, k, dot, p);
+    }
+    const json_t *entries = json_object_get(summary, "entries");
+    for (size_t k = 0; k < json_array_size(entries); k++) {
+        double e = json_number_value(json_array_get(entries, k)), got = values[k * (size_t)step];
+        if (!(fabs(got - e) <= bound * wanted))
+            fail_msg("%s: entry %zu is %.9g, PyTorch %.9g", what, k * (size_t)step, got, e);
+    }
+}
+
+static void check_param(vg_learner *l, const vg_block *block, int i, const float *minus, const json_t *all, double bound) {
+    const vg_net_param *p = &l->model->net->params[i];
+    size_t count = vg_param__count(&p->param);
+    float *v = malloc(count * sizeof *v);
+    OK(vg_model__get(l->model, v, block, i));
+    for (size_t k = 0; minus && k < count; k++)
+        v[k] -= minus[k];
+    check(p->name, v, count, json_object_get(all, p->name), bound);
+    free(v);
+}
+
+static void check_running(vg_learner *l, const json_t *running, double bound) {
+    for (int i = 0; i < l->model->net->norm_count; i++) {
+        const json_t *one = json_object_get(running, l->model->net->norm_names[i]);
+        size_t c = l->model->running[i]->shape.c;
+        float *v = malloc(2 * c * sizeof *v);
+        OK(backend->ops->tensor_download(backend, v, l->model->running[i]));
+        check(l->model->net->norm_names[i], v, c, json_object_get(one, "mean"), bound);
+        check(l->model->net->norm_names[i], v + c, c, json_object_get(one, "variance"), bound);
+        free(v);
+    }
+}
+
+static void gradients(bool wrn, vg_loss_form form, const char *name) {
+    const json_t *want = json_object_get(reference, name);
+    vg_learner *l = learner(wrn, form, 0);
+    vg_loss_totals totals;
+    float *images;
+    int32_t labels[8];
+    batch(l, 1, &images, labels);
+    OK(vg_learner__gradients(l, images, labels, NULL, 8, 0, 0));
+    OK(backend->ops->loss_read(backend, &totals));
+    double loss = totals.loss / 8, wanted = number(want, "loss");
+    if (!(fabs(loss - wanted) <= 1e-5 * wanted))
+        fail_msg("%s: loss %.9g, PyTorch %.9g", name, loss, wanted);
+    for (int i = 0; i < l->model->net->param_count; i++)
+        check_param(l, l->model->grad, i, NULL, json_object_get(want, "gradients"), 1e-5);
+    if (wrn)
+        check_running(l, json_object_get(want, "running"), 1e-5);
+    free(images);
+    vg_learner__free(l);
+}
+
+static void cnn_mean(void **state) { (void)state, gradients(false, VG_LOSS_MEAN, "cnn mean"); }
+static void cnn_mixture(void **state) { (void)state, gradients(false, VG_LOSS_MIXTURE, "cnn mixture"); }
+static void wrn_mean(void **state) { (void)state, gradients(true, VG_LOSS_MEAN, "wrn mean"); }
+static void wrn_mixture(void **state) { (void)state, gradients(true, VG_LOSS_MIXTURE, "wrn mixture"); }
+
+static void adam(bool wrn, const char *name, double rate) {
+    const json_t *want = json_object_get(reference, name);
+    vg_learner *l = learner(wrn, VG_LOSS_MEAN, 1e-5);
+    int count = l->model->net->param_count;
+    float *start[VG_NET_PARAMS], *images;
+    int32_t labels[8];
+    for (int i = 0; i < count; i++) {
+        start[i] = malloc(vg_param__count(&l->model->params[i]) * sizeof(float));
+        OK(vg_model__get(l->model, start[i], l->model->theta, i));
+    }
+    for (uint32_t step = 0; step < 10; step++) {
+        vg_loss_totals totals;
+        batch(l, 1000 + 10 * step, &images, labels);
+        OK(vg_learner__step(l, images, labels, NULL, 8, step, rate));
+        OK(backend->ops->loss_read(backend, &totals));
+        double loss = totals.loss / 8, wanted = json_number_value(json_array_get(json_object_get(want, "losses"), step));
+        if (!(fabs(loss - wanted) <= 1e-4 * wanted))
+            fail_msg("%s: loss of step %u is %.9g, PyTorch %.9g", name, step, loss, wanted);
+        free(images);
+    }
+    /* Where a gradient is nearly zero Adam's step is nearly a matter of its sign: 1 % of the way moved is allowed. */
+    for (int i = 0; i < count; i++) {
+        check_param(l, l->model->theta, i, start[i], json_object_get(want, "moved"), 1e-2);
+        free(start[i]);
+    }
+    if (wrn) { /* statistics after ten steps, and a prediction that uses them */
+        check_running(l, json_object_get(want, "running"), 1e-4);
+        vg_members members = {false, 1, 4, false, 4};
+        float logits[8 * 40];
+        batch(l, 1, &images, labels);
+        OK(vg_learner__predict(l, logits, images, 8, 0, &members, 8));
+        check("logits", logits, 8 * 40, json_object_get(want, "logits"), 1e-3);
+        free(images);
+    }
+    vg_learner__free(l);
+}
+
+static void cnn_adam(void **state) { (void)state, adam(false, "cnn adam", 1e-5); }
+static void wrn_adam(void **state) { (void)state, adam(true, "wrn adam", 1e-4); }
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cnn_mean), cmocka_unit_test(cnn_mixture), cmocka_unit_test(wrn_mean),
+        cmocka_unit_test(wrn_mixture), cmocka_unit_test(cnn_adam), cmocka_unit_test(wrn_adam),
+    };
+    vg_backend_options options = {2, VG_COMPUTE_F32};
+    json_error_t error;
+    reference = json_load_file("tests/data/nn/reference.json", 0, &error);
+    if (!reference || vg_backend__open(&backend, "cpu", &options) != VG_OK) {
+        fprintf(stderr, "%s%s\n", reference ? "" : error.text, vg_error_message());
+        return 1;
+    }
+    if (strcmp(backend->name, "cpu") != 0)
+        print_message("skipped: this build has no oneDNN, and the plain backend is too slow for whole networks\n");
+    int failed = strcmp(backend->name, "cpu") == 0 ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+    vg_backend__close(backend);
+    json_decref(reference);
+    return failed;
+}
