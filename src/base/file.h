@@ -20,9 +20,8 @@ typedef struct vg_mapping {
 vg_status vg_file__map(vg_mapping *out, const char *path);
 void vg_file__unmap(vg_mapping *mapping);
 
-/* Advice, none of which can fail: bring a range in now; start bringing it in; let its pages go (they stay in the page cache
- * and come back when touched). Ranges are cut to the mapping. */
-void vg_file__populate(const vg_mapping *mapping, size_t offset, size_t size);
+/* Advice, none of which can fail: start reading a range from the disk, where it is not cached; let its pages go (they stay in
+ * the page cache and come back when touched). Ranges are cut to the mapping. */
 void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size);
 void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size);
 

@@ -14,10 +14,6 @@
 #include "base/base.h"
 #include "base/file.h"
 
-#if defined(__linux__) && !defined(MADV_POPULATE_READ)
-#define MADV_POPULATE_READ 22
-#endif
-
 vg_status vg_file__write_all(int fd, const void *bytes, size_t size, const char *path) {
     const uint8_t *p = bytes;
     while (size > 0) {
@@ -151,15 +147,16 @@ static bool advise(const vg_mapping *mapping, size_t offset, size_t size, int ad
     return madvise((uint8_t *)mapping->bytes + start, size + (offset - start), advice) == 0;
 }
 
-void vg_file__populate(const vg_mapping *mapping, size_t offset, size_t size) {
-#ifdef MADV_POPULATE_READ
-    if (advise(mapping, offset, size, MADV_POPULATE_READ))
+void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size) {
+    if (!mapping->mapped || offset >= mapping->size || size == 0)
         return;
-#endif
+    /* Asking for pages that are there already costs as much as half the reading; the last one tells for the rest. */
+    size_t page = page_size(), last = offset + (size < mapping->size - offset ? size : mapping->size - offset) - 1;
+    unsigned char resident = 0;
+    if (mincore((uint8_t *)mapping->bytes + last / page * page, 1, &resident) == 0 && resident & 1)
+        return;
     advise(mapping, offset, size, MADV_WILLNEED);
 }
-
-void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size) { advise(mapping, offset, size, MADV_WILLNEED); }
 
 void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size) {
     size_t page = page_size(), end = offset + size < offset ? mapping->size : offset + size;

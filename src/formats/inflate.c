@@ -78,7 +78,7 @@ static void feed(vg_inflate *stream) {
         vg_file__forget(stream->map, start + stream->dropped, stream->fed - stream->dropped);
         stream->dropped = stream->fed;
     }
-    vg_file__populate(stream->map, start + stream->fed, now);
+    vg_file__prefetch(stream->map, start + stream->fed, 4 * (size_t)INPUT_STEP);
     stream->z.next_in = (Bytef *)(stream->packed + stream->fed);
     stream->z.avail_in = (uInt)now;
     stream->fed += now;

@@ -186,7 +186,7 @@ static void set_strides(const vg_prediction_file *file, vg_predictions *view, si
         view->stride_m = (ptrdiff_t)file->c * (view->stride_c > 0 ? view->stride_c : 1);
 }
 
-/* Brings the block's pages in and lets go of those behind it. */
+/* Starts reading the block and the next, and lets go of what is behind. */
 static void page(vg_prediction_file *file, size_t first, size_t rows) {
     vg_stored *array = file->source->arrays + file->index;
     if (array->stream || array->owned || !file->source->map.mapped)
@@ -199,7 +199,10 @@ static void page(vg_prediction_file *file, size_t first, size_t rows) {
             array->dropped = 0;
         vg_file__forget(map, start + array->dropped, begin - array->dropped);
         array->dropped = begin;
-        vg_file__populate(map, start + begin, bytes < WINDOW ? bytes : WINDOW);
+        /* This block and the next are fetched where they are not cached. Mapping the pages is left to the threads that touch
+         * them: it costs least there. */
+        bytes = bytes < WINDOW ? bytes : WINDOW;
+        vg_file__prefetch(map, start + begin, bytes);
         vg_file__prefetch(map, start + end, bytes < array->bytes - end ? bytes : array->bytes - end);
         return;
     }
