@@ -18,8 +18,8 @@ typedef struct data_values {
 static const option_entry entries[] = {
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first; fetch puts the set there", 0, 0},
     {"from", 0, OPTION_TEXT, PLACE(from), "DIR", NULL, "fetch: copy the files from this folder instead of downloading", 0, 0},
-    {"statistics", 0, OPTION_FLAG, PLACE(statistics), NULL, NULL, "info: read the set and show its channels' mean and deviation", 0,
-     0},
+    {"statistics", 0, OPTION_FLAG, PLACE(statistics), NULL, NULL,
+     "info: read the set and show its channels' mean and deviation", 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "list, info: print as JSON", 0, 0},
 };
 
@@ -243,7 +243,8 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
 static int unknown_set(const char *name, const char *nearest) {
     if (nearest)
         return console_fail("no data set is called '%s'; did you mean '%s'?", name, nearest);
-    return console_fail("no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)", name);
+    return console_fail("no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)",
+                        name);
 }
 
 static int info(const data_values *own, const char *name) {

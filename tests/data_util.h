@@ -18,17 +18,17 @@
 
 #include "vargate/data.h"
 
-#define OK(expression) \
-    do { \
-        vg_status status_ = (expression); \
-        if (status_ != VG_OK) \
-            fail_msg("%s: %s", #expression, vg_error_message()); \
+#define OK(expression)                                                                                                         \
+    do {                                                                                                                       \
+        vg_status status_ = (expression);                                                                                      \
+        if (status_ != VG_OK)                                                                                                  \
+            fail_msg("%s: %s", #expression, vg_error_message());                                                               \
     } while (0)
 /* Fails as it should, with a one-line message that contains `text`. */
-#define FAILS(expression, expected, text) \
-    do { \
-        vg_status status_ = (expression); \
-        if (status_ != (expected) || !strstr(vg_error_message(), (text)) || strchr(vg_error_message(), '\n')) \
+#define FAILS(expression, expected, text)                                                                                      \
+    do {                                                                                                                       \
+        vg_status status_ = (expression);                                                                                      \
+        if (status_ != (expected) || !strstr(vg_error_message(), (text)) || strchr(vg_error_message(), '\n'))                  \
             fail_msg("%s: %s, message '%s', expected '%s'", #expression, vg_status_name(status_), vg_error_message(), (text)); \
     } while (0)
 

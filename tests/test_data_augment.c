@@ -33,7 +33,9 @@ static void crops_and_flips_by_hand(void **state) {
     augment.crop_pad = 3;
     augment.flip = 0.5;
     vg_sample_plan *plan = malloc(sizeof *plan);
-    float out[C * H * W], scratch[C * H * W];
+    float out[C * H * W], image[C * H * W];
+    uint32_t columns[W];
+    const vg_sample_scratch scratch = {image, columns};
     int flips = 0, seen[7][7] = {{0}};
     for (int layout = 0; layout < 2; layout++) {
         vg_sample__plan(plan, set, &augment, &statistics, (vg_layout)layout, 9);
@@ -43,16 +45,18 @@ static void crops_and_flips_by_hand(void **state) {
             assert_true(draw.dy >= -3 && draw.dy <= 3 && draw.dx >= -3 && draw.dx <= 3 && !draw.erase);
             seen[draw.dy + 3][draw.dx + 3]++;
             flips += draw.flip;
-            vg_sample__make(out, scratch, plan, epoch, index);
+            vg_sample__make(out, &scratch, plan, epoch, index);
             for (int c = 0; c < C; c++)
                 for (int y = 0; y < H; y++)
                     for (int x = 0; x < W; x++) {
-                        int from_y = mirrored(y + (int)draw.dy, H), from_x = mirrored((draw.flip ? W - 1 - x : x) + (int)draw.dx, W);
+                        int from_y = mirrored(y + (int)draw.dy, H),
+                            from_x = mirrored((draw.flip ? W - 1 - x : x) + (int)draw.dx, W);
                         double value = bytes[((index * C + (size_t)c) * H + (size_t)from_y) * W + (size_t)from_x] / 255.0;
                         float expected = (float)((value - statistics.mean[c]) / statistics.std[c]);
                         float found = layout == VG_LAYOUT_NHWC ? out[(y * W + x) * C + c] : out[(c * H + y) * W + x];
                         if (found != expected)
-                            fail_msg("epoch %d channel %d (%d, %d): %g, expected %g", (int)epoch, c, y, x, (double)found, (double)expected);
+                            fail_msg("epoch %d channel %d (%d, %d): %g, expected %g", (int)epoch, c, y, x, (double)found,
+                                     (double)expected);
                     }
         }
     }
@@ -107,16 +111,19 @@ static void erasing(void **state) {
     vg_sample_plan *plan = malloc(sizeof *plan);
     augment.erase = 1.0;
     vg_sample__plan(plan, set, &augment, &none, VG_LAYOUT_NCHW, 1);
-    float out[C * H * W], scratch[C * H * W], plain[C * H * W];
+    float out[C * H * W], image[C * H * W], plain[C * H * W];
+    uint32_t columns[W];
+    const vg_sample_scratch scratch = {image, columns};
     for (uint64_t epoch = 0; epoch < 50; epoch++) {
         vg_augment_draw draw = vg_augment__draw(&augment, 1, epoch, 3, H, W);
-        vg_sample__make(out, scratch, plan, epoch, 3);
+        vg_sample__make(out, &scratch, plan, epoch, 3);
         size_t three = 3;
         OK(vg_dataset_fill(plain, set, &three, 1, NULL, VG_LAYOUT_NCHW));
         for (size_t c = 0; c < C; c++)
             for (size_t y = 0; y < H; y++)
                 for (size_t x = 0; x < W; x++) {
-                    bool inside = draw.erase && y >= draw.top && y < draw.top + draw.height && x >= draw.left && x < draw.left + draw.width;
+                    bool inside = draw.erase && y >= draw.top && y < draw.top + draw.height && x >= draw.left &&
+                                  x < draw.left + draw.width;
                     size_t at = (c * H + y) * W + x;
                     assert_true(out[at] == (inside ? 0.0f : plain[at]));
                 }
@@ -209,8 +216,11 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crops_and_flips_by_hand), cmocka_unit_test(switches_are_independent), cmocka_unit_test(erasing),
-        cmocka_unit_test(jitter_as_torchvision),   cmocka_unit_test(jitter_draws),             cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(crops_and_flips_by_hand),
+                                       cmocka_unit_test(switches_are_independent),
+                                       cmocka_unit_test(erasing),
+                                       cmocka_unit_test(jitter_as_torchvision),
+                                       cmocka_unit_test(jitter_draws),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

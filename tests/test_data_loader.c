@@ -1,4 +1,5 @@
-/* The loader: every sample once an epoch, the same batches at any thread count and after any seek, orders that follow the seed. */
+/* The loader: every sample once an epoch, the same batches at any thread count and after any seek, orders that follow the seed.
+ */
 #include "data_util.h"
 
 enum { N = 103, SIZE = 6 };
@@ -232,8 +233,8 @@ static void edges(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_at_any_thread_count), cmocka_unit_test(same_after_any_seek), cmocka_unit_test(every_sample_once_an_epoch),
-        cmocka_unit_test(unshuffled_is_plain),      cmocka_unit_test(seeds_and_epochs_differ), cmocka_unit_test(edges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_at_any_thread_count),   cmocka_unit_test(same_after_any_seek),
+                                       cmocka_unit_test(every_sample_once_an_epoch), cmocka_unit_test(unshuffled_is_plain),
+                                       cmocka_unit_test(seeds_and_epochs_differ),    cmocka_unit_test(edges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

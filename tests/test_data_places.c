@@ -138,7 +138,8 @@ static void unpacked_and_packed_again(void **state) {
     vg_dataset_free(set);
     bytes[1000] ^= 1;
     put_gz(in("a/digits/t10k-images-idx3-ubyte.gz"), bytes, size);
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA, "after unpacking, expected 9c404613659158c37dc79d13bba9e47d");
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA,
+          "after unpacking, expected 9c404613659158c37dc79d13bba9e47d");
     put(plain, bytes, size);
     remove(in("a/digits/t10k-images-idx3-ubyte.gz"));
     FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA, "t10k-images-idx3-ubyte: MD5 ");
@@ -152,7 +153,8 @@ static void unpacked_and_packed_again(void **state) {
     remove(plain);
     FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA, "breaks off after 1568016 bytes");
     put(in("a/digits/t10k-images-idx3-ubyte.gz"), bytes, size / 2);
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA, "truncated: 1568016 bytes expected after unpacking, ");
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA,
+          "truncated: 1568016 bytes expected after unpacking, ");
     free(bytes);
     snprintf(name, sizeof name, "path:%s", in("a/digits"));
     OK(vg_dataset_open(&set, name, VG_PART_TRAIN, NULL));
@@ -161,7 +163,8 @@ static void unpacked_and_packed_again(void **state) {
     vg_dataset_free(set);
 }
 
-/* Files with the right names but of another set, lying in the folder asked for: passed over if the set is elsewhere, else told. */
+/* Files with the right names but of another set, lying in the folder asked for: passed over if the set is elsewhere, else told.
+ */
 static void another_sets_files(void **state) {
     (void)state;
     vg_dataset *set;
@@ -194,9 +197,7 @@ static vg_status fetch(const char *name, const char *from, const char *folder, l
     return vg_data_fetch(name, &options);
 }
 
-static bool exists(const char *path) {
-    return access(path, F_OK) == 0;
-}
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
 
 /* Nothing but whole files of the set is left behind. */
 static void only_files_in(const char *folder, int expected) {
@@ -277,11 +278,9 @@ static void downloads_that_fail(void **state) {
     assert_false(exists(in("store/cifar10")));
 }
 
-/* A download that works needs a published file: the labels of CIFAR are not to be had here, so the way from archive to place is shown
- * with the tar reader itself. */
-static const char *wanted(void *context, const char *name) {
-    return strcmp(name, "b.bin") == 0 ? context : NULL;
-}
+/* A download that works needs a published file: the labels of CIFAR are not to be had here, so the way from archive to place is
+ * shown with the tar reader itself. */
+static const char *wanted(void *context, const char *name) { return strcmp(name, "b.bin") == 0 ? context : NULL; }
 
 static void tar_archives(void **state) {
     (void)state;
@@ -319,9 +318,9 @@ static void tar_archives(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, quiet_folder, restore_path_and_remove)
-    const struct CMUnitTest tests[] = {TEST(order_of_places),           TEST(names),
-                                       TEST(found_in_each_place),       TEST(unpacked_and_packed_again),
-                                       TEST(another_sets_files),        TEST(fetch_from_a_folder),
-                                       TEST(downloads_that_fail),       TEST(tar_archives)};
+    const struct CMUnitTest tests[] = {TEST(order_of_places),     TEST(names),
+                                       TEST(found_in_each_place), TEST(unpacked_and_packed_again),
+                                       TEST(another_sets_files),  TEST(fetch_from_a_folder),
+                                       TEST(downloads_that_fail), TEST(tar_archives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Every reader of data sets: what it reads, and what it says of files that are cut short, mislabelled or lie about their size. */
+/* Every reader of data sets: what it reads, and what it says of files that are cut short, mislabelled or lie about their size.
+ */
 #include "data_util.h"
 
 #include "vargate/formats.h"
@@ -119,9 +120,7 @@ static void idx_headers_that_lie(void **state) {
 }
 
 /* --- CIFAR ------------------------------------------------------------------------------------------------------------- */
-static unsigned char cifar_byte(size_t n, size_t p) {
-    return (unsigned char)((13 * n + p * p + p / 3) & 255);
-}
+static unsigned char cifar_byte(size_t n, size_t p) { return (unsigned char)((13 * n + p * p + p / 3) & 255); }
 
 static size_t cifar_file(unsigned char *out, size_t n, size_t first, bool coarse) {
     size_t at = 0;
@@ -184,8 +183,8 @@ static void cifar_batches(void **state) {
 }
 
 /* --- npz --------------------------------------------------------------------------------------------------------------- */
-static void write_npz(const char *path, const char *images, vg_element element, size_t rank, const size_t *shape, const void *data,
-                      const char *labels, const int64_t *values, size_t count) {
+static void write_npz(const char *path, const char *images, vg_element element, size_t rank, const size_t *shape,
+                      const void *data, const char *labels, const int64_t *values, size_t count) {
     vg_writer *writer;
     make_parents(path);
     OK(vg_writer_open(&writer, path));
@@ -206,7 +205,8 @@ static void npz_layouts(void **state) {
     vg_dataset *set;
     for (int planar = 0; planar < 2; planar++) {
         const size_t hwc_shape[4] = {2, 5, 4, 3}, chw_shape[4] = {2, 3, 5, 4};
-        write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 4, planar ? chw_shape : hwc_shape, planar ? chw : hwc, "labels", labels, 2);
+        write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 4, planar ? chw_shape : hwc_shape, planar ? chw : hwc, "labels",
+                  labels, 2);
         OK(vg_dataset_read(&set, in("own.npz"), VG_PART_TRAIN));
         vg_dataset_info info = vg_dataset_describe(set);
         assert_int_equal(info.channels, 3);
@@ -397,9 +397,17 @@ static void nothing_there(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {
-        TEST(idx_plain_and_gzipped), TEST(idx_without_labels), TEST(idx_truncated_everywhere), TEST(idx_headers_that_lie),
-        TEST(cifar_batches),         TEST(npz_layouts),        TEST(npz_types),                TEST(npz_two_parts),
-        TEST(svhn_mat),              TEST(png_colour),         TEST(png_grey_and_damaged),     TEST(nothing_there)};
+    const struct CMUnitTest tests[] = {TEST(idx_plain_and_gzipped),
+                                       TEST(idx_without_labels),
+                                       TEST(idx_truncated_everywhere),
+                                       TEST(idx_headers_that_lie),
+                                       TEST(cifar_batches),
+                                       TEST(npz_layouts),
+                                       TEST(npz_types),
+                                       TEST(npz_two_parts),
+                                       TEST(svhn_mat),
+                                       TEST(png_colour),
+                                       TEST(png_grey_and_damaged),
+                                       TEST(nothing_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

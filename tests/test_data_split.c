@@ -225,9 +225,13 @@ static void adapting(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split_is_stratified_and_disjoint), cmocka_unit_test(split_follows_the_seed), cmocka_unit_test(split_is_fair),
-        cmocka_unit_test(limits),   cmocka_unit_test(statistics_by_hand), cmocka_unit_test(shipped_digits),
-        cmocka_unit_test(filling),  cmocka_unit_test(adapting)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(split_is_stratified_and_disjoint),
+                                       cmocka_unit_test(split_follows_the_seed),
+                                       cmocka_unit_test(split_is_fair),
+                                       cmocka_unit_test(limits),
+                                       cmocka_unit_test(statistics_by_hand),
+                                       cmocka_unit_test(shipped_digits),
+                                       cmocka_unit_test(filling),
+                                       cmocka_unit_test(adapting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* digest.c - MD5 and SHA-256. Both take blocks of 64 bytes, pad with 0x80, zeros and the length in bits, and differ in byte order
- * and round function; constants are those of the two standards. */
+/* digest.c - MD5 and SHA-256. Both take blocks of 64 bytes, pad with 0x80, zeros and the length in bits, and differ in byte
+ * order and round function; constants are those of the two standards. */
 #include "base/digest.h"
 
 #include <stdbool.h>
@@ -30,12 +30,8 @@ static const uint32_t sha_cube[64] = {
     0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static inline uint32_t left(uint32_t x, unsigned by) {
-    return x << by | x >> (32 - by);
-}
-static inline uint32_t right(uint32_t x, unsigned by) {
-    return x >> by | x << (32 - by);
-}
+static inline uint32_t left(uint32_t x, unsigned by) { return x << by | x >> (32 - by); }
+static inline uint32_t right(uint32_t x, unsigned by) { return x >> by | x << (32 - by); }
 
 static void md5_block(uint32_t state[8], const unsigned char *block) {
     uint32_t w[16], a = state[0], b = state[1], c = state[2], d = state[3];

@@ -3,8 +3,9 @@
  *     stored pixels -> reflect-pad crop -> flip -> colour jitter -> (x - mean) / std -> random erasing -> layout
  *
  * Crop: pad p pixels by reflection (the border row is not repeated: -1 is 1), cut at one of (2p + 1)^2 places. Erasing as
- * torchvision's RandomErasing: up to ten tries of an area of 2..33 % and a ratio of 0.3..3.3 on a log scale; the rectangle, if one
- * fits, becomes 0 after normalisation, that is the mean. Draws come from Philox (seed, stream = index, position from epoch). */
+ * torchvision's RandomErasing: up to ten tries of an area of 2..33 % and a ratio of 0.3..3.3 on a log scale; the rectangle, if
+ * one fits, becomes 0 after normalisation, that is the mean. Draws come from Philox (seed, stream = index, position from
+ * epoch). */
 #include "data/augment.h"
 
 #include <math.h>
@@ -15,9 +16,7 @@ static const uint64_t augment_domain = 0x6175676d656e7421ULL;
 /* Words kept for one sample of one epoch; at most 110 are drawn. */
 enum { EPOCH_SHIFT = 9 };
 
-static double between(vg_random *random, double low, double high) {
-    return low + (high - low) * vg_random__unit(random);
-}
+static double between(vg_random *random, double low, double high) { return low + (high - low) * vg_random__unit(random); }
 
 /* torchvision.transforms.RandomErasing.get_params, default scale and ratio. */
 static void draw_rectangle(vg_augment_draw *draw, vg_random *random, size_t height, size_t width) {
@@ -73,8 +72,8 @@ vg_augment_draw vg_augment__draw(const vg_augment *augment, uint64_t seed, uint6
 
 vg_status vg_augment__check(const vg_augment *augment, const vg_dataset *set) {
     if (!(augment->flip >= 0 && augment->flip <= 1) || !(augment->erase >= 0 && augment->erase <= 1))
-        return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: flip %g and erase %g are probabilities, expected 0..1", augment->flip,
-                             augment->erase);
+        return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: flip %g and erase %g are probabilities, expected 0..1",
+                             augment->flip, augment->erase);
     if (!(augment->brightness >= 0) || !(augment->contrast >= 0) || !(augment->saturation >= 0) || augment->brightness > 1e3 ||
         augment->contrast > 1e3 || augment->saturation > 1e3)
         return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: brightness %g, contrast %g, saturation %g, expected at least 0",
@@ -82,7 +81,8 @@ vg_status vg_augment__check(const vg_augment *augment, const vg_dataset *set) {
     if (!(augment->hue >= 0 && augment->hue <= 0.5))
         return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: hue %g, expected 0..0.5", augment->hue);
     if (augment->crop_pad >= set->height || augment->crop_pad >= set->width)
-        return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: a reflected border of %u pixels needs images larger than %s's %zux%zu",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "augmentation: a reflected border of %u pixels needs images larger than %s's %zux%zu",
                              augment->crop_pad, set->name, set->height, set->width);
     if (!vg_augment__jitters(augment))
         return VG_OK;
@@ -101,6 +101,8 @@ void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augme
                      vg_layout layout, uint64_t seed) {
     memset(plan, 0, sizeof *plan);
     plan->set = set, plan->augment = *augment, plan->statistics = *statistics, plan->layout = layout, plan->seed = seed;
+    for (unsigned b = 0; b < 256; b++)
+        plan->raw[b] = (float)(b / 255.0);
     for (size_t c = 0; c < set->channels; c++) {
         if (statistics->channels == 0)
             plan->statistics.mean[c] = 0.0, plan->statistics.std[c] = 1.0;
@@ -116,39 +118,40 @@ static size_t reflect(ptrdiff_t at, size_t size) {
     return (size_t)(at > last ? 2 * last - at : at);
 }
 
-static float normalised(const vg_sample_plan *plan, size_t c, float value) {
-    return (float)(((double)value - plan->statistics.mean[c]) / plan->statistics.std[c]);
+vg_status vg_sample__scratch(vg_sample_scratch *out, const vg_dataset *set) {
+    out->columns = NULL;
+    VG_TRY(vg_base__alloc(&out->image, vg_dataset__image(set), sizeof *out->image, "a worker's image"));
+    return vg_base__alloc(&out->columns, set->width, sizeof *out->columns, "a worker's columns");
 }
 
-/* One row of the cut, written every `step` floats; bytes go through the channel's table, or to 0..1 when jitter follows. */
-static void cut_row(float *out, size_t step, const vg_sample_plan *plan, const vg_augment_draw *draw, size_t row_offset, size_t c,
-                    bool raw) {
+void vg_sample__release(vg_sample_scratch *scratch) {
+    vg_base__release(scratch->image);
+    vg_base__release(scratch->columns);
+}
+
+/* The cut, each row written every `step` floats; bytes go through the channel's table, or to 0..1 when jitter follows. */
+static void cut(float *out, size_t plane_step, size_t step, const vg_sample_plan *plan, const vg_sample_scratch *scratch,
+                const vg_augment_draw *draw, size_t index, bool raw) {
     const vg_dataset *set = plan->set;
     size_t width = set->width;
-    bool straight = draw->dx == 0;
-    for (size_t x = 0; x < width; x++) {
-        size_t unflipped = draw->flip ? width - 1 - x : x;
-        size_t at = row_offset + (straight ? unflipped : reflect((ptrdiff_t)unflipped + draw->dx, width));
-        float value;
-        if (raw)
-            value = vg_dataset__value(set, at);
-        else if (set->is_float)
-            value = normalised(plan, c, set->pixels.floats[at]);
-        else
-            value = plan->table[c][set->pixels.bytes[at]];
-        out[x * step] = value;
-    }
-}
-
-static void cut(float *out, size_t plane_step, size_t step, const vg_sample_plan *plan, const vg_augment_draw *draw, size_t index,
-                bool raw) {
-    const vg_dataset *set = plan->set;
-    for (size_t c = 0; c < set->channels; c++)
+    uint32_t *columns = scratch->columns;
+    for (size_t x = 0; x < width; x++)
+        columns[x] = (uint32_t)reflect((ptrdiff_t)(draw->flip ? width - 1 - x : x) + draw->dx, width);
+    for (size_t c = 0; c < set->channels; c++) {
+        const float *table = raw ? plan->raw : plan->table[c];
+        double mean = raw ? 0.0 : plan->statistics.mean[c], std = raw ? 1.0 : plan->statistics.std[c];
         for (size_t y = 0; y < set->height; y++) {
             size_t row = reflect((ptrdiff_t)y + draw->dy, set->height);
-            size_t offset = ((index * set->channels + c) * set->height + row) * set->width;
-            cut_row(out + c * plane_step + y * set->width * step, step, plan, draw, offset, c, raw);
+            size_t offset = ((index * set->channels + c) * set->height + row) * width;
+            float *to = out + c * plane_step + y * width * step;
+            if (set->is_float)
+                for (size_t x = 0; x < width; x++)
+                    to[x * step] = (float)(((double)set->pixels.floats[offset + columns[x]] - mean) / std);
+            else
+                for (size_t x = 0; x < width; x++)
+                    to[x * step] = table[set->pixels.bytes[offset + columns[x]]];
         }
+    }
 }
 
 static void erase(float *out, size_t plane_step, size_t step, const vg_dataset *set, const vg_augment_draw *draw) {
@@ -158,19 +161,22 @@ static void erase(float *out, size_t plane_step, size_t step, const vg_dataset *
                 out[c * plane_step + (y * set->width + x) * step] = 0.0f;
 }
 
-void vg_sample__make(float *out, float *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index) {
+void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index) {
     const vg_dataset *set = plan->set;
     size_t pixels = set->height * set->width;
     size_t step = plan->layout == VG_LAYOUT_NHWC ? set->channels : 1, plane_step = plan->layout == VG_LAYOUT_NHWC ? 1 : pixels;
     vg_augment_draw draw = vg_augment__draw(&plan->augment, plan->seed, epoch, index, set->height, set->width);
     if (vg_augment__jitters(&plan->augment)) {
-        cut(scratch, pixels, 1, plan, &draw, index, true);
-        vg_jitter__apply(scratch, set->channels, pixels, &plan->augment, &draw);
-        for (size_t c = 0; c < set->channels; c++)
+        const float *image = scratch->image;
+        cut(scratch->image, pixels, 1, plan, scratch, &draw, index, true);
+        vg_jitter__apply(scratch->image, set->channels, pixels, &plan->augment, &draw);
+        for (size_t c = 0; c < set->channels; c++) {
+            double mean = plan->statistics.mean[c], scale = 1.0 / plan->statistics.std[c];
             for (size_t p = 0; p < pixels; p++)
-                out[c * plane_step + p * step] = normalised(plan, c, scratch[c * pixels + p]);
+                out[c * plane_step + p * step] = (float)(((double)image[c * pixels + p] - mean) * scale);
+        }
     } else
-        cut(out, plane_step, step, plan, &draw, index, false);
+        cut(out, plane_step, step, plan, scratch, &draw, index, false);
     if (draw.erase)
         erase(out, plane_step, step, set, &draw);
 }

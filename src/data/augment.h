@@ -27,18 +27,26 @@ static inline bool vg_augment__jitters(const vg_augment *augment) {
 /* Colour jitter in place on planar[channels][pixels], values in 0..1, channels 1 or 3. */
 void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment, const vg_augment_draw *draw);
 
-/* Constants of one loader: value of a byte in each channel, normalised. */
+/* Constants of one loader. */
 typedef struct vg_sample_plan {
     const vg_dataset *set;
     vg_augment augment;
     vg_statistics statistics; /* channels = 0: none */
     vg_layout layout;
     uint64_t seed;
-    float table[VG_MAX_CHANNELS][256];
+    float table[VG_MAX_CHANNELS][256]; /* of a byte, normalised */
+    float raw[256];                    /* of a byte, 0..1 */
 } vg_sample_plan;
+/* A worker's own memory. */
+typedef struct vg_sample_scratch {
+    float *image;      /* C * H * W */
+    uint32_t *columns; /* W */
+} vg_sample_scratch;
 void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment, const vg_statistics *statistics,
                      vg_layout layout, uint64_t seed);
-/* Sample `index` of `epoch` into out[C * H * W]; scratch holds as many floats. */
-void vg_sample__make(float *out, float *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index);
+vg_status vg_sample__scratch(vg_sample_scratch *out, const vg_dataset *set);
+void vg_sample__release(vg_sample_scratch *scratch);
+/* Sample `index` of `epoch` into out[C * H * W]. */
+void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index);
 
 #endif

@@ -48,7 +48,10 @@ vg_status vg_bytes__read(vg_bytes *bytes, void *out, size_t size, size_t *got) {
             if (code == Z_BUF_ERROR) /* a gzip stream that breaks off: let the caller say what was expected */
                 return VG_OK;
             return vg_base__fail(code == Z_ERRNO ? VG_ERR_IO : VG_ERR_FORMAT, "%s: %s after %zu bytes", bytes->path,
-                                 code == Z_ERRNO ? strerror(errno) : text && *text ? text : "damaged gzip data", bytes->taken);
+                                 code == Z_ERRNO ? strerror(errno)
+                                 : text && *text ? text
+                                                 : "damaged gzip data",
+                                 bytes->taken);
         }
         if (read == 0)
             return VG_OK;
@@ -87,7 +90,8 @@ vg_status vg_bytes__at_end(vg_bytes *bytes, size_t expected) {
                              bytes->plain ? "" : "at least ", bytes->plain ? bytes->file_size : bytes->taken);
     gzerror((gzFile)bytes->stream, &code);
     if (code == Z_BUF_ERROR)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: truncated: the gzip stream breaks off after %zu bytes of data, before its checksum",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: truncated: the gzip stream breaks off after %zu bytes of data, before its checksum",
                              bytes->path, bytes->taken);
     return VG_OK;
 }

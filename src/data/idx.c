@@ -14,8 +14,8 @@ static uint32_t big(const unsigned char *at) {
 
 static vg_status check_magic(const vg_bytes *bytes, const unsigned char *header, uint32_t expected, const char *what) {
     if (big(header) != expected)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: starts with 0x%08x, expected 0x%08x (IDX %s)", bytes->path, (unsigned)big(header),
-                             (unsigned)expected, what);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: starts with 0x%08x, expected 0x%08x (IDX %s)", bytes->path,
+                             (unsigned)big(header), (unsigned)expected, what);
     return VG_OK;
 }
 
@@ -49,7 +49,8 @@ static vg_status read_labels(vg_dataset *set, vg_bytes *bytes, size_t classes) {
     for (size_t i = n; i-- > 0;) {
         unsigned char label = packed[i];
         if (classes > 0 && label >= classes)
-            return vg_base__fail(VG_ERR_DATA, "%s: label %u of sample %zu, expected 0..%zu", bytes->path, label, i, classes - 1);
+            return vg_base__fail(VG_ERR_DATA, "%s: label %u of sample %zu, expected 0..%zu", bytes->path, label, i,
+                                 classes - 1);
         set->labels[i] = label;
     }
     return vg_dataset__settle_labels(set, classes);

@@ -3,9 +3,9 @@
  *     one part     images, labels
  *     two parts    train_images, train_labels, test_images, test_labels     or     x_train, y_train, x_test, y_test
  *
- * images: (N, H, W), (N, H, W, C) or (N, C, H, W); of the last two, the channels are the last axis unless the second is shorter.
- * Unsigned bytes, or other integers all in 0..255, are bytes (b stands for b / 255). Booleans are 0.0 and 1.0, floats are taken as
- * they are and must be finite. labels: N whole numbers >= 0, in (N) or (N, 1); they may be missing. */
+ * images: (N, H, W), (N, H, W, C) or (N, C, H, W); of the last two, the channels are the last axis unless the second is
+ * shorter. Unsigned bytes, or other integers all in 0..255, are bytes (b stands for b / 255). Booleans are 0.0 and 1.0, floats
+ * are taken as they are and must be finite. labels: N whole numbers >= 0, in (N) or (N, 1); they may be missing. */
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +42,8 @@ static vg_status pick(vg_source *source, const char *path, vg_part part, size_t 
             const char *const *pair = names[tried[part][t]][spelling];
             if (!find(source, pair[0], images, info))
                 continue;
-            /* A file of one part that says nothing of train and test cannot give both: the test set would be the training set. */
+            /* A file of one part that says nothing of train and test cannot give both: the test set would be the training set.
+             */
             if (tried[part][t] == 2 && part == VG_PART_TEST)
                 return vg_base__fail(VG_ERR_DATA,
                                      "%s: has one part only, so no test part beside its training part; store test_images and "
@@ -123,7 +124,8 @@ static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, c
     vg_status status = vg_source_read_i64(source, index, 0, set->n, wide);
     for (size_t i = 0; status == VG_OK && i < set->n; i++) {
         if (wide[i] < 0 || wide[i] > 1000000)
-            status = vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu, expected 0..1000000", path, (long long)wide[i], i);
+            status =
+                vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu, expected 0..1000000", path, (long long)wide[i], i);
         set->labels[i] = (int32_t)wide[i];
     }
     vg_base__release(wide);

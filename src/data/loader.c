@@ -1,9 +1,9 @@
 /* loader.c - batches prepared ahead by worker threads, the same content in the same order at any number of threads.
  *
- * Batches are numbered by tickets, epoch * steps + step. Ticket t is prepared in slot t mod slots of a ring. A worker that is free
- * takes the next ticket, under the lock, as soon as its slot is free; it is told there which samples to take, since orders follow
- * one another and only one is kept; then it fills the slot without the lock. The caller takes slots in ticket order. What a batch
- * holds is a function of (seed, epoch, step) and of (seed, epoch, index) alone. */
+ * Batches are numbered by tickets, epoch * steps + step. Ticket t is prepared in slot t mod slots of a ring. A worker that is
+ * free takes the next ticket, under the lock, as soon as its slot is free; it is told there which samples to take, since orders
+ * follow one another and only one is kept; then it fills the slot without the lock. The caller takes slots in ticket order.
+ * What a batch holds is a function of (seed, epoch, step) and of (seed, epoch, index) alone. */
 #include <pthread.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ typedef struct slot {
 typedef struct worker {
     struct vg_loader *loader;
     pthread_t thread;
-    float *scratch; /* one image */
+    vg_sample_scratch scratch;
     bool started;
 } worker;
 
@@ -82,7 +82,7 @@ static slot *take_ticket(vg_loader *loader) {
     return s;
 }
 
-static void fill_slot(slot *s, const vg_sample_plan *plan, float *scratch) {
+static void fill_slot(slot *s, const vg_sample_plan *plan, const vg_sample_scratch *scratch) {
     const vg_dataset *set = plan->set;
     size_t image = vg_dataset__image(set);
     for (size_t i = 0; i < s->count; i++) {
@@ -102,7 +102,7 @@ static void *work(void *argument) {
         }
         slot *s = take_ticket(loader);
         pthread_mutex_unlock(&loader->lock);
-        fill_slot(s, &loader->plan, self->scratch);
+        fill_slot(s, &loader->plan, &self->scratch);
         pthread_mutex_lock(&loader->lock);
         s->state = SLOT_READY;
         if (--loader->filling == 0)
@@ -120,7 +120,8 @@ static vg_status check_options(const vg_dataset *set, const size_t *indices, siz
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: batches of %zu over %zu samples, expected at least 1 of each", set->name,
                              options->batch, count);
     if (options->drop_last && count < options->batch)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples do not make one full batch of %zu", set->name, count, options->batch);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples do not make one full batch of %zu", set->name, count,
+                             options->batch);
     if (options->statistics.channels != 0 && options->statistics.channels != set->channels)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: statistics of %zu channels for images of %zu", set->name,
                              options->statistics.channels, set->channels);
@@ -146,12 +147,12 @@ static vg_status make_slots(vg_loader *loader, size_t image) {
     return VG_OK;
 }
 
-static vg_status start_workers(vg_loader *loader, size_t image) {
+static vg_status start_workers(vg_loader *loader) {
     VG_TRY(vg_base__zalloc(&loader->workers, loader->worker_count, sizeof *loader->workers, "the loader's workers"));
     for (unsigned i = 0; i < loader->worker_count; i++) {
         worker *w = &loader->workers[i];
         w->loader = loader;
-        VG_TRY(vg_base__alloc(&w->scratch, image, sizeof *w->scratch, "a worker's image"));
+        VG_TRY(vg_sample__scratch(&w->scratch, loader->plan.set));
         int code = pthread_create(&w->thread, NULL, work, w);
         if (code != 0)
             return vg_base__fail(VG_ERR_MEMORY, "a loader thread could not be started: %s", strerror(code));
@@ -190,7 +191,7 @@ vg_status vg_loader_new(vg_loader **out, const vg_dataset *set, const size_t *in
     if (status == VG_OK)
         status = make_slots(loader, image);
     if (status == VG_OK)
-        status = start_workers(loader, image);
+        status = start_workers(loader);
     if (status != VG_OK) {
         vg_loader_free(loader);
         return status;
@@ -209,7 +210,7 @@ void vg_loader_free(vg_loader *loader) {
     for (unsigned i = 0; loader->workers && i < loader->worker_count; i++) {
         if (loader->workers[i].started)
             pthread_join(loader->workers[i].thread, NULL);
-        vg_base__release(loader->workers[i].scratch);
+        vg_sample__release(&loader->workers[i].scratch);
     }
     for (size_t i = 0; loader->slots && i < loader->slot_count; i++) {
         vg_base__release(loader->slots[i].images);
@@ -227,9 +228,7 @@ void vg_loader_free(vg_loader *loader) {
     vg_base__release(loader);
 }
 
-size_t vg_loader_steps(const vg_loader *loader) {
-    return loader->steps;
-}
+size_t vg_loader_steps(const vg_loader *loader) { return loader->steps; }
 
 /* Gives back the slot the caller was reading. Under the lock. */
 static void let_go(vg_loader *loader) {

@@ -1,7 +1,7 @@
 /* open.c - a data set by its name, or by the path of a file or folder of one's own.
  *
- * By name: every file of the part asked for is found, checked and read. By path: the kind is told from the file's extension and first
- * bytes, or from the files a folder holds; nothing is compared with published checksums. */
+ * By name: every file of the part asked for is found, checked and read. By path: the kind is told from the file's extension and
+ * first bytes, or from the files a folder holds; nothing is compared with published checksums. */
 #include <string.h>
 
 #include "data/catalogue.h"
@@ -24,8 +24,8 @@ static vg_status missing(const vg_data_entry *entry, const vg_data_file *file, c
         used += length;
     }
     vg_data_places_free(places, count);
-    return vg_base__fail(VG_ERR_IO, "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' brings it", entry->name,
-                         file->name, entry->name, text, entry->name);
+    return vg_base__fail(VG_ERR_IO, "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' brings it",
+                         entry->name, file->name, entry->name, text, entry->name);
 }
 
 /* Paths of the part's files, all found and none wrong; *verified if every checksum agreed. */

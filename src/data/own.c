@@ -30,8 +30,9 @@ static bool has_folder(char path[PATH], const char *folder, const char *name) {
 
 static vg_status one_part(const char *path, vg_part part) {
     if (part == VG_PART_TEST)
-        return vg_base__fail(VG_ERR_DATA, "%s: has one part only, so no test part beside its training part; see docs/data.md for folders "
-                                          "with both",
+        return vg_base__fail(VG_ERR_DATA,
+                             "%s: has one part only, so no test part beside its training part; see docs/data.md for folders "
+                             "with both",
                              path);
     return VG_OK;
 }
@@ -93,8 +94,9 @@ static vg_status read_file(vg_dataset **out, const char *path, vg_part part) {
     VG_TRY(status);
     if ((got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8) || strstr(path, "idx"))
         return read_idx(out, path);
-    return vg_base__fail(VG_ERR_FORMAT, "%s: starts with 0x%02x%02x%02x%02x; expected a .npz, an IDX images file, a CIFAR .bin or an SVHN .mat",
-                         path, magic[0], magic[1], magic[2], magic[3]);
+    return vg_base__fail(
+        VG_ERR_FORMAT, "%s: starts with 0x%02x%02x%02x%02x; expected a .npz, an IDX images file, a CIFAR .bin or an SVHN .mat",
+        path, magic[0], magic[1], magic[2], magic[3]);
 }
 
 /* The five training batches (those that are there, in order), or the test batch. *found is false when there are none. */
@@ -160,9 +162,14 @@ static vg_status read_folder(vg_dataset **out, const char *folder, vg_part part)
         VG_TRY(one_part(folder, part));
         return vg_png_folder__read(out, folder);
     }
-    return vg_base__fail(VG_ERR_FORMAT, "%s: no %s found in it (train.npz and test.npz, IDX files, CIFAR batches, SVHN files, or one folder of "
-                                        "PNGs a class)",
-                         folder, part == VG_PART_TRAIN ? "training set" : part == VG_PART_TEST ? "test set" : "data set");
+    return vg_base__fail(
+        VG_ERR_FORMAT,
+        "%s: no %s found in it (train.npz and test.npz, IDX files, CIFAR batches, SVHN files, or one folder of "
+        "PNGs a class)",
+        folder,
+        part == VG_PART_TRAIN  ? "training set"
+        : part == VG_PART_TEST ? "test set"
+                               : "data set");
 }
 
 vg_status vg_dataset_read(vg_dataset **out, const char *path, vg_part part) {

@@ -1,8 +1,9 @@
 /* places.c - where data sets are looked for, and whether a file found is the one that was published.
  *
- * Places, in order: the folder asked for, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data installed with the
- * program (beside its executable, then where it was configured to go), ./data, /usr/share/datasets (Debian's data packages). A set lies
- * in PLACE/NAME, or under the name that its own archive or torchvision gives the folder; in the folder asked for also directly. */
+ * Places, in order: the folder asked for, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data installed
+ * with the program (beside its executable, then where it was configured to go), ./data, /usr/share/datasets (Debian's data
+ * packages). A set lies in PLACE/NAME, or under the name that its own archive or torchvision gives the folder; in the folder
+ * asked for also directly. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,7 +92,8 @@ vg_status vg_catalogue__home(char **out) {
     if (count == 0)
         VG_TRY(add_xdg(list, &count));
     if (count == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "no folder for data: none was named, and VARGATE_DATA, XDG_DATA_HOME and HOME are not set");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "no folder for data: none was named, and VARGATE_DATA, XDG_DATA_HOME and HOME are not set");
     *out = list[0];
     return VG_OK;
 }
@@ -148,8 +150,8 @@ static void wrong(vg_data_found *out, const char *format, ...) {
 }
 
 static void wrong_size(vg_data_found *out, const char *what, uint64_t found, uint64_t expected) {
-    wrong(out, "%s: %llu bytes expected%s, %llu found", found < expected ? "truncated" : "too long", (unsigned long long)expected,
-          what, (unsigned long long)found);
+    wrong(out, "%s: %llu bytes expected%s, %llu found", found < expected ? "truncated" : "too long",
+          (unsigned long long)expected, what, (unsigned long long)found);
 }
 
 /* A gzip file that is not the published one byte for byte: another wrapping of the same data is as good. */
@@ -255,8 +257,8 @@ static vg_status look_in_place(vg_data_found *out, const char *place, const char
     return VG_OK;
 }
 
-/* Files lying in the folder asked for itself: many sets use the same file names, so only those whose checksum agrees count, or .npz
- * files, which have none. What was wrong with others is told if the set turns up nowhere else. */
+/* Files lying in the folder asked for itself: many sets use the same file names, so only those whose checksum agrees count, or
+ * .npz files, which have none. What was wrong with others is told if the set turns up nowhere else. */
 static vg_status look_bare(vg_data_found *out, vg_data_found *doubtful, const char *folder, const vg_data_file *file) {
     VG_TRY(vg_catalogue__probe(out, folder, file, true));
     if (out->state == VG_DATA_WRONG || (out->state == VG_DATA_UNCHECKED && !vg_data__ends_with(out->path, ".npz"))) {

@@ -1,8 +1,8 @@
 /* png_folder.c - a folder with one sub-folder of PNG files a class.
  *
- * Classes are the sub-folders that hold a .png, numbered in byte order of their names, which become the class names; images come
- * class by class, in byte order of the file names. All must have one size. A set with any colour in it has three channels, otherwise
- * one; transparency is laid on black; 16-bit files are reduced to 8. */
+ * Classes are the sub-folders that hold a .png, numbered in byte order of their names, which become the class names; images
+ * come class by class, in byte order of the file names. All must have one size. A set with any colour in it has three channels,
+ * otherwise one; transparency is laid on black; 16-bit files are reduced to 8. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +22,7 @@ static void drop(list *names) {
     *names = (list){0};
 }
 
-static int by_bytes(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* Entries of a folder that are sub-folders (ending NULL) or files with that ending, sorted; hidden ones left out. */
 static vg_status entries(list *out, const char *folder, const char *ending) {
@@ -165,7 +163,8 @@ static vg_status survey(const found *all, size_t *height, size_t *width, bool *c
                                  all->paths.items[i], rows, columns, all->paths.items[0], *height, *width);
     }
     if (*height > 16384 || *width > 16384)
-        return vg_base__fail(VG_ERR_DATA, "%s: %zux%zu pixels, at most 16384 each way expected", all->paths.items[0], *height, *width);
+        return vg_base__fail(VG_ERR_DATA, "%s: %zux%zu pixels, at most 16384 each way expected", all->paths.items[0], *height,
+                             *width);
     return VG_OK;
 }
 
@@ -233,8 +232,8 @@ vg_status vg_png_folder__read(vg_dataset **out, const char *folder) {
 
 vg_status vg_png_folder__read(vg_dataset **out, const char *folder) {
     *out = NULL;
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: this build has no libpng to read PNG files; an .npz with images and labels works",
-                         folder);
+    return vg_base__fail(VG_ERR_UNSUPPORTED,
+                         "%s: this build has no libpng to read PNG files; an .npz with images and labels works", folder);
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* split.c - seeded, stratified choices of samples, and per-channel statistics.
  *
- * Stratified: class c of n_c samples gives floor(f n_c) of them, and the samples still missing from the total come from the classes
- * of largest remainder (ties: the lower class), so that shares are in proportion and the total is exact. Within a class the choice
- * is the head of a Philox shuffle, stream = class. A set without labels is one class. */
+ * Stratified: class c of n_c samples gives floor(f n_c) of them, and the samples still missing from the total come from the
+ * classes of largest remainder (ties: the lower class), so that shares are in proportion and the total is exact. Within a class
+ * the choice is the head of a Philox shuffle, stream = class. A set without labels is one class. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +51,7 @@ static void share_out(quota *quotas, size_t classes, size_t count, size_t total)
     qsort(quotas, classes, sizeof *quotas, by_class);
 }
 
-static size_t label_of(const vg_dataset *set, size_t index) {
-    return set->labels ? (size_t)set->labels[index] : 0;
-}
+static size_t label_of(const vg_dataset *set, size_t index) { return set->labels ? (size_t)set->labels[index] : 0; }
 
 /* chosen[i] = 1 for `total` of the `count` samples, stratified. */
 static vg_status choose(unsigned char *chosen, const vg_dataset *set, const size_t *indices, size_t count, size_t total,
@@ -96,8 +94,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* The samples with chosen[i] == wanted, increasing. */
-static vg_status collect(size_t **out, size_t *out_count, const unsigned char *chosen, unsigned char wanted, const size_t *indices,
-                         size_t count) {
+static vg_status collect(size_t **out, size_t *out_count, const unsigned char *chosen, unsigned char wanted,
+                         const size_t *indices, size_t count) {
     size_t found = 0;
     VG_TRY(vg_base__alloc(out, count, sizeof **out, "indices"));
     for (size_t i = 0; i < count; i++)
@@ -115,8 +113,8 @@ vg_status vg_dataset_split(size_t **kept, size_t *kept_count, size_t **held, siz
         return vg_base__fail(VG_ERR_ARGUMENT, "validation fraction %g, expected at least 0 and below 1", fraction);
     size_t total = (size_t)floor(fraction * (double)set->n + 0.5);
     if (total >= set->n)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: a fraction of %g of its %zu samples leaves none to train on", set->name, fraction,
-                             set->n);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: a fraction of %g of its %zu samples leaves none to train on", set->name,
+                             fraction, set->n);
     unsigned char *chosen;
     VG_TRY(vg_base__alloc(&chosen, set->n, 1, "a split"));
     vg_status status = choose(chosen, set, NULL, set->n, total, seed);
@@ -151,9 +149,7 @@ vg_status vg_dataset_limit(size_t **out, size_t *out_count, const vg_dataset *se
     return status;
 }
 
-void vg_indices_free(size_t *indices) {
-    vg_base__release(indices);
-}
+void vg_indices_free(size_t *indices) { vg_base__release(indices); }
 
 /* Bytes: from a histogram, exact whatever the order. */
 static void byte_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count, size_t c) {

@@ -90,8 +90,8 @@ vg_status vg_svhn_mat__read(vg_dataset **out, const char *path) {
 
 vg_status vg_svhn_mat__read(vg_dataset **out, const char *path) {
     *out = NULL;
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: this build has no matio to read .mat files; an .npz with images and labels works",
-                         path);
+    return vg_base__fail(VG_ERR_UNSUPPORTED,
+                         "%s: this build has no matio to read .mat files; an .npz with images and labels works", path);
 }
 
 #endif
