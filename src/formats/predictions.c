@@ -186,30 +186,39 @@ static void set_strides(const vg_prediction_file *file, vg_predictions *view, si
         view->stride_m = (ptrdiff_t)file->c * (view->stride_c > 0 ? view->stride_c : 1);
 }
 
-/* Starts reading the block and the next, and lets go of what is behind. */
-static void page(vg_prediction_file *file, size_t first, size_t rows) {
+/* True when the array's pages are this process's to ask for and to let go. */
+static bool is_paged(const vg_prediction_file *file) {
+    const vg_stored *array = file->source->arrays + file->index;
+    return file->source->map.mapped && !array->stream && !array->owned;
+}
+
+/* What a run of `rows` samples may make resident: its bytes, and the neighbours that are mapped with a page. */
+static size_t footprint(const vg_prediction_file *file, size_t rows) {
+    return rows * file->inner * vg_element_size(file->source->arrays[file->index].element) + 65536;
+}
+
+/* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind. Mapping the
+ * pages is left to the threads that touch them: it costs least there. */
+static void page_forward(vg_prediction_file *file, size_t first, size_t rows) {
     vg_stored *array = file->source->arrays + file->index;
-    if (array->stream || array->owned || !file->source->map.mapped)
-        return;
     const vg_mapping *map = &file->source->map;
-    size_t size = vg_element_size(array->element), start = (size_t)(array->data - map->bytes), run = file->inner * size;
-    if (file->outer == 1) {
-        size_t begin = first * run, bytes = rows * run, end = begin + bytes;
-        if (begin < array->dropped) /* gone back */
-            array->dropped = 0;
-        vg_file__forget(map, start + array->dropped, begin - array->dropped);
-        array->dropped = begin;
-        /* This block and the next are fetched where they are not cached. Mapping the pages is left to the threads that touch
-         * them: it costs least there. */
-        bytes = bytes < WINDOW ? bytes : WINDOW;
-        vg_file__prefetch(map, start + begin, bytes);
-        vg_file__prefetch(map, start + end, bytes < array->bytes - end ? bytes : array->bytes - end);
-        return;
-    }
-    array->touched += file->outer * (rows * run + 65536); /* a touch of one page may map its neighbours */
+    size_t start = (size_t)(array->data - map->bytes), run = file->inner * vg_element_size(array->element);
+    size_t begin = first * run, end = begin + rows * run, bytes = rows * run < WINDOW ? rows * run : WINDOW;
+    if (begin < array->dropped) /* gone back */
+        array->dropped = 0;
+    vg_file__forget(map, start + array->dropped, begin - array->dropped);
+    array->dropped = begin;
+    vg_file__prefetch(map, start + begin, bytes);
+    vg_file__prefetch(map, start + end, bytes < array->bytes - end ? bytes : array->bytes - end);
+}
+
+/* Other orders: runs lie all over the array, which is let go whole whenever enough of it was touched. */
+static void page_around(vg_prediction_file *file, size_t bytes) {
+    vg_stored *array = file->source->arrays + file->index;
+    array->touched += bytes;
     if (array->touched > WINDOW) {
-        vg_file__forget(map, start, array->bytes);
-        array->touched = 0;
+        vg_file__forget(&file->source->map, (size_t)(array->data - file->source->map.bytes), array->bytes);
+        array->touched = bytes;
     }
 }
 
@@ -221,21 +230,33 @@ static vg_status fill_buffer(vg_prediction_file *file, size_t first, size_t rows
         VG_TRY(vg_base__alloc(&file->buffer, wanted, width, "a block of predictions"));
         file->buffer_room = wanted;
     }
-    for (size_t o = 0; o < file->outer; o++)
+    for (size_t o = 0; o < file->outer; o++) {
+        if (file->outer > 1 && is_paged(file))
+            page_around(file, footprint(file, rows));
         VG_TRY(vg_source__read(file->source, file->index, (o * file->n + first) * file->inner, run, file->target,
                                (uint8_t *)file->buffer + o * run * width));
+    }
     return VG_OK;
+}
+
+/* Whether a block is viewed in the mapping: elements as in memory, and runs that do not make too much of it resident at once.
+ */
+static bool view_directly(const vg_prediction_file *file, size_t rows) {
+    return file->direct && (file->outer == 1 || !is_paged(file) || footprint(file, rows) <= WINDOW / file->outer);
 }
 
 vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
     if (rows == 0 || first > file->n || rows > file->n - first)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples from %zu wanted, but it has %zu", file->source->path, rows,
                              first, file->n);
-    page(file, first, rows);
+    if (file->outer == 1 && is_paged(file))
+        page_forward(file, first, rows);
     *view = (vg_predictions){.dtype = file->target == VG_ELEMENT_F32 ? VG_F32 : VG_F64, .n = rows, .m = file->m, .c = file->c};
-    if (file->direct) {
+    if (view_directly(file, rows)) {
         const vg_stored *array = file->source->arrays + file->index;
         size_t size = vg_element_size(array->element);
+        if (file->outer > 1 && is_paged(file))
+            page_around(file, file->outer * footprint(file, rows));
         size_t end = file->outer == 1 ? (first + rows) * file->inner * size : array->bytes;
         VG_TRY(vg_source__check_crc(file->source, file->index, end));
         view->data = array->data + first * file->inner * size;
