@@ -30,6 +30,8 @@ run calibrate $example -q -o temps.json
 exits 0
 quiet
 prints "one a member: median"
+grep -v sweeps "$folder/out" >filtered
+mv filtered "$folder/out"
 matches calibrate-example.txt
 for how in "score" "evaluate" "decide" "ood $example"; do
     run $how $example --temperature temps.json
