@@ -27,7 +27,11 @@ fuzz() { # fuzz TARGET
     name=${1#fuzz_}
     mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
     ASAN_OPTIONS=allocator_may_return_null=1 "build/check-fuzz/fuzz/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -print_final_stats=0 -verbosity=0 -artifact_prefix="fuzz/artifacts/$name-" "build/check-fuzz/corpus/$name" "fuzz/corpus/$name"
+        -artifact_prefix="fuzz/artifacts/$name-" "build/check-fuzz/corpus/$name" "fuzz/corpus/$name" >"build/check-fuzz/$1.log" 2>&1 || {
+        tail -n 40 "build/check-fuzz/$1.log"
+        return 1
+    }
+    grep '^Done' "build/check-fuzz/$1.log"
 }
 
 step gcc suite build/check-gcc -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON

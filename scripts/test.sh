@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh BUILD [JOBS] - runs every test of a build folder and ends with the plain line "N passed, N failed, N skipped".
-# cmocka programs count by their cases, everything else as one. Exit status 1 when anything failed.
+# cmocka programs count by their cases, scripts that say "N passed, N failed" by that, everything else as one. Exit status 1 when anything failed.
 set -u
 build=${1:?build folder} jobs=${2:-2}
 report=$(pwd)/$build/tests.xml
@@ -28,6 +28,9 @@ status=$?
     /\[  PASSED  \] [0-9]+ test/ { n = $0; sub(/.*PASSED  \] /, "", n); passes += n + 0 }
     /\[  FAILED  \] [0-9]+ test/ { n = $0; sub(/.*FAILED  \] /, "", n); fails += n + 0 }
     /\[  SKIPPED \] [0-9]+ test/ { n = $0; sub(/.*SKIPPED \] /, "", n); skips += n + 0 }
+    /^(\t*<system-out>)?[0-9]+ passed, [0-9]+ failed/ {
+        n = $0; sub(/.*<system-out>/, "", n); passes += n + 0; sub(/.* passed, /, "", n); fails += n + 0
+    }
     /<skipped message="SKIP_|status="disabled"/ { skippable = 1 }
     END {
         finish()
