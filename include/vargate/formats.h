@@ -38,8 +38,10 @@ typedef struct vg_array_info {
 
 typedef struct vg_source vg_source;
 
-/* Opens by content and extension. "-" is an .npy on standard input (spooled to an unnamed temporary file when it is a pipe).
- * .csv and .jsonl are parsed on opening into arrays; see docs/formats.md for their columns and keys. */
+/* Opens by content and extension. "-" is an .npy (or another of the binary kinds) on standard input, spooled to an unnamed
+ * temporary file when it is a pipe. .csv and .jsonl are parsed on opening into arrays P or Z, and L; see docs/formats.md for their
+ * columns and keys. Arrays of types that have no place here (strings, objects) are left out of the count; vg_source_find says why.
+ * A source serves one caller at a time. */
 VG_API vg_status vg_source_open(vg_source **out, const char *path);
 /* The same from memory (borrowed for the life of the source); `name` serves in messages and as the extension. */
 VG_API vg_status vg_source_open_memory(vg_source **out, const void *bytes, size_t size, const char *name);
@@ -49,13 +51,14 @@ VG_API vg_status vg_source_info(const vg_source *source, size_t index, vg_array_
 /* Index of the array of that exact name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
 VG_API vg_status vg_source_find(const vg_source *source, const char *name, size_t *index);
 
-/* Reads rows `first` .. `first + rows - 1` of the leading axis, in C order, native endian, converted to float64 / float32 / int64.
+/* Reads rows `first` .. `first + rows - 1` of the leading axis (a scalar has one row), in C order, native endian, converted to
+ * float64 / float32 / int64.
  * Float to int64 is allowed only where every value is whole. Sequential reads of a deflated member stream; going back restarts. */
 VG_API vg_status vg_source_read_f64(vg_source *source, size_t index, size_t first, size_t rows, double *out);
 VG_API vg_status vg_source_read_f32(vg_source *source, size_t index, size_t first, size_t rows, float *out);
 VG_API vg_status vg_source_read_i64(vg_source *source, size_t index, size_t first, size_t rows, int64_t *out);
-/* A mapped view of the raw elements when the array lies in the file as it is in memory: native endian and stored, not deflated
- * (either order). *out = NULL when it does not. Borrowed. */
+/* A mapped view of the raw elements when the array lies in the file as it is in memory: native endian, aligned to its elements and
+ * stored, not deflated (either order). *out = NULL when it does not. Borrowed. */
 VG_API vg_status vg_source_map(vg_source *source, size_t index, const void **out);
 /* Text kept with the arrays (.safetensors): how many entries, each of them, and the value of a key or NULL. Borrowed. */
 VG_API size_t vg_source_metadata_count(const vg_source *source);
@@ -94,7 +97,8 @@ typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;
 typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;
-    const char *key; /* array to take; NULL: "P", "Q" or "Z" in that order, or the only array of rank 2 or 3 */
+    const char *key; /* array to take; NULL: "P", "Q", "probs", "probabilities", "Z" or "logits", the first there is, or the only
+                        array of rank 2 or 3 that is not named as labels are */
     vg_axes axes;
     int logits; /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
 } vg_prediction_options;
@@ -107,14 +111,15 @@ VG_API vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const 
                                                 const vg_prediction_options *options);
 VG_API void vg_prediction_file_close(vg_prediction_file *file);
 VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
-/* Labels found beside the predictions ("L", "labels", "y"): *out borrowed, N values, NULL when there are none. Multilabel files
+/* Labels found beside the predictions ("L", "labels", "label" or "y"): *out borrowed, N values, NULL when there are none. Multilabel files
  * carry (N, C) values 0/1; *columns is then C, otherwise 1. */
 VG_API vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns);
-/* A view of samples first .. first + rows - 1, valid until the next call: mapped where that can be, else read and converted into
- * the file's own buffer. Samples before `first` are let go. */
+/* A view of samples first .. first + rows - 1 (rows >= 1), valid until the next call: mapped where that can be, else read and
+ * converted into the file's own buffer, float16 and bfloat16 to float32, integers to float64. Samples before `first` are let go;
+ * blocks of 4 to 16 MB in increasing order are fastest. */
 VG_API vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view);
 
-/* Labels from a file of their own: integers (N) or (N, C). `*out` is the caller's, freed with vg_labels_free. */
+/* Labels from a file of their own: integers (N) or (N, C); key NULL takes the names above, or the only array. `*out` is the caller's, freed with vg_labels_free. */
 VG_API vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key);
 VG_API void vg_labels_free(int64_t *labels);
 
