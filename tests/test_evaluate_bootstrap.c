@@ -81,7 +81,7 @@ static vg_evaluation *evaluate(const world *w, size_t resamples, unsigned thread
 
 /* Every estimate of an evaluation in a fixed order. */
 static void estimates(const vg_estimate **out, const vg_evaluation *e) {
-    const vg_estimate *first[] = {&e->accuracy, &e->f1_macro, &e->ece,      &e->ece_adaptive,   &e->ece_classwise, &e->mce,
+    const vg_estimate *first[] = {&e->accuracy, &e->f1_macro, &e->ece,      &e->ece_adaptive,    &e->ece_classwise, &e->mce,
                                   &e->nll,      &e->brier,    &e->f1_micro, &e->subset_accuracy, &e->ece_macro};
     for (size_t i = 0; i < 11; i++)
         *out++ = first[i];

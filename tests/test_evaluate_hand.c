@@ -134,7 +134,10 @@ static void test_sorting(void **state) {
             vg_keyed *pairs = calloc(2 * n + 1, sizeof *pairs);
             for (size_t i = 0; i < n; i++) {
                 double r = vg_random__unit(&random);
-                x[i] = kind == 0 ? r : kind == 1 ? floor(8 * r) - 4 : kind == 2 ? exp(600 * (r - .5)) * (i % 2 ? 1 : -1) : 1 + r * 1e-13;
+                x[i] = kind == 0   ? r
+                       : kind == 1 ? floor(8 * r) - 4
+                       : kind == 2 ? exp(600 * (r - .5)) * (i % 2 ? 1 : -1)
+                                   : 1 + r * 1e-13;
                 if (kind == 2 && i % 97 == 0)
                     x[i] = i % 2 ? (double)INFINITY : -(double)INFINITY;
                 keys[i] = vg_evaluate__key(x[i]);
@@ -146,7 +149,8 @@ static void test_sorting(void **state) {
                 assert_true(pairs[i].key == vg_evaluate__key(x[pairs[i].row]));
             qsort(x, n, sizeof *x, by_value);
             for (size_t i = 0; i < n; i++)
-                assert_true(keys[i] == vg_evaluate__key(x[i]) && pairs[i].key == keys[i] && vg_evaluate__unkey(keys[i]) == x[i]);
+                assert_true(keys[i] == vg_evaluate__key(x[i]) && pairs[i].key == keys[i] &&
+                            vg_evaluate__unkey(keys[i]) == x[i]);
             free(x);
             free(keys);
             free(pairs);
@@ -154,7 +158,68 @@ static void test_sorting(void **state) {
     }
 }
 
-/* --- the rule ---------------------------------------------------------------------------------------------------------------- */
+/* Many rows, few errors: rows are placed, not sorted. Against a plain sort and a walk position by position. */
+typedef struct pair {
+    double u;
+    uint8_t error;
+} pair;
+
+static int by_uncertainty(const void *a, const void *b) { return by_value(&((const pair *)a)->u, &((const pair *)b)->u); }
+
+static void check_many(int kind, double rate) {
+    enum { ROWS = 30000, POINTS = 50 };
+    static double u[ROWS], risk[POINTS];
+    static uint8_t errors[ROWS];
+    static pair pairs[ROWS];
+    static double expected[ROWS + 1]; /* errors among the first i, ties averaged */
+    vg_random random = vg_random__start(21, (uint64_t)kind);
+    for (size_t i = 0; i < ROWS; i++) {
+        double r = vg_random__unit(&random);
+        u[i] = kind == 0   ? r
+               : kind == 1 ? exp(-40 * r) * (r < .3 ? -1 : 1)
+               : kind == 2 ? floor(100 * r * r)
+                           : (r < .5 ? 1e-300 * r : 1e300 + r); /* all errors in one coarse bucket, or two */
+        errors[i] = vg_random__unit(&random) < rate * (kind == 1 ? 1 : 2 * r);
+        pairs[i] = (pair){u[i], errors[i]};
+    }
+    qsort(pairs, ROWS, sizeof *pairs, by_uncertainty);
+    double aurc = 0, augrc = 0, auroc = 0, wrong = 0, right = 0;
+    for (size_t i = 0; i < ROWS;) {
+        size_t end = i, group = 0;
+        for (; end < ROWS && pairs[end].u == pairs[i].u; end++)
+            group += pairs[end].error;
+        auroc += (double)group * (right + (double)(end - i - group) / 2);
+        for (size_t j = i; j < end; j++) {
+            expected[j + 1] = wrong + (double)group * (double)(j + 1 - i) / (double)(end - i);
+            aurc += expected[j + 1] / (double)(j + 1);
+            augrc += expected[j + 1];
+        }
+        wrong += (double)group;
+        right += (double)(end - i - group);
+        i = end;
+    }
+    vg_measure measure = {"u", u, 1, 0};
+    vg_ranking r;
+    assert_int_equal(vg_rank(&r, &measure, errors, ROWS, NULL), VG_OK);
+    assert_true(fabs(r.aurc.value - aurc / ROWS) < 1e-13);
+    assert_true(fabs(r.augrc.value - augrc / ROWS / ROWS) < 1e-13);
+    assert_true(fabs(r.error_auroc.value - auroc / (wrong * right)) < 1e-13);
+    assert_true(fabs(r.risk_at[1].value - expected[27000] / 27000) < 1e-13);
+    assert_int_equal(vg_risk_coverage(risk, POINTS, &measure, errors, ROWS), VG_OK);
+    for (size_t i = 0; i < POINTS; i++)
+        assert_true(fabs(risk[i] - expected[(i + 1) * ROWS / POINTS] / (double)((i + 1) * ROWS / POINTS)) < 1e-13);
+}
+
+static void test_many_rows(void **state) {
+    (void)state;
+    const double rates[] = {.0005, .02, .05, .3};
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t r = 0; r < 4; r++)
+            check_many(kind, rates[r]);
+}
+
+/* --- the rule ----------------------------------------------------------------------------------------------------------------
+ */
 static void test_margin_ratio(void **state) {
     (void)state;
     const double mean[] = {.5, .3, .2, .1, .8, .1, .4, .2, .4, .7, .3, 0};
@@ -181,7 +246,8 @@ static void test_ratio_is_the_rule(void **state) {
     (void)state;
     vg_random random = vg_random__start(3, 0);
     for (size_t i = 0; i < 20000; i++) {
-        double p = vg_random__unit(&random), mean[2] = {p, 1 - p}, std[2] = {vg_random__unit(&random) / 2, vg_random__unit(&random) / 2};
+        double p = vg_random__unit(&random), mean[2] = {p, 1 - p},
+               std[2] = {vg_random__unit(&random) / 2, vg_random__unit(&random) / 2};
         double k = 4 * vg_random__unit(&random), ratio;
         assert_int_equal(vg_margin_ratio(&ratio, mean, std, NULL, NULL, 1, 2), VG_OK);
         size_t top = p < 1 - p, low = !top;
@@ -227,14 +293,23 @@ static void test_rule_counts(void **state) {
     assert_true(isnan(none.accuracy.value));
 }
 
-/* --- names and columns ------------------------------------------------------------------------------------------------------- */
+/* --- names and columns -------------------------------------------------------------------------------------------------------
+ */
 static void test_names(void **state) {
     (void)state;
     const struct {
         double k;
         const char *name;
-    } all[] = {{1, "1"},       {0.5, "0.5"},         {100, "100"},           {2.25, "2.25"},  {0.1, "0.1"},
-               {1e-3, "0.001"}, {12345.678, "12345.678"}, {1. / 3, "0.3333333333333333"}, {1e20, "1e+20"}, {10, "10"}};
+    } all[] = {{1, "1"},
+               {0.5, "0.5"},
+               {100, "100"},
+               {2.25, "2.25"},
+               {0.1, "0.1"},
+               {1e-3, "0.001"},
+               {12345.678, "12345.678"},
+               {1. / 3, "0.3333333333333333"},
+               {1e20, "1e+20"},
+               {10, "10"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char name[VG_NAME_SIZE];
         vg_k_name(name, all[i].k);
@@ -279,7 +354,8 @@ static void test_columns(void **state) {
     assert_int_equal(vg_columns_new(&columns, 1, k, 2, 1u << 20), VG_ERR_ARGUMENT);
 }
 
-/* --- refusals ------------------------------------------------------------------------------------------------------------------ */
+/* --- refusals
+ * ------------------------------------------------------------------------------------------------------------------ */
 static void refused(vg_status found, vg_status expected, const char *words) {
     assert_int_equal(found, expected);
     if (!strstr(vg_error_message(), words))
@@ -337,7 +413,8 @@ static void test_refusals(void **state) {
     assert_true(isnan(row.auroc.value) && isnan(row.fpr95.value));
 }
 
-/* --- what must not matter ------------------------------------------------------------------------------------------------------- */
+/* --- what must not matter
+ * ------------------------------------------------------------------------------------------------------- */
 enum { N = 5000, C = 7, MEASURES = 3 };
 typedef struct world {
     double mean[N * C], std[N * C], u[MEASURES][N];
@@ -360,7 +437,9 @@ static void make_world(world *w) {
             pick -= w->mean[i * C + label];
         w->labels[i] = (int64_t)label;
         for (size_t m = 0; m < MEASURES; m++)
-            w->u[m][i] = m == 0 ? vg_random__unit(&random) : m == 1 ? floor(20 * w->mean[i * C]) : log(w->mean[i * C + 1] + 1e-9);
+            w->u[m][i] = m == 0   ? vg_random__unit(&random)
+                         : m == 1 ? floor(20 * w->mean[i * C])
+                                  : log(w->mean[i * C + 1] + 1e-9);
     }
 }
 
@@ -382,8 +461,9 @@ static vg_evaluation *evaluate(const world *w, const size_t *order, size_t block
     vg_evaluation *e;
     assert_int_equal(vg_tally_new(&tally, C, NULL), VG_OK);
     for (size_t first = 0; first < N; first += block)
-        assert_int_equal(vg_tally_feed(tally, mean + first * C, std + first * C, labels + first, block < N - first ? block : N - first),
-                         VG_OK);
+        assert_int_equal(
+            vg_tally_feed(tally, mean + first * C, std + first * C, labels + first, block < N - first ? block : N - first),
+            VG_OK);
     assert_int_equal(vg_evaluate(&e, tally, measures, MEASURES, &options), VG_OK);
     free(mean);
     free(std);
@@ -447,10 +527,19 @@ static void test_what_must_not_matter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_four_samples),    cmocka_unit_test(test_ranking_by_hand), cmocka_unit_test(test_everything_tied),
-        cmocka_unit_test(test_degenerate_rankings), cmocka_unit_test(test_sorting),     cmocka_unit_test(test_margin_ratio),
-        cmocka_unit_test(test_ratio_is_the_rule), cmocka_unit_test(test_rule_counts),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_columns),         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_what_must_not_matter),
+        cmocka_unit_test(test_four_samples),
+        cmocka_unit_test(test_ranking_by_hand),
+        cmocka_unit_test(test_everything_tied),
+        cmocka_unit_test(test_degenerate_rankings),
+        cmocka_unit_test(test_sorting),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_margin_ratio),
+        cmocka_unit_test(test_ratio_is_the_rule),
+        cmocka_unit_test(test_rule_counts),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_what_must_not_matter),
     };
     return cmocka_run_group_tests_name("evaluate: by hand", tests, NULL, NULL);
 }

@@ -125,7 +125,8 @@ static void set_up(problem *p, const json_t *data, vg_task task) {
     size_t width = task == VG_TASK_MULTICLASS ? 1 : p->classes, first = p->n / 3;
     assert_int_equal(vg_tally_new(&p->tally, p->classes, &options), VG_OK);
     assert_int_equal(vg_tally_feed(p->tally, p->mean, NULL, p->labels, first), VG_OK);
-    assert_int_equal(vg_tally_feed(p->tally, p->mean + first * p->classes, NULL, p->labels + first * width, p->n - first), VG_OK);
+    assert_int_equal(vg_tally_feed(p->tally, p->mean + first * p->classes, NULL, p->labels + first * width, p->n - first),
+                     VG_OK);
     vg_evaluate_options evaluate = VG_EVALUATE_OPTIONS_INIT;
     evaluate.curve_points = 10;
     assert_int_equal(vg_evaluate(&p->evaluation, p->tally, p->measures, p->measure_count, &evaluate), VG_OK);
@@ -144,10 +145,17 @@ static void check_figures(const vg_evaluation *e, const json_t *expected, const 
     const struct {
         const char *name;
         const vg_estimate *estimate;
-    } all[] = {{"accuracy", &e->accuracy},         {"f1_macro", &e->f1_macro},           {"ece", &e->ece},
-               {"ece_adaptive", &e->ece_adaptive}, {"ece_classwise", &e->ece_classwise}, {"mce", &e->mce},
-               {"nll", &e->nll},                   {"brier", &e->brier},                 {"f1_micro", &e->f1_micro},
-               {"subset_accuracy", &e->subset_accuracy}, {"ece_macro", &e->ece_macro}};
+    } all[] = {{"accuracy", &e->accuracy},
+               {"f1_macro", &e->f1_macro},
+               {"ece", &e->ece},
+               {"ece_adaptive", &e->ece_adaptive},
+               {"ece_classwise", &e->ece_classwise},
+               {"mce", &e->mce},
+               {"nll", &e->nll},
+               {"brier", &e->brier},
+               {"f1_micro", &e->f1_micro},
+               {"subset_accuracy", &e->subset_accuracy},
+               {"ece_macro", &e->ece_macro}};
     size_t seen = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const json_t *value = json_object_get(expected, all[i].name);
@@ -218,8 +226,8 @@ static void test_multilabel(void **state) {
         close_to(e->labels[c].nll, json_object_get(expected, "nll"), 1e-12, "label", "nll");
         close_to(e->labels[c].brier, json_object_get(expected, "brier"), 1e-12, "label", "brier");
         for (size_t m = 0; m < p.measure_count; m++)
-            check_ranking(&e->labels[c].measures[m],
-                          json_object_get(json_object_get(expected, "rankings"), p.measures[m].name), "label");
+            check_ranking(&e->labels[c].measures[m], json_object_get(json_object_get(expected, "rankings"), p.measures[m].name),
+                          "label");
     }
     tear_down(&p);
 }

@@ -1,5 +1,6 @@
-/* test_evaluate_select.c - thresholds chosen on validation data: the promised risk holds as often as promised, the choice is the
- * largest coverage that can be promised, coverage targets are exact, and unreachable targets name the best that can be reached. */
+/* test_evaluate_select.c - thresholds chosen on validation data: the promised risk holds as often as promised, the choice is
+ * the largest coverage that can be promised, coverage targets are exact, and unreachable targets name the best that can be
+ * reached. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -140,7 +141,8 @@ static void test_unreachable_risk(void **state) {
     vg_selection s = VG_SELECTION_INIT;
     assert_int_equal(vg_select_k(&s, ratio, errors, 50, &options), VG_OK);
     assert_int_equal(s.met, 0);
-    assert_true(s.risk_bound > .001 && s.risk_bound < 1); /* the best reachable: the ks that keep the 39 above the second error */
+    assert_true(s.risk_bound > .001 &&
+                s.risk_bound < 1); /* the best reachable: the ks that keep the 39 above the second error */
     assert_int_equal(s.kept, 39);
     assert_int_equal(s.errors, 0);
     assert_true(s.threshold >= 1.5 && s.threshold < 1.6);
@@ -215,7 +217,7 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_promises_hold),    cmocka_unit_test(test_sequence_levels), cmocka_unit_test(test_unreachable_risk),
+        cmocka_unit_test(test_promises_hold),   cmocka_unit_test(test_sequence_levels), cmocka_unit_test(test_unreachable_risk),
         cmocka_unit_test(test_coverage_target), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("evaluate: selection", tests, NULL, NULL);

@@ -36,7 +36,8 @@ static double deviance(double x, double m) {
 /* x^a y^b Gamma(a + b) / (Gamma(a) Gamma(b)), y = 1 - x given apart so that neither loses digits. */
 static double front(double x, double y, double a, double b) {
     double n = a + b;
-    double log_p = stirling_remainder(n) - stirling_remainder(a) - stirling_remainder(b) - deviance(a, n * x) - deviance(b, n * y);
+    double log_p =
+        stirling_remainder(n) - stirling_remainder(a) - stirling_remainder(b) - deviance(a, n * x) - deviance(b, n * y);
     return exp(log_p) * sqrt(a * b / (two_pi * n));
 }
 

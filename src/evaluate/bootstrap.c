@@ -46,7 +46,8 @@ void vg_evaluate__interval(vg_estimate *estimate, double *values, size_t count, 
     estimate->high = quantile(values, defined, 1 - (1 - confidence) / 2);
 }
 
-/* --- one measure's order ---------------------------------------------------------------------------------------------------- */
+/* --- one measure's order ----------------------------------------------------------------------------------------------------
+ */
 typedef struct rank_order {
     uint32_t *rows; /* most certain first */
     uint8_t *marks; /* GROUP_END and ERROR of each place */
@@ -136,7 +137,8 @@ static void rule_block(double *values, size_t stride, const vg_evaluation *e, co
     }
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------------------
+ */
 typedef struct bootstrap_work {
     const vg_evaluation *evaluation;
     const vg_tally *tally;

@@ -29,9 +29,9 @@ void vg_evaluate__tally_orders_free(vg_tally_orders *orders) {
 
 /* Sums by bin and by class, each value VG_LANES wide. */
 typedef struct lanes {
-    double *bin_count, *bin_gap;         /* bins */
-    double *support, *predicted, *hit;   /* classes */
-    double *class_gap, *label_gap;       /* classes x bins; label_gap in multilabel mode */
+    double *bin_count, *bin_gap;       /* bins */
+    double *support, *predicted, *hit; /* classes */
+    double *class_gap, *label_gap;     /* classes x bins; label_gap in multilabel mode */
 } lanes;
 
 size_t vg_evaluate__tally_scratch(const vg_tally *t) {
@@ -157,7 +157,8 @@ static void figures(double *values, const lanes *s, const vg_tally *t, size_t la
             mce = gap / count;
     }
     for (size_t c = 0; c < t->classes; c++) {
-        double is = s->support[c * VG_LANES + lane], said = s->predicted[c * VG_LANES + lane], both = s->hit[c * VG_LANES + lane];
+        double is = s->support[c * VG_LANES + lane], said = s->predicted[c * VG_LANES + lane],
+               both = s->hit[c * VG_LANES + lane];
         f1 += vg_evaluate__f1(is, said, both);
         present += t->multilabel || is + said > 0;
         support += is;

@@ -1,7 +1,7 @@
 /* evaluate.c - vg_evaluate: a tally and its measures become one vg_evaluation.
  *
- * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one worker's walk,
- * so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals: bootstrap.c. */
+ * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one worker's
+ * walk, so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals: bootstrap.c. */
 #include "evaluate/evaluate_internal.h"
 
 static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tally, const vg_measure *measures, size_t count) {
@@ -27,8 +27,8 @@ static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_co
     if (!vg_base__mul(&curves, measure_count, curve_points) || !vg_base__mul(&counts, k_count, t->classes) ||
         !vg_base__mul(&counts, counts, 2) || !vg_base__mul(&rankings, measure_count, t->classes) ||
         !vg_base__mul(&square, t->classes, t->classes))
-        return vg_base__fail(VG_ERR_MEMORY, "evaluate: results of %zu measures and %zu classes do not fit memory", measure_count,
-                             t->classes);
+        return vg_base__fail(VG_ERR_MEMORY, "evaluate: results of %zu measures and %zu classes do not fit memory",
+                             measure_count, t->classes);
     VG_TRY(vg_base__zalloc(&e->per_class, t->classes, sizeof *e->per_class, "classes"));
     VG_TRY(vg_base__zalloc(&e->reliability, t->bins, sizeof *e->reliability, "reliability bins"));
     VG_TRY(vg_base__zalloc(&e->measures, measure_count, sizeof *e->measures, "rankings"));
@@ -83,14 +83,17 @@ typedef struct rank_work {
     const vg_tally *tally;
     const vg_measure *measures;
     const vg_rank_plan *plan, *label_plan; /* of all rows, of one label's */
-    uint64_t *keys;                        /* 2 x rows a worker */
+    vg_rank_room *rooms;                   /* one a worker */
 } rank_work;
 
-/* Job i < measure_count: measure i over all rows; then, label by label, each measure over that label's rows. */
+/* Job 0: adaptive ECE. Then measure by measure over all rows; then, label by label, each measure over that label's rows. */
 static vg_status rank_job(void *context, size_t index, unsigned worker) {
     const rank_work *work = context;
     const vg_tally *t = work->tally;
     vg_evaluation *e = work->evaluation;
+    const vg_rank_room *room = &work->rooms[worker];
+    if (index-- == 0)
+        return vg_evaluate__adaptive_ece(&e->ece_adaptive.value, room, t);
     size_t label = index / e->measure_count, m = index % e->measure_count, stride = 1, rows = t->rows;
     vg_measure measure = work->measures[m];
     const uint8_t *errors = t->error;
@@ -107,35 +110,37 @@ static vg_status rank_job(void *context, size_t index, unsigned worker) {
         out = &e->labels[label].measures[m];
     }
     double *curve = out->curve, values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
-    uint64_t *keys = work->keys + (size_t)worker * 2 * t->rows;
-    size_t correct;
+    vg_rank_groups groups;
     vg_rank_sums sums;
-    VG_TRY(vg_evaluate__split_sort(keys, keys + t->rows, &correct, &measure, errors, stride, rows));
-    vg_evaluate__rank_walk(&sums, plan, keys, correct, keys + correct, rows - correct);
+    VG_TRY(vg_evaluate__rank_groups(&groups, room, &measure, errors, stride, rows));
+    vg_evaluate__rank_walk(&sums, plan, &groups);
     vg_evaluate__rank_figures(values, &sums, plan);
     vg_evaluate__rank_store(out, measure.name, values, plan);
     out->curve = curve;
     if (curve)
-        vg_evaluate__rank_curve(curve, e->curve_points, keys, correct, keys + correct, rows - correct);
+        vg_evaluate__rank_curve(curve, e->curve_points, &groups);
     return VG_OK;
 }
 
 static vg_status rank_all(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_rank_plan *plan,
                           const vg_rank_plan *label_plan, vg_pool *pool) {
-    size_t room, jobs = e->measure_count * (1 + e->label_count);
-    if (jobs == 0)
-        return VG_OK;
+    size_t jobs = 1 + e->measure_count * (1 + e->label_count);
     unsigned workers = vg_pool__threads(pool);
-    if (!vg_base__mul(&room, t->rows, 2 * (size_t)workers))
-        return vg_base__fail(VG_ERR_MEMORY, "evaluate: keys of %zu rows do not fit memory", t->rows);
     rank_work work = {e, t, measures, plan, label_plan, NULL};
-    VG_TRY(vg_base__alloc(&work.keys, room, sizeof *work.keys, "keys to sort"));
-    vg_status status = vg_pool__run(pool, jobs, rank_job, &work);
-    vg_base__release(work.keys);
+    VG_TRY(vg_base__zalloc(&work.rooms, workers, sizeof *work.rooms, "workers"));
+    vg_status status = VG_OK;
+    for (unsigned i = 0; status == VG_OK && i < workers; i++)
+        status = vg_evaluate__rank_room(&work.rooms[i], t->rows);
+    if (status == VG_OK)
+        status = vg_pool__run(pool, jobs, rank_job, &work);
+    for (unsigned i = 0; i < workers; i++)
+        vg_evaluate__rank_room_free(&work.rooms[i]);
+    vg_base__release(work.rooms);
     return status;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------------------- */
+/* --- the whole --------------------------------------------------------------------------------------------------------------
+ */
 static void store_figures(vg_evaluation *e, const double *values) {
     vg_estimate *places[VG_TALLY_FIGURES];
     vg_evaluate__figure_places(places, e);
@@ -157,9 +162,9 @@ void vg_evaluate__figure_places(vg_estimate *places[VG_TALLY_FIGURES], vg_evalua
     places[VG_TALLY_ECE_MACRO] = &e->ece_macro;
 }
 
-static vg_status fill_counts(vg_evaluation *e, const vg_tally *t) {
+static void fill_counts(vg_evaluation *e, const vg_tally *t) {
     double values[VG_TALLY_FIGURES];
-    VG_TRY(vg_evaluate__tally_figures(values, t));
+    vg_evaluate__tally_figures(values, t);
     store_figures(e, values);
     vg_evaluate__per_class(e->per_class, t);
     vg_evaluate__reliability(e->reliability, t);
@@ -172,7 +177,6 @@ static vg_status fill_counts(vg_evaluation *e, const vg_tally *t) {
             e->labels[c].f1 = e->per_class[c].f1;
         }
     }
-    return VG_OK;
 }
 
 static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_evaluate_options *o,
@@ -190,7 +194,7 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *mea
     static const double coverages[] = {0.8, 0.9, 0.95};
     memcpy(e->coverages, o->coverages ? o->coverages : coverages, plan.coverage_count * sizeof(double));
     memcpy(e->risks, plan.risk, sizeof e->risks);
-    VG_TRY(fill_counts(e, t));
+    fill_counts(e, t);
     VG_TRY(rank_all(e, t, measures, &plan, &label_plan, pool));
     for (size_t j = 0; j < e->rule_count; j++)
         vg_evaluate__rule_of_tally(&e->rule[j], k[j], t);

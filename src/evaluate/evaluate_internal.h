@@ -35,10 +35,28 @@ typedef struct vg_keyed {
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
 void vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n);
 
-/* Keys of a measure, most certain first, the correct rows' in [0, n - errors) and the errors' behind them, each part sorted.
- * keys and scratch hold `rows`. VG_ERR_DATA names the measure and the first NaN. *correct is the length of the first part. */
-vg_status vg_evaluate__split_sort(uint64_t *keys, uint64_t *scratch, size_t *correct, const vg_measure *measure,
-                                  const uint8_t *errors, size_t error_stride, size_t rows);
+/* Keys of a measure's correct rows in keys[0 .. *correct - 1], the errors' behind them, in no order; certainties negated. keys
+ * and scratch hold `rows`. VG_ERR_DATA names the measure and the first NaN. */
+vg_status vg_evaluate__split(uint64_t *keys, uint64_t *scratch, size_t *correct, const vg_measure *measure,
+                             const uint8_t *errors, size_t error_stride, size_t rows);
+
+/* --- orderings (rank_groups.c) -------------------------------------------------------------------------------------------- */
+
+/* The distinct uncertainties that errors have, rising. Group g: correct[2 g] correct rows come after group g - 1 and before it,
+ * correct[2 g + 1] correct rows and errors[g] errors share its value; correct[2 count] correct rows come after the last. */
+typedef struct vg_rank_groups {
+    size_t rows, wrong, count;
+    uint32_t *errors, *correct; /* count, 2 count + 1 */
+} vg_rank_groups;
+/* A worker's memory for them: rows and a few, rows, 3 rows + 1. */
+typedef struct vg_rank_room {
+    uint64_t *keys, *scratch;
+    uint32_t *counts;
+} vg_rank_room;
+vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows);
+void vg_evaluate__rank_room_free(vg_rank_room *room);
+vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, const vg_rank_room *room, const vg_measure *measure,
+                                   const uint8_t *errors, size_t error_stride, size_t rows);
 
 /* --- rankings (rank_sums.c) ----------------------------------------------------------------------------------------------- */
 
@@ -71,14 +89,13 @@ void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, doubl
 /* values: VG_RANK_FIXED + coverage_count + risk_count. */
 void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank_plan *plan);
 void vg_evaluate__rank_store(vg_ranking *out, const char *name, const double *values, const vg_rank_plan *plan);
-/* Walks two sorted parts (split_sort) and fills the sums. */
-void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const uint64_t *correct, size_t correct_count,
-                            const uint64_t *wrong, size_t wrong_count);
-/* risk[i] among the first ceil(rows (i + 1) / points) of the walk. */
-void vg_evaluate__rank_curve(double *risk, size_t points, const uint64_t *correct, size_t correct_count, const uint64_t *wrong,
-                             size_t wrong_count);
+/* Walks the groups and fills the sums. */
+void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *groups);
+/* risk[i] among the first ceil(rows (i + 1) / points). */
+void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *groups);
 
-/* --- the rule (rule.c) ------------------------------------------------------------------------------------------------------ */
+/* --- the rule (rule.c) ------------------------------------------------------------------------------------------------------
+ */
 
 /* The two classes of largest mean, ties the lower index first; classes >= 2. */
 static inline void vg_evaluate__top_two(size_t *best, size_t *second, const double *mean, size_t classes) {
@@ -103,14 +120,15 @@ vg_status vg_evaluate__check_k(const double *k, size_t k_count);
 /* One row of zeros whose two count arrays hold classes zeros. */
 void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *tally);
 
-/* --- the tally (tally.c) ---------------------------------------------------------------------------------------------------- */
+/* --- the tally (tally.c) ----------------------------------------------------------------------------------------------------
+ */
 
 struct vg_tally {
     size_t classes, bins;
     double floor;
     bool multilabel, bootstrap, has_ratio;
     size_t n, rows, capacity, reserve; /* samples, rows, rows there is room for, rows expected */
-    double *edges;            /* bins + 1: i / bins */
+    double *edges;                     /* bins + 1: i / bins */
     /* per row */
     double *confidence, *ratio;
     uint8_t *error;
@@ -153,20 +171,34 @@ static inline double vg_evaluate__adaptive_edge(size_t n, size_t bins, size_t j)
     return (double)(j * size + (j < extra ? j : extra));
 }
 
-/* --- figures of a tally (tally_metrics.c) ------------------------------------------------------------------------------------ */
+/* --- figures of a tally (tally_metrics.c) ------------------------------------------------------------------------------------
+ */
 enum {
-    VG_TALLY_ACCURACY, VG_TALLY_F1_MACRO, VG_TALLY_ECE, VG_TALLY_ECE_ADAPTIVE, VG_TALLY_ECE_CLASSWISE, VG_TALLY_MCE,
-    VG_TALLY_NLL, VG_TALLY_BRIER, VG_TALLY_F1_MICRO, VG_TALLY_SUBSET, VG_TALLY_ECE_MACRO, VG_TALLY_FIGURES
+    VG_TALLY_ACCURACY,
+    VG_TALLY_F1_MACRO,
+    VG_TALLY_ECE,
+    VG_TALLY_ECE_ADAPTIVE,
+    VG_TALLY_ECE_CLASSWISE,
+    VG_TALLY_MCE,
+    VG_TALLY_NLL,
+    VG_TALLY_BRIER,
+    VG_TALLY_F1_MICRO,
+    VG_TALLY_SUBSET,
+    VG_TALLY_ECE_MACRO,
+    VG_TALLY_FIGURES
 };
 double vg_evaluate__f1(double support, double predicted, double hit);
-vg_status vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *tally);
+/* All but adaptive ECE, which is left NaN; and that one, which needs the confidences sorted. */
+void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *tally);
+vg_status vg_evaluate__adaptive_ece(double *out, const vg_rank_room *room, const vg_tally *tally);
 void vg_evaluate__per_class(vg_class_row *rows, const vg_tally *tally);
 void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *tally);
 /* The estimates of an evaluation in the order of the enum. */
 void vg_evaluate__figure_places(vg_estimate *places[VG_TALLY_FIGURES], vg_evaluation *evaluation);
 void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
 
-/* --- the bootstrap (bootstrap.c) ---------------------------------------------------------------------------------------------- */
+/* --- the bootstrap (bootstrap.c)
+ * ---------------------------------------------------------------------------------------------- */
 
 enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample * VG_LANES + lane] */
 
@@ -180,7 +212,7 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tall
 /* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
 typedef struct vg_tally_orders {
     const vg_tally *tally;
-    uint32_t *order;  /* rows by rising confidence */
+    uint32_t *order;    /* rows by rising confidence */
     uint8_t *group_end; /* 1 where the next row's confidence is larger */
 } vg_tally_orders;
 vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *tally);

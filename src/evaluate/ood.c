@@ -1,10 +1,9 @@
 /* ood.c - how well a measure tells out-of-distribution samples (the positive class) from in-distribution ones.
  *
- * Walk all samples from the most certain on, equal values as one group of a ID and b OOD samples, with i ID and o OOD before it:
- *     AUROC     sum b (i + a / 2) / (I O)                                ties count half
- *     AUPR-out  sum (b / O) (O - o) / (I + O - i - o)                     average precision of OOD by the value
- *     AUPR-in   sum (a / I) (i + a) / (i + a + o + b)                     of ID by the negated value
- * and a threshold at the group calls it and all after it OOD: TPR (O - o) / O, FPR (I - i) / I. */
+ * Walk all samples from the most certain on, equal values as one group of a ID and b OOD samples, with i ID and o OOD before
+ * it: AUROC     sum b (i + a / 2) / (I O)                                ties count half AUPR-out  sum (b / O) (O - o) / (I + O
+ * - i - o)                     average precision of OOD by the value AUPR-in   sum (a / I) (i + a) / (i + a + o + b) of ID by
+ * the negated value and a threshold at the group calls it and all after it OOD: TPR (O - o) / O, FPR (I - i) / I. */
 #include "evaluate/evaluate_internal.h"
 
 enum { AUROC, AUPR_OUT, AUPR_IN, FPR95, DETECTION, FIGURES };
@@ -69,7 +68,8 @@ static vg_status sort_both(vg_keyed *pairs, const ood_work *work, size_t m) {
         for (size_t i = 0; i < rows; i++, at++) {
             double value = measure->values[i * measure->stride];
             if (isnan(value))
-                return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu of the %s samples is NaN; a number is needed to rank it",
+                return vg_base__fail(VG_ERR_DATA,
+                                     "measure %s: value %zu of the %s samples is NaN; a number is needed to rank it",
                                      measure->name, i, side ? "OOD" : "ID");
             pairs[at] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)at};
         }
@@ -176,13 +176,14 @@ static vg_status check(const vg_ood_row *out, const vg_measure *id, size_t id_ro
     if (count > 0 && (!out || !id || !ood))
         return vg_base__fail(VG_ERR_ARGUMENT, "ood: out, id or ood are NULL");
     if (!vg_base__add(&total, id_rows, ood_rows) || total > UINT32_MAX)
-        return vg_base__fail(VG_ERR_ARGUMENT, "ood: %zu ID and %zu OOD samples, at most %u together", id_rows, ood_rows, UINT32_MAX);
+        return vg_base__fail(VG_ERR_ARGUMENT, "ood: %zu ID and %zu OOD samples, at most %u together", id_rows, ood_rows,
+                             UINT32_MAX);
     if (o->resamples > 0 && !(o->confidence > 0 && o->confidence < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "ood: confidence %g, expected above 0 and below 1", o->confidence);
     for (size_t m = 0; m < count; m++) {
         if (strcmp(id[m].name, ood[m].name) != 0 || !id[m].certainty != !ood[m].certainty)
-            return vg_base__fail(VG_ERR_ARGUMENT, "ood: measure %zu is %s of the ID samples and %s of the OOD ones", m, id[m].name,
-                                 ood[m].name);
+            return vg_base__fail(VG_ERR_ARGUMENT, "ood: measure %zu is %s of the ID samples and %s of the OOD ones", m,
+                                 id[m].name, ood[m].name);
         if ((id_rows > 0 && !id[m].values) || (ood_rows > 0 && !ood[m].values))
             return vg_base__fail(VG_ERR_ARGUMENT, "ood: measure %s has no values", id[m].name);
     }

@@ -4,12 +4,11 @@
  * over the orders in which a group could enter, which is exact and closed. A group of m rows with e errors, n rows and E errors
  * before it, N rows and T errors in all:
  *     expected errors among the first n + j          E + j e / m
- *     AURC   = 1/N sum_i risk_i                      each group adds  e (1/(n+m+1) + ... + 1/N) + (e/m) sum_{j=1..m} j / (n + j)
- *     AUGRC  = 1/N sum_i errors_i / N                               e (N - n - m) + e (m + 1) / 2
- *     AUROC  = P(error above correct), ties half                    e ((n - E) + (m - e) / 2)           over T (N - T)
- *     AUPR   = sum of recall steps x precision                      (e / T) (T - E) / (N - n)
- * Only groups with an error change any sum, so the walk stops at those alone. The within-group sum of AURC is
- *     sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
+ *     AURC   = 1/N sum_i risk_i                      each group adds  e (1/(n+m+1) + ... + 1/N) + (e/m) sum_{j=1..m} j / (n +
+ * j) AUGRC  = 1/N sum_i errors_i / N                               e (N - n - m) + e (m + 1) / 2 AUROC  = P(error above
+ * correct), ties half                    e ((n - E) + (m - e) / 2)           over T (N - T) AUPR   = sum of recall steps x
+ * precision                      (e / T) (T - E) / (N - n) Only groups with an error change any sum, so the walk stops at those
+ * alone. The within-group sum of AURC is sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
 #include "evaluate/evaluate_internal.h"
 
 vg_status vg_evaluate__harmonic_tail(double **tail, size_t n) {
@@ -40,7 +39,8 @@ vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t 
                              plan->coverage_count, plan->risk_count, VG_MAX_OPERATING_POINTS);
     for (size_t i = 0; i < plan->coverage_count; i++) {
         if (!(coverage[i] > 0 && coverage[i] <= 1))
-            return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: coverage %zu is %g, expected above 0 and at most 1", i, coverage[i]);
+            return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: coverage %zu is %g, expected above 0 and at most 1", i,
+                                 coverage[i]);
         double position = ceil(coverage[i] * plan->n - 1e-6); /* 0.95 * 20 is 19, whatever its last bit says */
         plan->position[i] = position < 1 ? 1 : position;
     }
@@ -94,48 +94,33 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
         *at++ = n > 0 ? sums->covered[i] / n : NAN;
 }
 
-void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const uint64_t *correct, size_t correct_count,
-                            const uint64_t *wrong, size_t wrong_count) {
-    *sums = (vg_rank_sums){.total = (double)wrong_count};
-    size_t c = 0;
-    for (size_t w = 0; w < wrong_count;) {
-        uint64_t key = wrong[w];
-        size_t group = w;
-        while (group < wrong_count && wrong[group] == key)
-            group++;
-        while (c < correct_count && correct[c] < key)
-            c++;
-        size_t tied = c;
-        while (tied < correct_count && correct[tied] == key)
-            tied++;
-        vg_evaluate__rank_event(sums, plan, (double)(c + w), (double)(tied - c + group - w), (double)(group - w));
-        c = tied;
-        w = group;
+void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *groups) {
+    *sums = (vg_rank_sums){.total = (double)groups->wrong};
+    size_t before = 0;
+    for (size_t g = 0; g < groups->count; g++) {
+        before += groups->correct[2 * g];
+        size_t mass = (size_t)groups->correct[2 * g + 1] + groups->errors[g];
+        vg_evaluate__rank_event(sums, plan, (double)before, (double)mass, (double)groups->errors[g]);
+        before += mass;
     }
 }
 
-void vg_evaluate__rank_curve(double *risk, size_t points, const uint64_t *correct, size_t correct_count, const uint64_t *wrong,
-                             size_t wrong_count) {
-    size_t c = 0, w = 0, rows = correct_count + wrong_count, before = 0, seen = 0;
-    size_t mass = 0, errors = 0; /* the group now open: rows before .. before + mass - 1 */
+void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *groups) {
+    size_t g = 0, seen = 0, rows = groups->rows;
+    size_t start = groups->correct[0]; /* the first row of group g */
     for (size_t i = 0; i < points; i++) {
-        size_t position = (size_t)ceil((double)rows * ((double)(i + 1) / (double)points) - 1e-6);
+        size_t position = (size_t)ceil((double)rows * ((double)(i + 1) / (double)points) - 1e-6), mass = 0;
         position = position < 1 ? 1 : position > rows ? rows : position;
-        while (before + mass < position) {
-            before += mass;
-            seen += errors;
-            uint64_t key = w >= wrong_count                                        ? correct[c]
-                           : c >= correct_count || wrong[w] < correct[c] ? wrong[w]
-                                                                                   : correct[c];
-            size_t first_c = c, first_w = w;
-            while (c < correct_count && correct[c] == key)
-                c++;
-            while (w < wrong_count && wrong[w] == key)
-                w++;
-            mass = (c - first_c) + (w - first_w);
-            errors = w - first_w;
+        for (; g < groups->count; g++) {
+            mass = (size_t)groups->correct[2 * g + 1] + groups->errors[g];
+            if (start + mass > position)
+                break;
+            seen += groups->errors[g];
+            start += mass + groups->correct[2 * g + 2];
         }
-        double hits = (double)seen + (double)errors * ((double)(position - before) / (double)mass);
+        double hits = (double)seen;
+        if (g < groups->count && position > start) /* part of a group: its errors in proportion */
+            hits += (double)groups->errors[g] * ((double)(position - start) / (double)mass);
         risk[i] = hits / (double)position;
     }
 }

@@ -9,20 +9,6 @@ static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t 
     return VG_OK;
 }
 
-/* The two sorted parts of one measure, in one allocation the caller releases. */
-static vg_status sorted(uint64_t **keys, size_t *correct, const vg_measure *measure, const uint8_t *errors, size_t rows) {
-    size_t both;
-    if (!vg_base__mul(&both, rows, 2))
-        return vg_base__fail(VG_ERR_MEMORY, "ranking: %zu rows do not fit memory", rows);
-    VG_TRY(vg_base__alloc(keys, both, sizeof **keys, "keys to sort"));
-    vg_status status = vg_evaluate__split_sort(*keys, *keys + rows, correct, measure, errors, 1, rows);
-    if (status != VG_OK) {
-        vg_base__release(*keys);
-        *keys = NULL;
-    }
-    return status;
-}
-
 vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                   const vg_evaluate_options *options) {
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
@@ -32,16 +18,18 @@ vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *err
     VG_TRY(vg_evaluate__rank_plan(&plan, NULL, rows, options ? options : &defaults));
     VG_TRY(vg_evaluate__harmonic_tail(&tail, rows));
     plan.tail = tail;
-    uint64_t *keys = NULL;
-    size_t correct = 0;
-    vg_status status = sorted(&keys, &correct, measure, errors, rows);
+    vg_rank_room room;
+    vg_rank_groups groups;
+    vg_status status = vg_evaluate__rank_room(&room, rows);
+    if (status == VG_OK)
+        status = vg_evaluate__rank_groups(&groups, &room, measure, errors, 1, rows);
     if (status == VG_OK) {
         vg_rank_sums sums;
-        vg_evaluate__rank_walk(&sums, &plan, keys, correct, keys + correct, rows - correct);
+        vg_evaluate__rank_walk(&sums, &plan, &groups);
         vg_evaluate__rank_figures(values, &sums, &plan);
         vg_evaluate__rank_store(out, measure->name, values, &plan);
     }
-    vg_base__release(keys);
+    vg_evaluate__rank_room_free(&room);
     vg_base__release(tail);
     return status;
 }
@@ -62,10 +50,12 @@ void vg_evaluate__rank_store(vg_ranking *out, const char *name, const double *va
 
 vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors, size_t rows) {
     VG_TRY(check(measure, errors, rows));
-    uint64_t *keys = NULL;
-    size_t correct = 0;
-    VG_TRY(sorted(&keys, &correct, measure, errors, rows));
-    vg_evaluate__rank_curve(risk, points, keys, correct, keys + correct, rows - correct);
-    vg_base__release(keys);
-    return VG_OK;
+    vg_rank_room room;
+    vg_rank_groups groups;
+    VG_TRY(vg_evaluate__rank_room(&room, rows));
+    vg_status status = vg_evaluate__rank_groups(&groups, &room, measure, errors, 1, rows);
+    if (status == VG_OK)
+        vg_evaluate__rank_curve(risk, points, &groups);
+    vg_evaluate__rank_room_free(&room);
+    return status;
 }

@@ -42,12 +42,14 @@ vg_status vg_margin_ratio_multilabel(double *ratio, const double *mean, const do
     return VG_OK;
 }
 
-static vg_status check_rows(const double *ratio, const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes) {
+static vg_status check_rows(const double *ratio, const int64_t *labels, const int32_t *predictions, size_t rows,
+                            size_t classes) {
     for (size_t r = 0; r < rows; r++) {
         if (isnan(ratio[r]))
             return vg_base__fail(VG_ERR_DATA, "rule: margin ratio %zu is NaN", r);
         if (labels && (labels[r] < 0 || (uint64_t)labels[r] >= classes))
-            return vg_base__fail(VG_ERR_DATA, "rule: label %zu is %lld, expected 0 to %zu", r, (long long)labels[r], classes - 1);
+            return vg_base__fail(VG_ERR_DATA, "rule: label %zu is %lld, expected 0 to %zu", r, (long long)labels[r],
+                                 classes - 1);
         if (predictions && (predictions[r] < 0 || (size_t)predictions[r] >= classes))
             return vg_base__fail(VG_ERR_DATA, "rule: prediction %zu is %d, expected 0 to %zu", r, predictions[r], classes - 1);
     }

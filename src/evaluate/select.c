@@ -1,5 +1,5 @@
-/* select.c - a threshold chosen on validation data: the largest coverage at a bounded risk, or the most selective threshold at a
- * coverage.
+/* select.c - a threshold chosen on validation data: the largest coverage at a bounded risk, or the most selective threshold at
+ * a coverage.
  *
  * Everything runs on uncertainties u (a certainty or margin ratio v is -v) and keeps rows with u < t. Grid points are ordered
  * from the most selective. Point j keeps n_j rows with e_j errors; its hypothesis "the risk exceeds the target" is rejected at
@@ -172,7 +172,7 @@ static void kept_share(vg_selection *out, const validation *v, const double *gri
         t = grid[j];
     } else {
         t = nextafter(vg_evaluate__unkey(v->keys[wanted - 1]), INFINITY); /* just above the last that must stay */
-        if (v->rule && !(t < 0)) {                                          /* no k > 0 keeps so many: the most any does */
+        if (v->rule && !(t < 0)) {                                        /* no k > 0 keeps so many: the most any does */
             size_t possible = kept_below(v, 0);
             t = possible ? nextafter(vg_evaluate__unkey(v->keys[possible - 1]), INFINITY) : -DBL_MIN;
             t = t < 0 ? t : -DBL_TRUE_MIN;

@@ -1,6 +1,6 @@
 /* sort_keys.c - sorting of measures: doubles as 64-bit keys, alone or with their row.
  *
- * Rankings against errors need no row numbers: the correct rows' keys and the errors' are sorted apart and walked together. */
+ * Rankings against errors need no row numbers: the keys of correct rows and of errors are kept apart (rank_groups.c). */
 #include "evaluate/evaluate_internal.h"
 
 enum { SORT_BITS = 11, SORT_SMALL = 24 };
@@ -25,16 +25,12 @@ static unsigned bits_of(uint64_t value) { /* value > 0 */
 #undef SORT_TYPE
 #undef SORT_KEY
 
-void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n) {
-    key_spread(keys, scratch, n, false);
-}
+void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n) { key_spread(keys, scratch, n, false); }
 
-void vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n) {
-    pair_spread(pairs, scratch, n, false);
-}
+void vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n) { pair_spread(pairs, scratch, n, false); }
 
-vg_status vg_evaluate__split_sort(uint64_t *keys, uint64_t *scratch, size_t *correct, const vg_measure *measure,
-                                  const uint8_t *errors, size_t error_stride, size_t rows) {
+vg_status vg_evaluate__split(uint64_t *keys, uint64_t *scratch, size_t *correct, const vg_measure *measure,
+                             const uint8_t *errors, size_t error_stride, size_t rows) {
     size_t head = 0, tail = rows;
     double sign = measure->certainty ? -1 : 1;
     for (size_t i = 0; i < rows; i++) {
@@ -50,8 +46,6 @@ vg_status vg_evaluate__split_sort(uint64_t *keys, uint64_t *scratch, size_t *cor
         tail -= wrong;
     }
     memcpy(keys + head, scratch + tail, (rows - head) * sizeof *keys);
-    vg_evaluate__sort_keys(keys, scratch, head);
-    vg_evaluate__sort_keys(keys + head, scratch, rows - head);
     *correct = head;
     return VG_OK;
 }

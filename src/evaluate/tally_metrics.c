@@ -1,4 +1,5 @@
-/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; docs/evaluation.md has the formulas. */
+/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; docs/evaluation.md has the formulas.
+ */
 #include "evaluate/evaluate_internal.h"
 
 /* 2 TP / (2 TP + FP + FN), 0 where that is 0 / 0. */
@@ -47,21 +48,15 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *t) {
     }
 }
 
-/* Adaptive ECE: rows by rising confidence, cut into bins as even as can be; G(i) = sum over the first i of confidence - correct,
- * rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) - G(edge j)|. */
-static vg_status adaptive_ece(double *out, const vg_tally *t) {
-    size_t rows = t->rows, both, correct;
-    uint64_t *keys;
-    if (!vg_base__mul(&both, rows, 2))
-        return vg_base__fail(VG_ERR_MEMORY, "adaptive calibration error: %zu rows do not fit memory", rows);
-    VG_TRY(vg_base__alloc(&keys, both, sizeof *keys, "keys to sort"));
+/* Adaptive ECE: rows by rising confidence, cut into bins as even as can be; G(i) = sum over the first i of confidence -
+ * correct, rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) - G(edge j)|. */
+vg_status vg_evaluate__adaptive_ece(double *out, const vg_rank_room *room, const vg_tally *t) {
+    size_t rows = t->rows, correct;
     vg_measure confidence = {"confidence", t->confidence, 1, 0};
-    vg_status status = vg_evaluate__split_sort(keys, keys + rows, &correct, &confidence, t->error, 1, rows);
-    if (status != VG_OK) {
-        vg_base__release(keys);
-        return status;
-    }
-    const uint64_t *right = keys, *wrong = keys + correct;
+    VG_TRY(vg_evaluate__split(room->keys, room->scratch, &correct, &confidence, t->error, 1, rows));
+    vg_evaluate__sort_keys(room->keys, room->scratch, correct);
+    vg_evaluate__sort_keys(room->keys + correct, room->scratch, rows - correct);
+    const uint64_t *right = room->keys, *wrong = room->keys + correct;
     size_t r = 0, w = 0, wrongs = rows - correct, bin = 0;
     double bin_gap = 0, sum = 0, edge = vg_evaluate__adaptive_edge(rows, t->bins, 1);
     while (r < correct || w < wrongs) {
@@ -88,7 +83,6 @@ static vg_status adaptive_ece(double *out, const vg_tally *t) {
         if (mass > 0)
             bin_gap += gap;
     }
-    vg_base__release(keys);
     *out = sum / (double)rows;
     return VG_OK;
 }
@@ -115,7 +109,7 @@ static void multilabel_figures(double *values, const vg_tally *t) {
     values[VG_TALLY_ECE_MACRO] = absolute_sum(t->label_gap, t->classes * t->bins) / (n * (double)t->classes);
 }
 
-vg_status vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *t) {
+void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *t) {
     double rows = (double)t->rows, ece = 0, mce = 0;
     for (size_t b = 0; b < t->bins; b++) {
         double gap = fabs(t->bin_confidence[b] - (double)t->bin_correct[b]);
@@ -134,5 +128,4 @@ vg_status vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_t
     values[VG_TALLY_ECE_CLASSWISE] = absolute_sum(t->class_gap, t->classes * t->bins) / ((double)t->n * (double)t->classes);
     if (t->multilabel)
         multilabel_figures(values, t);
-    return adaptive_ece(&values[VG_TALLY_ECE_ADAPTIVE], t);
 }
