@@ -6,9 +6,11 @@
 
 enum {
     CHUNK_ELEMENTS = 1 << 16, /* logits a chunk: tens of microseconds of work */
-    BLOCK_CHUNKS = 128,       /* chunks asked for at once: 32 MB of float32 */
-    BLOCK_SUMS = 1 << 21,     /* most doubles of chunk sums held at once */
-    ROWS_PER_LOG = 16         /* s0 <= C < 2^62: a product of 16 stays below 2^1024 */
+    BLOCK_CHUNKS = 128,       /* most chunks asked for at once: 32 MB of float32 */
+    BLOCK_ELEMENTS = 1 << 23, /* and most logits, if that leaves this many chunks for threads to share */
+    BLOCK_LEAST = 8,
+    BLOCK_SUMS = 1 << 21, /* most doubles of chunk sums held at once */
+    ROWS_PER_LOG = 16     /* s0 <= C < 2^62: a product of 16 stays below 2^1024 */
 };
 
 static vg_status check_labels(const int64_t *labels, size_t n, size_t c) {
@@ -134,6 +136,9 @@ static vg_status walk_block(walk *w, size_t rows, double *total) {
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "block of samples from %zu on is of shape (%zu, %zu, %zu), expected (%zu, %zu, %zu)", w->origin,
                              w->view.n, w->view.m, w->view.c, rows, l->m, l->c);
+    if (w->view.data == NULL || (unsigned)w->view.dtype > VG_BF16)
+        return vg_base__fail(VG_ERR_ARGUMENT, "block of samples from %zu on has no data or element type %d, expected 0 .. 3",
+                             w->origin, (int)w->view.dtype);
     size_t chunks = (rows + l->chunk - 1) / l->chunk;
     VG_TRY(vg_pool__run(l->pool, chunks, walk_chunk, w));
     for (size_t i = 0; i < chunks; i++) {
@@ -143,14 +148,18 @@ static vg_status walk_block(walk *w, size_t rows, double *total) {
     return VG_OK;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Chunks a block: 1 or more, and no more than there are. Results do not depend on it. */
+static size_t block_chunks(const vg_logits *l, size_t width) {
+    size_t by_elements = BLOCK_ELEMENTS / (l->m * l->c) / l->chunk, by_sums = BLOCK_SUMS / width;
+    size_t chunks = least(BLOCK_CHUNKS, by_elements > BLOCK_LEAST ? by_elements : BLOCK_LEAST);
+    chunks = least(chunks, by_sums > 0 ? by_sums : 1);
+    return least(chunks, (l->n + l->chunk - 1) / l->chunk);
+}
+
 vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context) {
-    size_t chunks = BLOCK_SUMS / width, all = (logits->n + logits->chunk - 1) / logits->chunk;
-    if (chunks > BLOCK_CHUNKS)
-        chunks = BLOCK_CHUNKS;
-    if (chunks == 0)
-        chunks = 1;
-    if (chunks > all)
-        chunks = all;
+    size_t chunks = block_chunks(logits, width);
     size_t size;
     if (!vg_base__mul(&size, chunks, width))
         return vg_base__fail(VG_ERR_MEMORY, "calibration sums of %zu x %zu values do not fit memory", chunks, width);
@@ -160,7 +169,7 @@ vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chu
     vg_status status = VG_OK;
     size_t step = chunks * logits->chunk;
     for (w.origin = 0; status == VG_OK && w.origin < logits->n; w.origin += step)
-        status = walk_block(&w, logits->n - w.origin < step ? logits->n - w.origin : step, total);
+        status = walk_block(&w, least(logits->n - w.origin, step), total);
     vg_base__release(w.sums);
     return status;
 }
