@@ -65,6 +65,7 @@ static vg_status expect(cursor *c, char wanted) {
 /* A quoted string without escapes. */
 static vg_status string(cursor *c, const char **out, size_t *length) {
     char quote = peek(c);
+    *out = "", *length = 0;
     if (quote != '\'' && quote != '"')
         return bad(c, "a quoted string");
     size_t start = ++c->at;
