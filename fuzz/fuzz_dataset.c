@@ -1,0 +1,80 @@
+/* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar), the rest is the file.
+ * SVHN's .mat is left out: what reads it is matio. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/tarball.h"
+#include "vargate/data.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char folder[256], path[300];
+
+static void remove_files(void) {
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        perror(folder);
+}
+
+/* A folder of this process, with a labels file beside the IDX images and a class for the PNG. */
+static void make_folder(void) {
+    static const uint8_t labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 1, 0};
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.200s/vargate-fuzz-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(folder))
+        abort();
+    atexit(remove_files);
+    snprintf(path, sizeof path, "%s/class", folder);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/f-labels-idx1-ubyte", folder);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(labels, 1, sizeof labels, file) != sizeof labels || fclose(file) != 0)
+        abort();
+}
+
+static void check(vg_status status) {
+    if (status != VG_OK && (vg_error_message()[0] == '\0' || strchr(vg_error_message(), '\n')))
+        abort();
+}
+
+static const char *choose(void *context, const char *name) { return name[0] == 'a' ? context : NULL; }
+
+static void read_set(const char *from) {
+    vg_dataset *set;
+    vg_statistics statistics;
+    vg_status status = vg_dataset_read(&set, from, VG_PART_ANY);
+    check(status);
+    if (status != VG_OK)
+        return;
+    if (vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK) /* touches every pixel */
+        abort();
+    vg_dataset_free(set);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char *const names[] = {"f-images-idx3-ubyte", "f.bin", "f.npz", "class/f.png", "f.tar"};
+    if (size == 0)
+        return 0;
+    if (!folder[0])
+        make_folder();
+    unsigned kind = data[0] % 5;
+    snprintf(path, sizeof path, "%s/%s", folder, names[kind]);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(data + 1, 1, size - 1, file) != size - 1 || fclose(file) != 0)
+        abort();
+    if (kind < 4)
+        read_set(kind == 3 ? folder : path);
+    else {
+        char target[300];
+        snprintf(target, sizeof target, "%s/out", folder);
+        check(vg_tarball__extract(path, choose, target));
+        unlink(target);
+    }
+    unlink(path);
+    return 0;
+}
