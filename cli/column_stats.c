@@ -35,8 +35,18 @@ static double from_order(uint64_t order) {
     return value;
 }
 
-/* Neumaier's sum: the mean does not lose digits at large N. */
-static void add_value(selection *s, double value) {
+/* Neumaier's sum over chunks: the mean does not lose digits at large N. */
+static void add_chunk(selection *s, const double *values, size_t count) {
+    double lanes[8] = {0}, value = 0;
+    size_t whole = count / 8 * 8;
+    for (size_t i = 0; i < whole; i += 8) {
+        for (size_t j = 0; j < 8; j++)
+            lanes[j] += values[i + j];
+    }
+    for (size_t i = whole; i < count; i++)
+        value += values[i];
+    for (size_t j = 0; j < 8; j++)
+        value += lanes[j];
     double total = s->sum + value;
     s->compensation += fabs(s->sum) >= fabs(value) ? (s->sum - total) + value : (value - total) + s->sum;
     s->sum = total;
@@ -45,17 +55,20 @@ static void add_value(selection *s, double value) {
 static void count_values(selection *s, const double *values, size_t count) {
     int shift = 64 - DIGIT_BITS * (s->level + 1);
     if (s->level == 0) {
+        add_chunk(s, values, count);
         for (size_t i = 0; i < count; i++) {
             s->has_nan |= isnan(values[i]);
-            add_value(s, values[i]);
             s->counts[to_order(values[i]) >> shift]++;
         }
         return;
     }
+    const uint64_t *p = s->prefix;
     for (size_t i = 0; i < count; i++) {
         uint64_t order = to_order(values[i]), digit = order >> shift & (DIGITS - 1), prefix = order >> (shift + DIGIT_BITS);
-        for (int r = 0; r < RANKS; r++)
-            s->counts[r * DIGITS + digit] += prefix == s->prefix[r];
+        if ((prefix == p[0]) | (prefix == p[1]) | (prefix == p[2]) | (prefix == p[3])) {
+            for (int r = 0; r < RANKS; r++)
+                s->counts[r * DIGITS + digit] += prefix == p[r];
+        }
     }
 }
 

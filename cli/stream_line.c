@@ -201,7 +201,18 @@ static bool read_fast(stream_line *line, const char *p) {
 }
 
 /* --- the full reader ---------------------------------------------------------------------------------------------------- */
+/* A real number comes back in its shortest form, anything else as it was but for spaces. */
 static bool take_id(stream_line *line, const json_t *id) {
+    if (json_is_real(id)) {
+        char shortest[40];
+        double value = json_real_value(id);
+        for (int digits = 1; digits <= 17; digits++) {
+            snprintf(shortest, sizeof shortest, "%.*g", digits, value);
+            if (strtod(shortest, NULL) == value)
+                break;
+        }
+        return set_id(line, shortest, strlen(shortest));
+    }
     char *text = id ? json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     bool done = text ? set_id(line, text, strlen(text)) : set_id(line, "null", 4);
     free(text);
