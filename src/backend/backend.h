@@ -217,6 +217,7 @@ struct vg_backend {
     const vg_backend_ops *ops;
     vg_compute compute;
     unsigned threads;
+    unsigned read_every; /* steps that may go by between two loss_read calls without holding the device up */
     vg_step step;
     void *context;
 };

@@ -329,6 +329,7 @@ vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *optio
     VG_TRY(vg_base__zalloc(&backend, 1, sizeof *backend, "backend"));
     backend->name = "cpu";
     backend->ops = &ops;
+    backend->read_every = 1;
     backend->compute = options->compute;
     backend->threads = options->threads ? options->threads : vg_base__cores();
 #ifdef _OPENMP

@@ -220,6 +220,7 @@ vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *optio
     backend->name = "ref";
     snprintf(backend->device, sizeof backend->device, "plain C, one thread");
     backend->ops = &ops;
+    backend->read_every = 1;
     backend->threads = 1;
     backend->context = context;
     *out = backend;

@@ -1,0 +1,290 @@
+/* checkpoint.c - checkpoints: .safetensors that any reader of that format opens.
+ *
+ *   NAME                           parameters, float32, PyTorch's shapes: (o, i, h, w), (o, i*h*w), (o)
+ *   NORM.running_mean, _var        batch-norm statistics; NORM.refreshed_mean, _var: the set taken without dropout
+ *   adam.m/NAME, adam.v/NAME       moments (last.safetensors only)
+ *   prior/NAME                     the fixed random network of head_prior
+ *   heads.mask                     (H*C, F) uint8, head_features;  heads.start/weight, heads.start/bias: head_anchor
+ * Metadata: "recipe" (YAML), "state" (JSON: see vg_train_state), "vargate" (version).
+ * The writer makes the file beside and renames it: a half-written checkpoint never has the name of one. */
+#include "nn/checkpoint.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vargate/formats.h"
+
+enum { NAME_ROOM = VG_NET_NAME + 32 };
+
+vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_train_state *s, bool training) {
+    return (vg_learner_options){
+        .network = {r->network, {s->channels, s->height, s->width}, r->heads, s->classes, r->dropout},
+        .loss = r->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN,
+        .head_features = r->head_features,
+        .head_prior = r->head_prior,
+        .head_bootstrap = r->head_bootstrap != 0,
+        .head_init_scale = r->head_init_scale,
+        .head_anchor = r->head_anchor,
+        .weight_decay = r->weight_decay,
+        .beta1 = r->beta1,
+        .beta2 = r->beta2,
+        .epsilon = r->epsilon,
+        .seed = r->seed,
+        .training = training,
+    };
+}
+
+/* --- arrays, either way --------------------------------------------------------------------------------------------------- */
+
+/* One of the two is not NULL: the walk below is the same for saving and loading. */
+typedef struct walk {
+    vg_writer *writer;
+    vg_source *source;
+    const char *path;
+    float *work;
+} walk;
+
+static size_t shape_of(const vg_param *p, size_t shape[4]) {
+    if (p->kind == VG_PARAM_CONV) {
+        size_t all[4] = {p->o, p->i, p->h, p->w};
+        memcpy(shape, all, sizeof all);
+        return 4;
+    }
+    shape[0] = p->o;
+    shape[1] = p->i * p->h * p->w;
+    return p->kind == VG_PARAM_LINEAR ? 2 : 1;
+}
+
+static vg_status read_array(walk *w, const char *name, size_t rank, const size_t *shape, float *values) {
+    size_t index;
+    vg_array_info info;
+    VG_TRY(vg_source_find(w->source, name, &index));
+    VG_TRY(vg_source_info(w->source, index, &info));
+    if (info.rank != rank || memcmp(info.shape, shape, rank * sizeof *shape) != 0)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: array '%s' has shape (%zu%s%zu...), the network expects (%zu%s%zu...)", w->path, name,
+                             info.rank ? info.shape[0] : 0, info.rank > 1 ? ", " : "", info.rank > 1 ? info.shape[1] : 0, shape[0],
+                             rank > 1 ? ", " : "", rank > 1 ? shape[1] : 0);
+    return vg_source_read_f32(w->source, index, 0, shape[0], values);
+}
+
+static vg_status pass_block(walk *w, vg_model *model, vg_block *block, const char *prefix) {
+    for (int i = 0; i < model->net->param_count; i++) {
+        char name[NAME_ROOM];
+        size_t shape[4], rank = shape_of(&model->params[i], shape);
+        snprintf(name, sizeof name, "%s%s", prefix, model->net->params[i].name);
+        if (w->writer) {
+            VG_TRY(vg_model__get(model, w->work, block, i));
+            VG_TRY(vg_writer_array(w->writer, name, VG_ELEMENT_F32, rank, shape, w->work));
+        } else {
+            VG_TRY(read_array(w, name, rank, shape, w->work));
+            VG_TRY(vg_model__set(model, block, i, w->work));
+        }
+    }
+    return VG_OK;
+}
+
+static vg_status pass_statistics(walk *w, vg_model *model, vg_tensor *const *set, const char *prefix) {
+    vg_backend *b = model->backend;
+    for (int i = 0; i < model->net->norm_count; i++) {
+        size_t c = set[i]->shape.c;
+        if (w->writer)
+            VG_TRY(b->ops->tensor_download(b, w->work, set[i]));
+        for (int k = 0; k < 2; k++) {
+            char name[NAME_ROOM];
+            snprintf(name, sizeof name, "%s.%s_%s", model->net->norm_names[i], prefix, k ? "var" : "mean");
+            if (w->writer)
+                VG_TRY(vg_writer_array(w->writer, name, VG_ELEMENT_F32, 1, &c, w->work + (size_t)k * c));
+            else
+                VG_TRY(read_array(w, name, 1, &c, w->work + (size_t)k * c));
+        }
+        if (w->source)
+            VG_TRY(b->ops->tensor_upload(b, set[i], w->work));
+    }
+    return VG_OK;
+}
+
+static vg_status pass_mask(walk *w, vg_learner *l) {
+    const vg_network *net = l->model->net;
+    size_t rows = net->heads * net->classes;
+    size_t shape[2] = {rows, vg_param__count(&l->model->params[net->nodes[net->node_count - 1].w]) / rows};
+    size_t count = shape[0] * shape[1];
+    if (w->source)
+        return read_array(w, "heads.mask", 2, shape, l->feature_mask);
+    unsigned char *bytes = (unsigned char *)w->work;
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = l->feature_mask[i] > 0;
+    return vg_writer_array(w->writer, "heads.mask", VG_ELEMENT_U8, 2, shape, bytes);
+}
+
+static vg_status pass_anchor(walk *w, vg_learner *l) {
+    const vg_node *last = &l->model->net->nodes[l->model->net->node_count - 1];
+    size_t ws[4], bs[4];
+    size_t wr = shape_of(&l->model->params[last->w], ws), br = shape_of(&l->model->params[last->b], bs);
+    if (w->source) {
+        VG_TRY(read_array(w, "heads.start/weight", wr, ws, l->anchor_weight));
+        return read_array(w, "heads.start/bias", br, bs, l->anchor_bias);
+    }
+    VG_TRY(vg_writer_array(w->writer, "heads.start/weight", VG_ELEMENT_F32, wr, ws, l->anchor_weight));
+    return vg_writer_array(w->writer, "heads.start/bias", VG_ELEMENT_F32, br, bs, l->anchor_bias);
+}
+
+static vg_status pass_all(walk *w, vg_learner *l, bool full) {
+    vg_model *model = l->model;
+    size_t largest = 2 * 65536;
+    const vg_model *models[2] = {model, l->prior};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; models[k] && i < models[k]->net->param_count; i++) {
+            size_t count = vg_param__count(&models[k]->params[i]);
+            largest = count > largest ? count : largest;
+        }
+    VG_TRY(vg_base__alloc(&w->work, largest, sizeof(float), "checkpoint"));
+    VG_TRY(pass_block(w, model, model->theta, ""));
+    VG_TRY(pass_statistics(w, model, model->running, "running"));
+    if (model->has_refreshed)
+        VG_TRY(pass_statistics(w, model, model->refreshed, "refreshed"));
+    if (l->prior)
+        VG_TRY(pass_block(w, l->prior, l->prior->theta, "prior/"));
+    if (l->feature_mask)
+        VG_TRY(pass_mask(w, l));
+    if (l->anchor_weight)
+        VG_TRY(pass_anchor(w, l));
+    if (full) {
+        VG_TRY(pass_block(w, model, model->m, "adam.m/"));
+        VG_TRY(pass_block(w, model, model->v, "adam.v/"));
+    }
+    return VG_OK;
+}
+
+/* --- the state as JSON ------------------------------------------------------------------------------------------------------ */
+
+static vg_status state_text(char **out, const vg_train_state *s, const vg_learner *l) {
+    json_t *mean = json_array(), *std = json_array();
+    for (size_t i = 0; i < 16; i++) {
+        json_array_append_new(mean, json_real(s->mean[i]));
+        json_array_append_new(std, json_real(s->std[i]));
+    }
+    json_t *state = json_pack(
+        "{s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:o, s:o}", "epoch",
+        (json_int_t)s->epoch, "step", (json_int_t)s->step, "total_steps", (json_int_t)s->total_steps, "loss_sum", s->loss_sum,
+        "loss_rows", (json_int_t)s->loss_rows, "correct", (json_int_t)s->correct, "seconds", s->seconds, "best_epoch",
+        (json_int_t)s->best_epoch, "best_accuracy", s->best_accuracy, "best_loss", s->best_loss, "peak_diversity",
+        s->peak_diversity, "low_epochs", (json_int_t)s->low_epochs, "collapsed", s->collapsed, "channels",
+        (json_int_t)s->channels, "height", (json_int_t)s->height, "width", (json_int_t)s->width, "classes", (json_int_t)s->classes,
+        "refreshed", l->model->has_refreshed, "mean", mean, "std", std);
+    *out = state ? json_dumps(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
+    json_decref(state);
+    return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the state of training");
+}
+
+static size_t whole(const json_t *object, const char *key) {
+    json_int_t v = json_integer_value(json_object_get(object, key));
+    return v > 0 ? (size_t)v : 0;
+}
+
+static double real(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
+
+static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path, const char *text) {
+    json_t *j = text ? json_loads(text, 0, NULL) : NULL;
+    memset(s, 0, sizeof *s);
+    if (!j || !json_object_get(j, "epoch") || !json_object_get(j, "classes"))
+        return json_decref(j), vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no state of training in it", path);
+    s->epoch = whole(j, "epoch");
+    s->step = whole(j, "step");
+    s->total_steps = whole(j, "total_steps");
+    s->loss_sum = real(j, "loss_sum");
+    s->loss_rows = whole(j, "loss_rows");
+    s->correct = whole(j, "correct");
+    s->seconds = real(j, "seconds");
+    s->best_epoch = whole(j, "best_epoch");
+    s->best_accuracy = real(j, "best_accuracy");
+    s->best_loss = real(j, "best_loss");
+    s->peak_diversity = real(j, "peak_diversity");
+    s->low_epochs = whole(j, "low_epochs");
+    s->collapsed = json_is_true(json_object_get(j, "collapsed"));
+    s->channels = whole(j, "channels");
+    s->height = whole(j, "height");
+    s->width = whole(j, "width");
+    s->classes = whole(j, "classes");
+    for (size_t i = 0; i < 16; i++) {
+        s->mean[i] = json_number_value(json_array_get(json_object_get(j, "mean"), i));
+        s->std[i] = json_number_value(json_array_get(json_object_get(j, "std"), i));
+    }
+    if (refreshed)
+        *refreshed = json_is_true(json_object_get(j, "refreshed"));
+    json_decref(j);
+    return VG_OK;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------------------ */
+
+static vg_status write_all(walk *w, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state, bool full) {
+    char *recipe_text = NULL, *json = NULL;
+    vg_status status = vg_recipe_text(&recipe_text, recipe);
+    if (status == VG_OK)
+        status = state_text(&json, state, l);
+    if (status == VG_OK)
+        status = vg_writer_metadata(w->writer, "vargate", vg_version());
+    if (status == VG_OK)
+        status = vg_writer_metadata(w->writer, "recipe", recipe_text);
+    if (status == VG_OK)
+        status = vg_writer_metadata(w->writer, "state", json);
+    if (status == VG_OK)
+        status = pass_all(w, l, full);
+    vg_recipe_text_free(recipe_text);
+    free(json);
+    return status;
+}
+
+vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state, bool full) {
+    walk w = {.path = path};
+    VG_TRY(vg_writer_open(&w.writer, path));
+    vg_status status = write_all(&w, l, recipe, state, full);
+    vg_base__release(w.work);
+    if (status != VG_OK) {
+        vg_writer_abandon(w.writer);
+        return status;
+    }
+    return vg_writer_close(w.writer);
+}
+
+static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const char *text) {
+    if (!text)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no recipe in it", path);
+    vg_recipe_defaults(recipe);
+    for (const char *line = text; *line;) { /* written by vg_recipe_text: one key a line */
+        char one[2 * VG_RECIPE_TEXT * VG_RECIPE_LIST];
+        size_t length = strcspn(line, "\n"), colon = strcspn(line, ":");
+        if (length >= sizeof one || colon >= length)
+            return vg_base__fail(VG_ERR_FORMAT, "%s: its recipe is damaged", path);
+        memcpy(one, line, length);
+        one[length] = 0;
+        one[colon] = '=';
+        VG_TRY(vg_recipe_set(recipe, one));
+        line += length + (line[length] == '\n');
+    }
+    return vg_recipe_check(recipe);
+}
+
+vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_state *state) {
+    vg_source *source;
+    VG_TRY(vg_source_open(&source, path));
+    vg_status status = state_read(state, NULL, path, vg_source_metadata(source, "state"));
+    if (status == VG_OK)
+        status = recipe_from_text(recipe, path, vg_source_metadata(source, "recipe"));
+    vg_source_close(source);
+    return status;
+}
+
+vg_status vg_checkpoint__load(const char *path, vg_learner *l, bool full) {
+    walk w = {.path = path};
+    vg_train_state state;
+    VG_TRY(vg_source_open(&w.source, path));
+    vg_status status = state_read(&state, &l->model->has_refreshed, path, vg_source_metadata(w.source, "state"));
+    if (status == VG_OK)
+        status = pass_all(&w, l, full);
+    vg_base__release(w.work);
+    vg_source_close(w.source);
+    return status == VG_OK ? vg_learner__place_heads(l) : status;
+}

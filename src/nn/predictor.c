@@ -1,0 +1,105 @@
+/* predictor.c - a checkpoint opened for prediction. */
+#include <math.h>
+#include <string.h>
+
+#include "nn/checkpoint.h"
+
+struct vg_predictor {
+    vg_backend *backend;
+    vg_learner *learner;
+    vg_recipe recipe;
+    vg_train_state state;
+    vg_members members;
+    vg_ensemble ensemble;
+    size_t rows;
+};
+
+/* What members the options ask for; every refusal says what there is. */
+static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) {
+    size_t H = p->recipe.heads;
+    vg_ensemble e = o->ensemble < 0 ? p->recipe.ensemble : (vg_ensemble)o->ensemble;
+    size_t wanted = o->members ? o->members : e == p->recipe.ensemble ? vg_recipe_members(&p->recipe) : e == VG_ENSEMBLE_MCD ? 100 : H;
+    p->ensemble = e;
+    if ((o->passes > 0) != (o->heads > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "passes and heads go together: M = passes x heads");
+    if (o->passes > 0 && e == VG_ENSEMBLE_LLE)
+        return vg_base__fail(VG_ERR_ARGUMENT, "passes are for ensembles with dropout: mcd or mcd-lle");
+    if (o->heads > H)
+        return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads, %zu were asked for", H, o->heads);
+    if (o->passes > 0) {
+        p->members = (vg_members){true, o->passes, o->heads, false, o->passes * o->heads};
+    } else if (e == VG_ENSEMBLE_MCD) {
+        if (H != 1 && p->recipe.ensemble != VG_ENSEMBLE_MCD)
+            return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads: mcd needs one; take mcd-lle, or passes and heads", H);
+        p->members = (vg_members){true, wanted, 1, false, wanted};
+    } else {
+        if (wanted > H)
+            return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads, %zu members were asked for", H, wanted);
+        p->members = e == VG_ENSEMBLE_LLE ? (vg_members){false, 1, wanted, false, wanted}
+                                          : (vg_members){true, wanted, 1, true, wanted};
+    }
+    return VG_OK;
+}
+
+static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_predictor_options *o) {
+    VG_TRY(vg_checkpoint__peek(checkpoint, &p->recipe, &p->state));
+    VG_TRY(choose_members(p, o));
+    int bf16 = o->compute < 0 ? p->recipe.bfloat16 : o->compute;
+    vg_backend_options device = {o->threads, bf16 ? VG_COMPUTE_BF16 : VG_COMPUTE_F32};
+    VG_TRY(vg_backend__open(&p->backend, o->device, &device));
+    vg_learner_options lo = vg_checkpoint__learner_options(&p->recipe, &p->state, false);
+    VG_TRY(vg_learner__new(&p->learner, p->backend, &lo));
+    return vg_checkpoint__load(checkpoint, p->learner, false);
+}
+
+vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options) {
+    vg_predictor_options defaults = VG_PREDICTOR_OPTIONS_INIT;
+    vg_predictor *p;
+    *out = NULL;
+    if (!options)
+        options = &defaults;
+    if (options->struct_size != sizeof *options || options->ensemble > VG_ENSEMBLE_MCD_LLE)
+        return vg_base__fail(VG_ERR_ARGUMENT, "prediction options were not set by VG_PREDICTOR_OPTIONS_INIT");
+    VG_TRY(vg_base__zalloc(&p, 1, sizeof *p, "predictor"));
+    p->rows = options->rows ? options->rows : 128;
+    vg_status status = open_all(p, checkpoint, options);
+    if (status != VG_OK)
+        vg_predictor_free(p);
+    else
+        *out = p;
+    return status;
+}
+
+void vg_predictor_free(vg_predictor *p) {
+    if (!p)
+        return;
+    vg_learner__free(p->learner);
+    vg_backend__close(p->backend);
+    vg_base__release(p);
+}
+
+vg_predictor_info vg_predictor_describe(const vg_predictor *p) {
+    vg_predictor_info info = {.members = p->members.count, .classes = p->state.classes, .channels = p->state.channels,
+                              .height = p->state.height, .width = p->state.width, .ensemble = p->ensemble, .recipe = &p->recipe,
+                              .epoch = p->state.epoch, .device = p->backend->device};
+    memcpy(info.mean, p->state.mean, sizeof info.mean);
+    memcpy(info.std, p->state.std, sizeof info.std);
+    return info;
+}
+
+vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
+    return vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows);
+}
+
+void vg_softmax_rows(float *values, size_t rows, size_t classes) {
+    for (size_t r = 0; r < rows; r++) {
+        float *p = values + r * classes, top = -INFINITY;
+        double sum = 0;
+        for (size_t c = 0; c < classes; c++)
+            top = p[c] > top ? p[c] : top;
+        for (size_t c = 0; c < classes; c++)
+            sum += exp((double)p[c] - top);
+        for (size_t c = 0; c < classes; c++)
+            p[c] = (float)(exp((double)p[c] - top) / sum);
+    }
+}

@@ -1,0 +1,446 @@
+/* recipe.c - experiments as YAML: one mapping of known keys to values. The table below is the whole schema: reading, writing,
+ * --set and the list of known keys all go by it. */
+#include "vargate/nn.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/base.h"
+
+typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED } key_kind;
+
+typedef struct key {
+    const char *name;
+    key_kind kind;
+    size_t offset, count_offset; /* of the value; of a list's length */
+    const char *choices;         /* CHOICE: "a|b|c" */
+    double low, high;
+} key;
+
+#define AT(field) offsetof(vg_recipe, field)
+static const key keys[] = {
+    {"name", TEXT, AT(name), 0, NULL, 0, 0},
+    {"dataset", TEXT, AT(dataset), 0, NULL, 0, 0},
+    {"ood", TEXTS, AT(ood), AT(ood_count), NULL, 0, 0},
+    {"validation", REAL, AT(validation), 0, NULL, 0.001, 0.9},
+    {"train_limit", COUNT, AT(train_limit), 0, NULL, 0, 1e9},
+    {"test_limit", COUNT, AT(test_limit), 0, NULL, 0, 1e9},
+    {"crop", COUNT, AT(crop), 0, NULL, 0, 64},
+    {"flip", REAL, AT(flip), 0, NULL, 0, 1},
+    {"erase", REAL, AT(erase), 0, NULL, 0, 1},
+    {"brightness", REAL, AT(brightness), 0, NULL, 0, 1},
+    {"contrast", REAL, AT(contrast), 0, NULL, 0, 1},
+    {"saturation", REAL, AT(saturation), 0, NULL, 0, 1},
+    {"hue", REAL, AT(hue), 0, NULL, 0, 0.5},
+    {"network", TEXT, AT(network), 0, NULL, 0, 0},
+    {"ensemble", CHOICE, AT(ensemble), 0, "mcd|lle|mcd-lle", 0, 0},
+    {"heads", COUNT, AT(heads), 0, NULL, 1, 100000},
+    {"members", COUNT, AT(members), 0, NULL, 0, 100000},
+    {"dropout", REAL, AT(dropout), 0, NULL, 0, 0.999},
+    {"loss", CHOICE, AT(mixture), 0, "mean|mixture", 0, 0},
+    {"head_features", REAL, AT(head_features), 0, NULL, 0, 1},
+    {"head_prior", REAL, AT(head_prior), 0, NULL, 0, 1e6},
+    {"head_bootstrap", SWITCH, AT(head_bootstrap), 0, NULL, 0, 0},
+    {"head_init_scale", REAL, AT(head_init_scale), 0, NULL, 0, 1e6},
+    {"head_anchor", REAL, AT(head_anchor), 0, NULL, 0, 1e6},
+    {"bn_refresh", TRISTATE, AT(bn_refresh), 0, NULL, 0, 0},
+    {"batch", COUNT, AT(batch), 0, NULL, 1, 65536},
+    {"epochs", COUNT, AT(epochs), 0, NULL, 1, 1e6},
+    {"rate", REAL, AT(rate), 0, NULL, 0, 10},
+    {"weight_decay", REAL, AT(weight_decay), 0, NULL, 0, 10},
+    {"beta1", REAL, AT(beta1), 0, NULL, 0, 0.999999},
+    {"beta2", REAL, AT(beta2), 0, NULL, 0, 0.99999999},
+    {"epsilon", REAL, AT(epsilon), 0, NULL, 1e-30, 1},
+    {"schedule", CHOICE, AT(schedule), 0, "constant|cosine", 0, 0},
+    {"compute", CHOICE, AT(bfloat16), 0, "float32|bfloat16", 0, 0},
+    {"seed", SEED, AT(seed), 0, NULL, 0, 0},
+    {"checkpoint_every", COUNT, AT(checkpoint_every), 0, NULL, 1, 1e6},
+    {"monitor_passes", COUNT, AT(monitor_passes), 0, NULL, 1, 1000},
+    {"collapse_fraction", REAL, AT(collapse_fraction), 0, NULL, 0, 1},
+    {"collapse_epochs", COUNT, AT(collapse_epochs), 0, NULL, 1, 1e6},
+    {"k", REALS, AT(k), AT(k_count), NULL, 1e-6, 1e6},
+    {"calibrate", SWITCH, AT(calibrate), 0, NULL, 0, 0},
+};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+void vg_recipe_defaults(vg_recipe *r) {
+    memset(r, 0, sizeof *r);
+    strcpy(r->name, "unnamed");
+    strcpy(r->dataset, "mnist");
+    strcpy(r->network, "cnn");
+    r->validation = 0.1;
+    r->ensemble = VG_ENSEMBLE_LLE;
+    r->heads = 100;
+    r->dropout = 0.05;
+    r->bn_refresh = -1;
+    r->batch = 128;
+    r->epochs = 100;
+    r->rate = 1e-5;
+    r->beta1 = 0.9;
+    r->beta2 = 0.999;
+    r->epsilon = 1e-8;
+    r->seed = 1;
+    r->checkpoint_every = 1;
+    r->monitor_passes = 4;
+    r->collapse_fraction = 0.05;
+    r->collapse_epochs = 3;
+    r->k_count = 3;
+    for (int i = 0; i < 3; i++)
+        r->k[i] = i + 1;
+    r->calibrate = 1;
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------------------ */
+
+/* Insertions, deletions, replacements between two short words. */
+static size_t edits(const char *a, const char *b) {
+    enum { LONGEST = 63 };
+    size_t row[LONGEST + 1], la = strlen(a), lb = strlen(b);
+    if (la > LONGEST || lb > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t best = corner + (a[i - 1] != b[j - 1]);
+            corner = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+        }
+    }
+    return row[lb];
+}
+
+static const key *find_key(const char *name) {
+    for (size_t i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+static vg_status unknown_key(const char *where, const char *name) {
+    size_t best = 0, least = (size_t)-1;
+    for (size_t i = 0; i < KEYS; i++) {
+        size_t d = edits(name, keys[i].name);
+        if (d < least) {
+            least = d;
+            best = i;
+        }
+    }
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: unknown key '%.60s'; the nearest known one is '%s'", where, name, keys[best].name);
+}
+
+/* --- values ----------------------------------------------------------------------------------------------------------------- */
+
+static vg_status number_of(double *out, const char *where, const key *k, const char *text) {
+    char *end;
+    errno = 0;
+    *out = strtod(text, &end);
+    if (end == text || *end || errno || !isfinite(*out))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a number, found '%.60s'", where, k->name, text);
+    if (*out < k->low || *out > k->high)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must lie in %g .. %g, found %.60s", where, k->name, k->low, k->high, text);
+    return VG_OK;
+}
+
+static vg_status choice_of(int *out, const char *where, const key *k, const char *choices, const char *text) {
+    const char *at = choices;
+    for (int i = 0; *at; i++) {
+        size_t length = strcspn(at, "|");
+        if (strlen(text) == length && strncmp(at, text, length) == 0) {
+            *out = i;
+            return VG_OK;
+        }
+        at += length + (at[length] == '|');
+    }
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be one of %s, found '%.60s'", where, k->name, choices, text);
+}
+
+static vg_status text_of(char *out, const char *where, const key *k, const char *text) {
+    if (strlen(text) >= VG_RECIPE_TEXT || strpbrk(text, "\n\r"))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be one line of at most %d characters", where, k->name, VG_RECIPE_TEXT - 1);
+    strcpy(out, text);
+    return VG_OK;
+}
+
+/* Puts one scalar; item: its place in a list. */
+static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
+    void *place = (char *)r + k->offset;
+    double number;
+    int choice;
+    if (item >= VG_RECIPE_LIST)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s takes at most %d values", where, k->name, VG_RECIPE_LIST);
+    switch (k->kind) {
+    case TEXT: return text_of(place, where, k, text);
+    case TEXTS: return text_of((char *)place + item * VG_RECIPE_TEXT, where, k, text);
+    case COUNT:
+        VG_TRY(number_of(&number, where, k, text));
+        if (number != floor(number))
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a whole number, found '%.60s'", where, k->name, text);
+        *(size_t *)place = (size_t)number;
+        return VG_OK;
+    case REAL: return number_of(place, where, k, text);
+    case REALS: return number_of((double *)place + item, where, k, text);
+    case SWITCH:
+        VG_TRY(choice_of(&choice, where, k, "no|yes|false|true|off|on", text));
+        *(int *)place = choice % 2;
+        return VG_OK;
+    case TRISTATE:
+        if (strcmp(text, "auto") == 0) {
+            *(int *)place = -1;
+            return VG_OK;
+        }
+        VG_TRY(choice_of(&choice, where, k, "no|yes|false|true|off|on", text));
+        *(int *)place = choice % 2;
+        return VG_OK;
+    case CHOICE:
+        VG_TRY(choice_of(&choice, where, k, k->choices, text));
+        if (k->offset == AT(ensemble))
+            *(vg_ensemble *)place = (vg_ensemble)choice;
+        else
+            *(int *)place = choice;
+        return VG_OK;
+    case SEED: {
+        char *end;
+        errno = 0;
+        unsigned long long value = strtoull(text, &end, 10);
+        if (end == text || *end || errno || *text == '-')
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a whole number, found '%.60s'", where, k->name, text);
+        *(uint64_t *)place = value;
+        return VG_OK;
+    }
+    }
+    return VG_OK;
+}
+
+/* --- YAML ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    vg_recipe *recipe;
+    const char *name;
+    bool in_mapping, in_list;
+    const key *current;
+    bool seen[KEYS];
+    size_t items;
+} reading;
+
+static void where_is(char out[256], const reading *state, const yaml_event_t *event) {
+    snprintf(out, 256, "%.200s: line %zu", state->name, event->start_mark.line + 1);
+}
+
+static vg_status take_scalar(reading *state, const char *where, const char *text) {
+    if (!state->in_mapping)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: expected 'key: value' lines", where);
+    if (!state->current) {
+        state->current = find_key(text);
+        if (!state->current)
+            return unknown_key(where, text);
+        if (state->seen[state->current - keys])
+            return vg_base__fail(VG_ERR_FORMAT, "%s: key '%s' is given twice", where, text);
+        state->seen[state->current - keys] = true;
+        state->items = 0;
+        return VG_OK;
+    }
+    const key *k = state->current;
+    bool list = k->kind == TEXTS || k->kind == REALS;
+    VG_TRY(put(state->recipe, where, k, text, state->items));
+    state->items++;
+    if (list)
+        *(size_t *)((char *)state->recipe + k->count_offset) = state->items;
+    if (!state->in_list)
+        state->current = NULL;
+    return VG_OK;
+}
+
+static vg_status take_event(reading *state, const yaml_event_t *event) {
+    char where[256];
+    where_is(where, state, event);
+    switch (event->type) {
+    case YAML_MAPPING_START_EVENT:
+        if (state->in_mapping)
+            return vg_base__fail(VG_ERR_FORMAT, "%s: a recipe is flat: a key's value cannot be a mapping", where);
+        state->in_mapping = true;
+        return VG_OK;
+    case YAML_SEQUENCE_START_EVENT:
+        if (!state->current || state->in_list || (state->current->kind != TEXTS && state->current->kind != REALS))
+            return vg_base__fail(VG_ERR_FORMAT, "%s: no list is expected here", where);
+        state->in_list = true;
+        *(size_t *)((char *)state->recipe + state->current->count_offset) = 0;
+        return VG_OK;
+    case YAML_SEQUENCE_END_EVENT:
+        state->in_list = false;
+        state->current = NULL;
+        return VG_OK;
+    case YAML_SCALAR_EVENT: return take_scalar(state, where, (const char *)event->data.scalar.value);
+    case YAML_ALIAS_EVENT: return vg_base__fail(VG_ERR_FORMAT, "%s: aliases are not supported", where);
+    default: return VG_OK;
+    }
+}
+
+static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *name) {
+    reading state = {.recipe = recipe, .name = name};
+    vg_status status = VG_OK;
+    for (bool done = false; !done && status == VG_OK;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(parser, &event))
+            return vg_base__fail(VG_ERR_FORMAT, "%.200s: line %zu: not YAML: %s", name, parser->problem_mark.line + 1,
+                                 parser->problem ? parser->problem : "unreadable");
+        done = event.type == YAML_STREAM_END_EVENT;
+        status = take_event(&state, &event);
+        yaml_event_delete(&event);
+    }
+    if (status == VG_OK && !state.in_mapping)
+        return vg_base__fail(VG_ERR_FORMAT, "%.200s: expected 'key: value' lines, found none", name);
+    return status;
+}
+
+vg_status vg_recipe_read(vg_recipe *recipe, const char *path) {
+    yaml_parser_t parser;
+    vg_recipe_defaults(recipe);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
+    if (!yaml_parser_initialize(&parser)) {
+        fclose(file);
+        return vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
+    }
+    yaml_parser_set_input_file(&parser, file);
+    vg_status status = parse(recipe, &parser, path);
+    yaml_parser_delete(&parser);
+    fclose(file);
+    return status == VG_OK ? vg_recipe_check(recipe) : status;
+}
+
+vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
+    const char *equals = strchr(assignment, '=');
+    yaml_parser_t parser;
+    char *line;
+    if (!equals || equals == assignment)
+        return vg_base__fail(VG_ERR_ARGUMENT, "'%.100s' is not key=value", assignment);
+    size_t room = strlen(assignment) + 3, length = (size_t)(equals - assignment);
+    VG_TRY(vg_base__alloc(&line, room, 1, "assignment"));
+    snprintf(line, room, "%.*s: %s", (int)length, assignment, equals + 1);
+    vg_status status = VG_ERR_MEMORY;
+    if (yaml_parser_initialize(&parser)) {
+        yaml_parser_set_input_string(&parser, (const unsigned char *)line, strlen(line));
+        status = parse(recipe, &parser, assignment);
+        yaml_parser_delete(&parser);
+    } else {
+        vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
+    }
+    vg_base__release(line);
+    return status;
+}
+
+size_t vg_recipe_members(const vg_recipe *r) { return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : r->heads; }
+
+vg_status vg_recipe_check(const vg_recipe *r) {
+    if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name, r->heads);
+    if (r->ensemble != VG_ENSEMBLE_MCD && r->members > r->heads)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: there are as many members as heads at most, found members %zu and heads %zu",
+                             r->name, r->members, r->heads);
+    if (r->ensemble != VG_ENSEMBLE_LLE && !(r->dropout > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: this ensemble needs dropout above 0", r->name);
+    if (r->mixture && r->head_bootstrap)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: head_bootstrap needs loss mean", r->name);
+    if (!(r->rate > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: rate must be above 0", r->name);
+    return VG_OK;
+}
+
+/* --- writing ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct buffer {
+    char *text;
+    size_t length, room;
+} buffer;
+
+VG_PRINTF(2, 3) static void say(buffer *b, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(b->text + b->length, b->room - b->length, format, arguments);
+    va_end(arguments);
+    b->length += length > 0 ? (size_t)length : 0;
+    if (b->length >= b->room)
+        b->length = b->room - 1;
+}
+
+/* Quoted where YAML could read it as something else. */
+static void say_text(buffer *b, const char *text) {
+    bool plain = *text != 0;
+    for (const char *c = text; *c; c++)
+        plain = plain && (strchr("-_./+", *c) || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'));
+    if (plain && text[0] != '-') {
+        say(b, "%s", text);
+        return;
+    }
+    say(b, "'");
+    for (const char *c = text; *c; c++)
+        say(b, *c == '\'' ? "''" : "%c", *c);
+    say(b, "'");
+}
+
+static void say_choice(buffer *b, const char *choices, int index) {
+    while (index-- > 0)
+        choices += strcspn(choices, "|") + 1;
+    say(b, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+/* With as few digits as give the number back. */
+static void say_real(buffer *b, double value) {
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    say(b, "%s", text);
+}
+
+static void say_value(buffer *b, const vg_recipe *r, const key *k) {
+    const void *place = (const char *)r + k->offset;
+    size_t count = k->kind == TEXTS || k->kind == REALS ? *(const size_t *)((const char *)r + k->count_offset) : 0;
+    switch (k->kind) {
+    case TEXT: say_text(b, place); break;
+    case COUNT: say(b, "%zu", *(const size_t *)place); break;
+    case REAL: say_real(b, *(const double *)place); break;
+    case SWITCH: say(b, "%s", *(const int *)place ? "yes" : "no"); break;
+    case TRISTATE: say(b, "%s", *(const int *)place < 0 ? "auto" : *(const int *)place ? "yes" : "no"); break;
+    case CHOICE: say_choice(b, k->choices, k->offset == AT(ensemble) ? (int)*(const vg_ensemble *)place : *(const int *)place); break;
+    case SEED: say(b, "%llu", (unsigned long long)*(const uint64_t *)place); break;
+    case TEXTS:
+    case REALS:
+        say(b, "[");
+        for (size_t i = 0; i < count; i++) {
+            say(b, "%s", i ? ", " : "");
+            if (k->kind == TEXTS)
+                say_text(b, (const char *)place + i * VG_RECIPE_TEXT);
+            else
+                say_real(b, ((const double *)place)[i]);
+        }
+        say(b, "]");
+    }
+}
+
+vg_status vg_recipe_text(char **out, const vg_recipe *recipe) {
+    buffer b = {NULL, 0, 8192};
+    *out = NULL;
+    VG_TRY(vg_base__alloc(&b.text, b.room, 1, "recipe"));
+    b.text[0] = 0;
+    for (size_t i = 0; i < KEYS; i++) {
+        say(&b, "%s: ", keys[i].name);
+        say_value(&b, recipe, &keys[i]);
+        say(&b, "\n");
+    }
+    *out = b.text;
+    return VG_OK;
+}
+
+void vg_recipe_text_free(char *text) { vg_base__release(text); }

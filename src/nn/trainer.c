@@ -1,0 +1,307 @@
+/* trainer.c - epochs: steps, watching, checkpoints, stopping and going on.
+ *
+ * A run's whole course is a function of recipe, data, backend and thread count. What a checkpoint keeps (checkpoint.h) is enough
+ * to go on from it to the same bits. At the end of an epoch the order is metrics.jsonl, best, last: whatever of it a kill leaves
+ * out is made again, the same, by the resumed run. */
+#include "nn/trainer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+double vg_train__clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Rises from 0.1 to 1 over the first quarter of all steps and falls back to 0.1 over the rest, both along a cosine. */
+double vg_train__rate(const vg_recipe *recipe, uint64_t step, uint64_t steps) {
+    const double pi = 3.14159265358979323846, low = 0.1;
+    if (!recipe->schedule)
+        return recipe->rate;
+    double p = (double)step / (double)steps;
+    double part = p < 0.25 ? 0.5 * (1 - cos(pi * p / 0.25)) : 0.5 * (1 + cos(pi * (p - 0.25) / 0.75));
+    return recipe->rate * (low + (1 - low) * part);
+}
+
+static int tell(vg_training *t, vg_train_event event) {
+    event.epochs = t->recipe.epochs;
+    event.epoch = t->state.epoch;
+    event.steps = t->options.train.steps;
+    if (event.kind != VG_TRAIN_REFRESH)
+        event.step = t->state.step;
+    if (t->options.event && t->options.event(t->options.event_context, &event))
+        t->stop = true;
+    return t->stop;
+}
+
+/* --- one epoch -------------------------------------------------------------------------------------------------------------- */
+
+static vg_status read_totals(vg_training *t) {
+    vg_loss_totals totals;
+    VG_TRY(t->backend->ops->loss_read(t->backend, &totals));
+    if (totals.bad_step >= 0)
+        return vg_base__fail(VG_ERR_NUMERIC, "the loss is not finite at step %lld (epoch %zu); the last checkpoint is of epoch %zu",
+                             (long long)totals.bad_step + 1, t->state.epoch + 1, t->saved_epoch);
+    t->state.loss_sum += totals.loss + t->learner->penalty;
+    t->learner->penalty = 0;
+    t->state.loss_rows += totals.rows;
+    t->state.correct += totals.correct;
+    return VG_OK;
+}
+
+static vg_status train_epoch(vg_training *t) {
+    const vg_feed *feed = &t->options.train;
+    vg_train_state *s = &t->state;
+    uint64_t all = (uint64_t)t->recipe.epochs * feed->steps;
+    unsigned every = t->backend->read_every ? t->backend->read_every : 1;
+    VG_TRY(feed->seek(feed->context, s->epoch, s->step));
+    while (s->step < feed->steps && !t->stop) {
+        vg_nn_batch batch;
+        double start = vg_train__clock();
+        VG_TRY(feed->next(feed->context, &batch));
+        t->rate = vg_train__rate(&t->recipe, s->total_steps, all);
+        VG_TRY(vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, (uint32_t)s->total_steps, t->rate));
+        s->step++;
+        s->total_steps++;
+        bool read = s->step % every == 0 || s->step == feed->steps;
+        if (read)
+            VG_TRY(read_totals(t));
+        s->seconds += vg_train__clock() - start;
+        vg_train_event event = {.kind = VG_TRAIN_STEP, .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN};
+        if (read)
+            tell(t, event);
+    }
+    return VG_OK;
+}
+
+static vg_status watch(vg_training *t, vg_epoch_metrics *metrics) {
+    const vg_feed *feed = &t->options.validation;
+    bool mcd = t->recipe.ensemble == VG_ENSEMBLE_MCD;
+    vg_members members = {mcd, mcd ? t->recipe.monitor_passes : 1, mcd ? 1 : t->recipe.heads, false, 0};
+    members.count = members.passes * members.heads;
+    double k = 0;
+    for (size_t i = 0; i < t->recipe.k_count; i++)
+        k = t->recipe.k[i] > k ? t->recipe.k[i] : k;
+    vg_monitor monitor = {.members = members.count, .classes = t->state.classes, .mixture = t->recipe.mixture, .k = k > 0 ? k : 3};
+    uint64_t seen = 0;
+    VG_TRY(feed->seek(feed->context, 0, 0));
+    for (size_t i = 0; i < feed->steps; i++) {
+        vg_nn_batch batch;
+        VG_TRY(feed->next(feed->context, &batch));
+        if (batch.n * members.count * t->state.classes > t->logits_room) {
+            vg_base__release(t->logits);
+            vg_base__release(t->work);
+            t->logits = NULL;
+            t->work = NULL;
+            t->logits_room = 0;
+            VG_TRY(vg_base__alloc(&t->logits, batch.n * members.count * t->state.classes, sizeof(float), "logits"));
+            VG_TRY(vg_base__alloc(&t->work, (members.count + 3) * t->state.classes, sizeof(double), "figures"));
+            t->logits_room = batch.n * members.count * t->state.classes;
+        }
+        VG_TRY(vg_learner__predict(t->learner, t->logits, batch.images, batch.n, seen, &members, 128));
+        vg_monitor__add(&monitor, t->logits, batch.labels, batch.n, t->work);
+        seen += batch.n;
+    }
+    metrics->val_loss = monitor.loss / (double)monitor.n;
+    metrics->val_accuracy = (double)monitor.correct / (double)monitor.n;
+    metrics->val_ece = vg_monitor__ece(&monitor);
+    metrics->diversity = vg_monitor__diversity(&monitor);
+    metrics->k_sensitivity = vg_monitor__k_sensitivity(&monitor);
+    return VG_OK;
+}
+
+/* Below the set share of its peak for several epochs: told once, and again after it has recovered. */
+static void watch_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
+    vg_train_state *s = &t->state;
+    if (metrics->diversity > s->peak_diversity)
+        s->peak_diversity = metrics->diversity;
+    if (metrics->diversity >= t->recipe.collapse_fraction * s->peak_diversity) {
+        s->low_epochs = 0;
+        s->collapsed = false;
+        return;
+    }
+    if (++s->low_epochs < t->recipe.collapse_epochs || s->collapsed)
+        return;
+    s->collapsed = true;
+    t->result.collapsed = 1;
+    tell(t, (vg_train_event){.kind = VG_TRAIN_COLLAPSE, .metrics = metrics, .diversity_peak = s->peak_diversity});
+}
+
+static vg_status finish_epoch(vg_training *t) {
+    vg_train_state *s = &t->state;
+    double rows = (double)s->loss_rows;
+    vg_epoch_metrics m = {.epoch = s->epoch + 1, .train_loss = s->loss_sum / rows, .train_accuracy = (double)s->correct / rows,
+                          .rate = t->rate, .images_per_s = s->seconds > 0 ? rows / s->seconds : 0};
+    VG_TRY(watch(t, &m));
+    s->epoch++;
+    s->step = 0;
+    s->loss_sum = s->seconds = 0;
+    s->loss_rows = s->correct = 0;
+    bool best = s->best_epoch == 0 || m.val_accuracy > s->best_accuracy ||
+                (m.val_accuracy == s->best_accuracy && m.val_loss < s->best_loss);
+    if (best && isfinite(m.val_loss)) {
+        s->best_epoch = s->epoch;
+        s->best_accuracy = m.val_accuracy;
+        s->best_loss = m.val_loss;
+        t->result.best = m;
+    }
+    t->result.last = m;
+    watch_collapse(t, &m);
+    VG_TRY(vg_train__log(t, &m));
+    if (best)
+        VG_TRY(vg_train__save(t, "best.safetensors", false));
+    if (s->epoch % t->recipe.checkpoint_every == 0 || s->epoch == t->recipe.epochs)
+        VG_TRY(vg_train__save(t, "last.safetensors", true));
+    tell(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
+    return VG_OK;
+}
+
+/* --- batch-norm refresh ------------------------------------------------------------------------------------------------------- */
+
+static bool wants_refresh(const vg_training *t) {
+    const vg_network *net = t->learner->model->net;
+    bool both = net->norm_count > 0 && net->first_dropout < net->node_count;
+    return t->recipe.bn_refresh < 0 ? both : t->recipe.bn_refresh && net->norm_count > 0;
+}
+
+static vg_status refresh_once(vg_training *t) {
+    const vg_feed *feed = &t->options.train;
+    VG_TRY(feed->seek(feed->context, t->recipe.epochs, 0));
+    for (size_t i = 0; i < feed->steps; i++) {
+        vg_nn_batch batch;
+        VG_TRY(feed->next(feed->context, &batch));
+        VG_TRY(vg_learner__refresh(t->learner, batch.images, batch.n, i));
+        if (tell(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
+            return vg_base__fail(VG_ERR_INTERRUPTED, "stopped while taking batch-norm statistics again; resume takes them from the start");
+    }
+    t->learner->model->has_refreshed = true;
+    return VG_OK;
+}
+
+/* The best checkpoint first, so that the last one, whose statistics say that all is done, is written last. */
+static vg_status refresh(vg_training *t) {
+    char best[4096];
+    vg_train_state state = t->state;
+    VG_TRY(vg_train__path(best, sizeof best, t, "best.safetensors"));
+    if (state.best_epoch > 0 && state.best_epoch < state.epoch) {
+        vg_recipe recipe;
+        char last[4096];
+        VG_TRY(vg_train__path(last, sizeof last, t, "last.safetensors"));
+        VG_TRY(vg_checkpoint__peek(best, &recipe, &t->state));
+        VG_TRY(vg_checkpoint__load(best, t->learner, false));
+        vg_status status = refresh_once(t);
+        if (status == VG_OK)
+            status = vg_train__save(t, "best.safetensors", false);
+        t->state = state;
+        VG_TRY(status);
+        VG_TRY(vg_checkpoint__load(last, t->learner, true));
+    }
+    VG_TRY(refresh_once(t));
+    if (state.best_epoch == state.epoch)
+        VG_TRY(vg_train__save(t, "best.safetensors", false));
+    return vg_train__save(t, "last.safetensors", true);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------------------- */
+
+static vg_status scale_prior(vg_training *t) {
+    enum { IMAGES = 2000 };
+    const vg_feed *feed = &t->options.train;
+    size_t image = t->state.channels * t->state.height * t->state.width, wanted = feed->samples < IMAGES ? feed->samples : IMAGES;
+    float *images;
+    if (!t->learner->prior)
+        return VG_OK;
+    VG_TRY(vg_base__alloc(&images, wanted * image, sizeof *images, "images for head_prior"));
+    vg_status status = feed->seek(feed->context, 0, 0);
+    for (size_t have = 0; have < wanted && status == VG_OK;) {
+        vg_nn_batch batch = {0};
+        status = feed->next(feed->context, &batch);
+        size_t take = batch.n < wanted - have ? batch.n : wanted - have;
+        if (status == VG_OK)
+            memcpy(images + have * image, batch.images, take * image * sizeof *images);
+        have += take;
+    }
+    if (status == VG_OK)
+        status = vg_learner__scale_prior(t->learner, images, wanted);
+    vg_base__release(images);
+    return status;
+}
+
+static vg_status run_epochs(vg_training *t) {
+    while (t->state.epoch < t->recipe.epochs && !t->stop) {
+        VG_TRY(train_epoch(t));
+        if (t->state.step == t->options.train.steps)
+            VG_TRY(finish_epoch(t));
+    }
+    if (t->stop) {
+        VG_TRY(vg_train__save(t, "last.safetensors", true));
+        return vg_base__fail(VG_ERR_INTERRUPTED, "stopped in epoch %zu after step %zu of %zu; a checkpoint was written",
+                             t->state.epoch + 1, t->state.step, t->options.train.steps);
+    }
+    if (wants_refresh(t) && !t->learner->model->has_refreshed)
+        VG_TRY(refresh(t));
+    return VG_OK;
+}
+
+static vg_status check_options(const vg_train_options *o) {
+    if (!o || o->struct_size != sizeof *o || !o->recipe || !o->folder || !o->train.next || !o->train.seek || !o->validation.next ||
+        !o->validation.seek)
+        return vg_base__fail(VG_ERR_ARGUMENT, "training needs a recipe, a folder and two feeds");
+    if (!o->train.steps || !o->validation.steps)
+        return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");
+    return vg_recipe_check(o->recipe);
+}
+
+static vg_status begin(vg_training *t) {
+    const vg_train_options *o = &t->options;
+    vg_backend_options device = {o->threads, t->recipe.bfloat16 ? VG_COMPUTE_BF16 : VG_COMPUTE_F32};
+    bool resumed = false;
+    t->state.channels = o->channels;
+    t->state.height = o->height;
+    t->state.width = o->width;
+    t->state.classes = o->classes;
+    memcpy(t->state.mean, o->mean, sizeof t->state.mean);
+    memcpy(t->state.std, o->std, sizeof t->state.std);
+    VG_TRY(vg_train__folder(t));
+    VG_TRY(vg_train__resumable(t, &resumed));
+    VG_TRY(vg_backend__open(&t->backend, o->device, &device));
+    vg_learner_options lo = vg_checkpoint__learner_options(&t->recipe, &t->state, true);
+    VG_TRY(vg_learner__new(&t->learner, t->backend, &lo));
+    if (resumed) {
+        VG_TRY(vg_train__resume(t));
+    } else {
+        VG_TRY(vg_learner__initialise(t->learner));
+        VG_TRY(scale_prior(t));
+        VG_TRY(vg_train__describe(t));
+    }
+    tell(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
+    return VG_OK;
+}
+
+vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
+    vg_training *t;
+    double start = vg_train__clock();
+    memset(result, 0, sizeof *result);
+    VG_TRY(check_options(options));
+    VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "training"));
+    t->options = *options;
+    t->recipe = *options->recipe;
+    vg_status status = begin(t);
+    if (status == VG_OK)
+        status = run_epochs(t);
+    *result = t->result;
+    result->seconds = vg_train__clock() - start;
+    vg_learner__free(t->learner);
+    vg_backend__close(t->backend);
+    vg_base__release(t->logits);
+    vg_base__release(t->work);
+    vg_base__release(t->log);
+    vg_base__release(t);
+    return status;
+}

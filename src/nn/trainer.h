@@ -1,0 +1,43 @@
+/* trainer.h - a training run under way, shared by trainer.c (the course of it) and run_folder.c (its files). Internal. */
+#ifndef VG_TRAINER_H
+#define VG_TRAINER_H
+
+#include "nn/checkpoint.h"
+#include "nn/learner.h"
+#include "nn/monitor.h"
+#include "vargate/nn.h"
+
+typedef struct vg_training {
+    vg_train_options options;
+    vg_recipe recipe;
+    vg_backend *backend;
+    vg_learner *learner;
+    vg_train_state state;
+    vg_train_result result;
+    double rate;
+    bool stop;
+    size_t saved_epoch; /* of the last checkpoint; 0: none */
+    char *log;          /* metrics.jsonl so far */
+    size_t log_length;
+    float *logits;
+    double *work;
+    size_t logits_room;
+} vg_training;
+
+double vg_train__clock(void);
+double vg_train__rate(const vg_recipe *recipe, uint64_t step, uint64_t steps);
+
+/* FOLDER/name. */
+vg_status vg_train__path(char *out, size_t room, const vg_training *t, const char *name);
+/* Makes the folder and those above it. */
+vg_status vg_train__folder(vg_training *t);
+/* Whether there is a checkpoint to go on from. One that is there without `resume`, or of another recipe or data, is refused. */
+vg_status vg_train__resumable(vg_training *t, bool *resumed);
+vg_status vg_train__resume(vg_training *t);
+/* recipe.yaml and run.json. */
+vg_status vg_train__describe(vg_training *t);
+/* Adds a line to metrics.jsonl. */
+vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *metrics);
+vg_status vg_train__save(vg_training *t, const char *name, bool full);
+
+#endif
