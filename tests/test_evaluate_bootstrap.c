@@ -219,10 +219,57 @@ static void test_width(void **state) {
     assert_true(one.fpr95.low <= one.fpr95.value && one.fpr95.value <= one.fpr95.high);
 }
 
+/* OOD intervals against resamples written out, values coarse enough to tie within and across the sides. */
+static void test_ood(void **state) {
+    (void)state;
+    enum { ID = 70, OOD = 45 };
+    static double id[ID], ood[OOD], id_again[ID], ood_again[OOD], values[5][R], id_weights[ID * VG_LANES],
+        ood_weights[OOD * VG_LANES];
+    vg_random random = vg_random__start(31, 0);
+    for (size_t i = 0; i < ID; i++)
+        id[i] = floor(12 * vg_random__unit(&random));
+    for (size_t i = 0; i < OOD; i++)
+        ood[i] = floor(12 * vg_random__unit(&random) + 4) + (i % 3 ? 0 : .25 * vg_random__unit(&random));
+    vg_measure a = {"tu", id_again, 1, 0}, b = {"tu", ood_again, 1, 0};
+    vg_ood_row row;
+    for (size_t r = 0; r < R; r++) {
+        vg_evaluate__weights(id_weights, ID, 9, 0, r / VG_LANES * VG_LANES);
+        vg_evaluate__weights(ood_weights, OOD, 9, (uint64_t)1 << 32, r / VG_LANES * VG_LANES);
+        size_t n = 0, o = 0;
+        for (size_t i = 0; i < ID; i++)
+            for (double w = id_weights[i * VG_LANES + r % VG_LANES]; w > 0; w--)
+                id_again[n++] = id[i];
+        for (size_t i = 0; i < OOD; i++)
+            for (double w = ood_weights[i * VG_LANES + r % VG_LANES]; w > 0; w--)
+                ood_again[o++] = ood[i];
+        assert_true(n == ID && o == OOD);
+        assert_int_equal(vg_ood_evaluate(&row, &a, ID, &b, OOD, 1, NULL), VG_OK);
+        const double one[] = {row.auroc.value, row.aupr_out.value, row.aupr_in.value, row.fpr95.value,
+                              row.detection_error.value};
+        for (size_t f = 0; f < 5; f++)
+            values[f][r] = one[f];
+    }
+    vg_ood_options options = VG_OOD_OPTIONS_INIT;
+    options.resamples = R;
+    options.seed = 9;
+    options.confidence = .8;
+    a.values = id;
+    b.values = ood;
+    assert_int_equal(vg_ood_evaluate(&row, &a, ID, &b, OOD, 1, &options), VG_OK);
+    const vg_estimate found[] = {row.auroc, row.aupr_out, row.aupr_in, row.fpr95, row.detection_error};
+    for (size_t f = 0; f < 5; f++) {
+        vg_estimate expected = {0, 0, 0};
+        vg_evaluate__interval(&expected, values[f], R, .8);
+        if (!(fabs(expected.low - found[f].low) < 1e-12 && fabs(expected.high - found[f].high) < 1e-12))
+            fail_msg("figure %zu: [%.12g, %.12g], expected [%.12g, %.12g]", f, found[f].low, found[f].high, expected.low,
+                     expected.high);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_multiclass), cmocka_unit_test(test_multilabel), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_interval),   cmocka_unit_test(test_width),
+        cmocka_unit_test(test_interval),   cmocka_unit_test(test_width),      cmocka_unit_test(test_ood),
     };
     return cmocka_run_group_tests_name("evaluate: bootstrap", tests, NULL, NULL);
 }

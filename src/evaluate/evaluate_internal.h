@@ -221,4 +221,20 @@ size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch 
 void vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
                               double *scratch);
 
+/* --- OOD (ood.c, ood_bootstrap.c)
+ * ---------------------------------------------------------------------------------------------- */
+enum { VG_OOD_AUROC, VG_OOD_AUPR_OUT, VG_OOD_AUPR_IN, VG_OOD_FPR95, VG_OOD_DETECTION, VG_OOD_FIGURES };
+typedef struct vg_ood_work {
+    const vg_measure *id, *ood;
+    size_t id_rows, ood_rows, count;
+    const vg_ood_options *options;
+    vg_ood_row *out;
+    vg_keyed *pairs;    /* 2 (id_rows + ood_rows) a worker */
+    uint32_t *order;    /* with a bootstrap: every measure's order, ID rows first */
+    uint8_t *group_end; /* 1 where the next value is larger */
+} vg_ood_work;
+void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row);
+/* Fills the intervals of work->out. */
+vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
+
 #endif

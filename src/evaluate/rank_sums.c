@@ -3,12 +3,15 @@
  * Walk the rows from the most certain on. Rows of equal uncertainty form a group and enter together: every figure is the mean
  * over the orders in which a group could enter, which is exact and closed. A group of m rows with e errors, n rows and E errors
  * before it, N rows and T errors in all:
- *     expected errors among the first n + j          E + j e / m
- *     AURC   = 1/N sum_i risk_i                      each group adds  e (1/(n+m+1) + ... + 1/N) + (e/m) sum_{j=1..m} j / (n +
- * j) AUGRC  = 1/N sum_i errors_i / N                               e (N - n - m) + e (m + 1) / 2 AUROC  = P(error above
- * correct), ties half                    e ((n - E) + (m - e) / 2)           over T (N - T) AUPR   = sum of recall steps x
- * precision                      (e / T) (T - E) / (N - n) Only groups with an error change any sum, so the walk stops at those
- * alone. The within-group sum of AURC is sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
+ *
+ *     expected errors among the first n + j       E + j e / m
+ *     AURC  = 1/N sum_i risk_i         adds       e (1/(n+m+1) + ... + 1/N) + (e/m) sum_{j=1..m} j / (n + j)
+ *     AUGRC = 1/N sum_i errors_i / N   adds       e (N - n - m) + e (m + 1) / 2                            over N^2
+ *     AUROC = P(error above correct)   adds       e ((n - E) + (m - e) / 2)                                over T (N - T)
+ *     AUPR  = recall steps x precision adds       (e / T) (T - E) / (N - n)
+ *
+ * Only groups with an error change any sum, so the walk stops at those alone. The sum within a group is
+ *     sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
 #include "evaluate/evaluate_internal.h"
 
 vg_status vg_evaluate__harmonic_tail(double **tail, size_t n) {

@@ -12,6 +12,9 @@ static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t 
 vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                   const vg_evaluate_options *options) {
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
+    if (options && options->struct_size != sizeof *options)
+        return vg_base__fail(VG_ERR_ARGUMENT, "ranking: options of size %zu, expected %zu", options->struct_size,
+                             sizeof *options);
     VG_TRY(check(measure, errors, rows));
     double *tail, values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
     vg_rank_plan plan;

@@ -1,5 +1,4 @@
-/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; docs/evaluation.md has the formulas.
- */
+/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; formulas: docs/evaluation.md. */
 #include "evaluate/evaluate_internal.h"
 
 /* 2 TP / (2 TP + FP + FN), 0 where that is 0 / 0. */

@@ -1,0 +1,144 @@
+/* ood_bootstrap.c - percentile intervals of the OOD figures: ID and OOD samples resampled apart, eight resamples side by side
+ * along each measure's order; the sums are ood.c's, eight lanes wide. */
+#include "evaluate/evaluate_internal.h"
+
+static const uint64_t ood_stream = (uint64_t)1 << 32; /* resamples of the OOD side draw from streams of their own */
+
+typedef struct lane_sums {
+    double id[VG_LANES], ood[VG_LANES]; /* before the group */
+    double auroc[VG_LANES], out[VG_LANES], in[VG_LANES], fpr95[VG_LANES], detection[VG_LANES];
+} lane_sums;
+
+/* Totals, and how many OOD samples may be missed at a TPR of 95 %. */
+typedef struct ood_totals {
+    double id, ood, all, missable;
+} ood_totals;
+
+/* Divisors that are 0 stand under products that are 0: lanes whose weights in the group are all 0. */
+static const double above_zero = 1e-300;
+
+/* The ID samples of a group, a in each lane; `with` OOD samples enter with them. */
+static inline void add_id(lane_sums *restrict s, const double *restrict a, const double *restrict with) {
+    for (size_t i = 0; i < VG_LANES; i++)
+        s->in[i] += a[i] * (s->id[i] + a[i]) / (s->id[i] + a[i] + s->ood[i] + with[i] + above_zero);
+}
+
+/* The OOD samples of a group and the threshold before it; `with` ID samples enter with them. */
+static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const double *restrict b, const double *restrict with) {
+    for (size_t i = 0; i < VG_LANES; i++) {
+        s->auroc[i] += b[i] * (s->id[i] + with[i] / 2);
+        s->out[i] += b[i] * (t->ood - s->ood[i]) / (t->all - s->id[i] - s->ood[i] + above_zero);
+    }
+    double per_id = 1 / t->id, per_ood = 1 / t->ood;
+    for (size_t i = 0; i < VG_LANES; i++) {
+        double fpr = (t->id - s->id[i]) * per_id, error = (fpr + s->ood[i] * per_ood) / 2;
+        if (s->ood[i] <= t->missable)
+            s->fpr95[i] = fpr;
+        s->detection[i] = error < s->detection[i] ? error : s->detection[i];
+    }
+}
+
+/* One group. A threshold before ID samples alone is never better than the next one before OOD samples. */
+static inline void add_group(lane_sums *s, const ood_totals *t, double mass[2][VG_LANES], const bool present[2]) {
+    if (present[0])
+        add_id(s, mass[0], mass[1]);
+    if (present[1])
+        add_ood(s, t, mass[1], mass[0]);
+    for (size_t i = 0; i < VG_LANES; i++) {
+        s->id[i] += mass[0][i];
+        s->ood[i] += mass[1][i];
+        mass[0][i] = mass[1][i] = 0;
+    }
+}
+
+/* Eight resamples of measure m. values[lane * stride + figure]. */
+static void walk(double *values, size_t stride, const vg_ood_work *work, size_t m, const double *weights) {
+    size_t total = work->id_rows + work->ood_rows;
+    const uint32_t *order = work->order + m * total;
+    const uint8_t *ends = work->group_end + m * total;
+    double id_total = (double)work->id_rows, ood_total = (double)work->ood_rows, mass[2][VG_LANES] = {{0}};
+    const ood_totals totals = {id_total, ood_total, id_total + ood_total, 0.05 * ood_total * (1 + 1e-12)};
+    bool present[2] = {false, false};
+    lane_sums s = {0};
+    for (size_t i = 0; i < VG_LANES; i++) {
+        s.fpr95[i] = 1;
+        s.detection[i] = 0.5;
+    }
+    for (size_t i = 0; i < total; i++) {
+        const double *w = weights + (size_t)order[i] * VG_LANES;
+        bool is_ood = order[i] >= work->id_rows;
+        for (size_t lane = 0; lane < VG_LANES; lane++)
+            mass[is_ood][lane] += w[lane];
+        present[is_ood] = true;
+        if (!ends[i])
+            continue;
+        add_group(&s, &totals, mass, present);
+        present[0] = present[1] = false;
+    }
+    for (size_t lane = 0; lane < VG_LANES; lane++) {
+        double *v = values + lane * stride;
+        v[VG_OOD_AUROC] = s.auroc[lane] / (id_total * ood_total);
+        v[VG_OOD_AUPR_OUT] = s.out[lane] / ood_total;
+        v[VG_OOD_AUPR_IN] = s.in[lane] / id_total;
+        v[VG_OOD_FPR95] = s.fpr95[lane];
+        v[VG_OOD_DETECTION] = s.detection[lane];
+    }
+}
+
+typedef struct resample_work {
+    const vg_ood_work *work;
+    double *weights; /* a worker: (id_rows + ood_rows) VG_LANES */
+    double *values;  /* blocks x VG_LANES x count x figures */
+} resample_work;
+
+static vg_status resample_job(void *context, size_t block, unsigned worker) {
+    const resample_work *resample = context;
+    const vg_ood_work *work = resample->work;
+    const vg_ood_options *o = work->options;
+    if (o->progress && worker == 0 && o->progress(o->progress_context, block * VG_LANES, o->resamples))
+        return vg_base__fail(VG_ERR_INTERRUPTED, "ood: interrupted in the bootstrap");
+    size_t total = work->id_rows + work->ood_rows, figures = work->count * VG_OOD_FIGURES;
+    double *weights = resample->weights + (size_t)worker * total * VG_LANES;
+    double *values = resample->values + block * VG_LANES * figures;
+    vg_evaluate__weights(weights, work->id_rows, o->seed, 0, block * VG_LANES);
+    vg_evaluate__weights(weights + work->id_rows * VG_LANES, work->ood_rows, o->seed, ood_stream, block * VG_LANES);
+    for (size_t m = 0; m < work->count; m++)
+        walk(values + m * VG_OOD_FIGURES, figures, work, m, weights);
+    return VG_OK;
+}
+
+static void collect(const vg_ood_work *work, const double *values, double *column) {
+    size_t figures = work->count * VG_OOD_FIGURES, resamples = work->options->resamples;
+    for (size_t m = 0; m < work->count; m++) {
+        vg_estimate *places[VG_OOD_FIGURES];
+        vg_evaluate__ood_places(places, &work->out[m]);
+        for (size_t f = 0; f < VG_OOD_FIGURES; f++) {
+            for (size_t r = 0; r < resamples; r++)
+                column[r] = values[r * figures + m * VG_OOD_FIGURES + f];
+            vg_evaluate__interval(places[f], column, resamples, work->options->confidence);
+        }
+    }
+}
+
+vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool) {
+    size_t total = work->id_rows + work->ood_rows, resamples = work->options->resamples, weights, values;
+    size_t blocks = resamples / VG_LANES + (resamples % VG_LANES != 0);
+    if (!vg_base__mul(&weights, total, VG_LANES * (size_t)vg_pool__threads(pool)) ||
+        !vg_base__mul(&values, blocks, VG_LANES * VG_OOD_FIGURES) || !vg_base__mul(&values, values, work->count))
+        return vg_base__fail(VG_ERR_MEMORY, "ood: %zu resamples of %zu samples do not fit memory", resamples, total);
+    resample_work resample = {.work = work};
+    double *column = NULL;
+    vg_status status = vg_base__alloc(&resample.weights, weights, sizeof(double), "bootstrap weights");
+    if (status == VG_OK)
+        status = vg_base__alloc(&resample.values, values, sizeof(double), "bootstrap figures");
+    if (status == VG_OK)
+        status = vg_base__alloc(&column, resamples, sizeof(double), "bootstrap figures");
+    if (status == VG_OK)
+        status = vg_pool__run(pool, blocks, resample_job, &resample);
+    if (status == VG_OK)
+        collect(work, resample.values, column);
+    vg_base__release(resample.weights);
+    vg_base__release(resample.values);
+    vg_base__release(column);
+    return status;
+}
