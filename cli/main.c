@@ -6,8 +6,8 @@
 #include "console.h"
 #include "vargate/measures.h"
 
-static const command *const commands[] = {&command_score, &command_calibrate, &command_evaluate, &command_decide, &command_ood,
-                                         &command_data};
+static const command *const commands[] = {&command_score,  &command_calibrate, &command_evaluate,
+                                          &command_decide, &command_ood,       &command_data};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {
