@@ -1,5 +1,5 @@
-# cli/*.c -> the program `vargate`; bench/bench_*.c -> one program each. They see only include/vargate, and link the static
-# library, so that the installed program runs from any place.
+# cli/*.c -> the program `vargate`; bench/bench_*.c -> one program each; bench/score/*.c -> bench_score. They see only
+# include/vargate, and link the static library, so that the installed program runs from any place.
 file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cli/*.c)
 if(VG_PROGRAM AND cli_sources)
   add_executable(vargate-cli ${cli_sources})
@@ -16,4 +16,11 @@ foreach(source ${bench_sources})
   target_link_libraries(${name} PRIVATE vargate PkgConfig::jansson Threads::Threads m)
   list(APPEND bench_programs ${name})
 endforeach()
+file(GLOB score_bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/score/*.c)
+if(score_bench_sources)
+  add_executable(bench_score EXCLUDE_FROM_ALL ${score_bench_sources})
+  target_include_directories(bench_score PRIVATE ${CMAKE_SOURCE_DIR}/bench/score)
+  target_link_libraries(bench_score PRIVATE vargate Threads::Threads m)
+  list(APPEND bench_programs bench_score)
+endif()
 add_custom_target(bench-programs DEPENDS ${bench_programs})

@@ -1,0 +1,14 @@
+/* pairwise.h - EPJS the direct way, pair by pair, as fast as we know how: what the library's O(M C) form is measured against.
+ */
+#ifndef BENCH_PAIRWISE_H
+#define BENCH_PAIRWISE_H
+
+#include "stopwatch.h"
+
+/* epjs[s.n] of p[s.n][s.m][s.c], all ordered pairs, 1/M^2, nats. Returns 0, or 1 with a line on stderr. */
+int pairwise_epjs(double *epjs, const float *p, const shape *s);
+
+/* "avx512", "avx2" or "portable": the vectors it uses here. */
+const char *pairwise_tier(void);
+
+#endif
