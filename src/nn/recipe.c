@@ -141,11 +141,12 @@ static vg_status unknown_key(const char *where, const char *name) {
 static vg_status number_of(double *out, const char *where, const key *k, const char *text) {
     char *end;
     errno = 0;
-    *out = strtod(text, &end);
-    if (end == text || *end || errno || !isfinite(*out))
+    double value = strtod(text, &end);
+    if (end == text || *end || errno || !isfinite(value))
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a number, found '%.60s'", where, k->name, text);
-    if (*out < k->low || *out > k->high)
+    if (value < k->low || value > k->high)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must lie in %g .. %g, found %.60s", where, k->name, k->low, k->high, text);
+    *out = value;
     return VG_OK;
 }
 
