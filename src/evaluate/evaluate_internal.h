@@ -48,7 +48,7 @@ typedef struct vg_rank_groups {
     size_t rows, wrong, count;
     uint32_t *errors, *correct; /* count, 2 count + 1 */
 } vg_rank_groups;
-/* A worker's memory for them: rows and a few, rows, 3 rows + 1. */
+/* A worker's memory for them: a little over rows, likewise, 3 rows + 1. */
 typedef struct vg_rank_room {
     uint64_t *keys, *scratch;
     uint32_t *counts;

@@ -2,13 +2,14 @@
  * many correct rows lie between it and the one before, how many are tied with it, and how many errors share it.
  *
  * The errors are sorted. The correct rows, most of them, need not be: each is only to be placed among the errors' values. A
- * table in two levels finds its place in one step: the range of the errors' keys is cut into 2,048 coarse buckets, and each of
+ * table in two levels finds its place in one step: the range of the errors' keys is cut into 2,048 coarse buckets, each of
  * those into about as many fine ones as it holds errors; the few keys of a fine bucket are compared without branching. Where
- * keys are so bunched that this fails, or errors are many or rows few, the correct rows are sorted too and both are walked
- * together; the counts are the same. */
+ * errors are so many that the tables outgrow the caches, the correct rows are first gathered by coarse bucket. Where keys are
+ * too bunched for the table, or rows few, the correct rows are sorted too and both are walked together; the counts are the
+ * same. */
 #include "evaluate/evaluate_internal.h"
 
-enum { COARSE_BITS = 11, COARSE = 1 << COARSE_BITS, FEW_ROWS = 4096, FEW_ERRORS = 10, BUNCHED = 64, STEP = 4 };
+enum { COARSE_BITS = 11, COARSE = 1 << COARSE_BITS, FEW_ROWS = 4096, FEW_ERRORS = 12, BUNCHED = 64, STEP = 4 };
 
 /* Errors' keys (sorted) to distinct ones in place, with their counts. Returns how many. */
 static size_t distinct(uint64_t *keys, size_t n, uint32_t *counts) {
@@ -68,12 +69,31 @@ static bool build(finder *f, const uint64_t *keys, size_t d, uint32_t *first) {
     return true;
 }
 
+/* The coarse bucket of a key; keys outside the errors' range go with its ends. */
+static inline uint64_t clamped(const finder *f, uint64_t key) {
+    uint64_t offset = key < f->least ? 0 : key - f->least;
+    return offset > f->span ? f->span : offset;
+}
+
+/* Brings the correct keys together by coarse bucket, so that placing them walks the tables instead of jumping about. */
+static void gather(uint64_t *out, const finder *f, const uint64_t *correct, size_t n) {
+    size_t ends[COARSE] = {0}, place = 0;
+    for (size_t i = 0; i < n; i++)
+        ends[clamped(f, correct[i]) >> f->shift]++;
+    for (size_t b = 0; b < COARSE; b++) {
+        size_t count = ends[b];
+        ends[b] = place;
+        place += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[ends[clamped(f, correct[i]) >> f->shift]++] = correct[i];
+}
+
 /* Places each correct key among the errors' distinct keys. */
 static void place(uint32_t *counts, const finder *f, const uint64_t *correct, size_t n) {
     uint64_t inside = f->shift ? ((uint64_t)1 << f->shift) - 1 : 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t key = correct[i], offset = key < f->least ? 0 : key - f->least;
-        offset = offset > f->span ? f->span : offset;
+        uint64_t key = correct[i], offset = clamped(f, key);
         coarse_bucket bucket = f->coarse[offset >> f->shift];
         size_t at = f->first[bucket.fine + ((offset & inside) >> bucket.shift)];
         for (size_t below = STEP; below == STEP; at += below) {
@@ -111,13 +131,14 @@ vg_status vg_evaluate__rank_groups(vg_rank_groups *g, const vg_rank_room *room, 
     g->count = distinct(wrong, rows - correct, g->errors);
     memset(g->correct, 0, (2 * g->count + 1) * sizeof *g->correct);
     finder f;
-    /* With many errors the tables outgrow the caches and sorting is faster. The fine buckets, 2 count + COARSE, fit the
-     * scratch. */
-    if (correct >= FEW_ROWS && g->count > 0 && g->count <= rows / FEW_ERRORS) {
+    if (correct >= FEW_ROWS && g->count > 0) {
         for (size_t i = 0; i < STEP; i++)
             wrong[g->count + i] = UINT64_MAX;
-        if (build(&f, wrong, g->count, (uint32_t *)(void *)scratch)) {
-            place(g->correct, &f, keys, correct);
+        if (build(&f, wrong, g->count, (uint32_t *)(void *)(scratch + correct))) {
+            bool many = g->count > rows / FEW_ERRORS; /* tables beyond the caches */
+            if (many)
+                gather(scratch, &f, keys, correct);
+            place(g->correct, &f, many ? scratch : keys, correct);
             return VG_OK;
         }
     }
@@ -136,7 +157,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows) {
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: %zu rows, at most %u", rows, UINT32_MAX);
     vg_status status = vg_base__alloc(&room->keys, rows + STEP, sizeof *room->keys, "keys to sort");
     if (status == VG_OK)
-        status = vg_base__alloc(&room->scratch, rows, sizeof *room->scratch, "keys to sort");
+        status = vg_base__alloc(&room->scratch, rows + COARSE, sizeof *room->scratch, "keys to sort");
     if (status == VG_OK)
         status = vg_base__alloc(&room->counts, counts, sizeof *room->counts, "counts of a ranking");
     if (status != VG_OK)
