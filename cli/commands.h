@@ -10,5 +10,7 @@ extern const command command_evaluate;
 extern const command command_decide;
 extern const command command_ood;
 extern const command command_data;
+extern const command command_train;
+extern const command command_predict;
 
 #endif

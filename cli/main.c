@@ -7,7 +7,8 @@
 #include "vargate/measures.h"
 
 static const command *const commands[] = {&command_score,  &command_calibrate, &command_evaluate,
-                                          &command_decide, &command_ood,       &command_data};
+                                          &command_decide, &command_ood,       &command_data,
+                                          &command_train,  &command_predict};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {

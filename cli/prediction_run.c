@@ -1,0 +1,213 @@
+/* prediction_run.c - ensemble predictions over a set of images, streamed to an .npz: P (or logits Z) of shape (N, M, C) and the
+ * labels L where the set has them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "console.h"
+#include "progress.h"
+#include "training_data.h"
+#include "vargate/formats.h"
+
+enum { CHUNK = 256, MAX_RUNS = 64 };
+
+typedef struct prediction {
+    const prediction_request *request;
+    vg_predictor *predictors[MAX_RUNS];
+    vg_predictor_info info[MAX_RUNS];
+    size_t members; /* of all together */
+    training_data data; /* val, train */
+    vg_dataset *set;    /* test, input */
+    const vg_dataset *source;
+    const size_t *indices; /* NULL: all of the source */
+    size_t *limited;
+    size_t n;
+    bool labels;
+    float *images, *one, *all;
+} prediction;
+
+static void close_all(prediction *p) {
+    for (size_t i = 0; i < p->request->run_count; i++)
+        vg_predictor_free(p->predictors[i]);
+    training_data_close(&p->data);
+    vg_dataset_free(p->set);
+    vg_indices_free(p->limited);
+    free(p->images);
+    free(p->one);
+    free(p->all);
+}
+
+/* RUN/last.safetensors or RUN/best.safetensors of a folder; a file as it is. */
+static int checkpoint_path(char *out, size_t room, const char *run, bool best) {
+    struct stat st;
+    if (stat(run, &st) != 0)
+        return console_fail("%s: no such run folder or checkpoint", run);
+    int length = S_ISDIR(st.st_mode) ? snprintf(out, room, "%s/%s.safetensors", run, best ? "best" : "last")
+                                     : snprintf(out, room, "%s", run);
+    return length > 0 && (size_t)length < room ? CLI_OK : console_fail("%s: the name is too long", run);
+}
+
+static int open_predictors(prediction *p) {
+    const prediction_request *r = p->request;
+    vg_predictor_options options = VG_PREDICTOR_OPTIONS_INIT;
+    options.device = r->device;
+    options.threads = r->threads;
+    options.ensemble = r->ensemble;
+    options.members = r->members;
+    options.passes = r->passes;
+    options.heads = r->heads;
+    for (size_t i = 0; i < r->run_count; i++) {
+        char path[4200];
+        int code = checkpoint_path(path, sizeof path, r->runs[i], r->best);
+        if (code != CLI_OK)
+            return code;
+        if (vg_predictor_open(&p->predictors[i], path, &options) != VG_OK)
+            return console_fail_library();
+        p->info[i] = vg_predictor_describe(p->predictors[i]);
+        const vg_predictor_info *a = &p->info[0], *b = &p->info[i];
+        if (a->classes != b->classes || a->channels != b->channels || a->height != b->height || a->width != b->width)
+            return console_fail("%s: %zu classes of %zux%zux%zu images, but %s has %zu classes of %zux%zux%zu", path, b->classes,
+                                b->channels, b->height, b->width, r->runs[0], a->classes, a->channels, a->height, a->width);
+        p->members += b->members;
+    }
+    return CLI_OK;
+}
+
+/* An input that is not a name of the catalogue and not "path:...": a file or folder. */
+static vg_status open_input(vg_dataset **out, const char *input, const char *folder) {
+    if (strncmp(input, "path:", 5) == 0 || vg_data_find(input, NULL))
+        return vg_dataset_open(out, input, VG_PART_ANY, folder);
+    return vg_dataset_read(out, input, VG_PART_ANY);
+}
+
+static int open_set(prediction *p) {
+    const prediction_request *r = p->request;
+    const vg_predictor_info *net = &p->info[0];
+    bool held = r->split && strcmp(r->split, "val") == 0, fit = r->split && strcmp(r->split, "train") == 0;
+    vg_status status = held || fit  ? training_data_open(&p->data, net->recipe, r->data)
+                       : r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, r->data)
+                                  : open_input(&p->set, r->input, r->data);
+    if (status != VG_OK)
+        return console_fail_library();
+    p->source = held || fit ? p->data.set : p->set;
+    vg_dataset_info info = vg_dataset_describe(p->source);
+    if (!r->split && (info.channels != net->channels || info.height != net->height || info.width != net->width)) {
+        vg_dataset *adapted;
+        if (vg_dataset_adapt(&adapted, p->set, net->channels, net->height, net->width) != VG_OK)
+            return console_fail_library();
+        vg_dataset_free(p->set);
+        p->source = p->set = adapted;
+        info = vg_dataset_describe(p->source);
+    }
+    if (info.channels != net->channels || info.height != net->height || info.width != net->width)
+        return console_fail("%s: images of %zux%zux%zu, the checkpoint is for %zux%zux%zu", info.source, info.channels, info.height,
+                            info.width, net->channels, net->height, net->width);
+    p->indices = held ? p->data.held : fit ? p->data.fit : NULL;
+    p->n = held ? p->data.held_count : fit ? p->data.fit_count : info.n;
+    p->labels = info.classes > 0;
+    if (r->split && info.classes != net->classes)
+        return console_fail("%s: %zu classes, the checkpoint has %zu", info.source, info.classes, net->classes);
+    if (p->labels && info.classes > net->classes) {
+        console_warn("%s has %zu classes, the checkpoint %zu: labels are left out", info.source, info.classes, net->classes);
+        p->labels = false;
+    }
+    size_t limit = net->recipe->test_limit;
+    if (!held && !fit && limit && limit < p->n) {
+        if (vg_dataset_limit(&p->limited, &p->n, p->source, NULL, 0, limit, net->recipe->seed) != VG_OK)
+            return console_fail_library();
+        p->indices = p->limited;
+    }
+    return CLI_OK;
+}
+
+/* Samples first .. first + count - 1 into p->all, members of the networks side by side. */
+static vg_status predict_chunk(prediction *p, size_t first, size_t count) {
+    size_t C = p->info[0].classes, done = 0, order[CHUNK];
+    for (size_t i = 0; i < count; i++)
+        order[i] = p->indices ? p->indices[first + i] : first + i;
+    for (size_t k = 0; k < p->request->run_count; k++) {
+        size_t M = p->info[k].members;
+        vg_statistics statistics = {.channels = p->info[k].channels};
+        memcpy(statistics.mean, p->info[k].mean, sizeof statistics.mean);
+        memcpy(statistics.std, p->info[k].std, sizeof statistics.std);
+        vg_status status = vg_dataset_fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
+        if (status == VG_OK)
+            status = vg_predictor_run(p->predictors[k], p->one, p->images, count, first);
+        if (status != VG_OK)
+            return status;
+        for (size_t i = 0; i < count; i++)
+            memcpy(p->all + (i * p->members + done) * C, p->one + i * M * C, M * C * sizeof(float));
+        done += M;
+    }
+    if (!p->request->logits)
+        vg_softmax_rows(p->all, count * p->members, C);
+    return VG_OK;
+}
+
+static vg_status write_labels(prediction *p, vg_writer *writer) {
+    const int32_t *labels = vg_dataset_labels(p->source);
+    vg_status status = vg_writer_begin(writer, "L", VG_ELEMENT_I64, 1, &p->n);
+    for (size_t i = 0; i < p->n && status == VG_OK; i++) {
+        int64_t label = labels[p->indices ? p->indices[i] : i];
+        status = vg_writer_append(writer, &label, sizeof label);
+    }
+    return status;
+}
+
+static vg_status write_all(prediction *p, vg_writer *writer) {
+    size_t C = p->info[0].classes, shape[3] = {p->n, p->members, C};
+    progress bar;
+    progress_begin(&bar, "predicting", "images");
+    vg_status status = vg_writer_begin(writer, p->request->logits ? "Z" : "P", VG_ELEMENT_F32, 3, shape);
+    for (size_t i = 0; i < p->n && status == VG_OK && !console_interrupted(); i += CHUNK) {
+        size_t count = p->n - i < CHUNK ? p->n - i : CHUNK;
+        status = predict_chunk(p, i, count);
+        if (status == VG_OK)
+            status = vg_writer_append(writer, p->all, count * p->members * C * sizeof(float));
+        progress_update(&bar, i + count, p->n);
+    }
+    progress_end(&bar);
+    return status == VG_OK && p->labels && !console_interrupted() ? write_labels(p, writer) : status;
+}
+
+static int run(prediction *p) {
+    int code = open_predictors(p);
+    if (code == CLI_OK)
+        code = open_set(p);
+    if (code != CLI_OK)
+        return code;
+    size_t C = p->info[0].classes, image = p->info[0].channels * p->info[0].height * p->info[0].width;
+    p->images = malloc(CHUNK * image * sizeof(float));
+    p->one = malloc(CHUNK * p->members * C * sizeof(float));
+    p->all = malloc(CHUNK * p->members * C * sizeof(float));
+    if (!p->images || !p->one || !p->all)
+        return console_fail_memory("predictions");
+    vg_writer *writer;
+    if (vg_writer_open(&writer, p->request->output) != VG_OK)
+        return console_fail_library();
+    console_guard();
+    vg_status status = write_all(p, writer);
+    if (status == VG_OK && !console_interrupted())
+        status = vg_writer_close(writer);
+    else
+        vg_writer_abandon(writer);
+    bool interrupted = console_interrupted();
+    console_unguard();
+    if (status != VG_OK)
+        return console_fail_library();
+    if (interrupted)
+        return console_fail("stopped; nothing was written");
+    console_note("%s: %s of %zu images, %zu members, %zu classes%s", p->request->output, p->request->logits ? "logits" : "probabilities",
+                 p->n, p->members, C, p->labels ? ", with labels" : "");
+    return CLI_OK;
+}
+
+int prediction_run(const prediction_request *request) {
+    prediction p = {.request = request};
+    if (request->run_count > MAX_RUNS)
+        return console_usage("at most %d runs make a deep ensemble, found %zu", MAX_RUNS, request->run_count);
+    int code = run(&p);
+    close_all(&p);
+    return code;
+}
