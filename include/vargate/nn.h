@@ -142,7 +142,11 @@ typedef struct vg_train_options {
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
 } vg_train_options;
-#define VG_TRAIN_OPTIONS_INIT { .struct_size = sizeof(vg_train_options) }
+#define VG_TRAIN_OPTIONS_INIT                                                                                              \
+    {                                                                                                                      \
+        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},                  \
+            {NULL, 0, 0, NULL, NULL}, NULL, NULL                                                                           \
+    }
 
 typedef struct vg_train_result {
     vg_epoch_metrics last, best; /* best: highest validation accuracy, then lowest loss */

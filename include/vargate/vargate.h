@@ -7,6 +7,7 @@
 #include "vargate/evaluate.h"
 #include "vargate/formats.h"
 #include "vargate/measures.h"
+#include "vargate/nn.h"
 #include "vargate/status.h"
 #include "vargate/temperatures.h"
 
