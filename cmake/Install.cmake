@@ -1,4 +1,4 @@
-# bin/vargate, lib/libvargate.{a,so}, include/vargate/, pkg-config and CMake package files. All of it may be moved after
+# bin/vargate, lib/libvargate.{a,so}, include/vargate/, share/vargate/, pkg-config and CMake package files. All of it may be moved after
 # installation: paths inside are relative to the files themselves.
 include(CMakePackageConfigHelpers)
 
@@ -6,6 +6,12 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTAL
 if(TARGET vargate-cli)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+
+foreach(folder data recipes) # found from the program's own place, as ../share/vargate
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
+    install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/vargate)
+  endif()
+endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vargate)
 set_target_properties(vargate PROPERTIES EXPORT_NAME static)

@@ -22,6 +22,10 @@ done
 if [ -n "${VARGATE:-}" ]; then
     "$prefix/bin/vargate" --version | grep -q '^vargate [0-9]' || fail "bin/vargate --version says: $("$prefix/bin/vargate" --version 2>&1)"
 fi
+if [ -n "${VARGATE:-}" ]; then # what ships is found from the program's own place
+    (cd / && env -u VARGATE_DATA XDG_DATA_HOME="$folder/none" "$prefix/bin/vargate" data info digits) >"$folder/log" 2>&1
+    grep -q "good .*$prefix/share/vargate/data/digits/train" "$folder/log" || { cat "$folder/log" && fail "the installed program does not find its data"; }
+fi
 grep -rn "$folder/first\|$(pwd)/" "$prefix/lib/pkgconfig" "$prefix/lib/cmake" && fail "package files name the place they were built in"
 
 DESTDIR=$folder/stage quietly cmake --install "$VARGATE_BUILD" --prefix /usr

@@ -7,7 +7,7 @@
 
 #include "backend/counter.h"
 
-float ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape s, size_t c, size_t y, size_t x) {
+float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape s, size_t c, size_t y, size_t x) {
     if (dropout.p <= 0.0f)
         return 1.0f;
     size_t position = (y * s.w + x) * s.c + c;

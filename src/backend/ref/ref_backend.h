@@ -6,9 +6,9 @@
 
 typedef struct ref_tensor {
     vg_tensor base;
-    float *data;      /* ACTIVATION, PLAIN: [n][c][h][w] */
-    int32_t *index;   /* INDEX */
-    uint8_t *choice;  /* CHOICE */
+    float *data;     /* ACTIVATION, PLAIN: [n][c][h][w] */
+    int32_t *index;  /* INDEX */
+    uint8_t *choice; /* CHOICE */
 } ref_tensor;
 
 typedef struct ref_block {
@@ -24,7 +24,7 @@ static inline float *ref_data(const vg_tensor *t) { return ((const ref_tensor *)
 static inline float *ref_param(const vg_block *b, const vg_param *p) { return ((const ref_block *)b)->data + p->offset; }
 
 /* The factor of one element under dropout: 0 or 1/(1-p); 1 when p is 0. */
-float ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape shape, size_t c, size_t y, size_t x);
+float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape shape, size_t c, size_t y, size_t x);
 
 vg_status vg_ref__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                const vg_param *w, const vg_tensor *addend);

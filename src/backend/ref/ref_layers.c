@@ -24,22 +24,22 @@ vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
             best += ref_param(theta, bias)[c];
         if (stage->relu && best < 0)
             best = 0;
-        ref_data(y)[k] = best * ref_keep(&backend->step, stage->dropout, n, s, c, p, q);
+        ref_data(y)[k] = best * vg_backend__ref_keep(&backend->step, stage->dropout, n, s, c, p, q);
         if (choice)
             ((ref_tensor *)choice)->choice[k] = winner;
     }
     return VG_OK;
 }
 
-vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad,
+                                 const vg_param *bias, const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
     vg_shape s = dy->shape;
     size_t pool = stage->pool;
     double sum = 0;
     for (size_t c = 0; c < s.c; c++, sum = 0) {
         for (size_t k = 0; k < dy->n * s.h * s.w; k++) {
             size_t q = k % s.w, p = k / s.w % s.h, n = k / (s.w * s.h), i = at(s, n, c, p, q);
-            float d = ref_data(dy)[i] * ref_keep(&backend->step, stage->dropout, n, s, c, p, q);
+            float d = ref_data(dy)[i] * vg_backend__ref_keep(&backend->step, stage->dropout, n, s, c, p, q);
             if (stage->relu && !(ref_data(y)[i] > 0))
                 d = 0;
             sum += d;
@@ -57,11 +57,12 @@ vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, vg_
 static double dropped(const vg_backend *backend, const vg_norm *norm, const vg_tensor *x, size_t n, size_t c, size_t k) {
     vg_shape s = x->shape;
     return (double)ref_data(x)[(n * s.c + c) * s.h * s.w + k] *
-           ref_keep(&backend->step, norm->dropout, n, s, c, k / s.w, k % s.w);
+           vg_backend__ref_keep(&backend->step, norm->dropout, n, s, c, k / s.w, k % s.w);
 }
 
-vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                               const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved) {
+vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x,
+                               const vg_block *theta, const vg_param *gamma, const vg_param *beta, vg_tensor *running,
+                               vg_tensor *saved) {
     vg_shape s = x->shape;
     size_t area = s.h * s.w, count = x->n * area;
     double momentum = backend->step.momentum;
@@ -114,7 +115,7 @@ vg_status vg_ref__norm_backward(vg_backend *backend, const vg_norm *norm, vg_ten
                     continue;
                 }
                 double v = g * inverse * (d - (dbeta + hat * dgamma) / (double)count);
-                v *= ref_keep(&backend->step, norm->dropout, n, s, c, k % area / s.w, k % area % s.w);
+                v *= vg_backend__ref_keep(&backend->step, norm->dropout, n, s, c, k % area / s.w, k % area % s.w);
                 ref_data(dx)[i] = (float)(v + (addend ? ref_data(addend)[i] : 0.0));
             }
         ref_param(grad, gamma)[c] = (float)dgamma;
@@ -149,7 +150,7 @@ vg_status vg_ref__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor
     for (size_t k = 0; k < y->n * vg_shape__size(s); k++) {
         size_t q = k % s.w, p = k / s.w % s.h, c = k / (s.w * s.h) % s.c, n = k / (s.w * s.h * s.c);
         size_t from = (size_t)((first + n) / repeat);
-        ref_data(y)[k] = ref_data(x)[at(s, from, c, p, q)] * ref_keep(&backend->step, dropout, n, s, c, p, q);
+        ref_data(y)[k] = ref_data(x)[at(s, from, c, p, q)] * vg_backend__ref_keep(&backend->step, dropout, n, s, c, p, q);
     }
     return VG_OK;
 }
