@@ -56,7 +56,7 @@ static void large_floor_added(vg_score_options *o) {
     o->floor_form = VG_FLOOR_ADD;
     o->floor = 0.01;
 }
-static void no_floor(vg_score_options *o) { o->floor = DBL_MIN; }
+static void least_floor(vg_score_options *o) { o->floor = 1e-30; }
 static void renormalised(vg_score_options *o) { o->renormalise = 1; }
 
 static const variation variations[] = {
@@ -77,7 +77,7 @@ static const variation variations[] = {
     {"large-floor", large_floor},
     {"clamp-large-floor", large_floor_clamped},
     {"add-large-floor", large_floor_added},
-    {"floor-1e-308", no_floor},
+    {"floor-1e-30", least_floor},
     {"renormalise", renormalised},
 };
 enum { VARIATIONS = sizeof variations / sizeof *variations };

@@ -74,8 +74,10 @@ vg_status vg_measures__check_options(const vg_score_options *o, size_t m, size_t
         return vg_base__fail(VG_ERR_ARGUMENT, "predictions have %zu members and %zu classes, expected at least 1 of each", m, c);
     if (o->task == VG_TASK_MULTICLASS && c == 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "one class cannot be scored in multiclass mode (a single label: multilabel)");
-    if (!(o->floor > 0 && o->floor < 1) || !(o->eps > 0 && o->eps < 1))
-        return vg_base__fail(VG_ERR_ARGUMENT, "score options: floor %g and eps %g must lie between 0 and 1", o->floor, o->eps);
+    if (!(o->floor >= 1e-30 && o->floor < 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "score options: floor is %g, expected 1e-30 to 1", o->floor);
+    if (!(o->eps > 0 && o->eps < 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "score options: eps is %g, expected between 0 and 1", o->eps);
     if (o->floor_form == VG_FLOOR_CLAMP && o->task == VG_TASK_MULTICLASS && !(o->floor * (double)c < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "a floor of %g is too high for %zu classes", o->floor, c);
     for (size_t i = 0; o->k && i < o->k_count; i++)

@@ -10,4 +10,6 @@
 #include "measures/template/js32.h"
 #include "measures/template/js64.h"
 #include "measures/template/margin.h"
+#include "measures/template/js_class.h"
+#include "measures/template/class32.h"
 #include "measures/template/tile.h"

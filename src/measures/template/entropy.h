@@ -18,7 +18,7 @@
  * VG_FLOOR_ADD: every logarithm sees p + floor. With p' = p + floor, mu' = mu + floor: EU = sum mu' phi' + floor psi',
  * EPKL = sum mu' (phi' + psi'); gated members have no such shortcut, so their set is built and measured like an ungated one. */
 
-#define TINY 1e-40 /* stands for smaller probabilities inside logarithms; corrected by floored() */
+#define TINY 1e-35 /* stands for smaller probabilities inside logarithms; corrected by floored() */
 
 typedef struct measures { /* one set's results, per lane, nats, all pairs */
     vd tu, eu, reverse, diagonal;
@@ -59,8 +59,8 @@ INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, 
             t->plog[m * C + c] = p * lambda;
     }
     double scale = 1.0 / (double)M;
-    t->phi[c] = sum_phi * scale;
-    t->psi[c] = sum_psi * scale;
+    t->phi[c] = vd_select(t->write, sum_phi * scale, t->phi[c]);
+    t->psi[c] = vd_select(t->write, sum_psi * scale, t->psi[c]);
 }
 
 static void ungated_terms(tile *t) {
@@ -136,7 +136,9 @@ static void gates(tile *t) {
         vd sum = {0};
         for (size_t c = 0; c < t->C; c++)
             sum += t->gamma[k * t->C + c] * t->mu[c];
-        t->zbar[k] = sum;
+        vl dead = ~(sum > 1e-290);
+        t->zbar[k] = vd_select(dead, vd_set(0.0), sum);
+        t->inverse_zbar[k] = 1.0 / vd_select(dead, vd_set(1.0), sum);
     }
 }
 
@@ -148,35 +150,32 @@ static __attribute__((noinline)) vd normaliser(const tile *t, size_t k, size_t m
     return sum;
 }
 
-INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation, vd *psi_sum) {
-    vd zbar = t->zbar[k];
-    vl dead = ~(zbar > 1e-290);
-    vd safe = vd_select(dead, vd_set(1.0), zbar), z = deviation / safe;
-    vl low = z < -0.5;
+INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation) {
+    vd inverse = t->inverse_zbar[k], z = deviation * inverse;
+    vl dead = t->zbar[k] == 0.0, low = z < -0.5;
     vd y = 1.0 + z;
     if (vl_any(low | dead)) {
         vd direct = normaliser(t, k, m);
         vl gone = dead | ~(direct > 1e-290);
         t->gated_out |= gone;
-        y = vd_select(low, direct / safe, y);
+        y = vd_select(low, direct * inverse, y);
         y = vd_select(gone, vd_set(1.0), y);
         z = vd_select(low | gone, y - 1.0, z);
     }
-    vd lambda, psi, phi;
-    vm_bregman(y, z, &lambda, &psi, &phi);
-    *psi_sum += psi;
-    t->omega[k * t->M + m] = -z / y;
-    t->weight[k * t->M + m] = 1.0 / (safe * y);
+    vd over = vd_reciprocal(y);
+    t->z[k * t->M + m] = z;
+    t->omega[k * t->M + m] = -z * over;
+    t->weight[k * t->M + m] = inverse * over;
 }
 
-/* omega, 1/Z_m and psi(z) of G gates at once, starting at k. */
+/* z, omega and 1/Z_m of G gates at once, starting at k. */
 #define WEIGHTS(G)                                                                       \
     static void weights_##G(tile *t, size_t k) {                                         \
         size_t M = t->M, C = t->C;                                                       \
         const vd *gamma = t->gamma + k * C;                                              \
-        vd psi[G], low[G], high[G];                                                      \
+        vd low[G], high[G];                                                              \
         for (int j = 0; j < G; j++)                                                      \
-            psi[j] = high[j] = vd_set(0.0), low[j] = vd_set(1e300);                      \
+            high[j] = vd_set(0.0), low[j] = vd_set(1e300);                               \
         for (size_t m = 0; m < M; m++) {                                                 \
             vd sum[G];                                                                   \
             for (int j = 0; j < G; j++)                                                  \
@@ -187,75 +186,95 @@ INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation, vd *psi_sum
                     sum[j] += gamma[(size_t)j * C + c] * d;                              \
             }                                                                            \
             for (int j = 0; j < G; j++) {                                                \
-                member_weight(t, k + (size_t)j, m, sum[j], &psi[j]);                     \
+                member_weight(t, k + (size_t)j, m, sum[j]);                              \
                 vd w = t->weight[(k + (size_t)j) * M + m];                               \
                 low[j] = vd_min(w, low[j]);                                              \
                 high[j] = vd_max(w, high[j]);                                            \
             }                                                                            \
         }                                                                                \
         for (int j = 0; j < G; j++) {                                                    \
-            t->psi_z[k + (size_t)j] = psi[j] * (1.0 / (double)M);                        \
             t->weight_low[k + (size_t)j] = low[j];                                       \
             t->weight_high[k + (size_t)j] = high[j];                                     \
         }                                                                                \
     }
 WEIGHTS(1)
 WEIGHTS(2)
+WEIGHTS(3)
 WEIGHTS(4)
 
-/* U and T of G gates for one class. */
+/* Mean over members of psi(z). */
+static void normaliser_psi(tile *t) {
+    for (size_t k = 0; k < t->K; k++) {
+        vd sum = {0}, lambda, psi, phi;
+        for (size_t m = 0; m < t->M; m++) {
+            vd z = t->z[k * t->M + m];
+            vm_bregman(vd_max(1.0 + z, vd_set(1e-300)), z, &lambda, &psi, &phi);
+            sum += psi;
+        }
+        t->psi_z[k] = vd_select(t->write, sum * (1.0 / (double)t->M), t->psi_z[k]);
+    }
+}
+
+/* Means over members of omega times `of` (p for U, p lambda for T), for every class at G gates from k on. */
 #define GATED_SUMS(G)                                                                                     \
-    static void gated_sums_##G(tile *t, size_t k, bool logs) {                                            \
+    static void gated_sums_##G(tile *t, size_t k, const vd *of, vd *to) {                                 \
         size_t M = t->M, C = t->C;                                                                        \
         const vd *omega = t->omega + k * M;                                                               \
-        double inverse = 1.0 / (double)M;                                                                 \
         for (size_t c = 0; c < C; c++) {                                                                  \
-            vd shift[G], cross[G];                                                                        \
+            vd sum[G];                                                                                    \
             for (int j = 0; j < G; j++)                                                                   \
-                shift[j] = cross[j] = vd_set(0.0);                                                        \
-            if (logs) {                                                                                   \
-                for (size_t m = 0; m < M; m++) {                                                          \
-                    vd p = t->p[m * C + c], plog = t->plog[m * C + c];                                    \
-                    for (int j = 0; j < G; j++) {                                                         \
-                        vd w = omega[(size_t)j * M + m];                                                  \
-                        shift[j] += w * p;                                                                \
-                        cross[j] += w * plog;                                                             \
-                    }                                                                                     \
-                }                                                                                         \
-            } else {                                                                                      \
-                for (size_t m = 0; m < M; m++) {                                                          \
-                    vd p = t->p[m * C + c];                                                               \
-                    for (int j = 0; j < G; j++)                                                           \
-                        shift[j] += omega[(size_t)j * M + m] * p;                                         \
-                }                                                                                         \
-            }                                                                                             \
+                sum[j] = vd_set(0.0);                                                                     \
+            for (size_t m = 0; m < M; m++)                                                                \
+                for (int j = 0; j < G; j++)                                                               \
+                    sum[j] += omega[(size_t)j * M + m] * of[m * C + c];                                   \
             for (int j = 0; j < G; j++) {                                                                 \
-                t->shift[(k + (size_t)j) * C + c] = shift[j] * inverse;                                   \
-                t->cross[(k + (size_t)j) * C + c] = cross[j] * inverse;                                   \
+                size_t at = (k + (size_t)j) * C + c;                                                      \
+                to[at] = vd_select(t->write, sum[j] * (1.0 / (double)M), to[at]);                         \
             }                                                                                             \
         }                                                                                                 \
     }
 GATED_SUMS(1)
-GATED_SUMS(2)
+GATED_SUMS(3)
 GATED_SUMS(4)
 
-/* Weights, sums and the mean gated distribution for every gate. */
-static void gated_sums(tile *t) {
-    bool logs = t->job->need_gated_logs;
+static void gated_sums(tile *t, const vd *of, vd *to) {
     size_t k = 0;
     for (; k + 4 <= t->K; k += 4)
-        weights_4(t, k), gated_sums_4(t, k, logs);
-    for (; k + 2 <= t->K; k += 2)
-        weights_2(t, k), gated_sums_2(t, k, logs);
+        gated_sums_4(t, k, of, to);
+    if (t->K - k == 3) {
+        gated_sums_3(t, k, of, to);
+        return;
+    }
     for (; k < t->K; k++)
-        weights_1(t, k), gated_sums_1(t, k, logs);
-    for (k = 0; k < t->K; k++) {
-        vd inverse = 1.0 / t->zbar[k];
+        gated_sums_1(t, k, of, to);
+}
+
+static void gated_weights(tile *t) {
+    size_t k = 0, left = t->K;
+    for (; left >= 4; k += 4, left -= 4)
+        weights_4(t, k);
+    if (left == 3)
+        weights_3(t, k);
+    else if (left == 2)
+        weights_2(t, k);
+    else if (left == 1)
+        weights_1(t, k);
+}
+
+/* U and the mean gated distribution. */
+static void gated_means(tile *t) {
+    gated_sums(t, t->p, t->shift);
+    for (size_t k = 0; k < t->K; k++)
         for (size_t c = 0; c < t->C; c++) {
             size_t at = k * t->C + c;
-            t->gmean[at] = vd_max(t->gamma[at] * inverse * (t->mu[c] + t->shift[at]), vd_set(0.0));
+            t->gmean[at] = vd_max(t->gamma[at] * t->inverse_zbar[k] * (t->mu[c] + t->shift[at]), vd_set(0.0));
         }
-    }
+}
+
+/* T and psi(z). */
+static void gated_cross(tile *t) {
+    normaliser_psi(t);
+    gated_sums(t, t->plog, t->cross);
 }
 
 static measures gated(tile *t, size_t k) {
@@ -264,7 +283,7 @@ static measures gated(tile *t, size_t k) {
     measures out = {.tu = entropy(q, t->C, 0.0)};
     if (!job->need_gated_logs)
         return out;
-    vd inverse = 1.0 / t->zbar[k];
+    vd inverse = t->inverse_zbar[k];
     out.eu = t->psi_z[k];
     out.reverse = -t->psi_z[k];
     for (size_t c = 0; c < t->C; c++) {

@@ -240,21 +240,21 @@ static vg_status fill(tile *t, size_t first, size_t count) {
     return VG_OK;
 }
 
-/* mu, population variance and extremes of every class, in two passes. The first runs over deviations from member 0, so that
- * identical members give mu = that member and a variance of 0 exactly; the second is corrected for the rounding of the mean. */
+/* mu, population variance and extremes of every class, in two passes. Plain sums, so that classes with the same members tie; members
+ * that agree give mu = that member and a variance of 0 exactly; the second pass is corrected for the rounding of the mean. */
 static void moments(tile *t) {
     size_t M = t->M, C = t->C;
-    double inverse = 1.0 / (double)M;
+    double count = (double)M, inverse = 1.0 / count;
     for (size_t c = 0; c < C; c++) {
         const vd *p = t->p + c;
-        vd origin = *p, sum = {0}, squares = {0}, low = origin, high = origin;
+        vd sum = *p, squares = {0}, low = *p, high = *p;
         for (size_t m = 1; m < M; m++) {
             vd x = p[m * C];
-            sum += x - origin;
+            sum += x;
             low = vd_min(x, low);
             high = vd_max(x, high);
         }
-        vd mean = origin + sum * inverse, rest = {0};
+        vd mean = vd_select(low == high, low, sum / count), rest = {0};
         for (size_t m = 0; m < M; m++) {
             vd d = p[m * C] - mean;
             rest += d;

@@ -11,7 +11,8 @@
  * VG_FLOOR_ADD (a > 0, h(x) = x log(x + a)) adds a integral Var_m[exp(-(x_m + a) s)] s^-1 ds, the same nodes with other weights. */
 
 typedef struct js_set { /* the members of one class: x_m = p_m gate weights[m] */
-    const vd *weights;  /* NULL: 1 */
+    const vd *weights;   /* NULL: 1 */
+    const vf *weights32; /* the same as floats, two members a vector */
     vd gate, mean, low, high; /* mean of x; bounds of x */
     double add;
 } js_set;
@@ -46,21 +47,17 @@ INLINE vl js_tight(const js_set *set, double rho) {
     return spread <= rho * (set->mean + set->add);
 }
 
-/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at most `most`. Each lane has its own, so that
+/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most `most`. Each lane has its own, so that
  * a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0, `steps` nodes an octave. */
-INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int most) {
+INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int fewest, int most) {
     vd span = reach * inverse_s0 / vd_max(low, vd_set(1e-30));
     vl octaves = ((vl)span >> 52) - 1023 + 1;
     vl nodes = octaves * steps + 1;
-    return vl_select(nodes < most, nodes, (vl){0} + most);
+    nodes = vl_select(nodes < most, nodes, (vl){0} + most);
+    return vl_select(nodes > fewest, nodes, (vl){0} + fewest);
 }
-INLINE size_t js_most_nodes(vl nodes, vl ignore) {
-    int64_t most = 1;
-    for (int lane = 0; lane < VG_LANES; lane++)
-        if (!ignore[lane] && nodes[lane] > most)
-            most = nodes[lane];
-    return (size_t)most;
-}
+INLINE size_t js_most_nodes(vl nodes, vl ignore) { return (size_t)vl_most(nodes & ~ignore); }
+
 /* A weight for the lanes that take node j; where the upper tail is folded into a lane's last node it is `last` times as large. */
 INLINE vd js_lane_weight(double weight, size_t j, vl nodes, int most, double last) {
     vl at = (vl){0} + (int64_t)j;

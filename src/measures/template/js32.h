@@ -1,133 +1,182 @@
-/* js32.h - the integral of js.h in float, two members of each lane's sample a vector. Error below 1e-6, relative 1e-5.
+/* js32.h - the integral of js.h in float, two members of each lane's sample a vector. Error below 1e-6, relative 2e-5.
  *
- * Nodes s_j = 2^(j-4). Three forms, by how much the members differ:
+ * Three forms, by how much the members of a class differ:
  * - spread within 1/4 of the mean: the series to order 8, from deviations taken in double;
- * - wide: the variance from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 64 on a = 1 - b is squared
- *   instead (E[a_j^2] = E[a_(j+1)]). Two or three operations a node;
- * - else: sums of b - beta and its square, beta the mean's own b. Five operations a node. Also where the wide form turns out to
- *   have left too few digits (its value below 1/100 of the mean). */
+ * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 4 on
+ *   a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. Three, then two operations a node;
+ * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
+ *   node. Also where the wide form turns out to have left too few digits (a value below 1/100 of the mean). */
 
+#define JS32_REACH 9.0      /* nodes end where s x >= this for every member */
+#define JS32_WIDE_S0 0.25
+#define JS32_WIDE_MOST 31   /* s up to 2^28 */
+#define JS32_SWITCH 4       /* first node in the form a = 1 - b: s = 4 */
 #define JS32_S0 0.0625
-#define JS32_SWITCH 10 /* first node in the form a = 1 - b: s = 64 */
-#define JS32_MOST 33   /* s up to 2^28 */
-#define JS32_BLOCK 8   /* vectors that go through the nodes together */
+#define JS32_MOST 33
 
-/* b = 1 - exp(-x s_0), x in 0 .. 1. */
-INLINE vf js32_start(vf x) {
-    vf t = x * (float)JS32_S0;
-    return t * (1.0f - t * (0.5f - t * ((float)(1.0 / 6) - t * ((float)(1.0 / 24) - t * (float)(1.0 / 120)))));
-}
-
-INLINE vf js32_sum(const vf *b) { return ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7])); }
-
-/* x_m/(high + add) of the class's members, two a vector, padded to whole blocks with `pad`. Returns the number of vectors. */
-INLINE size_t js32_load(tile *t, const js_set *set, size_t c, vd inverse, vd pad) {
+/* The class's members as floats, two a vector; an odd one is paired with 0. */
+static void js32_load(tile *t, size_t c) {
     vf *x = (vf *)t->columns;
-    size_t M = t->M, i = 0, vectors = (M + 1) / 2, blocks = (vectors + JS32_BLOCK - 1) / JS32_BLOCK * JS32_BLOCK;
-    vd shift = inverse * set->add, gate = set->weights ? set->gate * inverse : inverse;
-    const vd *p = t->p + c, *w = set->weights;
-    for (; 2 * i + 1 < M; i++) {
-        vd a = p[2 * i * t->C], b = p[(2 * i + 1) * t->C];
-        if (w)
-            a *= w[2 * i], b *= w[2 * i + 1];
-        x[i] = vf_pack(a * gate + shift, b * gate + shift);
-    }
-    if (M % 2) {
-        vd a = p[(M - 1) * t->C];
-        x[i++] = vf_pack((w ? a * w[M - 1] : a) * gate + shift, pad);
-    }
-    for (; i < blocks; i++)
-        x[i] = vf_pack(pad, pad);
-    return blocks;
+    size_t M = t->M, C = t->C;
+    const vd *p = t->p + c;
+    for (size_t m = 0; m + 1 < M; m += 2)
+        x[m / 2] = vf_pack(p[m * C], p[(m + 1) * C]);
+    if (M % 2)
+        x[M / 2] = vf_pack(p[(M - 1) * C], vd_set(0.0));
 }
 
-INLINE vd js32_weight(size_t j, vl nodes, vd add) {
-    double w = VG_LN2 / 2 / ldexp(JS32_S0, (int)j);
-    if (j < JS32_CORRECTED)
-        w *= js32_factor[j];
-    vd weight = js_lane_weight(w, j, nodes, JS32_MOST, 2.0); /* Var is constant past the last node */
-    return weight + add * js_lane_weight(j == 0 ? VG_LN2 * 4 / 3 : VG_LN2, j, nodes, JS32_MOST, 1.0);
+/* 1/Z_m and omega as floats; an odd member is paired with 0. */
+static void pack_weights32(tile *t) {
+    size_t M = t->M, half = (M + 1) / 2;
+    for (size_t k = 0; k < t->K; k++)
+        for (size_t i = 0; i < half; i++) {
+            size_t a = k * M + 2 * i;
+            bool odd = 2 * i + 1 == M;
+            t->weights32[k * half + i] = vf_pack(t->weight[a], odd ? vd_set(0.0) : t->weight[a + 1]);
+            t->omega32[k * half + i] = vf_pack(t->omega[a], odd ? vd_set(0.0) : t->omega[a + 1]);
+        }
 }
-static vd js32_wide(tile *t, const js_set *set, size_t c, vd inverse, vl lane_nodes, size_t nodes) {
-    const vf *x = (const vf *)t->columns;
-    size_t vectors = js32_load(t, set, c, inverse, vd_set(0.0)), split = nodes + 1 < JS32_SWITCH ? nodes + 1 : JS32_SWITCH;
-    vf sums[JS32_MOST + 1];
-    memset(sums, 0, sizeof sums);
-    for (size_t v = 0; v < vectors; v += JS32_BLOCK) {
-        vf b[JS32_BLOCK];
-        for (int i = 0; i < JS32_BLOCK; i++)
-            b[i] = js32_start(x[v + (size_t)i]);
-        for (size_t j = 0; j < split; j++) {
-            sums[j] += js32_sum(b);
-            for (int i = 0; i < JS32_BLOCK; i++)
-                b[i] = b[i] * (2.0f - b[i]);
-        }
-        if (split > nodes)
-            continue;
-        for (int i = 0; i < JS32_BLOCK; i++)
-            b[i] = 1.0f - b[i];
-        for (size_t j = split; j <= nodes; j++) {
-            sums[j] += js32_sum(b);
-            for (int i = 0; i < JS32_BLOCK; i++)
-                b[i] = b[i] * b[i];
-        }
+
+/* 1 - exp(-t) for t in 0 .. 1/4 (relative error 4e-8). */
+INLINE vf js32_start(vf t) {
+    vf q = (float)(1.0 / 720) - t * (float)(1.0 / 5040);
+    q = (float)(1.0 / 120) - t * q;
+    q = (float)(1.0 / 24) - t * q;
+    q = (float)(1.0 / 6) - t * q;
+    q = 0.5f - t * q;
+    return t - t * t * q;
+}
+
+/* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
+INLINE vf js32_sum(const vf *b, const int B) {
+    if (B == 8)
+        return ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7]));
+    if (B == 4)
+        return (b[0] + b[1]) + (b[2] + b[3]);
+    return B == 2 ? b[0] + b[1] : b[0];
+}
+
+/* b at the first node for B vectors from i on; `scale` holds gate and s_0. */
+INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, vf scale, const int B) {
+    for (int v = 0; v < B; v++) {
+        vf at = x[i + (size_t)v] * scale;
+        b[v] = js32_start(w ? at * w[i + (size_t)v] : at);
     }
-    double scale = 1.0 / (double)t->M, padded = (double)(2 * vectors - t->M);
-    vd value = {0}, add = inverse * set->add, here = vf_fold(sums[0]) * scale;
+}
+
+INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, vf scale, size_t nodes, const int B) {
+    vf b[8];
+    js32_enter(b, x, w, i, scale, B);
+    for (int j = 0; j < JS32_SWITCH; j++) {
+        sums[j] += js32_sum(b, B);
+        for (int v = 0; v < B; v++)
+            b[v] = b[v] * (2.0f - b[v]);
+    }
+    for (int v = 0; v < B; v++)
+        b[v] = 1.0f - b[v];
+    for (size_t j = JS32_SWITCH; j <= nodes; j++) {
+        sums[j] += js32_sum(b, B);
+        for (int v = 0; v < B; v++)
+            b[v] = b[v] * b[v];
+    }
+}
+
+/* Folds the sums into the value: nodes up to `nodes` > JS32_SWITCH. In float, as exact as the sums are. */
+INLINE vd js32_wide_value(const tile *t, const vf *sums, vl lane_nodes, size_t nodes) {
+    float scale = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2);
+    vj own = __builtin_convertvector(lane_nodes, vj);
+    size_t common = (size_t)vl_least(lane_nodes) - 1;
+    vh value = {0}, here = vf_halves(sums[0]) * scale, zero = {0};
     for (size_t j = 0; j < nodes; j++) { /* `here` is E[b_j], from the switch on E[a_j] */
-        bool plain = j + 1 >= split, was_plain = j >= split;
-        vd next = (vf_fold(sums[j + 1]) - (plain && split <= nodes ? padded : 0.0)) * scale;
-        vd variance;
-        if (was_plain)
-            variance = next - here * here;
-        else if (plain && split <= nodes)
-            variance = 2.0 * here - (1.0 - next) - here * here;
-        else
-            variance = 2.0 * here - next - here * here;
-        value += vd_max(variance, vd_set(0.0)) * js32_weight(j, lane_nodes, add);
+        vh next = vf_halves(sums[j + 1]), variance;
+        if (j + 1 < JS32_SWITCH) {
+            next *= scale;
+            variance = here * (2.0f - here) - next;
+        } else {
+            next = (next - padded) * scale;
+            variance = j < JS32_SWITCH ? here * (2.0f - here) - (1.0f - next) : next - here * here;
+        }
+        vj positive = variance > zero;
+        float weight = (float)js32_wide_weight[j];
+        if (j < common)
+            value += (vh)((vj)variance & positive) * weight;
+        else {
+            vj at = (vj){0} + (int)j, last = (own == JS32_WIDE_MOST) & (at == JS32_WIDE_MOST - 1);
+            vh w = (vh)((vj)((vh){0} + weight) & (at < own)); /* the upper tail is folded into the last node */
+            value += (vh)((vj)variance & positive) * (w + (vh)((vj)w & last));
+        }
         here = next;
     }
-    return value;
+    return __builtin_convertvector(value, vd);
 }
 
-static vd js32_careful(tile *t, const js_set *set, size_t c, vd inverse, vl lane_nodes, size_t nodes) {
-    const vf *x = (const vf *)t->columns;
-    vd mean = (set->mean + set->add) * inverse;
-    size_t vectors = js32_load(t, set, c, inverse, mean);
-    vf beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
-    beta[0] = js32_start(vf_pack(mean, mean));
-    for (size_t j = 0; j + 1 < nodes; j++)
-        beta[j + 1] = beta[j] * (2.0f - beta[j]);
-    memset(first, 0, sizeof first);
-    memset(second, 0, sizeof second);
-    for (size_t v = 0; v < vectors; v += JS32_BLOCK) {
-        vf b[JS32_BLOCK];
-        for (int i = 0; i < JS32_BLOCK; i++)
-            b[i] = js32_start(x[v + (size_t)i]);
-        for (size_t j = 0; j < nodes; j++) {
-            vf e[JS32_BLOCK], square[JS32_BLOCK];
-            for (int i = 0; i < JS32_BLOCK; i++) {
-                e[i] = b[i] - beta[j];
-                square[i] = e[i] * e[i];
-                b[i] = b[i] * (2.0f - b[i]);
-            }
-            first[j] += js32_sum(e);
-            second[j] += js32_sum(square);
-        }
-    }
-    double scale = 1.0 / (double)t->M;
-    vd value = {0}, add = inverse * set->add;
+static vd js32_wide(const tile *t, const js_set *set, vd inverse, vl lane_nodes, size_t nodes) {
+    const vf *x = (const vf *)t->columns, *w = set->weights ? set->weights32 : NULL;
+    size_t vectors = (t->M + 1) / 2, i = 0;
+    vd factor = set->gate * inverse * JS32_WIDE_S0;
+    vf scale = vf_pack(factor, factor), sums[JS32_WIDE_MOST + 1];
+    for (size_t j = 0; j <= nodes; j++)
+        sums[j] = vf_set(0.0f);
+    if (w)
+        for (; i + 8 <= vectors; i += 8)
+            js32_wide_block(sums, x, w, i, scale, nodes, 8);
+    else
+        for (; i + 8 <= vectors; i += 8)
+            js32_wide_block(sums, x, NULL, i, scale, nodes, 8);
+    for (; i + 4 <= vectors; i += 4)
+        js32_wide_block(sums, x, w, i, scale, nodes, 4);
+    for (; i + 2 <= vectors; i += 2)
+        js32_wide_block(sums, x, w, i, scale, nodes, 2);
+    for (; i < vectors; i++)
+        js32_wide_block(sums, x, w, i, scale, nodes, 1);
+    return js32_wide_value(t, sums, lane_nodes, nodes);
+}
+
+INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, vf scale, size_t nodes,
+                              const int B) {
+    vf b[8];
+    js32_enter(b, x, w, i, scale, B);
     for (size_t j = 0; j < nodes; j++) {
-        vd e = vf_fold(first[j]) * scale, variance = vf_fold(second[j]) * scale - e * e;
-        value += vd_max(variance, vd_set(0.0)) * js32_weight(j, lane_nodes, add);
+        vf e[8], square[8];
+        for (int v = 0; v < B; v++) {
+            e[v] = b[v] - beta[j];
+            square[v] = e[v] * e[v];
+            b[v] = b[v] * (2.0f - b[v]);
+        }
+        first[j] += js32_sum(e, B);
+        second[j] += js32_sum(square, B);
+    }
+}
+
+static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_nodes, size_t nodes) {
+    const vf *x = (const vf *)t->columns, *w = set->weights ? set->weights32 : NULL;
+    size_t vectors = (t->M + 1) / 2, i = 0;
+    vd factor = set->gate * inverse * JS32_S0, start = set->mean * inverse * JS32_S0;
+    vf scale = vf_pack(factor, factor), beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
+    beta[0] = js32_start(vf_pack(start, start));
+    for (size_t j = 0; j < nodes; j++) {
+        if (j > 0)
+            beta[j] = beta[j - 1] * (2.0f - beta[j - 1]);
+        first[j] = second[j] = vf_set(0.0f);
+    }
+    for (; i + 8 <= vectors; i += 8)
+        js32_narrow_block(first, second, beta, x, w, i, scale, nodes, 8);
+    for (; i < vectors; i++)
+        js32_narrow_block(first, second, beta, x, w, i, scale, nodes, 1);
+    double over = 1.0 / (double)t->M, padded = (double)(t->M % 2);
+    vd value = {0};
+    for (size_t j = 0; j < nodes; j++) { /* the pad's b is 0, so its deviation was -beta */
+        vd own = vf_fold(beta[j]) * 0.5;
+        vd e = (vf_fold(first[j]) + padded * own) * over, square = (vf_fold(second[j]) - padded * own * own) * over;
+        value += vd_max(square - e * e, vd_set(0.0)) * js_lane_weight(js32_weight[j], j, lane_nodes, JS32_MOST, 2.0);
     }
     return value;
 }
 
 /* Order 8 with members within 1/4: the first term left out is below 4e-6 of the value. */
-static vd js32_series(tile *t, const js_set *set, size_t c, vl empty) {
+static vd js32_series(const tile *t, const js_set *set, size_t c, vl empty) {
     size_t M = t->M;
-    vd below = set->mean + set->add, inverse = 1.0 / vd_select(empty, vd_set(1.0), below);
+    vd inverse = 1.0 / vd_select(empty, vd_set(1.0), set->mean);
     vf sum[9];
     for (int n = 1; n <= 8; n++)
         sum[n] = vf_set(0.0f);
@@ -147,30 +196,30 @@ static vd js32_series(tile *t, const js_set *set, size_t c, vl empty) {
     vd moment[9] = {vd_set(1.0)};
     for (int n = 1; n <= 8; n++)
         moment[n] = vf_fold(sum[n]) * (1.0 / (double)M);
-    return js_series(moment, 8, set->mean, set->add);
+    return js_series(moment, 8, set->mean, 0.0);
 }
 
+/* One class of one set; its members are in t->columns. */
 static vd js32(tile *t, const js_set *set, size_t c) {
-    vd top = set->high + set->add;
-    vl empty = top < 1e-290, tight = js_tight(set, 0.25) | empty;
+    vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.25) | empty; /* below 1e-30: no weight */
     vd value = {0};
     if (vl_any(tight & ~empty))
         value = js32_series(t, set, c, empty);
-    if (!vl_any(~tight))
-        return vd_select(empty, vd_set(0.0), vd_max(value, vd_set(0.0)));
-    vd inverse = 1.0 / vd_select(empty, vd_set(1.0), top), low = (set->low + set->add) * inverse;
-    vd least = 0.01 * (set->mean + set->add) * inverse;
-    vl lane_nodes = js_lane_nodes(low, 1 / JS32_S0, 9.0, 1, JS32_MOST);
-    size_t nodes = js_most_nodes(lane_nodes, tight);
-    /* The ungated spread foretells which form serves; the value checks it. */
-    vd wide = {0};
-    vl narrow = (t->variance[c] < 0.04 * t->mu[c] * t->mu[c]) & ~tight;
-    if (vl_any(~(narrow | tight))) {
-        wide = js32_wide(t, set, c, inverse, lane_nodes, nodes);
-        narrow |= ~(wide >= least) & ~tight;
+    if (vl_any(~tight)) {
+        vd inverse = 1.0 / vd_select(empty, vd_set(1.0), set->high), low = set->low * inverse, wide = {0};
+        /* The ungated spread foretells which form serves; the value checks it. */
+        vl narrow = (t->variance[c] < 0.04 * t->mu[c] * t->mu[c]) & ~tight;
+        if (vl_any(~(narrow | tight))) {
+            vl lane_nodes = js_lane_nodes(low, 1 / JS32_WIDE_S0, JS32_REACH, 1, JS32_SWITCH + 1, JS32_WIDE_MOST);
+            wide = js32_wide(t, set, inverse, lane_nodes, js_most_nodes(lane_nodes, tight));
+            narrow |= ~(wide >= 0.01 * set->mean * inverse) & ~tight;
+        }
+        if (vl_any(narrow)) {
+            vl lane_nodes = js_lane_nodes(low, 1 / JS32_S0, JS32_REACH, 1, 1, JS32_MOST);
+            vd careful = js32_narrow(t, set, inverse, lane_nodes, js_most_nodes(lane_nodes, tight));
+            wide = vd_select(narrow, careful, wide);
+        }
+        value = vd_select(tight, value, wide * set->high);
     }
-    if (vl_any(narrow))
-        wide = vd_select(narrow, js32_careful(t, set, c, inverse, lane_nodes, nodes), wide);
-    value = vd_select(tight, value, wide * top);
     return vd_select(empty, vd_set(0.0), vd_max(value, vd_set(0.0)));
 }

@@ -55,7 +55,8 @@ INLINE vd js64_chain(const tile *t, const vd *x, size_t count, vd mean, vd add, 
         vd e = first[j] * inverse, variance = second[j] * inverse - e * e;
         /* Var is constant past the last node: 1/(sqrt 2 - 1) of its weight more */
         vd weight = js_lane_weight(w, node, lane_nodes, JS64_MOST, 3.41421356237309504880);
-        value += variance * (weight + add * js_lane_weight(node == 0 ? 2 * h : h, node, lane_nodes, JS64_MOST, 1.0));
+        double log_weight = node < JS64_CORRECTED ? h * js64_log_factor[node] : h;
+        value += variance * (weight + add * js_lane_weight(log_weight, node, lane_nodes, JS64_MOST, 1.0));
     }
     return value;
 }
@@ -91,13 +92,13 @@ static vd js64_series(tile *t, const js_set *set, size_t c, vl empty) {
 
 static vd js64(tile *t, const js_set *set, size_t c) {
     vd top = set->high + set->add;
-    vl empty = top < 1e-290, tight = js_tight(set, 0.0625) | empty;
+    vl empty = (top < 1e-290) | (set->low == set->high), tight = js_tight(set, 0.0625) | empty;
     vd value = {0};
     if (vl_any(tight & ~empty))
         value = js64_series(t, set, c, empty);
     if (vl_any(~tight)) {
         vd inverse = 1.0 / vd_select(empty, vd_set(1.0), top), low = (set->low + set->add) * inverse;
-        vl lane_nodes = js_lane_nodes(low, 1 / JS64_S0, 22.0, 2, JS64_MOST);
+        vl lane_nodes = js_lane_nodes(low, 1 / JS64_S0, 22.0, 2, 1, JS64_MOST);
         size_t nodes = js_most_nodes(lane_nodes, tight);
         value = vd_select(tight, value, js64_integral(t, set, c, inverse, lane_nodes, nodes) * top);
     }

@@ -13,6 +13,7 @@ typedef int64_t vl __attribute__((vector_size(VG_LANES * 8)));
 typedef float vf __attribute__((vector_size(VG_LANES * 8)));
 typedef int32_t vi __attribute__((vector_size(VG_LANES * 8)));
 typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats */
+typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -34,14 +35,20 @@ INLINE vd vd_max(vd a, vd b) { return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
 INLINE vd vd_min(vd a, vd b) { return (vd)_mm512_min_pd((__m512d)a, (__m512d)b); }
 INLINE vd vd_sqrt(vd a) { return (vd)_mm512_sqrt_pd((__m512d)a); }
 INLINE bool vl_any(vl m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m) != 0; }
-INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE int64_t vl_most(vl m) { return _mm512_reduce_max_epi64((__m512i)m); }
+INLINE int64_t vl_least(vl m) { return _mm512_reduce_min_epi64((__m512i)m); }
+/* 1/x to an ulp or so, for normal x and 1/x: 14 bits, doubled twice. A division would keep the unit busy for ten operations. */
+INLINE vd vd_reciprocal(vd x) {
+    vd y = (vd)_mm512_rcp14_pd((__m512d)x);
+    y = y + y * (1.0 - x * y);
+    return y + y * (1.0 - x * y);
+}
 #elif defined(VG_TIER_IS_AVX2)
 #include <immintrin.h>
 INLINE vd vd_max(vd a, vd b) { return (vd)_mm256_max_pd((__m256d)a, (__m256d)b); }
 INLINE vd vd_min(vd a, vd b) { return (vd)_mm256_min_pd((__m256d)a, (__m256d)b); }
 INLINE vd vd_sqrt(vd a) { return (vd)_mm256_sqrt_pd((__m256d)a); }
 INLINE bool vl_any(vl m) { return _mm256_movemask_pd((__m256d)m) != 0; }
-INLINE vf vf_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 #else
 INLINE vd vd_max(vd a, vd b) { return vd_select(a > b, a, b); }
 INLINE vd vd_min(vd a, vd b) { return vd_select(a < b, a, b); }
@@ -56,10 +63,17 @@ INLINE bool vl_any(vl m) {
         any |= m[i];
     return any != 0;
 }
-INLINE vf vf_max(vf a, vf b) {
-    vi mask = (vi)(a > b);
-    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+#endif
+
+#if !defined(VG_TIER_IS_AVX512)
+INLINE int64_t vl_most(vl m) {
+    int64_t most = m[0];
+    for (int i = 1; i < VG_LANES; i++)
+        most = m[i] > most ? m[i] : most;
+    return most;
 }
+INLINE int64_t vl_least(vl m) { return -vl_most(-m); }
+INLINE vd vd_reciprocal(vd x) { return 1.0 / x; }
 #endif
 
 /* Two halves of doubles to one vector of floats, and the sum of a float vector's halves. */
@@ -72,6 +86,13 @@ INLINE vf vf_pack(vd low, vd high) {
     u.half[1] = __builtin_convertvector(high, vh);
     return u.whole;
 }
+INLINE vh vf_halves(vf x) {
+    union {
+        vf whole;
+        vh half[2];
+    } u = {x};
+    return u.half[0] + u.half[1];
+}
 INLINE vd vf_fold(vf x) {
     union {
         vf whole;
@@ -80,12 +101,24 @@ INLINE vd vf_fold(vf x) {
     return __builtin_convertvector(u.half[0], vd) + __builtin_convertvector(u.half[1], vd);
 }
 
-/* Flush-to-zero around a tile: tails of the integral run through denormals that do not matter and would cost 100 cycles each. */
+/* x with its second half set to one value. */
+INLINE vf vf_pair(vf x, float second) {
+    for (int i = VG_LANES; i < 2 * VG_LANES; i++)
+        x[i] = second;
+    return x;
+}
+INLINE vf vf_max(vf a, vf b) {
+    vi mask = (vi)(a > b);
+    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+}
+
+/* Flush-to-zero around a tile: tails of the integral run through denormals that do not matter and would cost 100 cycles each. Denormal
+ * inputs still count. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 INLINE unsigned vg_flush_begin(void) {
     unsigned saved = _mm_getcsr();
-    _mm_setcsr(saved | 0x8040u);
+    _mm_setcsr(saved | 0x8000u);
     return saved;
 }
 INLINE void vg_flush_end(unsigned saved) { _mm_setcsr(saved); }

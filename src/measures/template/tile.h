@@ -1,21 +1,5 @@
 /* tile.h - one tile from input to results: the order of the stages, and the conventions applied to finished sums. */
 
-/* EPJS of a set: all ordered pairs. */
-static vd js_total(tile *t, const vd *weights, const vd *gamma, const vd *mean, const vd *low, const vd *high) {
-    vd total = {0};
-    double add = floor_add(t) ? t->job->options.floor : 0.0;
-    for (size_t c = 0; c < t->C; c++) {
-        js_set set = {.weights = weights, .mean = mean[c], .add = add, .gate = vd_set(1.0), .low = t->low[c], .high = t->high[c]};
-        if (weights) {
-            set.gate = gamma[c];
-            set.low = t->low[c] * gamma[c] * *low;
-            set.high = t->high[c] * gamma[c] * *high;
-        }
-        total += t->job->single_precision ? js32(t, &set, c) : js64(t, &set, c);
-    }
-    return total;
-}
-
 typedef struct places { /* where one set's results go, k already applied; stride between samples */
     double *tu, *au, *eu, *epce, *epkl, *epjs;
     size_t stride;
@@ -33,13 +17,14 @@ static void write_set(const tile *t, const measures *set, vd epjs, const places 
     double M = (double)t->M, pairs = o->pairs == VG_PAIRS_DISTINCT ? (t->M > 1 ? M / (M - 1) : 0.0) : 1.0;
     double unit = o->log_base == VG_LOG_2 ? 1.0 / VG_LN2 : 1.0;
     double share = unit * (o->normalise ? 1.0 / (log((double)t->C) * unit) : 1.0);
-    vd zero = {0}, eu = vd_max(set->eu, zero), au = vd_max(set->tu - eu, zero), epkl = eu + set->reverse;
+    vd zero = {0}, eu = vd_max(set->eu, zero), epkl = eu + set->reverse;
     if (o->pairs == VG_PAIRS_DISTINCT)
         epkl -= set->diagonal * (1.0 / M);
     epkl *= pairs;
     if (t->M == 1)
-        epkl = zero;
-    vd epce = au + epkl;
+        eu = epkl = epjs = zero;
+    /* the shifted logarithm of VG_FLOOR_ADD can make an entropy negative; otherwise that would be rounding */
+    vd au = floor_add(t) ? set->tu - eu : vd_max(set->tu - eu, zero), epce = au + epkl;
     if (floor_add(t))
         epkl = vd_max(epkl, zero);
     put(at->tu, set->tu * share, at, first, count);
@@ -101,13 +86,8 @@ static void ungated_stage(tile *t, size_t first, size_t count) {
     places at = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs, 1};
     if (!job->need_logs && !out->tu && !out->epjs)
         return;
-    if (job->need_logs)
-        ungated_terms(t);
     measures set = ungated(t);
-    vd epjs = {0};
-    if (out->epjs)
-        epjs = js_total(t, NULL, NULL, t->mu, NULL, NULL);
-    write_set(t, &set, epjs, &at, first, count);
+    write_set(t, &set, t->js[0], &at, first, count);
     for (size_t i = 0; out->tu && i < count; i++)
         job->unit_tu[first + i] = set.tu[i];
 }
@@ -115,17 +95,12 @@ static void ungated_stage(tile *t, size_t first, size_t count) {
 static vg_status gated_stage(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
-    gates(t);
-    gated_sums(t);
     for (size_t k = 0; k < t->K; k++) {
         measures set = floor_add(t) ? gated_add(t, k) : gated(t, k);
-        vd epjs = {0};
-        if (out->gepjs)
-            epjs = js_total(t, t->weight + k * t->M, t->gamma + k * t->C, t->gmean + k * t->C, &t->weight_low[k], &t->weight_high[k]);
         places at = {out->gtu ? out->gtu + k : NULL,     out->gau ? out->gau + k : NULL,     out->geu ? out->geu + k : NULL,
                      out->gepce ? out->gepce + k : NULL, out->gepkl ? out->gepkl + k : NULL, out->gepjs ? out->gepjs + k : NULL,
                      t->K};
-        write_set(t, &set, epjs, &at, first, count);
+        write_set(t, &set, t->js[1 + k], &at, first, count);
         if (k == job->widest && out->gtu)
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
@@ -137,6 +112,27 @@ static vg_status gated_stage(tile *t, size_t first, size_t count) {
         if (t->gated_out[i])
             out->flags[first + i] |= VG_FLAG_GATED_OUT;
     return VG_OK;
+}
+
+/* The double forms, stage by stage; the integral in float where that is exact enough. */
+static void plain_classes(tile *t) {
+    const vg_kernel_job *job = t->job;
+    bool single = job->single_precision && !floor_add(t);
+    if (job->need_logs)
+        ungated_terms(t);
+    if (t->K)
+        gated_means(t);
+    if (job->need_gated_logs && !floor_add(t))
+        gated_cross(t);
+    if (!job->out.epjs && !job->out.gepjs)
+        return;
+    if (single && t->K)
+        pack_weights32(t);
+    for (size_t c = 0; c < t->C; c++) {
+        if (single)
+            js32_load(t, c);
+        js_class(t, c, single);
+    }
 }
 
 static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
@@ -154,6 +150,15 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             margin g = leaders(&t);
             write_margin(&t, &g, first, count);
         }
+        if (job->need_gated) {
+            gates(&t);
+            gated_weights(&t);
+        }
+        js_reset(&t);
+        if (t.fused)
+            fused_classes(&t);
+        else
+            plain_classes(&t);
         ungated_stage(&t, first, count);
         if (job->need_gated)
             status = gated_stage(&t, first, count);

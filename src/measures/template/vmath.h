@@ -9,12 +9,12 @@
 
 /* psi(f) = f - log1p(f) for f in [-0.2929, 0.4143]. */
 INLINE vd vm_psi(vd f) {
-    vd s = f / (f + 2.0);
+    vd s = f * vd_reciprocal(f + 2.0);
     vd z = s * s, w = z * z;
     vd half = f * f * 0.5;
-    vd odd = z * (6.666666666666735130e-01 + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-    vd even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    return half - s * (half + odd + even);
+    vd low = (z * 3.999999999940941908e-01 + 6.666666666666735130e-01) + w * (z * 2.222219843214978396e-01 + 2.857142874366239149e-01);
+    vd high = (z * 1.531383769920937332e-01 + 1.818357216161805012e-01) + w * 1.479819860511658591e-01;
+    return half - s * (half + z * (low + (w * w) * high));
 }
 
 /* Splits y > 0 into 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt 2); e as double. */
@@ -45,6 +45,24 @@ INLINE void vm_bregman(vd y, vd r, vd *lambda, vd *psi, vd *phi) {
     *lambda = l;
     *psi = vd_select(near, small, r - l);
     *phi = vd_select(near, r * l - small, y * l - r);
+}
+
+/* The same for floats, for y = 1 + r > 0: relative error about 2e-7. log1p(f) = f - f^2 (1/2 - f P(f)), P the classic degree-8
+ * minimax (Cephes). */
+INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi, vf *phi) {
+    vi bits = (vi)y, exponent = (bits - 0x3f3504f3) >> 23;
+    vf f = (vf)(bits - (exponent << 23)) - 1.0f, e = __builtin_convertvector(exponent, vf);
+    vi near = exponent == 0;
+    f = (vf)(((vi)r & near) | ((vi)f & ~near));
+    vf f2 = f * f, f4 = f2 * f2;
+    vf a = 3.3333331174e-1f - f * 2.4999993993e-1f, b = 2.0000714765e-1f - f * 1.6668057665e-1f;
+    vf c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
+    vf small = f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
+    vf l = e * (float)VG_LN2 + (f - small);
+    vf far_psi = r - l, far_phi = y * l - r, near_phi = r * l - small;
+    *lambda = l;
+    *psi = (vf)(((vi)small & near) | ((vi)far_psi & ~near));
+    *phi = (vf)(((vi)near_phi & near) | ((vi)far_phi & ~near));
 }
 
 /* exp(x), x <= 0; below -745 it is 0. The reduced argument's polynomial is Taylor's to degree 13 on |r| <= ln 2 / 2. */

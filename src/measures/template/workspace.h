@@ -9,21 +9,21 @@ typedef struct tile {
     vd *log;    /* [M][C] log p, logits input only */
     vd *plog;   /* [M][C] p log(p/mu), for the gated sums */
     vd *mu, *variance, *low, *high; /* [C] mean, population variance, smallest and largest member */
-    vd *inverse;            /* [C] 1/mu, 1 where mu = 0 */
     vd *phi, *psi;          /* [C] means over members of the two Bregman terms against mu */
     vd *gamma;              /* [K][C] the gates */
-    vd *omega, *weight;     /* [K][M] Zbar/Z_m - 1, and 1/Z_m */
-    vd *zbar, *psi_z;       /* [K] sum_c Gamma mu; mean of psi(Z_m/Zbar - 1) */
+    vd *z, *omega, *weight; /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
+    vd *zbar, *inverse_zbar, *psi_z; /* [K] sum_c Gamma mu (0: gated to nothing) and its inverse; mean of psi(Z_m/Zbar - 1) */
     vd *weight_low, *weight_high; /* [K] extremes of 1/Z_m */
     vd *shift, *cross;      /* [K][C] means over members of omega p and of omega p log(p/mu) */
     vd *gmean;              /* [K][C] mean gated distribution */
-    vd *columns;            /* members of one class in the integral, scratch: [M + 16] */
-    vd *nodes;              /* sums at the nodes of the integral, scratch: [4][JS_NODES] */
+    vd *columns;            /* members of one class in the integral: [M + 4], or as floats two a vector */
+    vf *weights32, *omega32; /* [K][(M + 1) / 2] 1/Z_m and omega as floats, two members a vector */
+    vf *plog32;             /* [(M + 1) / 2] p log(p/mu) of one class likewise */
+    vd *js;                 /* [1 + K] EPJS of the ungated set and of every gated one */
     vl gated_out;           /* lanes where some Z_m vanished */
-    vl one;                 /* lanes in use */
+    vl write;               /* lanes that the double forms write; all, except when they correct the float ones */
+    bool fused;             /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
-
-#define JS_NODES 128
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     size_t count, bytes, end;
@@ -38,27 +38,36 @@ INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
 static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) {
     size_t M = job->m, C = job->c, K = job->need_gated ? job->k : 0, used = 0;
     char *b = base;
-    bool logs = job->options.logits && !job->labels, gated_logs = job->need_gated_logs;
+    bool logs = job->options.logits, gated_logs = job->need_gated_logs;
     memset(t, 0, sizeof *t);
     t->job = job;
     t->M = M;
     t->C = C;
     t->K = K;
-    bool ok = carve_one(b, &used, &t->p, M, C) && carve_one(b, &used, &t->log, logs || (job->options.logits && job->labels) ? M : 0, C) &&
+    bool ok = carve_one(b, &used, &t->p, M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
               carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
-    vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->inverse, &t->phi, &t->psi};
+    vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->phi, &t->psi};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
         ok = carve_one(b, &used, per_class[i], C, 1);
     vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean};
     for (size_t i = 0; ok && i < sizeof per_gate_class / sizeof *per_gate_class; i++)
         ok = carve_one(b, &used, per_gate_class[i], K, C);
-    vd **per_gate_member[] = {&t->omega, &t->weight};
+    vd **per_gate_member[] = {&t->z, &t->omega, &t->weight};
     for (size_t i = 0; ok && i < sizeof per_gate_member / sizeof *per_gate_member; i++)
         ok = carve_one(b, &used, per_gate_member[i], K, M);
-    vd **per_gate[] = {&t->zbar, &t->psi_z, &t->weight_low, &t->weight_high};
+    vd **per_gate[] = {&t->zbar, &t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, &used, per_gate[i], K, 1);
-    ok = ok && carve_one(b, &used, &t->columns, M + 32, 1) && carve_one(b, &used, &t->nodes, 4, JS_NODES);
+    vd *packed[3] = {NULL, NULL, NULL};
+    ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &packed[0], K, M / 2 + 1) &&
+         carve_one(b, &used, &packed[1], K, M / 2 + 1) && carve_one(b, &used, &packed[2], M / 2 + 1, 1) &&
+         carve_one(b, &used, &t->js, 1 + K, 1);
+    t->weights32 = (vf *)packed[0];
+    t->omega32 = (vf *)packed[1];
+    t->plog32 = (vf *)packed[2];
+    t->write = ~(vl){0};
+    t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
+               job->options.floor_form == VG_FLOOR_MAX;
     *bytes = used;
     return ok;
 }
