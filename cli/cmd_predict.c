@@ -9,7 +9,7 @@ typedef struct predict_values {
     const char *split, *input, *data, *device, *output;
     int ensemble, checkpoint;
     size_t members, passes, heads, threads;
-    bool logits, quiet;
+    bool logits;
 } predict_values;
 
 #define PLACE(member) offsetof(predict_values, member)
@@ -26,7 +26,6 @@ static const option_entry entries[] = {
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
-    {"quiet", 'q', OPTION_FLAG, PLACE(quiet), NULL, NULL, "errors and warnings only", 0, 0},
 };
 
 static int run(const command *self, int argc, char **argv) {
@@ -44,7 +43,6 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("--split and --input exclude each other");
     if (own.split && strcmp(own.split, "test") && strcmp(own.split, "val") && strcmp(own.split, "train"))
         return console_usage("--split must be test, val or train, found '%s'", own.split);
-    console_set_quiet(own.quiet);
     prediction_request request = {
         .runs = (const char *const *)files.items,
         .run_count = files.count,

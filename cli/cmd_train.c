@@ -10,7 +10,7 @@ typedef struct train_values {
     const char *data, *out, *device;
     option_texts set;
     size_t threads;
-    bool resume, quiet, show;
+    bool resume, show;
 } train_values;
 
 #define PLACE(member) offsetof(train_values, member)
@@ -22,7 +22,6 @@ static const option_entry entries[] = {
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
     {"show", 0, OPTION_FLAG, PLACE(show), NULL, NULL, "print the recipe with every key and stop", 0, 0},
-    {"quiet", 'q', OPTION_FLAG, PLACE(quiet), NULL, NULL, "errors and warnings only", 0, 0},
 };
 
 static int show_recipe(const vg_recipe *recipe) {
@@ -46,7 +45,6 @@ static int run(const command *self, int argc, char **argv) {
         return code;
     if (files.count != 1)
         return console_usage("expected one recipe, found %zu", files.count);
-    console_set_quiet(own.quiet);
     if (training_recipe(&recipe, files.items[0], own.set.items, own.set.count) != VG_OK)
         return console_fail_library();
     if (own.show)

@@ -12,5 +12,6 @@ extern const command command_ood;
 extern const command command_data;
 extern const command command_train;
 extern const command command_predict;
+extern const command command_run;
 
 #endif

@@ -125,20 +125,19 @@ vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out) {
 
 /* --- masks --------------------------------------------------------------------------------------------------------------- */
 
-size_t vg_cpu__mask_positions(const vg_tensor *t) { return VG_CPU_LANES / cpu_tensor_of(t)->b; }
-
 vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
-                         size_t n, size_t cb, size_t first, size_t count) {
+                         size_t b, size_t n, size_t cb, size_t first, size_t count) {
     vg_cpu_mask mask = {NULL, 0, 1.0f};
     if (dropout.p <= 0.0f)
         return mask;
     const vg_step *s = &backend->step;
-    size_t b = cpu_tensor_of(t)->b, channels = t->shape.c;
+    size_t channels = t->shape.c;
     mask = (vg_cpu_mask){lanes, vg_counter__threshold(dropout.p), 1.0f / (1.0f - dropout.p)};
-    if (b % 8 == 0 && channels % 8 == 0) {
+    if (b % 8 == 0 && channels % 8 == 0) { /* all channels of a position: its groups of 8 follow one another */
+        bool whole = b == channels;
         cpu_of(backend)->kernels->lanes(lanes, s->seed, dropout.stream, s->number, s->row + n,
-                                        (uint32_t)((first * channels + cb * b) / 8), (uint32_t)(channels / 8),
-                                        (uint32_t)(b / 8), count * (b / 8));
+                                        (uint32_t)((first * channels + cb * b) / 8), whole ? 1 : (uint32_t)(channels / 8),
+                                        whole ? 1 : (uint32_t)(b / 8), count * (b / 8));
         return mask;
     }
     for (size_t i = 0; i < count * b; i++) { /* odd channel counts: one by one */

@@ -58,12 +58,11 @@ static inline void *cpu_run(const vg_tensor *tensor, size_t n, size_t cb) {
 vg_status vg_cpu__work(vg_backend *backend, size_t count, float **out);
 vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out);
 
-/* Masks of `count` positions from `first` of one run; the caller's buffer holds VG_CPU_LANES lanes, so count * b must not exceed
- * that: vg_cpu__mask_positions says how many positions may be asked for at once (at least 1). */
+/* Masks of `count` positions from `first` of one run of a tensor seen with channel block b (its own, or all channels where rows
+ * have one position); the caller's buffer holds VG_CPU_LANES lanes, and count * b must not exceed that. */
 enum { VG_CPU_LANES = 8192 };
-size_t vg_cpu__mask_positions(const vg_tensor *t);
 vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
-                         size_t n, size_t cb, size_t first, size_t count);
+                         size_t b, size_t n, size_t cb, size_t first, size_t count);
 
 vg_status vg_cpu__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                const vg_param *w, const vg_tensor *addend);

@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu_kernels.h"
 
 #include <math.h>
+#include <pthread.h>
 
 #include "base/cpu.h"
 
@@ -49,10 +50,16 @@ ALWAYS_INLINE void store(void *data, size_t i, float value, bool bf16) {
 #define TARGET
 #include "backend/cpu/cpu_kernels_body.h"
 
+#if defined(__x86_64__)
+static vg_cpu_kernels best;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void improve(void) { vg_cpu__improve_avx512(&best, &avx512_kernels); }
+#endif
+
 const vg_cpu_kernels *vg_cpu__kernels(void) {
 #if defined(__x86_64__)
     switch (vg_base__cpu_tier()) {
-    case VG_TIER_AVX512: return &avx512_kernels;
+    case VG_TIER_AVX512: pthread_once(&once, improve); return &best;
     case VG_TIER_AVX2: return &avx2_kernels;
     default: break;
     }

@@ -8,66 +8,95 @@
 /* Parts into which the rows are cut for sums. */
 enum { PARTS = 8 };
 
-static const char *offset(const void *data, size_t elements, size_t element) { return (const char *)data + elements * element; }
+/* The channel block to work by: all channels at once where a row has one position, since it is plain then. */
+static size_t stage_block(const vg_tensor *t, const vg_stage *stage) {
+    bool flat = stage->pool == 1 && t->shape.h * t->shape.w == 1 && t->shape.c <= VG_CPU_LANES;
+    return flat ? t->shape.c : cpu_tensor_of(t)->b;
+}
+
+/* Rows of outputs whose masks fit the buffer at once. */
+static size_t rows_at_once(const vg_tensor *t, size_t b) {
+    size_t rows = VG_CPU_LANES / (t->shape.w * b);
+    return rows < 1 ? 1 : rows > t->shape.h ? t->shape.h : rows;
+}
+
+/* The mask of one row out of those of several. */
+static vg_cpu_mask row_of(vg_cpu_mask mask, size_t skip) {
+    if (mask.lanes)
+        mask.lanes += skip;
+    return mask;
+}
+
+static void forward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                        const float *bias, size_t b, size_t n, size_t cb) {
+    const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
+    size_t height = y->shape.h, width = y->shape.w, element = cpu_element(cpu_tensor_of(y)), rows = rows_at_once(y, b);
+    vg_cpu_window window = {width, x->shape.w, stage->pool, b, cpu_tensor_of(y)->bf16, stage->relu};
+    char *to = cpu_run(y, n, cb);
+    const char *from = cpu_run(x, n, cb);
+    uint8_t *winners = choice ? (uint8_t *)cpu_tensor_of(choice)->data + (n * y->shape.c + cb * b) * height * width : NULL;
+    vg_cpu_mask mask = {NULL, 0, 1.0f};
+    uint16_t lanes[VG_CPU_LANES];
+    for (size_t p = 0; p < height; p++) {
+        if (p % rows == 0)
+            mask = vg_cpu__mask(backend, stage->dropout, lanes, y, b, n, cb, p * width,
+                                (height - p < rows ? height - p : rows) * width);
+        size_t out = p * width * b;
+        kernels->stage_forward(&window, to + out * element, winners ? winners + out : NULL,
+                               from + p * stage->pool * window.in_width * b * element, bias + cb * b,
+                               row_of(mask, p % rows * width * b));
+    }
+}
 
 vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                 const vg_block *theta, const vg_param *bias) {
-    const cpu_context *cpu = cpu_of(backend);
-    const cpu_tensor *t = cpu_tensor_of(y);
-    size_t b = t->b, blocks = y->shape.c / b, height = y->shape.h, element = cpu_element(t);
-    vg_cpu_window window = {y->shape.w, x->shape.w, stage->pool, b, t->bf16, stage->relu};
+    size_t b = stage_block(y, stage), blocks = y->shape.c / b;
     float *zeros = NULL;
+    if (y->shape.w * b > VG_CPU_LANES)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "maps of width %zu are too wide for this backend", y->shape.w);
     if (!bias) {
         VG_TRY(vg_cpu__work(backend, y->shape.c, &zeros));
         memset(zeros, 0, y->shape.c * sizeof(float));
     }
     const float *biases = bias ? cpu_param(theta, bias) : zeros;
-CPU_PARALLEL_2
+    CPU_PARALLEL_2
     for (size_t n = 0; n < y->n; n++)
-        for (size_t cb = 0; cb < blocks; cb++) {
-            uint16_t lanes[VG_CPU_LANES];
-            for (size_t p = 0; p < height; p++) {
-                vg_cpu_mask mask = vg_cpu__mask(backend, stage->dropout, lanes, y, n, cb, p * window.width, window.width);
-                size_t out = p * window.width * b;
-                cpu->kernels->stage_forward(
-                    &window, (char *)(uintptr_t)offset(cpu_run(y, n, cb), out, element),
-                    choice ? (uint8_t *)cpu_tensor_of(choice)->data + (n * blocks + cb) * height * window.width * b + out : NULL,
-                    offset(cpu_run(x, n, cb), p * stage->pool * window.in_width * b, element), biases + cb * b, mask);
-            }
-        }
+        for (size_t cb = 0; cb < blocks; cb++)
+            forward_run(backend, stage, y, choice, x, biases, b, n, cb);
     return VG_OK;
 }
 
-/* Rows of partial sums of part `part`, channels of block cb, back to the inputs of the stage. */
-static void backward_part(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, const vg_tensor *dy, const vg_tensor *y,
-                          const vg_tensor *choice, size_t part, size_t cb, float *sums) {
-    const cpu_context *cpu = cpu_of(backend);
-    const cpu_tensor *t = cpu_tensor_of(dy);
-    size_t b = t->b, blocks = dy->shape.c / b, height = dy->shape.h, element = cpu_element(t);
-    vg_cpu_window window = {dy->shape.w, dx->shape.w, stage->pool, b, t->bf16, stage->relu};
+static void backward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, const vg_tensor *dy, const vg_tensor *y,
+                         const vg_tensor *choice, size_t b, size_t n, size_t cb, float *sums) {
+    const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
+    size_t height = dy->shape.h, width = dy->shape.w, element = cpu_element(cpu_tensor_of(dy)), rows = rows_at_once(dy, b);
+    vg_cpu_window window = {width, dx->shape.w, stage->pool, b, cpu_tensor_of(dy)->bf16, stage->relu};
+    char *to = cpu_run(dx, n, cb);
+    const char *from = cpu_run(dy, n, cb), *was = cpu_run(y, n, cb);
+    const uint8_t *winners = choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * dy->shape.c + cb * b) * height * width : NULL;
+    vg_cpu_mask mask = {NULL, 0, 1.0f};
     uint16_t lanes[VG_CPU_LANES];
-    for (size_t n = part * dy->n / PARTS; n < (part + 1) * dy->n / PARTS; n++)
-        for (size_t p = 0; p < height; p++) {
-            size_t out = p * window.width * b;
-            vg_cpu_mask mask = vg_cpu__mask(backend, stage->dropout, lanes, dy, n, cb, p * window.width, window.width);
-            cpu->kernels->stage_backward(
-                &window, (char *)cpu_run(dx, n, cb) + p * stage->pool * window.in_width * b * element, sums,
-                offset(cpu_run(dy, n, cb), out, element), offset(cpu_run(y, n, cb), out, element),
-                choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * blocks + cb) * height * window.width * b + out : NULL,
-                mask);
-        }
+    for (size_t p = 0; p < height; p++) {
+        if (p % rows == 0)
+            mask = vg_cpu__mask(backend, stage->dropout, lanes, dy, b, n, cb, p * width,
+                                (height - p < rows ? height - p : rows) * width);
+        size_t out = p * width * b;
+        kernels->stage_backward(&window, to + p * stage->pool * window.in_width * b * element, sums, from + out * element,
+                                was + out * element, winners ? winners + out : NULL, row_of(mask, p % rows * width * b));
+    }
 }
 
 vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad, const vg_param *bias,
                                  const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
-    size_t b = cpu_tensor_of(dy)->b, channels = dy->shape.c, blocks = channels / b;
+    size_t b = stage_block(dy, stage), channels = dy->shape.c, blocks = channels / b;
     float *sums;
     VG_TRY(vg_cpu__work(backend, PARTS * channels, &sums));
     memset(sums, 0, PARTS * channels * sizeof(float));
-CPU_PARALLEL_2
+    CPU_PARALLEL_2
     for (size_t part = 0; part < PARTS; part++)
         for (size_t cb = 0; cb < blocks; cb++)
-            backward_part(backend, stage, dx, dy, y, choice, part, cb, sums + part * channels + cb * b);
+            for (size_t n = part * dy->n / PARTS; n < (part + 1) * dy->n / PARTS; n++)
+                backward_run(backend, stage, dx, dy, y, choice, b, n, cb, sums + part * channels + cb * b);
     for (size_t c = 0; bias && c < channels; c++) {
         double sum = 0;
         for (size_t part = 0; part < PARTS; part++)
@@ -124,7 +153,7 @@ vg_status vg_cpu__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor
     const cpu_context *cpu = cpu_of(backend);
     const cpu_tensor *t = cpu_tensor_of(y);
     size_t b = t->b, blocks = y->shape.c / b, area = y->shape.h * y->shape.w, element = cpu_element(t);
-    size_t step = dropout.p > 0 ? vg_cpu__mask_positions(y) : area;
+    size_t step = dropout.p > 0 ? VG_CPU_LANES / b : area;
 CPU_PARALLEL_2
     for (size_t n = 0; n < y->n; n++)
         for (size_t cb = 0; cb < blocks; cb++) {
@@ -133,7 +162,7 @@ CPU_PARALLEL_2
             char *to = cpu_run(y, n, cb);
             for (size_t k = 0; k < area; k += step) {
                 size_t count = area - k < step ? area - k : step, at = k * b * element;
-                vg_cpu_mask mask = vg_cpu__mask(backend, dropout, lanes, y, n, cb, k, count);
+                vg_cpu_mask mask = vg_cpu__mask(backend, dropout, lanes, y, b, n, cb, k, count);
                 if (mask.lanes)
                     cpu->kernels->copy_masked(to + at, from + at, count * b, t->bf16, mask);
                 else

@@ -25,11 +25,11 @@ static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, fl
     const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
     const cpu_tensor *t = cpu_tensor_of(call->x);
     size_t b = t->b, area = call->x->shape.h * call->x->shape.w, element = cpu_element(t), at = cb * b;
-    size_t step = call->norm->dropout.p > 0 ? vg_cpu__mask_positions(call->x) : area;
+    size_t step = call->norm->dropout.p > 0 ? VG_CPU_LANES / b : area;
     uint16_t lanes[VG_CPU_LANES];
     for (size_t k = 0; k < area; k += step) {
         size_t count = area - k < step ? area - k : step, skip = k * b * element;
-        vg_cpu_mask mask = vg_cpu__mask(call->backend, call->norm->dropout, lanes, call->x, n, cb, k, count);
+        vg_cpu_mask mask = vg_cpu__mask(call->backend, call->norm->dropout, lanes, call->x, b, n, cb, k, count);
         const char *x = (const char *)cpu_run(call->x, n, cb) + skip;
         char *out = call->out ? (char *)cpu_run(call->out, n, cb) + skip : NULL;
         const char *dy = call->dy ? (const char *)cpu_run(call->dy, n, cb) + skip : NULL;

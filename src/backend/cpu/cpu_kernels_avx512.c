@@ -1,0 +1,192 @@
+/* cpu_kernels_avx512.c - the loops that matter most, by hand for AVX-512 and channel blocks of 16; every other case goes to the
+ * template's version.
+ *
+ * What the compiler does not find by itself: Philox on 16 counters at once with its words transposed in registers, pooling
+ * winners kept as one byte a channel, masks straight from 16-bit lanes, bfloat16 by the processor's own conversion, and gradients
+ * of the pooled maps stored past the caches (they are larger than those and are read back once, much later). */
+#include "backend/cpu/cpu_kernels.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,avx2,fma")))
+#define TARGET_PLAIN __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")))
+#define INLINE static inline __attribute__((always_inline))
+
+/* The template's kernels, for the cases not handled here. */
+static const vg_cpu_kernels *general;
+
+/* --- Philox on 16 counters --------------------------------------------------------------------------------------------------- */
+
+INLINE TARGET_PLAIN void multiply(__m512i x, __m512i factor, __m512i *low, __m512i *high) {
+    __m512i even = _mm512_mul_epu32(x, factor), odd = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), factor);
+    *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+    *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+}
+
+static TARGET_PLAIN void lanes(uint16_t *out, uint64_t seed, uint32_t stream, uint32_t step, uint64_t row, uint32_t first,
+                               uint32_t stride, uint32_t per, size_t groups) {
+    if (per > 2 || groups % 16) {
+        general->lanes(out, seed, stream, step, row, first, stride, per, groups);
+        return;
+    }
+    /* Element e works on group 4 (e % 4) + e / 4: after the transposition below, groups come out in order. */
+    const __m512i group = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i f0 = _mm512_set1_epi64(0xD2511F53), f1 = _mm512_set1_epi64(0xCD9E8D57);
+    uint32_t high = ((uint32_t)(row >> 32) & 0xFFFFFFu) | stream << 24;
+    for (size_t g = 0; g < groups; g += 16) {
+        __m512i at = _mm512_add_epi32(group, _mm512_set1_epi32((int)g)), x0;
+        if (per == 1)
+            x0 = _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_mullo_epi32(at, _mm512_set1_epi32((int)stride)));
+        else
+            x0 = _mm512_add_epi32(_mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_and_si512(at, _mm512_set1_epi32(1))),
+                                  _mm512_mullo_epi32(_mm512_srli_epi32(at, 1), _mm512_set1_epi32((int)stride)));
+        __m512i x1 = _mm512_set1_epi32((int)(uint32_t)row), x2 = _mm512_set1_epi32((int)step), x3 = _mm512_set1_epi32((int)high);
+        uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+        for (int round = 0; round < 10; round++) {
+            __m512i l0, h0, l1, h1;
+            multiply(x0, f0, &l0, &h0);
+            multiply(x2, f1, &l1, &h1);
+            x0 = _mm512_ternarylogic_epi32(h1, x1, _mm512_set1_epi32((int)k0), 0x96);
+            x2 = _mm512_ternarylogic_epi32(h0, x3, _mm512_set1_epi32((int)k1), 0x96);
+            x1 = l1;
+            x3 = l0;
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        __m512i t0 = _mm512_unpacklo_epi32(x0, x1), t1 = _mm512_unpackhi_epi32(x0, x1);
+        __m512i t2 = _mm512_unpacklo_epi32(x2, x3), t3 = _mm512_unpackhi_epi32(x2, x3);
+        _mm512_storeu_si512(out + g * 8, _mm512_unpacklo_epi64(t0, t2));
+        _mm512_storeu_si512(out + g * 8 + 32, _mm512_unpackhi_epi64(t0, t2));
+        _mm512_storeu_si512(out + g * 8 + 64, _mm512_unpacklo_epi64(t1, t3));
+        _mm512_storeu_si512(out + g * 8 + 96, _mm512_unpackhi_epi64(t1, t3));
+    }
+}
+
+/* --- 16 channels of a position -------------------------------------------------------------------------------------------------- */
+
+INLINE TARGET __m512 get(const void *data, size_t i, bool bf16) {
+    if (!bf16)
+        return _mm512_loadu_ps((const float *)data + i);
+    __m256i half = _mm256_loadu_si256((const void *)((const uint16_t *)data + i));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
+INLINE TARGET __m256i to_bf16(__m512 v) { return (__m256i)_mm512_cvtneps_pbh(v); }
+
+INLINE TARGET void put(void *data, size_t i, __m512 v, bool bf16) {
+    if (!bf16)
+        _mm512_storeu_ps((float *)data + i, v);
+    else
+        _mm256_storeu_si256((void *)((uint16_t *)data + i), to_bf16(v));
+}
+
+INLINE TARGET __mmask16 kept(vg_cpu_mask mask, size_t i) {
+    return _mm256_cmpge_epu16_mask(_mm256_loadu_si256((const void *)(mask.lanes + i)), _mm256_set1_epi16((short)mask.threshold));
+}
+
+INLINE TARGET void forward2(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias, vg_cpu_mask mask,
+                            bool bf16) {
+    const __m512 b = _mm512_loadu_ps(bias), zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
+    const __m512i one = _mm512_set1_epi32(1), two = _mm512_set1_epi32(2), three = _mm512_set1_epi32(3);
+    size_t below = g->in_width * 16;
+    for (size_t q = 0; q < g->width; q++) {
+        size_t at = q * 32, i = q * 16;
+        __m512 best = get(x, at, bf16), v = get(x, at + 16, bf16);
+        __mmask16 m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        __m512i winner = _mm512_maskz_mov_epi32(m, one);
+        best = _mm512_mask_mov_ps(best, m, v);
+        v = get(x, at + below, bf16);
+        m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        winner = _mm512_mask_mov_epi32(winner, m, two);
+        best = _mm512_mask_mov_ps(best, m, v);
+        v = get(x, at + below + 16, bf16);
+        m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        winner = _mm512_mask_mov_epi32(winner, m, three);
+        best = _mm512_add_ps(_mm512_mask_mov_ps(best, m, v), b);
+        if (g->relu) /* a NaN stays one: max gives its second operand then */
+            best = _mm512_max_ps(zero, best);
+        if (mask.lanes)
+            best = _mm512_maskz_mul_ps(kept(mask, i), best, scale);
+        put(y, i, best, bf16);
+        if (choice)
+            _mm_storeu_si128((void *)(choice + i), _mm512_cvtepi32_epi8(winner));
+    }
+}
+
+INLINE TARGET void backward2(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y, const uint8_t *choice,
+                             vg_cpu_mask mask, bool bf16) {
+    const __m512 zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
+    __m512 sum = _mm512_loadu_ps(sums);
+    size_t below = g->in_width * 16;
+    bool aligned = ((uintptr_t)dx & 63) == 0 && below % 32 == 0;
+    for (size_t q = 0; q < g->width; q++) {
+        size_t i = q * 16, at = q * 32;
+        __m512 d = get(dy, i, bf16);
+        if (mask.lanes)
+            d = _mm512_maskz_mul_ps(kept(mask, i), d, scale);
+        if (g->relu)
+            d = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(get(y, i, bf16), zero, _CMP_GT_OQ), d);
+        sum = _mm512_add_ps(sum, d);
+        __m128i c = _mm_loadu_si128((const void *)(choice + i));
+        __m512 e0 = _mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(c, _mm_setzero_si128()), d);
+        __m512 e1 = _mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(c, _mm_set1_epi8(1)), d);
+        __m512 e2 = _mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(c, _mm_set1_epi8(2)), d);
+        __m512 e3 = _mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(c, _mm_set1_epi8(3)), d);
+        if (bf16 && aligned) {
+            uint16_t *to = (uint16_t *)dx + at;
+            _mm512_stream_si512((void *)to, _mm512_inserti64x4(_mm512_castsi256_si512(to_bf16(e0)), to_bf16(e1), 1));
+            _mm512_stream_si512((void *)(to + below), _mm512_inserti64x4(_mm512_castsi256_si512(to_bf16(e2)), to_bf16(e3), 1));
+        } else if (aligned) {
+            float *to = (float *)dx + at;
+            _mm512_stream_ps(to, e0);
+            _mm512_stream_ps(to + 16, e1);
+            _mm512_stream_ps(to + below, e2);
+            _mm512_stream_ps(to + below + 16, e3);
+        } else {
+            put(dx, at, e0, bf16);
+            put(dx, at + 16, e1, bf16);
+            put(dx, at + below, e2, bf16);
+            put(dx, at + below + 16, e3, bf16);
+        }
+    }
+    _mm512_storeu_ps(sums, sum);
+    _mm_sfence();
+}
+
+static TARGET void stage_forward(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias,
+                                 vg_cpu_mask mask) {
+    if (g->b != 16 || g->pool != 2 || mask.threshold > 65535)
+        general->stage_forward(g, y, choice, x, bias, mask);
+    else if (g->bf16)
+        forward2(g, y, choice, x, bias, mask, true);
+    else
+        forward2(g, y, choice, x, bias, mask, false);
+}
+
+static TARGET void stage_backward(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
+                                  const uint8_t *choice, vg_cpu_mask mask) {
+    if (g->b != 16 || g->pool != 2 || mask.threshold > 65535)
+        general->stage_backward(g, dx, sums, dy, y, choice, mask);
+    else if (g->bf16)
+        backward2(g, dx, sums, dy, y, choice, mask, true);
+    else
+        backward2(g, dx, sums, dy, y, choice, mask, false);
+}
+
+bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
+    general = template;
+    *kernels = *template;
+    kernels->lanes = lanes;
+    if (__builtin_cpu_supports("avx512bf16")) {
+        kernels->stage_forward = stage_forward;
+        kernels->stage_backward = stage_backward;
+    }
+    return true;
+}
+#else
+bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
+    *kernels = *template;
+    return false;
+}
+#endif
