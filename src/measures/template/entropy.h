@@ -40,7 +40,7 @@ INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, 
     size_t M = t->M, C = t->C;
     vd shifted = mu + add;
     vl empty = shifted < 1e-290; /* no member gives this class anything: its terms are 0 whatever they are */
-    vd inverse = 1.0 / vd_select(empty, vd_set(1.0), shifted), fill = vd_select(empty, vd_set(1.0), vd_set(0.0));
+    vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), shifted)), fill = vd_select(empty, vd_set(1.0), vd_set(0.0));
     vd log_mu = from_logits ? vm_log(vd_select(empty, vd_set(1.0), mu)) : (vd){0};
     vd sum_phi = {0}, sum_psi = {0};
     for (size_t m = 0; m < M; m++) {
@@ -128,7 +128,7 @@ static void gates(tile *t) {
         for (size_t k = 0; k < t->K; k++) {
             double gate = t->job->gates[k];
             vd below = inside ? (gate < 1e-3 ? 1e-3 : gate) * (sigma + o->eps) : gate * sigma + o->eps;
-            vd gamma = vm_gate(mu / below);
+            vd gamma = vm_gate(mu * vd_reciprocal(below));
             t->gamma[k * t->C + c] = inside ? vd_max(gamma, vd_set(o->eps)) : gamma;
         }
     }
@@ -290,7 +290,7 @@ static measures gated(tile *t, size_t k) {
         size_t at = k * t->C + c;
         vd g = t->gamma[at] * inverse, mu = t->mu[c];
         vl empty = mu < 1e-290;
-        vd r = vd_select(empty, vd_set(0.0), t->shift[at] / vd_select(empty, vd_set(1.0), mu));
+        vd r = vd_select(empty, vd_set(0.0), t->shift[at] * vd_reciprocal(vd_select(empty, vd_set(1.0), mu)));
         vd y = vd_max(1.0 + r, vd_set(1e-300)), lambda, psi, phi;
         vm_bregman(y, r, &lambda, &psi, &phi);
         vd own = g * mu;

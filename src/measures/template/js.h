@@ -26,10 +26,13 @@ INLINE vd js_series(const vd *moment, int order, vd mean, double add) {
     vd total = {0};
     double sign = 1.0, half = 0.25;
     for (int n = 2; n <= order; n++) {
-        vd mixed = {0};
-        for (int i = 0; i <= n; i++)
-            mixed += js_binomial[n][i] * moment[i] * moment[n - i];
-        total += sign * (moment[n] - half * mixed) * ((mean + add) / (double)(n * (n - 1)) + add / (double)n);
+        vd mixed = 2.0 * moment[n]; /* i and n - i are the same product */
+        for (int i = 1; 2 * i < n; i++)
+            mixed += 2.0 * js_binomial[n][i] * moment[i] * moment[n - i];
+        if (n % 2 == 0)
+            mixed += js_binomial[n][n / 2] * moment[n / 2] * moment[n / 2];
+        vd scale = add > 0 ? (mean + add) * (1.0 / (double)(n * (n - 1))) + add / (double)n : mean * (1.0 / (double)(n * (n - 1)));
+        total += sign * (moment[n] - half * mixed) * scale;
         sign = -sign;
         half *= 0.5;
     }
@@ -50,7 +53,7 @@ INLINE vl js_tight(const js_set *set, double rho) {
 /* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most `most`. Each lane has its own, so that
  * a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0, `steps` nodes an octave. */
 INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int fewest, int most) {
-    vd span = reach * inverse_s0 / vd_max(low, vd_set(1e-30));
+    vd span = reach * inverse_s0 * vd_reciprocal(vd_max(low, vd_set(1e-30)));
     vl octaves = ((vl)span >> 52) - 1023 + 1;
     vl nodes = octaves * steps + 1;
     nodes = vl_select(nodes < most, nodes, (vl){0} + most);

@@ -1,15 +1,16 @@
 /* js32.h - the integral of js.h in float, two members of each lane's sample a vector. Error below 1e-6, relative 2e-5.
  *
  * Three forms, by how much the members of a class differ:
- * - spread within 1/4 of the mean: the series to order 8, from deviations taken in double;
+ * - spread within 0.35 of the mean: the series to order 10, from deviations taken in double;
  * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 4 on
  *   a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. Three, then two operations a node;
  * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
- *   node. Also where the wide form turns out to have left too few digits (a value below 1/100 of the mean). */
+ *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean). */
 
 #define JS32_REACH 9.0      /* nodes end where s x >= this for every member */
 #define JS32_WIDE_S0 0.25
 #define JS32_WIDE_MOST 31   /* s up to 2^28 */
+#define JS32_SQUARES (JS32_WIDE_MOST + 1) /* the first node's weight is large: its squares are summed, not derived */
 #define JS32_SWITCH 4       /* first node in the form a = 1 - b: s = 4 */
 #define JS32_S0 0.0625
 #define JS32_MOST 33
@@ -66,7 +67,11 @@ INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, vf scale, cons
 
 INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, vf scale, size_t nodes, const int B) {
     vf b[8];
+    vf square[8];
     js32_enter(b, x, w, i, scale, B);
+    for (int v = 0; v < B; v++)
+        square[v] = b[v] * b[v];
+    sums[JS32_SQUARES] += js32_sum(square, B);
     for (int j = 0; j < JS32_SWITCH; j++) {
         sums[j] += js32_sum(b, B);
         for (int v = 0; v < B; v++)
@@ -91,7 +96,7 @@ INLINE vd js32_wide_value(const tile *t, const vf *sums, vl lane_nodes, size_t n
         vh next = vf_halves(sums[j + 1]), variance;
         if (j + 1 < JS32_SWITCH) {
             next *= scale;
-            variance = here * (2.0f - here) - next;
+            variance = (j == 0 ? vf_halves(sums[JS32_SQUARES]) * scale : 2.0f * here - next) - here * here;
         } else {
             next = (next - padded) * scale;
             variance = j < JS32_SWITCH ? here * (2.0f - here) - (1.0f - next) : next - here * here;
@@ -114,9 +119,10 @@ static vd js32_wide(const tile *t, const js_set *set, vd inverse, vl lane_nodes,
     const vf *x = (const vf *)t->columns, *w = set->weights ? set->weights32 : NULL;
     size_t vectors = (t->M + 1) / 2, i = 0;
     vd factor = set->gate * inverse * JS32_WIDE_S0;
-    vf scale = vf_pack(factor, factor), sums[JS32_WIDE_MOST + 1];
+    vf scale = vf_pack(factor, factor), sums[JS32_WIDE_MOST + 2];
     for (size_t j = 0; j <= nodes; j++)
         sums[j] = vf_set(0.0f);
+    sums[JS32_SQUARES] = vf_set(0.0f);
     if (w)
         for (; i + 8 <= vectors; i += 8)
             js32_wide_block(sums, x, w, i, scale, nodes, 8);
@@ -173,46 +179,48 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
     return value;
 }
 
-/* Order 8 with members within 1/4: the first term left out is below 4e-6 of the value. */
+/* Order 10 with members within 0.35: the first term left out is below 3e-6 of the value. */
 static vd js32_series(const tile *t, const js_set *set, size_t c, vl empty) {
     size_t M = t->M;
-    vd inverse = 1.0 / vd_select(empty, vd_set(1.0), set->mean);
-    vf sum[9];
-    for (int n = 1; n <= 8; n++)
+    vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), set->mean));
+    vf sum[11];
+    for (int n = 1; n <= 10; n++)
         sum[n] = vf_set(0.0f);
     for (size_t m = 0; m < M; m += 2) {
         vd a = (js_value(t, set, c, m) - set->mean) * inverse;
         vd b = m + 1 < M ? (js_value(t, set, c, m + 1) - set->mean) * inverse : vd_set(0.0);
-        vf r = vf_pack(a, b), r2 = r * r, r3 = r2 * r, r4 = r2 * r2;
+        vf r = vf_pack(a, b), r2 = r * r, r3 = r2 * r, r4 = r2 * r2, r5 = r4 * r;
         sum[1] += r;
         sum[2] += r2;
         sum[3] += r3;
         sum[4] += r4;
-        sum[5] += r4 * r;
+        sum[5] += r5;
         sum[6] += r3 * r3;
         sum[7] += r4 * r3;
         sum[8] += r4 * r4;
+        sum[9] += r5 * r4;
+        sum[10] += r5 * r5;
     }
-    vd moment[9] = {vd_set(1.0)};
-    for (int n = 1; n <= 8; n++)
+    vd moment[11] = {vd_set(1.0)};
+    for (int n = 1; n <= 10; n++)
         moment[n] = vf_fold(sum[n]) * (1.0 / (double)M);
-    return js_series(moment, 8, set->mean, 0.0);
+    return js_series(moment, 10, set->mean, 0.0);
 }
 
 /* One class of one set; its members are in t->columns. */
 static vd js32(tile *t, const js_set *set, size_t c) {
-    vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.25) | empty; /* below 1e-30: no weight */
+    vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.35) | empty; /* below 1e-30: no weight */
     vd value = {0};
     if (vl_any(tight & ~empty))
         value = js32_series(t, set, c, empty);
     if (vl_any(~tight)) {
-        vd inverse = 1.0 / vd_select(empty, vd_set(1.0), set->high), low = set->low * inverse, wide = {0};
+        vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), set->high)), low = set->low * inverse, wide = {0};
         /* The ungated spread foretells which form serves; the value checks it. */
-        vl narrow = (t->variance[c] < 0.04 * t->mu[c] * t->mu[c]) & ~tight;
+        vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
         if (vl_any(~(narrow | tight))) {
             vl lane_nodes = js_lane_nodes(low, 1 / JS32_WIDE_S0, JS32_REACH, 1, JS32_SWITCH + 1, JS32_WIDE_MOST);
             wide = js32_wide(t, set, inverse, lane_nodes, js_most_nodes(lane_nodes, tight));
-            narrow |= ~(wide >= 0.01 * set->mean * inverse) & ~tight;
+            narrow |= ~(wide >= 0.005 * set->mean * inverse) & ~tight;
         }
         if (vl_any(narrow)) {
             vl lane_nodes = js_lane_nodes(low, 1 / JS32_S0, JS32_REACH, 1, 1, JS32_MOST);
