@@ -1,0 +1,23 @@
+"""Uncertainty of ensemble classifiers, gated by variance.
+
+>>> import numpy as np, vargate
+>>> p = np.random.default_rng(0).dirichlet(np.ones(10), size=(1000, 20))     # samples, members, classes
+>>> s = vargate.score(p)
+>>> s.gmu.shape, s.gtu.shape, s.decide(k=1).shape
+((1000,), (1000, 3), (1000,))
+"""
+
+from ._native import lib as _lib
+from .scorer import Scorer
+from .scores import Scores, ScoreSummary, score
+
+__version__: str = _lib.vg_version().decode()
+
+
+def cpu_tier() -> str:
+    """The SIMD tier in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"portable"``; ``VARGATE_CPU`` forces a lower one."""
+    tier: str = _lib.vg_cpu_tier().decode()
+    return tier
+
+
+__all__ = ["ScoreSummary", "Scorer", "Scores", "__version__", "cpu_tier", "score"]

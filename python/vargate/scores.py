@@ -1,0 +1,555 @@
+"""`score` and what it gives: one array a measure, named as in the file of ``vargate score -o``."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import byref, c_size_t, c_void_p
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import Array, as_labels, predictions
+from ._options import FILE_ORDER, Resolved, Temperature, measure_names, resolve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ScoreSummary", "Scores", "score"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+UInt32 = npt.NDArray[np.uint32]
+_T = TypeVar("_T")
+
+_DTYPES = {"f8": np.dtype(np.float64), "i4": np.dtype(np.int32), "u4": np.dtype(np.uint32)}
+_MEASURES = FILE_ORDER[:14]
+# Calls on fewer elements end before anybody could press a key.
+_SHORT = 1 << 16
+
+
+class _Field(Generic[_T]):
+    """An array of `Scores`, or the reason why it is not there."""
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, scores: None, owner: type[Any]) -> _Field[_T]: ...
+    @overload
+    def __get__(self, scores: Scores, owner: type[Any]) -> _T: ...
+    def __get__(self, scores: Scores | None, owner: type[Any]) -> _T | _Field[_T]:
+        if scores is None:
+            return self
+        try:
+            return scores._arrays[self.name]  # type: ignore[return-value]
+        except KeyError:
+            raise AttributeError(f"{self.name} was not computed; measures={self.name!r} asks for it") from None
+
+
+@dataclass(frozen=True)
+class ScoreSummary:
+    """Figures over all samples, as ``vargate score --json`` prints them.
+
+    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage, abstained share
+    and, with labels, accuracy on the kept.
+    """
+
+    n: int
+    m: int
+    c: int
+    logits: bool
+    multilabel: bool
+    k: tuple[float, ...]
+    measures: dict[str, dict[str, Any]]
+    rule: dict[str, dict[str, float | None]] | None
+    accuracy: float | None
+    diversity: float | None
+    k_sensitivity: float | None
+    verdict: str
+    ties: int | None
+    gated_out: int | None
+    _labelled: bool = field(default=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of ``vargate score --json`` but for ``file``."""
+        out: dict[str, Any] = {"n": self.n, "m": self.m, "c": self.c, "logits": self.logits, "multilabel": self.multilabel}
+        out["k"] = list(self.k)
+        out["measures"] = self.measures
+        if self.rule is not None:
+            out["rule"] = self.rule
+        if self._labelled:
+            out["accuracy"] = self.accuracy
+        out |= {"diversity": self.diversity, "k_sensitivity": self.k_sensitivity, "verdict": self.verdict}
+        if self.ties is not None:
+            out |= {"ties": self.ties, "gated_out": self.gated_out}
+        return out
+
+    def __str__(self) -> str:
+        kind = "logits" if self.logits else "probabilities"
+        lines = [f"{self.n} samples, {self.m} member{'s' * (self.m != 1)}, {self.c} classes ({kind})"]
+        lines.append(f"{'measure':<10}{'mean':>12}{'median':>12}{'95th pct':>12}")
+        for name, row in self.measures.items():
+            lines.append(f"{name:<10}" + "".join(_cell(row[key]) for key in ("mean", "median", "p95")))
+        for name, rule in (self.rule or {}).items():
+            kept = "" if rule.get("accuracy") is None else f", accuracy on the kept {rule['accuracy']:.4g}"
+            if rule["abstained"] is not None:
+                lines.append(f"k = {name}: abstained {rule['abstained']:.2%}{kept}")
+        if self.accuracy is not None:
+            lines.append(f"accuracy {self.accuracy:.4g}")
+        lines.append(f"diversity {_text(self.diversity)}, k-sensitivity {_text(self.k_sensitivity)}: {self.verdict}")
+        return "\n".join(lines)
+
+
+def _cell(value: float | None) -> str:
+    return f"{'-' if value is None else format(value, '.5g'):>12}"
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else format(value, ".4g")
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+class Scores:
+    """Uncertainty of every sample. Made by `score` and `Scorer.feed`.
+
+    Attributes
+    ----------
+    tu, au, eu, epce, epkl, epjs : ndarray (N,) float64
+        Total, aleatoric and epistemic uncertainty; the three pairwise measures.
+    gmu, snr : ndarray (N,) float64
+        Variance-gated margin uncertainty, and margin over spread.
+    gtu, gau, geu, gepce, gepkl, gepjs : ndarray (N, K) float64
+        The gated forms, one column for each of the K gate settings.
+    pred, second : ndarray (N,) int32
+        Classes of largest and second largest mean.
+    decision : ndarray (N, K) int32
+        The class, or -1 for "uncertain".
+    mean, std : ndarray (N, C) float64
+        Member mean and population spread.
+    flags : ndarray (N,) uint32
+        Bit 0: a member was gated to nothing at some k and left ungated. Bit 1: the two largest means are equal.
+    k : ndarray (K,) float64
+        The gate settings.
+    diversity, k_sensitivity : float
+        Mean variance over members; ``1 - mean(gtu at the largest k) / mean(tu)``, NaN unless both were computed.
+    n, m, c : int
+        Samples, members, classes.
+    logits, multilabel : bool
+        What the input was.
+    labels : ndarray or None
+        The labels given, int64.
+
+    In multilabel mode (N,) becomes (N, C) and (N, K) becomes (N, C, K). An attribute that `measures` left out raises
+    AttributeError.
+
+    Examples
+    --------
+    >>> import vargate
+    >>> s = vargate.score([[[0.8, 0.2], [0.6, 0.4]], [[0.9, 0.1], [0.9, 0.1]]])
+    >>> s.pred
+    array([0, 0], dtype=int32)
+    >>> s.decide(1)
+    array([0, 0], dtype=int32)
+    >>> s.decide(3)
+    array([-1,  0], dtype=int32)
+    """
+
+    tu = _Field[Float64]()
+    au = _Field[Float64]()
+    eu = _Field[Float64]()
+    epce = _Field[Float64]()
+    epkl = _Field[Float64]()
+    epjs = _Field[Float64]()
+    gmu = _Field[Float64]()
+    snr = _Field[Float64]()
+    gtu = _Field[Float64]()
+    gau = _Field[Float64]()
+    geu = _Field[Float64]()
+    gepce = _Field[Float64]()
+    gepkl = _Field[Float64]()
+    gepjs = _Field[Float64]()
+    pred = _Field[Int32]()
+    second = _Field[Int32]()
+    decision = _Field[Int32]()
+    mean = _Field[Float64]()
+    std = _Field[Float64]()
+    flags = _Field[UInt32]()
+
+    def __init__(
+        self,
+        arrays: Mapping[str, Array],
+        *,
+        k: tuple[float, ...],
+        shape: tuple[int, int, int],
+        logits: bool = False,
+        multilabel: bool = False,
+        diversity: float = math.nan,
+        k_sensitivity: float = math.nan,
+        labels: npt.NDArray[np.int64] | None = None,
+        sample_sigma: bool = False,
+    ) -> None:
+        self._arrays = arrays
+        self._k = k
+        self.n, self.m, self.c = shape
+        self.logits = logits
+        self.multilabel = multilabel
+        self.diversity = diversity
+        self.k_sensitivity = k_sensitivity
+        self.labels = labels
+        self._sample_sigma = sample_sigma
+
+    # --- as a mapping of arrays ---------------------------------------------------------------------------------------------
+
+    @property
+    def k(self) -> Float64:
+        return np.array(self._k)
+
+    def keys(self) -> list[str]:
+        """Names of the arrays that were computed, in the order of files."""
+        return [name for name in FILE_ORDER if name in self._arrays]
+
+    def __getitem__(self, name: str) -> Array:
+        """An array by name; ``"gtu@1"`` is one column of a gated one.
+
+        >>> import vargate
+        >>> s = vargate.score([[[0.7, 0.3], [0.5, 0.5]]], k=(1, 2))
+        >>> s["gtu@2"].shape
+        (1,)
+        """
+        stem, at, gate = name.partition("@")
+        if stem not in self._arrays:
+            raise KeyError(name)
+        if not at:
+            return self._arrays[stem]
+        names = [_native.k_name(k) for k in self._k]
+        if gate not in names or _native.SCORE_FIELDS[stem][1] != "k":
+            raise KeyError(name)
+        column: Array = self._arrays[stem][..., names.index(gate)]
+        return column
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return self.n
+
+    def columns(self) -> dict[str, Float64]:
+        """Every computed measure by name, gated ones split by k: ``{"tu": ..., "gtu@1": ...}``, as evaluation lists them."""
+        out: dict[str, Float64] = {name: self._arrays[name] for name in _MEASURES[:8] if name in self._arrays}
+        for i, k in enumerate(self._k):
+            out |= {f"{name}@{_native.k_name(k)}": self._arrays[name][..., i] for name in _MEASURES[8:] if name in self._arrays}
+        return out
+
+    # --- decisions ----------------------------------------------------------------------------------------------------------
+
+    def decide(self, k: float = 1.0) -> Int32:
+        """The decision rule at `k`: the predicted class, or -1 where the classes cannot be told apart.
+
+        Parameters
+        ----------
+        k : float
+            Gate setting, > 0. One of those scored is taken from `decision`; any other is solved from `mean` and `std`.
+
+        Returns
+        -------
+        ndarray (N,) int32; multilabel (N, C)
+        """
+        if "decision" in self._arrays and k in self._k:
+            return self.decision[..., self._k.index(k)].copy()
+        if not (isinstance(k, (int, float)) and math.isfinite(k) and k > 0):
+            raise ValueError(f"k is {k!r}, expected a number > 0")
+        return np.where(self.margin_ratio() > k, self.pred, np.int32(-1))
+
+    def margin_ratio(self) -> Float64:
+        """The largest k at which the decision rule keeps each sample; needs ``pred``, ``second``, ``mean`` and ``std``."""
+        mean, std, pred = self.mean, self.std, self.pred
+        if self._sample_sigma and self.m > 1:
+            std = std * math.sqrt(self.m / (self.m - 1))
+        ratio = np.empty(pred.shape)
+        if self.multilabel:
+            _native.check(_native.lib.vg_margin_ratio_multilabel(_at(ratio), _at(mean), _at(std), ratio.size))
+        else:
+            second = self.second
+            _native.check(
+                _native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), _at(pred), _at(second), self.n, self.c)
+            )
+        return ratio
+
+    # --- figures ------------------------------------------------------------------------------------------------------------
+
+    def summary(self) -> ScoreSummary:
+        """Mean, median and 95th percentile of each measure, the decision rule at each k, diversity and the verdict on it."""
+        measures = {}
+        for name in _MEASURES:
+            if name in self._arrays:
+                for suffix, values in self._split(name):
+                    measures[name + suffix] = _statistics(values, self.multilabel)
+        entries = self.n * (self.c if self.multilabel else 1)
+        correct = self.labels is not None and "pred" in self._arrays and self.pred == self.labels
+        rule = None
+        if "decision" in self._arrays:
+            rule = {}
+            for i, k in enumerate(self._k):
+                kept = self.decision[..., i] >= 0
+                count = int(np.count_nonzero(kept))
+                row = {"coverage": _share(count, entries), "abstained": _finite(1 - count / entries) if entries else None}
+                if self.labels is not None:
+                    row["accuracy"] = _share(int(np.count_nonzero(kept & correct)), count)
+                rule[_native.k_name(k)] = row
+        labelled = self.labels is not None and "pred" in self._arrays
+        flags = self._arrays.get("flags")
+        return ScoreSummary(
+            n=self.n,
+            m=self.m,
+            c=self.c,
+            logits=self.logits,
+            multilabel=self.multilabel,
+            k=self._k,
+            measures=measures,
+            rule=rule,
+            accuracy=_share(int(np.count_nonzero(correct)), entries) if labelled else None,
+            diversity=_finite(self.diversity),
+            k_sensitivity=_finite(self.k_sensitivity),
+            verdict=_verdict(self.m, self.c, self.diversity, self.k_sensitivity),
+            ties=None if flags is None else int(np.count_nonzero(flags & 2)),
+            gated_out=None if flags is None else int(np.count_nonzero(flags & 1)),
+            _labelled=labelled,
+        )
+
+    def _split(self, name: str) -> list[tuple[str, Float64]]:
+        if _native.SCORE_FIELDS[name][1] != "k":
+            return [("", self._arrays[name])]
+        return [(f"@{_native.k_name(k)}", self._arrays[name][..., i]) for i, k in enumerate(self._k)]
+
+    # --- shown --------------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        what = f"{self.n} samples, {self.m} member{'s' * (self.m != 1)}, {self.c} {'labels' if self.multilabel else 'classes'}"
+        gates = ", ".join(_native.k_name(k) for k in self._k)
+        return f"<vargate.Scores: {what}, k = {gates}; {' '.join(self.keys())}>"
+
+    # --- elsewhere ----------------------------------------------------------------------------------------------------------
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a sample, columns named as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel ``gtu_0@1``."""
+        import pandas as pd
+
+        return pd.DataFrame(self._table(), index=pd.RangeIndex(self.n, name="n"))
+
+    def _table(self) -> dict[str, Array]:
+        """Columns as CSV files have them."""
+        out: dict[str, Array] = {}
+        for name in self.keys():
+            values = self._arrays[name]
+            gated = _native.SCORE_FIELDS[name][1] == "k"
+            by_class = self.multilabel or _native.SCORE_FIELDS[name][1] == "c"
+            width = int(np.prod(values.shape[1:]))
+            flat = values.reshape(self.n, width)
+            for i in range(width):
+                label = f"_{i // len(self._k) if gated else i}" if by_class else ""
+                gate = f"@{_native.k_name(self._k[i % len(self._k)])}" if gated else ""
+                out[name + label + gate] = flat[:, i]
+        return out
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes what ``vargate score -o`` writes: ``.npz`` (or ``.safetensors``), ``.csv`` or ``.jsonl``, by the ending.
+
+        The file appears complete under its name, or not at all.
+        """
+        from ._files import save_scores
+
+        save_scores(self, os.fspath(path))
+
+
+def _at(a: Array) -> int:
+    return int(a.__array_interface__["data"][0])
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _statistics(values: Float64, multilabel: bool) -> dict[str, Any]:
+    def three(v: Float64) -> dict[str, float | None]:
+        if v.size == 0:
+            return {"mean": None, "median": None, "p95": None}
+        return {"mean": _finite(v.mean()), "median": _finite(np.median(v)), "p95": _finite(np.quantile(v, 0.95))}
+
+    if not multilabel:
+        return three(values)
+    return {**three(values.mean(axis=1)), "max": three(values.max(axis=1) if values.size else values)}
+
+
+def _verdict(m: int, c: int, diversity: float, k_sensitivity: float) -> str:
+    """As ``vargate score`` judges: C D is the variance over members summed over classes."""
+    variance, moves = c * diversity, 0.0 if math.isnan(k_sensitivity) else k_sensitivity
+    if m == 1:
+        return "one-member"
+    if diversity == 0:
+        return "identical"
+    if variance < 1e-4 and moves < 0.02:
+        return "collapsed"
+    return "low" if variance < 1e-3 and moves < 0.1 else "diverse"
+
+
+def allocate(names: Sequence[str], shape: tuple[int, int, int], k_count: int, multilabel: bool) -> tuple[dict[str, Array], Any]:
+    """Arrays for the named fields and the library's list of where they are."""
+    n, _, c = shape
+    shapes = {"": (n, c), "k": (n, c, k_count), "c": (n, c)} if multilabel else {"": (n,), "k": (n, k_count), "c": (n, c)}
+    arrays: dict[str, Array] = {}
+    places = _native.ScorePlaces()
+    for name in names:
+        element, kind = _native.SCORE_FIELDS[name]
+        a = arrays[name] = np.empty(shapes[kind], _DTYPES[element])
+        places[_native.SCORE_INDEX[name]] = a.__array_interface__["data"][0]
+    return arrays, places
+
+
+def collect(
+    resolved: Resolved,
+    arrays: dict[str, Array],
+    shape: tuple[int, int, int],
+    summary: _native.ScoreSummary,
+    labels: npt.NDArray[np.int64] | None,
+) -> Scores:
+    """`Scores` from filled arrays."""
+    return Scores(
+        arrays,
+        k=resolved.k,
+        shape=shape,
+        logits=bool(resolved.options.logits),
+        multilabel=resolved.multilabel,
+        diversity=summary.diversity,
+        k_sensitivity=summary.k_sensitivity,
+        labels=labels,
+        sample_sigma=resolved.sigma_margin == 1,
+    )
+
+
+def score(
+    p: Any,
+    *,
+    k: float | Sequence[float] = (1.0, 2.0, 3.0),
+    logits: bool = False,
+    temperature: Temperature = None,
+    labels: Any = None,
+    preset: str = "paper",
+    measures: str | Sequence[str] = "all",
+    axes: str = "NMC",
+    multilabel: bool = False,
+    threads: int | None = None,
+    multilabel_form: str = "continuous",
+    pairs: str | None = None,
+    sigma: str | None = None,
+    log_base: str | float | None = None,
+    normalise: bool | None = None,
+    renormalise: bool = False,
+    floor: float | None = None,
+    eps: float | None = None,
+) -> Scores:
+    """Uncertainty of every sample of an ensemble's predictions.
+
+    Parameters
+    ----------
+    p : array_like (N, M, C), or (N, C) for one member
+        What member m says of class c for sample n: probabilities, or logits. A NumPy array, or anything with DLPack,
+        ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read where they
+        lie, whatever the strides; other types are converted to float64 first.
+    k : float or sequence of float
+        Gate settings, each > 0.
+    logits : bool
+        `p` holds logits.
+    temperature : float, sequence, Calibration or path, optional
+        Divides logits: one temperature or one a member, a result of `calibrate`, or the file it wrote.
+    labels : array_like of int, optional
+        True classes (N,), or 0/1 (N, C) with `multilabel`; for the accuracies of `Scores.summary` and for `evaluate`.
+    preset : {"paper", "vge", "mljku"}
+        Conventions: the paper's, its authors' later code's, or those of Schweighofer et al.
+    measures : str or sequence of str
+        What to compute: names of arrays, or the groups ``all``, ``entropies``, ``pairwise``, ``ungated``, ``gated``, ``margin``.
+    axes : str
+        Order of the axes of `p`: ``"NMC"``, ``"MNC"``.
+    multilabel : bool
+        Every class is a yes/no label of its own.
+    threads : int, optional
+        None or 0: one per core. Results do not depend on it.
+    multilabel_form : {"continuous", "literal"}
+        The multilabel GMU: continuous, or the paper's printed cases.
+    pairs : {"all", "distinct"}, optional
+        Member pairs in EPCE, EPKL, EPJS. None here and below: the preset's.
+    sigma : {"population", "sample"}, optional
+        Spread over members divided by M or M - 1, in the gate and in the margin.
+    log_base : {"e", "2"}, optional
+        Unit of entropies.
+    normalise : bool, optional
+        Divide TU, AU, EU and their gated forms by log C.
+    renormalise : bool
+        Divide rows by their sum instead of refusing them.
+    floor, eps : float, optional
+        The smallest probability in a logarithm; what keeps denominators from 0.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    ValueError
+        Rows that are not distributions (the message names the first), wrong shapes, unknown words.
+    TypeError
+        Elements that are not numbers, or arrays that are not in host memory.
+
+    Examples
+    --------
+    Two members, three classes, one sample they agree on and one they do not:
+
+    >>> import numpy as np, vargate
+    >>> p = np.array([[[0.9, 0.05, 0.05], [0.9, 0.05, 0.05]], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1]]])
+    >>> s = vargate.score(p, k=(1, 2))
+    >>> s.eu.round(3)
+    array([0.   , 0.223])
+    >>> s.decision
+    array([[ 0,  0],
+           [-1, -1]], dtype=int32)
+    """
+    view, owner = predictions(p, axes)
+    shape = (view.n, view.m, view.c)
+    long = shape[0] * shape[1] * shape[2] > _SHORT
+    resolved = resolve(
+        k=k,
+        logits=logits,
+        temperature=temperature,
+        preset=preset,
+        multilabel=multilabel,
+        multilabel_form=multilabel_form,
+        pairs=pairs,
+        sigma=sigma,
+        log_base=log_base,
+        normalise=normalise,
+        renormalise=renormalise,
+        floor=floor,
+        eps=eps,
+        threads=threads,
+        interruptible=long,
+    )
+    packed_labels = None if labels is None else as_labels(labels, shape[0], shape[2] if multilabel else 0)
+    arrays, places = allocate(measure_names(measures), shape, len(resolved.k), resolved.multilabel)
+    summary = _native.ScoreSummary()
+    if long:
+        with _native.Interruptible():
+            _native.check(_native.lib.vg_score(places, byref(summary), byref(view), resolved.address))
+    else:
+        _native.check(_native.lib.vg_score(places, byref(summary), byref(view), resolved.address))
+    del owner
+    return collect(resolved, arrays, shape, summary, packed_labels)
