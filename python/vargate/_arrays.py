@@ -87,6 +87,8 @@ def _from_dlpack(p: Any, name: str) -> View:
 
 
 def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(shape) == 3:
+        return shape[1] * shape[2], shape[2], 1
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -106,12 +108,13 @@ def _from_numpy(a: Array, name: str) -> View:
             a, code = a.astype(np.float64), _native.F64
         else:
             raise TypeError(f"{name} has dtype {a.dtype}, expected numbers (float16, bfloat16, float32 or float64 without a copy)")
-    size = a.itemsize
-    strides = a.strides
-    if not a.flags.aligned or any(s % size for s in strides):
+    flags, shape = a.flags, a.shape
+    if not flags.aligned or (not flags.c_contiguous and any(s % a.itemsize for s in a.strides)):
         a = np.ascontiguousarray(a)
-        strides = a.strides
-    return View(a.__array_interface__["data"][0], code, a.shape, tuple(s // size for s in strides), a)
+        flags = a.flags
+    if flags.c_contiguous:
+        return View(a.ctypes.data, code, shape, _packed(shape), a)
+    return View(a.ctypes.data, code, shape, tuple([s // a.itemsize for s in a.strides]), a)
 
 
 def as_view(p: Any, name: str) -> View:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref, c_size_t, c_void_p
+from ctypes import byref
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -30,6 +31,8 @@ _DTYPES = {"f8": np.dtype(np.float64), "i4": np.dtype(np.int32), "u4": np.dtype(
 _MEASURES = FILE_ORDER[:14]
 # Calls on fewer elements end before anybody could press a key.
 _SHORT = 1 << 16
+# Results of fewer values share one allocation.
+_SMALL = 1 << 12
 
 
 class _Field(Generic[_T]):
@@ -373,7 +376,7 @@ class Scores:
 
 
 def _at(a: Array) -> int:
-    return int(a.__array_interface__["data"][0])
+    return int(a.ctypes.data)
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -403,22 +406,73 @@ def _verdict(m: int, c: int, diversity: float, k_sensitivity: float) -> str:
     return "low" if variance < 1e-3 and moves < 0.1 else "diverse"
 
 
-def allocate(names: Sequence[str], shape: tuple[int, int, int], k_count: int, multilabel: bool) -> tuple[dict[str, Array], Any]:
-    """Arrays for the named fields and the library's list of where they are."""
+@lru_cache(maxsize=256)
+def _layout(
+    names: tuple[str, ...], shape: tuple[int, int, int], k_count: int, multilabel: bool
+) -> tuple[dict[str, tuple[int, tuple[int, ...], str]], tuple[int, ...], int]:
+    """Where each field begins in one block of memory (in doubles), its shape and element; for the library, offsets in bytes or -1."""
     n, _, c = shape
     shapes = {"": (n, c), "k": (n, c, k_count), "c": (n, c)} if multilabel else {"": (n,), "k": (n, k_count), "c": (n, c)}
-    arrays: dict[str, Array] = {}
-    places = _native.ScorePlaces()
+    fields: dict[str, tuple[int, tuple[int, ...], str]] = {}
+    offsets = [-1] * len(_native.SCORE_FIELDS)
+    used = 0
     for name in names:
         element, kind = _native.SCORE_FIELDS[name]
-        a = arrays[name] = np.empty(shapes[kind], _DTYPES[element])
-        places[_native.SCORE_INDEX[name]] = a.__array_interface__["data"][0]
+        fields[name] = (used, shapes[kind], element)
+        offsets[_native.SCORE_INDEX[name]] = 8 * used
+        used += math.prod(shapes[kind])
+    return fields, tuple(offsets), used
+
+
+class _Block(Mapping[str, Array]):
+    """Small results in one allocation, cut into arrays when they are asked for: twenty arrays would cost more than the scoring."""
+
+    __slots__ = ("_block", "_cut", "_fields")
+
+    def __init__(self, block: Float64, fields: dict[str, tuple[int, tuple[int, ...], str]]) -> None:
+        self._block = block
+        self._fields = fields
+        self._cut: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        found = self._cut.get(name)
+        if found is None:
+            first, shape, element = self._fields[name]
+            size = math.prod(shape)
+            found = self._block[first : first + size].view(_DTYPES[element])[:size].reshape(shape)
+            self._cut[name] = found
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
+def allocate(
+    names: tuple[str, ...], shape: tuple[int, int, int], k_count: int, multilabel: bool
+) -> tuple[Mapping[str, Array], Any]:
+    """Room for the named fields, and the library's list of where they are."""
+    if shape[0] * (len(names) + shape[2]) <= _SMALL:
+        fields, offsets, size = _layout(names, shape, k_count, multilabel)
+        block = np.empty(size)
+        base = block.ctypes.data
+        return _Block(block, fields), _native.ScorePlaces(*[base + o if o >= 0 else None for o in offsets])
+    arrays: dict[str, Array] = {}
+    places = _native.ScorePlaces()
+    for name, (_, field_shape, element) in _layout(names, shape, k_count, multilabel)[0].items():
+        a = arrays[name] = np.empty(field_shape, _DTYPES[element])
+        places[_native.SCORE_INDEX[name]] = a.ctypes.data
     return arrays, places
 
 
 def collect(
     resolved: Resolved,
-    arrays: dict[str, Array],
+    arrays: Mapping[str, Array],
     shape: tuple[int, int, int],
     summary: _native.ScoreSummary,
     labels: npt.NDArray[np.int64] | None,
