@@ -1,0 +1,102 @@
+#!/bin/sh
+# run.sh BUILD - every benchmark of a build folder, with its peers, in one run: JSON lines on stdout, a table on stderr at the end.
+# The lines are kept in BUILD/bench.jsonl. README.md beside this file says what is measured.
+#
+#   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
+#   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
+#   BENCH_THREADS=2
+#   BENCH_ONLY=score    scoring and its peers alone (score, peers, others: comma list)
+#   BENCH_PYTHON=...    a Python with numpy and torch to use; otherwise build/bench-venv is made, once
+#   BENCH_PIP_ARGS=...  more arguments for pip, e.g. --extra-index-url of PyTorch's CPU-only packages
+set -u
+build=${1:?usage: run.sh BUILD}
+divide=${BENCH_DIVIDE:-1}
+data=${BENCH_DATA:-dirichlet}
+threads=${BENCH_THREADS:-2}
+only=,${BENCH_ONLY:-score,peers,others},
+here=$(dirname "$0")
+lines=$build/bench.jsonl
+work=$build/bench-work
+status=0
+mkdir -p "$work"
+: >"$lines"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+wanted() { case $only in *,"$1",*) return 0 ;; esac; return 1; }
+note() { echo "bench: $*" >&2; }
+# keep COMMAND...: runs it, its stdout shown and kept; remembers failure.
+keep() {
+    note "$*"
+    { "$@" || echo failed >"$work/failed"; } | tee -a "$lines"
+    if [ -f "$work/failed" ]; then
+        note "failed: $*"
+        rm -f "$work/failed"
+        status=1
+    fi
+}
+
+# The peers' Python: current releases from PyPI, in a virtual environment of the benchmark's own.
+find_python() {
+    if [ -n "${BENCH_PYTHON:-}" ]; then
+        python=$BENCH_PYTHON
+        return 0
+    fi
+    python=build/bench-venv/bin/python
+    if [ ! -f build/bench-venv/ready ]; then
+        note "making build/bench-venv (PyTorch is a large download)"
+        rm -rf build/bench-venv
+        python3 -m venv build/bench-venv >&2 &&
+            # shellcheck disable=SC2086
+            build/bench-venv/bin/pip install --quiet ${BENCH_PIP_ARGS:-} torch==2.13.0 numpy setuptools >&2 &&
+            touch build/bench-venv/ready
+    fi
+    [ -f build/bench-venv/ready ]
+}
+
+# peers_at C SAMPLES MEASURED_TORCH MEASURED_NUMPY TUNED: both peers on the same predictions as ours, values checked against ours.
+peers_at() {
+    samples=$(($2 / divide)); torch=$(($3 / divide)); numpy=$(($4 / divide))
+    [ $torch -ge 20 ] || torch=20
+    [ $numpy -ge 20 ] || numpy=20
+    most=$torch
+    [ $numpy -le $most ] || most=$numpy
+    [ $samples -ge $most ] || samples=$most
+    "$build/bench_score" --dump "$work/p.npy" $most 100 "$1" --data "$data" --threads "$threads" &&
+        "$build/vargate" score "$work/p.npy" --threads "$threads" --quiet -o "$work/scores.npz" || { status=1; return; }
+    tuned=$5
+    [ $tuned -le $most ] || tuned=$most
+    OMP_NUM_THREADS=$threads keep "$python" "$here/peers/score_torch.py" "$work/p.npy" "$work/scores.npz" --samples $samples \
+        --measured $torch --tuned $tuned --threads "$threads"
+    keep "$python" "$here/peers/score_numpy.py" "$work/p.npy" "$work/scores.npz" --samples $samples --measured $numpy \
+        --tuned $tuned --threads "$threads"
+    rm -f "$work/p.npy" "$work/scores.npz"
+}
+
+if wanted score; then
+    keep "$build/bench_score" --threads "$threads" --divide "$divide" --data "$data" --vargate "$build/vargate" --folder "$work"
+fi
+
+python=
+if wanted peers || wanted others; then
+    find_python || { note "no Python with torch and numpy: peers are left out"; python=; status=1; }
+fi
+if wanted peers && [ -n "$python" ]; then
+    peers_at 10 10000 2000 2000 400
+    peers_at 100 10000 400 400 100
+fi
+
+# The other parts: a bench_* program each, and its peers if there are any.
+if wanted others; then
+    for source in "$here"/bench_*.c; do
+        [ -e "$source" ] || continue
+        name=$(basename "$source" .c)
+        [ -x "$build/$name" ] && keep "$build/$name"
+        for peer in "$here"/peer_"${name#bench_}".py "$here"/peers/"${name#bench_}"_*.py; do
+            [ -e "$peer" ] && [ -n "$python" ] && keep "$python" "$peer"
+        done
+    done
+fi
+
+keep "${python:-python3}" "$here/score/table.py" "$lines"
+exit $status
