@@ -1,10 +1,10 @@
-/* bench_train.c - training and MC-dropout prediction of the paper's CNN on the CPU, beside OpenBLAS's sgemm and, where a Python with
- * PyTorch is named by VARGATE_PEER_PYTHON, PyTorch in the same run (bench/peers/train_torch.py). One JSON line a figure.
+/* bench_train.c - training and MC-dropout prediction of the paper's CNN on the CPU, beside OpenBLAS's sgemm and, where a Python
+ * with PyTorch is named by VARGATE_PEER_PYTHON, PyTorch in the same run (bench/peers/train_torch.py). One JSON line a figure.
  *
  *     bench_train [--steps S] [--threads T] [--images N] [--quick]
  *
- * A training image costs 190 MFLOP: convolutions and the 2048 x 2048 layer, forward and both gradients (no data gradient for the
- * first convolution). "share of sgemm" compares images/s x that with the rate of a 2048^3 float32 product. */
+ * A training image costs 190 MFLOP: convolutions and the 2048 x 2048 layer, forward and both gradients (no data gradient for
+ * the first convolution). "share of sgemm" compares images/s x that with the rate of a 2048^3 float32 product. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,8 @@ static vg_status next(void *context, vg_nn_batch *batch) {
 }
 
 static void say(const char *what, const char *compute, size_t heads, double value, const char *unit, double share) {
-    printf("{\"bench\": \"%s\", \"compute\": \"%s\", \"heads\": %zu, \"value\": %.1f, \"unit\": \"%s\", \"threads\": %u, \"tier\": \"%s\", "
+    printf("{\"bench\": \"%s\", \"compute\": \"%s\", \"heads\": %zu, \"value\": %.1f, \"unit\": \"%s\", \"threads\": %u, "
+           "\"tier\": \"%s\", "
            "\"backend\": \"cpu\"",
            what, compute, heads, value, unit, threads, vg_cpu_tier());
     if (share > 0)
@@ -63,7 +64,7 @@ static void say(const char *what, const char *compute, size_t heads, double valu
     fflush(stdout);
 }
 
-/* --- OpenBLAS ---------------------------------------------------------------------------------------------------------------- */
+/* --- OpenBLAS */
 
 typedef void (*sgemm_fn)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
 
@@ -97,7 +98,7 @@ static double sgemm_rate(void) {
     return 2.0 * N * N * N / best / 1e9;
 }
 
-/* --- ours --------------------------------------------------------------------------------------------------------------------- */
+/* --- ours */
 
 static double best_epoch;
 
@@ -152,7 +153,8 @@ static vg_status predict(int bfloat16, double *rate) {
     vg_status status = vg_predictor_open(&predictor, path, &options);
     if (status != VG_OK)
         return status;
-    float *images = malloc(images_predicted * IMAGE * sizeof *images), *logits = malloc(images_predicted * 1000 * sizeof *logits);
+    float *images = malloc(images_predicted * IMAGE * sizeof *images),
+          *logits = malloc(images_predicted * 1000 * sizeof *logits);
     fill(images, images_predicted * IMAGE);
     status = vg_predictor_run(predictor, logits, images, 2, 0);
     double t = now();
@@ -228,8 +230,8 @@ int main(int argc, char **argv) {
     const char *python = getenv("VARGATE_PEER_PYTHON");
     if (code == 0 && python) {
         char command[1024];
-        snprintf(command, sizeof command, "'%s' bench/peers/train_torch.py --steps %zu --threads %u --images %zu", python, steps, threads,
-                 images_predicted);
+        snprintf(command, sizeof command, "'%s' bench/peers/train_torch.py --steps %zu --threads %u --images %zu", python,
+                 steps, threads, images_predicted);
         fflush(stdout);
         code = system(command) != 0;
     }

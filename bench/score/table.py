@@ -18,7 +18,7 @@ def read(path):
             text = text.strip()
             if text.startswith("{"):
                 lines.append(json.loads(text))
-    return [line for line in lines if line.get("bench") == "score"]
+    return [line for line in lines if line.get("bench") == "score" and line.get("figure") != "ratio"]
 
 
 class Run:
