@@ -17,9 +17,11 @@ static const option_entry entries[] = {
     {"output", 'o', OPTION_TEXT, PLACE(output), "PRED.npz", NULL, "where predictions go (.npz)", 0, 0},
     {"split", 0, OPTION_TEXT, PLACE(split), "test|val|train", NULL, "images of the recipe's data set (default: test)", 0, 0},
     {"input", 'i', OPTION_TEXT, PLACE(input), "SET", NULL, "other images: a data set's name, a file or a folder", 0, 0},
-    {"ensemble", 'e', OPTION_CHOICE, PLACE(ensemble), "mcd|lle|mcd-lle", NULL, "how members are made (default: the recipe's)", 0, 0},
+    {"ensemble", 'e', OPTION_CHOICE, PLACE(ensemble), "mcd|lle|mcd-lle", NULL, "how members are made (default: the recipe's)",
+     0, 0},
     {"members", 'm', OPTION_COUNT, PLACE(members), "M", "0", "members; 0: the recipe's", 0, 100000},
-    {"passes", 0, OPTION_COUNT, PLACE(passes), "T", "0", "with --heads: stochastic passes, each through the first G heads", 0, 100000},
+    {"passes", 0, OPTION_COUNT, PLACE(passes), "T", "0", "with --heads: stochastic passes, each through the first G heads", 0,
+     100000},
     {"heads", 0, OPTION_COUNT, PLACE(heads), "G", "0", "with --passes: heads read in every pass; M = T x G", 0, 100000},
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL, "write logits (Z) instead of probabilities (P)", 0, 0},
     {"checkpoint", 0, OPTION_CHOICE, PLACE(checkpoint), "last|best", "last", "which checkpoint of a run folder", 0, 0},
@@ -47,7 +49,9 @@ static int run(const command *self, int argc, char **argv) {
         .runs = (const char *const *)files.items,
         .run_count = files.count,
         .best = own.checkpoint == 1,
-        .split = own.input ? NULL : own.split ? own.split : "test",
+        .split = own.input   ? NULL
+                 : own.split ? own.split
+                             : "test",
         .input = own.input,
         .data = own.data,
         .device = own.device,
@@ -66,7 +70,8 @@ const command command_predict = {
     "predict",
     "ensemble predictions of a trained network",
     "RUN... -o PRED.npz [options]",
-    "RUN is a run folder or a checkpoint; several make a deep ensemble, their members side by side. The file has P (or logits Z) of\n"
+    "RUN is a run folder or a checkpoint; several make a deep ensemble, their members side by side. The file has P (or logits "
+    "Z) of\n"
     "shape (N, M, C) and the labels L. Members: mcd, stochastic passes; lle, heads; mcd-lle, pass t through head t.",
     "vargate predict runs/mnist-lle --split test -o test.npz",
     run,

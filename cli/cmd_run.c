@@ -1,5 +1,5 @@
-/* cmd_run.c - vargate run: a recipe from training to results. Every stage leaves a file in the run folder; a stage whose file is
- * newer than what it is made from is skipped.
+/* cmd_run.c - vargate run: a recipe from training to results. Every stage leaves a file in the run folder; a stage whose file
+ * is newer than what it is made from is skipped.
  *
  *   train      recipe.yaml, metrics.jsonl, last.safetensors, best.safetensors
  *   predict    val.npz, test.npz, ood-NAME.npz (logits Z, labels L)
@@ -60,10 +60,11 @@ static bool up_to_date(const char *made, const char *from) {
     struct stat a, b;
     if (stat(made, &a) != 0 || stat(from, &b) != 0)
         return false;
-    return a.st_mtim.tv_sec > b.st_mtim.tv_sec || (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec >= b.st_mtim.tv_nsec);
+    return a.st_mtim.tv_sec > b.st_mtim.tv_sec ||
+           (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec >= b.st_mtim.tv_nsec);
 }
 
-/* --- other commands, called as a person would ------------------------------------------------------------------------------- */
+/* --- other commands, called as a person would */
 
 /* Runs a command with these arguments (NULL-terminated); standard output goes to `capture` if it is not NULL. */
 static int call(const command *stage, const char *const *arguments, FILE *capture) {
@@ -109,7 +110,7 @@ static int call_json(json_t **out, const command *stage, const char *const *argu
     return code;
 }
 
-/* --- stages ------------------------------------------------------------------------------------------------------------------ */
+/* --- stages */
 
 static int train_stage(pipeline *p) {
     training_request request = {&p->recipe, p->folder, p->own->data, p->own->device, (unsigned)p->own->threads, true};
@@ -126,8 +127,15 @@ static int predict_one(pipeline *p, const char *name, const char *split, const c
         return CLI_OK;
     }
     const char *runs[] = {p->folder};
-    prediction_request request = {.runs = runs, .run_count = 1, .split = split, .input = input, .data = p->own->data,
-                                  .device = p->own->device, .threads = (unsigned)p->own->threads, .ensemble = -1, .logits = true,
+    prediction_request request = {.runs = runs,
+                                  .run_count = 1,
+                                  .split = split,
+                                  .input = input,
+                                  .data = p->own->data,
+                                  .device = p->own->device,
+                                  .threads = (unsigned)p->own->threads,
+                                  .ensemble = -1,
+                                  .logits = true,
                                   .output = output};
     return prediction_run(&request);
 }
@@ -258,7 +266,7 @@ static int results_stage(pipeline *p, json_t **out) {
     return code;
 }
 
-/* --- the table at the end ------------------------------------------------------------------------------------------------------ */
+/* --- the table at the end */
 
 static double figure(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
@@ -339,7 +347,8 @@ const command command_run = {
     "run",
     "train, calibrate, predict, score and evaluate a recipe",
     "[RECIPE] [options]",
-    "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the digits that ship.\n"
+    "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the digits that "
+    "ship.\n"
     "Everything is kept in the run folder; called again, what is done already is skipped and what was stopped goes on.",
     "vargate run mnist-lle --out runs/mnist",
     run,

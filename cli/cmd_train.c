@@ -62,8 +62,10 @@ const command command_train = {
     "train",
     "train a network by a recipe",
     "RECIPE [options]",
-    "RECIPE is a YAML file or the name of one that ships (mnist-lle, cifar10-mcd, quickstart, ...). The run folder gets recipe.yaml,\n"
-    "metrics.jsonl, last.safetensors and best.safetensors. Ctrl-C writes a checkpoint and stops; --resume goes on from it and ends\n"
+    "RECIPE is a YAML file or the name of one that ships (mnist-lle, cifar10-mcd, quickstart, ...). The run folder gets "
+    "recipe.yaml,\n"
+    "metrics.jsonl, last.safetensors and best.safetensors. Ctrl-C writes a checkpoint and stops; --resume goes on from it and "
+    "ends\n"
     "with the same bits as a run that was not stopped.",
     "vargate train mnist-lle --set epochs=20 --out runs/short",
     run,

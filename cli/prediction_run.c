@@ -16,7 +16,7 @@ typedef struct prediction {
     const prediction_request *request;
     vg_predictor *predictors[MAX_RUNS];
     vg_predictor_info info[MAX_RUNS];
-    size_t members; /* of all together */
+    size_t members;     /* of all together */
     training_data data; /* val, train */
     vg_dataset *set;    /* test, input */
     const vg_dataset *source;
@@ -67,8 +67,9 @@ static int open_predictors(prediction *p) {
         p->info[i] = vg_predictor_describe(p->predictors[i]);
         const vg_predictor_info *a = &p->info[0], *b = &p->info[i];
         if (a->classes != b->classes || a->channels != b->channels || a->height != b->height || a->width != b->width)
-            return console_fail("%s: %zu classes of %zux%zux%zu images, but %s has %zu classes of %zux%zux%zu", path, b->classes,
-                                b->channels, b->height, b->width, r->runs[0], a->classes, a->channels, a->height, a->width);
+            return console_fail("%s: %zu classes of %zux%zux%zu images, but %s has %zu classes of %zux%zux%zu", path,
+                                b->classes, b->channels, b->height, b->width, r->runs[0], a->classes, a->channels, a->height,
+                                a->width);
         p->members += b->members;
     }
     return CLI_OK;
@@ -85,9 +86,9 @@ static int open_set(prediction *p) {
     const prediction_request *r = p->request;
     const vg_predictor_info *net = &p->info[0];
     bool held = r->split && strcmp(r->split, "val") == 0, fit = r->split && strcmp(r->split, "train") == 0;
-    vg_status status = held || fit  ? training_data_open(&p->data, net->recipe, r->data)
-                       : r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, r->data)
-                                  : open_input(&p->set, r->input, r->data);
+    vg_status status = held || fit ? training_data_open(&p->data, net->recipe, r->data)
+                       : r->split  ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, r->data)
+                                   : open_input(&p->set, r->input, r->data);
     if (status != VG_OK)
         return console_fail_library();
     p->source = held || fit ? p->data.set : p->set;
@@ -101,8 +102,8 @@ static int open_set(prediction *p) {
         info = vg_dataset_describe(p->source);
     }
     if (info.channels != net->channels || info.height != net->height || info.width != net->width)
-        return console_fail("%s: images of %zux%zux%zu, the checkpoint is for %zux%zux%zu", info.source, info.channels, info.height,
-                            info.width, net->channels, net->height, net->width);
+        return console_fail("%s: images of %zux%zux%zu, the checkpoint is for %zux%zux%zu", info.source, info.channels,
+                            info.height, info.width, net->channels, net->height, net->width);
     p->indices = held ? p->data.held : fit ? p->data.fit : NULL;
     p->n = held ? p->data.held_count : fit ? p->data.fit_count : info.n;
     p->labels = info.classes > 0;
@@ -198,8 +199,8 @@ static int run(prediction *p) {
         return console_fail_library();
     if (interrupted)
         return console_fail("stopped; nothing was written");
-    console_note("%s: %s of %zu images, %zu members, %zu classes%s", p->request->output, p->request->logits ? "logits" : "probabilities",
-                 p->n, p->members, C, p->labels ? ", with labels" : "");
+    console_note("%s: %s of %zu images, %zu members, %zu classes%s", p->request->output,
+                 p->request->logits ? "logits" : "probabilities", p->n, p->members, C, p->labels ? ", with labels" : "");
     return CLI_OK;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- recipes --------------------------------------------------------------------------------------------------------------- */
+/* --- recipes */
 
 /* PLACE/NAME.yaml, if there is one. */
 static bool recipe_in(char *out, size_t room, const char *place, const char *name) {
@@ -34,7 +34,8 @@ static bool installed_recipe(char *out, size_t room, const char *name) {
 vg_status training_recipe(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count) {
     char path[8300];
     bool bare = !strchr(name, '/');
-    if (access(name, R_OK) != 0 && bare && (recipe_in(path, sizeof path, "recipes", name) || installed_recipe(path, sizeof path, name)))
+    if (access(name, R_OK) != 0 && bare &&
+        (recipe_in(path, sizeof path, "recipes", name) || installed_recipe(path, sizeof path, name)))
         name = path;
     vg_status status = vg_recipe_read(recipe, name);
     for (size_t i = 0; i < change_count && status == VG_OK; i++)
@@ -42,13 +43,14 @@ vg_status training_recipe(vg_recipe *recipe, const char *name, const char *const
     return status == VG_OK ? vg_recipe_check(recipe) : status;
 }
 
-/* --- data ------------------------------------------------------------------------------------------------------------------ */
+/* --- data */
 
 vg_status training_data_open(training_data *data, const vg_recipe *r, const char *folder) {
     memset(data, 0, sizeof *data);
     vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, folder);
     if (status == VG_OK)
-        status = vg_dataset_split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set, r->validation, r->seed);
+        status =
+            vg_dataset_split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set, r->validation, r->seed);
     if (status == VG_OK && r->train_limit && r->train_limit < data->fit_count) {
         size_t *fewer, count;
         status = vg_dataset_limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit, r->seed);

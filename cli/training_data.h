@@ -15,7 +15,8 @@ typedef struct training_data {
     vg_loader *train, *validation;
 } training_data;
 
-/* Reads a recipe: a file, or the name of one that ships (recipes/ here or installed with the program), then key=value changes. */
+/* Reads a recipe: a file, or the name of one that ships (recipes/ here or installed with the program), then key=value changes.
+ */
 vg_status training_recipe(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count);
 
 /* The recipe's training set, split as the recipe says. Loaders are made by training_feeds. */
@@ -38,9 +39,9 @@ int training_run(const training_request *request, vg_train_result *result);
 typedef struct prediction_request {
     const char *const *runs; /* run folders or checkpoint files */
     size_t run_count;
-    bool best;            /* best.safetensors of a folder instead of last.safetensors */
-    const char *split;    /* "test", "val", "train"; NULL when input is set */
-    const char *input;    /* a data set's name, "path:..." or a file */
+    bool best;         /* best.safetensors of a folder instead of last.safetensors */
+    const char *split; /* "test", "val", "train"; NULL when input is set */
+    const char *input; /* a data set's name, "path:..." or a file */
     const char *data, *device;
     unsigned threads;
     int ensemble;

@@ -18,8 +18,8 @@ typedef struct watcher {
 static void tell_epoch(const vg_train_event *event) {
     const vg_epoch_metrics *m = event->metrics;
     console_note("epoch %zu/%zu  loss %.4f  val loss %.4f  accuracy %.4f  ECE %.4f  D %.3g  k-sensitivity %.3f  %.0f images/s",
-                 m->epoch, event->epochs, m->train_loss, m->val_loss, m->val_accuracy, m->val_ece, m->diversity, m->k_sensitivity,
-                 m->images_per_s);
+                 m->epoch, event->epochs, m->train_loss, m->val_loss, m->val_accuracy, m->val_ece, m->diversity,
+                 m->k_sensitivity, m->images_per_s);
 }
 
 static int on_event(void *context, const vg_train_event *event) {
@@ -41,8 +41,8 @@ static int on_event(void *context, const vg_train_event *event) {
         break;
     case VG_TRAIN_COLLAPSE:
         progress_end(&w->bar);
-        console_warn("diversity collapse: D is %.3g after epoch %zu, its peak was %.3g", event->metrics->diversity, event->epoch,
-                     event->diversity_peak);
+        console_warn("diversity collapse: D is %.3g after epoch %zu, its peak was %.3g", event->metrics->diversity,
+                     event->epoch, event->diversity_peak);
         break;
     case VG_TRAIN_REFRESH:
         snprintf(w->what, sizeof w->what, "batch-norm refresh");

@@ -32,8 +32,17 @@ static vg_backend *open_backend(const char *name, vg_compute compute) {
     vg_backend_options options = {2, compute};
     if (vg_backend__open(&b, name, &options) != VG_OK)
         return NULL;
-    vg_step step = {.seed = 0x123456789abcdefu, .number = 7, .row = 5, .momentum = 0.1f, .rate = 1e-3f, .beta1 = 0.9f,
-                    .beta2 = 0.999f, .epsilon = 1e-8f, .decay = 1e-2f, .correction1 = 0.271f, .correction2 = 0.002997f};
+    vg_step step = {.seed = 0x123456789abcdefu,
+                    .number = 7,
+                    .row = 5,
+                    .momentum = 0.1f,
+                    .rate = 1e-3f,
+                    .beta1 = 0.9f,
+                    .beta2 = 0.999f,
+                    .epsilon = 1e-8f,
+                    .decay = 1e-2f,
+                    .correction1 = 0.271f,
+                    .correction2 = 0.002997f};
     OK(b->ops->step_set(b, &step));
     return b;
 }
@@ -61,7 +70,7 @@ static double distance(const float *a, const float *b, size_t count) {
     return sqrt(top / (bottom > 0 ? bottom : 1));
 }
 
-/* --- one operation as a function of its inputs: outputs and gradients, by one backend ------------------------------------- */
+/* --- one operation as a function of its inputs: outputs and gradients, by one backend */
 
 enum { MAX_OUT = 6 };
 
@@ -117,8 +126,8 @@ static void lay_out(vg_backend *b, vg_param *params, int count, vg_block **theta
 static void solve_conv(vg_backend *b, const problem *q, result *r) {
     vg_conv conv = {q->stride, q->pad};
     vg_param w = {VG_PARAM_CONV, q->o, q->c, q->kernel, q->kernel, 0, 0};
-    vg_shape in = {q->c, q->h, q->w}, out = {q->o, (q->h + 2 * q->pad - q->kernel) / q->stride + 1,
-                                             (q->w + 2 * q->pad - q->kernel) / q->stride + 1};
+    vg_shape in = {q->c, q->h, q->w},
+             out = {q->o, (q->h + 2 * q->pad - q->kernel) / q->stride + 1, (q->w + 2 * q->pad - q->kernel) / q->stride + 1};
     vg_block *theta, *grad;
     lay_out(b, &w, 1, &theta, &grad);
     OK(b->ops->param_upload(b, theta, &w, q->wgt));
@@ -294,28 +303,79 @@ static void solve(vg_backend *b, const problem *q, result *r) {
     solvers[q->kind](b, q, r);
 }
 
-/* --- the problems ---------------------------------------------------------------------------------------------------------- */
+/* --- the problems */
 
 static const problem problems[] = {
     {.what = "conv 5x5 from 1 channel", .kind = 0, .n = 3, .c = 1, .h = 12, .w = 12, .o = 32, .kernel = 5, .stride = 1},
     {.what = "conv 5x5", .kind = 0, .n = 3, .c = 32, .h = 9, .w = 9, .o = 48, .kernel = 5, .stride = 1},
-    {.what = "conv 3x3 pad 1 stride 2 from 3", .kind = 0, .n = 2, .c = 3, .h = 9, .w = 8, .o = 16, .kernel = 3, .stride = 2, .pad = 1},
-    {.what = "conv 3x3 pad 1, residual", .kind = 0, .n = 4, .c = 16, .h = 8, .w = 8, .o = 16, .kernel = 3, .stride = 1, .pad = 1,
+    {.what = "conv 3x3 pad 1 stride 2 from 3",
+     .kind = 0,
+     .n = 2,
+     .c = 3,
+     .h = 9,
+     .w = 8,
+     .o = 16,
+     .kernel = 3,
+     .stride = 2,
+     .pad = 1},
+    {.what = "conv 3x3 pad 1, residual",
+     .kind = 0,
+     .n = 4,
+     .c = 16,
+     .h = 8,
+     .w = 8,
+     .o = 16,
+     .kernel = 3,
+     .stride = 1,
+     .pad = 1,
      .addend = true},
-    {.what = "conv 3x3 pad 1, residual in place", .kind = 0, .n = 4, .c = 32, .h = 8, .w = 8, .o = 32, .kernel = 3, .stride = 1,
-     .pad = 1, .addend = true, .in_place = true},
+    {.what = "conv 3x3 pad 1, residual in place",
+     .kind = 0,
+     .n = 4,
+     .c = 32,
+     .h = 8,
+     .w = 8,
+     .o = 32,
+     .kernel = 3,
+     .stride = 1,
+     .pad = 1,
+     .addend = true,
+     .in_place = true},
     {.what = "conv 1x1 stride 2", .kind = 0, .n = 3, .c = 16, .h = 8, .w = 8, .o = 32, .kernel = 1, .stride = 2},
     {.what = "conv of odd channels", .kind = 0, .n = 2, .c = 5, .h = 7, .w = 6, .o = 7, .kernel = 3, .stride = 1, .pad = 1},
     {.what = "pool, ReLU", .kind = 1, .n = 9, .c = 32, .h = 8, .w = 8, .pool = 2},
     {.what = "pool, ReLU, dropout", .kind = 1, .n = 9, .c = 32, .h = 8, .w = 6, .pool = 2, .p = 0.3f},
     {.what = "ReLU, dropout", .kind = 1, .n = 10, .c = 48, .h = 1, .w = 1, .pool = 1, .p = 0.05f},
-    {.what = "ReLU, dropout in place, odd channels", .kind = 1, .n = 10, .c = 13, .h = 2, .w = 3, .pool = 1, .p = 0.5f,
+    {.what = "ReLU, dropout in place, odd channels",
+     .kind = 1,
+     .n = 10,
+     .c = 13,
+     .h = 2,
+     .w = 3,
+     .pool = 1,
+     .p = 0.5f,
      .in_place = true},
     {.what = "pool by 3", .kind = 1, .n = 2, .c = 16, .h = 6, .w = 9, .pool = 3, .p = 0.1f},
     {.what = "norm", .kind = 2, .n = 11, .c = 32, .h = 4, .w = 4, .training = true},
-    {.what = "norm after dropout, residual", .kind = 2, .n = 11, .c = 32, .h = 5, .w = 4, .training = true, .p = 0.3f, .addend = true},
-    {.what = "norm, residual in place, odd channels", .kind = 2, .n = 5, .c = 6, .h = 4, .w = 4, .training = true, .addend = true,
-     .p = 0.2f, .in_place = true},
+    {.what = "norm after dropout, residual",
+     .kind = 2,
+     .n = 11,
+     .c = 32,
+     .h = 5,
+     .w = 4,
+     .training = true,
+     .p = 0.3f,
+     .addend = true},
+    {.what = "norm, residual in place, odd channels",
+     .kind = 2,
+     .n = 5,
+     .c = 6,
+     .h = 4,
+     .w = 4,
+     .training = true,
+     .addend = true,
+     .p = 0.2f,
+     .in_place = true},
     {.what = "norm by running statistics", .kind = 2, .n = 5, .c = 32, .h = 4, .w = 4, .p = 0.1f},
     {.what = "average pool", .kind = 3, .n = 5, .c = 32, .h = 4, .w = 3},
     {.what = "linear from maps", .kind = 4, .n = 6, .c = 32, .h = 2, .w = 3, .o = 40},
@@ -381,7 +441,7 @@ static void finish(problem *q) {
     free(q->labels);
 }
 
-/* --- finite differences ---------------------------------------------------------------------------------------------------- */
+/* --- finite differences */
 
 /* What the output gradient dy makes of the output: sum of y * dy; the loss itself for the loss. */
 static double objective(vg_backend *b, const problem *q) {
@@ -397,8 +457,8 @@ static double objective(vg_backend *b, const problem *q) {
     return sum;
 }
 
-/* Compares some entries of the gradient to `input` with central differences. Where a ReLU or a maximum turns over within the step
- * the two differ; a few such entries are let pass. */
+/* Compares some entries of the gradient to `input` with central differences. Where a ReLU or a maximum turns over within the
+ * step the two differ; a few such entries are let pass. */
 static void differences(vg_backend *b, problem *q, float *input, size_t count, const float *gradient, const char *which,
                         const float *subtract) {
     const float h = q->kind == 5 ? 1.0f / 64 : 1.0f / 4096; /* the loss is smooth, the others have corners */
@@ -460,7 +520,7 @@ static void gradients_of_ref(void **state) {
     vg_backend__close(b);
 }
 
-/* --- other backends against the plain one -------------------------------------------------------------------------------- */
+/* --- other backends against the plain one */
 
 static void compare(const char *name, vg_compute compute, double bound) {
     vg_backend *ref = open_backend("ref", VG_COMPUTE_F32), *b = open_backend(name, compute);
@@ -479,7 +539,8 @@ static void compare(const char *name, vg_compute compute, double bound) {
             for (int k = 0; k < want.count; k++) {
                 double d = distance(got.values[k], want.values[k], want.counts[k]);
                 if (!(d <= bound))
-                    fail_msg("%s: output %d of %s differs from the plain backend by %.2e, allowed %.2e", q.what, k, name, d, bound);
+                    fail_msg("%s: output %d of %s differs from the plain backend by %.2e, allowed %.2e", q.what, k, name, d,
+                             bound);
             }
             drop(&got);
         }

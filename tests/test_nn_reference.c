@@ -40,8 +40,8 @@ static double power_of_two(double x) { return exp2(nearbyint(log2(x))); }
 
 static vg_learner *learner(bool wrn, vg_loss_form form, double decay) {
     vg_learner *l;
-    vg_learner_options o = {.loss = form, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = decay, .seed = 1,
-                            .training = true};
+    vg_learner_options o = {
+        .loss = form, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = decay, .seed = 1, .training = true};
     o.network = wrn ? (vg_network_spec){"wrn-10-2", {3, 32, 32}, 4, 10, 0} : (vg_network_spec){"cnn", {1, 28, 28}, 3, 10, 0};
     OK(vg_learner__new(&l, backend, &o));
     OK(vg_learner__initialise(l));
@@ -50,7 +50,8 @@ static vg_learner *learner(bool wrn, vg_loss_form form, double decay) {
         size_t count = vg_param__count(&p->param), fan_in = count / p->param.o;
         float *v = p->param.kind != VG_PARAM_VECTOR
                        ? fill(count, 100 + (uint64_t)i, power_of_two(sqrt(24.0 / (double)fan_in)), 0)
-                       : p->init == VG_INIT_ONE ? fill(count, 100 + (uint64_t)i, 0.5, 1) : fill(count, 100 + (uint64_t)i, 0.25, 0);
+                   : p->init == VG_INIT_ONE ? fill(count, 100 + (uint64_t)i, 0.5, 1)
+                                            : fill(count, 100 + (uint64_t)i, 0.25, 0);
         OK(vg_model__set(l->model, l->model->theta, i, v));
         free(v);
     }
@@ -186,8 +187,8 @@ static void wrn_adam(void **state) { (void)state, adam(true, "wrn adam", 1e-4); 
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cnn_mean), cmocka_unit_test(cnn_mixture), cmocka_unit_test(wrn_mean),
-        cmocka_unit_test(wrn_mixture), cmocka_unit_test(cnn_adam), cmocka_unit_test(wrn_adam),
+        cmocka_unit_test(cnn_mean),    cmocka_unit_test(cnn_mixture), cmocka_unit_test(wrn_mean),
+        cmocka_unit_test(wrn_mixture), cmocka_unit_test(cnn_adam),    cmocka_unit_test(wrn_adam),
     };
     vg_backend_options options = {2, VG_COMPUTE_F32};
     json_error_t error;

@@ -1,4 +1,5 @@
-/* test_nn_training.c - recipes; training that is stopped, killed and resumed; checkpoints; NaN and collapse; ensemble prediction.
+/* test_nn_training.c - recipes; training that is stopped, killed and resumed; checkpoints; NaN and collapse; ensemble
+ * prediction.
  *
  * Every training runs in a child process of its own: some of them are killed on purpose. The data is made here: digits of ten
  * kinds of blobs, the same for every run. */
@@ -33,7 +34,7 @@ enum { SIDE = 28, IMAGE = SIDE * SIDE, BATCH = 32, TRAIN = 200, VALID = 60, STEP
 
 static char folder[256];
 
-/* --- data ------------------------------------------------------------------------------------------------------------------ */
+/* --- data */
 
 typedef struct set {
     uint64_t stream;
@@ -95,7 +96,8 @@ static vg_feed feed(set *s, uint64_t stream, size_t count, bool shuffle) {
 static vg_recipe small(const char *const *changes) {
     vg_recipe r;
     vg_recipe_defaults(&r);
-    const char *base[] = {"name=test", "network=cnn-16-48", "heads=6", "batch=32", "epochs=3", "rate=1e-3", "dropout=0.1", NULL};
+    const char *base[] = {"name=test", "network=cnn-16-48", "heads=6",     "batch=32",
+                          "epochs=3",  "rate=1e-3",         "dropout=0.1", NULL};
     for (const char **c = base; *c; c++)
         OK(vg_recipe_set(&r, *c));
     for (; changes && *changes; changes++)
@@ -103,12 +105,12 @@ static vg_recipe small(const char *const *changes) {
     return r;
 }
 
-/* --- runs in children --------------------------------------------------------------------------------------------------------- */
+/* --- runs in children */
 
 typedef struct plan {
     const char *name;
     const char *const *changes;
-    int stop_at, kill_at; /* global step; 0: never */
+    int stop_at, kill_at;   /* global step; 0: never */
     int kill_in_checkpoint; /* at the n-th one */
     size_t bad_step;
     long file_limit; /* bytes a file may have; 0: no limit */
@@ -246,10 +248,10 @@ static void same_metrics(const char *a, const char *b) {
     json_decref(y);
 }
 
-static const char *const all_switches[] = {"head_features=0.25", "head_prior=2", "head_bootstrap=yes", "head_anchor=0.01",
-                                           "head_init_scale=2",  "schedule=cosine", "weight_decay=1e-4", NULL};
+static const char *const all_switches[] = {"head_features=0.25", "head_prior=2",    "head_bootstrap=yes", "head_anchor=0.01",
+                                           "head_init_scale=2",  "schedule=cosine", "weight_decay=1e-4",  NULL};
 
-/* --- tests --------------------------------------------------------------------------------------------------------------------- */
+/* --- tests */
 
 static void learns(void **state) {
     (void)state;
@@ -262,7 +264,8 @@ static void learns(void **state) {
     assert_true(o.result.last.k_sensitivity >= 0 && o.result.last.k_sensitivity <= 1);
     json_t *lines = metrics("plain");
     assert_int_equal(json_array_size(lines), 12);
-    static const char *const names[] = {"epoch", "train_loss", "val_loss", "val_accuracy", "val_ece", "diversity", "k_sensitivity", "lr"};
+    static const char *const names[] = {"epoch",   "train_loss", "val_loss",      "val_accuracy",
+                                        "val_ece", "diversity",  "k_sensitivity", "lr"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_true(json_is_number(json_object_get(json_array_get(lines, 11), names[i])));
     json_decref(lines);
@@ -344,8 +347,9 @@ static void disk_full(void **state) {
 
 static void collapse_is_told(void **state) {
     (void)state;
-    outcome o = train((plan){.name = "collapse", .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2",
-                                                                                  "epochs=8", "rate=3e-3", NULL}});
+    outcome o = train(
+        (plan){.name = "collapse",
+               .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=8", "rate=3e-3", NULL}});
     assert_int_equal(o.status, VG_OK);
     assert_true(o.collapses >= 1);
     assert_int_equal(o.result.collapsed, 1);
@@ -365,13 +369,14 @@ static void batch_norm_refreshed(void **state) {
     OK(vg_source_find(s, "norm.running_var", &index));
     OK(vg_source_find(s, "norm.refreshed_var", &index));
     vg_source_close(s);
-    outcome o = train((plan){.name = "wrn-killed", .changes = wrn, .kill_in_checkpoint = 4}); /* end of epoch 2, before the refresh */
+    outcome o =
+        train((plan){.name = "wrn-killed", .changes = wrn, .kill_in_checkpoint = 4}); /* end of epoch 2, before the refresh */
     assert_int_equal(o.status, -1);
     trained((plan){.name = "wrn-killed", .changes = wrn, .resume = true});
     same_checkpoint("wrn", "wrn-killed", "last.safetensors");
 }
 
-/* --- prediction (in this process: after all children) ------------------------------------------------------------------------- */
+/* --- prediction (in this process: after all children) */
 
 static float *predict(const char *run, vg_predictor_options o, size_t n, size_t cut, size_t *members) {
     char path[512];

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* --- recipes ------------------------------------------------------------------------------------------------------------- */
+/* --- recipes */
 enum { VG_RECIPE_TEXT = 128, VG_RECIPE_LIST = 8 };
 
 typedef enum vg_ensemble { VG_ENSEMBLE_MCD = 0, VG_ENSEMBLE_LLE = 1, VG_ENSEMBLE_MCD_LLE = 2 } vg_ensemble;
@@ -31,46 +31,46 @@ typedef enum vg_ensemble { VG_ENSEMBLE_MCD = 0, VG_ENSEMBLE_LLE = 1, VG_ENSEMBLE
 typedef struct vg_recipe {
     char name[VG_RECIPE_TEXT];
     /* data */
-    char dataset[VG_RECIPE_TEXT];                  /* a catalogue name or "path:..." */
-    char ood[VG_RECIPE_LIST][VG_RECIPE_TEXT];      /* out-of-distribution sets */
+    char dataset[VG_RECIPE_TEXT];             /* a catalogue name or "path:..." */
+    char ood[VG_RECIPE_LIST][VG_RECIPE_TEXT]; /* out-of-distribution sets */
     size_t ood_count;
-    double validation;                             /* share of the training set held out */
-    size_t train_limit, test_limit;                /* at most so many samples; 0: all */
-    size_t crop;                                   /* reflect-pad and crop; 0: off */
-    double flip, erase;                            /* probabilities */
-    double brightness, contrast, saturation, hue;  /* colour jitter */
+    double validation;                            /* share of the training set held out */
+    size_t train_limit, test_limit;               /* at most so many samples; 0: all */
+    size_t crop;                                  /* reflect-pad and crop; 0: off */
+    double flip, erase;                           /* probabilities */
+    double brightness, contrast, saturation, hue; /* colour jitter */
     /* network and ensemble */
-    char network[VG_RECIPE_TEXT];                  /* "cnn", "cnn-WIDTH-HIDDEN", "wrn-DEPTH-WIDTH" */
+    char network[VG_RECIPE_TEXT]; /* "cnn", "cnn-WIDTH-HIDDEN", "wrn-DEPTH-WIDTH" */
     vg_ensemble ensemble;
-    size_t heads;                                  /* H; 1 for MCD */
-    size_t members;                                /* M at prediction; 0: the heads, or 100 passes for MCD */
+    size_t heads;   /* H; 1 for MCD */
+    size_t members; /* M at prediction; 0: the heads, or 100 passes for MCD */
     double dropout;
-    int mixture;                                   /* loss: mixture instead of mean */
+    int mixture; /* loss: mixture instead of mean */
     double head_features, head_prior;
     int head_bootstrap;
     double head_init_scale, head_anchor;
-    int bn_refresh;                                /* -1: auto, on where there are both dropout and batch-norm */
+    int bn_refresh; /* -1: auto, on where there are both dropout and batch-norm */
     /* optimisation */
     size_t batch, epochs;
     double rate, weight_decay, beta1, beta2, epsilon;
-    int schedule;                                  /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1) */
-    int bfloat16;                                  /* compute: bfloat16 */
+    int schedule; /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1) */
+    int bfloat16; /* compute: bfloat16 */
     uint64_t seed;
     /* watching */
-    size_t checkpoint_every;                       /* epochs between checkpoints */
-    size_t monitor_passes;                         /* stochastic passes an image when watching an MCD network */
-    double collapse_fraction;                      /* alarm: diversity below this share of its peak ... */
-    size_t collapse_epochs;                        /* ... for so many epochs */
+    size_t checkpoint_every;  /* epochs between checkpoints */
+    size_t monitor_passes;    /* stochastic passes an image when watching an MCD network */
+    double collapse_fraction; /* alarm: diversity below this share of its peak ... */
+    size_t collapse_epochs;   /* ... for so many epochs */
     /* after training (vargate run) */
-    double k[VG_RECIPE_LIST];                      /* gate settings */
+    double k[VG_RECIPE_LIST]; /* gate settings */
     size_t k_count;
     int calibrate;
 } vg_recipe;
 
 /* The defaults: the paper's CNN on MNIST, LLE with 100 heads. */
 VG_API void vg_recipe_defaults(vg_recipe *recipe);
-/* Defaults, then what the YAML file says: one mapping of keys to values or lists. An unknown key is an error that names the line
- * and the nearest known key. */
+/* Defaults, then what the YAML file says: one mapping of keys to values or lists. An unknown key is an error that names the
+ * line and the nearest known key. */
 VG_API vg_status vg_recipe_read(vg_recipe *recipe, const char *path);
 /* One "key=value", value as in a recipe file; lists as [a, b]. */
 VG_API vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment);
@@ -82,7 +82,7 @@ VG_API vg_status vg_recipe_check(const vg_recipe *recipe);
 VG_API vg_status vg_recipe_text(char **out, const vg_recipe *recipe);
 VG_API void vg_recipe_text_free(char *text);
 
-/* --- images -------------------------------------------------------------------------------------------------------------- */
+/* --- images */
 typedef struct vg_nn_batch {
     const float *images;   /* n * c * h * w */
     const int32_t *labels; /* n */
@@ -99,7 +99,7 @@ typedef struct vg_feed {
     vg_status (*next)(void *context, vg_nn_batch *batch);
 } vg_feed;
 
-/* --- training ------------------------------------------------------------------------------------------------------------ */
+/* --- training */
 /* One line of metrics.jsonl. Watching an LLE or MCD-LLE network reads all heads without dropout; an MCD network monitor_passes
  * stochastic passes. */
 typedef struct vg_epoch_metrics {
@@ -142,10 +142,10 @@ typedef struct vg_train_options {
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
 } vg_train_options;
-#define VG_TRAIN_OPTIONS_INIT                                                                                              \
-    {                                                                                                                      \
-        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},                  \
-            {NULL, 0, 0, NULL, NULL}, NULL, NULL                                                                           \
+#define VG_TRAIN_OPTIONS_INIT                                                                                                  \
+    {                                                                                                                          \
+        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},                      \
+            {NULL, 0, 0, NULL, NULL}, NULL, NULL                                                                               \
     }
 
 typedef struct vg_train_result {
@@ -155,33 +155,36 @@ typedef struct vg_train_result {
 } vg_train_result;
 
 /* Trains to the recipe's last epoch. The folder gets recipe.yaml, metrics.jsonl, last.safetensors and best.safetensors, each
- * written beside and renamed. Stops with VG_ERR_NUMERIC, the step named, when a loss is not finite; the last checkpoint stands. */
+ * written beside and renamed. Stops with VG_ERR_NUMERIC, the step named, when a loss is not finite; the last checkpoint stands.
+ */
 VG_API vg_status vg_train(vg_train_result *result, const vg_train_options *options);
 
-/* --- prediction ------------------------------------------------------------------------------------------------------------ */
+/* --- prediction */
 typedef struct vg_predictor_options {
     size_t struct_size;
     const char *device;
     unsigned threads;
-    int ensemble;     /* a vg_ensemble, or -1: the recipe's */
-    size_t members;   /* M; 0: the recipe's. LLE: at most H */
+    int ensemble;         /* a vg_ensemble, or -1: the recipe's */
+    size_t members;       /* M; 0: the recipe's. LLE: at most H */
     size_t passes, heads; /* both > 0: every pass through the first `heads` heads, M = passes * heads (MCD-LLE) */
-    int compute;      /* 0 float32, 1 bfloat16, -1: the recipe's */
-    size_t rows;      /* (image, pass) rows at once; 0: 128 */
+    int compute;          /* 0 float32, 1 bfloat16, -1: the recipe's */
+    size_t rows;          /* (image, pass) rows at once; 0: 128 */
 } vg_predictor_options;
-#define VG_PREDICTOR_OPTIONS_INIT { sizeof(vg_predictor_options), 0, 0, -1, 0, 0, 0, -1, 0 }
+#define VG_PREDICTOR_OPTIONS_INIT                                                                                              \
+    { sizeof(vg_predictor_options), 0, 0, -1, 0, 0, 0, -1, 0 }
 
 typedef struct vg_predictor_info {
     size_t members, classes, channels, height, width;
     double mean[16], std[16]; /* normalisation the network was trained with */
     vg_ensemble ensemble;
-    const vg_recipe *recipe;  /* as trained; borrowed */
-    size_t epoch;             /* epochs behind the checkpoint */
-    const char *device;       /* in words; borrowed */
+    const vg_recipe *recipe; /* as trained; borrowed */
+    size_t epoch;            /* epochs behind the checkpoint */
+    const char *device;      /* in words; borrowed */
 } vg_predictor_info;
 
 typedef struct vg_predictor vg_predictor;
-/* Opens a checkpoint. Several checkpoints, each opened and run by itself, are a deep ensemble: put their members side by side. */
+/* Opens a checkpoint. Several checkpoints, each opened and run by itself, are a deep ensemble: put their members side by side.
+ */
 VG_API vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options);
 VG_API void vg_predictor_free(vg_predictor *predictor);
 VG_API vg_predictor_info vg_predictor_describe(const vg_predictor *predictor);

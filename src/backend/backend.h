@@ -110,10 +110,10 @@ typedef struct vg_loss {
 
 /* What loss() adds up on the device until loss_read takes and clears it. */
 typedef struct vg_loss_totals {
-    double loss;        /* sum over rows of the row's loss */
+    double loss; /* sum over rows of the row's loss */
     uint64_t rows;
-    uint64_t correct;   /* rows whose largest mean probability is the label's (ties: lower class) */
-    int64_t bad_step;   /* step.number at which a row's loss was first not finite; -1: none */
+    uint64_t correct; /* rows whose largest mean probability is the label's (ties: lower class) */
+    int64_t bad_step; /* step.number at which a row's loss was first not finite; -1: none */
 } vg_loss_totals;
 
 /* What changes from step to step. */
@@ -128,19 +128,19 @@ typedef struct vg_step {
 } vg_step;
 
 typedef struct vg_backend_ops {
-    /* --- life ------------------------------------------------------------------------------------------------------- */
+    /* --- life */
     void (*close)(vg_backend *);
     vg_status (*sync)(vg_backend *);
     vg_status (*step_set)(vg_backend *, const vg_step *step);
 
-    /* --- tensors. upload and download move the first n rows. ---------------------------------------------------------- */
+    /* --- tensors. upload and download move the first n rows. */
     vg_status (*tensor_new)(vg_backend *, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape);
     void (*tensor_free)(vg_backend *, vg_tensor *);
     vg_status (*tensor_upload)(vg_backend *, vg_tensor *, const float *values);
     vg_status (*tensor_download)(vg_backend *, float *values, const vg_tensor *);
     vg_status (*index_upload)(vg_backend *, vg_tensor *, const int32_t *values);
 
-    /* --- parameters ---------------------------------------------------------------------------------------------------- */
+    /* --- parameters */
     /* Sets param->size, the floats it takes in a block. */
     vg_status (*param_plan)(vg_backend *, vg_param *param);
     vg_status (*block_new)(vg_backend *, vg_block **out, size_t count); /* zeroed */
@@ -151,7 +151,7 @@ typedef struct vg_backend_ops {
     vg_status (*param_download)(vg_backend *, float *values, const vg_block *, const vg_param *);
 
     /* --- convolution: x (n, i, H, W), y (n, o, H', W'). addend, if not NULL, has the output's shape and is added to it; it may
-     * be the output itself. ---------------------------------------------------------------------------------------------- */
+     * be the output itself. */
     vg_status (*conv_forward)(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                               const vg_param *w, const vg_tensor *addend);
     vg_status (*conv_backward_data)(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
@@ -160,7 +160,7 @@ typedef struct vg_backend_ops {
     vg_status (*conv_backward_weights)(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
                                        const vg_tensor *dy);
 
-    /* --- bias, pooling, ReLU, dropout ------------------------------------------------------------------------------------ */
+    /* --- bias, pooling, ReLU, dropout */
     /* bias NULL: none. `choice` remembers which element of each window won (kind CHOICE, shape of y);
      * NULL when pool is 1 or no backward will follow. */
     vg_status (*stage_forward)(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
@@ -169,7 +169,7 @@ typedef struct vg_backend_ops {
     vg_status (*stage_backward)(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
 
-    /* --- batch-norm. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std) of the batch. ---- */
+    /* --- batch-norm. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std) of the batch. */
     vg_status (*norm_forward)(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                               const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
     /* dx = gradient to x (+ addend); overwrites the gradients of gamma and beta. dx may be dy or addend. */
@@ -177,11 +177,11 @@ typedef struct vg_backend_ops {
                                const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
                                const vg_tensor *saved, const vg_tensor *addend);
 
-    /* --- global average pool: x (n, c, h, w) -> y (n, c, 1, 1) -------------------------------------------------------------- */
+    /* --- global average pool: x (n, c, h, w) -> y (n, c, 1, 1) */
     vg_status (*average_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x);
     vg_status (*average_backward)(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
 
-    /* --- linear: y (n, o) = x (n, i*h*w) w^T + bias. y and dy: ACTIVATION or PLAIN. ------------------------------------------ */
+    /* --- linear: y (n, o) = x (n, i*h*w) w^T + bias. y and dy: ACTIVATION or PLAIN. */
     vg_status (*linear_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
                                 const vg_param *bias);
     vg_status (*linear_backward_data)(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
@@ -189,31 +189,31 @@ typedef struct vg_backend_ops {
     vg_status (*linear_backward_weights)(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                          const vg_tensor *x, const vg_tensor *dy);
 
-    /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights (may be NULL):
-     * PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of the mean over rows.
-     * A row's loss is added to the totals. A mixture has no weights. -------------------------------------------------------- */
+    /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights (may be
+     * NULL): PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of the mean over
+     * rows. A row's loss is added to the totals. A mixture has no weights. */
     vg_status (*loss)(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
                       const vg_tensor *labels, const vg_tensor *weights);
     vg_status (*loss_read)(vg_backend *, vg_loss_totals *totals);
 
-    /* --- flat blocks ------------------------------------------------------------------------------------------------------- */
+    /* --- flat blocks */
     /* a[offset ..] *= b[0 ..], count values: masks on gradients. */
     vg_status (*block_multiply)(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
-    /* grad[offset ..] += 2 scale (theta[offset ..] - start[0 ..]), count values; adds scale |theta - start|^2 to *penalty on the
-     * host when penalty is not NULL (that waits). */
+    /* grad[offset ..] += 2 scale (theta[offset ..] - start[0 ..]), count values; adds scale |theta - start|^2 to *penalty on
+     * the host when penalty is not NULL (that waits). */
     vg_status (*block_anchor)(vg_backend *, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
                               size_t count, float scale, double *penalty);
     /* One Adam step over whole blocks, by step_set's figures. */
     vg_status (*adam)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
 
-    /* --- folding passes: y row r = dropout(x row (first + r) / repeat); masks as anywhere (row number step.row + r) ------------- */
+    /* --- folding passes: y row r = dropout(x row (first + r) / repeat); masks as anywhere (row number step.row + r) */
     vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                              vg_dropout dropout);
 } vg_backend_ops;
 
 struct vg_backend {
-    const char *name;     /* "ref", "cpu", "cuda" */
-    char device[128];     /* in words, for logs */
+    const char *name; /* "ref", "cpu", "cuda" */
+    char device[128]; /* in words, for logs */
     const vg_backend_ops *ops;
     vg_compute compute;
     unsigned threads;

@@ -36,7 +36,7 @@ vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_t
     };
 }
 
-/* --- arrays, either way --------------------------------------------------------------------------------------------------- */
+/* --- arrays, either way */
 
 /* One of the two is not NULL: the walk below is the same for saving and loading. */
 typedef struct walk {
@@ -63,9 +63,9 @@ static vg_status read_array(walk *w, const char *name, size_t rank, const size_t
     VG_TRY(vg_source_find(w->source, name, &index));
     VG_TRY(vg_source_info(w->source, index, &info));
     if (info.rank != rank || memcmp(info.shape, shape, rank * sizeof *shape) != 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: array '%s' has shape (%zu%s%zu...), the network expects (%zu%s%zu...)", w->path, name,
-                             info.rank ? info.shape[0] : 0, info.rank > 1 ? ", " : "", info.rank > 1 ? info.shape[1] : 0, shape[0],
-                             rank > 1 ? ", " : "", rank > 1 ? shape[1] : 0);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: array '%s' has shape (%zu%s%zu...), the network expects (%zu%s%zu...)",
+                             w->path, name, info.rank ? info.shape[0] : 0, info.rank > 1 ? ", " : "",
+                             info.rank > 1 ? info.shape[1] : 0, shape[0], rank > 1 ? ", " : "", rank > 1 ? shape[1] : 0);
     return vg_source_read_f32(w->source, index, 0, shape[0], values);
 }
 
@@ -157,7 +157,7 @@ static vg_status pass_all(walk *w, vg_learner *l, bool full) {
     return VG_OK;
 }
 
-/* --- the state as JSON ------------------------------------------------------------------------------------------------------ */
+/* --- the state as JSON */
 
 static vg_status state_text(char **out, const vg_train_state *s, const vg_learner *l) {
     json_t *mean = json_array(), *std = json_array();
@@ -171,8 +171,8 @@ static vg_status state_text(char **out, const vg_train_state *s, const vg_learne
         "loss_rows", (json_int_t)s->loss_rows, "correct", (json_int_t)s->correct, "seconds", s->seconds, "best_epoch",
         (json_int_t)s->best_epoch, "best_accuracy", s->best_accuracy, "best_loss", s->best_loss, "peak_diversity",
         s->peak_diversity, "low_epochs", (json_int_t)s->low_epochs, "collapsed", s->collapsed, "channels",
-        (json_int_t)s->channels, "height", (json_int_t)s->height, "width", (json_int_t)s->width, "classes", (json_int_t)s->classes,
-        "refreshed", l->model->has_refreshed, "mean", mean, "std", std);
+        (json_int_t)s->channels, "height", (json_int_t)s->height, "width", (json_int_t)s->width, "classes",
+        (json_int_t)s->classes, "refreshed", l->model->has_refreshed, "mean", mean, "std", std);
     *out = state ? json_dumps(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
     json_decref(state);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the state of training");
@@ -217,7 +217,7 @@ static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path
     return VG_OK;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------ */
+/* --- files */
 
 static vg_status write_all(walk *w, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state, bool full) {
     char *recipe_text = NULL, *json = NULL;
@@ -237,7 +237,8 @@ static vg_status write_all(walk *w, vg_learner *l, const vg_recipe *recipe, cons
     return status;
 }
 
-vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state, bool full) {
+vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state,
+                              bool full) {
     walk w = {.path = path};
     VG_TRY(vg_writer_open(&w.writer, path));
     vg_status status = write_all(&w, l, recipe, state, full);

@@ -5,26 +5,27 @@
 #include "nn/learner.h"
 #include "vargate/nn.h"
 
-/* Everything that, with the recipe and the data, decides how training goes on. Randomness needs no more: every draw is a function
- * of the seed and of where it is made, and the order of the data one of (seed, epoch). */
+/* Everything that, with the recipe and the data, decides how training goes on. Randomness needs no more: every draw is a
+ * function of the seed and of where it is made, and the order of the data one of (seed, epoch). */
 typedef struct vg_train_state {
-    size_t epoch;                 /* epochs done */
-    size_t step;                  /* steps done of the next one */
-    uint64_t total_steps;         /* optimiser steps in all */
-    double loss_sum;              /* of the epoch under way: over rows */
+    size_t epoch;         /* epochs done */
+    size_t step;          /* steps done of the next one */
+    uint64_t total_steps; /* optimiser steps in all */
+    double loss_sum;      /* of the epoch under way: over rows */
     uint64_t loss_rows, correct;
-    double seconds;               /* spent training in the epoch under way */
+    double seconds; /* spent training in the epoch under way */
     size_t best_epoch;
     double best_accuracy, best_loss;
     double peak_diversity;
-    size_t low_epochs;            /* epochs in a row below the alarm */
+    size_t low_epochs; /* epochs in a row below the alarm */
     bool collapsed;
     size_t channels, height, width, classes;
     double mean[16], std[16];
 } vg_train_state;
 
 /* full: with the optimiser's moments, for going on; else for prediction alone. */
-vg_status vg_checkpoint__save(const char *path, vg_learner *learner, const vg_recipe *recipe, const vg_train_state *state, bool full);
+vg_status vg_checkpoint__save(const char *path, vg_learner *learner, const vg_recipe *recipe, const vg_train_state *state,
+                              bool full);
 
 /* The text parts of a checkpoint, without touching its arrays. */
 vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_state *state);

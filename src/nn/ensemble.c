@@ -46,7 +46,8 @@ static vg_status predict_plain(vg_learner *l, float *logits, const float *images
     return VG_OK;
 }
 
-/* The node at which rows are repeated: the first dropout's if it drops its input (norm), the next one if it drops its output. */
+/* The node at which rows are repeated: the first dropout's if it drops its input (norm), the next one if it drops its output.
+ */
 static int cut_of(const vg_network *net) {
     int i = net->first_dropout;
     return i < net->node_count && net->nodes[i].kind == VG_NODE_STAGE ? i + 1 : i;

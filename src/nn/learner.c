@@ -16,7 +16,7 @@ static int head_bias(const vg_learner *l) { return l->model->net->nodes[l->model
 
 static bool has_mask(const vg_learner_options *o) { return o->head_features > 0 && o->head_features < 1; }
 
-/* --- life ------------------------------------------------------------------------------------------------------------------ */
+/* --- life */
 
 void vg_learner__free(vg_learner *l) {
     if (!l)
@@ -41,7 +41,8 @@ static vg_status check(const vg_learner_options *o) {
     if (!(o->head_prior >= 0) || !(o->head_init_scale >= 0) || !(o->head_anchor >= 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "head_prior, head_init_scale and head_anchor must not be negative");
     if (o->loss == VG_LOSS_MIXTURE && o->head_bootstrap)
-        return vg_base__fail(VG_ERR_ARGUMENT, "head_bootstrap weighs each head's cross-entropy: it needs loss 'mean', not 'mixture'");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "head_bootstrap weighs each head's cross-entropy: it needs loss 'mean', not 'mixture'");
     return VG_OK;
 }
 
@@ -73,7 +74,8 @@ vg_status vg_learner__new(vg_learner **out, vg_backend *backend, const vg_learne
 }
 
 vg_status vg_learner__room_for_heads(vg_learner *l) {
-    size_t weights = vg_param__count(&l->model->params[head_weight(l)]), biases = vg_param__count(&l->model->params[head_bias(l)]);
+    size_t weights = vg_param__count(&l->model->params[head_weight(l)]),
+           biases = vg_param__count(&l->model->params[head_bias(l)]);
     if (has_mask(&l->options))
         VG_TRY(vg_base__zalloc(&l->feature_mask, weights, sizeof(float), "feature masks"));
     if (l->options.head_anchor > 0) {
@@ -83,7 +85,7 @@ vg_status vg_learner__room_for_heads(vg_learner *l) {
     return VG_OK;
 }
 
-/* --- initial draws ----------------------------------------------------------------------------------------------------------- */
+/* --- initial draws */
 
 /* Each head reads round(q F) features, at least 1, chosen at random. */
 static vg_status draw_masks(vg_learner *l) {
@@ -152,9 +154,7 @@ vg_status vg_learner__place_heads(vg_learner *l) {
     return VG_OK;
 }
 
-static vg_pass plain_pass(const vg_model *model) {
-    return (vg_pass){VG_USE_RUNNING, false, false, 0, model->net->node_count};
-}
+static vg_pass plain_pass(const vg_model *model) { return (vg_pass){VG_USE_RUNNING, false, false, 0, model->net->node_count}; }
 
 vg_status vg_learner__scale_prior(vg_learner *l, const float *images, size_t n) {
     enum { PIECE = 100 };
@@ -194,7 +194,7 @@ vg_status vg_learner__scale_prior(vg_learner *l, const float *images, size_t n) 
     return status;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------------------------------ */
+/* --- steps */
 
 static vg_status batch_room(vg_learner *l, size_t n) {
     vg_backend *b = l->backend;
@@ -230,9 +230,16 @@ static vg_status bootstrap_weights(vg_learner *l, const size_t *indices, size_t 
 static vg_status set_step(vg_learner *l, uint32_t number, double rate) {
     const vg_learner_options *o = &l->options;
     double t = (double)number + 1;
-    vg_step step = {.seed = o->seed, .number = number, .row = 0, .momentum = 0.1f, .rate = (float)rate,
-                    .beta1 = (float)o->beta1, .beta2 = (float)o->beta2, .epsilon = (float)o->epsilon,
-                    .decay = (float)o->weight_decay, .correction1 = (float)(1 - pow(o->beta1, t)),
+    vg_step step = {.seed = o->seed,
+                    .number = number,
+                    .row = 0,
+                    .momentum = 0.1f,
+                    .rate = (float)rate,
+                    .beta1 = (float)o->beta1,
+                    .beta2 = (float)o->beta2,
+                    .epsilon = (float)o->epsilon,
+                    .decay = (float)o->weight_decay,
+                    .correction1 = (float)(1 - pow(o->beta1, t)),
                     .correction2 = (float)(1 - pow(o->beta2, t))};
     return l->backend->ops->step_set(l->backend, &step);
 }

@@ -23,9 +23,9 @@ typedef struct vg_learner {
     vg_learner_options options;
     vg_backend *backend; /* borrowed */
     vg_model *model;
-    vg_model *prior;       /* NULL: none */
-    float *feature_mask;   /* [H*C][F] 0/1, NULL: none */
-    vg_block *mask;        /* the same, laid out as the head weights */
+    vg_model *prior;                    /* NULL: none */
+    float *feature_mask;                /* [H*C][F] 0/1, NULL: none */
+    vg_block *mask;                     /* the same, laid out as the head weights */
     float *anchor_weight, *anchor_bias; /* the heads at the start; NULL: none */
     vg_block *anchor;
     vg_tensor *labels, *weights;
@@ -49,18 +49,18 @@ vg_status vg_learner__room_for_heads(vg_learner *learner);
 vg_status vg_learner__step(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices, size_t n,
                            uint32_t number, double rate);
 /* The same without the optimiser: gradients are left in model->grad. */
-vg_status vg_learner__gradients(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices, size_t n,
-                                uint32_t number, double rate);
+vg_status vg_learner__gradients(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices,
+                                size_t n, uint32_t number, double rate);
 /* One batch of the batch-norm refresh, the index-th from 0. */
 vg_status vg_learner__refresh(vg_learner *learner, const float *images, size_t n, size_t index);
 
 /* How members are made in prediction. */
 typedef struct vg_members {
-    bool dropout;        /* MCD, MCD-LLE */
-    size_t passes;       /* T; 1 without dropout */
-    size_t heads;        /* G: heads read in every pass */
-    bool paired;         /* pass t through head t alone (passes = members) */
-    size_t count;        /* M */
+    bool dropout;  /* MCD, MCD-LLE */
+    size_t passes; /* T; 1 without dropout */
+    size_t heads;  /* G: heads read in every pass */
+    bool paired;   /* pass t through head t alone (passes = members) */
+    size_t count;  /* M */
 } vg_members;
 
 /* Logits[n][M][C] of n images, of which the first is number `first` of its set (masks depend on that). rows: how many (image,

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-/* --- life ------------------------------------------------------------------------------------------------------------------ */
+/* --- life */
 
 static vg_status lay_out(vg_model *model, bool training) {
     vg_backend *b = model->backend;
@@ -73,7 +73,7 @@ void vg_model__free(vg_model *model) {
     vg_base__release(model);
 }
 
-/* --- the arena ------------------------------------------------------------------------------------------------------------- */
+/* --- the arena */
 
 vg_status vg_model__take(vg_model *model, vg_tensor **out, vg_tensor_kind kind, size_t rows, vg_shape shape) {
     vg_backend *b = model->backend;
@@ -115,7 +115,7 @@ void vg_model__clear(vg_model *model) {
     memset(model->saved, 0, sizeof model->saved);
 }
 
-/* --- forward --------------------------------------------------------------------------------------------------------------- */
+/* --- forward */
 
 vg_status vg_model__input(vg_model *model, const float *images, size_t n) {
     vg_model__clear(model);
@@ -146,9 +146,9 @@ static vg_status forward_norm(vg_model *model, int i, const vg_pass *pass, vg_te
     bool second = pass->statistics == VG_REFRESH || pass->statistics == VG_USE_REFRESHED;
     if (pass->keep)
         VG_TRY(vg_model__take(model, &model->saved[i], VG_TENSOR_PLAIN, 2, row));
-    return b->ops->norm_forward(b, &norm, y, model->values[node->x], model->theta, &model->params[node->w],
-                                &model->params[node->b], second ? model->refreshed[node->statistics] : model->running[node->statistics],
-                                model->saved[i]);
+    return b->ops->norm_forward(
+        b, &norm, y, model->values[node->x], model->theta, &model->params[node->w], &model->params[node->b],
+        second ? model->refreshed[node->statistics] : model->running[node->statistics], model->saved[i]);
 }
 
 static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
@@ -186,7 +186,7 @@ vg_status vg_model__forward(vg_model *model, const vg_pass *pass) {
     return VG_OK;
 }
 
-/* --- backward -------------------------------------------------------------------------------------------------------------- */
+/* --- backward */
 
 /* Where the gradient to value x goes: a tensor of its own, or one that already holds part of it (*addend then). */
 static vg_status gradient_place(vg_model *model, int x, vg_tensor **dx, const vg_tensor **addend) {
@@ -273,7 +273,7 @@ vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits) {
     return VG_OK;
 }
 
-/* --- parameters ------------------------------------------------------------------------------------------------------------ */
+/* --- parameters */
 
 vg_status vg_model__get(vg_model *model, float *values, const vg_block *block, int param) {
     return model->backend->ops->param_download(model->backend, values, block, &model->params[param]);

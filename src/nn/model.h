@@ -15,8 +15,8 @@ typedef struct vg_arena_entry {
 } vg_arena_entry;
 
 typedef struct vg_model {
-    vg_network *net;     /* owned */
-    vg_backend *backend; /* borrowed */
+    vg_network *net;                /* owned */
+    vg_backend *backend;            /* borrowed */
     vg_param params[VG_NET_PARAMS]; /* laid out in the blocks */
     vg_block *theta, *grad, *m, *v; /* grad, m, v only for training */
     vg_tensor *running[VG_NET_NORMS], *refreshed[VG_NET_NORMS];
@@ -29,17 +29,17 @@ typedef struct vg_model {
 } vg_model;
 
 typedef enum vg_statistics_use {
-    VG_USE_BATCH = 0,    /* batch-norm by the batch's statistics, moving the running ones */
+    VG_USE_BATCH = 0, /* batch-norm by the batch's statistics, moving the running ones */
     VG_USE_RUNNING = 1,
-    VG_USE_REFRESHED = 2,/* the second set, taken without dropout */
-    VG_REFRESH = 3       /* by the batch's, moving the second set */
+    VG_USE_REFRESHED = 2, /* the second set, taken without dropout */
+    VG_REFRESH = 3        /* by the batch's, moving the second set */
 } vg_statistics_use;
 
 typedef struct vg_pass {
     vg_statistics_use statistics;
-    bool dropout;      /* on */
-    bool keep;         /* keep what backward needs */
-    int first, last;   /* nodes first .. last - 1 */
+    bool dropout;    /* on */
+    bool keep;       /* keep what backward needs */
+    int first, last; /* nodes first .. last - 1 */
 } vg_pass;
 
 /* Takes over the network (also when it fails). training: with gradients and moments. */
@@ -58,7 +58,9 @@ vg_status vg_model__input(vg_model *model, const float *images, size_t n);
 vg_status vg_model__forward(vg_model *model, const vg_pass *pass);
 /* From dlogits (taken over by the model) to the gradients of every parameter. */
 vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits);
-static inline vg_tensor *vg_model__logits(vg_model *model) { return model->values[model->net->nodes[model->net->node_count - 1].y]; }
+static inline vg_tensor *vg_model__logits(vg_model *model) {
+    return model->values[model->net->nodes[model->net->node_count - 1].y];
+}
 
 /* Parameters by number, in logical order. `block` is theta, grad, m or v of the model. */
 vg_status vg_model__get(vg_model *model, float *values, const vg_block *block, int param);

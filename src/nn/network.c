@@ -3,8 +3,8 @@
  * cnn-W-F:   [conv 5x5 to W, valid; ReLU; max-pool 2; dropout] twice; flatten; linear to F, ReLU, dropout; linear to H heads.
  *            "cnn" is cnn-128-2048.
  * wrn-D-K:   conv 3x3 to 16; three groups of (D - 4) / 6 blocks, widths 16 K, 32 K, 64 K, strides 1, 2, 2;
- *            block: BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the block's input, or where the shape changes
- *            plus a 1x1 convolution (stride) of the first ReLU's output; then BN, ReLU, average pool, linear to H heads. */
+ *            block: BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the block's input, or where the shape
+ * changes plus a 1x1 convolution (stride) of the first ReLU's output; then BN, ReLU, average pool, linear to H heads. */
 #include "nn/network.h"
 
 #include <stdarg.h>
@@ -109,13 +109,13 @@ static int linear(builder *b, int x, size_t out, bool heads, bool bias, const ch
     return node->y;
 }
 
-/* --- the paper's CNN ------------------------------------------------------------------------------------------------------- */
+/* --- the paper's CNN */
 
 static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width, size_t hidden) {
     size_t h = spec->input.h, w = spec->input.w;
     if (h < 16 || w < 16 || (h - 4) % 2 || (w - 4) % 2 || ((h - 4) / 2 - 4) % 2 || ((w - 4) / 2 - 4) % 2)
-        return vg_base__fail(VG_ERR_ARGUMENT, "the CNN needs images whose sides are 16 or more and divide by 4, found %zu x %zu", h,
-                             w);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "the CNN needs images whose sides are 16 or more and divide by 4, found %zu x %zu", h, w);
     int x = conv(b, 0, width, 5, 1, 0, -1, "conv1");
     x = stage(b, x, 2, spec->dropout, 0, "conv1");
     x = conv(b, x, width, 5, 1, 0, -1, "conv2");
@@ -126,7 +126,7 @@ static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width
     return VG_OK;
 }
 
-/* --- wide residual networks ------------------------------------------------------------------------------------------------ */
+/* --- wide residual networks */
 
 static int block(builder *b, int x, size_t out, size_t stride, double dropout, uint32_t stream, const char *name) {
     char part[VG_NET_NAME];
@@ -148,7 +148,8 @@ static int block(builder *b, int x, size_t out, size_t stride, double dropout, u
 
 static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth, size_t width) {
     if (depth < 10 || (depth - 4) % 6 || depth > 100 || width < 1 || width > 64)
-        return vg_base__fail(VG_ERR_ARGUMENT, "wrn-%zu-%zu: depth must be 10, 16, 22, ... (6 k + 4) and width 1 to 64", depth, width);
+        return vg_base__fail(VG_ERR_ARGUMENT, "wrn-%zu-%zu: depth must be 10, 16, 22, ... (6 k + 4) and width 1 to 64", depth,
+                             width);
     if (spec->input.h % 4 || spec->input.w % 4 || spec->input.h < 8 || spec->input.w < 8)
         return vg_base__fail(VG_ERR_ARGUMENT, "a wide residual network needs images whose sides divide by 4, found %zu x %zu",
                              spec->input.h, spec->input.w);
@@ -168,7 +169,7 @@ static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth
     return VG_OK;
 }
 
-/* --- the fixed network of head_prior -------------------------------------------------------------------------------------- */
+/* --- the fixed network of head_prior */
 
 static vg_status build_prior(builder *b, const vg_network_spec *spec) {
     int x;
@@ -191,7 +192,8 @@ static vg_status build_prior(builder *b, const vg_network_spec *spec) {
 static int first_dropout(const vg_network *net) {
     for (int i = 0; i < net->node_count; i++) {
         const vg_node *node = &net->nodes[i];
-        if ((node->kind == VG_NODE_STAGE && node->stage.dropout.p > 0) || (node->kind == VG_NODE_NORM && node->norm.dropout.p > 0))
+        if ((node->kind == VG_NODE_STAGE && node->stage.dropout.p > 0) ||
+            (node->kind == VG_NODE_NORM && node->norm.dropout.p > 0))
             return i;
     }
     return net->node_count;
@@ -223,7 +225,8 @@ static vg_status build(vg_network **out, const vg_network_spec *spec, bool prior
     else if (sscanf(name, "wrn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end])
         status = build_wrn(&b, spec, one, two);
     else
-        status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH", name);
+        status =
+            vg_base__fail(VG_ERR_ARGUMENT, "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH", name);
     if (status == VG_OK && b.full)
         status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s' has too many layers", name);
     if (status != VG_OK) {

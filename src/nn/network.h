@@ -1,7 +1,7 @@
 /* network.h - a network as data: values, parameters, and the list of operations from the images to the logits. Internal.
  *
- * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear layer of all
- * heads: H * C logits a row, class fastest. Building a network touches no device. */
+ * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear layer of
+ * all heads: H * C logits a row, class fastest. Building a network touches no device. */
 #ifndef VG_NETWORK_H
 #define VG_NETWORK_H
 

@@ -18,7 +18,10 @@ struct vg_predictor {
 static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) {
     size_t H = p->recipe.heads;
     vg_ensemble e = o->ensemble < 0 ? p->recipe.ensemble : (vg_ensemble)o->ensemble;
-    size_t wanted = o->members ? o->members : e == p->recipe.ensemble ? vg_recipe_members(&p->recipe) : e == VG_ENSEMBLE_MCD ? 100 : H;
+    size_t wanted = o->members                ? o->members
+                    : e == p->recipe.ensemble ? vg_recipe_members(&p->recipe)
+                    : e == VG_ENSEMBLE_MCD    ? 100
+                                              : H;
     p->ensemble = e;
     if ((o->passes > 0) != (o->heads > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "passes and heads go together: M = passes x heads");
@@ -30,13 +33,14 @@ static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) 
         p->members = (vg_members){true, o->passes, o->heads, false, o->passes * o->heads};
     } else if (e == VG_ENSEMBLE_MCD) {
         if (H != 1 && p->recipe.ensemble != VG_ENSEMBLE_MCD)
-            return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads: mcd needs one; take mcd-lle, or passes and heads", H);
+            return vg_base__fail(VG_ERR_ARGUMENT,
+                                 "the checkpoint has %zu heads: mcd needs one; take mcd-lle, or passes and heads", H);
         p->members = (vg_members){true, wanted, 1, false, wanted};
     } else {
         if (wanted > H)
             return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads, %zu members were asked for", H, wanted);
-        p->members = e == VG_ENSEMBLE_LLE ? (vg_members){false, 1, wanted, false, wanted}
-                                          : (vg_members){true, wanted, 1, true, wanted};
+        p->members =
+            e == VG_ENSEMBLE_LLE ? (vg_members){false, 1, wanted, false, wanted} : (vg_members){true, wanted, 1, true, wanted};
     }
     return VG_OK;
 }
@@ -79,9 +83,15 @@ void vg_predictor_free(vg_predictor *p) {
 }
 
 vg_predictor_info vg_predictor_describe(const vg_predictor *p) {
-    vg_predictor_info info = {.members = p->members.count, .classes = p->state.classes, .channels = p->state.channels,
-                              .height = p->state.height, .width = p->state.width, .ensemble = p->ensemble, .recipe = &p->recipe,
-                              .epoch = p->state.epoch, .device = p->backend->device};
+    vg_predictor_info info = {.members = p->members.count,
+                              .classes = p->state.classes,
+                              .channels = p->state.channels,
+                              .height = p->state.height,
+                              .width = p->state.width,
+                              .ensemble = p->ensemble,
+                              .recipe = &p->recipe,
+                              .epoch = p->state.epoch,
+                              .device = p->backend->device};
     memcpy(info.mean, p->state.mean, sizeof info.mean);
     memcpy(info.std, p->state.std, sizeof info.std);
     return info;

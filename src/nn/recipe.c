@@ -94,7 +94,7 @@ void vg_recipe_defaults(vg_recipe *r) {
     r->calibrate = 1;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------ */
+/* --- names */
 
 /* Insertions, deletions, replacements between two short words. */
 static size_t edits(const char *a, const char *b) {
@@ -133,10 +133,11 @@ static vg_status unknown_key(const char *where, const char *name) {
             best = i;
         }
     }
-    return vg_base__fail(VG_ERR_ARGUMENT, "%s: unknown key '%.60s'; the nearest known one is '%s'", where, name, keys[best].name);
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: unknown key '%.60s'; the nearest known one is '%s'", where, name,
+                         keys[best].name);
 }
 
-/* --- values ----------------------------------------------------------------------------------------------------------------- */
+/* --- values */
 
 static vg_status number_of(double *out, const char *where, const key *k, const char *text) {
     char *end;
@@ -145,7 +146,8 @@ static vg_status number_of(double *out, const char *where, const key *k, const c
     if (end == text || *end || errno || !isfinite(value))
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a number, found '%.60s'", where, k->name, text);
     if (value < k->low || value > k->high)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must lie in %g .. %g, found %.60s", where, k->name, k->low, k->high, text);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must lie in %g .. %g, found %.60s", where, k->name, k->low, k->high,
+                             text);
     *out = value;
     return VG_OK;
 }
@@ -165,7 +167,8 @@ static vg_status choice_of(int *out, const char *where, const key *k, const char
 
 static vg_status text_of(char *out, const char *where, const key *k, const char *text) {
     if (strlen(text) >= VG_RECIPE_TEXT || strpbrk(text, "\n\r"))
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be one line of at most %d characters", where, k->name, VG_RECIPE_TEXT - 1);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be one line of at most %d characters", where, k->name,
+                             VG_RECIPE_TEXT - 1);
     strcpy(out, text);
     return VG_OK;
 }
@@ -220,7 +223,7 @@ static vg_status put(vg_recipe *r, const char *where, const key *k, const char *
     return VG_OK;
 }
 
-/* --- YAML ------------------------------------------------------------------------------------------------------------------- */
+/* --- YAML */
 
 typedef struct reading {
     vg_recipe *recipe;
@@ -339,14 +342,17 @@ vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
     return status;
 }
 
-size_t vg_recipe_members(const vg_recipe *r) { return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : r->heads; }
+size_t vg_recipe_members(const vg_recipe *r) {
+    return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : r->heads;
+}
 
 vg_status vg_recipe_check(const vg_recipe *r) {
     if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name, r->heads);
     if (r->ensemble != VG_ENSEMBLE_MCD && r->members > r->heads)
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: there are as many members as heads at most, found members %zu and heads %zu",
-                             r->name, r->members, r->heads);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "recipe %s: there are as many members as heads at most, found members %zu and heads %zu", r->name,
+                             r->members, r->heads);
     if (r->ensemble != VG_ENSEMBLE_LLE && !(r->dropout > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: this ensemble needs dropout above 0", r->name);
     if (r->mixture && r->head_bootstrap)
@@ -356,7 +362,7 @@ vg_status vg_recipe_check(const vg_recipe *r) {
     return VG_OK;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------------------- */
+/* --- writing */
 
 typedef struct buffer {
     char *text;
@@ -377,7 +383,8 @@ VG_PRINTF(2, 3) static void say(buffer *b, const char *format, ...) {
 static void say_text(buffer *b, const char *text) {
     bool plain = *text != 0;
     for (const char *c = text; *c; c++)
-        plain = plain && (strchr("-_./+", *c) || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'));
+        plain =
+            plain && (strchr("-_./+", *c) || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'));
     if (plain && text[0] != '-') {
         say(b, "%s", text);
         return;
@@ -414,7 +421,9 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
     case REAL: say_real(b, *(const double *)place); break;
     case SWITCH: say(b, "%s", *(const int *)place ? "yes" : "no"); break;
     case TRISTATE: say(b, "%s", *(const int *)place < 0 ? "auto" : *(const int *)place ? "yes" : "no"); break;
-    case CHOICE: say_choice(b, k->choices, k->offset == AT(ensemble) ? (int)*(const vg_ensemble *)place : *(const int *)place); break;
+    case CHOICE:
+        say_choice(b, k->choices, k->offset == AT(ensemble) ? (int)*(const vg_ensemble *)place : *(const int *)place);
+        break;
     case SEED: say(b, "%llu", (unsigned long long)*(const uint64_t *)place); break;
     case TEXTS:
     case REALS:

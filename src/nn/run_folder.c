@@ -42,7 +42,7 @@ static vg_status write_text(const char *path, const char *text, size_t length) {
     return vg_text_close(file);
 }
 
-/* --- going on ----------------------------------------------------------------------------------------------------------------- */
+/* --- going on */
 
 /* The first line in which two recipes differ, by key. */
 static vg_status compare_recipes(const char *path, const vg_recipe *was, const vg_recipe *now) {
@@ -54,8 +54,8 @@ static vg_status compare_recipes(const char *path, const vg_recipe *was, const v
     while (status == VG_OK && *x && *y) {
         size_t lx = strcspn(x, "\n"), ly = strcspn(y, "\n");
         if (lx != ly || memcmp(x, y, lx) != 0)
-            status = vg_base__fail(VG_ERR_ARGUMENT, "%s was trained with another recipe: '%.*s' there, '%.*s' here", path, (int)lx, x,
-                                   (int)ly, y);
+            status = vg_base__fail(VG_ERR_ARGUMENT, "%s was trained with another recipe: '%.*s' there, '%.*s' here", path,
+                                   (int)lx, x, (int)ly, y);
         x += lx + (x[lx] == '\n');
         y += ly + (y[ly] == '\n');
     }
@@ -80,8 +80,8 @@ vg_status vg_train__resumable(vg_training *t, bool *resumed) {
     if (state.classes != t->state.classes)
         return vg_base__fail(VG_ERR_DATA, "%s has %zu classes, the data %zu", path, state.classes, t->state.classes);
     if (state.channels != t->state.channels || state.height != t->state.height || state.width != t->state.width)
-        return vg_base__fail(VG_ERR_DATA, "%s is for images of %zu x %zu x %zu, the data has %zu x %zu x %zu", path, state.channels,
-                             state.height, state.width, t->state.channels, t->state.height, t->state.width);
+        return vg_base__fail(VG_ERR_DATA, "%s is for images of %zu x %zu x %zu, the data has %zu x %zu x %zu", path,
+                             state.channels, state.height, state.width, t->state.channels, t->state.height, t->state.width);
     if (memcmp(state.mean, t->state.mean, sizeof state.mean) || memcmp(state.std, t->state.std, sizeof state.std))
         return vg_base__fail(VG_ERR_DATA, "%s was trained on other data: the mean or spread of its images differs", path);
     t->state = state;
@@ -133,7 +133,7 @@ vg_status vg_train__resume(vg_training *t) {
     return write_text(path, t->log ? t->log : "", t->log_length);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------ */
+/* --- writing */
 
 vg_status vg_train__describe(vg_training *t) {
     char path[4096], *text = NULL;
@@ -164,11 +164,11 @@ static double finite(double value) { return isfinite(value) ? value : 0; }
 
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
     char path[4096], *longer;
-    json_t *j = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "epoch", (json_int_t)m->epoch, "train_loss",
-                          finite(m->train_loss), "train_accuracy", m->train_accuracy, "val_loss", finite(m->val_loss), "val_accuracy",
-                          m->val_accuracy, "val_ece", finite(m->val_ece), "diversity", finite(m->diversity), "k_sensitivity",
-                          finite(m->k_sensitivity), "lr", m->rate, "images_per_s", m->images_per_s, "collapsed",
-                          (int)t->state.collapsed);
+    json_t *j = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "epoch", (json_int_t)m->epoch,
+                          "train_loss", finite(m->train_loss), "train_accuracy", m->train_accuracy, "val_loss",
+                          finite(m->val_loss), "val_accuracy", m->val_accuracy, "val_ece", finite(m->val_ece), "diversity",
+                          finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate, "images_per_s",
+                          m->images_per_s, "collapsed", (int)t->state.collapsed);
     char *line = j ? json_dumps(j, JSON_REAL_PRECISION(17)) : NULL;
     json_decref(j);
     if (!line)
@@ -197,8 +197,13 @@ vg_status vg_train__save(vg_training *t, const char *name, bool full) {
     if (full)
         t->saved_epoch = t->state.epoch;
     if (t->options.event) {
-        vg_train_event event = {.kind = VG_TRAIN_CHECKPOINT, .text = path, .epoch = t->state.epoch, .epochs = t->recipe.epochs,
-                                .step = t->state.step, .steps = t->options.train.steps, .loss = NAN};
+        vg_train_event event = {.kind = VG_TRAIN_CHECKPOINT,
+                                .text = path,
+                                .epoch = t->state.epoch,
+                                .epochs = t->recipe.epochs,
+                                .step = t->state.step,
+                                .steps = t->options.train.steps,
+                                .loss = NAN};
         if (t->options.event(t->options.event_context, &event))
             t->stop = true;
     }

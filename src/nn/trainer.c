@@ -1,8 +1,8 @@
 /* trainer.c - epochs: steps, watching, checkpoints, stopping and going on.
  *
- * A run's whole course is a function of recipe, data, backend and thread count. What a checkpoint keeps (checkpoint.h) is enough
- * to go on from it to the same bits. At the end of an epoch the order is metrics.jsonl, best, last: whatever of it a kill leaves
- * out is made again, the same, by the resumed run. */
+ * A run's whole course is a function of recipe, data, backend and thread count. What a checkpoint keeps (checkpoint.h) is
+ * enough to go on from it to the same bits. At the end of an epoch the order is metrics.jsonl, best, last: whatever of it a
+ * kill leaves out is made again, the same, by the resumed run. */
 #include "nn/trainer.h"
 
 #include <errno.h>
@@ -40,13 +40,14 @@ static int tell(vg_training *t, vg_train_event event) {
     return t->stop;
 }
 
-/* --- one epoch -------------------------------------------------------------------------------------------------------------- */
+/* --- one epoch */
 
 static vg_status read_totals(vg_training *t) {
     vg_loss_totals totals;
     VG_TRY(t->backend->ops->loss_read(t->backend, &totals));
     if (totals.bad_step >= 0)
-        return vg_base__fail(VG_ERR_NUMERIC, "the loss is not finite at step %lld (epoch %zu); the last checkpoint is of epoch %zu",
+        return vg_base__fail(VG_ERR_NUMERIC,
+                             "the loss is not finite at step %lld (epoch %zu); the last checkpoint is of epoch %zu",
                              (long long)totals.bad_step + 1, t->state.epoch + 1, t->saved_epoch);
     t->state.loss_sum += totals.loss + t->learner->penalty;
     t->learner->penalty = 0;
@@ -66,7 +67,8 @@ static vg_status train_epoch(vg_training *t) {
         double start = vg_train__clock();
         VG_TRY(feed->next(feed->context, &batch));
         t->rate = vg_train__rate(&t->recipe, s->total_steps, all);
-        VG_TRY(vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, (uint32_t)s->total_steps, t->rate));
+        VG_TRY(vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, (uint32_t)s->total_steps,
+                                t->rate));
         s->step++;
         s->total_steps++;
         bool read = s->step % every == 0 || s->step == feed->steps;
@@ -88,7 +90,8 @@ static vg_status watch(vg_training *t, vg_epoch_metrics *metrics) {
     double k = 0;
     for (size_t i = 0; i < t->recipe.k_count; i++)
         k = t->recipe.k[i] > k ? t->recipe.k[i] : k;
-    vg_monitor monitor = {.members = members.count, .classes = t->state.classes, .mixture = t->recipe.mixture, .k = k > 0 ? k : 3};
+    vg_monitor monitor = {
+        .members = members.count, .classes = t->state.classes, .mixture = t->recipe.mixture, .k = k > 0 ? k : 3};
     uint64_t seen = 0;
     VG_TRY(feed->seek(feed->context, 0, 0));
     for (size_t i = 0; i < feed->steps; i++) {
@@ -136,8 +139,11 @@ static void watch_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
 static vg_status finish_epoch(vg_training *t) {
     vg_train_state *s = &t->state;
     double rows = (double)s->loss_rows;
-    vg_epoch_metrics m = {.epoch = s->epoch + 1, .train_loss = s->loss_sum / rows, .train_accuracy = (double)s->correct / rows,
-                          .rate = t->rate, .images_per_s = s->seconds > 0 ? rows / s->seconds : 0};
+    vg_epoch_metrics m = {.epoch = s->epoch + 1,
+                          .train_loss = s->loss_sum / rows,
+                          .train_accuracy = (double)s->correct / rows,
+                          .rate = t->rate,
+                          .images_per_s = s->seconds > 0 ? rows / s->seconds : 0};
     VG_TRY(watch(t, &m));
     s->epoch++;
     s->step = 0;
@@ -162,7 +168,7 @@ static vg_status finish_epoch(vg_training *t) {
     return VG_OK;
 }
 
-/* --- batch-norm refresh ------------------------------------------------------------------------------------------------------- */
+/* --- batch-norm refresh */
 
 static bool wants_refresh(const vg_training *t) {
     const vg_network *net = t->learner->model->net;
@@ -178,7 +184,8 @@ static vg_status refresh_once(vg_training *t) {
         VG_TRY(feed->next(feed->context, &batch));
         VG_TRY(vg_learner__refresh(t->learner, batch.images, batch.n, i));
         if (tell(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
-            return vg_base__fail(VG_ERR_INTERRUPTED, "stopped while taking batch-norm statistics again; resume takes them from the start");
+            return vg_base__fail(VG_ERR_INTERRUPTED,
+                                 "stopped while taking batch-norm statistics again; resume takes them from the start");
     }
     t->learner->model->has_refreshed = true;
     return VG_OK;
@@ -208,12 +215,13 @@ static vg_status refresh(vg_training *t) {
     return vg_train__save(t, "last.safetensors", true);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------------- */
+/* --- the whole */
 
 static vg_status scale_prior(vg_training *t) {
     enum { IMAGES = 2000 };
     const vg_feed *feed = &t->options.train;
-    size_t image = t->state.channels * t->state.height * t->state.width, wanted = feed->samples < IMAGES ? feed->samples : IMAGES;
+    size_t image = t->state.channels * t->state.height * t->state.width,
+           wanted = feed->samples < IMAGES ? feed->samples : IMAGES;
     float *images;
     if (!t->learner->prior)
         return VG_OK;
@@ -250,8 +258,8 @@ static vg_status run_epochs(vg_training *t) {
 }
 
 static vg_status check_options(const vg_train_options *o) {
-    if (!o || o->struct_size != sizeof *o || !o->recipe || !o->folder || !o->train.next || !o->train.seek || !o->validation.next ||
-        !o->validation.seek)
+    if (!o || o->struct_size != sizeof *o || !o->recipe || !o->folder || !o->train.next || !o->train.seek ||
+        !o->validation.next || !o->validation.seek)
         return vg_base__fail(VG_ERR_ARGUMENT, "training needs a recipe, a folder and two feeds");
     if (!o->train.steps || !o->validation.steps)
         return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");

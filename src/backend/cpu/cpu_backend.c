@@ -14,7 +14,7 @@
 
 #include "backend/counter.h"
 
-/* --- tensors ----------------------------------------------------------------------------------------------------------- */
+/* --- tensors */
 
 static void tensor_free(vg_backend *backend, vg_tensor *tensor) {
     (void)backend;
@@ -123,7 +123,7 @@ vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out) {
     return VG_OK;
 }
 
-/* --- masks --------------------------------------------------------------------------------------------------------------- */
+/* --- masks */
 
 vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
                          size_t b, size_t n, size_t cb, size_t first, size_t count) {
@@ -149,7 +149,7 @@ vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t
     return mask;
 }
 
-/* --- flat blocks --------------------------------------------------------------------------------------------------------- */
+/* --- flat blocks */
 
 static void block_free(vg_backend *backend, vg_block *block) {
     (void)backend;
@@ -182,7 +182,7 @@ static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset,
     float *x = ((cpu_block *)a)->data + offset;
     const float *y = ((const cpu_block *)b)->data;
     (void)backend;
-CPU_PARALLEL
+    CPU_PARALLEL
     for (size_t i = 0; i < count; i++)
         x[i] *= y[i];
     a->version++;
@@ -194,7 +194,7 @@ static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_bloc
     float *g = ((cpu_block *)grad)->data + offset;
     const float *t = ((const cpu_block *)theta)->data + offset, *s = ((const cpu_block *)start)->data;
     (void)backend;
-CPU_PARALLEL
+    CPU_PARALLEL
     for (size_t i = 0; i < count; i++)
         g[i] += 2.0f * scale * (t[i] - s[i]);
     if (penalty) {
@@ -210,13 +210,12 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
     enum { PIECE = 16384 };
     const vg_step *s = &backend->step;
     const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
-    const float figures[7] = {s->rate / s->correction1, s->beta1, s->beta2,
-                              s->epsilon,               s->decay, 1.0f / sqrtf(s->correction2),
-                              1.0f - s->beta1};
+    const float figures[7] = {s->rate / s->correction1,     s->beta1,       s->beta2, s->epsilon, s->decay,
+                              1.0f / sqrtf(s->correction2), 1.0f - s->beta1};
     size_t count = theta->count, pieces = (count + PIECE - 1) / PIECE;
     float *t = ((cpu_block *)theta)->data, *mm = ((cpu_block *)m)->data, *vv = ((cpu_block *)v)->data;
     const float *g = ((const cpu_block *)grad)->data;
-CPU_PARALLEL
+    CPU_PARALLEL
     for (size_t i = 0; i < pieces; i++) {
         size_t at = i * PIECE, length = count - at < PIECE ? count - at : PIECE;
         kernels->adam(t + at, g + at, mm + at, vv + at, length, figures);
@@ -225,7 +224,7 @@ CPU_PARALLEL
     return VG_OK;
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------------- */
+/* --- life */
 
 static vg_status step_set(vg_backend *backend, const vg_step *step) {
     backend->step = *step;

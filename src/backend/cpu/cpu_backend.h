@@ -21,9 +21,9 @@
 
 typedef struct cpu_tensor {
     vg_tensor base;
-    size_t b;      /* channel block; see above */
-    bool bf16;     /* elements are bfloat16 */
-    void *data;    /* floats, bfloat16s, int32s or bytes by kind */
+    size_t b;   /* channel block; see above */
+    bool bf16;  /* elements are bfloat16 */
+    void *data; /* floats, bfloat16s, int32s or bytes by kind */
 } cpu_tensor;
 
 typedef struct cpu_block {
@@ -37,15 +37,17 @@ typedef struct cpu_context {
     vg_dnnl_layout layout; /* of activations whose channels the block divides */
     size_t block;          /* 16, 8, 0 (channels-last) or 1 */
     vg_loss_totals totals;
-    float *work;           /* partial sums */
+    float *work; /* partial sums */
     size_t work_count;
-    void *spare;           /* one activation, for sums that the library cannot do in place */
+    void *spare; /* one activation, for sums that the library cannot do in place */
     size_t spare_size;
 } cpu_context;
 
 static inline cpu_context *cpu_of(const vg_backend *backend) { return backend->context; }
 static inline const cpu_tensor *cpu_tensor_of(const vg_tensor *t) { return (const cpu_tensor *)t; }
-static inline float *cpu_param(const vg_block *block, const vg_param *p) { return ((const cpu_block *)block)->data + p->offset; }
+static inline float *cpu_param(const vg_block *block, const vg_param *p) {
+    return ((const cpu_block *)block)->data + p->offset;
+}
 static inline size_t cpu_element(const cpu_tensor *t) { return t->bf16 ? 2 : 4; }
 /* Where run (row n, channel block cb) starts. */
 static inline void *cpu_run(const vg_tensor *tensor, size_t n, size_t cb) {

@@ -19,17 +19,17 @@ typedef const dnnl_memory_desc_t *md_ref;
 #define MD_FREE(md) ((void)(md))
 #endif
 
-#define DNNL_TRY(call)                                                                                                          \
-    do {                                                                                                                        \
-        dnnl_status_t dnnl_try_ = (call);                                                                                       \
-        if (dnnl_try_ != dnnl_success)                                                                                          \
-            return failed(dnnl_try_, #call);                                                                                    \
+#define DNNL_TRY(call)                                                                                                         \
+    do {                                                                                                                       \
+        dnnl_status_t dnnl_try_ = (call);                                                                                      \
+        if (dnnl_try_ != dnnl_success)                                                                                         \
+            return failed(dnnl_try_, #call);                                                                                   \
     } while (0)
 
 static vg_status failed(dnnl_status_t status, const char *call) {
     size_t length = strcspn(call, "(");
-    return vg_base__fail(status == dnnl_out_of_memory ? VG_ERR_MEMORY : VG_ERR_UNSUPPORTED, "oneDNN: %.*s failed with status %d",
-                         (int)length, call, (int)status);
+    return vg_base__fail(status == dnnl_out_of_memory ? VG_ERR_MEMORY : VG_ERR_UNSUPPORTED,
+                         "oneDNN: %.*s failed with status %d", (int)length, call, (int)status);
 }
 
 enum { IN1 = 0, IN2 = 1, OUT = 2, OPERANDS = 3 };
@@ -124,7 +124,7 @@ void vg_dnnl__free(vg_dnnl *dnnl) {
     vg_base__release(dnnl);
 }
 
-/* --- memory descriptions ---------------------------------------------------------------------------------------------- */
+/* --- memory descriptions */
 
 static dnnl_data_type_t data_type(vg_dnnl_type type) { return type == VG_DNNL_BF16 ? dnnl_bf16 : dnnl_f32; }
 
@@ -141,7 +141,8 @@ static dnnl_format_tag_t tag_of(vg_dnnl_layout layout) {
     }
 }
 
-static dnnl_status_t md_by_tag(dnnl_memory_desc_t *md, int rank, const int64_t *dims, vg_dnnl_type type, dnnl_format_tag_t tag) {
+static dnnl_status_t md_by_tag(dnnl_memory_desc_t *md, int rank, const int64_t *dims, vg_dnnl_type type,
+                               dnnl_format_tag_t tag) {
     dnnl_dims_t d;
     for (int i = 0; i < rank; i++)
         d[i] = dims[i];
@@ -185,7 +186,7 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, bool accumulate) {
     return status;
 }
 
-/* --- primitive descriptions --------------------------------------------------------------------------------------------- */
+/* --- primitive descriptions */
 
 /* One convolution pass over memory x, w, y. Backward passes want the forward one as a hint. */
 static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, int pass, md_ref x, md_ref w, md_ref y, int64_t stride,
@@ -194,8 +195,8 @@ static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, int pass,
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_dims_t dilates = {0, 0};
     if (pass == VG_DNNL_FORWARD)
-        return dnnl_convolution_forward_primitive_desc_create(pd, dnnl->engine, dnnl_forward_training, dnnl_convolution_direct, x,
-                                                              w, NULL, y, strides, dilates, pads, pads, attr);
+        return dnnl_convolution_forward_primitive_desc_create(pd, dnnl->engine, dnnl_forward_training, dnnl_convolution_direct,
+                                                              x, w, NULL, y, strides, dilates, pads, pads, attr);
     if (pass == VG_DNNL_BACKWARD_DATA)
         return dnnl_convolution_backward_data_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w, y, strides,
                                                                     dilates, pads, pads, hint, attr);
@@ -205,12 +206,13 @@ static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, int pass,
     dnnl_convolution_desc_t desc;
     dnnl_status_t status;
     if (pass == VG_DNNL_FORWARD)
-        status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL, y, strides,
-                                                    pads, pads);
+        status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL, y,
+                                                    strides, pads, pads);
     else if (pass == VG_DNNL_BACKWARD_DATA)
         status = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, x, w, y, strides, pads, pads);
     else
-        status = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, x, w, NULL, y, strides, pads, pads);
+        status =
+            dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, x, w, NULL, y, strides, pads, pads);
     return status == dnnl_success ? dnnl_primitive_desc_create(pd, &desc, attr, dnnl->engine, hint) : status;
 #endif
 }
@@ -271,7 +273,7 @@ free_x:
     return status;
 }
 
-/* --- entries -------------------------------------------------------------------------------------------------------------- */
+/* --- entries */
 
 static vg_status reorder_new(vg_dnnl *dnnl, dnnl_primitive_t *out, md_ref from, md_ref to) {
     dnnl_primitive_desc_t pd;
@@ -442,7 +444,7 @@ static vg_status run(vg_dnnl *dnnl, entry *e, const vg_dnnl_operand *operands[OP
     return VG_OK;
 }
 
-/* --- what the backend calls ---------------------------------------------------------------------------------------------- */
+/* --- what the backend calls */
 
 vg_status vg_dnnl__conv(vg_dnnl *dnnl, vg_dnnl_pass pass, vg_dnnl_type type, size_t stride, size_t pad, bool accumulate,
                         const vg_dnnl_operand *x, const vg_dnnl_operand *w, const vg_dnnl_operand *y) {

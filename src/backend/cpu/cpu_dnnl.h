@@ -1,5 +1,5 @@
-/* cpu_dnnl.h - what the CPU backend needs of oneDNN: convolutions and matrix products over memory whose layout the caller names.
- * The library's own headers, version 2 or 3, stay inside cpu_dnnl.c. Internal. */
+/* cpu_dnnl.h - what the CPU backend needs of oneDNN: convolutions and matrix products over memory whose layout the caller
+ * names. The library's own headers, version 2 or 3, stay inside cpu_dnnl.c. Internal. */
 #ifndef VG_CPU_DNNL_H
 #define VG_CPU_DNNL_H
 

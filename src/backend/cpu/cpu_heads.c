@@ -60,11 +60,11 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlog
     VG_TRY(vg_cpu__work(backend, rows * (C + 4 + (dlogits ? 0 : K)), &work));
     double *losses = (double *)work; /* rows doubles, rows flags, then C floats a row, then K a row */
     float *right = work + 2 * rows, *means = work + 4 * rows, *spare = means + rows * C;
-CPU_PARALLEL
+    CPU_PARALLEL
     for (size_t n = 0; n < rows; n++) {
         bool good;
-        losses[n] = row_loss(loss, gradient ? gradient + n * K : spare + n * K, means + n * C, z + n * K, add ? add + n * K : NULL,
-                             (size_t)y[n], w ? w + n * loss->heads : NULL, 1.0f / (float)rows, &good);
+        losses[n] = row_loss(loss, gradient ? gradient + n * K : spare + n * K, means + n * C, z + n * K,
+                             add ? add + n * K : NULL, (size_t)y[n], w ? w + n * loss->heads : NULL, 1.0f / (float)rows, &good);
         right[n] = good;
     }
     for (size_t n = 0; n < rows; n++) {

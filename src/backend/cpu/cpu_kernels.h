@@ -3,8 +3,8 @@
  * Activations lie as [n][C/b][H*W][b]: b = 16 or 8 is the blocked layout, b = 1 plain, b = C channels-last. A "run" is `count`
  * consecutive positions of one (row, channel block): count * b elements. Each kernel works on one run.
  *
- * Masks: kernels that drop elements take `lanes`, the 16-bit random lane of each element of the run (see counter.h), or NULL for
- * no dropout; an element is dropped when its lane < threshold, else multiplied by scale. */
+ * Masks: kernels that drop elements take `lanes`, the 16-bit random lane of each element of the run (see counter.h), or NULL
+ * for no dropout; an element is dropped when its lane < threshold, else multiplied by scale. */
 #ifndef VG_CPU_KERNELS_H
 #define VG_CPU_KERNELS_H
 

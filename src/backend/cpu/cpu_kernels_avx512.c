@@ -2,8 +2,8 @@
  * template's version.
  *
  * What the compiler does not find by itself: Philox on 16 counters at once with its words transposed in registers, pooling
- * winners kept as one byte a channel, masks straight from 16-bit lanes, bfloat16 by the processor's own conversion, and gradients
- * of the pooled maps stored past the caches (they are larger than those and are read back once, much later). */
+ * winners kept as one byte a channel, masks straight from 16-bit lanes, bfloat16 by the processor's own conversion, and
+ * gradients of the pooled maps stored past the caches (they are larger than those and are read back once, much later). */
 #include "backend/cpu/cpu_kernels.h"
 
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@
 /* The template's kernels, for the cases not handled here. */
 static const vg_cpu_kernels *general;
 
-/* --- Philox on 16 counters --------------------------------------------------------------------------------------------------- */
+/* --- Philox on 16 counters */
 
 INLINE TARGET_PLAIN void multiply(__m512i x, __m512i factor, __m512i *low, __m512i *high) {
     __m512i even = _mm512_mul_epu32(x, factor), odd = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), factor);
@@ -41,7 +41,8 @@ static TARGET_PLAIN void lanes(uint16_t *out, uint64_t seed, uint32_t stream, ui
         else
             x0 = _mm512_add_epi32(_mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_and_si512(at, _mm512_set1_epi32(1))),
                                   _mm512_mullo_epi32(_mm512_srli_epi32(at, 1), _mm512_set1_epi32((int)stride)));
-        __m512i x1 = _mm512_set1_epi32((int)(uint32_t)row), x2 = _mm512_set1_epi32((int)step), x3 = _mm512_set1_epi32((int)high);
+        __m512i x1 = _mm512_set1_epi32((int)(uint32_t)row), x2 = _mm512_set1_epi32((int)step),
+                x3 = _mm512_set1_epi32((int)high);
         uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
         for (int round = 0; round < 10; round++) {
             __m512i l0, h0, l1, h1;
@@ -63,7 +64,7 @@ static TARGET_PLAIN void lanes(uint16_t *out, uint64_t seed, uint32_t stream, ui
     }
 }
 
-/* --- 16 channels of a position -------------------------------------------------------------------------------------------------- */
+/* --- 16 channels of a position */
 
 INLINE TARGET __m512 get(const void *data, size_t i, bool bf16) {
     if (!bf16)
@@ -82,11 +83,12 @@ INLINE TARGET void put(void *data, size_t i, __m512 v, bool bf16) {
 }
 
 INLINE TARGET __mmask16 kept(vg_cpu_mask mask, size_t i) {
-    return _mm256_cmpge_epu16_mask(_mm256_loadu_si256((const void *)(mask.lanes + i)), _mm256_set1_epi16((short)mask.threshold));
+    return _mm256_cmpge_epu16_mask(_mm256_loadu_si256((const void *)(mask.lanes + i)),
+                                   _mm256_set1_epi16((short)mask.threshold));
 }
 
-INLINE TARGET void forward2(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias, vg_cpu_mask mask,
-                            bool bf16) {
+INLINE TARGET void forward2(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias,
+                            vg_cpu_mask mask, bool bf16) {
     const __m512 b = _mm512_loadu_ps(bias), zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
     const __m512i one = _mm512_set1_epi32(1), two = _mm512_set1_epi32(2), three = _mm512_set1_epi32(3);
     size_t below = g->in_width * 16;
@@ -114,8 +116,8 @@ INLINE TARGET void forward2(const vg_cpu_window *g, void *y, uint8_t *choice, co
     }
 }
 
-INLINE TARGET void backward2(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y, const uint8_t *choice,
-                             vg_cpu_mask mask, bool bf16) {
+INLINE TARGET void backward2(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
+                             const uint8_t *choice, vg_cpu_mask mask, bool bf16) {
     const __m512 zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
     __m512 sum = _mm512_loadu_ps(sums);
     size_t below = g->in_width * 16;

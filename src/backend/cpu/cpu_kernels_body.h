@@ -38,11 +38,11 @@ static TARGET void TIER(lanes)(uint16_t *lanes, uint64_t seed, uint32_t stream, 
     }
 }
 
-#define MASKED(value, i) (masked ? ((uint32_t)mask.lanes[i] < mask.threshold ? 0.0f : (value) * mask.scale) : (value))
+#define MASKED(value, i) (masked ? ((uint32_t)mask.lanes[i] < mask.threshold ? 0.0f : (value)*mask.scale) : (value))
 
 ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, void *restrict y, uint8_t *restrict choice,
-                                                   const void *restrict x, const float *restrict bias, vg_cpu_mask mask, size_t b,
-                                                   size_t pool, bool bf16, bool masked) {
+                                                   const void *restrict x, const float *restrict bias, vg_cpu_mask mask,
+                                                   size_t b, size_t pool, bool bf16, bool masked) {
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             float best = load(x, q * pool * b + j, bf16);
@@ -63,9 +63,8 @@ ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, void 
 }
 
 ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, void *restrict dx, float *restrict sums,
-                                                    const void *dy, const void *restrict y,
-                                                    const uint8_t *restrict choice, vg_cpu_mask mask, size_t b, size_t pool,
-                                                    bool bf16, bool masked) {
+                                                    const void *dy, const void *restrict y, const uint8_t *restrict choice,
+                                                    vg_cpu_mask mask, size_t b, size_t pool, bool bf16, bool masked) {
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
@@ -120,8 +119,8 @@ ALWAYS_INLINE TARGET void TIER(stage_forward_any)(const vg_cpu_window *g, void *
     TIER(stage_forward_body)(g, y, choice, x, bias, mask, b, g->pool, bf16, masked);
 }
 ALWAYS_INLINE TARGET void TIER(stage_backward_pool2)(const vg_cpu_window *g, void *dx, float *sums, const void *dy,
-                                                     const void *y, const uint8_t *choice, vg_cpu_mask mask, size_t b, bool bf16,
-                                                     bool masked) {
+                                                     const void *y, const uint8_t *choice, vg_cpu_mask mask, size_t b,
+                                                     bool bf16, bool masked) {
     TIER(stage_backward_body)(g, dx, sums, dy, y, choice, mask, b, 2, bf16, masked);
 }
 ALWAYS_INLINE TARGET void TIER(stage_backward_any)(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
@@ -197,8 +196,8 @@ static TARGET void TIER(affine)(void *y, const void *x, const float *a, const fl
 
 ALWAYS_INLINE TARGET void TIER(norm_sums_body)(float *restrict dbeta, float *restrict dgamma, const void *restrict dy,
                                                const void *restrict x, const float *restrict a, const float *restrict c,
-                                               const float *restrict mean, const float *restrict inverse, size_t count, bool relu,
-                                               vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
+                                               const float *restrict mean, const float *restrict inverse, size_t count,
+                                               bool relu, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
     for (size_t k = 0; k < count; k++)
         for (size_t j = 0; j < b; j++) {
             float v = load(x, k * b + j, bf16), d = load(dy, k * b + j, bf16);
@@ -278,8 +277,8 @@ static TARGET void TIER(adam)(float *restrict theta, const float *restrict grad,
 }
 
 static const vg_cpu_kernels TIER(kernels) = {
-    TIER_NAME,      TIER(lanes),      TIER(stage_forward), TIER(stage_backward), TIER(sum), TIER(squares),
-    TIER(affine),   TIER(norm_sums),  TIER(norm_apply),    TIER(copy_masked),    TIER(add), TIER(adam),
+    TIER_NAME,    TIER(lanes),     TIER(stage_forward), TIER(stage_backward), TIER(sum), TIER(squares),
+    TIER(affine), TIER(norm_sums), TIER(norm_apply),    TIER(copy_masked),    TIER(add), TIER(adam),
 };
 
 #undef MASKED

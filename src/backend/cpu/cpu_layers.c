@@ -1,6 +1,7 @@
 /* cpu_layers.c - bias, pooling, ReLU and dropout; average pooling; repeated rows; of the CPU backend.
  *
- * Sums over rows (bias gradients) are taken in a fixed number of parts, added up in order: the same bits at any thread count. */
+ * Sums over rows (bias gradients) are taken in a fixed number of parts, added up in order: the same bits at any thread count.
+ */
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -73,7 +74,8 @@ static void backward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *
     vg_cpu_window window = {width, dx->shape.w, stage->pool, b, cpu_tensor_of(dy)->bf16, stage->relu};
     char *to = cpu_run(dx, n, cb);
     const char *from = cpu_run(dy, n, cb), *was = cpu_run(y, n, cb);
-    const uint8_t *winners = choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * dy->shape.c + cb * b) * height * width : NULL;
+    const uint8_t *winners =
+        choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * dy->shape.c + cb * b) * height * width : NULL;
     vg_cpu_mask mask = {NULL, 0, 1.0f};
     uint16_t lanes[VG_CPU_LANES];
     for (size_t p = 0; p < height; p++) {
@@ -86,8 +88,8 @@ static void backward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *
     }
 }
 
-vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad,
+                                 const vg_param *bias, const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
     size_t b = stage_block(dy, stage), channels = dy->shape.c, blocks = channels / b;
     float *sums;
     VG_TRY(vg_cpu__work(backend, PARTS * channels, &sums));
@@ -124,7 +126,7 @@ vg_status vg_cpu__average_forward(vg_backend *backend, vg_tensor *y, const vg_te
     const cpu_tensor *t = cpu_tensor_of(x), *out = cpu_tensor_of(y);
     size_t b = t->b, blocks = x->shape.c / b, area = x->shape.h * x->shape.w;
     (void)backend;
-CPU_PARALLEL_2
+    CPU_PARALLEL_2
     for (size_t n = 0; n < x->n; n++)
         for (size_t cb = 0; cb < blocks; cb++)
             for (size_t j = 0; j < b; j++) {
@@ -140,7 +142,7 @@ vg_status vg_cpu__average_backward(vg_backend *backend, vg_tensor *dx, const vg_
     const cpu_tensor *t = cpu_tensor_of(dx), *in = cpu_tensor_of(dy);
     size_t b = t->b, blocks = dx->shape.c / b, area = dx->shape.h * dx->shape.w;
     (void)backend;
-CPU_PARALLEL_2
+    CPU_PARALLEL_2
     for (size_t n = 0; n < dx->n; n++)
         for (size_t cb = 0; cb < blocks; cb++)
             for (size_t i = 0; i < area * b; i++)
@@ -154,7 +156,7 @@ vg_status vg_cpu__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor
     const cpu_tensor *t = cpu_tensor_of(y);
     size_t b = t->b, blocks = y->shape.c / b, area = y->shape.h * y->shape.w, element = cpu_element(t);
     size_t step = dropout.p > 0 ? VG_CPU_LANES / b : area;
-CPU_PARALLEL_2
+    CPU_PARALLEL_2
     for (size_t n = 0; n < y->n; n++)
         for (size_t cb = 0; cb < blocks; cb++) {
             uint16_t lanes[VG_CPU_LANES];

@@ -37,9 +37,7 @@ static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, fl
         switch (call->what) {
         case SUM: kernels->sum(sums, x, count, b, t->bf16, mask); break;
         case SQUARES: kernels->squares(sums, x, call->mean + at, count, b, t->bf16, mask); break;
-        case APPLY:
-            kernels->affine(out, x, call->a + at, call->c + at, count, b, t->bf16, call->norm->relu, mask);
-            break;
+        case APPLY: kernels->affine(out, x, call->a + at, call->c + at, count, b, t->bf16, call->norm->relu, mask); break;
         case BACK_SUMS:
             kernels->norm_sums(sums, more, dy, x, call->a + at, call->c + at, call->mean + at, call->inverse + at, count, b,
                                t->bf16, call->norm->relu, mask);
@@ -52,13 +50,13 @@ static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, fl
     }
 }
 
-/* Every run; for sums, parts[PARTS][2][C] are cleared, filled and added up into totals[2][C]. A run's own sum starts at zero, so
- * that float32 never adds more than one image of one channel before the sum goes on in double. */
+/* Every run; for sums, parts[PARTS][2][C] are cleared, filled and added up into totals[2][C]. A run's own sum starts at zero,
+ * so that float32 never adds more than one image of one channel before the sum goes on in double. */
 static void norm_all(const norm_call *call, double *totals) {
     const cpu_tensor *t = cpu_tensor_of(call->x);
     size_t b = t->b, channels = call->x->shape.c, blocks = channels / b, rows = call->x->n;
     if (!totals) {
-CPU_PARALLEL_2
+        CPU_PARALLEL_2
         for (size_t n = 0; n < rows; n++)
             for (size_t cb = 0; cb < blocks; cb++)
                 norm_run(call, n, cb, NULL, NULL);
@@ -66,21 +64,20 @@ CPU_PARALLEL_2
     }
     double *parts = totals + 2 * channels;
     memset(totals, 0, (PARTS + 1) * 2 * channels * sizeof(double));
-CPU_PARALLEL_2
+    CPU_PARALLEL_2
     for (size_t part = 0; part < PARTS; part++)
         for (size_t cb = 0; cb < blocks; cb++)
-            for (size_t n = part * rows / PARTS; n < (part + 1) * rows / PARTS; n++)
-                {
-                    float first[VG_CPU_LANES / 4], second[VG_CPU_LANES / 4];
-                    double *own = parts + part * 2 * channels + cb * b;
-                    memset(first, 0, b * sizeof(float));
-                    memset(second, 0, b * sizeof(float));
-                    norm_run(call, n, cb, first, second);
-                    for (size_t j = 0; j < b; j++) {
-                        own[j] += first[j];
-                        own[channels + j] += second[j];
-                    }
+            for (size_t n = part * rows / PARTS; n < (part + 1) * rows / PARTS; n++) {
+                float first[VG_CPU_LANES / 4], second[VG_CPU_LANES / 4];
+                double *own = parts + part * 2 * channels + cb * b;
+                memset(first, 0, b * sizeof(float));
+                memset(second, 0, b * sizeof(float));
+                norm_run(call, n, cb, first, second);
+                for (size_t j = 0; j < b; j++) {
+                    own[j] += first[j];
+                    own[channels + j] += second[j];
                 }
+            }
     for (size_t part = 0; part < PARTS; part++)
         for (size_t i = 0; i < 2 * channels; i++)
             totals[i] += parts[part * 2 * channels + i];
@@ -95,8 +92,9 @@ static vg_status norm_work(vg_backend *backend, size_t channels, double **totals
     return VG_OK;
 }
 
-vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                               const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved) {
+vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x,
+                               const vg_block *theta, const vg_param *gamma, const vg_param *beta, vg_tensor *running,
+                               vg_tensor *saved) {
     size_t channels = x->shape.c;
     double count = (double)(x->n * x->shape.h * x->shape.w), momentum = backend->step.momentum, *totals;
     float *rows, *means = cpu_tensor_of(running)->data, *vars = means + channels;
@@ -144,8 +142,19 @@ vg_status vg_cpu__norm_backward(vg_backend *backend, const vg_norm *norm, vg_ten
         a[i] = cpu_param(theta, gamma)[i] * inverse[i];
         c[i] = cpu_param(theta, beta)[i] - mean[i] * a[i];
     }
-    norm_call call = {.backend = backend, .norm = norm, .x = x, .dy = dy, .addend = addend, .out = dx, .a = a, .c = c,
-                      .mean = mean, .inverse = inverse, .e = e, .f = f, .what = BACK_SUMS};
+    norm_call call = {.backend = backend,
+                      .norm = norm,
+                      .x = x,
+                      .dy = dy,
+                      .addend = addend,
+                      .out = dx,
+                      .a = a,
+                      .c = c,
+                      .mean = mean,
+                      .inverse = inverse,
+                      .e = e,
+                      .f = f,
+                      .what = BACK_SUMS};
     norm_all(&call, totals);
     for (size_t i = 0; i < channels; i++) {
         cpu_param(grad, beta)[i] = (float)totals[i];

@@ -3,8 +3,8 @@
  * Filters [o][i][h][w] in memory, block b (16 or 8):  o/b i/b h w b(i) b(o)   when b divides both
  *                                                     o/b h w i b(o)          when it divides o only (first layers)
  *                                                     as they are             otherwise
- * Linear weights [o][c][h][w]: row o holds its inputs in the order in which a row of activations lies, so the product is a plain
- * matrix product. */
+ * Linear weights [o][c][h][w]: row o holds its inputs in the order in which a row of activations lies, so the product is a
+ * plain matrix product. */
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -64,7 +64,7 @@ vg_status vg_cpu__param_download(vg_backend *backend, float *values, const vg_bl
     return VG_OK;
 }
 
-/* --- convolution ------------------------------------------------------------------------------------------------------------ */
+/* --- convolution */
 
 static vg_dnnl_operand activation(const vg_tensor *tensor) {
     const cpu_tensor *t = cpu_tensor_of(tensor);
@@ -72,7 +72,7 @@ static vg_dnnl_operand activation(const vg_tensor *tensor) {
     vg_dnnl_operand operand;
     memset(&operand, 0, sizeof operand);
     operand.view.type = t->bf16 ? VG_DNNL_BF16 : VG_DNNL_F32;
-    operand.view.layout = t->b == 16 ? VG_DNNL_BLOCKED16
+    operand.view.layout = t->b == 16  ? VG_DNNL_BLOCKED16
                           : t->b == 8 ? VG_DNNL_BLOCKED8
                           : t->b == 1 ? VG_DNNL_PLAIN
                                       : VG_DNNL_CHANNELS_LAST;
@@ -104,7 +104,7 @@ static void add_into(vg_backend *backend, vg_tensor *y, const void *x) {
     const cpu_tensor *t = cpu_tensor_of(y);
     const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
     size_t count = y->n * vg_shape__size(y->shape), element = cpu_element(t);
-CPU_PARALLEL
+    CPU_PARALLEL
     for (size_t at = 0; at < count; at += PIECE)
         kernels->add((char *)t->data + at * element, (const char *)x + at * element, count - at < PIECE ? count - at : PIECE,
                      t->bf16);
@@ -127,8 +127,8 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
         VG_TRY(vg_cpu__spare(backend, bytes_of(dx), &ox.data));
         kept = ox.data;
     }
-    VG_TRY(vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_BACKWARD_DATA, compute_type(backend), conv->stride, conv->pad, false, &ox,
-                         &ow, &oy));
+    VG_TRY(vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_BACKWARD_DATA, compute_type(backend), conv->stride, conv->pad, false,
+                         &ox, &ow, &oy));
     if (addend)
         add_into(backend, dx, kept);
     return VG_OK;
@@ -142,7 +142,7 @@ vg_status vg_cpu__conv_backward_weights(vg_backend *backend, const vg_conv *conv
                          &ox, &ow, &oy);
 }
 
-/* --- linear ------------------------------------------------------------------------------------------------------------------ */
+/* --- linear */
 
 /* A matrix of rows x columns at `data`, element (r, c) at r * row_stride + c * column_stride. */
 static vg_dnnl_operand matrix(void *data, bool bf16, size_t rows, size_t columns, size_t row_stride, size_t column_stride,
@@ -165,8 +165,8 @@ static vg_dnnl_operand rows_of(const vg_tensor *t) {
     return matrix(cpu_tensor_of(t)->data, cpu_tensor_of(t)->bf16, t->n, width, width, 1, 0);
 }
 
-vg_status vg_cpu__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
-                                 const vg_param *bias) {
+vg_status vg_cpu__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                 const vg_param *w, const vg_param *bias) {
     size_t in = vg_shape__size(x->shape);
     vg_dnnl_operand a = rows_of(x), b = matrix(cpu_param(theta, w), false, in, w->o, 1, in, theta->version), c = rows_of(y);
     return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, bias ? cpu_param(theta, bias) : NULL);
@@ -190,7 +190,7 @@ vg_status vg_cpu__linear_backward_weights(vg_backend *backend, vg_block *grad, c
     if (!bias)
         return VG_OK;
     float *sums = cpu_param(grad, bias);
-CPU_PARALLEL
+    CPU_PARALLEL
     for (size_t piece = 0; piece < (out + 63) / 64; piece++) {
         size_t first = piece * 64, last = first + 64 < out ? first + 64 : out;
         memset(sums + first, 0, (last - first) * sizeof(float));

@@ -7,7 +7,7 @@ typedef struct geometry {
 } geometry;
 
 static geometry geometry_of(const vg_conv *conv, const vg_tensor *x, const vg_tensor *y, const vg_param *w) {
-    return (geometry){x->n,       x->shape.c, x->shape.h, x->shape.w, y->shape.c,   y->shape.h,
+    return (geometry){x->n,       x->shape.c, x->shape.h, x->shape.w,   y->shape.c, y->shape.h,
                       y->shape.w, w->h,       w->w,       conv->stride, conv->pad};
 }
 

@@ -1,14 +1,14 @@
 /* ref_heads.c - linear layers, and the cross-entropy of H softmax heads.
  *
  * Mean form:     L_n = 1/H sum_h w_nh (-log p_nh(y)),      dL_n/dz_nh(c) = w_nh / H (p_nh(c) - [c = y])
- * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),            dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),  r_nh = p_nh(y) / sum_j p_nj(y)
- * Gradients are of the mean over rows: divided by N. */
+ * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),            dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),  r_nh = p_nh(y) / sum_j
+ * p_nj(y) Gradients are of the mean over rows: divided by N. */
 #include <math.h>
 
 #include "backend/ref/ref_backend.h"
 
-vg_status vg_ref__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
-                                 const vg_param *bias) {
+vg_status vg_ref__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                 const vg_param *w, const vg_param *bias) {
     (void)backend;
     size_t in = vg_shape__size(x->shape), out = w->o;
     for (size_t k = 0; k < x->n * out; k++) {
