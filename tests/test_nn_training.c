@@ -318,6 +318,15 @@ static void other_recipe_refused(void **state) {
     assert_null(strchr(o.message, '\n'));
 }
 
+static void other_losses_and_ensembles(void **state) {
+    (void)state;
+    trained((plan){.name = "mcd", .changes = (const char *const[]){"ensemble=mcd", "heads=1", "epochs=2", NULL}});
+    outcome o =
+        train((plan){.name = "mixture", .changes = (const char *const[]){"loss=mixture", "epochs=6", "rate=2e-3", NULL}});
+    assert_int_equal(o.status, VG_OK);
+    assert_true(o.result.last.train_loss < 2.0);
+}
+
 static void not_a_number(void **state) {
     (void)state;
     outcome o = train((plan){.name = "nan", .bad_step = STEPS + 2});
@@ -441,6 +450,23 @@ static void paired_members(void **state) {
     free(b);
 }
 
+/* One head, passes that differ; both losses and the plain schedule were the business of the others. */
+static void monte_carlo_dropout(void **state) {
+    (void)state;
+    vg_predictor_options o = VG_PREDICTOR_OPTIONS_INIT;
+    size_t m;
+    json_t *lines = metrics("mcd");
+    assert_true(json_number_value(json_object_get(json_array_get(lines, 1), "diversity")) > 0);
+    json_decref(lines);
+    o.members = 9;
+    float *z = predict("mcd", o, 12, 12, &m);
+    assert_int_equal(m, 9);
+    for (size_t i = 0; i < 12; i++)
+        for (size_t t = 1; t < 9; t++)
+            assert_true(largest_gap(z + i * 90, z + (i * 9 + t) * 10, 10) > 0);
+    free(z);
+}
+
 static void prediction_refusals(void **state) {
     (void)state;
     char path[512];
@@ -551,9 +577,11 @@ int main(void) {
         cmocka_unit_test(disk_full),
         cmocka_unit_test(collapse_is_told),
         cmocka_unit_test(batch_norm_refreshed),
+        cmocka_unit_test(other_losses_and_ensembles),
         cmocka_unit_test(not_a_number),
         cmocka_unit_test(members_do_not_depend_on_cuts),
         cmocka_unit_test(paired_members),
+        cmocka_unit_test(monte_carlo_dropout),
         cmocka_unit_test(prediction_refusals),
         cmocka_unit_test(heads_stay_apart),
     };
