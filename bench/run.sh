@@ -86,15 +86,24 @@ if wanted peers && [ -n "$python" ]; then
     peers_at 100 10000 400 400 100
 fi
 
-# The other parts: a bench_* program each, and its peers if there are any.
+# The other parts. bench_train runs its peer itself, with the Python named here.
 if wanted others; then
+    [ -z "$python" ] || export VARGATE_PEER_PYTHON="$python"
     for source in "$here"/bench_*.c; do
         [ -e "$source" ] || continue
         name=$(basename "$source" .c)
-        [ -x "$build/$name" ] && keep "$build/$name"
-        for peer in "$here"/peer_"${name#bench_}".py "$here"/peers/"${name#bench_}"_*.py; do
-            [ -e "$peer" ] && [ -n "$python" ] && keep "$python" "$peer"
-        done
+        [ -x "$build/$name" ] || { note "$name is not built"; continue; }
+        small=
+        if [ "$divide" -gt 1 ]; then
+            case $name in
+            bench_train) small=--quick ;;
+            bench_calibrate) small="1000 20 100" ;;
+            esac
+        fi
+        # shellcheck disable=SC2086
+        keep "$build/$name" $small
+        peer=$here/peer_${name#bench_}.py
+        [ ! -e "$peer" ] || [ -z "$python" ] || keep "$python" "$peer"
     done
 fi
 
