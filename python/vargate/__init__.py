@@ -8,6 +8,10 @@
 """
 
 from ._native import lib as _lib
+from .calibrate import Calibration, calibrate
+from .decide import Selection, select_k, select_threshold
+from .evaluate import Evaluation, evaluate
+from .ood import Ood, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, score
 
@@ -20,4 +24,20 @@ def cpu_tier() -> str:
     return tier
 
 
-__all__ = ["ScoreSummary", "Scorer", "Scores", "__version__", "cpu_tier", "score"]
+__all__ = [
+    "Calibration",
+    "Evaluation",
+    "Ood",
+    "ScoreSummary",
+    "Scorer",
+    "Scores",
+    "Selection",
+    "__version__",
+    "calibrate",
+    "cpu_tier",
+    "evaluate",
+    "ood",
+    "score",
+    "select_k",
+    "select_threshold",
+]

@@ -107,7 +107,9 @@ def _from_numpy(a: Array, name: str) -> View:
         elif a.dtype.kind in "biuf":
             a, code = a.astype(np.float64), _native.F64
         else:
-            raise TypeError(f"{name} has dtype {a.dtype}, expected numbers (float16, bfloat16, float32 or float64 without a copy)")
+            raise TypeError(
+                f"{name} has dtype {a.dtype}, expected numbers (float16, bfloat16, float32 or float64 without a copy)"
+            )
     flags, shape = a.flags, a.shape
     if not flags.aligned or (not flags.c_contiguous and any(s % a.itemsize for s in a.strides)):
         a = np.ascontiguousarray(a)
@@ -151,8 +153,8 @@ def predictions(p: Any, axes: str = "NMC", name: str = "p") -> tuple[_native.Pre
     if len(shape) == 2:
         shape, strides = (shape[0], 1, shape[1]), (strides[0], 0, strides[1])
     elif len(shape) == 3:
-        i, j, l = order
-        shape, strides = (shape[i], shape[j], shape[l]), (strides[i], strides[j], strides[l])
+        n, m, c = order
+        shape, strides = (shape[n], shape[m], shape[c]), (strides[n], strides[m], strides[c])
     else:
         raise ValueError(f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes)")
     return _native.Predictions(view.address, view.code, *shape, *strides), view.owner

@@ -11,8 +11,20 @@ import ctypes
 import os
 import signal
 import threading
-from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint
-from ctypes import c_uint8, c_uint32, c_uint64, c_ulonglong, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_ssize_t,
+    c_uint,
+    c_uint64,
+    c_ulonglong,
+    c_void_p,
+)
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,7 +36,21 @@ MAX_RANK = 8
 # vg_dtype
 F32, F64, F16, BF16 = 0, 1, 2, 3
 # vg_element
-ELEMENTS = {"f2": 0, "bf16": 1, "f4": 2, "f8": 3, "i1": 4, "i2": 5, "i4": 6, "i8": 7, "u1": 8, "u2": 9, "u4": 10, "u8": 11, "b1": 12}
+ELEMENTS = {
+    "f2": 0,
+    "bf16": 1,
+    "f4": 2,
+    "f8": 3,
+    "i1": 4,
+    "i2": 5,
+    "i4": 6,
+    "i8": 7,
+    "u1": 8,
+    "u2": 9,
+    "u4": 10,
+    "u8": 11,
+    "b1": 12,
+}
 
 OK, ERR_ARGUMENT, ERR_MEMORY, ERR_IO, ERR_FORMAT, ERR_DATA, ERR_UNSUPPORTED, ERR_NUMERIC, ERR_INTERRUPTED = range(9)
 
@@ -438,8 +464,6 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_text_write": (c_int, [_P, c_char_p, c_size_t]),
     "vg_text_close": (c_int, [_P]),
     "vg_text_abandon": (None, [_P]),
-    "vg_prediction_file_open": (c_int, [POINTER(_P), c_char_p, _P]),
-    "vg_prediction_file_close": (None, [_P]),
 }
 for _name, (_result, _arguments) in _SIGNATURES.items():
     _function = getattr(lib, _name)
@@ -513,6 +537,11 @@ class Interruptible:
                 raise _stopped.pop()
 
 
+def size(struct: type[Structure]) -> int:
+    """Bytes of a struct, for its struct_size."""
+    return _SIZES[struct]
+
+
 def doubles(values: tuple[float, ...]) -> Any:
     """A C array of doubles."""
     return (c_double * len(values))(*values)
@@ -527,6 +556,3 @@ def k_name(k: float) -> str:
     name = (c_char * NAME_SIZE)()
     lib.vg_k_name(name, k)
     return name.value.decode()
-
-
-__all__ = [name for name in list(globals()) if not name.startswith("_")]

@@ -22,10 +22,10 @@ class _HasTemperatures(Protocol):
 Temperature = Union[float, Sequence[float], Array, "os.PathLike[str]", str, _HasTemperatures, None]
 
 PRESETS = ("paper", "vge", "mljku")
-# The order of the fields in files.
-FILE_ORDER = (
-    "tu au eu epce epkl epjs gmu snr gtu gau geu gepce gepkl gepjs pred second decision mean std flags"  # as in score's npz
-).split()
+# The order of the fields in files: eight measures, six gated ones, and the rest.
+FILE_ORDER = ["tu", "au", "eu", "epce", "epkl", "epjs", "gmu", "snr"]
+FILE_ORDER += ["gtu", "gau", "geu", "gepce", "gepkl", "gepjs"]
+FILE_ORDER += ["pred", "second", "decision", "mean", "std", "flags"]
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(FILE_ORDER),
     "entropies": ("tu", "au", "eu"),
@@ -114,7 +114,7 @@ def _resolve(
     interruptible: bool,
 ) -> Resolved:
     o = _native.ScoreOptions()
-    o.struct_size = _native._SIZES[_native.ScoreOptions]
+    o.struct_size = _native.size(_native.ScoreOptions)
     _native.check(_native.lib.vg_score_options_preset(byref(o), choice("preset", preset, PRESETS)))
     form = choice("multilabel_form", multilabel_form, ("continuous", "literal"))
     o.task = 1 + form if multilabel else 0

@@ -78,7 +78,7 @@ class Scorer:
         self._figures = _native.ScoreSummary(0, *[float("nan")] * 4)
 
     def feed(self, p: Any, *, labels: Any = None) -> Scores:
-        """Scores the next block (N, M, C); M and C are those of the first. `diversity` of the result is that of all samples so far."""
+        """Scores the next block (N, M, C) of the first one's M and C. `diversity` of the result is that of all samples so far."""
         if self._closed:
             raise ValueError("the scorer is closed")
         view, owner = predictions(p, self._axes)

@@ -20,6 +20,8 @@ from ._options import FILE_ORDER, Resolved, Temperature, measure_names, resolve
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .decide import Selection
+
 __all__ = ["ScoreSummary", "Scores", "score"]
 
 Float64 = npt.NDArray[np.float64]
@@ -27,7 +29,7 @@ Int32 = npt.NDArray[np.int32]
 UInt32 = npt.NDArray[np.uint32]
 _T = TypeVar("_T")
 
-_DTYPES = {"f8": np.dtype(np.float64), "i4": np.dtype(np.int32), "u4": np.dtype(np.uint32)}
+_DTYPES: dict[str, np.dtype[Any]] = {"f8": np.dtype(np.float64), "i4": np.dtype(np.int32), "u4": np.dtype(np.uint32)}
 _MEASURES = FILE_ORDER[:14]
 # Calls on fewer elements end before anybody could press a key.
 _SHORT = 1 << 16
@@ -58,8 +60,8 @@ class _Field(Generic[_T]):
 class ScoreSummary:
     """Figures over all samples, as ``vargate score --json`` prints them.
 
-    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage, abstained share
-    and, with labels, accuracy on the kept.
+    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage,
+    abstained share and, with labels, accuracy on the kept.
     """
 
     n: int
@@ -256,20 +258,27 @@ class Scores:
 
     # --- decisions ----------------------------------------------------------------------------------------------------------
 
-    def decide(self, k: float = 1.0) -> Int32:
+    def decide(self, k: float | Selection = 1.0) -> Int32:
         """The decision rule at `k`: the predicted class, or -1 where the classes cannot be told apart.
 
         Parameters
         ----------
-        k : float
-            Gate setting, > 0. One of those scored is taken from `decision`; any other is solved from `mean` and `std`.
+        k : float or Selection
+            Gate setting, > 0. One of those scored is taken from `decision`; any other is solved from `mean` and `std`. Or what
+            `select_k` or `select_threshold` chose.
 
         Returns
         -------
         ndarray (N,) int32; multilabel (N, C)
         """
+        if not isinstance(k, (int, float)) and hasattr(k, "threshold"):
+            if k.by != "k":
+                values = self[k.by]
+                return np.where(values > k.threshold if k.by == "snr" else values < k.threshold, self.pred, np.int32(-1))
+            k = float(k.threshold)
         if "decision" in self._arrays and k in self._k:
-            return self.decision[..., self._k.index(k)].copy()
+            column: Int32 = self.decision[..., self._k.index(k)].copy()
+            return column
         if not (isinstance(k, (int, float)) and math.isfinite(k) and k > 0):
             raise ValueError(f"k is {k!r}, expected a number > 0")
         return np.where(self.margin_ratio() > k, self.pred, np.int32(-1))
@@ -284,9 +293,7 @@ class Scores:
             _native.check(_native.lib.vg_margin_ratio_multilabel(_at(ratio), _at(mean), _at(std), ratio.size))
         else:
             second = self.second
-            _native.check(
-                _native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), _at(pred), _at(second), self.n, self.c)
-            )
+            _native.check(_native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), _at(pred), _at(second), self.n, self.c))
         return ratio
 
     # --- figures ------------------------------------------------------------------------------------------------------------
@@ -337,6 +344,32 @@ class Scores:
 
     # --- shown --------------------------------------------------------------------------------------------------------------
 
+    def _repr_html_(self) -> str:
+        from ._show import scores_html
+
+        return scores_html(self)
+
+    def plot(self, k: float | None = None, *, bins: int = 200) -> Any:
+        """The paper's figure: samples from the most to the least uncertain, measures above, their gated forms below.
+
+        Samples are sorted by `tu` (or the first measure computed); each curve is the mean over `bins` groups of neighbours in that
+        order, divided by the largest value drawn. Needs matplotlib.
+
+        Parameters
+        ----------
+        k : float, optional
+            Gate setting of the lower panel, one of those scored; the first by default.
+        bins : int
+            Most points of a curve.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        from ._show import plot_scores
+
+        return plot_scores(self, k, bins)
+
     def __repr__(self) -> str:
         what = f"{self.n} samples, {self.m} member{'s' * (self.m != 1)}, {self.c} {'labels' if self.multilabel else 'classes'}"
         gates = ", ".join(_native.k_name(k) for k in self._k)
@@ -345,7 +378,7 @@ class Scores:
     # --- elsewhere ----------------------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a sample, columns named as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel ``gtu_0@1``."""
+        """One row a sample, columns as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel ``gtu_0@1``."""
         import pandas as pd
 
         return pd.DataFrame(self._table(), index=pd.RangeIndex(self.n, name="n"))

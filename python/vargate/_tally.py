@@ -1,0 +1,80 @@
+"""What evaluation and the choice of thresholds share: scores of any input, the library's tally of them, its list of measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_void_p
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import as_labels
+from .scores import Float64, Scores, score
+
+__all__ = ["as_scores", "measure_list", "number", "tally"]
+
+
+def as_scores(p: Any, labels: Any, options: dict[str, Any], *, wanted: str = "all") -> Scores:
+    """`p` itself when it is `Scores`, else its scores."""
+    if not isinstance(p, Scores):
+        measures = options.pop("measures", wanted)
+        words = measures.split(",") if isinstance(measures, str) else list(measures)
+        return score(p, labels=labels, measures=[*words, "mean", "std", "pred", "second"], **options)
+    if options:
+        raise TypeError(f"scoring options ({', '.join(options)}) are for arrays; these scores are made already")
+    if labels is None:
+        return p
+    packed = as_labels(labels, p.n, p.c if p.multilabel else 0)
+    return Scores(
+        p._arrays,
+        k=p._k,
+        shape=(p.n, p.m, p.c),
+        logits=p.logits,
+        multilabel=p.multilabel,
+        diversity=p.diversity,
+        k_sensitivity=p.k_sensitivity,
+        labels=packed,
+        sample_sigma=p._sample_sigma,
+    )
+
+
+def measure_list(columns: dict[str, Float64]) -> Any:
+    """The library's list of columns; values stay where they are. Arrays must outlive it."""
+    listed = (_native.Measure * max(len(columns), 1))()
+    for entry, (name, values) in zip(listed, columns.items(), strict=False):
+        if len(name) >= _native.NAME_SIZE:
+            raise ValueError(f"the name {name!r} has {len(name)} characters, at most {_native.NAME_SIZE - 1}")
+        entry.name = name.encode()
+        entry.values = values.ctypes.data
+        entry.stride = values.strides[-1] // 8 if values.size else 1
+        entry.certainty = name.startswith("snr")
+    return listed
+
+
+@contextmanager
+def tally(
+    s: Scores, labels: npt.NDArray[np.int64], *, bins: int = 15, bootstrap: bool = False, confusion: int = -1
+) -> Iterator[c_void_p]:
+    """The library's tally of scores against labels, freed at the end."""
+    options = _native.TallyOptions(
+        _native.size(_native.TallyOptions), 1 if s.multilabel else 0, bins, 1e-12, confusion, bootstrap, s.n
+    )
+    handle = c_void_p()
+    mean, std = s.mean, s.std
+    if s._sample_sigma and s.m > 1:
+        std = std * math.sqrt(s.m / (s.m - 1))
+    _native.check(_native.lib.vg_tally_new(byref(handle), s.c, byref(options)))
+    try:
+        _native.check(_native.lib.vg_tally_feed(handle, mean.ctypes.data, std.ctypes.data, labels.ctypes.data, s.n))
+        yield handle
+    finally:
+        _native.lib.vg_tally_free(handle)
+
+
+def number(value: float) -> float | None:
+    """As JSON has it: None for what is undefined or infinite."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,176 @@
+"""`calibrate`: temperatures fitted to validation logits."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from ctypes import byref, c_char_p, c_void_p, cast
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import as_labels, predictions
+from ._options import choice, thread_count
+
+__all__ = ["Calibration", "calibrate"]
+
+SOLVERS = ("newton", "bayes", "both")
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Fitted temperatures and what they do to the validation data.
+
+    Attributes
+    ----------
+    temperatures : ndarray (1,) or (M,) float64
+        One for all members, or one a member. Every function with `temperature` takes the whole object.
+    solver : str
+    shared : bool
+    samples, members, classes, bins : int
+    nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after : float
+        Of the mean distribution, at T = 1 and at `temperatures`.
+    member : dict
+        The same six, means over members, under the same names.
+    newton, bayes : dict or None
+        What each solver found: temperatures, losses, gradients, curvatures, steps, flags, sweeps.
+    gap : dict or None
+        How far the two are apart, when both ran.
+    """
+
+    temperatures: npt.NDArray[np.float64]
+    solver: str
+    shared: bool
+    samples: int
+    members: int
+    classes: int
+    bins: int
+    nll_before: float
+    nll_after: float
+    ece_before: float
+    ece_after: float
+    accuracy_before: float
+    accuracy_after: float
+    member: Mapping[str, float]
+    newton: Mapping[str, Any] | None
+    bayes: Mapping[str, Any] | None
+    gap: Mapping[str, float] | None
+    _text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``vargate calibrate --json`` prints."""
+        out: dict[str, Any] = json.loads(self._text)
+        return out
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the file that ``--temperature`` and `temperature` take; complete under its name, or not at all."""
+        from ._files import save_text
+
+        save_text(self._text, os.fspath(path))
+
+    def __repr__(self) -> str:
+        t = self.temperatures
+        shown = f"T = {t[0]:.4g}" if len(t) == 1 else f"T = {t.min():.4g} .. {t.max():.4g} of {len(t)} members"
+        nll, ece = f"NLL {self.nll_before:.4g} -> {self.nll_after:.4g}", f"ECE {self.ece_before:.4g} -> {self.ece_after:.4g}"
+        return f"<vargate.Calibration: {shown}; {nll}, {ece}>"
+
+
+def calibrate(
+    logits: Any,
+    labels: Any,
+    *,
+    solver: str = "newton",
+    shared: bool = False,
+    evaluations: int = 50,
+    initial: int = 10,
+    seed: int = 0,
+    bins: int = 15,
+    axes: str = "NMC",
+    threads: int | None = None,
+) -> Calibration:
+    """Temperatures that make ``softmax(z / T)`` as likely as possible on held-out labels.
+
+    Parameters
+    ----------
+    logits : array_like (N, M, C), or (N, C) for one member
+        Validation logits, every one finite.
+    labels : array_like (N,) of int
+        True classes.
+    solver : {"newton", "bayes", "both"}
+        The exact minimiser, the paper's Gaussian-process search, or both and their gap.
+    shared : bool
+        One temperature for all members, as for Monte Carlo dropout, instead of one a member.
+    evaluations, initial, seed : int
+        Of the search: evaluations of the loss, how many of them before it is guided, its random draws.
+    bins : int
+        Of the calibration error.
+    axes, threads
+        As in `score`.
+
+    Returns
+    -------
+    Calibration
+
+    Examples
+    --------
+    >>> import numpy as np, vargate
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, size=2000)
+    >>> z = 6 * (np.eye(3)[y][:, None, :] + rng.normal(size=(2000, 4, 3)))     # far too confident
+    >>> fit = vargate.calibrate(z, y)
+    >>> fit.temperatures.shape, bool((fit.temperatures > 4).all())
+    ((4,), True)
+    >>> vargate.score(z, logits=True, temperature=fit).n
+    2000
+    """
+    view, owner = predictions(logits, axes, "logits")
+    packed = as_labels(labels, view.n, 0)
+    o = _native.CalibrateOptions(
+        _native.size(_native.CalibrateOptions),
+        choice("solver", solver, SOLVERS),
+        bool(shared),
+        1e-3,
+        1e3,
+        1e-9,
+        40,
+        0.01,
+        10.0,
+        evaluations,
+        initial,
+        seed,
+        bins,
+        thread_count(threads),
+        _native.progress,
+        None,
+    )
+    fit, text = c_void_p(), c_void_p()
+    with _native.Interruptible():
+        _native.check(_native.lib.vg_calibrate(byref(fit), byref(view), packed.ctypes.data, byref(o)))
+    del owner
+    try:
+        _native.check(_native.lib.vg_temperatures_text(byref(text), fit))
+    finally:
+        _native.lib.vg_calibration_free(fit)
+    try:
+        return _from_text((cast(text, c_char_p).value or b"").decode())
+    finally:
+        _native.lib.vg_temperatures_text_free(text)
+
+
+def _from_text(text: str) -> Calibration:
+    d = json.loads(text)
+    names = [f"{figure}_{when}" for figure in ("nll", "ece", "accuracy") for when in ("before", "after")]
+    return Calibration(
+        temperatures=np.array(d["temperatures"], dtype=np.float64),
+        **{name: d[name] for name in ("solver", "shared", "samples", "members", "classes", "bins")},
+        **{name: d[name] for name in names},
+        member={name: d[f"member_{name}"] for name in names},
+        newton=d.get("newton"),
+        bayes=d.get("bayes"),
+        gap=d.get("gap"),
+        _text=text,
+    )

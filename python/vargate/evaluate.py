@@ -1,0 +1,379 @@
+"""`evaluate`: what predictions and their uncertainties are worth, given the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_double, cast
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import reals
+from ._options import thread_count
+from ._tally import as_scores, measure_list, number, tally
+from .scores import Scores
+
+__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures", "evaluate"]
+
+Interval = tuple[float, float]
+
+_WHOLE = ["accuracy", "f1_macro", "f1_micro", "subset_accuracy"]
+_WHOLE += ["ece", "ece_macro", "ece_adaptive", "ece_classwise", "mce", "nll", "brier"]
+_MULTILABEL_ONLY = ("f1_micro", "subset_accuracy", "ece_macro")
+_RANKING = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
+
+
+def _intervals(intervals: dict[str, Interval]) -> dict[str, list[float | None]]:
+    return {name: [number(low), number(high)] for name, (low, high) in intervals.items()}
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What one measure is worth for telling errors from correct predictions. NaN: undefined."""
+
+    aurc: float
+    eaurc: float
+    augrc: float
+    error_auroc: float
+    error_aupr: float
+    risk_at_coverage: dict[str, float]
+    coverage_at_risk: dict[str, float]
+    curve: list[float] | None = None
+    intervals: dict[str, Interval] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {name: number(getattr(self, name)) for name in _RANKING}
+        out["risk_at_coverage"] = {name: number(value) for name, value in self.risk_at_coverage.items()}
+        out["coverage_at_risk"] = {name: number(value) for name, value in self.coverage_at_risk.items()}
+        if self.curve is not None:
+            out["curve"] = [number(value) for value in self.curve]
+        if self.intervals is not None:
+            out["intervals"] = _intervals(self.intervals)
+        return out
+
+
+@dataclass(frozen=True)
+class RuleFigures:
+    """The decision rule at one k."""
+
+    coverage: float
+    accuracy: float
+    kept: int
+    kept_errors: int
+    abstained: int
+    abstained_errors: int
+    abstained_correct: int
+    abstained_by_label: list[int] | None
+    abstained_by_prediction: list[int] | None
+    intervals: dict[str, Interval] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"coverage": number(self.coverage), "accuracy": number(self.accuracy)}
+        for name in ("kept", "kept_errors", "abstained", "abstained_errors", "abstained_correct"):
+            out[name] = getattr(self, name)
+        for name in ("abstained_by_label", "abstained_by_prediction"):
+            if getattr(self, name) is not None:
+                out[name] = getattr(self, name)
+        if self.intervals is not None:
+            out["intervals"] = _intervals(self.intervals)
+        return out
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """One class against the rest, or one label's positive outcome."""
+
+    support: int
+    predicted: int
+    true_positive: int
+    precision: float
+    recall: float
+    f1: float
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {name: getattr(self, name) for name in ("support", "predicted", "true_positive")}
+        return out | {name: number(getattr(self, name)) for name in ("precision", "recall", "f1")}
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """One bar of the reliability diagram; means are NaN in an empty bin."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "low": number(self.low),
+            "high": number(self.high),
+            "count": self.count,
+            "confidence": number(self.confidence),
+            "accuracy": number(self.accuracy),
+        }
+
+
+@dataclass(frozen=True)
+class LabelFigures:
+    """One label of a multilabel evaluation."""
+
+    positive: ClassFigures
+    accuracy: float
+    ece: float
+    nll: float
+    brier: float
+    measures: dict[str, Ranking]
+
+    def to_dict(self) -> dict[str, Any]:
+        out = self.positive.to_dict()
+        out |= {name: number(getattr(self, name)) for name in ("accuracy", "ece", "nll", "brier")}
+        out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Every figure of ``vargate evaluate``. Undefined ones are NaN (None in `to_dict`).
+
+    `measures` maps a measure's name (``"tu"``, ``"gtu@1"``) to its `Ranking`, `best` a figure to the measure that is best at it, `rule` a
+    gate setting to what the decision rule does there. With a bootstrap, `intervals` maps a figure to its ends.
+    """
+
+    n: int
+    m: int
+    c: int
+    multilabel: bool
+    bins: int
+    accuracy: float
+    f1_macro: float
+    f1_micro: float
+    subset_accuracy: float
+    ece: float
+    ece_macro: float
+    ece_adaptive: float
+    ece_classwise: float
+    mce: float
+    nll: float
+    brier: float
+    measures: dict[str, Ranking]
+    best: dict[str, str]
+    rule: dict[str, RuleFigures]
+    per_class: list[ClassFigures]
+    confusion: npt.NDArray[np.int64] | None
+    reliability: list[ReliabilityBin]
+    per_label: list[LabelFigures] = field(default_factory=list)
+    intervals: dict[str, Interval] | None = None
+    bootstrap: int = 0
+    confidence: float = 0.95
+    seed: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of ``vargate evaluate --json`` but for ``file``."""
+        out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c", "multilabel", "bins")}
+        for name in _WHOLE:
+            if self.multilabel or name not in _MULTILABEL_ONLY:
+                out[name] = number(getattr(self, name))
+        if self.intervals is not None:
+            out["intervals"] = _intervals(self.intervals)
+            out |= {"bootstrap": self.bootstrap, "confidence": self.confidence, "seed": self.seed}
+        out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
+        out["best"] = dict(self.best)
+        out["rule"] = {name: rule.to_dict() for name, rule in self.rule.items()}
+        out["per_class"] = [row.to_dict() for row in self.per_class]
+        if self.confusion is not None:
+            out["confusion"] = self.confusion.tolist()
+        out["reliability"] = [row.to_dict() for row in self.reliability]
+        if self.per_label:
+            out["per_label"] = [row.to_dict() for row in self.per_label]
+        return out
+
+    def __str__(self) -> str:
+        lines = [f"{self.n} samples, {self.m} members, {self.c} classes"]
+        lines.append(", ".join(f"{name} {getattr(self, name):.4g}" for name in _WHOLE if not np.isnan(getattr(self, name))))
+        lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in _RANKING))
+        for measure, ranking in self.measures.items():
+            marks = [(getattr(ranking, name), "*" if self.best.get(name) == measure else " ") for name in _RANKING]
+            lines.append(f"{measure:<10}" + "".join(f"{value:>12.4g}{mark}" for value, mark in marks))
+        for k, rule in self.rule.items():
+            lines.append(f"k = {k}: coverage {rule.coverage:.4g}, accuracy on the kept {rule.accuracy:.4g}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        figures = f"accuracy {self.accuracy:.4g}, ECE {self.ece:.4g}, NLL {self.nll:.4g}"
+        return f"<vargate.Evaluation: {self.n} samples, {figures}; {len(self.measures)} measures>"
+
+
+# --- from the library's struct -----------------------------------------------------------------------------------------------
+
+
+def _ends(row: Any, names: Sequence[str]) -> dict[str, Interval]:
+    return {name: (getattr(row, name).low, getattr(row, name).high) for name in names}
+
+
+def _ranking(e: Any, r: Any, intervals: bool) -> Ranking:
+    return Ranking(
+        **{name: getattr(r, name).value for name in _RANKING},
+        risk_at_coverage={_native.k_name(e.coverages[i]): r.risk_at[i].value for i in range(e.coverage_count)},
+        coverage_at_risk={_native.k_name(e.risks[i]): r.coverage_at[i].value for i in range(e.risk_count)},
+        curve=r.curve[: e.curve_points] if r.curve else None,
+        intervals=_ends(r, _RANKING) if intervals else None,
+    )
+
+
+def _rankings(e: Any, rows: Any, intervals: bool) -> dict[str, Ranking]:
+    return {rows[i].name.decode(): _ranking(e, rows[i], intervals) for i in range(e.measure_count)}
+
+
+def _class(row: Any) -> ClassFigures:
+    return ClassFigures(row.support, row.predicted, row.true_positive, row.precision, row.recall, row.f1)
+
+
+def _rule(e: Any, row: Any) -> RuleFigures:
+    return RuleFigures(
+        row.coverage.value,
+        row.accuracy.value,
+        row.kept,
+        row.kept_errors,
+        row.abstained,
+        row.abstained_errors,
+        row.abstained_correct,
+        row.abstained_by_label[: e.classes] if row.abstained_by_label else None,
+        row.abstained_by_prediction[: e.classes] if row.abstained_by_prediction else None,
+        _ends(row, ("coverage", "accuracy")) if e.resamples else None,
+    )
+
+
+def best_of(figures: dict[str, Any], names: Sequence[str], higher: Sequence[str]) -> dict[str, str]:
+    """The first measure that is best at each figure; a figure undefined for all is left out."""
+    best: dict[str, str] = {}
+    for name in names:
+        values = {measure: getattr(row, name) for measure, row in figures.items() if not np.isnan(getattr(row, name))}
+        if values:
+            best[name] = (max if name in higher else min)(values, key=values.__getitem__)
+    return best
+
+
+def _collect(e: Any, members: int) -> Evaluation:
+    measures = _rankings(e, e.measures, e.resamples > 0)
+    confusion = None
+    if e.confusion:
+        confusion = np.ctypeslib.as_array(e.confusion, (e.classes, e.classes)).astype(np.int64)
+    return Evaluation(
+        n=e.n,
+        m=members,
+        c=e.classes,
+        multilabel=e.task != 0,
+        bins=e.bins,
+        **{name: getattr(e, name).value for name in _WHOLE},
+        measures=measures,
+        best=best_of(measures, _RANKING, _RANKING[3:]),
+        rule={e.rule[i].name.decode(): _rule(e, e.rule[i]) for i in range(e.rule_count)},
+        per_class=[_class(e.per_class[i]) for i in range(e.classes)],
+        confusion=confusion,
+        reliability=[
+            ReliabilityBin(b.low, b.high, b.count, b.confidence, b.accuracy) for b in (e.reliability[i] for i in range(e.bins))
+        ],
+        per_label=[
+            LabelFigures(_class(r.positive), r.accuracy, r.ece, r.nll, r.brier, _rankings(e, r.measures, False))
+            for r in (e.labels[i] for i in range(e.label_count))
+        ],
+        intervals=_ends(e, [name for name in _WHOLE if e.label_count or name not in _MULTILABEL_ONLY]) if e.resamples else None,
+        bootstrap=e.resamples,
+        confidence=e.confidence,
+        seed=e.seed,
+    )
+
+
+def _points(values: float | Sequence[float], name: str) -> tuple[float, ...]:
+    points = reals(values, name)
+    if len(points) > _native.MAX_OPERATING_POINTS or not all(0 < v <= 1 for v in points):
+        raise ValueError(f"{name} is {values!r}, expected at most {_native.MAX_OPERATING_POINTS} numbers in (0, 1]")
+    return points
+
+
+def evaluate(
+    p: Any,
+    labels: Any = None,
+    *,
+    bins: int = 15,
+    bootstrap: int = 0,
+    seed: int = 1,
+    confidence: float = 0.95,
+    coverages: Sequence[float] = (0.8, 0.9, 0.95),
+    risks: Sequence[float] = (0.01, 0.05),
+    curve: int = 0,
+    threads: int | None = None,
+    **scoring: Any,
+) -> Evaluation:
+    """Accuracy, calibration, selective prediction and error detection.
+
+    Parameters
+    ----------
+    p : Scores or array_like (N, M, C)
+        Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean`` and ``std``.
+    labels : array_like of int
+        True classes (N,), or 0/1 (N, C) in multilabel mode. May be left out when the scores have them.
+    bins : int
+        Of the calibration errors.
+    bootstrap : int
+        Resamples for intervals; 0: none. `seed` and `confidence` are its.
+    coverages, risks : sequence of float
+        Coverages whose risk is reported, risks whose coverage is; at most 8 each.
+    curve : int
+        Points of each measure's risk-coverage curve; 0: none.
+    threads : int, optional
+        None or 0: one per core.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import numpy as np, vargate
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet(np.ones(3), size=(500, 8))
+    >>> e = vargate.evaluate(p, p.mean(axis=1).argmax(axis=1))
+    >>> e.accuracy, e.measures["gmu"].aurc
+    (1.0, 0.0)
+    """
+    if threads is not None and not isinstance(p, Scores):
+        scoring["threads"] = threads
+    s = as_scores(p, labels, scoring)
+    if s.labels is None:
+        raise ValueError("labels are needed: true classes (N,), or 0/1 (N, C) in multilabel mode")
+    ks = _native.doubles(s._k)
+    at_coverages, at_risks = _points(coverages, "coverages"), _points(risks, "risks")
+    c_coverages, c_risks = _native.doubles(at_coverages), _native.doubles(at_risks)
+    pointer = POINTER(c_double)
+    o = _native.EvaluateOptions(
+        _native.size(_native.EvaluateOptions),
+        cast(ks, pointer),
+        len(ks),
+        cast(c_coverages, pointer),
+        len(c_coverages),
+        cast(c_risks, pointer),
+        len(c_risks),
+        curve,
+        bootstrap,
+        seed,
+        confidence,
+        thread_count(threads),
+        _native.progress,
+        None,
+    )
+    columns = s.columns()
+    listed = measure_list(columns)
+    out = POINTER(_native.Evaluation)()
+    with tally(s, s.labels, bins=bins, bootstrap=bootstrap > 0) as counted:
+        with _native.Interruptible():
+            _native.check(_native.lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(o)))
+        try:
+            return _collect(out.contents, s.m)
+        finally:
+            _native.lib.vg_evaluation_free(out)

@@ -1,0 +1,190 @@
+"""`ood`: how well each measure tells out-of-distribution samples from in-distribution ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import byref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._options import thread_count
+from ._tally import measure_list, number
+from .evaluate import Interval, _ends, _intervals, best_of
+from .scores import Float64, Scores, score
+
+__all__ = ["Ood", "OodFigures", "OodSet", "ood"]
+
+_FIGURES = ("auroc", "aupr_out", "aupr_in", "fpr95", "detection_error")
+
+
+@dataclass(frozen=True)
+class OodFigures:
+    """One measure's detection figures, OOD the positive class. NaN when either side is empty."""
+
+    auroc: float
+    aupr_out: float
+    aupr_in: float
+    fpr95: float
+    detection_error: float
+    intervals: dict[str, Interval] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {name: number(getattr(self, name)) for name in _FIGURES}
+        if self.intervals is not None:
+            out["intervals"] = _intervals(self.intervals)
+        return out
+
+
+@dataclass(frozen=True)
+class OodSet:
+    """One out-of-distribution set: its size, every measure's figures, the best measure at each figure."""
+
+    n: int
+    measures: dict[str, OodFigures]
+    best: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        measures = {name: figures.to_dict() for name, figures in self.measures.items()}
+        return {"n": self.n, "measures": measures, "best": dict(self.best)}
+
+
+@dataclass(frozen=True)
+class Ood:
+    """Result of `ood`: the size of the in-distribution side, and one `OodSet` for each other set by name.
+
+    With a single set its `measures` and `best` are also the result's own.
+    """
+
+    n: int
+    sets: dict[str, OodSet]
+
+    @property
+    def only(self) -> OodSet:
+        """The one set there is."""
+        if len(self.sets) != 1:
+            raise ValueError(f"there are {len(self.sets)} sets: {', '.join(self.sets)}; choose one from .sets")
+        return next(iter(self.sets.values()))
+
+    @property
+    def measures(self) -> dict[str, OodFigures]:
+        return self.only.measures
+
+    @property
+    def best(self) -> dict[str, str]:
+        return self.only.best
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of ``vargate ood --json`` but for ``file``."""
+        out: dict[str, Any] = {"positive": "ood", "id": {"n": self.n}}
+        if len(self.sets) == 1:
+            return out | {"name": next(iter(self.sets))} | self.only.to_dict()
+        return out | {"ood": {name: one.to_dict() for name, one in self.sets.items()}}
+
+    def __str__(self) -> str:
+        lines = [f"in distribution: {self.n} samples"]
+        for name, one in self.sets.items():
+            lines.append(f"{name}: {one.n} samples")
+            lines.append(f"{'measure':<14}" + "".join(f"{figure:>17}" for figure in _FIGURES))
+            for measure, row in one.measures.items():
+                marks = [(getattr(row, figure), "*" if one.best.get(figure) == measure else " ") for figure in _FIGURES]
+                lines.append(f"{measure:<14}" + "".join(f"{value:>16.4g}{mark}" for value, mark in marks))
+        return "\n".join(lines)
+
+
+def _by_sample(s: Scores) -> dict[str, Float64]:
+    """One value a sample: multilabel samples by the mean over labels, and by the most uncertain of them."""
+    columns = s.columns()
+    if not s.multilabel:
+        return columns
+    means: dict[str, Float64] = {}
+    extremes: dict[str, Float64] = {}
+    for name, values in columns.items():
+        total = np.array(values[:, 0])
+        for label in range(1, s.c):  # in the order of the labels, as the command adds them
+            total += values[:, label]
+        means[name] = total / s.c
+        stem, at, gate = name.partition("@")
+        certainty = stem == "snr"
+        extremes[f"{stem}_{'min' if certainty else 'max'}{at}{gate}"] = values.min(axis=1) if certainty else values.max(axis=1)
+    return means | extremes
+
+
+def ood(
+    id: Any,
+    ood: Any,
+    *,
+    bootstrap: int = 0,
+    seed: int = 1,
+    confidence: float = 0.95,
+    threads: int | None = None,
+    name: str = "ood",
+    **scoring: Any,
+) -> Ood:
+    """Detection of out-of-distribution samples by every measure.
+
+    Parameters
+    ----------
+    id : Scores or array_like (N, M, C)
+        In-distribution predictions as `score` takes them, with its options as further keyword arguments, or their scores.
+    ood : Scores, array_like, or mapping of names to them
+        Out-of-distribution predictions of the same model: the positive class.
+    bootstrap, seed, confidence
+        As in `evaluate`; both sides are resampled.
+    name : str
+        Name of `ood` when it is not a mapping.
+
+    Returns
+    -------
+    Ood
+
+    Examples
+    --------
+    >>> import numpy as np, vargate
+    >>> rng = np.random.default_rng(0)
+    >>> sure, unsure = rng.dirichlet([9, 1, 1], size=(300, 5)), rng.dirichlet([1, 1, 1], size=(200, 5))
+    >>> result = vargate.ood(sure, unsure)
+    >>> result.measures["tu"].auroc > 0.95
+    True
+    """
+    sets = ood if isinstance(ood, Mapping) else {name: ood}
+    if not sets:
+        raise ValueError("ood is empty, expected at least one set")
+    if threads is not None:
+        scoring["threads"] = threads
+
+    def scored(p: Any) -> Scores:
+        return p if isinstance(p, Scores) else score(p, **scoring)
+
+    s = scored(id)
+    inside = _by_sample(s)
+    options = _native.OodOptions(
+        _native.size(_native.OodOptions), bootstrap, seed, confidence, thread_count(threads), _native.progress, None
+    )
+    results: dict[str, OodSet] = {}
+    for key, p in sets.items():
+        other = scored(p)
+        if other.c != s.c:
+            raise ValueError(f"{key} has {other.c} classes, the in-distribution side {s.c}")
+        outside = _by_sample(other)
+        if outside.keys() != inside.keys():
+            raise ValueError(f"{key} has other measures than the in-distribution side")
+        results[key] = _compare(inside, s.n, outside, other.n, options)
+    return Ood(s.n, results)
+
+
+def _compare(inside: dict[str, Float64], id_rows: int, outside: dict[str, Float64], ood_rows: int, options: Any) -> OodSet:
+    rows = (_native.OodRow * max(len(inside), 1))()
+    id_list, ood_list = measure_list(inside), measure_list(outside)
+    with _native.Interruptible():
+        _native.check(_native.lib.vg_ood_evaluate(rows, id_list, id_rows, ood_list, ood_rows, len(inside), byref(options)))
+    measures = {
+        name: OodFigures(
+            **{figure: getattr(row, figure).value for figure in _FIGURES},
+            intervals=_ends(row, _FIGURES) if options.resamples else None,
+        )
+        for name, row in zip(inside, rows, strict=False)
+    }
+    return OodSet(ood_rows, measures, best_of(measures, _FIGURES, _FIGURES[:3]))
