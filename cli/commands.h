@@ -13,5 +13,6 @@ extern const command command_data;
 extern const command command_train;
 extern const command command_predict;
 extern const command command_run;
+extern const command command_report;
 
 #endif

@@ -8,7 +8,8 @@
 
 static const command *const commands[] = {&command_score,  &command_calibrate, &command_evaluate,
                                           &command_decide, &command_ood,       &command_data,
-                                          &command_train,  &command_predict,   &command_run};
+                                          &command_train,  &command_predict,   &command_run,
+                                          &command_report};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {

@@ -26,6 +26,12 @@ if(TARGET vargate-measures)
   endif()
 endif()
 
+# The page that `vargate report` fills with data (built from web/, committed).
+if(TARGET vargate-report)
+  include(Embed)
+  vg_embed(vargate-report ${CMAKE_SOURCE_DIR}/src/report/report_template.html vg_report__template)
+endif()
+
 add_library(vargate STATIC ${VG_OBJECTS})
 set(VG_LIBRARY_TARGETS vargate)
 if(VG_SHARED)

@@ -1,0 +1,120 @@
+/* report_images.c - images and class names of a report's samples. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "console.h"
+#include "report_files.h"
+
+static vg_status open_set(vg_dataset **out, const char *name, const char *folder) {
+    if (strncmp(name, "path:", 5) == 0 || vg_data_find(name, NULL))
+        return vg_dataset_open(out, name, VG_PART_ANY, folder);
+    return vg_dataset_read(out, name, VG_PART_ANY);
+}
+
+/* Where both have labels they must agree: otherwise these are other images, or in another order. */
+static bool labels_agree(const report_images *images, size_t n, const int64_t *labels) {
+    const int32_t *own = vg_dataset_labels(images->set);
+    for (size_t i = 0; own && labels && i < n; i++) {
+        if (own[images->indices ? images->indices[i] : i] != labels[i])
+            return false;
+    }
+    return true;
+}
+
+bool report_images_open(report_images *images, const char *name, const char *folder, size_t n, const int64_t *labels,
+                        size_t limit, uint64_t seed, const char **problem) {
+    *images = (report_images){0};
+    if (open_set(&images->set, name, folder) != VG_OK) {
+        *problem = vg_error_message();
+        return false;
+    }
+    images->info = vg_dataset_describe(images->set);
+    size_t count = images->info.n;
+    if (limit && limit < count && vg_dataset_limit(&images->indices, &count, images->set, NULL, 0, limit, seed) != VG_OK)
+        *problem = vg_error_message();
+    else if (images->info.channels != 1 && images->info.channels != 3)
+        *problem = "the images are neither grey nor RGB";
+    else if (count != n)
+        *problem = "the set holds another number of images";
+    else if (!labels_agree(images, n, labels))
+        *problem = "its labels are not those of the predictions";
+    else
+        return true;
+    report_images_close(images);
+    return false;
+}
+
+void report_images_close(report_images *images) {
+    vg_indices_free(images->indices);
+    vg_dataset_free(images->set);
+    *images = (report_images){0};
+}
+
+vg_status report_images_pixels(void *context, size_t sample, uint8_t *pixels) {
+    const report_images *images = context;
+    size_t size = images->info.channels * images->info.height * images->info.width;
+    size_t index = images->indices ? images->indices[sample] : sample;
+    const void *all = vg_dataset_pixels(images->set);
+    if (!images->info.is_float) {
+        memcpy(pixels, (const uint8_t *)all + index * size, size);
+        return VG_OK;
+    }
+    for (size_t i = 0; i < size; i++) {
+        float value = ((const float *)all)[index * size + i];
+        pixels[i] = (uint8_t)(value > 1 ? 255 : value > 0 ? 255 * value + 0.5f : 0);
+    }
+    return VG_OK;
+}
+
+static char *copy_part(const char *from, size_t length) {
+    char *name = malloc(length + 1);
+    if (name) {
+        memcpy(name, from, length);
+        name[length] = '\0';
+    }
+    return name;
+}
+
+static char *read_text(const char *path) {
+    enum { ROOM = 1 << 22 };
+    FILE *file = fopen(path, "rb");
+    char *text = file ? malloc(ROOM) : NULL;
+    if (text)
+        text[fread(text, 1, ROOM - 1, file)] = '\0';
+    if (file)
+        fclose(file);
+    return text;
+}
+
+int report_names_read(char ***out, size_t classes, const char *text) {
+    char *file = strchr(text, ',') ? NULL : read_text(text);
+    const char *at = file ? file : text, *ends = file ? "\r\n" : ",";
+    char **names = calloc(classes, sizeof *names);
+    size_t count = 0;
+    bool failed = !names;
+    while (*at && !failed) {
+        size_t length = strcspn(at, ends);
+        if (length > 0 || !file) {
+            if (count < classes)
+                failed = !(names[count] = copy_part(at, length));
+            count++;
+        }
+        at += length;
+        at += strspn(at, ends) > 0 && !file ? 1 : strspn(at, ends);
+    }
+    free(file);
+    *out = names;
+    if (failed)
+        return console_fail_memory("the class names");
+    if (count != classes)
+        return console_fail("--class-names: %zu names for %zu classes", count, classes);
+    return CLI_OK;
+}
+
+void report_names_free(char **names, size_t classes) {
+    for (size_t c = 0; names && c < classes; c++)
+        free(names[c]);
+    free(names);
+}

@@ -1,0 +1,122 @@
+/* report.h - a page to look at: what an ensemble knows about a data set, and figures for print.
+ *
+ *     vg_report_rows_new(&rows, N, C);                       // what the page shows of each sample
+ *     for each block of rows starting at sample `first`:
+ *         vg_report_rows_feed(rows, first, count, mean, std);
+ *         vg_report_rows_votes(rows, first, &block);         // optional: the members' votes
+ *     vg_report report = VG_REPORT_INIT;                     // measures, evaluations, OOD sets, epochs, images: whatever there
+ * is vg_report_page(&report, &sink);                        // one HTML file that needs nothing else
+ *     vg_report_figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink);   // text for gnuplot
+ *
+ * Multiclass only. Nothing here opens files or starts programs: bytes go to the caller's sink. The page holds every sample
+ * while they fit; of more than VG_REPORT_COLUMN_BYTES of measures it plots a random sample (and the cases a person would look
+ * for), while the numbers of the decision rule still come from all of them. */
+#ifndef VARGATE_REPORT_H
+#define VARGATE_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/evaluate.h"
+#include "vargate/measures.h"
+#include "vargate/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    VG_REPORT_TOP = 5,                /* classes shown of each sample */
+    VG_REPORT_COLUMN_BYTES = 2200000, /* of measures in the page */
+    VG_REPORT_IMAGE_BYTES = 700000,   /* of pixels in the page */
+    VG_REPORT_OOD_POINTS = 1000,      /* of each OOD set in the scatter plot */
+    VG_REPORT_CURVE_POINTS = 200      /* of a risk-coverage curve: what vg_evaluate should be asked for */
+};
+
+/* What the page shows of each sample besides its measures. Fields may be read. */
+typedef struct vg_report_rows {
+    size_t n, classes, top; /* top: min(VG_REPORT_TOP, classes) */
+    double *ratio;          /* n: the margin ratio; the rule keeps a sample exactly when k < ratio */
+    int32_t *top_class;     /* n x top, by falling mean (ties: lower index); the first is the prediction */
+    float *top_mean, *top_std;
+    uint32_t *top_votes; /* n x top: members whose own largest class this is. Meaningful where has_votes */
+    uint32_t *agree;     /* n: votes of the most voted class */
+    int has_votes;
+} vg_report_rows;
+VG_API vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes);
+VG_API void vg_report_rows_free(vg_report_rows *rows);
+/* mean, std: count x C of samples first .. first + count - 1, std the spread the decision rule uses. */
+VG_API vg_status vg_report_rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean, const double *std);
+/* Members' votes of the same samples, after they were fed: probabilities or logits, float32 or float64. */
+VG_API vg_status vg_report_rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block);
+
+/* An out-of-distribution set: measures of the same names in the same order as the report's. */
+typedef struct vg_report_ood {
+    const char *name;
+    size_t n;
+    const vg_measure *measures;
+    const vg_ood_row *figures; /* measure_count, of vg_ood_evaluate */
+} vg_report_ood;
+
+/* An epoch of training; NaN where a figure is not known. */
+typedef struct vg_report_epoch {
+    double epoch, train_loss, val_loss, val_accuracy, val_ece, diversity, k_sensitivity;
+} vg_report_epoch;
+
+typedef struct vg_report {
+    size_t struct_size;
+    const char *title, *dataset, *ensemble, *source; /* names as they come, any bytes; NULL: not known */
+    const char *note;                                /* a sentence on what was scored ("calibrated with temps.json") */
+    size_t n, members, classes;                      /* members 0: not known */
+    const char *const *class_names;                  /* classes; NULL: numbers */
+    const double *k;
+    size_t k_count;
+    const vg_measure *measures; /* n values each */
+    size_t measure_count;
+    const vg_report_rows *rows;
+    const int64_t *labels; /* n; NULL: none */
+    vg_score_summary summary;
+    const char *verdict, *verdict_text; /* on collapse: a word and a sentence */
+    /* Of these predictions, with labels (NULL: none), and of the same ones at other temperatures. is_calibrated tells which of
+     * the two is after calibration: 1 `evaluation`, 0 `other`. */
+    const vg_evaluation *evaluation, *other;
+    int is_calibrated;
+    const vg_report_ood *ood;
+    size_t ood_count;
+    const vg_report_epoch *epochs;
+    size_t epoch_count;
+    double collapse_epoch; /* the first epoch that raised the alarm; NaN: none */
+    /* Images: image(context, sample, pixels) fills channels x height x width bytes, planar; grey or RGB. NULL: none. */
+    vg_status (*image)(void *context, size_t sample, uint8_t *pixels);
+    void *image_context;
+    size_t channels, height, width;
+} vg_report;
+#define VG_REPORT_INIT                                                                                                         \
+    {                                                                                                                          \
+        sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, {0, 0, 0, 0, 0}, NULL,   \
+            NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0                                                    \
+    }
+
+/* Where bytes go. A status other than VG_OK ends the writing and is handed on. */
+typedef struct vg_report_sink {
+    void *context;
+    vg_status (*write)(void *context, const void *bytes, size_t size);
+} vg_report_sink;
+
+/* The page: one HTML file, self-contained. */
+VG_API vg_status vg_report_page(const vg_report *report, const vg_report_sink *sink);
+
+/* Figures: gnuplot scripts with their data inside. Names: "decomposition", "gated", "risk-coverage", "reliability",
+ * "diversity", "ood". */
+VG_API size_t vg_report_figure_count(void);
+VG_API const char *vg_report_figure_name(size_t figure);
+/* 1 when the report has what the figure shows. */
+VG_API int vg_report_figure_possible(const vg_report *report, size_t figure);
+/* terminal: "svg", "pdfcairo" or "pngcairo"; output: the file gnuplot shall write. */
+VG_API vg_status vg_report_figure_script(const vg_report *report, size_t figure, const char *terminal, const char *output,
+                                         const vg_report_sink *sink);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

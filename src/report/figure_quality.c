@@ -1,0 +1,134 @@
+/* figure_quality.c - figures of what predictions are worth: risk against coverage, reliability, diversity over epochs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report_figures.h"
+
+int vg_report__can_rank(const vg_report *report) { return report->evaluation != NULL; }
+
+static const vg_ranking *ranking(const vg_evaluation *v, const char *name) {
+    for (size_t i = 0; i < v->measure_count; i++) {
+        if (strcmp(v->measures[i].name, name) == 0)
+            return v->measures[i].curve ? &v->measures[i] : NULL;
+    }
+    return NULL;
+}
+
+/* --- risk and coverage
+ * -------------------------------------------------------------------------------------------------------- */
+
+vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
+    const vg_evaluation *v = report->evaluation;
+    char gated[VG_NAME_SIZE] = "", k[VG_NAME_SIZE];
+    if (report->k_count > 0) {
+        vg_k_name(k, report->k[0]);
+        snprintf(gated, sizeof gated, "gtu@%.24s", k);
+    }
+    const char *const names[] = {"tu", "au", "eu", "epkl", "gmu", gated};
+    const char *const titles[] = {"TU", "AU", "EU", "EPKL", "GMU", gated};
+    enum { SERIES = sizeof names / sizeof *names };
+    for (size_t s = 0; s < SERIES; s++) {
+        const vg_ranking *r = ranking(v, names[s]);
+        vg_report__format(e, "$curve%zu << EOD\n", s);
+        for (size_t i = 0; r && i < v->curve_points; i++)
+            vg_report__format(e, "%.5g %.6g\n", 100 * (double)(i + 1) / (double)v->curve_points, 100 * r->curve[i]);
+        vg_report__raw(e, "EOD\n");
+    }
+    vg_report__raw(e, "$rule << EOD\n");
+    for (size_t i = 0; i < v->rule_count; i++) {
+        if (v->rule[i].kept > 0)
+            vg_report__format(e, "%.6g %.6g 'k=%s'\n", 100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value),
+                              v->rule[i].name);
+    }
+    vg_report__raw(
+        e, "EOD\nset key top left\nset xlabel 'coverage (%)' offset 0,0.4\nset ylabel 'risk on the kept (%)' offset 1.2,0\n"
+           "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\nplot ");
+    for (size_t s = 0, shown = 0; s < SERIES; s++) {
+        if (!ranking(v, names[s]))
+            continue;
+        vg_report__format(e, "%s$curve%zu with lines lw 1.4 dt %s lc '%s' title ", shown++ ? ", " : "", s, s == 5 ? "'-'" : "1",
+                          vg_report__colour(s));
+        vg_report__quote(e, titles[s]);
+    }
+    if (v->rule_count > 0)
+        vg_report__raw(
+            e, ", $rule with points pt 7 ps 0.5 lc '#000000' title 'rule', $rule using 1:2:3 with labels left offset 0.5,-0.6 "
+               "font ',7' notitle");
+    vg_report__raw(e, "\n");
+    return VG_OK;
+}
+
+/* --- reliability
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static void bins(vg_emit *e, const char *name, const vg_evaluation *v) {
+    vg_report__format(e, "$%s << EOD\n", name);
+    for (size_t b = 0; v && b < v->bins; b++) {
+        if (v->reliability[b].count > 0)
+            vg_report__format(e, "%.6g %.6g %zu\n", v->reliability[b].confidence, v->reliability[b].accuracy,
+                              v->reliability[b].count);
+    }
+    vg_report__raw(e, "EOD\n");
+}
+
+vg_status vg_report__draw_reliability(vg_emit *e, const vg_report *report) {
+    const vg_evaluation *before = report->is_calibrated ? report->other : report->evaluation,
+                        *after = report->is_calibrated ? report->evaluation : report->other;
+    bins(e, "before", before);
+    bins(e, "after", after);
+    vg_report__raw(
+        e, "set size ratio 0.8\nset xrange [0:1]\nset yrange [0:1]\nset key top left\nset xlabel 'confidence' offset 0,0.4\n"
+           "set ylabel 'accuracy' offset 1.2,0\nplot x with lines lw 1 dt '.' lc '#777777' title 'perfect'");
+    if (before)
+        vg_report__format(e, ", $before with linespoints pt 7 ps 0.5 lw 1.3 lc '%s' title '%s, ECE %.3f'", vg_report__colour(4),
+                          after ? "before" : "as predicted", before->ece.value);
+    if (after)
+        vg_report__format(e, ", $after with linespoints pt 5 ps 0.5 lw 1.3 lc '%s' title 'calibrated, ECE %.3f'",
+                          vg_report__colour(2), after->ece.value);
+    vg_report__raw(e, "\n");
+    return VG_OK;
+}
+
+/* --- training
+ * ------------------------------------------------------------------------------------------------------------------- */
+
+int vg_report__can_train(const vg_report *report) { return report->epoch_count > 1; }
+
+vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report) {
+    int validation = 0;
+    vg_report__raw(e, "$epochs << EOD\n");
+    for (size_t i = 0; i < report->epoch_count; i++) {
+        const vg_report_epoch *p = &report->epochs[i];
+        const double values[] = {p->epoch, p->diversity > 0 ? p->diversity : NAN, p->train_loss, p->val_loss};
+        validation |= isfinite(p->val_loss);
+        for (size_t v = 0; v < 4; v++) {
+            if (isfinite(values[v]))
+                vg_report__format(e, "%.8g ", values[v]);
+            else
+                vg_report__raw(e, "? ");
+        }
+        vg_report__raw(e, "\n");
+    }
+    vg_report__raw(e,
+                   "EOD\nset datafile missing '?'\nset logscale y\nset format y '10^{%T}'\nset ytics enhanced\nset ytics 10\n"
+                   "set y2tics nomirror\nset y2range [0:*]\n"
+                   "set border 11 lc '#444444'\nset xlabel 'epoch' offset 0,0.4\nset ylabel 'diversity D' offset 0.8,0\n"
+                   "set y2label 'loss' offset -1.2,0\nset key top right\nset bmargin 3\n");
+    if (isfinite(report->collapse_epoch))
+        vg_report__format(e,
+                          "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead dt '-' lc '%s'\n"
+                          "set label 'collapse' at first %.8g, graph 0.04 rotate left offset -0.7,0 tc '%s' font ',7'\n",
+                          report->collapse_epoch, report->collapse_epoch, vg_report__colour(4), report->collapse_epoch,
+                          vg_report__colour(4));
+    vg_report__format(
+        e,
+        "plot $epochs using 1:2 with lines lw 1.6 lc '%s' title 'D', $epochs using 1:3 axes x1y2 with lines lw 1.2 dt '-' "
+        "lc '%s' title 'training loss'",
+        vg_report__colour(2), vg_report__colour(1));
+    if (validation)
+        vg_report__format(e, ", $epochs using 1:4 axes x1y2 with lines lw 1.2 dt '.' lc '%s' title 'validation loss'",
+                          vg_report__colour(3));
+    vg_report__raw(e, "\n");
+    return VG_OK;
+}

@@ -1,0 +1,305 @@
+/* report_page.c - the page: a template with data put in its middle.
+ *
+ * Data are two kinds of script elements that no browser runs: one of JSON ("vg-meta"), and one of base64 for each column
+ * ("vg-" and its name), the bytes of a little-endian typed array. Columns of all N samples: `ratio` (float64) and `wrong` (0/1)
+ * and `pred` (uint16 or uint32), `label`; the others hold the samples chosen for the page, whose indices are in `sample`. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/report_parts.h"
+
+typedef struct page {
+    const vg_report *report;
+    const vg_report_rows *rows;
+    vg_chosen chosen;
+    vg_emit *out;
+    bool wide; /* class numbers need 32 bits */
+} page;
+
+static const char marker[] = "<!--VARGATE-DATA-->";
+
+/* --- columns ----------------------------------------------------------------------------------------------------------------
+ */
+
+static void column_begin(vg_base64 *b, page *p, const char *name) {
+    *b = (vg_base64){.out = p->out};
+    vg_report__format(p->out, "<script type=\"text/plain\" id=\"vg-%s\">", name);
+}
+
+static void column_end(vg_base64 *b) {
+    vg_report__base64_finish(b);
+    vg_report__raw(b->out, "</script>\n");
+}
+
+static void put_u16(vg_base64 *b, uint32_t value) {
+    uint8_t bytes[2] = {(uint8_t)value, (uint8_t)(value >> 8)};
+    vg_report__base64(b, bytes, 2);
+}
+
+static void put_u32(vg_base64 *b, uint32_t value) {
+    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
+    vg_report__base64(b, bytes, 4);
+}
+
+static void put_f32(vg_base64 *b, double value) {
+    float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    put_u32(b, bits);
+}
+
+static void put_f64(vg_base64 *b, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_u32(b, (uint32_t)bits);
+    put_u32(b, (uint32_t)(bits >> 32));
+}
+
+static void put_class(vg_base64 *b, const page *p, int64_t value) {
+    if (p->wide)
+        put_u32(b, (uint32_t)value);
+    else
+        put_u16(b, (uint32_t)value);
+}
+
+/* Columns of every sample: what the decision rule needs. */
+static void emit_rule(page *p) {
+    const vg_report *r = p->report;
+    vg_base64 b;
+    column_begin(&b, p, "ratio");
+    for (size_t i = 0; i < r->n; i++)
+        put_f64(&b, p->rows->ratio[i]);
+    column_end(&b);
+    column_begin(&b, p, "pred");
+    for (size_t i = 0; i < r->n; i++)
+        put_class(&b, p, p->rows->top_class[i * p->rows->top]);
+    column_end(&b);
+    if (!r->labels)
+        return;
+    column_begin(&b, p, "label");
+    for (size_t i = 0; i < r->n; i++)
+        put_class(&b, p, r->labels[i]);
+    column_end(&b);
+}
+
+/* Shares and spreads of the largest classes as 16 bits of 0..1. */
+static void emit_top(page *p) {
+    size_t top = p->rows->top;
+    const char *const names[] = {"topclass", "topmean", "topstd", "topvotes"};
+    for (int which = 0; which < (p->rows->has_votes ? 4 : 3); which++) {
+        vg_base64 b;
+        column_begin(&b, p, names[which]);
+        for (size_t i = 0; i < p->chosen.count * top; i++) {
+            size_t cell = p->chosen.samples[i / top] * top + i % top;
+            if (which == 0)
+                put_class(&b, p, p->rows->top_class[cell]);
+            else if (which == 3)
+                put_u16(&b, p->rows->top_votes[cell] > 65535 ? 65535 : p->rows->top_votes[cell]);
+            else {
+                double value = which == 1 ? p->rows->top_mean[cell] : p->rows->top_std[cell];
+                put_u16(&b, (uint32_t)lrint(65535 * (value < 0 ? 0 : value > 1 ? 1 : value)));
+            }
+        }
+        column_end(&b);
+    }
+    if (!p->rows->has_votes)
+        return;
+    vg_base64 b;
+    column_begin(&b, p, "agree");
+    for (size_t i = 0; i < p->chosen.count; i++)
+        put_u32(&b, p->rows->agree[p->chosen.samples[i]]);
+    column_end(&b);
+}
+
+static void emit_measures(page *p) {
+    const vg_report *r = p->report;
+    for (size_t m = 0; m < r->measure_count; m++) {
+        vg_base64 b;
+        column_begin(&b, p, r->measures[m].name);
+        for (size_t i = 0; i < p->chosen.count; i++)
+            put_f32(&b, r->measures[m].values[p->chosen.samples[i] * r->measures[m].stride]);
+        column_end(&b);
+    }
+}
+
+static void emit_samples(page *p) {
+    vg_base64 b;
+    column_begin(&b, p, "sample");
+    for (size_t i = 0; i < p->chosen.count; i++)
+        put_u32(&b, (uint32_t)p->chosen.samples[i]);
+    column_end(&b);
+    column_begin(&b, p, "plotted");
+    vg_report__base64(&b, p->chosen.plotted, p->chosen.count);
+    column_end(&b);
+}
+
+/* GAU and GEU of some samples of each OOD set, evenly picked, at every k. */
+static void emit_ood_points(page *p) {
+    const vg_report *r = p->report;
+    for (size_t s = 0; s < r->ood_count; s++) {
+        const vg_report_ood *set = &r->ood[s];
+        size_t count = set->n < VG_REPORT_OOD_POINTS ? set->n : VG_REPORT_OOD_POINTS;
+        for (size_t m = 0; m < r->measure_count; m++) {
+            const char *name = r->measures[m].name;
+            char id[VG_NAME_SIZE + 32];
+            if (strncmp(name, "gau@", 4) != 0 && strncmp(name, "geu@", 4) != 0)
+                continue;
+            snprintf(id, sizeof id, "ood%zu-%s", s, name);
+            vg_base64 b;
+            column_begin(&b, p, id);
+            for (size_t i = 0; i < count; i++)
+                put_f32(
+                    &b,
+                    set->measures[m].values[(size_t)((double)i / (double)count * (double)set->n) * set->measures[m].stride]);
+            column_end(&b);
+        }
+    }
+}
+
+static vg_status emit_images(page *p) {
+    const vg_report *r = p->report;
+    uint8_t *pixels;
+    if (p->chosen.image_count == 0)
+        return VG_OK;
+    size_t size = r->channels * r->height * r->width;
+    VG_TRY(vg_base__alloc(&pixels, size, 1, "an image"));
+    vg_base64 b;
+    column_begin(&b, p, "imagerows");
+    for (size_t i = 0; i < p->chosen.image_count; i++)
+        put_u32(&b, (uint32_t)p->chosen.image_rows[i]);
+    column_end(&b);
+    column_begin(&b, p, "images");
+    vg_status status = VG_OK;
+    for (size_t i = 0; i < p->chosen.image_count && status == VG_OK; i++) {
+        status = r->image(r->image_context, p->chosen.samples[p->chosen.image_rows[i]], pixels);
+        if (status == VG_OK)
+            vg_report__base64(&b, pixels, size);
+    }
+    column_end(&b);
+    vg_base__release(pixels);
+    return status;
+}
+
+/* --- meta --------------------------------------------------------------------------------------------------------------------
+ */
+
+static void emit_names(page *p) {
+    const vg_report *r = p->report;
+    vg_emit *e = p->out;
+    vg_report__key(e, "class_names");
+    if (!r->class_names) {
+        vg_report__text(e, NULL);
+        return;
+    }
+    vg_report__open(e, '[');
+    for (size_t c = 0; c < r->classes; c++)
+        vg_report__text(e, r->class_names[c]);
+    vg_report__close(e, ']');
+}
+
+static void emit_header(page *p) {
+    const vg_report *r = p->report;
+    vg_emit *e = p->out;
+    vg_report__key_text(e, "version", vg_version());
+    vg_report__key_text(e, "title", r->title);
+    vg_report__key_text(e, "dataset", r->dataset);
+    vg_report__key_text(e, "ensemble", r->ensemble);
+    vg_report__key_text(e, "source", r->source);
+    vg_report__key_text(e, "note", r->note);
+    vg_report__key_count(e, "n", r->n);
+    vg_report__key_count(e, "m", r->members);
+    vg_report__key_count(e, "c", r->classes);
+    emit_names(p);
+    vg_report__key(e, "k");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < r->k_count; i++)
+        vg_report__number(e, r->k[i]);
+    vg_report__close(e, ']');
+    vg_report__key(e, "measures");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < r->measure_count; i++)
+        vg_report__text(e, r->measures[i].name);
+    vg_report__close(e, ']');
+    vg_report__key_number(e, "diversity", r->summary.diversity);
+    vg_report__key_number(e, "k_sensitivity", r->summary.k_sensitivity);
+    vg_report__key_text(e, "verdict", r->verdict);
+    vg_report__key_text(e, "verdict_text", r->verdict_text);
+}
+
+static vg_status emit_meta(page *p) {
+    const vg_report *r = p->report;
+    vg_emit *e = p->out;
+    vg_report__raw(e, "<script type=\"application/json\" id=\"vg-meta\">");
+    e->comma = false;
+    vg_report__open(e, '{');
+    emit_header(p);
+    vg_report__key_count(e, "rows", p->chosen.count);
+    vg_report__key_count(e, "top", p->rows->top);
+    vg_report__key_count(e, "wide", p->wide);
+    vg_report__key_count(e, "is_calibrated", r->is_calibrated != 0);
+    vg_report__key(e, "evaluation");
+    vg_report__emit_evaluation(e, r->evaluation, 1);
+    vg_report__key(e, "other");
+    vg_report__emit_evaluation(e, r->other, 0);
+    vg_report__key(e, "training");
+    vg_report__emit_training(e, r);
+    vg_report__key(e, "ood");
+    VG_TRY(vg_report__emit_ood(e, r));
+    vg_report__key_count(e, "channels", p->chosen.image_count ? r->channels : 0);
+    vg_report__key_count(e, "height", r->height);
+    vg_report__key_count(e, "width", r->width);
+    vg_report__close(e, '}');
+    vg_report__raw(e, "</script>\n");
+    return VG_OK;
+}
+
+static vg_status emit_page(page *p) {
+    const char *text = (const char *)vg_report__template;
+    size_t length = sizeof marker - 1, at = 0, size = vg_report__template_size;
+    while (at + length <= size && memcmp(text + at, marker, length) != 0)
+        at++;
+    if (at + length > size)
+        return vg_base__fail(VG_ERR_FORMAT, "the page's template has no place for data");
+    vg_report__bytes(p->out, text, at);
+    VG_TRY(emit_meta(p));
+    emit_rule(p);
+    emit_samples(p);
+    emit_measures(p);
+    emit_top(p);
+    emit_ood_points(p);
+    VG_TRY(emit_images(p));
+    vg_report__bytes(p->out, text + at + length, size - at - length);
+    return VG_OK;
+}
+
+static vg_status check(const vg_report *r) {
+    if (r->struct_size != sizeof *r)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_report.struct_size is %zu, expected %zu", r->struct_size, sizeof *r);
+    if (r->n == 0 || !r->rows || r->rows->n != r->n || r->rows->classes != r->classes)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a report of %zu samples and %zu classes without rows to match", r->n,
+                             r->classes);
+    if (r->n > UINT32_MAX)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%zu samples are too many for a page", r->n);
+    if (r->image && r->channels != 1 && r->channels != 3)
+        return vg_base__fail(VG_ERR_ARGUMENT, "images of %zu channels; a page shows grey and RGB", r->channels);
+    return VG_OK;
+}
+
+vg_status vg_report_page(const vg_report *report, const vg_report_sink *sink) {
+    VG_TRY(check(report));
+    page p = {.report = report, .rows = report->rows, .wide = report->classes > 65536};
+    VG_TRY(vg_report__choose(&p.chosen, report));
+    vg_status status = vg_base__alloc(&p.out, 1, sizeof *p.out, "the page");
+    if (status == VG_OK) {
+        vg_report__emit_begin(p.out, sink);
+        status = emit_page(&p);
+        vg_status ended = vg_report__emit_end(p.out);
+        if (status == VG_OK)
+            status = ended;
+    }
+    vg_base__release(p.out);
+    vg_report__chosen_free(&p.chosen);
+    return status;
+}

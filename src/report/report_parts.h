@@ -1,0 +1,50 @@
+/* report_parts.h - the pieces a page and the figures are made of. Internal. */
+#ifndef VG_REPORT_PARTS_H
+#define VG_REPORT_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/report_emit.h"
+#include "vargate/report.h"
+
+/* Which samples the page holds in full, and which of these have an image. */
+typedef struct vg_chosen {
+    size_t count;     /* samples in the page */
+    size_t *samples;  /* count, increasing */
+    uint8_t *plotted; /* count: 1 = belongs to the random sample; 0 = there because somebody will look for it */
+    size_t image_count;
+    size_t *image_rows; /* image_count positions in `samples`, increasing */
+} vg_chosen;
+vg_status vg_report__choose(vg_chosen *out, const vg_report *report);
+void vg_report__chosen_free(vg_chosen *chosen);
+
+/* A measure by name; NULL when the report does not have it. */
+const vg_measure *vg_report__measure(const vg_report *report, const char *name);
+/* Its value of a sample as an uncertainty: larger is less certain. */
+double vg_report__uncertainty(const vg_measure *measure, size_t sample);
+/* The measure cases are ordered by: gmu, or the first there is; NULL when there is none. */
+const vg_measure *vg_report__main_measure(const vg_report *report);
+/* 0..n-1 by falling uncertainty; the caller's, vg_base__release. */
+vg_status vg_report__order(size_t **out, const vg_measure *measure, size_t n);
+
+/* Histograms of in- and out-of-distribution values over common bins, and points of the ROC curve. */
+enum { VG_OOD_BINS = 40, VG_OOD_ROC = 101 };
+typedef struct vg_ood_curves {
+    double low, high;
+    size_t id[VG_OOD_BINS], ood[VG_OOD_BINS];
+    double fpr[VG_OOD_ROC], tpr[VG_OOD_ROC];
+} vg_ood_curves;
+vg_status vg_report__ood_curves(vg_ood_curves *out, const vg_measure *id, size_t id_rows, const vg_measure *ood,
+                                size_t ood_rows);
+
+/* Objects of the page's JSON. */
+void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *evaluation, int with_measures);
+void vg_report__emit_training(vg_emit *e, const vg_report *report);
+vg_status vg_report__emit_ood(vg_emit *e, const vg_report *report);
+
+/* The page without data, cut at the place where data go. Made from report_template.html when the library is built. */
+extern const unsigned char vg_report__template[];
+extern const size_t vg_report__template_size;
+
+#endif

@@ -1,0 +1,127 @@
+/* report_rows.c - what the page shows of each sample: margin ratio, its largest classes with mean and spread, members' votes.
+ *
+ * Only the largest classes are kept, so that memory is N x VG_REPORT_TOP whatever C. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "vargate/report.h"
+
+vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes) {
+    *out = NULL;
+    if (classes < 2)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a report needs at least 2 classes, found %zu", classes);
+    vg_report_rows *rows;
+    VG_TRY(vg_base__zalloc(&rows, 1, sizeof *rows, "a report"));
+    rows->n = n;
+    rows->classes = classes;
+    rows->top = classes < VG_REPORT_TOP ? classes : VG_REPORT_TOP;
+    size_t cells;
+    vg_status status = vg_base__mul(&cells, n, rows->top) ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "%zu samples are too many", n);
+    if (status == VG_OK)
+        status = vg_base__zalloc(&rows->ratio, n, sizeof(double), "margin ratios");
+    if (status == VG_OK)
+        status = vg_base__zalloc(&rows->top_class, cells, sizeof(int32_t), "largest classes");
+    if (status == VG_OK)
+        status = vg_base__zalloc(&rows->top_mean, cells, sizeof(float), "largest means");
+    if (status == VG_OK)
+        status = vg_base__zalloc(&rows->top_std, cells, sizeof(float), "spreads");
+    if (status == VG_OK)
+        status = vg_base__zalloc(&rows->top_votes, cells, sizeof(uint32_t), "votes");
+    if (status == VG_OK)
+        status = vg_base__zalloc(&rows->agree, n, sizeof(uint32_t), "votes");
+    if (status != VG_OK)
+        vg_report_rows_free(rows);
+    else
+        *out = rows;
+    return status;
+}
+
+void vg_report_rows_free(vg_report_rows *rows) {
+    if (!rows)
+        return;
+    vg_base__release(rows->ratio);
+    vg_base__release(rows->top_class);
+    vg_base__release(rows->top_mean);
+    vg_base__release(rows->top_std);
+    vg_base__release(rows->top_votes);
+    vg_base__release(rows->agree);
+    vg_base__release(rows);
+}
+
+/* The `top` largest of C values, falling, equal ones by index: insertion into a short list. */
+static void largest(int32_t *order, size_t top, const double *values, size_t classes) {
+    size_t count = 0;
+    for (size_t c = 0; c < classes; c++) {
+        if (count == top && !(values[c] > values[order[top - 1]]))
+            continue;
+        size_t at = count < top ? count++ : top - 1;
+        for (; at > 0 && values[c] > values[order[at - 1]]; at--)
+            order[at] = order[at - 1];
+        order[at] = (int32_t)c;
+    }
+}
+
+static vg_status check_range(const vg_report_rows *rows, size_t first, size_t count) {
+    if (first > rows->n || count > rows->n - first)
+        return vg_base__fail(VG_ERR_ARGUMENT, "samples %zu..%zu of a report of %zu", first, first + count, rows->n);
+    return VG_OK;
+}
+
+vg_status vg_report_rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean, const double *std) {
+    size_t C = rows->classes, top = rows->top;
+    VG_TRY(check_range(rows, first, count));
+    for (size_t i = 0; i < count * C; i++) {
+        if (isnan(mean[i]) || isnan(std[i]))
+            return vg_base__fail(VG_ERR_DATA, "sample %zu: mean or spread of class %zu is NaN", first + i / C, i % C);
+    }
+    VG_TRY(vg_margin_ratio(rows->ratio + first, mean, std, NULL, NULL, count, C));
+    for (size_t i = 0; i < count; i++) {
+        int32_t *order = rows->top_class + (first + i) * top;
+        largest(order, top, mean + i * C, C);
+        for (size_t t = 0; t < top; t++) {
+            rows->top_mean[(first + i) * top + t] = (float)mean[i * C + (size_t)order[t]];
+            rows->top_std[(first + i) * top + t] = (float)std[i * C + (size_t)order[t]];
+        }
+    }
+    return VG_OK;
+}
+
+static double element(const vg_predictions *p, size_t n, size_t m, size_t c) {
+    ptrdiff_t at = (ptrdiff_t)n * p->stride_n + (ptrdiff_t)m * p->stride_m + (ptrdiff_t)c * p->stride_c;
+    return p->dtype == VG_F64 ? ((const double *)p->data)[at] : (double)((const float *)p->data)[at];
+}
+
+vg_status vg_report_rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block) {
+    uint32_t *votes;
+    VG_TRY(check_range(rows, first, block->n));
+    if (block->c != rows->classes || (block->dtype != VG_F32 && block->dtype != VG_F64))
+        return vg_base__fail(VG_ERR_ARGUMENT, "votes over %zu classes, the report has %zu", block->c, rows->classes);
+    VG_TRY(vg_base__alloc(&votes, block->c, sizeof *votes, "votes"));
+    for (size_t i = 0; i < block->n; i++) {
+        uint32_t most = 0;
+        for (size_t c = 0; c < block->c; c++)
+            votes[c] = 0;
+        for (size_t m = 0; m < block->m; m++) {
+            size_t best = 0;
+            double value = element(block, i, m, 0);
+            for (size_t c = 1; c < block->c; c++) {
+                double next = element(block, i, m, c);
+                if (next > value) {
+                    value = next;
+                    best = c;
+                }
+            }
+            if (++votes[best] > most)
+                most = votes[best];
+        }
+        for (size_t t = 0; t < rows->top; t++) {
+            size_t cell = (first + i) * rows->top + t;
+            rows->top_votes[cell] = votes[rows->top_class[cell]];
+        }
+        rows->agree[first + i] = most;
+    }
+    vg_base__release(votes);
+    rows->has_votes = 1;
+    return VG_OK;
+}

@@ -1,0 +1,36 @@
+// Cases as a CSV file (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front.
+import { agreement, className, labels, measure, meta, predictions, ratio, samples, topMean, topStd } from "./data";
+import { hasLabels, isKept } from "./rule";
+
+function field(value: string | number): string {
+  if (typeof value === "number") return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+export function csvOf(rows: number[], k: number): string {
+  const votes = agreement();
+  const truth = labels();
+  const head = ["sample", ...(hasLabels ? ["label", "label_name"] : []), "pred", "pred_name", "k", "decision", "ratio", "mean", "std", ...(votes ? ["agree"] : []), ...meta.measures];
+  const lines = [head.map(field).join(",")];
+  for (const row of rows) {
+    const sample = samples()[row];
+    const pred = predictions()[sample];
+    const label = truth ? [truth[sample], className(truth[sample])] : [];
+    const cells: (string | number)[] = [
+      sample, ...label, pred, className(pred), k, isKept(sample, k) ? pred : -1, ratio()[sample],
+      Number((topMean()[row * meta.top] / 65535).toPrecision(5)), Number((topStd()[row * meta.top] / 65535).toPrecision(5)),
+      ...(votes ? [votes[row]] : []), ...meta.measures.map((name) => Number(measure(name)[row].toPrecision(7))),
+    ];
+    lines.push(cells.map(field).join(","));
+  }
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+export function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

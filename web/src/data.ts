@@ -1,0 +1,107 @@
+// The data inside the page: JSON of figures, and typed arrays in base64, decoded when first asked for.
+export interface Bin { low: number; high: number; count: number; confidence: number | null; accuracy: number | null }
+export interface Ranking {
+  aurc: number; eaurc: number; augrc: number; error_auroc: number | null; error_aupr: number | null;
+  risk_at_coverage: (number | null)[]; coverage_at_risk: (number | null)[]; curve?: number[];
+}
+export interface Evaluation {
+  accuracy: number; f1_macro: number; ece: number; ece_adaptive: number; ece_classwise: number; mce: number; nll: number; brier: number;
+  reliability: Bin[]; coverages?: number[]; risks?: number[]; measures?: Record<string, Ranking>;
+}
+export interface OodMeasure {
+  auroc: number | null; aupr_out: number | null; aupr_in: number | null; fpr95: number | null; detection_error: number | null;
+  low: number; high: number; id: number[]; ood: number[]; fpr: number[]; tpr: number[];
+}
+export interface OodSet { name: string; n: number; measures: Record<string, OodMeasure> }
+export interface Training {
+  collapse: number | null; epoch: number[]; train_loss: (number | null)[]; val_loss: (number | null)[]; val_accuracy: (number | null)[];
+  val_ece: (number | null)[]; diversity: (number | null)[]; k_sensitivity: (number | null)[];
+}
+export interface Meta {
+  version: string; title: string | null; dataset: string | null; ensemble: string | null; source: string | null; note: string | null;
+  n: number; m: number; c: number; class_names: string[] | null; k: number[]; measures: string[];
+  diversity: number | null; k_sensitivity: number | null; verdict: string | null; verdict_text: string | null;
+  rows: number; top: number; wide: number; is_calibrated: number;
+  evaluation: Evaluation | null; other: Evaluation | null; training: Training | null; ood: OodSet[];
+  channels: number; height: number; width: number;
+}
+
+function text(id: string): string | null {
+  const element = document.getElementById(`vg-${id}`);
+  return element ? element.textContent : null;
+}
+
+function bytes(id: string): Uint8Array | null {
+  const encoded = text(id);
+  if (encoded === null) return null;
+  const binary = atob(encoded);
+  const out = new Uint8Array(binary.length);
+  for (let i = 0; i < out.length; i++) out[i] = binary.charCodeAt(i);
+  document.getElementById(`vg-${id}`)?.remove(); // the text is not needed any more
+  return out;
+}
+
+export const meta: Meta = JSON.parse(text("meta") ?? "{}");
+
+const kept = new Map<string, unknown>();
+function once<T>(id: string, make: (raw: Uint8Array) => T): T | null {
+  if (!kept.has(id)) {
+    const raw = bytes(id);
+    kept.set(id, raw ? make(raw) : null);
+  }
+  return kept.get(id) as T | null;
+}
+
+const f32 = (raw: Uint8Array) => new Float32Array(raw.buffer);
+const u16 = (raw: Uint8Array) => new Uint16Array(raw.buffer);
+const u32 = (raw: Uint8Array) => new Uint32Array(raw.buffer);
+const classes = (raw: Uint8Array): Uint16Array | Uint32Array => (meta.wide ? u32(raw) : u16(raw));
+
+/** Of every sample. */
+export const ratio = (): Float64Array => once("ratio", (raw) => new Float64Array(raw.buffer)) ?? new Float64Array(0);
+export const predictions = (): Uint16Array | Uint32Array => once("pred", classes) ?? new Uint16Array(0);
+export const labels = (): Uint16Array | Uint32Array | null => once("label", classes);
+
+/** Of the samples held in the page (rows): their indices, whether they belong to the random sample, measures. */
+export const samples = (): Uint32Array => once("sample", u32) ?? new Uint32Array(0);
+export const plotted = (): Uint8Array => once("plotted", (raw) => raw) ?? new Uint8Array(0);
+export const measure = (name: string): Float32Array => once(name, f32) ?? new Float32Array(0);
+export const topClass = (): Uint16Array | Uint32Array => once("topclass", classes) ?? new Uint16Array(0);
+export const topMean = (): Uint16Array => once("topmean", u16) ?? new Uint16Array(0);
+export const topStd = (): Uint16Array => once("topstd", u16) ?? new Uint16Array(0);
+export const topVotes = (): Uint16Array | null => once("topvotes", u16);
+export const agreement = (): Uint32Array | null => once("agree", u32);
+export const oodPoints = (set: number, name: string): Float32Array => once(`ood${set}-${name}`, f32) ?? new Float32Array(0);
+
+const imageRows = (): Map<number, number> =>
+  once("imagerows", (raw) => new Map(Array.from(u32(raw), (row, at) => [row, at] as [number, number]))) ?? new Map();
+const pixels = (): Uint8Array | null => once("images", (raw) => raw);
+
+/** The image of a row on a canvas of its own, or null. */
+export function image(row: number): HTMLCanvasElement | null {
+  const at = meta.channels ? imageRows().get(row) : undefined;
+  const all = pixels();
+  if (at === undefined || !all) return null;
+  const { channels, height, width } = meta;
+  const plane = height * width;
+  const start = at * channels * plane;
+  const canvas = document.createElement("canvas");
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext("2d");
+  if (!context) return null;
+  const out = context.createImageData(width, height);
+  for (let i = 0; i < plane; i++) {
+    for (let c = 0; c < 3; c++) out.data[4 * i + c] = all[start + (channels === 3 ? c * plane : 0) + i];
+    out.data[4 * i + 3] = 255;
+  }
+  context.putImageData(out, 0, 0);
+  return canvas;
+}
+
+export const className = (c: number): string => meta.class_names?.[c] ?? String(c);
+/** Some samples are in the plots only as a share of all. */
+export const isSampled = meta.rows < meta.n;
+/** snr is a certainty: larger is more certain. */
+export const isCertainty = (name: string): boolean => name === "snr";
+export const hasMeasure = (name: string): boolean => meta.measures.includes(name);

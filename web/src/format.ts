@@ -1,0 +1,31 @@
+// Numbers as people read them.
+const missing = "\u2013";
+
+export function percent(value: number | null | undefined, digits = 2): string {
+  return value === null || value === undefined || Number.isNaN(value) ? missing : `${(100 * value).toFixed(digits)} %`;
+}
+
+export function figure(value: number | null | undefined, digits = 4): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return missing;
+  if (value === Infinity) return "\u221e";
+  if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5)) return value.toExponential(digits - 2).replace("e+", "e");
+  return String(Number(value.toPrecision(digits)));
+}
+
+export const count = (value: number): string => value.toLocaleString("en-US");
+
+/** "gtu@1" -> "GTU, k = 1" */
+export function measureName(name: string): string {
+  const [stem, k] = name.split("@");
+  return k === undefined ? stem.toUpperCase() : `${stem.toUpperCase()}, k = ${k}`;
+}
+
+/** The shortest decimal in [low, high), above 0. */
+export function niceBetween(low: number, high: number): number {
+  const middle = high === Infinity ? (low > 0 ? 2 * low : 1) : (low + high) / 2;
+  for (let digits = 1; digits <= 17; digits++) {
+    const value = Number(middle.toPrecision(digits));
+    if (value >= low && value < high && value > 0) return value;
+  }
+  return low > 0 ? low : middle;
+}

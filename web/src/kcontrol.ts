@@ -1,0 +1,140 @@
+// The k control: who is answered by the machine and who goes to a person, for any k, live.
+import { Chart, dot, line } from "./chart";
+import { className, meta } from "./data";
+import { h, labelled, perFrame, section, select } from "./dom";
+import { count, figure, percent } from "./format";
+import { abstainedByClass, curve, forCoverage, forRisk, getK, hasLabels, leastRisk, onK, outcome, range, setK, totalErrors } from "./rule";
+import { css } from "./theme";
+
+const [low, high] = range();
+const STEPS = 1000;
+const toStep = (k: number): number => Math.round((STEPS * Math.log(Math.min(Math.max(k, low), high) / low)) / Math.log(high / low));
+const toK = (step: number): number => Number((low * (high / low) ** (step / STEPS)).toPrecision(3));
+
+function controls(): HTMLElement {
+  const slider = h("input", { type: "range", min: 0, max: STEPS, step: 1, id: "k-slider", oninput: () => setK(toK(Number(slider.value))) });
+  const number = h("input", { type: "number", min: 0, step: "any", id: "k-number", onchange: () => setK(Number(number.value)) });
+  const risk = h("input", { type: "number", min: 0, max: 100, step: "any", id: "target-risk", placeholder: "1", inputmode: "decimal" });
+  const cover = h("input", { type: "number", min: 0, max: 100, step: "any", id: "target-coverage", placeholder: "95", inputmode: "decimal" });
+  const answer = h("p", { class: "answer", id: "target-answer", role: "status" });
+  const seekRisk = (): void => {
+    cover.value = "";
+    if (risk.value === "") return void (answer.textContent = "");
+    const target = Number(risk.value) / 100;
+    const k = forRisk(target);
+    if (k === null) {
+      const least = leastRisk();
+      answer.textContent = `No k brings the risk down to ${figure(100 * target)} % on these samples; the least is ${percent(least.risk)}, at k = ${least.k}.`;
+      return;
+    }
+    setK(k);
+    const o = outcome(k);
+    answer.textContent = `k = ${k} is the smallest that meets ${figure(100 * target)} % risk here: ${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person.`;
+  };
+  const seekCoverage = (): void => {
+    risk.value = "";
+    if (cover.value === "") return void (answer.textContent = "");
+    const k = forCoverage(Number(cover.value) / 100);
+    if (k === null) return void (answer.textContent = "No k keeps so many: samples whose two largest means are equal are never kept.");
+    setK(k);
+    answer.textContent = `k = ${k} is the most selective that still answers ${figure(Number(cover.value))} % of the cases.`;
+  };
+  risk.addEventListener("input", seekRisk);
+  cover.addEventListener("input", seekCoverage);
+  slider.addEventListener("input", () => {
+    risk.value = cover.value = answer.textContent = "";
+  });
+  onK((k) => {
+    if (document.activeElement !== slider) slider.value = String(toStep(k));
+    slider.setAttribute("aria-valuetext", `k = ${k}`);
+    number.value = String(k);
+  });
+  const presets = meta.k.map((k) => h("button", { type: "button", class: "quiet", onclick: () => setK(k) }, `k = ${k}`));
+  return h("div", { class: "controls" },
+    h("div", { class: "row" }, labelled("k", slider), labelled("exactly", number), h("span", { class: "presets" }, ...presets)),
+    h("div", { class: "row" },
+      hasLabels ? labelled("Risk I accept (%)", risk) : null,
+      labelled("or share to answer (%)", cover)),
+    answer);
+}
+
+function figures(): HTMLElement {
+  const cell = (id: string, name: string): HTMLElement => h("div", { class: "tile" }, h("dt", {}, name), h("dd", { id }));
+  const list = h("dl", { class: "tiles" }, cell("coverage", "Coverage"), cell("kept", "Answered"), cell("abstained", "To a person"),
+    ...(hasLabels ? [cell("kept-accuracy", "Accuracy on the answered"), cell("risk", "Risk"), cell("risk-bound", "Risk, 95 % upper bound"), cell("caught", "Errors caught")] : []));
+  const sentence = h("p", { class: "sentence", id: "sentence" });
+  const set = (id: string, value: string): void => {
+    const target = list.querySelector(`#${id}`);
+    if (target) target.textContent = value;
+  };
+  onK((k) => {
+    const o = outcome(k);
+    set("coverage", percent(o.coverage));
+    set("kept", count(o.kept));
+    set("abstained", count(meta.n - o.kept));
+    set("kept-accuracy", percent(1 - o.risk));
+    set("risk", percent(o.risk));
+    set("risk-bound", percent(o.bound));
+    set("caught", `${count(o.caught)} of ${count(totalErrors)}`);
+    sentence.textContent = `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} cases (${percent(o.coverage)})` +
+      (hasLabels ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") + `; ${count(meta.n - o.kept)} go to a person.`;
+  });
+  return h("div", {}, sentence, list);
+}
+
+function position(): HTMLElement | null {
+  if (!hasLabels) return null;
+  const points = curve(400);
+  const chart = new Chart("Risk against coverage of the decision rule, with the position of the chosen k", 260, () => ({
+    data: [points.coverage.map((v) => 100 * v), points.risk.map((v) => 100 * v)],
+    series: [line(css("--accent"), { width: 2 })],
+    x: { label: "coverage (%)", range: [0, 100] },
+    y: { label: "risk (%)" },
+    draw: (u) => {
+      const o = outcome(getK());
+      if (o.kept) dot(u, 100 * o.coverage, 100 * o.risk, css("--c4"), 6);
+    },
+  }));
+  const later = perFrame(() => chart.refresh());
+  onK(later);
+  return h("figure", {}, h("figcaption", {}, "Risk and coverage of the rule; the dot is the chosen k"), chart.host);
+}
+
+function classes(): HTMLElement {
+  const SHOWN = 12;
+  let byTruth = hasLabels;
+  const list = h("ol", { class: "bars", id: "abstained-classes" });
+  const draw = perFrame(() => {
+    const rows = abstainedByClass(getK(), byTruth).filter((row) => row.abstained > 0).sort((a, b) => b.abstained - a.abstained || a.index - b.index);
+    const most = rows[0]?.abstained ?? 1;
+    list.replaceChildren(...rows.slice(0, SHOWN).map((row) =>
+      h("li", {}, h("span", { class: "name" }, className(row.index)),
+        h("span", { class: "track" }, h("span", { class: "fill", style: `width:${(100 * row.abstained) / most}%` })),
+        h("span", { class: "number" }, `${count(row.abstained)} (${percent(row.abstained / row.total, 1)})`))),
+      ...(rows.length > SHOWN ? [h("li", { class: "rest" }, `and ${rows.length - SHOWN} more classes`)] : []),
+      ...(rows.length ? [] : [h("li", { class: "rest" }, "none: every case is answered")]));
+  });
+  onK(draw);
+  return h("figure", {}, h("figcaption", {}, "Classes that go to a person ",
+    hasLabels ? select([["truth", "by true class"], ["prediction", "by predicted class"]], "truth", (value) => {
+      byTruth = value === "truth";
+      draw();
+    }) : null), list);
+}
+
+export function kControl(): HTMLElement {
+  return section("rule", "How sure is sure enough: k",
+    "A case is answered when the two best classes lie more than k spreads apart, else it goes to a person. " +
+    (hasLabels ? "Risks are those of the labelled samples in this report; for a promise about new data choose k on validation data: vargate decide --target-risk." : ""),
+    controls(), figures(), h("div", { class: "pair" }, position(), classes()));
+}
+
+/** The k in the bar that stays in sight. */
+export function kStatus(): HTMLElement {
+  const text = h("span", { id: "k-status" });
+  onK((k) => {
+    const o = outcome(k);
+    text.textContent = `k = ${k} \u00b7 answered ${percent(o.coverage, 1)}${hasLabels ? ` \u00b7 risk ${percent(o.risk)}` : ""}`;
+  });
+  return h("a", { href: "#rule", class: "status" }, text);
+}
