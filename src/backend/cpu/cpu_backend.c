@@ -153,8 +153,10 @@ vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t
 
 static void block_free(vg_backend *backend, vg_block *block) {
     (void)backend;
-    if (block)
+    if (block) {
         vg_base__release(((cpu_block *)block)->data);
+        vg_base__release(((cpu_block *)block)->shadow);
+    }
     vg_base__release(block);
 }
 
@@ -206,6 +208,23 @@ static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_bloc
     return VG_OK;
 }
 
+vg_status vg_cpu__shadow(vg_backend *backend, const vg_block *block, const vg_param *p, uint16_t **out) {
+    enum { PIECE = 16384 };
+    cpu_block *b = (cpu_block *)(uintptr_t)block; /* what it holds stays the same: a cache of it is made */
+    const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
+    if (!b->shadow)
+        VG_TRY(vg_base__alloc(&b->shadow, block->count, sizeof *b->shadow, "bfloat16 parameters"));
+    if (b->shadow_version != block->version) {
+        size_t count = block->count;
+        CPU_PARALLEL
+        for (size_t at = 0; at < count; at += PIECE)
+            kernels->to_bf16(b->shadow + at, b->data + at, count - at < PIECE ? count - at : PIECE);
+        b->shadow_version = block->version;
+    }
+    *out = b->shadow + p->offset;
+    return VG_OK;
+}
+
 static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
     enum { PIECE = 16384 };
     const vg_step *s = &backend->step;
@@ -215,12 +234,16 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
     size_t count = theta->count, pieces = (count + PIECE - 1) / PIECE;
     float *t = ((cpu_block *)theta)->data, *mm = ((cpu_block *)m)->data, *vv = ((cpu_block *)v)->data;
     const float *g = ((const cpu_block *)grad)->data;
+    uint16_t *shadow = ((cpu_block *)theta)->shadow;
     CPU_PARALLEL
     for (size_t i = 0; i < pieces; i++) {
         size_t at = i * PIECE, length = count - at < PIECE ? count - at : PIECE;
         kernels->adam(t + at, g + at, mm + at, vv + at, length, figures);
+        if (shadow)
+            kernels->to_bf16(shadow + at, t + at, length);
     }
     theta->version++;
+    ((cpu_block *)theta)->shadow_version = theta->version;
     return VG_OK;
 }
 

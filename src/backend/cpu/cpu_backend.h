@@ -29,6 +29,8 @@ typedef struct cpu_tensor {
 typedef struct cpu_block {
     vg_block base;
     float *data;
+    uint16_t *shadow; /* the same in bfloat16, for linear layers; made when first asked for, then kept up by the optimiser */
+    uint64_t shadow_version;
 } cpu_block;
 
 typedef struct cpu_context {
@@ -97,6 +99,8 @@ vg_status vg_cpu__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, ui
 vg_status vg_cpu__param_plan(vg_backend *, vg_param *param);
 vg_status vg_cpu__param_upload(vg_backend *, vg_block *, const vg_param *, const float *values);
 vg_status vg_cpu__param_download(vg_backend *, float *values, const vg_block *, const vg_param *);
+/* A parameter in bfloat16. */
+vg_status vg_cpu__shadow(vg_backend *backend, const vg_block *block, const vg_param *p, uint16_t **out);
 /* Layout of a filter in the blocks. */
 vg_dnnl_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w);
 

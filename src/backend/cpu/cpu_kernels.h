@@ -32,7 +32,8 @@ typedef struct vg_cpu_kernels {
                   uint32_t per, size_t groups);
     /* One row of outputs. bias: b floats. choice may be NULL. */
     void (*stage_forward)(const vg_cpu_window *, void *y, uint8_t *choice, const void *x, const float *bias, vg_cpu_mask mask);
-    /* One row back; dx has pool input rows, all written. sums: b floats, added to. */
+    /* One row back; dx has pool input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied by the
+     * mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
     void (*stage_backward)(const vg_cpu_window *, void *dx, float *sums, const void *dy, const void *y, const uint8_t *choice,
                            vg_cpu_mask mask);
     /* sums[b] += x;  squares[b] += (x - mean)^2, of dropped x. */
@@ -51,6 +52,7 @@ typedef struct vg_cpu_kernels {
     void (*copy_masked)(void *y, const void *x, size_t count, bool bf16, vg_cpu_mask mask);
     void (*add)(void *y, const void *x, size_t count, bool bf16);
     void (*adam)(float *theta, const float *grad, float *m, float *v, size_t count, const float figures[7]);
+    void (*to_bf16)(uint16_t *to, const float *from, size_t count);
 } vg_cpu_kernels;
 
 const vg_cpu_kernels *vg_cpu__kernels(void);

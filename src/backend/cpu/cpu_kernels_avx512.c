@@ -125,8 +125,7 @@ INLINE TARGET void backward2(const vg_cpu_window *g, void *dx, float *sums, cons
     for (size_t q = 0; q < g->width; q++) {
         size_t i = q * 16, at = q * 32;
         __m512 d = get(dy, i, bf16);
-        if (mask.lanes)
-            d = _mm512_maskz_mul_ps(kept(mask, i), d, scale);
+        d = mask.lanes ? _mm512_maskz_mul_ps(kept(mask, i), d, scale) : _mm512_mul_ps(d, scale);
         if (g->relu)
             d = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(get(y, i, bf16), zero, _CMP_GT_OQ), d);
         sum = _mm512_add_ps(sum, d);
@@ -176,6 +175,13 @@ static TARGET void stage_backward(const vg_cpu_window *g, void *dx, float *sums,
         backward2(g, dx, sums, dy, y, choice, mask, false);
 }
 
+static TARGET void to_bf16_all(uint16_t *to, const float *from, size_t count) {
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        _mm256_storeu_si256((void *)(to + i), to_bf16(_mm512_loadu_ps(from + i)));
+    general->to_bf16(to + i, from + i, count - i);
+}
+
 bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
     general = template;
     *kernels = *template;
@@ -183,6 +189,7 @@ bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *templ
     if (__builtin_cpu_supports("avx512bf16")) {
         kernels->stage_forward = stage_forward;
         kernels->stage_backward = stage_backward;
+        kernels->to_bf16 = to_bf16_all;
     }
     return true;
 }

@@ -69,7 +69,7 @@ ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, void
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
             float d = load(dy, i, bf16);
-            d = MASKED(d, i);
+            d = masked ? MASKED(d, i) : d * mask.scale;
             if (g->relu)
                 d = load(y, i, bf16) > 0.0f ? d : 0.0f;
             sums[j] += d;
@@ -86,7 +86,7 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, void 
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
             float d = load(dy, i, bf16);
-            d = MASKED(d, i);
+            d = masked ? MASKED(d, i) : d * mask.scale;
             if (g->relu)
                 d = load(y, i, bf16) > 0.0f ? d : 0.0f;
             sums[j] += d;
@@ -276,9 +276,15 @@ static TARGET void TIER(adam)(float *restrict theta, const float *restrict grad,
     }
 }
 
+static TARGET void TIER(to_bf16)(uint16_t *restrict to, const float *restrict from, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        to[i] = vg_cpu__to_bf16(from[i]);
+}
+
 static const vg_cpu_kernels TIER(kernels) = {
-    TIER_NAME,    TIER(lanes),     TIER(stage_forward), TIER(stage_backward), TIER(sum), TIER(squares),
-    TIER(affine), TIER(norm_sums), TIER(norm_apply),    TIER(copy_masked),    TIER(add), TIER(adam),
+    TIER_NAME,     TIER(lanes),  TIER(stage_forward), TIER(stage_backward), TIER(sum),
+    TIER(squares), TIER(affine), TIER(norm_sums),     TIER(norm_apply),     TIER(copy_masked),
+    TIER(add),     TIER(adam),   TIER(to_bf16),
 };
 
 #undef MASKED

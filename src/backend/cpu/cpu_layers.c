@@ -76,10 +76,11 @@ static void backward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *
     const char *from = cpu_run(dy, n, cb), *was = cpu_run(y, n, cb);
     const uint8_t *winners =
         choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * dy->shape.c + cb * b) * height * width : NULL;
-    vg_cpu_mask mask = {NULL, 0, 1.0f};
+    /* Behind a ReLU y = 0 tells what was dropped: no need to draw the masks again. */
+    vg_cpu_mask mask = {NULL, 0, stage->dropout.p > 0 ? 1.0f / (1.0f - stage->dropout.p) : 1.0f};
     uint16_t lanes[VG_CPU_LANES];
     for (size_t p = 0; p < height; p++) {
-        if (p % rows == 0)
+        if (p % rows == 0 && !stage->relu)
             mask = vg_cpu__mask(backend, stage->dropout, lanes, dy, b, n, cb, p * width,
                                 (height - p < rows ? height - p : rows) * width);
         size_t out = p * width * b;

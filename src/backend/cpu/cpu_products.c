@@ -165,17 +165,33 @@ static vg_dnnl_operand rows_of(const vg_tensor *t) {
     return matrix(cpu_tensor_of(t)->data, cpu_tensor_of(t)->bf16, t->n, width, width, 1, 0);
 }
 
+/* Linear weights as a matrix: in float32 as they are, for bfloat16 products their rounded copy. */
+static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_block *theta, const vg_param *w, size_t rows,
+                            size_t columns, size_t row_stride, size_t column_stride) {
+    bool bf16 = backend->compute == VG_COMPUTE_BF16;
+    void *data = cpu_param(theta, w);
+    if (bf16) {
+        uint16_t *rounded;
+        VG_TRY(vg_cpu__shadow(backend, theta, w, &rounded));
+        data = rounded;
+    }
+    *out = matrix(data, bf16, rows, columns, row_stride, column_stride, theta->version);
+    return VG_OK;
+}
+
 vg_status vg_cpu__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                  const vg_param *w, const vg_param *bias) {
     size_t in = vg_shape__size(x->shape);
-    vg_dnnl_operand a = rows_of(x), b = matrix(cpu_param(theta, w), false, in, w->o, 1, in, theta->version), c = rows_of(y);
+    vg_dnnl_operand a = rows_of(x), b, c = rows_of(y);
+    VG_TRY(weights_of(backend, &b, theta, w, in, w->o, 1, in));
     return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, bias ? cpu_param(theta, bias) : NULL);
 }
 
 vg_status vg_cpu__linear_backward_data(vg_backend *backend, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
                                        const vg_param *w) {
     size_t in = vg_shape__size(dx->shape);
-    vg_dnnl_operand a = rows_of(dy), b = matrix(cpu_param(theta, w), false, w->o, in, in, 1, theta->version), c = rows_of(dx);
+    vg_dnnl_operand a = rows_of(dy), b, c = rows_of(dx);
+    VG_TRY(weights_of(backend, &b, theta, w, w->o, in, in, 1));
     return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, NULL);
 }
 
