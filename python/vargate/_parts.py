@@ -1,0 +1,225 @@
+"""Figures over a set that is scored by blocks: what each block contributes, and how contributions become one machine's figures.
+
+A block gives `Sums` (a few numbers: counts, sums of the means the library reports) and `Rows` (an error mark and a margin ratio a row).
+Sums add up exactly (`math.fsum`); figures that need an order over all samples, AURC, AUROC and the choice of k, are the library's on the
+rows put side by side. The library computes each block's part; here is only bookkeeping.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, byref, c_double, c_void_p, cast, sizeof, string_at
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import Array
+from .scores import Scores
+
+__all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts"]
+
+Float64 = npt.NDArray[np.float64]
+COVERAGES = (0.8, 0.9, 0.95)
+RISKS = (0.01, 0.05)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a block, or several, add to figures that are means. `rows` is samples, or (sample, label) pairs in multilabel mode."""
+
+    n: int
+    rows: int
+    m: int
+    c: int
+    variance: float  # over members, mean over classes, summed over samples
+    tu: float  # summed over rows, in nats; NaN where not computed
+    gtu: float  # at the largest k
+    correct: int
+    nll: float
+    brier: float
+    bins: Float64  # (B, 3): count, and sums of confidence and of correctness, of each reliability bin
+    classes: npt.NDArray[np.int64]  # (C, 3): support, predicted, true positive
+    rule: npt.NDArray[np.int64]  # (K, 2): kept, errors among them
+    k: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An error mark (uint8) and a margin ratio for each row; empty without labels."""
+
+    errors: npt.NDArray[np.uint8]
+    ratio: Float64
+
+
+def _zeros(scores: Scores, bins: int) -> dict[str, Any]:
+    return {
+        "correct": 0,
+        "nll": 0.0,
+        "brier": 0.0,
+        "bins": np.zeros((bins, 3)),
+        "classes": np.zeros((scores.c, 3), np.int64),
+        "rule": np.zeros((len(scores.k), 2), np.int64),
+    }
+
+
+def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int) -> tuple[dict[str, Any], Rows]:
+    lib, rows = _native.lib, scores.n * (scores.c if scores.multilabel else 1)
+    tally, evaluation = c_void_p(), POINTER(_native.Evaluation)()
+    options = _native.TallyOptions(sizeof(_native.TallyOptions), int(scores.multilabel), bins, 1e-12, 0, 0, scores.n)
+    k = _native.doubles(tuple(scores.k))
+    how = _native.EvaluateOptions(struct_size=sizeof(_native.EvaluateOptions), seed=1, confidence=0.95, threads=1)
+    how.k, how.k_count = cast(k, POINTER(c_double)), len(k)
+    mean, std = np.ascontiguousarray(scores.mean), np.ascontiguousarray(scores.std)
+    if scores._sample_sigma and scores.m > 1:
+        std = std * math.sqrt(scores.m / (scores.m - 1))
+    _native.check(lib.vg_tally_new(byref(tally), scores.c, byref(options)))
+    try:
+        _native.check(lib.vg_tally_feed(tally, mean.ctypes.data, std.ctypes.data, labels.ctypes.data, scores.n))
+        _native.check(lib.vg_evaluate(byref(evaluation), tally, None, 0, byref(how)))
+        e = evaluation.contents
+        errors = np.frombuffer(string_at(lib.vg_tally_errors(tally), rows), np.uint8)
+        ratio = np.frombuffer(string_at(lib.vg_tally_ratio(tally), 8 * rows), np.float64)
+        found: dict[str, Any] = {
+            "correct": rows - int(np.count_nonzero(errors)),
+            "nll": e.nll.value * rows,
+            "brier": e.brier.value * rows,
+            "bins": np.array([_bin(e.reliability[b]) for b in range(bins)]),
+            "classes": np.array([_class(e.per_class[c]) for c in range(scores.c)], np.int64),
+            "rule": np.array([(e.rule[i].kept, e.rule[i].kept_errors) for i in range(len(k))], np.int64),
+        }
+        return found, Rows(errors, ratio)
+    finally:
+        if evaluation:
+            lib.vg_evaluation_free(evaluation)
+        lib.vg_tally_free(tally)
+
+
+def _bin(b: _native.ReliabilityBin) -> tuple[float, float, float]:
+    return (float(b.count), b.confidence * b.count, b.accuracy * b.count) if b.count else (0.0, 0.0, 0.0)
+
+
+def _class(c: _native.ClassRow) -> tuple[int, int, int]:
+    return c.support, c.predicted, c.true_positive
+
+
+def part(scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15) -> tuple[Sums, Rows]:
+    """The part of one block. With labels the block must have `mean` and `std`."""
+    found, rows = _zeros(scores, bins), Rows(np.empty(0, np.uint8), np.empty(0))
+    count = scores.n * (scores.c if scores.multilabel else 1)
+    if scores.labels is not None and scores.n:
+        found, rows = _tally(scores, scores.labels, bins)
+    weight = scores.n
+    sums = Sums(
+        n=scores.n,
+        rows=count,
+        m=scores.m,
+        c=scores.c,
+        variance=scores.diversity * weight if weight else 0.0,
+        tu=mean_tu * weight if weight else 0.0,
+        gtu=mean_gtu * weight if weight else 0.0,
+        k=tuple(scores.k),
+        **found,
+    )
+    return sums, rows
+
+
+def add(parts: Sequence[Sums]) -> Sums:
+    """Parts of several blocks as one."""
+    first = parts[0]
+    for other in parts:
+        if (other.m, other.c) != (first.m, first.c):
+            raise ValueError(f"a block has {other.m} members and {other.c} classes, expected {first.m} and {first.c}")
+
+    def real(value: Callable[[Sums], float]) -> float:
+        return math.fsum(value(p) for p in parts)
+
+    stacked = np.stack([p.bins for p in parts])
+    return Sums(
+        n=sum(p.n for p in parts),
+        rows=sum(p.rows for p in parts),
+        m=first.m,
+        c=first.c,
+        variance=real(lambda p: p.variance),
+        tu=real(lambda p: p.tu),
+        gtu=real(lambda p: p.gtu),
+        correct=sum(p.correct for p in parts),
+        nll=real(lambda p: p.nll),
+        brier=real(lambda p: p.brier),
+        bins=np.array([[math.fsum(stacked[:, b, j]) for j in range(3)] for b in range(stacked.shape[1])]),
+        classes=np.sum([p.classes for p in parts], axis=0),
+        rule=np.sum([p.rule for p in parts], axis=0),
+        k=first.k,
+    )
+
+
+def _ratio(a: float, b: float) -> float:
+    return a / b if b else math.nan
+
+
+def overall(s: Sums, labelled: bool) -> dict[str, Any]:
+    """Figures of the whole set from its sums, keyed as in ``vargate evaluate --json``; undefined ones are NaN."""
+    out: dict[str, Any] = {
+        "n": s.n,
+        "diversity": _ratio(s.variance, s.n),
+        "k_sensitivity": 1 - s.gtu / s.tu if s.tu else math.nan,
+    }
+    if not labelled:
+        return out
+    count, gap = s.bins[:, 0], np.abs(s.bins[:, 1] - s.bins[:, 2])
+    support, predicted, hit = s.classes.T
+    seen = support + predicted > 0
+    if s.rows and len(support):
+        everywhere = np.ones_like(seen) if s.rows != s.n else seen
+        f1 = np.divide(2.0 * hit, support + predicted, out=np.zeros(len(hit)), where=seen)[everywhere]
+        out["f1_macro"] = math.fsum(f1) / len(f1)
+    else:
+        out["f1_macro"] = math.nan
+    out |= {
+        "accuracy": _ratio(s.correct, s.rows),
+        "ece": _ratio(math.fsum(gap), s.rows),
+        "mce": float((gap[count > 0] / count[count > 0]).max()) if s.rows else math.nan,
+        "nll": _ratio(s.nll, s.rows),
+        "brier": _ratio(s.brier, s.rows),
+        "rule": {_native.k_name(k): rule_counts(s.rows, s.correct, int(a), int(b)) for k, (a, b) in zip(s.k, s.rule, strict=True)},
+    }
+    return out
+
+
+def rule_counts(rows: int, correct: int, kept: int, kept_errors: int) -> dict[str, float]:
+    """A row of the decision rule's table."""
+    abstained, caught = rows - kept, rows - correct - kept_errors
+    return {
+        "coverage": _ratio(kept, rows),
+        "accuracy": _ratio(kept - kept_errors, kept),
+        "kept": kept,
+        "kept_errors": kept_errors,
+        "abstained": abstained,
+        "abstained_errors": caught,
+        "abstained_correct": abstained - caught,
+    }
+
+
+# --- what needs every row ---------------------------------------------------------------------------------------------------------
+
+
+def rank(name: str, values: Array, errors: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """Ranking figures of one measure over all rows: ``aurc``, ``error_auroc``, ..., keyed as in ``vargate evaluate --json``."""
+    flat = np.ascontiguousarray(values, np.float64).reshape(-1)
+    marks = np.ascontiguousarray(errors, np.uint8).reshape(-1)
+    if len(flat) != len(marks):
+        raise ValueError(f"{name} has {len(flat)} values for {len(marks)} error marks")
+    measure = _native.Measure(name.encode(), flat.ctypes.data, 1, int(name == "snr"))
+    coverages, risks = _native.doubles(COVERAGES), _native.doubles(RISKS)
+    how = _native.EvaluateOptions(struct_size=sizeof(_native.EvaluateOptions), seed=1, confidence=0.95, threads=1)
+    how.coverages, how.coverage_count = cast(coverages, POINTER(c_double)), len(COVERAGES)
+    how.risks, how.risk_count = cast(risks, POINTER(c_double)), len(RISKS)
+    ranking = _native.Ranking()
+    _native.check(_native.lib.vg_rank(byref(ranking), byref(measure), marks.ctypes.data, len(marks), byref(how)))
+    out: dict[str, Any] = {key: getattr(ranking, key).value for key in ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")}
+    out["risk_at_coverage"] = {f"{c:g}": ranking.risk_at[i].value for i, c in enumerate(COVERAGES)}
+    out["coverage_at_risk"] = {f"{r:g}": ranking.coverage_at[i].value for i, r in enumerate(RISKS)}
+    return out
