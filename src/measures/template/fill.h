@@ -1,17 +1,17 @@
 /* fill.h - from the input's element type and strides to the tile p[m][c] in double (and log p from logits), rows checked. */
 
-/* Rows of floats or doubles, one a lane, to [element][lane] in double. */
-#define TRANSPOSE(NAME, TYPE)                                                          \
-    INLINE void NAME(vd *out, const TYPE *const *rows, size_t from, size_t count) {    \
-        for (size_t i = from; i < count; i++) {                                        \
-            vd v;                                                                      \
-            for (int lane = 0; lane < VG_LANES; lane++)                                \
-                v[lane] = (double)rows[lane][i];                                       \
-            out[i] = v;                                                                \
-        }                                                                              \
+/* Rows of floats or doubles, one a lane, to [element][lane]. */
+#define TRANSPOSE(NAME, TYPE, VECTOR)                                                      \
+    INLINE void NAME(VECTOR *out, const TYPE *const *rows, size_t from, size_t count) {    \
+        for (size_t i = from; i < count; i++) {                                            \
+            VECTOR v;                                                                      \
+            for (int lane = 0; lane < VG_LANES; lane++)                                    \
+                v[lane] = rows[lane][i];                                                   \
+            out[i] = v;                                                                    \
+        }                                                                                  \
     }
-TRANSPOSE(transpose_plain_f32, float)
-TRANSPOSE(transpose_plain_f64, double)
+TRANSPOSE(transpose_plain_f32, float, vh)
+TRANSPOSE(transpose_plain_f64, double, vd)
 
 #if VG_LANES == 8
 #define SHUFFLE8(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -34,15 +34,14 @@ TRANSPOSE(transpose_plain_f64, double)
     r[6] = SHUFFLE8(b2, b6, 4, 5, 6, 7, 12, 13, 14, 15);                                                         \
     r[7] = SHUFFLE8(b3, b7, 4, 5, 6, 7, 12, 13, 14, 15)
 
-static void transpose_f32(vd *out, const float *const *rows, size_t count) {
+static void transpose_f32(vh *out, const float *const *rows, size_t count) {
     size_t i = 0;
     for (; i + 8 <= count; i += 8) {
         vh r[8];
         for (int lane = 0; lane < 8; lane++)
             memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
         TRANSPOSE8(r, vh);
-        for (int j = 0; j < 8; j++)
-            out[i + (size_t)j] = __builtin_convertvector(r[j], vd);
+        memcpy(out + i, r, sizeof r);
     }
     transpose_plain_f32(out, rows, i, count);
 }
@@ -67,15 +66,14 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     r[2] = __builtin_shufflevector(a0, a2, 2, 3, 6, 7);                                                      \
     r[3] = __builtin_shufflevector(a1, a3, 2, 3, 6, 7)
 
-static void transpose_f32(vd *out, const float *const *rows, size_t count) {
+static void transpose_f32(vh *out, const float *const *rows, size_t count) {
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
         vh r[4];
         for (int lane = 0; lane < 4; lane++)
             memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
         TRANSPOSE4(r, vh);
-        for (int j = 0; j < 4; j++)
-            out[i + (size_t)j] = __builtin_convertvector(r[j], vd);
+        memcpy(out + i, r, sizeof r);
     }
     transpose_plain_f32(out, rows, i, count);
 }
@@ -91,7 +89,7 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     transpose_plain_f64(out, rows, i, count);
 }
 #else
-static void transpose_f32(vd *out, const float *const *rows, size_t count) { transpose_plain_f32(out, rows, 0, count); }
+static void transpose_f32(vh *out, const float *const *rows, size_t count) { transpose_plain_f32(out, rows, 0, count); }
 static void transpose_f64(vd *out, const double *const *rows, size_t count) { transpose_plain_f64(out, rows, 0, count); }
 #endif
 
@@ -99,34 +97,44 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) { tr
 INLINE size_t lane_unit(size_t first, size_t count, int lane) { return first + ((size_t)lane < count ? (size_t)lane : count - 1); }
 
 /* Multiclass, class stride 1: whole samples at once where members follow each other, else a member at a time. */
-static void fill_rows(tile *t, size_t first, size_t count) {
-    const vg_predictions *in = &t->job->in;
-    bool packed = in->stride_m == (ptrdiff_t)t->C;
-    size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
-    for (size_t m = 0; m < pieces; m++) {
-        const float *f32[VG_LANES];
-        const double *f64[VG_LANES];
-        for (int lane = 0; lane < VG_LANES; lane++) {
-            ptrdiff_t at = (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n + (ptrdiff_t)m * in->stride_m;
-            if (in->dtype == VG_F32)
-                f32[lane] = (const float *)in->data + at;
-            else
-                f64[lane] = (const double *)in->data + at;
-        }
-        if (in->dtype == VG_F32)
-            transpose_f32(t->p + m * t->C, f32, length);
-        else
-            transpose_f64(t->p + m * t->C, f64, length);
+#define FILL_ROWS(NAME, TYPE, VECTOR, TRANSPOSE)                                                                       \
+    static void NAME(VECTOR *out, const tile *t, size_t first, size_t count) {                                         \
+        const vg_predictions *in = &t->job->in;                                                                        \
+        bool packed = in->stride_m == (ptrdiff_t)t->C;                                                                 \
+        size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;                                       \
+        for (size_t m = 0; m < pieces; m++) {                                                                          \
+            const TYPE *rows[VG_LANES];                                                                                \
+            for (int lane = 0; lane < VG_LANES; lane++)                                                                \
+                rows[lane] = (const TYPE *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n +        \
+                             (ptrdiff_t)m * in->stride_m;                                                              \
+            TRANSPOSE(out + m * t->C, rows, length);                                                                   \
+        }                                                                                                              \
     }
-}
+FILL_ROWS(fill_rows_f32, float, vh, transpose_f32)
+FILL_ROWS(fill_rows_f64, double, vd, transpose_f64)
 
 /* Any strides, any type. */
 static void fill_any(tile *t, size_t first, size_t count) {
     for (int lane = 0; lane < VG_LANES; lane++) {
         size_t n = lane_unit(first, count, lane);
         for (size_t m = 0; m < t->M; m++)
-            for (size_t c = 0; c < t->C; c++)
-                t->p[m * t->C + c][lane] = vg_measures__value(&t->job->in, n, m, c);
+            for (size_t c = 0; c < t->C; c++) {
+                double value = vg_measures__value(&t->job->in, n, m, c);
+                if (t->fused)
+                    t->x[m * t->C + c][lane] = (float)value;
+                else
+                    t->p[m * t->C + c][lane] = value;
+            }
+    }
+}
+
+/* Float rows into the double tile, in place: the floats first fill its second half. */
+static void widen_rows(tile *t, size_t first, size_t count) {
+    vh *x = (vh *)t->p + t->M * t->C; /* the second half of p: element i is read before p[i] reaches it */
+    fill_rows_f32(x, t, first, count);
+    for (size_t i = 0; i < t->M * t->C; i++) {
+        vh v = x[i];
+        t->p[i] = __builtin_convertvector(v, vd);
     }
 }
 
@@ -171,6 +179,28 @@ static vl check_rows(tile *t) {
             vd scale = 1.0 / sum;
             for (size_t c = 0; c < t->C; c++)
                 row[c] *= scale;
+        }
+    }
+    return bad;
+}
+
+/* The same on floats: sums in float tell rows that are certainly good, the rest is looked at in double. */
+static vl check_rows32(const tile *t) {
+    vl bad = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        const vh *row = t->x + m * t->C;
+        vh sum = row[0], least = row[0];
+        for (size_t c = 1; c < t->C; c++) {
+            sum += row[c];
+            least = vh_min(row[c], least);
+        }
+        vj good = (least >= 0.0f) & (sum < 1.0009f) & (sum > 0.9991f);
+        vl doubt = ~__builtin_convertvector(good, vl);
+        if (vl_any(doubt)) {
+            vd exact = {0};
+            for (size_t c = 0; c < t->C; c++)
+                exact += __builtin_convertvector(row[c], vd);
+            bad |= doubt & ~((vd_abs(exact - 1.0) <= 1e-3) & (__builtin_convertvector(least, vd) >= 0.0));
         }
     }
     return bad;
@@ -225,14 +255,18 @@ static vg_status fill(tile *t, size_t first, size_t count) {
     vl bad = {0};
     if (job->labels)
         bad = fill_labels(t, first, count);
-    else if (in->stride_c == 1 && (in->dtype == VG_F32 || in->dtype == VG_F64))
-        fill_rows(t, first, count);
+    else if (in->stride_c == 1 && in->dtype == VG_F64)
+        fill_rows_f64(t->p, t, first, count);
+    else if (in->stride_c == 1 && in->dtype == VG_F32 && t->fused)
+        fill_rows_f32(t->x, t, first, count);
+    else if (in->stride_c == 1 && in->dtype == VG_F32)
+        widen_rows(t, first, count);
     else
         fill_any(t, first, count);
     if (job->options.logits)
         bad |= softmax_rows(t);
     else if (!job->labels)
-        bad |= check_rows(t);
+        bad |= t->fused ? check_rows32(t) : check_rows(t);
     if (vl_any(bad))
         return vg_measures__bad_row(job, first, count);
     if (!job->options.logits && job->options.floor_form == VG_FLOOR_CLAMP)
@@ -265,4 +299,53 @@ static void moments(tile *t) {
         t->low[c] = low;
         t->high[c] = high;
     }
+}
+
+/* The same from floats, for G classes from c on that lie side by side in memory. Sums of floats in double carry no rounding worth
+ * correcting for. `keep`: the double tile is wanted too. */
+INLINE void moments32_block(tile *t, size_t c, bool keep, const int G) {
+    size_t M = t->M, C = t->C;
+    double count = (double)M, inverse = 1.0 / count;
+    vd sum[4], squares[4], mean[4];
+    vh low[4], high[4];
+    for (int g = 0; g < G; g++) {
+        sum[g] = squares[g] = vd_set(0.0);
+        low[g] = high[g] = t->x[c + (size_t)g];
+    }
+    for (size_t m = 0; m < M; m++)
+        for (int g = 0; g < G; g++)
+            sum[g] += __builtin_convertvector(t->x[m * C + c + (size_t)g], vd);
+    for (int g = 0; g < G; g++)
+        mean[g] = sum[g] / count;
+    for (size_t m = 0; m < M; m++)
+        for (int g = 0; g < G; g++) {
+            size_t at = m * C + c + (size_t)g;
+            vh x = t->x[at];
+            vd wide = __builtin_convertvector(x, vd), d = wide - mean[g];
+            squares[g] += d * d;
+            low[g] = vh_min(x, low[g]);
+            high[g] = vh_max(x, high[g]);
+            if (keep)
+                t->p[at] = wide;
+        }
+    for (int g = 0; g < G; g++) {
+        size_t at = c + (size_t)g;
+        t->low[at] = __builtin_convertvector(low[g], vd);
+        t->high[at] = __builtin_convertvector(high[g], vd);
+        vl same = t->low[at] == t->high[at];
+        t->mu[at] = vd_select(same, t->low[at], mean[g]);
+        t->variance[at] = vd_select(same, vd_set(0.0), squares[g] * inverse);
+    }
+}
+
+static void moments32(tile *t, bool keep) {
+    size_t c = 0;
+    if (keep)
+        for (; c + 4 <= t->C; c += 4)
+            moments32_block(t, c, true, 4);
+    else
+        for (; c + 4 <= t->C; c += 4)
+            moments32_block(t, c, false, 4);
+    for (; c < t->C; c++)
+        moments32_block(t, c, keep, 1);
 }

@@ -2,50 +2,55 @@
  *
  * Three forms, by how much the members of a class differ:
  * - spread within 0.35 of the mean: the series to order 10, from deviations taken in double;
- * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 4 on
+ * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2 on
  *   a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. Three, then two operations a node;
  * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
  *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean). */
 
-#define JS32_REACH 9.0      /* nodes end where s x >= this for every member */
+#define JS32_REACH 4.0      /* the last node has s x >= this for every member, so the first one left out 8 */
 #define JS32_WIDE_S0 0.25
 #define JS32_WIDE_MOST 31   /* s up to 2^28 */
 #define JS32_SQUARES (JS32_WIDE_MOST + 1) /* the first node's weight is large: its squares are summed, not derived */
-#define JS32_SWITCH 4       /* first node in the form a = 1 - b: s = 4 */
+#define JS32_SWITCH 3       /* first node in the form a = 1 - b: s = 2 */
 #define JS32_S0 0.0625
 #define JS32_MOST 33
 
-/* The class's members as floats, two a vector; an odd one is paired with 0. */
+/* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
 static void js32_load(tile *t, size_t c) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;
     const vd *p = t->p + c;
-    for (size_t m = 0; m + 1 < M; m += 2)
-        x[m / 2] = vf_pack(p[m * C], p[(m + 1) * C]);
-    if (M % 2)
+    vd high = t->high[c], inverse = vd_reciprocal(vd_select(high < 1e-30, vd_set(1.0), high));
+    vf over = vf_pack(inverse, inverse);
+    for (size_t m = 0; m + 1 < M; m += 2) {
+        x[m / 2] = t->fused ? vf_join(t->x[m * C + c], t->x[(m + 1) * C + c]) : vf_pack(p[m * C], p[(m + 1) * C]);
+        t->scaled32[m / 2] = x[m / 2] * over;
+    }
+    if (M % 2) {
         x[M / 2] = vf_pack(p[(M - 1) * C], vd_set(0.0));
+        t->scaled32[M / 2] = x[M / 2] * over;
+    }
 }
 
-/* 1/Z_m and omega as floats; an odd member is paired with 0. */
+/* 1/Z_m divided by the largest, and omega, as floats; an odd member is paired with 0. */
 static void pack_weights32(tile *t) {
     size_t M = t->M, half = (M + 1) / 2;
-    for (size_t k = 0; k < t->K; k++)
+    for (size_t k = 0; k < t->K; k++) {
+        vd over = vd_reciprocal(t->weight_high[k]);
         for (size_t i = 0; i < half; i++) {
             size_t a = k * M + 2 * i;
             bool odd = 2 * i + 1 == M;
-            t->weights32[k * half + i] = vf_pack(t->weight[a], odd ? vd_set(0.0) : t->weight[a + 1]);
+            t->weights32[k * half + i] = vf_pack(t->weight[a] * over, odd ? vd_set(0.0) : t->weight[a + 1] * over);
             t->omega32[k * half + i] = vf_pack(t->omega[a], odd ? vd_set(0.0) : t->omega[a + 1]);
         }
+    }
 }
 
-/* 1 - exp(-t) for t in 0 .. 1/4 (relative error 4e-8). */
-INLINE vf js32_start(vf t) {
-    vf q = (float)(1.0 / 720) - t * (float)(1.0 / 5040);
-    q = (float)(1.0 / 120) - t * q;
-    q = (float)(1.0 / 24) - t * q;
-    q = (float)(1.0 / 6) - t * q;
-    q = 0.5f - t * q;
-    return t - t * t * q;
+/* 1 - exp(-u s) for u in 0 .. 1 and s <= 1/4: t P(t), t = u s, P of degree 4 (relative error 3e-9). */
+INLINE vf js32_start(vf u, const float s) {
+    const float a = 0.999999997061f * s, b = -0.499999434391f * s * s, c = 0.166649194651f * s * s * s;
+    const float d = -0.0414768632327f * s * s * s * s, e = 0.00748274195487f * s * s * s * s * s;
+    return u * (a + u * (b + u * (c + u * (d + u * e))));
 }
 
 /* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
@@ -57,18 +62,15 @@ INLINE vf js32_sum(const vf *b, const int B) {
     return B == 2 ? b[0] + b[1] : b[0];
 }
 
-/* b at the first node for B vectors from i on; `scale` holds gate and s_0. */
-INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, vf scale, const int B) {
-    for (int v = 0; v < B; v++) {
-        vf at = x[i + (size_t)v] * scale;
-        b[v] = js32_start(w ? at * w[i + (size_t)v] : at);
-    }
+/* b at the first node, s, for B vectors from i on. */
+INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, const float s, const int B) {
+    for (int v = 0; v < B; v++)
+        b[v] = js32_start(w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v], s);
 }
 
-INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, vf scale, size_t nodes, const int B) {
-    vf b[8];
-    vf square[8];
-    js32_enter(b, x, w, i, scale, B);
+INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, size_t nodes, const int B) {
+    vf b[8], square[8];
+    js32_enter(b, x, w, i, (float)JS32_WIDE_S0, B);
     for (int v = 0; v < B; v++)
         square[v] = b[v] * b[v];
     sums[JS32_SQUARES] += js32_sum(square, B);
@@ -115,33 +117,31 @@ INLINE vd js32_wide_value(const tile *t, const vf *sums, vl lane_nodes, size_t n
     return __builtin_convertvector(value, vd);
 }
 
-static vd js32_wide(const tile *t, const js_set *set, vd inverse, vl lane_nodes, size_t nodes) {
-    const vf *x = (const vf *)t->columns, *w = set->weights ? set->weights32 : NULL;
+static vd js32_wide(const tile *t, const js_set *set, vl lane_nodes, size_t nodes) {
+    const vf *x = t->scaled32, *w = set->weights ? set->weights32 : NULL;
     size_t vectors = (t->M + 1) / 2, i = 0;
-    vd factor = set->gate * inverse * JS32_WIDE_S0;
-    vf scale = vf_pack(factor, factor), sums[JS32_WIDE_MOST + 2];
+    vf sums[JS32_WIDE_MOST + 2];
     for (size_t j = 0; j <= nodes; j++)
         sums[j] = vf_set(0.0f);
     sums[JS32_SQUARES] = vf_set(0.0f);
     if (w)
         for (; i + 8 <= vectors; i += 8)
-            js32_wide_block(sums, x, w, i, scale, nodes, 8);
+            js32_wide_block(sums, x, w, i, nodes, 8);
     else
         for (; i + 8 <= vectors; i += 8)
-            js32_wide_block(sums, x, NULL, i, scale, nodes, 8);
+            js32_wide_block(sums, x, NULL, i, nodes, 8);
     for (; i + 4 <= vectors; i += 4)
-        js32_wide_block(sums, x, w, i, scale, nodes, 4);
+        js32_wide_block(sums, x, w, i, nodes, 4);
     for (; i + 2 <= vectors; i += 2)
-        js32_wide_block(sums, x, w, i, scale, nodes, 2);
+        js32_wide_block(sums, x, w, i, nodes, 2);
     for (; i < vectors; i++)
-        js32_wide_block(sums, x, w, i, scale, nodes, 1);
+        js32_wide_block(sums, x, w, i, nodes, 1);
     return js32_wide_value(t, sums, lane_nodes, nodes);
 }
 
-INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, vf scale, size_t nodes,
-                              const int B) {
+INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, size_t nodes, const int B) {
     vf b[8];
-    js32_enter(b, x, w, i, scale, B);
+    js32_enter(b, x, w, i, (float)JS32_S0, B);
     for (size_t j = 0; j < nodes; j++) {
         vf e[8], square[8];
         for (int v = 0; v < B; v++) {
@@ -155,20 +155,20 @@ INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x
 }
 
 static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_nodes, size_t nodes) {
-    const vf *x = (const vf *)t->columns, *w = set->weights ? set->weights32 : NULL;
+    const vf *x = t->scaled32, *w = set->weights ? set->weights32 : NULL;
     size_t vectors = (t->M + 1) / 2, i = 0;
-    vd factor = set->gate * inverse * JS32_S0, start = set->mean * inverse * JS32_S0;
-    vf scale = vf_pack(factor, factor), beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
-    beta[0] = js32_start(vf_pack(start, start));
+    vd start = set->mean * inverse;
+    vf beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
+    beta[0] = js32_start(vf_pack(start, start), (float)JS32_S0);
     for (size_t j = 0; j < nodes; j++) {
         if (j > 0)
             beta[j] = beta[j - 1] * (2.0f - beta[j - 1]);
         first[j] = second[j] = vf_set(0.0f);
     }
     for (; i + 8 <= vectors; i += 8)
-        js32_narrow_block(first, second, beta, x, w, i, scale, nodes, 8);
+        js32_narrow_block(first, second, beta, x, w, i, nodes, 8);
     for (; i < vectors; i++)
-        js32_narrow_block(first, second, beta, x, w, i, scale, nodes, 1);
+        js32_narrow_block(first, second, beta, x, w, i, nodes, 1);
     double over = 1.0 / (double)t->M, padded = (double)(t->M % 2);
     vd value = {0};
     for (size_t j = 0; j < nodes; j++) { /* the pad's b is 0, so its deviation was -beta */
@@ -219,7 +219,7 @@ static vd js32(tile *t, const js_set *set, size_t c) {
         vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
         if (vl_any(~(narrow | tight))) {
             vl lane_nodes = js_lane_nodes(low, 1 / JS32_WIDE_S0, JS32_REACH, 1, JS32_SWITCH + 1, JS32_WIDE_MOST);
-            wide = js32_wide(t, set, inverse, lane_nodes, js_most_nodes(lane_nodes, tight));
+            wide = js32_wide(t, set, lane_nodes, js_most_nodes(lane_nodes, tight));
             narrow |= ~(wide >= 0.005 * set->mean * inverse) & ~tight;
         }
         if (vl_any(narrow)) {

@@ -35,6 +35,8 @@ INLINE vd vd_max(vd a, vd b) { return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
 INLINE vd vd_min(vd a, vd b) { return (vd)_mm512_min_pd((__m512d)a, (__m512d)b); }
 INLINE vd vd_sqrt(vd a) { return (vd)_mm512_sqrt_pd((__m512d)a); }
 INLINE bool vl_any(vl m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m) != 0; }
+INLINE vh vh_max(vh a, vh b) { return (vh)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vh vh_min(vh a, vh b) { return (vh)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE int64_t vl_most(vl m) { return _mm512_reduce_max_epi64((__m512i)m); }
 INLINE int64_t vl_least(vl m) { return _mm512_reduce_min_epi64((__m512i)m); }
 /* 1/x to an ulp or so, for normal x and 1/x: 14 bits, doubled twice. A division would keep the unit busy for ten operations. */
@@ -49,6 +51,8 @@ INLINE vd vd_max(vd a, vd b) { return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
 INLINE vd vd_min(vd a, vd b) { return (vd)_mm256_min_pd((__m256d)a, (__m256d)b); }
 INLINE vd vd_sqrt(vd a) { return (vd)_mm256_sqrt_pd((__m256d)a); }
 INLINE bool vl_any(vl m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+INLINE vh vh_max(vh a, vh b) { return (vh)_mm_max_ps((__m128)a, (__m128)b); }
+INLINE vh vh_min(vh a, vh b) { return (vh)_mm_min_ps((__m128)a, (__m128)b); }
 #else
 INLINE vd vd_max(vd a, vd b) { return vd_select(a > b, a, b); }
 INLINE vd vd_min(vd a, vd b) { return vd_select(a < b, a, b); }
@@ -57,6 +61,9 @@ INLINE vd vd_sqrt(vd a) {
         a[i] = sqrt(a[i]);
     return a;
 }
+INLINE vh vh_select(vj mask, vh yes, vh no) { return (vh)(((vj)yes & mask) | ((vj)no & ~mask)); }
+INLINE vh vh_max(vh a, vh b) { return vh_select(a > b, a, b); }
+INLINE vh vh_min(vh a, vh b) { return vh_select(a < b, a, b); }
 INLINE bool vl_any(vl m) {
     int64_t any = 0;
     for (int i = 0; i < VG_LANES; i++)
@@ -84,6 +91,15 @@ INLINE vf vf_pack(vd low, vd high) {
     } u;
     u.half[0] = __builtin_convertvector(low, vh);
     u.half[1] = __builtin_convertvector(high, vh);
+    return u.whole;
+}
+INLINE vf vf_join(vh low, vh high) {
+    union {
+        vf whole;
+        vh half[2];
+    } u;
+    u.half[0] = low;
+    u.half[1] = high;
     return u.whole;
 }
 INLINE vh vf_halves(vf x) {

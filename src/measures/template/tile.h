@@ -144,7 +144,11 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
     if (status == VG_OK) {
         if (job->out.flags)
             memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
-        moments(&t);
+        bool more = job->need_logs || job->need_gated || job->out.tu || job->out.epjs;
+        if (t.fused)
+            moments32(&t, more);
+        else
+            moments(&t);
         write_moments(&t, first, count);
         if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags) {
             margin g = leaders(&t);
@@ -155,9 +159,9 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             gated_weights(&t);
         }
         js_reset(&t);
-        if (t.fused)
+        if (t.fused && more)
             fused_classes(&t);
-        else
+        else if (more)
             plain_classes(&t);
         ungated_stage(&t, first, count);
         if (job->need_gated)

@@ -6,6 +6,7 @@ typedef struct tile {
     const vg_kernel_job *job;
     size_t M, C, K;
     vd *p;      /* [M][C] probabilities */
+    vh *x;      /* [M][C] the same as the floats they came as, where `fused` */
     vd *log;    /* [M][C] log p, logits input only */
     vd *plog;   /* [M][C] p log(p/mu), for the gated sums */
     vd *mu, *variance, *low, *high; /* [C] mean, population variance, smallest and largest member */
@@ -17,8 +18,8 @@ typedef struct tile {
     vd *shift, *cross;      /* [K][C] means over members of omega p and of omega p log(p/mu) */
     vd *gmean;              /* [K][C] mean gated distribution */
     vd *columns;            /* members of one class in the integral: [M + 4], or as floats two a vector */
-    vf *weights32, *omega32; /* [K][(M + 1) / 2] 1/Z_m and omega as floats, two members a vector */
-    vf *plog32;             /* [(M + 1) / 2] p log(p/mu) of one class likewise */
+    vf *weights32, *omega32; /* [K][(M + 1) / 2] 1/Z_m over its largest, and omega, as floats, two members a vector */
+    vf *plog32, *scaled32;  /* [(M + 1) / 2] p log(p/mu) of one class likewise, and p over its largest */
     vd *js;                 /* [1 + K] EPJS of the ungated set and of every gated one */
     vl gated_out;           /* lanes where some Z_m vanished */
     vl write;               /* lanes that the double forms write; all, except when they correct the float ones */
@@ -44,7 +45,10 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->M = M;
     t->C = C;
     t->K = K;
-    bool ok = carve_one(b, &used, &t->p, M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
+    t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
+               job->options.floor_form == VG_FLOOR_MAX;
+    vd *floats = NULL;
+    bool ok = carve_one(b, &used, &floats, t->fused ? (M + 1) / 2 : 0, C) && carve_one(b, &used, &t->p, M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
               carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
     vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->phi, &t->psi};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
@@ -58,16 +62,17 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     vd **per_gate[] = {&t->zbar, &t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, &used, per_gate[i], K, 1);
-    vd *packed[3] = {NULL, NULL, NULL};
+    vd *packed[4] = {NULL, NULL, NULL, NULL};
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &packed[0], K, M / 2 + 1) &&
          carve_one(b, &used, &packed[1], K, M / 2 + 1) && carve_one(b, &used, &packed[2], M / 2 + 1, 1) &&
+         carve_one(b, &used, &packed[3], M / 2 + 1, 1) &&
          carve_one(b, &used, &t->js, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->plog32 = (vf *)packed[2];
+    t->scaled32 = (vf *)packed[3];
+    t->x = (vh *)floats;
     t->write = ~(vl){0};
-    t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
-               job->options.floor_form == VG_FLOOR_MAX;
     *bytes = used;
     return ok;
 }
