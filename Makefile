@@ -1,6 +1,6 @@
 # A plain front to the CMake build.
 #   make             build the library and the program into build/release
-#   make run         score the example predictions that ship in data/
+#   make run         train, calibrate, predict, score and evaluate on the digits that ship (runs/quickstart, about two minutes)
 #   make test        the whole test suite; ends with "N passed, N failed, N skipped"
 #   make install     PREFIX=/usr/local DESTDIR=
 #   make check-all   gcc and clang, sanitizers, fuzzing, every vector tier (long)
@@ -30,7 +30,7 @@ build: setup
 	@cmake --build $(BUILD) -j $(JOBS)
 
 run: build
-	$(BUILD)/vargate score data/example-predictions.npz
+	$(BUILD)/vargate run
 
 test: build
 	@sh scripts/test.sh $(BUILD) $(JOBS)
