@@ -40,36 +40,35 @@ def scores_html(s: Scores) -> str:
     )
 
 
-def _panel(ax: Any, s: Scores, names: list[str], order: Any, bins: int) -> None:
-    groups = np.array_split(order, min(bins, len(order))) if len(order) else []
-    curves = {name: [float(s[name].reshape(-1)[group].mean()) for group in groups] for name in names}
-    largest = max((value for curve in curves.values() for value in curve), default=1.0) or 1.0
-    share = (np.arange(len(groups)) + 0.5) / max(len(groups), 1)
-    for name, curve in curves.items():
-        ax.plot(share, np.array(curve) / largest, label=name, linewidth=1.2)
-    ax.set_ylim(0, 1.02)
-    ax.set_ylabel("share of the largest")
-    ax.legend(frameon=False, ncols=2, fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
+def _curves(s: Scores, names: list[str], groups: list[Any]) -> dict[str, Any]:
+    return {name: np.array([s[name].reshape(-1)[group].mean() for group in groups]) for name in names}
 
 
 def plot_scores(s: Scores, k: float | None, bins: int) -> Any:
-    """Measures over the samples sorted by falling uncertainty."""
-    from matplotlib.figure import Figure
+    """Measures over the samples sorted by falling uncertainty; every curve is divided by the largest value of any."""
+    import matplotlib.pyplot as plt
 
-    plain = [name for name in ("tu", "au", "eu", "epce", "epkl", "epjs", "gmu") if name in s]
-    gate = _native.k_name(s._k[0] if k is None else k)
     if k is not None and k not in s._k:
         raise ValueError(f"k is {k!r}, expected one of those scored: {', '.join(map(_native.k_name, s._k))}")
+    gate = _native.k_name(s._k[0] if k is None else k)
+    plain = [name for name in ("tu", "au", "eu", "epce", "epkl", "epjs", "gmu") if name in s]
     gated = [f"{name}@{gate}" for name in ("gtu", "gau", "geu", "gepce", "gepkl", "gepjs") if name in s]
-    panels = [names for names in (plain, gated) if names]
-    if not panels:
+    panels = {title: names for title, names in (("measures", plain), (f"gated, k = {gate}", gated)) if names}
+    first = next(iter((*plain, *gated)), None)
+    if first is None:
         raise ValueError("there is no measure to draw among " + ", ".join(s))
-    order = np.argsort(-s[panels[0][0]].reshape(-1), kind="stable")
-    figure = Figure(figsize=(6, 2.8 * len(panels)), layout="constrained")
-    for i, names in enumerate(panels):
-        ax = figure.add_subplot(len(panels), 1, i + 1)
-        _panel(ax, s, names, order, bins)
-        ax.set_title(f"gated, k = {gate}" if names is gated else "measures", fontsize="medium")
-    ax.set_xlabel("samples, from the most to the least uncertain")
-    return figure
+    order = np.argsort(-s[first].reshape(-1), kind="stable")
+    groups = np.array_split(order, min(bins, len(order))) if len(order) else []
+    curves = {title: _curves(s, names, groups) for title, names in panels.items()}
+    largest = max((float(c.max()) for panel in curves.values() for c in panel.values() if len(c)), default=0.0) or 1.0
+    share = (np.arange(len(groups)) + 0.5) / max(len(groups), 1)
+    figure = plt.figure(figsize=(6, 2.8 * len(panels)), layout="constrained")
+    axes = [figure.add_subplot(len(panels), 1, i + 1) for i in range(len(panels))]
+    for ax, (title, panel) in zip(axes, curves.items(), strict=True):
+        for name, curve in panel.items():
+            ax.plot(share, curve / largest, label=name, linewidth=1.2)
+        ax.set(ylim=(0, 1.02), ylabel="share of the largest", title=title)
+        ax.legend(frameon=False, ncols=2, fontsize="small")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[-1].set_xlabel("samples, from the most to the least uncertain")
+    return axes

@@ -364,7 +364,7 @@ class Scores:
 
         Returns
         -------
-        matplotlib Figure
+        list of matplotlib Axes
         """
         from ._show import plot_scores
 

@@ -1,0 +1,132 @@
+"""The package itself: doctests, types, lint, versions, and the wheel in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import vargate
+
+PACKAGE = Path(vargate.__file__).parent
+ROOT = Path(__file__).parents[2]
+CORE = ["vargate"] + [
+    f"vargate.{p.stem}"
+    for p in sorted(PACKAGE.glob("*.py"))
+    if p.stem not in ("__init__", "__main__", "dask", "sklearn", "torch")
+]
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_doctests(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_public_names_are_documented_with_examples() -> None:
+    for name in vargate.__all__:
+        thing = getattr(vargate, name)
+        if name != "__version__":
+            assert thing.__doc__, name
+        if callable(thing) and not isinstance(thing, type) and name != "cpu_tier":
+            assert ">>>" in thing.__doc__, name
+
+
+def test_import_brings_numpy_only() -> None:
+    script = "import sys, vargate; print([m for m in ('pandas', 'matplotlib', 'torch', 'sklearn', 'dask') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_versions_agree() -> None:
+    text = (ROOT / "CMakeLists.txt").read_text()
+    assert f"project(vargate VERSION {vargate.__version__} " in text
+    try:
+        assert importlib.metadata.version("vargate") == vargate.__version__
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("not installed, run from the tree")
+
+
+def test_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
+    pytest.importorskip("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_ruff() -> None:
+    pytest.importorskip("ruff")
+    for arguments in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *arguments, "--no-cache", "python"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+# --- the wheel, whose path is in VARGATE_WHEEL --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wheel() -> Path:
+    named = os.environ.get("VARGATE_WHEEL")
+    if not named:
+        pytest.skip("VARGATE_WHEEL names no wheel")
+    return Path(named)
+
+
+def test_wheel_holds_what_it_should(wheel: Path) -> None:
+    assert wheel.name.startswith(f"vargate-{vargate.__version__}-py3-none-")
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in ("vargate/__init__.py", "vargate/py.typed", "vargate/lib/libvargate.so"):
+        assert name in names
+    assert any(name.endswith(".data/scripts/vargate") for name in names)
+    assert not any("tests" in name.split("/") or name.endswith((".c", ".h", ".a")) for name in names)
+    metadata = zipfile.ZipFile(wheel).read(f"vargate-{vargate.__version__}.dist-info/METADATA").decode()
+    required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
+    assert [line.split()[1].split(">")[0] for line in required] == ["numpy"]
+
+
+def test_wheel_is_manylinux(wheel: Path) -> None:
+    pytest.importorskip("auditwheel")
+    done = subprocess.run([sys.executable, "-m", "auditwheel", "show", wheel], capture_output=True, text=True, check=True)
+    assert '"manylinux_2_' in done.stdout.replace("\n", " ")
+
+
+def test_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    """Installed where there is NumPy, no compiler, and nothing else on the path."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    python = tmp_path / "env" / "bin" / "python"
+    installed = subprocess.run(
+        [python, "-m", "pip", "install", "-q", "numpy", wheel], capture_output=True, text=True, check=False
+    )
+    if installed.returncode:
+        pytest.skip(f"pip could not install: {installed.stderr.strip()[-200:]}")
+    environment = {"PATH": str(tmp_path / "env" / "bin"), "HOME": str(tmp_path)}
+    assert shutil.which("cc", path=environment["PATH"]) is None
+    script = "import numpy as np, vargate; print(vargate.score(np.full((2, 3, 4), 0.25)).tu.tolist() == [np.log(4)] * 2)"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, env=environment, cwd=tmp_path, check=True)
+    assert done.stdout == "True\n"
+    listed = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True, check=True).stdout
+    assert {line.split("==")[0] for line in listed.split()} <= {"numpy", "pip", "setuptools", "vargate"}
+    program = tmp_path / "env" / "bin" / "vargate"
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment, check=True).stdout
+    assert shown.startswith(f"vargate {vargate.__version__} ")
+    example = tmp_path / "env" / "share" / "vargate" / "data" / "example-predictions.npz"
+    subprocess.run([program, "score", example, "--json", "-q"], env=environment, check=True, stdout=subprocess.DEVNULL)

@@ -1,0 +1,214 @@
+"""`calibrate`, `evaluate`, `ood`, `select_k`, `select_threshold`: equal to the commands' JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vargate
+
+Command = Callable[..., Any]
+
+
+def equal(theirs: Any, ours: Any, where: str = "") -> None:
+    """The same keys in the same order, the same numbers to the bit."""
+    assert type(theirs) is type(ours), (where, theirs, ours)
+    if isinstance(theirs, dict):
+        assert list(theirs) == list(ours), where
+        for key in theirs:
+            equal(theirs[key], ours[key], f"{where}/{key}")
+    elif isinstance(theirs, list):
+        assert len(theirs) == len(ours), where
+        for i, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+            equal(a, b, f"{where}/{i}")
+    else:
+        assert theirs == ours, (where, theirs, ours)
+    json.dumps(ours, allow_nan=False)
+
+
+# --- calibrate ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({}, []),
+        ({"shared": True, "bins": 10}, ["--shared", "--bins", "10"]),
+        ({"solver": "both", "evaluations": 20, "seed": 3}, ["--solver", "both", "--evaluations", "20", "--seed", "3"]),
+        ({"solver": "bayes", "evaluations": 12, "initial": 4}, ["--solver", "bayes", "--evaluations", "12", "--initial", "4"]),
+    ],
+)
+def test_calibrate(command: Command, files: Path, logits: Any, options: dict[str, Any], arguments: list[str]) -> None:
+    fit = vargate.calibrate(*logits, **options)
+    theirs = command("calibrate", files / "z.npz", *arguments)
+    equal(theirs, fit.to_dict())
+    assert fit.temperatures.tolist() == theirs["temperatures"]
+    assert fit.nll_after == theirs["nll_after"]
+    assert fit.member["ece_before"] == theirs["member_ece_before"]
+    assert (fit.newton is None) == (options.get("solver") == "bayes")
+
+
+def test_calibration_is_a_temperature(program: str, files: Path, logits: Any, tmp_path: Path) -> None:
+    fit = vargate.calibrate(*logits)
+    fit.save(tmp_path / "ours.json")
+    subprocess.run(
+        [program, "calibrate", files / "z.npz", "-o", tmp_path / "theirs.json", "-q"], check=True, capture_output=True
+    )
+    assert (tmp_path / "ours.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
+    expected = vargate.score(logits[0], logits=True, temperature=fit.temperatures)
+    for temperature in (fit, tmp_path / "ours.json", str(tmp_path / "ours.json"), fit.temperatures.tolist()):
+        assert vargate.score(logits[0], logits=True, temperature=temperature).tu.tobytes() == expected.tu.tobytes()
+    assert "T = " in repr(fit)
+    assert vargate.calibrate(logits[0].swapaxes(0, 1), logits[1], axes="MNC").to_dict() == fit.to_dict()
+
+
+def test_calibrate_errors(logits: Any) -> None:
+    z, y = logits
+    with pytest.raises(ValueError, match="labels has shape"):
+        vargate.calibrate(z, y[:5])
+    with pytest.raises(ValueError, match="solver is 'sgd'"):
+        vargate.calibrate(z, y, solver="sgd")
+    with pytest.raises(ValueError, match="9"):
+        vargate.calibrate(z, np.full_like(y, 9))
+    bad = z.copy()
+    bad[7, 2, 0] = np.nan
+    with pytest.raises(ValueError, match=r"7.*2"):
+        vargate.calibrate(bad, y)
+
+
+# --- evaluate -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({}, []),
+        ({"bins": 7, "curve": 9, "k": (0.5, 1)}, ["--bins", "7", "--curve", "9", "-k", "0.5,1"]),
+        ({"bootstrap": 40, "seed": 5, "confidence": 0.9}, ["--bootstrap", "40", "--seed", "5", "--confidence", "0.9"]),
+        ({"preset": "vge", "measures": "tu,gmu,snr"}, ["--preset", "vge", "--measures", "tu,gmu,snr"]),
+        (
+            {"coverages": (0.5,), "risks": (0.1, 0.2), "temperature": 2},
+            ["--coverages", "0.5", "--risks", "0.1,0.2", "--temperature", "2"],
+        ),
+    ],
+)
+def test_evaluate(command: Command, files: Path, logits: Any, options: dict[str, Any], arguments: list[str]) -> None:
+    e = vargate.evaluate(*logits, logits=True, **options)
+    theirs = command("evaluate", files / "z.npz", *arguments)
+    equal(theirs, e.to_dict())
+    assert e.accuracy == theirs["accuracy"]
+    assert e.measures["gmu"].aurc == theirs["measures"]["gmu"]["aurc"]
+    assert "gmu" in str(e)
+    assert "accuracy" in repr(e)
+
+
+def test_evaluate_multilabel(command: Command, files: Path, multilabel: Any) -> None:
+    u, y = multilabel
+    equal(command("evaluate", files / "u.npz", "--multilabel"), vargate.evaluate(u, y, multilabel=True).to_dict())
+    theirs = command("evaluate", files / "u.npz", "--multilabel", "--bootstrap", "20")
+    equal(theirs, vargate.evaluate(u, y, multilabel=True, bootstrap=20).to_dict())
+
+
+def test_evaluate_of_scores(logits: Any) -> None:
+    z, y = logits
+    expected = vargate.evaluate(z, y, logits=True).to_dict()
+    equal(expected, vargate.evaluate(vargate.score(z, logits=True, labels=y)).to_dict())
+    equal(expected, vargate.evaluate(vargate.score(z, logits=True), y, threads=2).to_dict())
+    with pytest.raises(TypeError, match="preset"):
+        vargate.evaluate(vargate.score(z, logits=True), y, preset="vge")
+    with pytest.raises(ValueError, match="labels are needed"):
+        vargate.evaluate(z, logits=True)
+    with pytest.raises(AttributeError, match="mean was not computed"):
+        vargate.evaluate(vargate.score(z, logits=True, measures="tu"), y)
+    with pytest.raises(ValueError, match="coverages is"):
+        vargate.evaluate(z, y, logits=True, coverages=(1.5,))
+    with pytest.raises(ValueError, match="4"):
+        vargate.evaluate(z, np.full_like(y, 4), logits=True)
+
+
+def test_undefined_is_nan_and_none() -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 4))
+    e = vargate.evaluate(p, p.mean(axis=1).argmax(axis=1))
+    assert math.isnan(e.measures["tu"].error_auroc)
+    assert e.to_dict()["measures"]["tu"]["error_auroc"] is None
+    assert e.confusion is not None
+    assert e.confusion.sum() == 20
+
+
+# --- ood --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_ood(command: Command, files: Path, logits: Any) -> None:
+    z, other = logits[0], np.load(files / "ood.npz")["Z"]
+    equal(command("ood", files / "z.npz", files / "ood.npz"), vargate.ood(z, other, logits=True).to_dict())
+    theirs = command("ood", files / "z.npz", files / "ood.npz", "--bootstrap", "15", "--seed", "2")
+    equal(theirs, vargate.ood(z, vargate.score(other, logits=True), logits=True, bootstrap=15, seed=2).to_dict())
+    two = vargate.ood(z, {"ood": other, "z": z}, logits=True)
+    equal(command("ood", files / "z.npz", files / "ood.npz", files / "z.npz"), two.to_dict())
+    assert two.sets["z"].measures["tu"].auroc == 0.5
+    assert "auroc" in str(two)
+    with pytest.raises(ValueError, match="2 sets"):
+        _ = two.measures
+    with pytest.raises(ValueError, match="3 classes"):
+        vargate.ood(z, other[:, :, :3], logits=True)
+
+
+def test_ood_multilabel(command: Command, files: Path, multilabel: Any) -> None:
+    theirs = command("ood", files / "u.npz", files / "u.npz", "--multilabel")
+    equal(theirs, vargate.ood(multilabel[0], multilabel[0], multilabel=True, name="u").to_dict())
+
+
+# --- choosing ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("target", "value"), [("risk", 0.2), ("risk", 0.1), ("coverage", 0.7)])
+@pytest.mark.parametrize("by", ["k", "gmu", "snr", "gtu@2"])
+def test_select(command: Command, files: Path, logits: Any, by: str, target: str, value: float) -> None:
+    z, y = logits
+    arguments = ["--calibration", files / "z.npz", f"--target-{target}", value]
+    options: dict[str, Any] = {f"target_{target}": value, "logits": True}
+    if by == "k":
+        chosen = vargate.select_k(z, y, **options)
+    else:
+        chosen = vargate.select_threshold(z, y, by=by, **options)
+        arguments += ["--by", by]
+    theirs = command("decide", files / "z.npz", *arguments)
+    equal(theirs["calibration"], chosen.to_dict())
+    assert theirs["k" if by == "k" else "threshold"] == chosen.threshold
+    decisions = vargate.score(z, logits=True).decide(chosen)
+    assert np.count_nonzero(decisions >= 0) == theirs["kept"] == chosen.kept
+    scores = vargate.score(z, logits=True)
+    again = {f"target_{target}": value}
+    assert (
+        vargate.select_k(scores, y, **again) if by == "k" else vargate.select_threshold(scores, y, by=by, **again)
+    ) == chosen
+
+
+def test_select_without_labels_and_unmet(logits: Any) -> None:
+    z, y = logits
+    chosen = vargate.select_k(z, target_coverage=0.5, logits=True)
+    assert chosen.errors is None
+    assert "risk" not in chosen.to_dict()
+    with pytest.raises(ValueError, match="labels are needed"):
+        vargate.select_k(z, target_risk=0.1, logits=True)
+    with pytest.raises(ValueError, match=r"no k meets a risk of 0\.0001 with 95 % confidence; the best reachable is k = "):
+        vargate.select_k(z, y, target_risk=1e-4, logits=True)
+    assert not vargate.select_k(z, y, target_risk=1e-4, logits=True, must_meet=False).met
+    with pytest.raises(ValueError, match="one of target_risk and target_coverage"):
+        vargate.select_k(z, y, logits=True)
+    with pytest.raises(ValueError, match="by is 'gtu'"):
+        vargate.select_threshold(z, y, by="gtu", target_risk=0.1, logits=True)
+    with pytest.raises(ValueError, match="target_risk is 2"):
+        vargate.select_k(z, y, target_risk=2, logits=True)
+    with pytest.raises(AttributeError, match="no k"):
+        _ = vargate.select_threshold(z, by="gmu", target_coverage=0.5, logits=True).k
+    grid = vargate.select_k(z, y, target_risk=0.2, logits=True, grid=[0.1, 0.2, 0.4], multiplicity="bonferroni")
+    assert grid.k in (0.1, 0.2, 0.4)
+    assert grid.multiplicity == "bonferroni"
