@@ -5,7 +5,8 @@
  *   predict    val.npz, test.npz, ood-NAME.npz (logits Z, labels L)
  *   calibrate  temps.json (one temperature a head; one in all for MCD)
  *   score      scores.npz
- *   evaluate   results.json: "test", "test_calibrated", "ood", "ood_calibrated", "training" */
+ *   evaluate   results.json: "test", "test_calibrated", "ood", "ood_calibrated", "training"
+ *   report     report/report.html and figures */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +81,11 @@ static int call(const command *stage, const char *const *arguments, FILE *captur
         kept = dup(STDOUT_FILENO);
         dup2(fileno(capture), STDOUT_FILENO);
     }
+    bool quiet = console_quiet();
     console_set_command(stage->name);
     int code = stage->run(stage, argc, argv);
     console_set_command("run");
+    console_set_quiet(quiet);
     if (capture) {
         fflush(stdout);
         dup2(kept, STDOUT_FILENO);
@@ -266,6 +269,20 @@ static int results_stage(pipeline *p, json_t **out) {
     return code;
 }
 
+/* A page of it all. A run without its page is still a run: trouble is told, no more. */
+static void report_stage(pipeline *p) {
+    char page[PATH_ROOM];
+    file_in(p, page, "report/report.html");
+    FILE *nowhere = tmpfile();
+    const char *arguments[] = {p->folder, "-q", p->own->data ? "--data" : NULL, p->own->data, NULL};
+    if (nowhere && call(&command_report, arguments, nowhere) == CLI_OK)
+        console_note("%s shows the run", page);
+    else
+        console_warn("no report was made of %s", p->folder);
+    if (nowhere)
+        fclose(nowhere);
+}
+
 /* --- the table at the end */
 
 static double figure(const json_t *object, const char *key) {
@@ -337,6 +354,7 @@ static int run(const command *self, int argc, char **argv) {
         code = results_stage(&p, &results);
     if (code != CLI_OK)
         return code;
+    report_stage(&p);
     code = show(results);
     json_decref(results);
     console_note("%s/results.json has every figure", p.folder);
@@ -345,7 +363,7 @@ static int run(const command *self, int argc, char **argv) {
 
 const command command_run = {
     "run",
-    "train, calibrate, predict, score and evaluate a recipe",
+    "train, calibrate, predict, score, evaluate and report a recipe",
     "[RECIPE] [options]",
     "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the digits that "
     "ship.\n"
