@@ -34,6 +34,8 @@ static double find_collapse(const vg_report_epoch *epochs, size_t count) {
     double peak = 0;
     int low = 0;
     for (size_t i = 0; i < count; i++) {
+        if (isnan(epochs[i].diversity))
+            continue;
         if (epochs[i].diversity > peak)
             peak = epochs[i].diversity;
         low = epochs[i].diversity < 0.05 * peak ? low + 1 : 0;

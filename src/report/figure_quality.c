@@ -20,13 +20,14 @@ static const vg_ranking *ranking(const vg_evaluation *v, const char *name) {
 
 vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
     const vg_evaluation *v = report->evaluation;
-    char gated[VG_NAME_SIZE] = "", k[VG_NAME_SIZE];
+    char gated[VG_NAME_SIZE] = "", gated_title[VG_NAME_SIZE] = "", k[VG_NAME_SIZE];
     if (report->k_count > 0) {
         vg_k_name(k, report->k[0]);
         snprintf(gated, sizeof gated, "gtu@%.24s", k);
+        snprintf(gated_title, sizeof gated_title, "GTU, k=%.20s", k);
     }
     const char *const names[] = {"tu", "au", "eu", "epkl", "gmu", gated};
-    const char *const titles[] = {"TU", "AU", "EU", "EPKL", "GMU", gated};
+    const char *const titles[] = {"TU", "AU", "EU", "EPKL", "GMU", gated_title};
     enum { SERIES = sizeof names / sizeof *names };
     for (size_t s = 0; s < SERIES; s++) {
         const vg_ranking *r = ranking(v, names[s]);
@@ -38,7 +39,7 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
     vg_report__raw(e, "$rule << EOD\n");
     for (size_t i = 0; i < v->rule_count; i++) {
         if (v->rule[i].kept > 0)
-            vg_report__format(e, "%.6g %.6g 'k=%s'\n", 100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value),
+            vg_report__format(e, "%.6g %.6g k=%s\n", 100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value),
                               v->rule[i].name);
     }
     vg_report__raw(
@@ -52,9 +53,8 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
         vg_report__quote(e, titles[s]);
     }
     if (v->rule_count > 0)
-        vg_report__raw(
-            e, ", $rule with points pt 7 ps 0.5 lc '#000000' title 'rule', $rule using 1:2:3 with labels left offset 0.5,-0.6 "
-               "font ',7' notitle");
+        vg_report__raw(e, ", $rule with points pt 7 ps 0.5 lc '#000000' title 'rule', $rule using 1:2:3 with labels left "
+                          "offset 0.6,-0.7 notitle");
     vg_report__raw(e, "\n");
     return VG_OK;
 }
@@ -77,9 +77,9 @@ vg_status vg_report__draw_reliability(vg_emit *e, const vg_report *report) {
                         *after = report->is_calibrated ? report->evaluation : report->other;
     bins(e, "before", before);
     bins(e, "after", after);
-    vg_report__raw(
-        e, "set size ratio 0.8\nset xrange [0:1]\nset yrange [0:1]\nset key top left\nset xlabel 'confidence' offset 0,0.4\n"
-           "set ylabel 'accuracy' offset 1.2,0\nplot x with lines lw 1 dt '.' lc '#777777' title 'perfect'");
+    vg_report__raw(e, "set tmargin 1\nset bmargin 3\nset lmargin 7\nset rmargin 2\nset xrange [0:1]\nset yrange [0:1]\nset key "
+                      "top left\nset xlabel 'confidence' offset 0,0.4\n"
+                      "set ylabel 'accuracy' offset 1.2,0\nplot x with lines lw 1 dt '.' lc '#777777' title 'perfect'");
     if (before)
         vg_report__format(e, ", $before with linespoints pt 7 ps 0.5 lw 1.3 lc '%s' title '%s, ECE %.3f'", vg_report__colour(4),
                           after ? "before" : "as predicted", before->ece.value);
@@ -110,15 +110,17 @@ vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report) {
         }
         vg_report__raw(e, "\n");
     }
-    vg_report__raw(e,
-                   "EOD\nset datafile missing '?'\nset logscale y\nset format y '10^{%T}'\nset ytics enhanced\nset ytics 10\n"
-                   "set y2tics nomirror\nset y2range [0:*]\n"
-                   "set border 11 lc '#444444'\nset xlabel 'epoch' offset 0,0.4\nset ylabel 'diversity D' offset 0.8,0\n"
-                   "set y2label 'loss' offset -1.2,0\nset key top right\nset bmargin 3\n");
+    vg_report__raw(e, "EOD\nset datafile missing '?'\nset logscale y\nset format y '1e%T'\nset ytics 10\n"
+                      "set y2tics nomirror\nset y2range [0:*]\n"
+                      "set border 11 lc '#444444'\nset xlabel 'epoch' offset 0,0.4\nset ylabel 'diversity D' offset 0.8,0\n"
+                      "set y2label 'loss' offset -1.2,0\nset key top right\nset bmargin 3\n");
+    double span = report->epochs[report->epoch_count - 1].epoch - report->epochs[0].epoch,
+           step = pow(10, floor(log10(fmax(span, 1))));
+    vg_report__format(e, "set xtics %g\n", span / step < 2.5 ? step / 2 < 1 ? 1 : step / 2 : step);
     if (isfinite(report->collapse_epoch))
         vg_report__format(e,
                           "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead dt '-' lc '%s'\n"
-                          "set label 'collapse' at first %.8g, graph 0.04 rotate left offset -0.7,0 tc '%s' font ',7'\n",
+                          "set label 'collapse' at first %.8g, graph 0.04 rotate left offset -0.7,0 tc '%s'\n",
                           report->collapse_epoch, report->collapse_epoch, vg_report__colour(4), report->collapse_epoch,
                           vg_report__colour(4));
     vg_report__format(

@@ -85,10 +85,22 @@ static void panel(vg_emit *e, const curves *list, const char *title, size_t from
     vg_report__raw(e, "\n");
 }
 
-static void frame(vg_emit *e) {
-    vg_report__raw(e,
-                   "set multiplot layout 2,1 margins 0.13,0.97,0.10,0.95 spacing 0,0.13\nset xrange [0:100]\nset yrange [0:*]\n"
-                   "set ylabel 'uncertainty / largest' offset 1.2,0\nset format x '%g%%'\n");
+/* Up to where some curve is still above 1 % of the scale, in steps of 10 %: the rest would be a line along the axis. */
+static int reach(const curves *list) {
+    size_t last = 0;
+    for (size_t c = 0; c < list->count; c++) {
+        for (size_t b = 0; b < list->bins; b++) {
+            if (list->items[c].bins[b] > 0.01 * list->largest && b > last)
+                last = b;
+        }
+    }
+    return (int)(10 * ((10 * (last + 1) + list->bins - 1) / list->bins));
+}
+
+static void frame(vg_emit *e, const curves *list) {
+    vg_report__format(e, "set xrange [0:%d]\n", reach(list));
+    vg_report__raw(e, "set multiplot layout 2,1 margins 0.16,0.94,0.10,0.95 spacing 0,0.13\nset yrange [0:*]\n"
+                      "set ylabel 'uncertainty / largest' offset 1.2,0\nset format x '%g%%'\n");
 }
 
 int vg_report__can_decompose(const vg_report *report) { return vg_report__measure(report, "tu") && report->k_count > 0; }
@@ -110,7 +122,7 @@ vg_status vg_report__draw_decomposition(vg_emit *e, const vg_report *report) {
     if (status == VG_OK) {
         vg_k_name(k, report->k[0]);
         data(e, list);
-        frame(e);
+        frame(e, list);
         panel(e, list, "Baseline", 0, middle, 0);
         snprintf(title, sizeof title, "Gated, k = %s", k);
         vg_report__raw(e, "set xlabel 'samples, most uncertain first' offset 0,0.5\n");
@@ -145,7 +157,7 @@ vg_status vg_report__draw_gated(vg_emit *e, const vg_report *report) {
     vg_status status = average(list, report);
     if (status == VG_OK) {
         data(e, list);
-        frame(e);
+        frame(e, list);
         panel(e, list, "Total: GTU", 0, middle, 1);
         vg_report__raw(e, "set xlabel 'samples, most uncertain first' offset 0,0.5\n");
         if (list->count > middle)

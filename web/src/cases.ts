@@ -39,7 +39,7 @@ const truthOf = (row: number): number | null => labels()?.[sampleOf(row)] ?? nul
 function wanted(row: number): boolean {
   const sample = sampleOf(row);
   switch (state.filter) {
-    case "wrong-certain": return isWrong(sample) && rank(state.by)[row] < 0.9 && isKept(sample, getK());
+    case "wrong-certain": return isWrong(sample) && isKept(sample, getK());
     case "wrong": return isWrong(sample);
     case "right-uncertain": return !isWrong(sample) && rank(state.by)[row] > 0.5;
     case "abstained": return !isKept(sample, getK());

@@ -69,14 +69,14 @@ export class Chart {
       width: this.width(), height: this.height,
       scales: { x: scale(plan.x), y: scale(plan.y), ...(plan.y2 ? { y2: scale(plan.y2) } : {}) },
       axes: [
-        axis(String(plan.x?.label ?? ""), plan.x),
+        axis(String(plan.x?.label ?? ""), { size: 32, ...plan.x }),
         axis(String(plan.y?.label ?? ""), { size: 58, ...plan.y }),
         ...(plan.y2 ? [axis(String(plan.y2.label ?? ""), { size: 50, side: 1, scale: "y2", ...plan.y2, grid: { show: false } })] : []),
       ],
       series: [{}, ...plan.series],
       legend: { show: false },
       cursor: { show: plan.select ?? false, drag: { x: false, y: false } },
-      padding: [8, 10, 0, 0],
+      padding: [8, 16, 0, 0],
       hooks: plan.draw ? { draw: [plan.draw] } : {},
     };
     this.plot = new uPlot(options, plan.data, this.host);

@@ -9,8 +9,11 @@ export function figure(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || Number.isNaN(value)) return missing;
   if (value === Infinity) return "\u221e";
   if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5)) return value.toExponential(digits - 2).replace("e+", "e");
-  return String(Number(value.toPrecision(digits)));
+  return value === 0 ? "0" : value.toPrecision(digits);
 }
+
+/** A number somebody chose: no digits beyond its own. */
+export const plain = (value: number): string => String(Number(value.toPrecision(6)));
 
 export const count = (value: number): string => value.toLocaleString("en-US");
 

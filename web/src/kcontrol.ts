@@ -2,7 +2,7 @@
 import { Chart, dot, line } from "./chart";
 import { className, meta } from "./data";
 import { h, labelled, perFrame, section, select } from "./dom";
-import { count, figure, percent } from "./format";
+import { count, percent, plain } from "./format";
 import { abstainedByClass, curve, forCoverage, forRisk, getK, hasLabels, leastRisk, onK, outcome, range, setK, totalErrors } from "./rule";
 import { css } from "./theme";
 
@@ -24,12 +24,12 @@ function controls(): HTMLElement {
     const k = forRisk(target);
     if (k === null) {
       const least = leastRisk();
-      answer.textContent = `No k brings the risk down to ${figure(100 * target)} % on these samples; the least is ${percent(least.risk)}, at k = ${least.k}.`;
+      answer.textContent = `No k brings the risk down to ${plain(100 * target)} % on these samples; the least is ${percent(least.risk)}, at k = ${least.k}.`;
       return;
     }
     setK(k);
     const o = outcome(k);
-    answer.textContent = `k = ${k} is the smallest that meets ${figure(100 * target)} % risk here: ${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person.`;
+    answer.textContent = `k = ${k} is the smallest that meets ${plain(100 * target)} % risk here: ${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person.`;
   };
   const seekCoverage = (): void => {
     risk.value = "";
@@ -37,7 +37,7 @@ function controls(): HTMLElement {
     const k = forCoverage(Number(cover.value) / 100);
     if (k === null) return void (answer.textContent = "No k keeps so many: samples whose two largest means are equal are never kept.");
     setK(k);
-    answer.textContent = `k = ${k} is the most selective that still answers ${figure(Number(cover.value))} % of the cases.`;
+    answer.textContent = `k = ${k} is the most selective that still answers ${plain(Number(cover.value))} % of the cases.`;
   };
   risk.addEventListener("input", seekRisk);
   cover.addEventListener("input", seekCoverage);

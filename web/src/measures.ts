@@ -9,9 +9,9 @@ import { measureColour, measureVariable } from "./theme";
 const STEMS = ["tu", "au", "eu", "epce", "epkl", "epjs"];
 const POINTS = 600;
 
-interface State { on: Set<string>; sort: string; k: string; scale: string; log: boolean }
+interface State { on: Set<string>; sort: string; k: string; scale: string; axis: string }
 const names = { baseline: STEMS.filter(hasMeasure), gated: (k: string): string[] => STEMS.map((s) => `g${s}@${k}`).filter(hasMeasure).concat(hasMeasure("gmu") ? ["gmu"] : []) };
-const state: State = { on: new Set(["tu", "au", "eu", "epkl", "epjs", "gmu"]), sort: hasMeasure("tu") ? "tu" : meta.measures[0], k: String(meta.k[0] ?? 1), scale: "common", log: false };
+const state: State = { on: new Set(["tu", "au", "eu", "epkl", "epjs", "gmu"]), sort: hasMeasure("tu") ? "tu" : meta.measures[0], k: String(meta.k[0] ?? 1), scale: "common", axis: "zoom" };
 
 const orders = new Map<string, Uint32Array>();
 /** Rows of the random sample by falling uncertainty. */
@@ -41,7 +41,7 @@ function binned(name: string, rows: Uint32Array, edges: number[]): number[] {
 
 function binEdges(n: number): number[] {
   const bins = Math.min(POINTS, n);
-  const edges = Array.from({ length: bins + 1 }, (_, b) => (state.log ? Math.round(n ** (b / bins)) - 1 : Math.round((b * n) / bins)));
+  const edges = Array.from({ length: bins + 1 }, (_, b) => (state.axis === "log" ? Math.round(n ** (b / bins)) - 1 : Math.round((b * n) / bins)));
   edges[bins] = n;
   return [...new Set(edges)];
 }
@@ -56,6 +56,13 @@ function curves(list: string[]): { data: uPlot.AlignedData; largest: number[] } 
   return { data: [x, ...columns] as uPlot.AlignedData, largest: columns.map((c) => Math.max(...c)) };
 }
 
+/** How far to the right some curve is still above 1 % of the scale, in steps of 10 %. */
+function reach(data: uPlot.AlignedData): number {
+  let last = 0;
+  for (const column of data.slice(1)) for (let i = 0; i < column.length; i++) if ((column[i] ?? 0) > 0.01) last = Math.max(last, data[0][i]);
+  return Math.min(100, Math.max(10, 10 * Math.ceil(last / 10)));
+}
+
 function makeChart(title: string, list: () => string[]): Chart {
   return new Chart(`${title} over samples sorted by falling uncertainty`, 300, () => {
     const here = shown(list());
@@ -68,7 +75,7 @@ function makeChart(title: string, list: () => string[]): Chart {
     }
     return {
       data, series: here.map((name) => line(measureColour(stemOf(name)), name === "gmu" ? { dash: [6, 4] } : {})),
-      x: { label: "samples, most uncertain first (%)", log: state.log, range: state.log ? undefined : [0, 100] },
+      x: { label: "samples, most uncertain first (%)", log: state.axis === "log", range: state.axis === "log" ? undefined : [0, state.axis === "zoom" ? reach(data) : 100] },
       y: { label: "uncertainty / largest", range: [0, 1.02] },
     };
   });
@@ -89,7 +96,7 @@ export function measures(): HTMLElement | null {
       labelled("Sort by", select(sorts, state.sort, (v) => { state.sort = v; redraw(); })),
       meta.k.length ? labelled("k", select(meta.k.map((k) => [String(k), String(k)]), state.k, (v) => { state.k = v; name(); redraw(); })) : null,
       labelled("Scale", select([["common", "largest of all"], ["own", "each by its own largest"]], state.scale, (v) => { state.scale = v; redraw(); })),
-      labelled("Axis", select([["linear", "linear"], ["log", "logarithmic"]], "linear", (v) => { state.log = v === "log"; redraw(); }))),
+      labelled("Axis", select([["zoom", "where it matters"], ["linear", "all samples"], ["log", "all, logarithmic"]], state.axis, (v) => { state.axis = v; redraw(); }))),
     h("fieldset", { class: "toggles" }, h("legend", {}, "Measures"), ...all.map((stem) => toggle(stem.toUpperCase(), state.on.has(stem), measureVariable(stem), (on) => {
       if (on) state.on.add(stem);
       else state.on.delete(stem);

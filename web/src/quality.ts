@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { Chart, dot, line, mark } from "./chart";
 import { Evaluation, meta, OodSet } from "./data";
 import { h, labelled, perFrame, section, select, toggle } from "./dom";
-import { count, figure, measureName, percent } from "./format";
+import { count, figure, measureName, percent, plain } from "./format";
 import { sortableTable } from "./table";
 import { getK, onK, outcome } from "./rule";
 import { css, measureColour, measureVariable } from "./theme";
@@ -38,10 +38,10 @@ export function selective(): HTMLElement | null {
   const columns: [string, (name: string) => number | null, boolean, (v: number | null) => string][] = [
     ["AURC", (n) => rankings[n].aurc, false, figure], ["E-AURC", (n) => rankings[n].eaurc, false, figure], ["AUGRC", (n) => rankings[n].augrc, false, figure],
     ["AUROC", (n) => rankings[n].error_auroc, true, figure], ["AUPR", (n) => rankings[n].error_aupr, true, figure],
-    ...(e.coverages ?? []).map((c, i) => [`risk at ${figure(100 * c)} %`, (n: string) => rankings[n].risk_at_coverage[i], false, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
-    ...(e.risks ?? []).map((r, i) => [`coverage at ${figure(100 * r)} % risk`, (n: string) => rankings[n].coverage_at_risk[i], true, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
+    ...(e.coverages ?? []).map((c, i) => [`risk at ${plain(100 * c)} %`, (n: string) => rankings[n].risk_at_coverage[i], false, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
+    ...(e.risks ?? []).map((r, i) => [`coverage at ${plain(100 * r)} % risk`, (n: string) => rankings[n].coverage_at_risk[i], true, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
   ];
-  const plain = names.filter((name) => !name.includes("@"));
+  const ungated = names.filter((name) => !name.includes("@"));
   const gated = names.filter((name) => name.includes("@"));
   const switches = (list: string[]): HTMLElement[] => list.map((name) => toggle(measureName(name), on.has(name), measureVariable(name), (is) => {
     if (is) on.add(name);
@@ -50,7 +50,7 @@ export function selective(): HTMLElement | null {
   }));
   return section("selective", "Which measure finds the errors",
     "Answer the most certain cases first: the share answered is the coverage, the share of errors among them the risk. The dot is the decision rule at the chosen k. Dashed: gated.",
-    h("fieldset", { class: "toggles" }, h("legend", {}, "Curves"), ...switches(plain)),
+    h("fieldset", { class: "toggles" }, h("legend", {}, "Curves"), ...switches(ungated)),
     gated.length ? h("details", {}, h("summary", {}, "Gated measures"), h("fieldset", { class: "toggles" }, h("legend", {}, "Gated"), ...switches(gated))) : null,
     h("figure", {}, chart.host),
     h("h3", {}, "Error detection"),
@@ -124,6 +124,8 @@ export function training(): HTMLElement | null {
 }
 
 // --- out of distribution ----------------------------------------------------------------------------------------------------
+const FLOOR = 0.01; // smallest share a bar shows, in percent
+
 function oodPlots(set: OodSet, best: string): HTMLElement {
   let name = best;
   const stepped = uPlot.paths.stepped?.({ align: 1 });
@@ -131,9 +133,9 @@ function oodPlots(set: OodSet, best: string): HTMLElement {
     const m = set.measures[name];
     const bins = m.id.length;
     return {
-      data: [m.id.map((_, b) => m.low + ((m.high - m.low) * b) / bins), m.id.map((v) => (100 * v) / meta.n), m.ood.map((v) => (100 * v) / set.n)] as uPlot.AlignedData,
+      data: [m.id.map((_, b) => m.low + ((m.high - m.low) * b) / bins), m.id.map((v) => Math.max(FLOOR, (100 * v) / meta.n)), m.ood.map((v) => Math.max(FLOOR, (100 * v) / set.n))] as uPlot.AlignedData,
       series: [line(css("--c2"), { paths: stepped, fill: `${css("--c2")}44` }), line(css("--c1"), { paths: stepped, fill: `${css("--c1")}44` })],
-      x: { label: name === "snr" ? "\u2212SNR" : measureName(name) }, y: { label: "samples (%)" },
+      x: { label: name === "snr" ? "\u2212SNR" : measureName(name) }, y: { label: "samples (%), logarithmic", log: true, range: [FLOOR, 100] },
     };
   });
   const roc = new Chart(`ROC of ${set.name}`, 280, () => ({

@@ -1,9 +1,12 @@
 // Tables of figures: a heading that sorts, the best of each column marked.
+import { meta } from "./data";
 import { h } from "./dom";
 
 export interface Column { value: (name: string) => number | null; higher: boolean }
 
 export function sortableTable(id: string, names: string[], titles: string[], cells: (name: string) => string[], columns: Column[]): HTMLElement {
+  const few = names.filter((name) => !name.includes("@") || name.endsWith(`@${meta.k[0]}`));
+  let everything = names.length - few.length < 6;
   let sorted = -1;
   let direction = 1;
   const usable = (v: number | null): v is number => v !== null && !Number.isNaN(v);
@@ -14,7 +17,7 @@ export function sortableTable(id: string, names: string[], titles: string[], cel
   const body = h("tbody");
   const heads = titles.map((title, i) => h("th", { scope: "col" }, h("button", { type: "button", onclick: () => sort(i) }, title)));
   const draw = (): void => {
-    const order = [...names];
+    const order = everything ? [...names] : [...few];
     if (sorted === 0) order.sort((a, b) => direction * a.localeCompare(b));
     if (sorted > 0) {
       const { value } = columns[sorted - 1];
@@ -34,5 +37,6 @@ export function sortableTable(id: string, names: string[], titles: string[], cel
     draw();
   };
   draw();
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of figures" }, h("table", { id }, h("thead", {}, h("tr", {}, ...heads)), body));
+  const more = h("button", { type: "button", class: "quiet", onclick: () => { everything = true; more.remove(); draw(); } }, `Show all ${names.length} measures and gate settings`);
+  return h("div", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of figures" }, h("table", { id }, h("thead", {}, h("tr", {}, ...heads)), body)), everything ? null : more);
 }

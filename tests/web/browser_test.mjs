@@ -1,0 +1,265 @@
+// The report in a real browser, from disk: numbers against `vargate decide` and `evaluate`, sorting, filters, export, target risk,
+// keyboard, both colour schemes, three widths, hostile names, a clean console, no network.
+//   node tests/web/browser_test.mjs VARGATE CHROMIUM FOLDER NODE_MODULES [SCREENSHOTS]
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { digitLabels, writeLines, writeMany, writeMetrics } from "./inputs.mjs";
+
+const [, , vargate, chromiumPath, folder, modules, screenshots] = process.argv;
+const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
+
+let passed = 0;
+let failed = 0;
+function check(what, ok, found = "") {
+  if (ok) passed++;
+  else {
+    failed++;
+    console.log(`FAILED: ${what}${found === "" ? "" : `: ${JSON.stringify(found)}`}`);
+  }
+}
+const equal = (what, found, expected) => check(what, found === expected, { found, expected });
+const near = (what, found, expected, tolerance) => check(what, Math.abs(found - expected) <= tolerance, { found, expected });
+const run = (...args) => execFileSync(vargate, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
+const json = (...args) => JSON.parse(run(...args, "--json", "-q"));
+
+// --- inputs -----------------------------------------------------------------------------------------------------------------
+const hostile = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>";
+const hostileSet = "</script><script>hacked()</script>&amp;"; // the first = ends a set's name
+const names = ["zero", "=1+1", hostile, 'th"ree', "four", "five", "six", "seven", "eight", "nine,"].map((n) => n.replace(",", ";"));
+const predictions = join(folder, "digits.jsonl");
+const labels = digitLabels();
+writeLines(predictions, labels, 8, 10, 1);
+writeLines(join(folder, "ood.jsonl"), labels.slice(0, 400), 8, 10, 2, true);
+writeMetrics(join(folder, "metrics.jsonl"));
+run("report", predictions, "-o", join(folder, "digits"), "--images", "digits", "--data", "data", "--ood", `${hostileSet}=${join(folder, "ood.jsonl")}`,
+  "--metrics", join(folder, "metrics.jsonl"), "--class-names", names.join(","), "--title", hostile, "--no-figures", "-q");
+const page_path = join(folder, "digits", "report.html");
+check("under 5 MB", statSync(page_path).size < 5e6, statSync(page_path).size);
+
+const browser = await chromium.launch({
+  executablePath: chromiumPath,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const complaints = [];
+async function open(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) complaints.push(`request ${request.url()}`);
+  });
+  await page.goto(`file://${resolve(path)}`);
+  await page.waitForFunction(() => document.querySelector("#coverage")?.textContent);
+  return page;
+}
+const text = (page, selector) => page.locator(selector).first().textContent();
+const number = (s) => Number(s.replace(/[^0-9.eE+-]/g, ""));
+const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+async function setK(page, k) {
+  await page.fill("#k-number", String(k));
+  await page.press("#k-number", "Enter");
+  await settle(page);
+}
+/** The numbers the page shows, against those of vargate decide for that k. */
+async function compareRule(page, k, file, ...more) {
+  const d = json("decide", file, "-k", String(k), ...more);
+  equal(`kept at k = ${k}`, number(await text(page, "#kept")), d.kept);
+  equal(`abstained at k = ${k}`, number(await text(page, "#abstained")), d.abstained);
+  equal(`coverage at k = ${k}`, await text(page, "#coverage"), `${(100 * d.coverage).toFixed(2)} %`);
+  equal(`accuracy on the kept at k = ${k}`, await text(page, "#kept-accuracy"), d.kept_accuracy === null ? "\u2013" : `${(100 * d.kept_accuracy).toFixed(2)} %`);
+  equal(`errors caught at k = ${k}`, number((await text(page, "#caught")).split(" of ")[0]), d.abstained_errors);
+  return d;
+}
+
+// --- figures and the rule ---------------------------------------------------------------------------------------------------
+const page = await open(page_path);
+const timing = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
+const evaluation = json("evaluate", predictions);
+equal("accuracy", await text(page, "#accuracy"), `${(100 * evaluation.accuracy).toFixed(2)} %`);
+near("ECE", number(await text(page, "#ece")), evaluation.ece, 1e-3 * evaluation.ece);
+near("NLL", number(await text(page, "#nll")), evaluation.nll, 1e-3 * evaluation.nll);
+near("F1", number(await text(page, "#f1")), evaluation.f1_macro, 1e-3 * evaluation.f1_macro);
+const score = json("score", predictions);
+near("diversity", number(await text(page, "#diversity")), score.diversity, 1e-3 * score.diversity);
+check("the verdict in words", (await text(page, "#verdict")).includes(score.verdict), score.verdict);
+for (const k of [0.02, 0.5, 1, 1.37, 3, 12]) {
+  await setK(page, k);
+  await compareRule(page, k, predictions);
+}
+await setK(page, 2);
+const rule = json("evaluate", predictions, "-k", "2").rule["2"];
+const most = Math.max(...rule.abstained_by_label);
+check("abstained classes", (await text(page, "#abstained-classes li .number")).startsWith(`${most} (`), await text(page, "#abstained-classes li .number"));
+await page.selectOption("#abstained-classes >> xpath=../figcaption/select", "prediction");
+await settle(page);
+check("abstained by prediction", (await text(page, "#abstained-classes li .number")).startsWith(`${Math.max(...rule.abstained_by_prediction)} (`));
+await page.locator("#error-table").scrollIntoViewIfNeeded();
+near("AURC of TU", number(await text(page, "#error-table tbody tr:first-child td:nth-child(2)")), evaluation.measures.tu.aurc, 1e-3 * evaluation.measures.tu.aurc);
+
+// --- target risk ------------------------------------------------------------------------------------------------------------
+await page.fill("#target-risk", "1");
+await settle(page);
+let k = Number(await page.inputValue("#k-number"));
+const met = await compareRule(page, k, predictions);
+check("the risk is met", met.kept_accuracy >= 0.99, met);
+check("the slider moved", (await page.getAttribute("#k-slider", "aria-valuetext")) === `k = ${k}`);
+const looser = json("decide", predictions, "-k", String(0.97 * k));
+check("a smaller k keeps more or misses the target", looser.kept === met.kept || looser.kept_accuracy < 0.99, looser);
+check("says how many go to a person", (await text(page, "#target-answer")).includes(`${met.abstained.toLocaleString("en-US")} of`), await text(page, "#target-answer"));
+await page.fill("#target-risk", "0");
+await settle(page);
+check("a target that cannot be met, or is", /No k brings|smallest that meets 0 %/.test(await text(page, "#target-answer")));
+await page.fill("#target-risk", "");
+await page.fill("#target-coverage", "90");
+await settle(page);
+k = Number(await page.inputValue("#k-number"));
+const covered = await compareRule(page, k, predictions);
+check("the coverage is met", covered.coverage >= 0.9, covered.coverage);
+
+// --- keyboard ---------------------------------------------------------------------------------------------------------------
+await page.focus("#k-slider");
+const before = Number(await page.inputValue("#k-number"));
+await page.keyboard.press("ArrowRight");
+await page.keyboard.press("ArrowRight");
+await settle(page);
+k = Number(await page.inputValue("#k-number"));
+check("arrow keys move k", k > before, { before, k });
+await compareRule(page, k, predictions);
+await page.keyboard.press("Tab");
+equal("Tab goes on to the number", await page.evaluate(() => document.activeElement?.id), "k-number");
+await page.evaluate(() => document.querySelector("#measures input[type=checkbox]").focus());
+const was = await page.evaluate(() => document.activeElement.checked);
+await page.keyboard.press("Space");
+check("Space switches a curve", (await page.evaluate(() => document.activeElement.checked)) !== was);
+await page.keyboard.press("Space");
+
+// --- cases: sort, filter, search, export --------------------------------------------------------------------------------------
+await setK(page, 1);
+await page.locator("#cases").scrollIntoViewIfNeeded();
+await page.waitForSelector("#case-table tbody tr");
+async function exported() {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#case-export")]);
+  const lines = readFileSync(await download.path(), "utf8").trimEnd().split("\r\n");
+  const split = (line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].slice(0, lines[0].split(",").length).map((m) => m[1].replace(/^"|"$/g, "").replace(/""/g, '"'));
+  const head = split(lines[0]);
+  return lines.slice(1).map((line) => Object.fromEntries(split(line).map((v, i) => [head[i], v])));
+}
+const everything = await exported();
+equal("every case is exported", everything.length, labels.length);
+run("decide", predictions, "-k", "1", "-o", join(folder, "decisions.csv"), "-q");
+const decisions = readFileSync(join(folder, "decisions.csv"), "utf8").trimEnd().split("\n").slice(1).map((line) => line.split(","));
+check("exported decisions are vargate decide's", everything.every((row) => decisions[Number(row.sample)][2] === row.decision));
+check("no formula in the file", everything.every((row) => !/^[=+@]/.test(row.pred_name)) && everything.some((row) => row.pred_name === "'=1+1"));
+const column = await page.evaluate(() => [...document.querySelectorAll("#case-table th")].findIndex((th) => th.textContent === "TU"));
+await page.click(`#case-table th:nth-child(${column + 1}) button`);
+const top = number(await text(page, `#case-table tbody tr:first-child td:nth-child(${column + 1})`));
+near("sorted by TU, falling", top, Math.max(...everything.map((row) => Number(row.tu))), 5e-3 * top);
+await page.focus(`#case-table th:nth-child(${column + 1}) button`);
+await page.keyboard.press("Enter");
+check("Enter turns the order", number(await text(page, `#case-table tbody tr:first-child td:nth-child(${column + 1})`)) < top);
+equal("aria-sort", await page.getAttribute(`#case-table th:nth-child(${column + 1})`, "aria-sort"), "ascending");
+await page.selectOption("#case-filter", "wrong-certain");
+const surprising = await exported();
+check("wrong but certain: wrong and answered", surprising.length > 0 && surprising.every((row) => row.label !== row.pred && row.decision !== "-1"), surprising.length);
+await page.selectOption("#case-filter", "right-uncertain");
+const torn = await exported();
+check("right but uncertain: right, most uncertain first", torn.length > 1 && torn.every((row) => row.label === row.pred) && Number(torn[0].gmu) >= Number(torn[1].gmu));
+await page.selectOption("#case-filter", "disagree");
+check("two measures disagree", (await exported()).length > 0);
+await page.selectOption("#case-filter", "abstained");
+equal("abstained cases", (await exported()).length, json("decide", predictions, "-k", "1").abstained);
+await page.selectOption("#case-filter", "uncertain");
+await page.fill("#case-search", "wrong seven");
+await settle(page);
+const seven = await exported();
+check("search", seven.length > 0 && seven.every((row) => row.label !== row.pred && (row.label_name === "seven" || row.pred_name === "seven")), seven.length);
+await page.fill("#case-search", "");
+await settle(page);
+check("cards with images and bars", (await page.locator("#case-cards .card canvas").count()) > 0 && (await page.locator("#case-cards .bars-chart").count()) === 12);
+check("an image is drawn", await page.evaluate(() => {
+  const canvas = document.querySelector("#case-cards canvas");
+  return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((v, i) => i % 4 !== 3 && v > 100);
+}));
+
+// --- names, interaction time, print -------------------------------------------------------------------------------------------
+check("hostile names are text", (await page.evaluate(() => window.hacked)) === undefined && (await text(page, "h1")) === hostile);
+check("the OOD set's name is text", (await text(page, "#ood h3")).startsWith(hostileSet));
+check("the collapse is told", (await text(page, "#training .about")).includes("epoch 6"), await text(page, "#training .about"));
+const took = await page.evaluate(async () => {
+  const slider = document.querySelector("#k-slider");
+  const times = [];
+  for (let i = 0; i < 15; i++) {
+    slider.value = String(200 + 20 * i);
+    const start = performance.now();
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b)[7];
+});
+check("moving k answers soon", took < 300, took);
+check("the page is painted soon", timing > 0 && timing < 3000, timing);
+await page.emulateMedia({ media: "print" });
+check("print leaves controls out", await page.evaluate(() => getComputedStyle(document.querySelector("nav")).display === "none"));
+check("prints", (await page.pdf({ format: "A4" })).length > 20000);
+await page.context().close();
+
+// --- schemes and widths ---------------------------------------------------------------------------------------------------------
+const backs = [];
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [360, 768, 1280]) {
+    const view = await open(page_path, { colorScheme, viewport: { width, height: 800 } });
+    await view.evaluate(async () => {
+      for (let y = 0; y < document.body.scrollHeight; y += 700) {
+        scrollTo({ top: y, behavior: "instant" });
+        await new Promise((done) => setTimeout(done, 30));
+      }
+    });
+    const wide = await view.evaluate(() => document.documentElement.scrollWidth);
+    check(`no sideways scrolling at ${width}, ${colorScheme}`, wide <= width, wide);
+    check(`charts are drawn at ${width}, ${colorScheme}`, (await view.locator(".chart canvas").count()) >= 8, await view.locator(".chart canvas").count());
+    if (width === 1280) backs.push(await view.evaluate(() => getComputedStyle(document.body).backgroundColor));
+    if (width === 1280 && colorScheme === "light") {
+      await view.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+      await view.click("#theme");
+      backs.push(await view.evaluate(() => getComputedStyle(document.body).backgroundColor));
+    }
+    if (screenshots) {
+      mkdirSync(screenshots, { recursive: true });
+      await view.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+      await view.screenshot({ path: join(screenshots, `${width}-${colorScheme}.png`), fullPage: true });
+    }
+    await view.context().close();
+  }
+}
+check("dark is dark, by the system or the button", backs[0] !== backs[1] && backs[1] === backs[2], backs);
+
+// --- many samples -----------------------------------------------------------------------------------------------------------------
+const many = join(folder, "many.npy");
+writeMany(many, join(folder, "labels.npy"), 60000, 3);
+run("report", many, "--labels", join(folder, "labels.npy"), "-o", join(folder, "many"), "--no-figures", "-q");
+const large = await open(join(folder, "many", "report.html"));
+check("says that plots are sampled", (await text(large, "#sampled")).includes("of 60,000 samples"));
+for (const at of [0.7, 4]) {
+  await setK(large, at);
+  await compareRule(large, at, many, "--labels", join(folder, "labels.npy"));
+}
+await large.context().close();
+
+// --- scores without labels ----------------------------------------------------------------------------------------------------------
+run("score", predictions, "-o", join(folder, "scores.npz"), "-q");
+run("report", join(folder, "scores.npz"), "-o", join(folder, "scores"), "--no-figures", "-q");
+const bare = await open(join(folder, "scores", "report.html"));
+await setK(bare, 1.37);
+equal("kept, from scores", number(await text(bare, "#kept")), json("decide", predictions, "-k", "1.37").kept);
+check("no risk without labels", (await bare.locator("#risk").count()) === 0 && (await bare.locator("#target-risk").count()) === 0);
+await bare.context().close();
+
+await browser.close();
+check("the console stayed clean and nothing was asked of a network", complaints.length === 0, complaints.slice(0, 5));
+console.log(`first contentful paint ${timing.toFixed(0)} ms, an answer to the slider ${took.toFixed(0)} ms (N = ${labels.length})`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
