@@ -1,0 +1,32 @@
+"""PyTorch: last-layer ensembles, MC dropout, logits of every member ready for `vargate.score`, vargate's runs as modules.
+
+>>> import torch, vargate
+>>> from vargate.torch import LastLayerEnsemble, collect
+>>> _ = torch.manual_seed(0)
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), LastLayerEnsemble(32, 3, heads=10, features=0.5))
+>>> x, y = torch.randn(64, 4), torch.randint(3, (64,))
+>>> loss = model[-1].loss(model(x), y)
+>>> loss.backward()
+>>> z, labels = collect(model, [(x, y)], ensemble="lle")
+>>> vargate.score(z, logits=True, labels=labels).eu.shape
+(64,)
+"""
+
+from .heads import HeadPrior, LastLayerEnsemble, bootstrap_weights
+from .members import Collected, collect, mc_dropout, refresh_batchnorm
+from .metric import UncertaintyMetric
+from .runs import RunNetwork, load_run, save_run
+
+__all__ = [
+    "Collected",
+    "HeadPrior",
+    "LastLayerEnsemble",
+    "RunNetwork",
+    "UncertaintyMetric",
+    "bootstrap_weights",
+    "collect",
+    "load_run",
+    "mc_dropout",
+    "refresh_batchnorm",
+    "save_run",
+]
