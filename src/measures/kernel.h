@@ -24,7 +24,6 @@ typedef struct vg_kernel_job {
     double *unit_variance, *unit_tu, *unit_gtu;
     size_t widest; /* index of the largest k */
     /* which stages are needed */
-    bool need_moments_only;  /* nothing but mean, std, margin and decisions */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
     bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */
     bool need_gated;         /* any gated measure */

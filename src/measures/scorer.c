@@ -119,7 +119,7 @@ static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_
     return VG_OK;
 }
 
-static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out) {
+static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
     *job = (vg_kernel_job){.m = s->m,
                            .c = multilabel ? 2 : s->c,
@@ -128,6 +128,8 @@ static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out) {
                            .options = s->options,
                            .gates = s->gates,
                            .inverse_temperature = s->inverse_temperature,
+                           .in = *block,
+                           .single_precision = block->dtype != VG_F64,
                            .widest = s->widest};
     job->need_gated_reverse = out->gepce || out->gepkl;
     job->need_gated_logs = job->need_gated_reverse || out->gau || out->geu;
@@ -203,7 +205,6 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     job->in.n = samples;
     job->out = places_from(out, first, s->c, s->k, job->labels > 0);
     job->first = (size_t)s->samples;
-    job->single_precision = block->dtype != VG_F64;
     job->unit_variance = s->scratch;
     job->unit_tu = s->scratch + units;
     job->unit_gtu = s->scratch + 2 * units;
@@ -228,7 +229,7 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
 vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     VG_TRY(check_block(s, out, block));
     vg_kernel_job job;
-    plan(&job, s, out);
+    plan(&job, s, out, block);
     VG_TRY(ready(s, &job, job.labels ? block->n * job.labels : block->n));
     s->has_tu = out->tu != NULL;
     s->has_gtu = out->gtu != NULL;

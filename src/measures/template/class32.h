@@ -38,28 +38,36 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
 }
 
 /* T of a class at G gates from k on. */
-#define CLASS_CROSS32(G)                                                                      \
-    INLINE void class_cross32_##G(tile *t, size_t c, size_t k) {                              \
-        size_t half = (t->M + 1) / 2;                                                         \
-        const vf *omega = t->omega32 + k * half;                                              \
-        vf cross[G];                                                                          \
-        for (int j = 0; j < G; j++)                                                           \
-            cross[j] = vf_set(0.0f);                                                          \
-        for (size_t i = 0; i < half; i++)                                                     \
-            for (int j = 0; j < G; j++)                                                       \
-                cross[j] += omega[(size_t)j * half + i] * t->plog32[i];                       \
-        for (int j = 0; j < G; j++)                                                           \
-            t->cross[(k + (size_t)j) * t->C + c] = vf_fold(cross[j]) * (1.0 / (double)t->M);  \
+INLINE void class_cross32_block(tile *t, size_t c, size_t k, const int G) {
+    size_t half = (t->M + 1) / 2, i = 0;
+    const vf *omega = t->omega32 + k * half;
+    vf sum[4][2];
+    UNROLL
+    for (int j = 0; j < G; j++)
+        sum[j][0] = sum[j][1] = vf_set(0.0f);
+    for (; i + 2 <= half; i += 2)
+        UNROLL
+        for (int j = 0; j < G; j++) {
+            sum[j][0] += omega[(size_t)j * half + i] * t->plog32[i];
+            sum[j][1] += omega[(size_t)j * half + i + 1] * t->plog32[i + 1];
+        }
+    UNROLL
+    for (int j = 0; j < G; j++) {
+        if (i < half)
+            sum[j][0] += omega[(size_t)j * half + i] * t->plog32[i];
+        t->cross[(k + (size_t)j) * t->C + c] = vf_fold(sum[j][0] + sum[j][1]) * (1.0 / (double)t->M);
     }
-CLASS_CROSS32(1)
-CLASS_CROSS32(4)
+}
 
 static void class_cross32(tile *t, size_t c) {
     size_t k = 0;
     for (; k + 4 <= t->K; k += 4)
-        class_cross32_4(t, c, k);
-    for (; k < t->K; k++)
-        class_cross32_1(t, c, k);
+        class_cross32_block(t, c, k, 4);
+    if (t->K - k == 3)
+        class_cross32_block(t, c, k, 3);
+    else
+        for (; k < t->K; k++)
+            class_cross32_block(t, c, k, 1);
 }
 
 /* psi(z) in float. */
@@ -96,9 +104,12 @@ static void fused_classes(tile *t) {
     bool logs = job->need_logs, keep = job->need_gated_logs, integral = job->out.epjs || job->out.gepjs;
     if (t->K) {
         gated_means(t);
-        if (keep)
+        if (keep) {
             normaliser_psi32(t);
-        if (keep || integral)
+            for (size_t k = 0; k < t->K; k++)
+                pack_members(t->omega32 + k * ((t->M + 1) / 2), t->omega + k * t->M, t->M, vd_set(1.0));
+        }
+        if (job->out.gepjs)
             pack_weights32(t);
     }
     for (size_t c = 0; c < t->C && (logs || integral); c++) {

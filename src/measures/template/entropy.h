@@ -44,7 +44,7 @@ INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, 
     vd log_mu = from_logits ? vm_log(vd_select(empty, vd_set(1.0), mu)) : (vd){0};
     vd sum_phi = {0}, sum_psi = {0};
     for (size_t m = 0; m < M; m++) {
-        vd p = t->p[m * C + c];
+        vd p = value_at(t, t->fused, m * C + c);
         vd r = (p - mu) * inverse, y = vd_max(p + add, vd_set(TINY)) * inverse + fill, lambda, psi, phi;
         vm_bregman(y, r, &lambda, &psi, &phi);
         if (from_logits) { /* far from mu the logit itself is the better source, and never underflows */
@@ -84,7 +84,7 @@ INLINE vd floored(const tile *t, size_t c, vd gate, const vd *weights, vd *diago
     vd sum = {0}, diag = {0}, product = vd_set(1.0);
     for (size_t m = 0; m < M; m++) {
         vd scale = weights ? gate * weights[m] : vd_set(1.0);
-        vd p = t->p[m * C + c], x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
+        vd p = value_at(t, t->fused, m * C + c), x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
         vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
         if (distinct)
             diag -= x * vm_log(ratio);
@@ -146,7 +146,7 @@ static void gates(tile *t) {
 static __attribute__((noinline)) vd normaliser(const tile *t, size_t k, size_t m) {
     vd sum = {0};
     for (size_t c = 0; c < t->C; c++)
-        sum += t->gamma[k * t->C + c] * t->p[m * t->C + c];
+        sum += t->gamma[k * t->C + c] * value_at(t, t->fused, m * t->C + c);
     return sum;
 }
 
@@ -168,39 +168,53 @@ INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation) {
     t->weight[k * t->M + m] = inverse * over;
 }
 
-/* z, omega and 1/Z_m of G gates at once, starting at k. */
-#define WEIGHTS(G)                                                                       \
-    static void weights_##G(tile *t, size_t k) {                                         \
-        size_t M = t->M, C = t->C;                                                       \
-        const vd *gamma = t->gamma + k * C;                                              \
-        vd low[G], high[G];                                                              \
-        for (int j = 0; j < G; j++)                                                      \
-            high[j] = vd_set(0.0), low[j] = vd_set(1e300);                               \
-        for (size_t m = 0; m < M; m++) {                                                 \
-            vd sum[G];                                                                   \
-            for (int j = 0; j < G; j++)                                                  \
-                sum[j] = vd_set(0.0);                                                    \
-            for (size_t c = 0; c < C; c++) {                                             \
-                vd d = t->p[m * C + c] - t->mu[c];                                       \
-                for (int j = 0; j < G; j++)                                              \
-                    sum[j] += gamma[(size_t)j * C + c] * d;                              \
+/* z, omega and 1/Z_m of G gates from k on, for B members at a time so that the sums need not wait for each other. */
+INLINE void weights_block(tile *t, size_t k, size_t m, bool fused, const int G, const int B) {
+    size_t C = t->C;
+    const vd *gamma = t->gamma + k * C;
+    vd sum[2][4];
+    UNROLL
+    for (int b = 0; b < B; b++)
+        UNROLL
+        for (int j = 0; j < G; j++)
+            sum[b][j] = vd_set(0.0);
+    for (size_t c = 0; c < C; c++)
+        UNROLL
+        for (int b = 0; b < B; b++) {
+            vd d = value_at(t, fused, (m + (size_t)b) * C + c) - t->mu[c];
+            UNROLL
+            for (int j = 0; j < G; j++)
+                sum[b][j] += gamma[(size_t)j * C + c] * d;
+        }
+    UNROLL
+    for (int b = 0; b < B; b++)
+        UNROLL
+        for (int j = 0; j < G; j++)
+            member_weight(t, k + (size_t)j, m + (size_t)b, sum[b][j]);
+}
+#define WEIGHTS(NAME, FUSED, G)                                                          \
+    static void NAME(tile *t, size_t k) {                                                \
+        size_t M = t->M, m = 0;                                                          \
+        for (; m + 2 <= M; m += 2)                                                       \
+            weights_block(t, k, m, FUSED, G, 2);                                         \
+        for (; m < M; m++)                                                               \
+            weights_block(t, k, m, FUSED, G, 1);                                         \
+        for (size_t j = k; j < k + G; j++) {                                             \
+            vd low = vd_set(1e300), high = vd_set(0.0);                                  \
+            for (m = 0; m < M; m++) {                                                    \
+                low = vd_min(t->weight[j * M + m], low);                                 \
+                high = vd_max(t->weight[j * M + m], high);                               \
             }                                                                            \
-            for (int j = 0; j < G; j++) {                                                \
-                member_weight(t, k + (size_t)j, m, sum[j]);                              \
-                vd w = t->weight[(k + (size_t)j) * M + m];                               \
-                low[j] = vd_min(w, low[j]);                                              \
-                high[j] = vd_max(w, high[j]);                                            \
-            }                                                                            \
-        }                                                                                \
-        for (int j = 0; j < G; j++) {                                                    \
-            t->weight_low[k + (size_t)j] = low[j];                                       \
-            t->weight_high[k + (size_t)j] = high[j];                                     \
+            t->weight_low[j] = low;                                                      \
+            t->weight_high[j] = high;                                                    \
         }                                                                                \
     }
-WEIGHTS(1)
-WEIGHTS(2)
-WEIGHTS(3)
-WEIGHTS(4)
+WEIGHTS(weights_1, false, 1)
+WEIGHTS(weights_3, false, 3)
+WEIGHTS(weights_4, false, 4)
+WEIGHTS(weights32_1, true, 1)
+WEIGHTS(weights32_3, true, 3)
+WEIGHTS(weights32_4, true, 4)
 
 /* Mean over members of psi(z). */
 static void normaliser_psi(tile *t) {
@@ -215,55 +229,77 @@ static void normaliser_psi(tile *t) {
     }
 }
 
-/* Means over members of omega times `of` (p for U, p lambda for T), for every class at G gates from k on. */
-#define GATED_SUMS(G)                                                                                     \
-    static void gated_sums_##G(tile *t, size_t k, const vd *of, vd *to) {                                 \
-        size_t M = t->M, C = t->C;                                                                        \
-        const vd *omega = t->omega + k * M;                                                               \
-        for (size_t c = 0; c < C; c++) {                                                                  \
-            vd sum[G];                                                                                    \
-            for (int j = 0; j < G; j++)                                                                   \
-                sum[j] = vd_set(0.0);                                                                     \
-            for (size_t m = 0; m < M; m++)                                                                \
-                for (int j = 0; j < G; j++)                                                               \
-                    sum[j] += omega[(size_t)j * M + m] * of[m * C + c];                                   \
-            for (int j = 0; j < G; j++) {                                                                 \
-                size_t at = (k + (size_t)j) * C + c;                                                      \
-                to[at] = vd_select(t->write, sum[j] * (1.0 / (double)M), to[at]);                         \
-            }                                                                                             \
-        }                                                                                                 \
+/* Means over members of omega times p (U) or p lambda (T), for B classes from c on at G gates from k on. */
+INLINE void gated_sums_block(tile *t, size_t k, size_t c, bool cross, bool fused, const int G, const int B) {
+    size_t M = t->M, C = t->C;
+    const vd *omega = t->omega + k * M;
+    vd sum[2][4], *to = cross ? t->cross : t->shift;
+    UNROLL
+    for (int b = 0; b < B; b++)
+        UNROLL
+        for (int j = 0; j < G; j++)
+            sum[b][j] = vd_set(0.0);
+    for (size_t m = 0; m < M; m++)
+        UNROLL
+        for (int b = 0; b < B; b++) {
+            size_t at = m * C + c + (size_t)b;
+            vd value = cross ? t->plog[at] : value_at(t, fused, at);
+            UNROLL
+            for (int j = 0; j < G; j++)
+                sum[b][j] += omega[(size_t)j * M + m] * value;
+        }
+    UNROLL
+    for (int b = 0; b < B; b++)
+        UNROLL
+        for (int j = 0; j < G; j++) {
+            size_t at = (k + (size_t)j) * C + c + (size_t)b;
+            to[at] = vd_select(t->write, sum[b][j] * (1.0 / (double)M), to[at]);
+        }
+}
+#define GATED_SUMS(NAME, CROSS, FUSED, G)                   \
+    static void NAME(tile *t, size_t k) {                   \
+        size_t c = 0;                                       \
+        for (; c + 2 <= t->C; c += 2)                       \
+            gated_sums_block(t, k, c, CROSS, FUSED, G, 2);  \
+        for (; c < t->C; c++)                               \
+            gated_sums_block(t, k, c, CROSS, FUSED, G, 1);  \
     }
-GATED_SUMS(1)
-GATED_SUMS(3)
-GATED_SUMS(4)
+GATED_SUMS(shift_1, false, false, 1)
+GATED_SUMS(shift_3, false, false, 3)
+GATED_SUMS(shift_4, false, false, 4)
+GATED_SUMS(shift32_1, false, true, 1)
+GATED_SUMS(shift32_3, false, true, 3)
+GATED_SUMS(shift32_4, false, true, 4)
+GATED_SUMS(cross_1, true, false, 1)
+GATED_SUMS(cross_4, true, false, 4)
 
-static void gated_sums(tile *t, const vd *of, vd *to) {
+/* Runs over the K gates in groups of four, then one of three or single ones. */
+typedef void gate_step(tile *t, size_t k);
+INLINE void gate_groups(tile *t, gate_step *four, gate_step *three, gate_step *one) {
     size_t k = 0;
     for (; k + 4 <= t->K; k += 4)
-        gated_sums_4(t, k, of, to);
-    if (t->K - k == 3) {
-        gated_sums_3(t, k, of, to);
+        four(t, k);
+    if (t->K - k == 3 && three) {
+        three(t, k);
         return;
     }
     for (; k < t->K; k++)
-        gated_sums_1(t, k, of, to);
+        one(t, k);
 }
 
 static void gated_weights(tile *t) {
-    size_t k = 0, left = t->K;
-    for (; left >= 4; k += 4, left -= 4)
-        weights_4(t, k);
-    if (left == 3)
-        weights_3(t, k);
-    else if (left == 2)
-        weights_2(t, k);
-    else if (left == 1)
-        weights_1(t, k);
+    if (t->fused)
+        gate_groups(t, weights32_4, weights32_3, weights32_1);
+    else
+        gate_groups(t, weights_4, weights_3, weights_1);
 }
 
 /* U and the mean gated distribution. */
 static void gated_means(tile *t) {
-    gated_sums(t, t->p, t->shift);
+    if (t->fused)
+        gate_groups(t, shift32_4, shift32_3, shift32_1);
+    else
+        gate_groups(t, shift_4, shift_3, shift_1);
     for (size_t k = 0; k < t->K; k++)
         for (size_t c = 0; c < t->C; c++) {
             size_t at = k * t->C + c;
@@ -274,7 +310,7 @@ static void gated_means(tile *t) {
 /* T and psi(z). */
 static void gated_cross(tile *t) {
     normaliser_psi(t);
-    gated_sums(t, t->plog, t->cross);
+    gate_groups(t, cross_4, NULL, cross_1);
 }
 
 static measures gated(tile *t, size_t k) {

@@ -15,16 +15,16 @@ TRANSPOSE(transpose_plain_f64, double, vd)
 
 #if VG_LANES == 8
 #define SHUFFLE8(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-/* 8 x 8 blocks by three rounds of two-way shuffles. */
-#define TRANSPOSE8(r, T)                                                                                       \
-    T a0 = SHUFFLE8(r[0], r[1], 0, 8, 2, 10, 4, 12, 6, 14), a1 = SHUFFLE8(r[0], r[1], 1, 9, 3, 11, 5, 13, 7, 15); \
-    T a2 = SHUFFLE8(r[2], r[3], 0, 8, 2, 10, 4, 12, 6, 14), a3 = SHUFFLE8(r[2], r[3], 1, 9, 3, 11, 5, 13, 7, 15); \
-    T a4 = SHUFFLE8(r[4], r[5], 0, 8, 2, 10, 4, 12, 6, 14), a5 = SHUFFLE8(r[4], r[5], 1, 9, 3, 11, 5, 13, 7, 15); \
-    T a6 = SHUFFLE8(r[6], r[7], 0, 8, 2, 10, 4, 12, 6, 14), a7 = SHUFFLE8(r[6], r[7], 1, 9, 3, 11, 5, 13, 7, 15); \
-    T b0 = SHUFFLE8(a0, a2, 0, 1, 8, 9, 4, 5, 12, 13), b2 = SHUFFLE8(a0, a2, 2, 3, 10, 11, 6, 7, 14, 15);         \
-    T b1 = SHUFFLE8(a1, a3, 0, 1, 8, 9, 4, 5, 12, 13), b3 = SHUFFLE8(a1, a3, 2, 3, 10, 11, 6, 7, 14, 15);         \
-    T b4 = SHUFFLE8(a4, a6, 0, 1, 8, 9, 4, 5, 12, 13), b6 = SHUFFLE8(a4, a6, 2, 3, 10, 11, 6, 7, 14, 15);         \
-    T b5 = SHUFFLE8(a5, a7, 0, 1, 8, 9, 4, 5, 12, 13), b7 = SHUFFLE8(a5, a7, 2, 3, 10, 11, 6, 7, 14, 15);         \
+/* 8 x 8 blocks by three rounds, each shuffle one instruction on x86. */
+#define TRANSPOSE8(r, T)                                                                                         \
+    T a0 = SHUFFLE8(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13), a1 = SHUFFLE8(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15); \
+    T a2 = SHUFFLE8(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13), a3 = SHUFFLE8(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15); \
+    T a4 = SHUFFLE8(r[4], r[5], 0, 8, 1, 9, 4, 12, 5, 13), a5 = SHUFFLE8(r[4], r[5], 2, 10, 3, 11, 6, 14, 7, 15); \
+    T a6 = SHUFFLE8(r[6], r[7], 0, 8, 1, 9, 4, 12, 5, 13), a7 = SHUFFLE8(r[6], r[7], 2, 10, 3, 11, 6, 14, 7, 15); \
+    T b0 = SHUFFLE8(a0, a2, 0, 1, 8, 9, 4, 5, 12, 13), b1 = SHUFFLE8(a0, a2, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    T b2 = SHUFFLE8(a1, a3, 0, 1, 8, 9, 4, 5, 12, 13), b3 = SHUFFLE8(a1, a3, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    T b4 = SHUFFLE8(a4, a6, 0, 1, 8, 9, 4, 5, 12, 13), b5 = SHUFFLE8(a4, a6, 2, 3, 10, 11, 6, 7, 14, 15);         \
+    T b6 = SHUFFLE8(a5, a7, 0, 1, 8, 9, 4, 5, 12, 13), b7 = SHUFFLE8(a5, a7, 2, 3, 10, 11, 6, 7, 14, 15);         \
     r[0] = SHUFFLE8(b0, b4, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
     r[1] = SHUFFLE8(b1, b5, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
     r[2] = SHUFFLE8(b2, b6, 0, 1, 2, 3, 8, 9, 10, 11);                                                           \
@@ -301,51 +301,82 @@ static void moments(tile *t) {
     }
 }
 
-/* The same from floats, for G classes from c on that lie side by side in memory. Sums of floats in double carry no rounding worth
- * correcting for. `keep`: the double tile is wanted too. */
-INLINE void moments32_block(tile *t, size_t c, bool keep, const int G) {
+/* The same from floats, for G classes from c on that lie side by side in memory, in A interleaved sums each so that additions need
+ * not wait for each other. Sums of floats in double carry no rounding worth correcting for: equal members give their value and 0.
+ * `extremes`: smallest and largest are wanted too. */
+INLINE void moments32_block(tile *t, size_t c, bool extremes, const int G, const int A) {
     size_t M = t->M, C = t->C;
     double count = (double)M, inverse = 1.0 / count;
-    vd sum[4], squares[4], mean[4];
+    vd sum[4][4], mean[4];
     vh low[4], high[4];
+    const vh *x = t->x + c;
+    UNROLL
     for (int g = 0; g < G; g++) {
-        sum[g] = squares[g] = vd_set(0.0);
-        low[g] = high[g] = t->x[c + (size_t)g];
+        UNROLL
+        for (int a = 0; a < A; a++)
+            sum[g][a] = vd_set(0.0);
+        low[g] = high[g] = x[g];
     }
-    for (size_t m = 0; m < M; m++)
+    size_t m = 0;
+    for (; m + (size_t)A <= M; m += (size_t)A)
+        UNROLL
+        for (int a = 0; a < A; a++)
+            UNROLL
+            for (int g = 0; g < G; g++)
+                sum[g][a] += __builtin_convertvector(x[(m + (size_t)a) * C + (size_t)g], vd);
+    for (; m < M; m++)
+        UNROLL
         for (int g = 0; g < G; g++)
-            sum[g] += __builtin_convertvector(t->x[m * C + c + (size_t)g], vd);
-    for (int g = 0; g < G; g++)
-        mean[g] = sum[g] / count;
-    for (size_t m = 0; m < M; m++)
+            sum[g][0] += __builtin_convertvector(x[m * C + (size_t)g], vd);
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        for (int a = 1; a < A; a++)
+            sum[g][0] += sum[g][a];
+        mean[g] = sum[g][0] / count;
+        UNROLL
+        for (int a = 0; a < A; a++)
+            sum[g][a] = vd_set(0.0);
+    }
+    for (m = 0; m < M; m++) {
+        int a = A > 1 ? (int)(m % (size_t)A) : 0;
+        UNROLL
         for (int g = 0; g < G; g++) {
-            size_t at = m * C + c + (size_t)g;
-            vh x = t->x[at];
-            vd wide = __builtin_convertvector(x, vd), d = wide - mean[g];
-            squares[g] += d * d;
-            low[g] = vh_min(x, low[g]);
-            high[g] = vh_max(x, high[g]);
-            if (keep)
-                t->p[at] = wide;
+            vh value = x[m * C + (size_t)g];
+            vd d = __builtin_convertvector(value, vd) - mean[g];
+            if (A == 1)
+                sum[g][0] += d * d;
+            else if (a == 0)
+                sum[g][0] += d * d;
+            else
+                sum[g][1] += d * d;
+            if (extremes) {
+                low[g] = vh_min(value, low[g]);
+                high[g] = vh_max(value, high[g]);
+            }
         }
+    }
+    UNROLL
     for (int g = 0; g < G; g++) {
         size_t at = c + (size_t)g;
         t->low[at] = __builtin_convertvector(low[g], vd);
         t->high[at] = __builtin_convertvector(high[g], vd);
-        vl same = t->low[at] == t->high[at];
-        t->mu[at] = vd_select(same, t->low[at], mean[g]);
-        t->variance[at] = vd_select(same, vd_set(0.0), squares[g] * inverse);
+        t->mu[at] = mean[g];
+        t->variance[at] = (A > 1 ? sum[g][0] + sum[g][1] : sum[g][0]) * inverse;
     }
 }
 
-static void moments32(tile *t, bool keep) {
+INLINE void moments32_all(tile *t, bool extremes) {
     size_t c = 0;
-    if (keep)
-        for (; c + 4 <= t->C; c += 4)
-            moments32_block(t, c, true, 4);
-    else
-        for (; c + 4 <= t->C; c += 4)
-            moments32_block(t, c, false, 4);
+    for (; c + 4 <= t->C; c += 4)
+        moments32_block(t, c, extremes, 4, 1);
+    for (; c + 2 <= t->C; c += 2)
+        moments32_block(t, c, extremes, 2, 2);
     for (; c < t->C; c++)
-        moments32_block(t, c, keep, 1);
+        moments32_block(t, c, extremes, 1, 2);
+}
+static void moments32(tile *t, bool extremes) {
+    if (extremes)
+        moments32_all(t, true);
+    else
+        moments32_all(t, false);
 }

@@ -40,7 +40,7 @@ INLINE vd js_series(const vd *moment, int order, vd mean, double add) {
 }
 
 INLINE vd js_value(const tile *t, const js_set *set, size_t c, size_t m) {
-    vd p = t->p[m * t->C + c];
+    vd p = value_at(t, t->fused, m * t->C + c);
     return set->weights ? p * (set->gate * set->weights[m]) : p;
 }
 

@@ -16,34 +16,38 @@
 #define JS32_MOST 33
 
 /* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
-static void js32_load(tile *t, size_t c) {
+INLINE void js32_load_from(tile *t, size_t c, bool fused) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;
-    const vd *p = t->p + c;
     vd high = t->high[c], inverse = vd_reciprocal(vd_select(high < 1e-30, vd_set(1.0), high));
     vf over = vf_pack(inverse, inverse);
-    for (size_t m = 0; m + 1 < M; m += 2) {
-        x[m / 2] = t->fused ? vf_join(t->x[m * C + c], t->x[(m + 1) * C + c]) : vf_pack(p[m * C], p[(m + 1) * C]);
+    for (size_t m = 0; m < M; m += 2) {
+        size_t a = m * C + c, b = a + C;
+        if (m + 1 == M)
+            x[m / 2] = vf_pack(value_at(t, fused, a), vd_set(0.0));
+        else
+            x[m / 2] = fused ? vf_join(t->x[a], t->x[b]) : vf_pack(t->p[a], t->p[b]);
         t->scaled32[m / 2] = x[m / 2] * over;
     }
-    if (M % 2) {
-        x[M / 2] = vf_pack(p[(M - 1) * C], vd_set(0.0));
-        t->scaled32[M / 2] = x[M / 2] * over;
-    }
+}
+static void js32_load(tile *t, size_t c) {
+    if (t->fused)
+        js32_load_from(t, c, true);
+    else
+        js32_load_from(t, c, false);
 }
 
-/* 1/Z_m divided by the largest, and omega, as floats; an odd member is paired with 0. */
+/* One value a member, times `scale`, as floats two a vector; an odd member is paired with 0. */
+INLINE void pack_members(vf *to, const vd *from, size_t M, vd scale) {
+    for (size_t m = 0; m + 1 < M; m += 2)
+        to[m / 2] = vf_pack(from[m] * scale, from[m + 1] * scale);
+    if (M % 2)
+        to[M / 2] = vf_pack(from[M - 1] * scale, vd_set(0.0));
+}
+/* 1/Z_m divided by the largest, for the integral. */
 static void pack_weights32(tile *t) {
-    size_t M = t->M, half = (M + 1) / 2;
-    for (size_t k = 0; k < t->K; k++) {
-        vd over = vd_reciprocal(t->weight_high[k]);
-        for (size_t i = 0; i < half; i++) {
-            size_t a = k * M + 2 * i;
-            bool odd = 2 * i + 1 == M;
-            t->weights32[k * half + i] = vf_pack(t->weight[a] * over, odd ? vd_set(0.0) : t->weight[a + 1] * over);
-            t->omega32[k * half + i] = vf_pack(t->omega[a], odd ? vd_set(0.0) : t->omega[a + 1]);
-        }
-    }
+    for (size_t k = 0; k < t->K; k++)
+        pack_members(t->weights32 + k * ((t->M + 1) / 2), t->weight + k * t->M, t->M, vd_reciprocal(t->weight_high[k]));
 }
 
 /* 1 - exp(-u s) for u in 0 .. 1 and s <= 1/4: t P(t), t = u s, P of degree 4 (relative error 3e-9). */
@@ -64,6 +68,7 @@ INLINE vf js32_sum(const vf *b, const int B) {
 
 /* b at the first node, s, for B vectors from i on. */
 INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, const float s, const int B) {
+    UNROLL
     for (int v = 0; v < B; v++)
         b[v] = js32_start(w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v], s);
 }
@@ -71,18 +76,22 @@ INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, const float s,
 INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, size_t nodes, const int B) {
     vf b[8], square[8];
     js32_enter(b, x, w, i, (float)JS32_WIDE_S0, B);
+    UNROLL
     for (int v = 0; v < B; v++)
         square[v] = b[v] * b[v];
     sums[JS32_SQUARES] += js32_sum(square, B);
     for (int j = 0; j < JS32_SWITCH; j++) {
         sums[j] += js32_sum(b, B);
+        UNROLL
         for (int v = 0; v < B; v++)
             b[v] = b[v] * (2.0f - b[v]);
     }
+    UNROLL
     for (int v = 0; v < B; v++)
         b[v] = 1.0f - b[v];
     for (size_t j = JS32_SWITCH; j <= nodes; j++) {
         sums[j] += js32_sum(b, B);
+        UNROLL
         for (int v = 0; v < B; v++)
             b[v] = b[v] * b[v];
     }
@@ -144,6 +153,7 @@ INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x
     js32_enter(b, x, w, i, (float)JS32_S0, B);
     for (size_t j = 0; j < nodes; j++) {
         vf e[8], square[8];
+        UNROLL
         for (int v = 0; v < B; v++) {
             e[v] = b[v] - beta[j];
             square[v] = e[v] * e[v];

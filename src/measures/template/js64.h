@@ -32,10 +32,12 @@ INLINE vd js64_chain(const tile *t, const vd *x, size_t count, vd mean, vd add, 
     }
     for (size_t v = 0; v < count; v += JS64_BLOCK) {
         vd b[JS64_BLOCK];
+        UNROLL
         for (int i = 0; i < JS64_BLOCK; i++)
             b[i] = js64_start(x[v + (size_t)i] * (JS64_S0 * scale));
         for (size_t j = 0; j < steps; j++) {
             vd e[JS64_BLOCK], square[JS64_BLOCK];
+            UNROLL
             for (int i = 0; i < JS64_BLOCK; i++) {
                 e[i] = b[i] - beta[j];
                 square[i] = e[i] * e[i];

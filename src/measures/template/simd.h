@@ -16,6 +16,12 @@ typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats 
 typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
+/* Before a short loop over an array that must live in registers. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 
 INLINE vd vd_set(double x) { return x - (vd){0}; }
 INLINE vf vf_set(float x) { return x - (vf){0}; }

@@ -65,9 +65,9 @@ static vg_status rescue(const tile *t, size_t k, int lane, const places *at, siz
     for (size_t m = 0; m < M; m++) {
         double sum = 0;
         for (size_t c = 0; c < C; c++)
-            sum += t->gamma[k * C + c][lane] * t->p[m * C + c][lane];
+            sum += t->gamma[k * C + c][lane] * value_at(t, t->fused, m * C + c)[lane];
         for (size_t c = 0; c < C; c++) {
-            double p = t->p[m * C + c][lane];
+            double p = value_at(t, t->fused, m * C + c)[lane];
             q[m * C + c] = sum > 1e-290 ? p * t->gamma[k * C + c][lane] / sum : p;
         }
     }
@@ -126,7 +126,7 @@ static void plain_classes(tile *t) {
         gated_cross(t);
     if (!job->out.epjs && !job->out.gepjs)
         return;
-    if (single && t->K)
+    if (single && job->out.gepjs)
         pack_weights32(t);
     for (size_t c = 0; c < t->C; c++) {
         if (single)

@@ -5,8 +5,8 @@
 typedef struct tile {
     const vg_kernel_job *job;
     size_t M, C, K;
-    vd *p;      /* [M][C] probabilities */
-    vh *x;      /* [M][C] the same as the floats they came as, where `fused` */
+    vd *p;      /* [M][C] probabilities, unless `fused` */
+    vh *x;      /* [M][C] probabilities as the floats they came as, where `fused` */
     vd *log;    /* [M][C] log p, logits input only */
     vd *plog;   /* [M][C] p log(p/mu), for the gated sums */
     vd *mu, *variance, *low, *high; /* [C] mean, population variance, smallest and largest member */
@@ -48,7 +48,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
     vd *floats = NULL;
-    bool ok = carve_one(b, &used, &floats, t->fused ? (M + 1) / 2 : 0, C) && carve_one(b, &used, &t->p, M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
+    bool ok = carve_one(b, &used, &floats, t->fused ? (M + 1) / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
               carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
     vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->phi, &t->psi};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
@@ -76,3 +76,6 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     *bytes = used;
     return ok;
 }
+
+/* Element i = m C + c of the tile in double. Where the loop is hot `fused` is a constant. */
+INLINE vd value_at(const tile *t, bool fused, size_t i) { return fused ? __builtin_convertvector(t->x[i], vd) : t->p[i]; }
