@@ -20,6 +20,15 @@ function axis(label: string, extra: Partial<uPlot.Axis> = {}): uPlot.Axis {
   };
 }
 
+/** Logarithmic axes show powers of ten. */
+const isPower = (v: number): boolean => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6;
+const powers = (log: boolean | undefined): Partial<uPlot.Axis> => (log ? {
+  grid: { stroke: css("--grid"), width: 1, filter: (_u, splits) => splits.map((v) => (isPower(v) ? v : null)) },
+  ticks: { stroke: css("--grid"), width: 1, size: 4, filter: (_u, splits) => splits.map((v) => (isPower(v) ? v : null)) },
+  filter: (_u, splits) => splits.map((v) => (isPower(v) ? v : null)),
+  values: (_u, splits) => splits.map((v) => (v === null ? "" : v >= 0.01 && v < 1e4 ? String(Number(v.toPrecision(3))) : v.toExponential(0).replace("e+", "e"))),
+} : {});
+
 export class Chart {
   readonly host: HTMLElement;
   private plot: uPlot | null = null;
@@ -69,8 +78,8 @@ export class Chart {
       width: this.width(), height: this.height,
       scales: { x: scale(plan.x), y: scale(plan.y), ...(plan.y2 ? { y2: scale(plan.y2) } : {}) },
       axes: [
-        axis(String(plan.x?.label ?? ""), { size: 32, ...plan.x }),
-        axis(String(plan.y?.label ?? ""), { size: 58, ...plan.y }),
+        axis(String(plan.x?.label ?? ""), { size: 32, ...powers(plan.x?.log), ...plan.x }),
+        axis(String(plan.y?.label ?? ""), { size: 58, ...powers(plan.y?.log), ...plan.y }),
         ...(plan.y2 ? [axis(String(plan.y2.label ?? ""), { size: 50, side: 1, scale: "y2", ...plan.y2, grid: { show: false } })] : []),
       ],
       series: [{}, ...plan.series],

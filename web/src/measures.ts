@@ -7,7 +7,7 @@ import { measureName } from "./format";
 import { measureColour, measureVariable } from "./theme";
 
 const STEMS = ["tu", "au", "eu", "epce", "epkl", "epjs"];
-const POINTS = 600;
+const POINTS = 200;
 
 interface State { on: Set<string>; sort: string; k: string; scale: string; axis: string }
 const names = { baseline: STEMS.filter(hasMeasure), gated: (k: string): string[] => STEMS.map((s) => `g${s}@${k}`).filter(hasMeasure).concat(hasMeasure("gmu") ? ["gmu"] : []) };

@@ -8,6 +8,8 @@ import { sortableTable } from "./table";
 import { getK, onK, outcome } from "./rule";
 import { css, measureColour, measureVariable } from "./theme";
 
+/** Steps need an end: the last edge, or the last value once more. */
+const closed = (values: number[], end = values[values.length - 1]): number[] => [...values, end];
 const dashOf = (name: string): number[] | undefined => (name.includes("@") ? [7, 4] : undefined);
 
 // --- selective prediction ---------------------------------------------------------------------------------------------------
@@ -38,8 +40,8 @@ export function selective(): HTMLElement | null {
   const columns: [string, (name: string) => number | null, boolean, (v: number | null) => string][] = [
     ["AURC", (n) => rankings[n].aurc, false, figure], ["E-AURC", (n) => rankings[n].eaurc, false, figure], ["AUGRC", (n) => rankings[n].augrc, false, figure],
     ["AUROC", (n) => rankings[n].error_auroc, true, figure], ["AUPR", (n) => rankings[n].error_aupr, true, figure],
-    ...(e.coverages ?? []).map((c, i) => [`risk at ${plain(100 * c)} %`, (n: string) => rankings[n].risk_at_coverage[i], false, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
-    ...(e.risks ?? []).map((r, i) => [`coverage at ${plain(100 * r)} % risk`, (n: string) => rankings[n].coverage_at_risk[i], true, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
+    ...(e.coverages ?? []).map((c, i) => [`risk at ${plain(100 * c)}\u00a0%`, (n: string) => rankings[n].risk_at_coverage[i], false, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
+    ...(e.risks ?? []).map((r, i) => [`coverage at ${plain(100 * r)}\u00a0%\u00a0risk`, (n: string) => rankings[n].coverage_at_risk[i], true, percent] as [string, (n: string) => number | null, boolean, (v: number | null) => string]),
   ];
   const ungated = names.filter((name) => !name.includes("@"));
   const gated = names.filter((name) => name.includes("@"));
@@ -83,7 +85,7 @@ export function reliability(): HTMLElement | null {
   const counts = new Chart("How many samples have which confidence", 320, () => {
     const bins = e.reliability;
     return {
-      data: [bins.map((b) => (b.low + b.high) / 2), ...sets.map(([, v]) => v.reliability.map((b) => (100 * b.count) / meta.n))] as uPlot.AlignedData,
+      data: [closed(bins.map((b) => b.low), 1), ...sets.map(([, v]) => closed(v.reliability.map((b) => (100 * b.count) / meta.n)))] as uPlot.AlignedData,
       series: sets.map(([, , c], i) => line(css(c), { paths: uPlot.paths.stepped?.({ align: 1 }), fill: i === 0 ? `${css(c)}33` : undefined })),
       x: { label: "confidence", range: [0, 1] }, y: { label: "samples (%)" },
     };
@@ -133,7 +135,10 @@ function oodPlots(set: OodSet, best: string): HTMLElement {
     const m = set.measures[name];
     const bins = m.id.length;
     return {
-      data: [m.id.map((_, b) => m.low + ((m.high - m.low) * b) / bins), m.id.map((v) => Math.max(FLOOR, (100 * v) / meta.n)), m.ood.map((v) => Math.max(FLOOR, (100 * v) / set.n))] as uPlot.AlignedData,
+      data: [
+        closed(m.id.map((_, b) => m.low + ((m.high - m.low) * b) / bins), m.high),
+        closed(m.id.map((v) => Math.max(FLOOR, (100 * v) / meta.n))), closed(m.ood.map((v) => Math.max(FLOOR, (100 * v) / set.n))),
+      ] as uPlot.AlignedData,
       series: [line(css("--c2"), { paths: stepped, fill: `${css("--c2")}44` }), line(css("--c1"), { paths: stepped, fill: `${css("--c1")}44` })],
       x: { label: name === "snr" ? "\u2212SNR" : measureName(name) }, y: { label: "samples (%), logarithmic", log: true, range: [FLOOR, 100] },
     };
