@@ -12,7 +12,8 @@ export function sortableTable(id: string, names: string[], titles: string[], cel
   const usable = (v: number | null): v is number => v !== null && !Number.isNaN(v);
   const best = columns.map((column) => {
     const values = names.map(column.value).filter(usable);
-    return values.length ? (column.higher ? Math.max(...values) : Math.min(...values)) : null;
+    const top = column.higher ? Math.max(...values) : Math.min(...values);
+    return values.length && values.filter((v) => v === top).length <= names.length / 2 ? top : null; // what most reach is no distinction
   });
   const body = h("tbody");
   const heads = titles.map((title, i) => h("th", { scope: "col" }, h("button", { type: "button", onclick: () => sort(i) }, title)));

@@ -1,0 +1,71 @@
+# vargate report: what it writes, from predictions, scores and a run folder; errors that leave nothing half-written.
+mkdir "$folder/report"
+cd "$folder/report" || exit 1
+ln -s "$root/data" data
+
+run report $example -o out --no-figures
+exits 0
+quiet
+prints out/report.html
+leaves out report.html
+if grep -q 'id="vg-ratio"' out/report.html && ! grep -q 'VARGATE-DATA' out/report.html; then pass; else fail "the page holds no data"; fi
+if [ "$(wc -c <out/report.html)" -lt 5000000 ]; then pass; else fail "the page is too large"; fi
+
+# The same from scores, with the labels named; k comes with them.
+run score $example -k 0.5,4 -o scores.npz -q
+run report scores.npz --labels $example -o from-scores --no-figures
+exits 0
+if grep -qF '"k":[0.5,4]' from-scores/report.html && grep -qF '"label' from-scores/report.html; then pass; else fail "k or labels are missing"; fi
+
+# Figures, where there is gnuplot; without it the page alone, and a line that says so.
+if command -v gnuplot >/dev/null 2>&1; then
+    run report $example -o figures --ood same=$example
+    exits 0
+    prints "15 files"
+    leaves figures/figures "decomposition.pdf decomposition.png decomposition.svg gated.pdf gated.png gated.svg ood.pdf ood.png ood.svg reliability.pdf reliability.png reliability.svg risk-coverage.pdf risk-coverage.png risk-coverage.svg"
+    if grep -q '<svg' figures/figures/gated.svg && head -c 4 figures/figures/gated.pdf | grep -q PDF; then pass; else fail "figures are not what their names say"; fi
+fi
+mkdir empty-path
+command="report without gnuplot"
+PATH=$folder/report/empty-path "$vargate" report $example -o bare >"$folder/out" 2>"$folder/err"
+code=$?
+exits 0
+says "gnuplot is not installed"
+prints bare/report.html
+
+# A run folder: what is there is used.
+mkdir run
+cp $example run/test.npz
+cp $example run/ood-clothes.npz
+printf '{"epoch": 1, "train_loss": 2, "diversity": 0.01, "collapsed": false}\n{"epoch": 2, "train_loss": 1, "diversity": 0.0001, "collapsed": true}\n' >run/metrics.jsonl
+run report run --no-figures
+exits 0
+prints run/report/report.html
+if grep -qF '"collapse":2' run/report/report.html && grep -qF '"name":"clothes"' run/report/report.html; then pass; else fail "epochs or OOD set are missing"; fi
+
+# Errors: one line, exit code, and a page that was there before stays.
+run report $example
+fails_with 2 "give -o DIR"
+run report -o out
+fails_with 2 "found 0 files"
+run report nothing.npz -o out
+fails_with 1 "nothing.npz"
+run report $example -o out --ood same
+fails_with 2 "expected NAME=FILE"
+run report $example -o out --class-names a,b --no-figures
+fails_with 1 "2 names for"
+run report $example -o $example/inside --no-figures
+fails_with 1 "Not a directory"
+run report $example -o out --images digits --data data --no-figures
+fails_with 1 "--images digits"
+echo '{"epoch": 1' >broken.jsonl
+run report $example -o out --metrics broken.jsonl --no-figures
+fails_with 1 "line 1 is not a JSON object"
+mkdir nothing
+run report nothing -o out
+fails_with 1 "neither test.npz nor scores.npz"
+leaves out report.html
+run report --help
+exits 0
+prints "--ood NAME=FILE"
+cd "$root" || exit 1
