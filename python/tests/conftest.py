@@ -47,10 +47,10 @@ def command(program: str) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def logits() -> tuple[np.ndarray, np.ndarray]:
-    """(Z, y): 400 samples, 6 members, 4 classes, three quarters right."""
+    """(Z, y): 400 samples, 6 members, 4 classes, about one in five wrong."""
     rng = np.random.default_rng(7)
     y = rng.integers(0, 4, 400)
-    return (2 * np.eye(4)[y][:, None] + 1.5 * rng.normal(size=(400, 6, 4))).astype(np.float32), y
+    return (2 * np.eye(4)[y][:, None] + 3 * rng.normal(size=(400, 6, 4))).astype(np.float32), y
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,8 @@ ELEMENTS = {
 OK, ERR_ARGUMENT, ERR_MEMORY, ERR_IO, ERR_FORMAT, ERR_DATA, ERR_UNSUPPORTED, ERR_NUMERIC, ERR_INTERRUPTED = range(9)
 
 ProgressFn = ctypes.CFUNCTYPE(c_int, c_void_p, c_ulonglong, c_ulonglong)
+# vg_logits_block_fn; the last argument is a vg_predictions to fill.
+BlockFn = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_void_p)
 
 
 class Predictions(Structure):
@@ -450,7 +452,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_select_threshold": (c_int, [POINTER(Selection), POINTER(Measure), _P, c_size_t, POINTER(SelectOptions)]),
     "vg_select_k": (c_int, [POINTER(Selection), _P, _P, c_size_t, POINTER(SelectOptions)]),
     "vg_ood_evaluate": (c_int, [_P, _P, c_size_t, _P, c_size_t, c_size_t, POINTER(OodOptions)]),
-    "vg_calibrate": (c_int, [POINTER(_P), POINTER(Predictions), _P, POINTER(CalibrateOptions)]),
+    "vg_calibrate_blocks": (c_int, [POINTER(_P), BlockFn, _P, c_size_t, c_size_t, c_size_t, _P, POINTER(CalibrateOptions)]),
     "vg_calibration_free": (None, [_P]),
     "vg_temperatures_text": (c_int, [POINTER(_P), _P]),
     "vg_temperatures_text_free": (None, [_P]),
@@ -497,6 +499,11 @@ def check(status: int) -> None:
 # handler is wrapped: what it raises is kept, the callback asks the library to stop, and check() raises it.
 
 _stopped: list[BaseException] = []
+
+
+def stopped() -> bool:
+    """Whether a signal has asked the call that is running to stop."""
+    return bool(_stopped)
 
 
 def _tick(_context: Any, _done: int, _total: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from ctypes import byref, c_char_p, c_void_p, cast
+from ctypes import byref, c_char_p, c_void_p, cast, pointer
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from ._options import choice, thread_count
 __all__ = ["Calibration", "calibrate"]
 
 SOLVERS = ("newton", "bayes", "both")
+_ITEM_SIZES = {_native.F32: 4, _native.F64: 8, _native.F16: 2, _native.BF16: 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +149,19 @@ def calibrate(
         None,
     )
     fit, text = c_void_p(), c_void_p()
+    row = view.stride_n * _ITEM_SIZES[view.dtype]
+
+    def block(_: Any, first: int, rows: int, out: int) -> int:
+        """Samples first .. first + rows - 1. A sweep over the data can take long; being asked for blocks lets Ctrl-C in between."""
+        at = _native.Predictions.from_address(out)
+        pointer(at)[0] = view
+        at.data, at.n = view.data + first * row, rows
+        return _native.ERR_INTERRUPTED if _native.stopped() else _native.OK
+
+    ask = _native.BlockFn(block)
     with _native.Interruptible():
-        _native.check(_native.lib.vg_calibrate(byref(fit), byref(view), packed.ctypes.data, byref(o)))
+        shape = (view.n, view.m, view.c)
+        _native.check(_native.lib.vg_calibrate_blocks(byref(fit), ask, None, *shape, packed.ctypes.data, byref(o)))
     del owner
     try:
         _native.check(_native.lib.vg_temperatures_text(byref(text), fit))
