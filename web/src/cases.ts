@@ -185,7 +185,10 @@ export function cases(): HTMLElement {
   });
   filter.id = "case-filter";
   const search = h("input", { type: "search", id: "case-search", placeholder: "number, class, wrong, abstained \u2026", oninput: perFrame(() => { state.search = search.value; state.page = 0; update(); }) });
-  const exported = (): void => download("cases.csv", csvOf(rows, getK()));
+  const exported = (): void => {
+    update();
+    download("cases.csv", csvOf(rows, getK()));
+  };
   let seen = false;
   const host = section("cases", "Case by case",
     "Bars: mean over members; whiskers: plus and minus one spread; votes: members whose own best class this is." + (meta.top < meta.c ? ` The ${meta.top} largest classes of each case are shown.` : ""),
@@ -199,7 +202,11 @@ export function cases(): HTMLElement {
     update();
   }, { rootMargin: "400px" });
   observer.observe(host);
-  onK(perFrame(() => { if (seen) update(); }));
+  let later = 0; // the list follows when k has come to rest
+  onK(() => {
+    clearTimeout(later);
+    later = window.setTimeout(() => { if (seen) update(); }, 120);
+  });
   addEventListener("beforeprint", () => { if (!seen) update(); });
   return host;
 }

@@ -33,18 +33,23 @@ export class Chart {
   readonly host: HTMLElement;
   private plot: uPlot | null = null;
   private seen = false;
+  private near = false;
+  private stale = false;
 
   constructor(private readonly label: string, private readonly height: number, private readonly plan: () => Plan) {
     this.host = h("div", { class: "chart", role: "img", "aria-label": label, style: `min-height:${height}px` });
-    const observer = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      observer.disconnect();
+    new IntersectionObserver((entries) => {
+      this.near = entries[entries.length - 1].isIntersecting;
+      if (!this.near) return;
       this.show();
-    }, { rootMargin: "600px" });
-    observer.observe(this.host);
+      if (this.stale) this.refresh();
+    }, { rootMargin: "600px" }).observe(this.host);
     new ResizeObserver(() => this.resize()).observe(this.host);
     onTheme(() => this.redraw());
-    addEventListener("beforeprint", () => this.show());
+    addEventListener("beforeprint", () => {
+      this.show();
+      this.plot?.redraw(false);
+    });
   }
 
   show(): void {
@@ -63,7 +68,8 @@ export class Chart {
 
   /** Draws again what lies over the same data (a mark that moved). */
   refresh(): void {
-    this.plot?.redraw(false);
+    this.stale = !this.near; // out of sight: later
+    if (this.near) this.plot?.redraw(false);
   }
 
   /** Makes the plot anew from its plan. */
@@ -106,6 +112,7 @@ export function dot(u: uPlot, x: number, y: number, colour: string, radius = 5):
   u.ctx.fillStyle = colour;
   u.ctx.strokeStyle = css("--card");
   u.ctx.lineWidth = 2 * scale;
+  u.ctx.setLineDash([]);
   u.ctx.fill();
   u.ctx.stroke();
   u.ctx.restore();

@@ -109,11 +109,14 @@ function walk(visit: (kept: number, errors: number, value: number, next: number)
 
 /** The k of largest coverage whose risk on these samples is at most `target`; null when there is none. */
 export function forRisk(target: number): number | null {
-  let best: number | null = null;
+  let low = 0;
+  let high = 0;
   walk((kept, errors, value, next) => {
-    if (errors <= target * kept) best = niceBetween(next, value);
+    if (errors > target * kept) return;
+    low = next;
+    high = value;
   });
-  return best;
+  return high > 0 ? niceBetween(low, high) : null;
 }
 
 /** The largest k that keeps at least the share `target`; null when none keeps so many. */
@@ -128,11 +131,11 @@ export function forCoverage(target: number): number | null {
 
 /** The smallest risk any k reaches, with its k. */
 export function leastRisk(): { k: number; risk: number } {
-  let best = { k: 1, risk: Infinity };
+  let [risk, low, high] = [Infinity, 0, 2];
   walk((kept, errors, value, next) => {
-    if (errors / kept < best.risk) best = { k: niceBetween(next, value), risk: errors / kept };
+    if (errors / kept < risk) [risk, low, high] = [errors / kept, next, value];
   });
-  return best;
+  return { k: niceBetween(low, high), risk };
 }
 
 /** Points of the rule's own risk-coverage curve, at most `points`. */
