@@ -1,3 +1,4 @@
+# ruff: noqa: E402 - imports follow importorskip
 """vargate.torch: heads and their switches against plain PyTorch, members, batch-norm, the metric, runs of the program as modules."""
 
 from __future__ import annotations

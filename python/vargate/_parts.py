@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, byref, c_double, c_void_p, cast, sizeof, string_at
+from ctypes import POINTER, byref, c_double, cast, sizeof, string_at
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,11 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import Array
+from ._tally import tally
+from .decide import MULTIPLICITIES, Selection
 from .scores import Scores
 
-__all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts"]
+__all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts", "select"]
 
 Float64 = npt.NDArray[np.float64]
 COVERAGES = (0.8, 0.9, 0.95)
@@ -68,21 +70,16 @@ def _zeros(scores: Scores, bins: int) -> dict[str, Any]:
 
 def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int) -> tuple[dict[str, Any], Rows]:
     lib, rows = _native.lib, scores.n * (scores.c if scores.multilabel else 1)
-    tally, evaluation = c_void_p(), POINTER(_native.Evaluation)()
-    options = _native.TallyOptions(sizeof(_native.TallyOptions), int(scores.multilabel), bins, 1e-12, 0, 0, scores.n)
     k = _native.doubles(tuple(scores.k))
     how = _native.EvaluateOptions(struct_size=sizeof(_native.EvaluateOptions), seed=1, confidence=0.95, threads=1)
     how.k, how.k_count = cast(k, POINTER(c_double)), len(k)
-    mean, std = np.ascontiguousarray(scores.mean), np.ascontiguousarray(scores.std)
-    if scores._sample_sigma and scores.m > 1:
-        std = std * math.sqrt(scores.m / (scores.m - 1))
-    _native.check(lib.vg_tally_new(byref(tally), scores.c, byref(options)))
+    out = POINTER(_native.Evaluation)()
+    with tally(scores, labels, bins=bins, confusion=0) as counted:
+        errors = np.frombuffer(string_at(lib.vg_tally_errors(counted), rows), np.uint8)
+        ratio = np.frombuffer(string_at(lib.vg_tally_ratio(counted), 8 * rows), np.float64)
+        _native.check(lib.vg_evaluate(byref(out), counted, None, 0, byref(how)))
     try:
-        _native.check(lib.vg_tally_feed(tally, mean.ctypes.data, std.ctypes.data, labels.ctypes.data, scores.n))
-        _native.check(lib.vg_evaluate(byref(evaluation), tally, None, 0, byref(how)))
-        e = evaluation.contents
-        errors = np.frombuffer(string_at(lib.vg_tally_errors(tally), rows), np.uint8)
-        ratio = np.frombuffer(string_at(lib.vg_tally_ratio(tally), 8 * rows), np.float64)
+        e = out.contents
         found: dict[str, Any] = {
             "correct": rows - int(np.count_nonzero(errors)),
             "nll": e.nll.value * rows,
@@ -91,11 +88,9 @@ def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int) -> tuple[di
             "classes": np.array([_class(e.per_class[c]) for c in range(scores.c)], np.int64),
             "rule": np.array([(e.rule[i].kept, e.rule[i].kept_errors) for i in range(len(k))], np.int64),
         }
-        return found, Rows(errors, ratio)
     finally:
-        if evaluation:
-            lib.vg_evaluation_free(evaluation)
-        lib.vg_tally_free(tally)
+        lib.vg_evaluation_free(out)
+    return found, Rows(errors, ratio)
 
 
 def _bin(b: _native.ReliabilityBin) -> tuple[float, float, float]:
@@ -223,3 +218,41 @@ def rank(name: str, values: Array, errors: npt.NDArray[np.uint8]) -> dict[str, A
     out["risk_at_coverage"] = {f"{c:g}": ranking.risk_at[i].value for i, c in enumerate(COVERAGES)}
     out["coverage_at_risk"] = {f"{r:g}": ranking.coverage_at[i].value for i, r in enumerate(RISKS)}
     return out
+
+
+def select(
+    ratio: Array,
+    errors: npt.NDArray[np.uint8],
+    target_risk: float | None,
+    target_coverage: float | None,
+    confidence: float,
+    labelled: bool,
+) -> Selection:
+    """`vargate.select_k` from margin ratios and error marks; a target out of reach is told by ``met``."""
+    for name, value in (("target_risk", target_risk), ("target_coverage", target_coverage)):
+        if value is not None and not 0 < value <= 1:
+            raise ValueError(f"{name} is {value!r}, expected a number in (0, 1]")
+    flat = np.ascontiguousarray(ratio, np.float64).reshape(-1)
+    marks = np.ascontiguousarray(errors, np.uint8).reshape(-1)
+    options = _native.SelectOptions(struct_size=sizeof(_native.SelectOptions))
+    options.target_risk, options.target_coverage, options.confidence = target_risk or 0.0, target_coverage or 0.0, confidence
+    found = _native.Selection(struct_size=sizeof(_native.Selection))
+    _native.check(_native.lib.vg_select_k(byref(found), flat.ctypes.data, marks.ctypes.data, len(flat), byref(options)))
+    return Selection(
+        by="k",
+        threshold=found.threshold,
+        met=bool(found.met),
+        target_risk=target_risk,
+        target_coverage=target_coverage,
+        confidence=confidence,
+        n=found.rows,
+        kept=found.kept,
+        errors=found.errors if labelled else None,
+        coverage=found.coverage,
+        risk=found.risk if labelled else None,
+        risk_bound=found.risk_bound if labelled else None,
+        level=found.level,
+        grid=found.grid_count,
+        starts=found.starts,
+        multiplicity=MULTIPLICITIES[found.multiplicity],
+    )

@@ -1,0 +1,193 @@
+"""vargate.dask: blocks give one machine's scores to the bit and its figures, on threads, on processes, and when a process is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+import dask
+import dask.array as da
+from dask.delayed import delayed
+from distributed import Client, LocalCluster
+
+import vargate
+import vargate.dask as vd
+
+RNG = np.random.default_rng(11)
+Y = RNG.integers(0, 4, 1000)
+Z = (2 * np.eye(4)[Y][:, None] + 3 * RNG.normal(size=(1000, 6, 4))).astype(np.float32)
+CHUNKS = (300, 1, 299, 400)
+
+
+def same(a: Any, b: Any, tolerance: float = 1e-12) -> None:
+    """Figures equal within the tolerance, key by key."""
+    if isinstance(a, dict):
+        for key, value in a.items():
+            if key in b:
+                same(value, b[key], tolerance)
+    elif isinstance(a, float):
+        assert a == pytest.approx(b, abs=tolerance, rel=tolerance, nan_ok=True)
+    else:
+        assert a == b
+
+
+def check_all(lazy: vd.DaskScores, whole: vargate.Scores) -> None:
+    found = lazy.compute()
+    assert list(found) == list(whole)
+    for name in whole:
+        np.testing.assert_array_equal(found[name], whole[name])
+    assert found.diversity == pytest.approx(whole.diversity, abs=1e-12)
+    assert found.k_sensitivity == pytest.approx(whole.k_sensitivity, abs=1e-12)
+    figures = lazy.evaluate().compute()
+    evaluation = vargate.evaluate(whole).to_dict()
+    ours = figures.to_dict()
+    assert set(ours) - set(evaluation) == {"diversity", "k_sensitivity"}
+    assert ours["measures"].keys() == evaluation["measures"].keys()
+    same(ours, evaluation)
+    chosen = lazy.select_k(target_risk=0.3).compute()
+    assert chosen == vargate.select_k(whole, target_risk=0.3, must_meet=False)
+    covered = lazy.select_k(target_coverage=0.5).compute()
+    assert covered == vargate.select_k(whole, target_coverage=0.5)
+
+
+def test_blocks_give_one_machines_results() -> None:
+    array = da.from_array(Z, chunks=(CHUNKS, (4, 2), (1, 3)))  # cut through members and classes too
+    lazy = vd.score(array, labels=Y, logits=True, temperature=[1.5])
+    check_all(lazy, vargate.score(Z, labels=Y, logits=True, temperature=1.5))
+    assert lazy.gtu.chunks == (CHUNKS, (3,))
+    assert lazy.mean.shape == (1000, 4)
+
+
+@pytest.mark.parametrize("options", [{"preset": "vge"}, {"k": 0.5, "sigma": "sample"}, {"preset": "mljku", "log_base": "2"}])
+def test_options(options: dict[str, Any]) -> None:
+    p = np.exp(Z.astype(np.float64))
+    p /= p.sum(axis=2, keepdims=True)
+    lazy = vd.score(da.from_array(p.transpose(1, 0, 2), chunks=(3, 170, 2)), labels=da.from_array(Y, chunks=99), axes="MNC", **options)
+    check_all(lazy, vargate.score(p, labels=Y, **options))
+
+
+def test_multilabel() -> None:
+    u = RNG.beta(0.5, 0.5, size=(200, 5, 3))
+    y = (u.mean(axis=1) + 0.2 * RNG.normal(size=(200, 3)) > 0.5).astype(np.int64)
+    lazy = vd.score(da.from_array(u, chunks=(77, 5, 3)), labels=y, multilabel=True)
+    whole = vargate.score(u, labels=y, multilabel=True)
+    np.testing.assert_array_equal(lazy.gtu.compute(), whole.gtu)
+    same(lazy.evaluate().compute().to_dict(), vargate.evaluate(whole).to_dict())
+
+
+def test_nothing_runs_before_it_is_asked_for(tmp_path: Path) -> None:
+    @delayed
+    def load(i: int) -> np.ndarray:
+        (tmp_path / f"{i}").touch()
+        return Z[100 * i : 100 * i + 100]
+
+    array = da.concatenate([da.from_delayed(load(i), (100, 6, 4), np.float32) for i in range(4)])
+    lazy = vd.score(array, labels=Y[:400], logits=True, measures="gmu")
+    pending = lazy.gmu, lazy.evaluate(), lazy.select_k(target_risk=0.1)
+    assert not list(tmp_path.iterdir())
+    assert len(pending[0][:50].compute()) == 50
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]
+    assert lazy.keys() == ["gmu"]
+    with pytest.raises(AttributeError, match="was not computed"):
+        _ = lazy.tu
+
+
+def test_sizes_that_are_not_known() -> None:
+    array, labels = da.from_array(Z, chunks=(CHUNKS, 6, 4)), da.from_array(Y, chunks=(CHUNKS,))
+    keep = labels != 2
+    lazy = vd.score(array[keep], labels=labels[keep], logits=True)
+    whole = vargate.score(Z[Y != 2], labels=Y[Y != 2], logits=True)
+    np.testing.assert_array_equal(lazy.eu.compute(), whole.eu)
+    same(lazy.evaluate(["gmu", "gtu@2"]).compute().to_dict(), vargate.evaluate(whole).to_dict())
+    assert "? samples" in repr(lazy)
+    with pytest.raises(ValueError, match="sizes are unknown"):
+        vd.score(array[keep], labels=Y, logits=True)
+
+
+def test_empty_blocks_and_one_class_of_error() -> None:
+    array = da.from_array(Z[:10], chunks=((0, 4, 0, 6), 6, 4))
+    lazy = vd.score(array, labels=Z[:10].mean(axis=1).argmax(axis=1), logits=True)
+    figures = lazy.evaluate(["gmu"]).compute()
+    whole = vargate.evaluate(Z[:10], Z[:10].mean(axis=1).argmax(axis=1), logits=True)
+    same(figures.to_dict(), whole.to_dict())
+
+
+def test_shards(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", Z[:600])
+    np.save(tmp_path / "b.npy", Z[600:])
+    shards = [da.from_array(np.load(tmp_path / name, mmap_mode="r"), chunks=(250, 6, 4)) for name in ("a.npy", "b.npy")]
+    lazy = vd.score(da.concatenate(shards), logits=True, k=(1, 2))
+    paths = lazy.to_shards(tmp_path / "out")
+    assert [Path(path).name for path in paths] == [f"scores-{i:05d}.npz" for i in range(5)]
+    whole = vargate.score(Z, logits=True, k=(1, 2))
+    for name in ("gmu", "gtu", "decision"):
+        np.testing.assert_array_equal(np.concatenate([np.load(path)[name] for path in paths]), whole[name])
+
+
+def test_errors_name_the_block() -> None:
+    p = np.full((100, 2, 3), 1 / 3)
+    p[71, 1] = [0.5, 0.1, 0.1]
+    lazy = vd.score(da.from_array(p, chunks=(25, 2, 3)))
+    with pytest.raises(ValueError, match=r"block 2, from sample 50 on: .*21"):
+        lazy.tu.compute()
+    with pytest.raises(TypeError, match="expected a Dask array"):
+        vd.score(p)
+    with pytest.raises(ValueError, match="preset"):
+        vd.score(da.from_array(p), preset="none")
+    with pytest.raises(TypeError, match="colour"):
+        vd.score(da.from_array(p), colour=1)
+    with pytest.raises(ValueError, match="labels"):
+        vd.score(da.from_array(p), labels=np.zeros(99, int))
+    with pytest.raises(ValueError, match="labels are needed"):
+        vd.score(da.from_array(p)).select_k(target_risk=0.1)
+    with pytest.raises(ValueError, match="was not computed"):
+        vd.score(da.from_array(p), labels=np.zeros(100, int), measures="gmu").evaluate(["tu"])
+
+
+def test_a_worker_killed_midway_loses_nothing(tmp_path: Path) -> None:
+    def load(i: int, folder: str) -> np.ndarray:
+        with open(f"{folder}/{i}-{time.monotonic_ns()}", "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(0.05)
+        rng = np.random.default_rng(i)
+        return rng.normal(size=(50, 6, 4), scale=3).astype(np.float32)
+
+    blocks = 40
+    whole = np.concatenate([np.random.default_rng(i).normal(size=(50, 6, 4), scale=3).astype(np.float32) for i in range(blocks)])
+    labels = RNG.integers(0, 4, len(whole))
+    loads = [delayed(load)(i, str(tmp_path)) for i in range(blocks)]
+    array = da.concatenate([da.from_delayed(block, (50, 6, 4), np.float32) for block in loads])
+    lazy = vd.score(array, labels=labels, logits=True)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10, "distributed.comm.timeouts.connect": "20s"}),
+        LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        workers = {int(pid) for pid in client.run(os.getpid).values()}
+        assert len(workers) == 3
+        assert os.getpid() not in workers
+        kept = lazy.persist()
+        pending = client.compute([kept.compute_later(), kept.evaluate(["gmu", "tu"]), kept.select_k(target_coverage=0.6)])
+        limit = time.monotonic() + 60
+        while len(list(tmp_path.iterdir())) < blocks // 3 and time.monotonic() < limit:
+            time.sleep(0.01)
+        victim = next(iter(workers))
+        os.kill(victim, signal.SIGKILL)
+        scores, figures, chosen = client.gather(pending)
+    one = vargate.score(whole, labels=labels, logits=True)
+    for name in one:
+        np.testing.assert_array_equal(scores[name], one[name])
+    same(figures.to_dict(), vargate.evaluate(one).to_dict())
+    assert chosen == vargate.select_k(one, target_coverage=0.6)
+    seen = [path.read_text() for path in tmp_path.iterdir()]
+    assert len(seen) > blocks  # what the killed worker had was done again
+    assert str(victim) in seen

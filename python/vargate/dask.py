@@ -1,0 +1,426 @@
+"""Scoring on a Dask cluster: predictions that no memory holds, blocks of samples, figures of the whole set.
+
+Each block is scored by the library where it lies. A sample's scores do not depend on its neighbours, so they are one machine's to the bit.
+Figures that are means add up from per-block sums; those that need an order over all samples (AURC, AUROC, the choice of k) bring one column
+and the error marks, 9 bytes a sample, to one worker and are exact.
+
+>>> import dask.array as da, numpy as np, vargate, vargate.dask
+>>> p = np.random.default_rng(0).dirichlet(np.ones(5), size=(1000, 8))
+>>> y = p.mean(axis=1).argmax(axis=1)
+>>> lazy = vargate.dask.score(da.from_array(p, chunks=(300, -1, -1)), labels=y, k=1)
+>>> lazy.gmu
+dask.array<concatenate, shape=(1000,), dtype=float64, chunksize=(300,), chunktype=numpy.ndarray>
+>>> bool((lazy.gmu.compute() == vargate.score(p, k=1).gmu).all())
+True
+>>> lazy.evaluate(measures=["gmu"]).compute().accuracy
+1.0
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import numpy.typing as npt
+from dask.delayed import Delayed, delayed
+
+from . import _native, _parts
+from ._arrays import Array, as_labels
+from ._options import FILE_ORDER, measure_names, resolve, temperatures
+from ._tally import number
+from .decide import Selection
+from .evaluate import Ranking
+from .scorer import Scorer
+from .scores import Scores
+
+__all__ = ["DaskScores", "WholeSet", "score"]
+
+_DTYPES = {"f8": np.float64, "i4": np.int32, "u4": np.uint32}
+
+
+# --- tasks: what runs on a worker ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A scored block."""
+
+    scores: Scores
+    mean_tu: float
+    mean_gtu: float
+
+
+def _score_block(p: Any, labels: Any, number_: int, first: int | None, options: dict[str, Any]) -> _Block:
+    """One block's scores. An error names the block and where it begins in the whole set."""
+    try:
+        with Scorer(**options) as scorer:
+            scores = scorer.feed(np.asarray(p), labels=labels)
+            block = {name: np.array(scores[name]) for name in scores}
+            return _Block(_with(scores, block), scorer.mean_tu, scorer.mean_gtu)
+    except (ValueError, TypeError) as error:
+        where = f"block {number_}" + ("" if first is None else f", from sample {first} on")
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _with(s: Scores, arrays: dict[str, Array]) -> Scores:
+    return Scores(
+        arrays,
+        k=s._k,
+        shape=(s.n, s.m, s.c),
+        logits=s.logits,
+        multilabel=s.multilabel,
+        diversity=s.diversity,
+        k_sensitivity=s.k_sensitivity,
+        labels=s.labels,
+        sample_sigma=s._sample_sigma,
+    )
+
+
+def _field(block: _Block, name: str) -> Array:
+    return block.scores[name]
+
+
+def _column(block: _Block, name: str) -> Array:
+    return np.ascontiguousarray(block.scores[name]).reshape(-1)
+
+
+def _part(block: _Block, bins: int) -> tuple[_parts.Sums, _parts.Rows]:
+    return _parts.part(block.scores, block.mean_tu, block.mean_gtu, bins)
+
+
+def _sums(part: tuple[_parts.Sums, _parts.Rows]) -> _parts.Sums:
+    return part[0]
+
+
+def _errors(part: tuple[_parts.Sums, _parts.Rows]) -> npt.NDArray[np.uint8]:
+    return part[1].errors
+
+
+def _ratio(block: _Block) -> Array:
+    return block.scores.margin_ratio().reshape(-1)
+
+
+def _add(parts: list[_parts.Sums]) -> _parts.Sums:
+    return _parts.add(parts)
+
+
+def _join(pieces: list[Array]) -> Array:
+    return np.concatenate(pieces) if pieces else np.empty(0)
+
+
+def _rank(name: str, column: Array, errors: Array) -> dict[str, Any]:
+    return _parts.rank(name, column, errors)
+
+
+def _choose(ratio: Array, errors: Array, labelled: bool, risk: float | None, coverage: float | None, confidence: float) -> Selection:
+    return _parts.select(ratio, errors if labelled else np.zeros(len(ratio), np.uint8), risk, coverage, confidence, labelled)
+
+
+def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]]) -> WholeSet:
+    figures = _parts.overall(sums, labelled)
+    nan = math.nan
+    return WholeSet(
+        n=sums.n,
+        m=sums.m,
+        c=sums.c,
+        diversity=figures["diversity"],
+        k_sensitivity=figures["k_sensitivity"],
+        **{name: figures.get(name, nan) for name in ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")},
+        rule=figures.get("rule", {}),
+        measures={name: Ranking(**row) for name, row in rankings.items()},
+    )
+
+
+def _shard(block: _Block, path: str) -> str:
+    block.scores.save(path)
+    return path
+
+
+def _gather(blocks: list[_Block], sums: _parts.Sums) -> Scores:
+    first = blocks[0].scores
+    arrays = {name: np.concatenate([block.scores[name] for block in blocks]) for name in first}
+    labels = None if first.labels is None else np.concatenate([b.scores.labels for b in blocks if b.scores.labels is not None])
+    figures = _parts.overall(sums, False)
+    return Scores(
+        arrays,
+        k=first._k,
+        shape=(sums.n, sums.m, sums.c),
+        logits=first.logits,
+        multilabel=first.multilabel,
+        diversity=figures["diversity"],
+        k_sensitivity=figures["k_sensitivity"],
+        labels=labels,
+        sample_sigma=first._sample_sigma,
+    )
+
+
+# --- results -----------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class WholeSet:
+    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without any, are NaN."""
+
+    n: int
+    m: int
+    c: int
+    diversity: float
+    k_sensitivity: float
+    accuracy: float
+    f1_macro: float
+    ece: float
+    mce: float
+    nll: float
+    brier: float
+    rule: dict[str, dict[str, float]]
+    measures: dict[str, Ranking]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Keyed as `vargate.Evaluation.to_dict`, with ``diversity`` and ``k_sensitivity`` besides."""
+        out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c")}
+        for name in ("diversity", "k_sensitivity", "accuracy", "f1_macro", "ece", "mce", "nll", "brier"):
+            out[name] = number(getattr(self, name))
+        out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
+        out["rule"] = {k: {name: number(value) for name, value in row.items()} for k, row in self.rule.items()}
+        return out
+
+
+class DaskScores:
+    """Scores of every block, computed when asked for. Made by `score`.
+
+    Arrays have the names of `vargate.Scores` (``lazy.gmu``, ``lazy["gtu"]``) and are Dask arrays with the blocks of the input. Nothing runs
+    until a ``compute``, ``persist`` or a store.
+    """
+
+    def __init__(
+        self,
+        blocks: list[Delayed],
+        sizes: Sequence[float],
+        names: tuple[str, ...],
+        *,
+        c: int,
+        k: tuple[float, ...],
+        multilabel: bool,
+        labelled: bool,
+    ) -> None:
+        self._blocks = blocks
+        self._sizes = tuple(sizes)
+        self._names = names
+        self._c = c
+        self._k = k
+        self._multilabel = multilabel
+        self._labelled = labelled
+
+    def keys(self) -> list[str]:
+        """Names of the arrays."""
+        return list(self._names)
+
+    def __getitem__(self, name: str) -> da.Array:
+        if name not in self._names:
+            raise KeyError(name)
+        element, kind = _native.SCORE_FIELDS[name]
+        tail: tuple[int, ...] = (self._c,) if self._multilabel or kind == "c" else ()
+        tail += (len(self._k),) if kind == "k" else ()
+        pick = delayed(_field)
+        pieces = [
+            da.from_delayed(pick(block, name), shape=(size, *tail), dtype=_DTYPES[element])
+            for block, size in zip(self._blocks, self._sizes, strict=True)
+        ]
+        return da.concatenate(pieces)
+
+    def __getattr__(self, name: str) -> da.Array:
+        if name in FILE_ORDER and not name.startswith("_"):
+            try:
+                return self[name]
+            except KeyError:
+                raise AttributeError(f"{name} was not computed; measures={name!r} asks for it") from None
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        n = "?" if any(math.isnan(size) for size in self._sizes) else f"{int(sum(self._sizes))}"
+        return f"<vargate.dask.DaskScores: {n} samples in {len(self._blocks)} blocks; {' '.join(self._names)}>"
+
+    def persist(self) -> DaskScores:
+        """Starts scoring; results stay on the workers."""
+        blocks = list(dask.persist(*self._blocks))
+        return DaskScores(
+            blocks, self._sizes, self._names, c=self._c, k=self._k, multilabel=self._multilabel, labelled=self._labelled
+        )
+
+    def compute(self) -> Scores:
+        """All scores in this process's memory, as `vargate.score` gives them."""
+        scores: Scores = self.compute_later().compute()
+        return scores
+
+    def compute_later(self) -> Delayed:
+        """`compute` as a task, for ``dask.compute`` of several results at once or ``client.compute``."""
+        task: Delayed = delayed(_gather)(self._blocks, self._total(15))
+        return task
+
+    def to_shards(self, folder: str | os.PathLike[str], suffix: str = ".npz") -> list[str]:
+        """Writes each block as a file of its own, from the worker that has it, and waits for them.
+
+        Parameters
+        ----------
+        folder : path
+            One that all workers see; made if need be.
+        suffix : {".npz", ".safetensors", ".csv", ".jsonl"}
+
+        Returns
+        -------
+        list of str
+            ``scores-00000.npz``, ... in the order of the samples, each complete or not there.
+        """
+        place = Path(folder).absolute()
+        place.mkdir(parents=True, exist_ok=True)
+        paths = [str(place / f"scores-{i:05d}{suffix}") for i in range(len(self._blocks))]
+        write = delayed(_shard)
+        return list(dask.compute(*[write(block, path) for block, path in zip(self._blocks, paths, strict=True)]))
+
+    # --- figures --------------------------------------------------------------------------------------------------------------
+
+    def _tallies(self, bins: int) -> list[Delayed]:
+        tally = delayed(_part)
+        return [tally(block, bins) for block in self._blocks]
+
+    def _total(self, bins: int) -> Delayed:
+        pick = delayed(_sums)
+        return _tree([pick(part) for part in self._tallies(bins)])
+
+    def evaluate(self, measures: str | Iterable[str] = "all", bins: int = 15) -> Delayed:
+        """Figures over the whole set; ``.compute()`` gives a `WholeSet`.
+
+        Parameters
+        ----------
+        measures : sequence of str
+            Measures to rank errors by, of those computed: ``"gmu"``, ``"tu"``, ``"gtu@1"``. Each brings 9 bytes a sample to one worker.
+            ``"all"``: every one; needs labels, without which no measure is ranked.
+        bins : int
+            Of the calibration error.
+        """
+        names: list[str] = []
+        if self._labelled:
+            names = self._rankable() if measures == "all" else [measures] if isinstance(measures, str) else list(measures)
+        for name in names:
+            if name not in self._rankable():
+                raise ValueError(f"measures: {name!r} was not computed, expected {', '.join(self._rankable())}")
+        tallies, sums, errors, column = self._tallies(bins), delayed(_sums), delayed(_errors), delayed(_column)
+        join, rank = delayed(_join), delayed(_rank)
+        marks = join([errors(part) for part in tallies])
+        rankings = {name: rank(name, join([column(block, name) for block in self._blocks]), marks) for name in names}
+        total = _tree([sums(part) for part in tallies])
+        result: Delayed = delayed(_whole)(total, self._labelled, rankings)
+        return result
+
+    def _rankable(self) -> list[str]:
+        plain = [name for name in FILE_ORDER[:8] if name in self._names]
+        return plain + [f"{name}@{_native.k_name(k)}" for k in self._k for name in FILE_ORDER[8:14] if name in self._names]
+
+    def select_k(
+        self, *, target_risk: float | None = None, target_coverage: float | None = None, confidence: float = 0.95
+    ) -> Delayed:
+        """The k that meets a target on this set, as `vargate.select_k` chooses it; ``.compute()`` gives a `vargate.Selection`.
+
+        A target out of reach does not raise: ``met`` is False.
+        """
+        if (target_risk is None) == (target_coverage is None):
+            raise ValueError("expected one of target_risk and target_coverage")
+        if target_risk is not None and not self._labelled:
+            raise ValueError("labels are needed to choose by risk")
+        join, ratio, errors = delayed(_join), delayed(_ratio), delayed(_errors)
+        ratios = join([ratio(block) for block in self._blocks])
+        marks = join([errors(part) for part in self._tallies(15)])
+        result: Delayed = delayed(_choose)(ratios, marks, self._labelled, target_risk, target_coverage, confidence)
+        return result
+
+
+def _tree(parts: list[Delayed], width: int = 16) -> Delayed:
+    """Sums of sums, so that no worker needs every block's."""
+    join = delayed(_add)
+    while len(parts) > 1:
+        parts = [join(parts[i : i + width]) for i in range(0, len(parts), width)]
+    return parts[0]
+
+
+# --- score --------------------------------------------------------------------------------------------------------------------------------
+
+
+def _blocks_of(array: da.Array) -> tuple[list[Delayed], Sequence[float]]:
+    return list(array.to_delayed().reshape(-1)), array.chunks[0]
+
+
+def _label_blocks(labels: Any, array: da.Array, columns: int) -> list[Any]:
+    sizes = array.chunks[0]
+    unknown = any(math.isnan(size) for size in sizes)
+    if isinstance(labels, da.Array):
+        if labels.ndim != (2 if columns else 1):
+            raise ValueError(f"labels have {labels.ndim} axes, expected {2 if columns else 1}")
+        if columns:
+            labels = labels.rechunk({1: -1})
+        if unknown or any(math.isnan(size) for size in labels.chunks[0]):
+            if len(labels.chunks[0]) != len(sizes):
+                raise ValueError(f"labels have {len(labels.chunks[0])} blocks, expected the {len(sizes)} of the array: sizes are unknown")
+        else:
+            if labels.shape[0] != array.shape[0]:
+                raise ValueError(f"labels have shape {labels.shape}, expected {array.shape[0]} samples")
+            labels = labels.rechunk({0: sizes})
+        return _blocks_of(labels)[0]
+    if unknown:
+        raise ValueError("block sizes are unknown: labels must be a Dask array with the same blocks, or call compute_chunk_sizes()")
+    whole = as_labels(labels, int(array.shape[0]), columns)
+    return np.split(whole, np.cumsum([int(size) for size in sizes])[:-1])
+
+
+def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options: Any) -> DaskScores:
+    """Scores a Dask array of predictions, block by block, on whatever cluster Dask is set to use. Lazy.
+
+    Parameters
+    ----------
+    array : dask.array.Array (N, M, C), or (N, C) for one member
+        Blocks along samples; it is rechunked so that members and classes are whole. From Zarr, Parquet, a stack of ``.npy`` shards, ...
+        (``da.from_zarr``, ``dd.read_parquet(...).to_dask_array()``, ``da.concatenate``). Block sizes may be unknown.
+    labels : array_like or dask.array.Array, optional
+        True classes (N,), or 0/1 (N, C) with ``multilabel=True``.
+    threads : int, default 1
+        Of each block's scoring: Dask runs several blocks at once.
+    **options
+        The other options of `vargate.score`, ``measures`` and ``axes`` included.
+
+    Returns
+    -------
+    DaskScores
+    """
+    if not isinstance(array, da.Array):
+        raise TypeError(f"array is a {type(array).__name__}, expected a Dask array (vargate.score takes what fits memory)")
+    axes = options.pop("axes", "NMC")
+    if array.ndim == 3 and axes != "NMC":
+        if sorted(axes) != ["C", "M", "N"]:
+            raise ValueError(f"axes is {axes!r}, expected 'NMC' or another order of the three")
+        array = array.transpose([axes.index(letter) for letter in "NMC"])
+    if array.ndim not in (2, 3):
+        raise ValueError(f"array has {array.ndim} axes, expected 3 (samples, members, classes), or 2 (samples, classes)")
+    array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
+    if "temperature" in options:  # a path is read here, not on workers that may not see it
+        options["temperature"] = temperatures(options["temperature"]) or None
+    wanted = measure_names(options.pop("measures", "all"))
+    resolved = resolve(**options, threads=threads)  # refuses unknown and wrong options now
+    classes = int(array.shape[-1])
+    names = wanted
+    needed = [*wanted, "pred", "second", "mean", "std"]
+    blocks, sizes = _blocks_of(array)
+    columns = classes if resolved.multilabel else 0
+    labelled = labels is not None
+    given = _label_blocks(labels, array, columns) if labelled else [None] * len(blocks)
+    options |= {"threads": threads, "measures": needed}
+    known = not any(math.isnan(size) for size in sizes)
+    firsts = [int(v) for v in np.cumsum([0, *sizes[:-1]])] if known else [None] * len(blocks)
+    run = delayed(_score_block)
+    scored = [run(p, y, i, first, options) for i, (p, y, first) in enumerate(zip(blocks, given, firsts, strict=True))]
+    return DaskScores(scored, sizes, names, c=classes, k=resolved.k, multilabel=resolved.multilabel, labelled=labelled)
