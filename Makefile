@@ -33,6 +33,9 @@ run: build
 	$(BUILD)/vargate run
 
 test: build
+ifneq ($(SETUP),no)
+	@sh scripts/setup.sh tests
+endif
 	@sh scripts/test.sh $(BUILD) $(JOBS)
 
 install: build

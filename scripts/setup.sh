@@ -1,6 +1,7 @@
 #!/bin/sh
-# setup.sh [checks] - installs the packages that the sources at hand need and the system lacks (Debian, Ubuntu; apt).
-# Does nothing when nothing is missing, so it works offline once it has run. `checks` adds what `make check-all` uses.
+# setup.sh [tests|checks] - installs the packages that the sources at hand need and the system lacks (Debian, Ubuntu; apt).
+# Does nothing when nothing is missing, so it works offline once it has run. `tests` adds the browser of the report's tests,
+# `checks` what `make check-all` uses.
 # Required packages that cannot be installed are an error; optional ones a warning, tried once.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -32,12 +33,15 @@ if [ -d src/data ]; then
     library libpng || want libpng-dev
 fi
 if [ -d src/report ]; then have gnuplot || want gnuplot-nox; fi
+if [ "${1:-}" = tests ] && [ -d web ] && have npm; then
+    have chromium || have chromium-browser || have google-chrome || want chromium
+fi
 if [ "${1:-}" = checks ]; then
     have clang || want clang
     have clang-format || want clang-format
 fi
 
-tried=build/.setup-tried # the optional packages that were asked for before, in vain
+tried=build/.setup-tried${1:+-$1} # the optional packages that were asked for before, in vain
 if [ -n "$optional" ] && [ "$(cat "$tried" 2>/dev/null)" = "$optional" ]; then optional=''; fi
 [ -n "$required$optional" ] || exit 0
 not_installed() { # says so once: the next time these are not asked for again
