@@ -175,6 +175,160 @@ static TARGET void stage_backward(const vg_cpu_window *g, void *dx, float *sums,
         backward2(g, dx, sums, dy, y, choice, mask, false);
 }
 
+/* --- batch-norm */
+
+/* x of position i / 16 under the mask. */
+INLINE TARGET __m512 dropped(const void *x, size_t i, bool bf16, vg_cpu_mask mask) {
+    __m512 v = get(x, i, bf16);
+    return mask.lanes ? _mm512_maskz_mul_ps(kept(mask, i), v, _mm512_set1_ps(mask.scale)) : v;
+}
+
+INLINE TARGET void sum_body(float *sums, const void *x, size_t count, bool bf16, vg_cpu_mask mask) {
+    __m512 a = _mm512_loadu_ps(sums), b = _mm512_setzero_ps();
+    size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+        a = _mm512_add_ps(a, dropped(x, k * 16, bf16, mask));
+        b = _mm512_add_ps(b, dropped(x, k * 16 + 16, bf16, mask));
+    }
+    if (k < count)
+        a = _mm512_add_ps(a, dropped(x, k * 16, bf16, mask));
+    _mm512_storeu_ps(sums, _mm512_add_ps(a, b));
+}
+
+INLINE TARGET void squares_body(float *squares, const void *x, const float *mean, size_t count, bool bf16, vg_cpu_mask mask) {
+    __m512 a = _mm512_loadu_ps(squares), b = _mm512_setzero_ps(), m = _mm512_loadu_ps(mean);
+    size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+        __m512 d = _mm512_sub_ps(dropped(x, k * 16, bf16, mask), m), e = _mm512_sub_ps(dropped(x, k * 16 + 16, bf16, mask), m);
+        a = _mm512_fmadd_ps(d, d, a);
+        b = _mm512_fmadd_ps(e, e, b);
+    }
+    if (k < count) {
+        __m512 d = _mm512_sub_ps(dropped(x, k * 16, bf16, mask), m);
+        a = _mm512_fmadd_ps(d, d, a);
+    }
+    _mm512_storeu_ps(squares, _mm512_add_ps(a, b));
+}
+
+INLINE TARGET void affine_body(void *y, const void *x, const float *a, const float *c, size_t count, bool bf16, bool relu,
+                               vg_cpu_mask mask) {
+    const __m512 scale = _mm512_loadu_ps(a), shift = _mm512_loadu_ps(c), zero = _mm512_setzero_ps();
+    for (size_t k = 0; k < count; k++) {
+        __m512 v = _mm512_fmadd_ps(dropped(x, k * 16, bf16, mask), scale, shift);
+        put(y, k * 16, relu ? _mm512_max_ps(zero, v) : v, bf16);
+    }
+}
+
+/* dy where the ReLU let through. */
+INLINE TARGET __m512 passed(const void *dy, size_t i, __m512 v, __m512 a, __m512 c, bool bf16, bool relu) {
+    __m512 d = get(dy, i, bf16);
+    if (!relu)
+        return d;
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_fmadd_ps(v, a, c), _mm512_setzero_ps(), _CMP_GT_OQ), d);
+}
+
+INLINE TARGET void norm_sums_body(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
+                                  const float *mean, const float *inverse, size_t count, bool bf16, bool relu,
+                                  vg_cpu_mask mask) {
+    const __m512 va = _mm512_loadu_ps(a), vc = _mm512_loadu_ps(c), m = _mm512_loadu_ps(mean), inv = _mm512_loadu_ps(inverse);
+    __m512 beta = _mm512_loadu_ps(dbeta), gamma = _mm512_loadu_ps(dgamma);
+    for (size_t k = 0; k < count; k++) {
+        __m512 v = dropped(x, k * 16, bf16, mask), d = passed(dy, k * 16, v, va, vc, bf16, relu);
+        beta = _mm512_add_ps(beta, d);
+        gamma = _mm512_fmadd_ps(d, _mm512_mul_ps(_mm512_sub_ps(v, m), inv), gamma);
+    }
+    _mm512_storeu_ps(dbeta, beta);
+    _mm512_storeu_ps(dgamma, gamma);
+}
+
+INLINE TARGET void norm_apply_body(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
+                                   const float *e, const float *f, size_t count, bool bf16, bool relu, vg_cpu_mask mask) {
+    const __m512 va = _mm512_loadu_ps(a), vc = _mm512_loadu_ps(c), ve = _mm512_loadu_ps(e), vf = _mm512_loadu_ps(f);
+    for (size_t k = 0; k < count; k++) {
+        __m512 v = dropped(x, k * 16, bf16, mask), d = passed(dy, k * 16, v, va, vc, bf16, relu);
+        d = _mm512_fmadd_ps(va, d, _mm512_fmadd_ps(ve, v, vf));
+        if (mask.lanes)
+            d = _mm512_maskz_mul_ps(kept(mask, k * 16), d, _mm512_set1_ps(mask.scale));
+        if (addend)
+            d = _mm512_add_ps(d, get(addend, k * 16, bf16));
+        put(dx, k * 16, d, bf16);
+    }
+}
+
+/* Other channel blocks, and a probability that rounds to 1, go to the template. */
+static TARGET void sum(float *sums, const void *x, size_t count, size_t b, bool bf16, vg_cpu_mask mask) {
+    if (b != 16 || mask.threshold > 65535)
+        general->sum(sums, x, count, b, bf16, mask);
+    else if (bf16)
+        sum_body(sums, x, count, true, mask);
+    else
+        sum_body(sums, x, count, false, mask);
+}
+
+static TARGET void squares(float *out, const void *x, const float *mean, size_t count, size_t b, bool bf16, vg_cpu_mask mask) {
+    if (b != 16 || mask.threshold > 65535)
+        general->squares(out, x, mean, count, b, bf16, mask);
+    else if (bf16)
+        squares_body(out, x, mean, count, true, mask);
+    else
+        squares_body(out, x, mean, count, false, mask);
+}
+
+static TARGET void affine(void *y, const void *x, const float *a, const float *c, size_t count, size_t b, bool bf16, bool relu,
+                          vg_cpu_mask mask) {
+    if (b != 16 || mask.threshold > 65535)
+        general->affine(y, x, a, c, count, b, bf16, relu, mask);
+    else if (bf16)
+        affine_body(y, x, a, c, count, true, relu, mask);
+    else
+        affine_body(y, x, a, c, count, false, relu, mask);
+}
+
+static TARGET void norm_sums(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
+                             const float *mean, const float *inverse, size_t count, size_t b, bool bf16, bool relu,
+                             vg_cpu_mask mask) {
+    if (b != 16 || mask.threshold > 65535)
+        general->norm_sums(dbeta, dgamma, dy, x, a, c, mean, inverse, count, b, bf16, relu, mask);
+    else if (bf16)
+        norm_sums_body(dbeta, dgamma, dy, x, a, c, mean, inverse, count, true, relu, mask);
+    else
+        norm_sums_body(dbeta, dgamma, dy, x, a, c, mean, inverse, count, false, relu, mask);
+}
+
+static TARGET void norm_apply(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
+                              const float *e, const float *f, size_t count, size_t b, bool bf16, bool relu, vg_cpu_mask mask) {
+    if (b != 16 || mask.threshold > 65535)
+        general->norm_apply(dx, dy, x, addend, a, c, e, f, count, b, bf16, relu, mask);
+    else if (bf16)
+        norm_apply_body(dx, dy, x, addend, a, c, e, f, count, true, relu, mask);
+    else
+        norm_apply_body(dx, dy, x, addend, a, c, e, f, count, false, relu, mask);
+}
+
+/* --- other loops */
+
+static TARGET void copy_masked(void *y, const void *x, size_t count, bool bf16, vg_cpu_mask mask) {
+    const __m512 scale = _mm512_set1_ps(mask.scale);
+    if (count % 16 || mask.threshold > 65535) {
+        general->copy_masked(y, x, count, bf16, mask);
+        return;
+    }
+    for (size_t i = 0; i < count; i += 16)
+        if (bf16)
+            put(y, i, _mm512_maskz_mul_ps(kept(mask, i), get(x, i, true), scale), true);
+        else
+            put(y, i, _mm512_maskz_mul_ps(kept(mask, i), get(x, i, false), scale), false);
+}
+
+static TARGET void add(void *y, const void *x, size_t count, bool bf16) {
+    if (!bf16 || count % 16) {
+        general->add(y, x, count, bf16);
+        return;
+    }
+    for (size_t i = 0; i < count; i += 16)
+        put(y, i, _mm512_add_ps(get(y, i, true), get(x, i, true)), true);
+}
+
 static TARGET void to_bf16_all(uint16_t *to, const float *from, size_t count) {
     size_t i = 0;
     for (; i + 16 <= count; i += 16)
@@ -190,6 +344,13 @@ bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *templ
         kernels->stage_forward = stage_forward;
         kernels->stage_backward = stage_backward;
         kernels->to_bf16 = to_bf16_all;
+        kernels->sum = sum;
+        kernels->squares = squares;
+        kernels->affine = affine;
+        kernels->norm_sums = norm_sums;
+        kernels->norm_apply = norm_apply;
+        kernels->copy_masked = copy_masked;
+        kernels->add = add;
     }
     return true;
 }
