@@ -34,17 +34,8 @@ TRANSPOSE(transpose_plain_f64, double, vd)
     r[6] = SHUFFLE8(b2, b6, 4, 5, 6, 7, 12, 13, 14, 15);                                                         \
     r[7] = SHUFFLE8(b3, b7, 4, 5, 6, 7, 12, 13, 14, 15)
 
-static void transpose_f32(vh *out, const float *const *rows, size_t count) {
-    size_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-        vh r[8];
-        for (int lane = 0; lane < 8; lane++)
-            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
-        TRANSPOSE8(r, vh);
-        memcpy(out + i, r, sizeof r);
-    }
-    transpose_plain_f32(out, rows, i, count);
-}
+#define TRANSPOSE_BLOCK TRANSPOSE8
+
 static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     size_t i = 0;
     for (; i + 8 <= count; i += 8) {
@@ -66,17 +57,8 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     r[2] = __builtin_shufflevector(a0, a2, 2, 3, 6, 7);                                                      \
     r[3] = __builtin_shufflevector(a1, a3, 2, 3, 6, 7)
 
-static void transpose_f32(vh *out, const float *const *rows, size_t count) {
-    size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        vh r[4];
-        for (int lane = 0; lane < 4; lane++)
-            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
-        TRANSPOSE4(r, vh);
-        memcpy(out + i, r, sizeof r);
-    }
-    transpose_plain_f32(out, rows, i, count);
-}
+#define TRANSPOSE_BLOCK TRANSPOSE4
+
 static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     size_t i = 0;
     for (; i + 4 <= count; i += 4) {
@@ -89,16 +71,56 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     transpose_plain_f64(out, rows, i, count);
 }
 #else
-static void transpose_f32(vh *out, const float *const *rows, size_t count) { transpose_plain_f32(out, rows, 0, count); }
 static void transpose_f64(vd *out, const double *const *rows, size_t count) { transpose_plain_f64(out, rows, 0, count); }
 #endif
+
+/* Sums of rows as their elements pass by. */
+typedef struct row_watch {
+    vh sum, least;
+    size_t left, length; /* elements to the row's end; elements a row */
+    vj doubt;            /* lanes with a row that is not surely a distribution */
+} row_watch;
+
+INLINE void watch(row_watch *w, vh x) {
+    w->sum += x;
+    w->least = vh_min(x, w->least);
+    if (--w->left == 0) {
+        w->doubt |= ~((w->least >= 0.0f) & (w->sum < 1.0009f) & (w->sum > 0.9991f));
+        w->sum = (vh){0};
+        w->least = (vh){0} + 1.0f;
+        w->left = w->length;
+    }
+}
+
+static void transpose_f32(vh *out, const float *const *rows, size_t count, row_watch *watching) {
+    row_watch w = *watching;
+    size_t i = 0;
+#if VG_LANES > 2
+    for (; i + VG_LANES <= count; i += VG_LANES) {
+        vh r[VG_LANES];
+        UNROLL
+        for (int lane = 0; lane < VG_LANES; lane++)
+            memcpy(&r[lane], rows[lane] + i, sizeof r[lane]);
+        TRANSPOSE_BLOCK(r, vh);
+        UNROLL
+        for (int j = 0; j < VG_LANES; j++) {
+            out[i + (size_t)j] = r[j];
+            watch(&w, r[j]);
+        }
+    }
+#endif
+    transpose_plain_f32(out, rows, i, count);
+    for (; i < count; i++)
+        watch(&w, out[i]);
+    *watching = w;
+}
 
 /* The samples behind the lanes; spare lanes repeat the last one. */
 INLINE size_t lane_unit(size_t first, size_t count, int lane) { return first + ((size_t)lane < count ? (size_t)lane : count - 1); }
 
 /* Multiclass, class stride 1: whole samples at once where members follow each other, else a member at a time. */
-#define FILL_ROWS(NAME, TYPE, VECTOR, TRANSPOSE)                                                                       \
-    static void NAME(VECTOR *out, const tile *t, size_t first, size_t count) {                                         \
+#define FILL_ROWS(NAME, TYPE, VECTOR, WATCH_TYPE, TRANSPOSE)                                                           \
+    static void NAME(VECTOR *out, const tile *t, size_t first, size_t count WATCH_TYPE) {                              \
         const vg_predictions *in = &t->job->in;                                                                        \
         bool packed = in->stride_m == (ptrdiff_t)t->C;                                                                 \
         size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;                                       \
@@ -107,11 +129,13 @@ INLINE size_t lane_unit(size_t first, size_t count, int lane) { return first + (
             for (int lane = 0; lane < VG_LANES; lane++)                                                                \
                 rows[lane] = (const TYPE *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n +        \
                              (ptrdiff_t)m * in->stride_m;                                                              \
-            TRANSPOSE(out + m * t->C, rows, length);                                                                   \
+            TRANSPOSE;                                                                                                 \
         }                                                                                                              \
     }
-FILL_ROWS(fill_rows_f32, float, vh, transpose_f32)
-FILL_ROWS(fill_rows_f64, double, vd, transpose_f64)
+#define WATCHED , row_watch *watching
+#define UNWATCHED
+FILL_ROWS(fill_rows_f32, float, vh, WATCHED, transpose_f32(out + m * t->C, rows, length, watching))
+FILL_ROWS(fill_rows_f64, double, vd, UNWATCHED, transpose_f64(out + m * t->C, rows, length))
 
 /* Any strides, any type. */
 static void fill_any(tile *t, size_t first, size_t count) {
@@ -128,10 +152,13 @@ static void fill_any(tile *t, size_t first, size_t count) {
     }
 }
 
+INLINE row_watch watch_rows(const tile *t) { return (row_watch){(vh){0}, (vh){0} + 1.0f, t->C, t->C, (vj){0}}; }
+
 /* Float rows into the double tile, in place: the floats first fill its second half. */
 static void widen_rows(tile *t, size_t first, size_t count) {
     vh *x = (vh *)t->p + t->M * t->C; /* the second half of p: element i is read before p[i] reaches it */
-    fill_rows_f32(x, t, first, count);
+    row_watch watching = watch_rows(t);
+    fill_rows_f32(x, t, first, count, &watching);
     for (size_t i = 0; i < t->M * t->C; i++) {
         vh v = x[i];
         t->p[i] = __builtin_convertvector(v, vd);
@@ -184,24 +211,18 @@ static vl check_rows(tile *t) {
     return bad;
 }
 
-/* The same on floats: sums in float tell rows that are certainly good, the rest is looked at in double. */
+/* The same on floats, for tiles that were not found surely good while they were filled. */
 static vl check_rows32(const tile *t) {
     vl bad = {0};
     for (size_t m = 0; m < t->M; m++) {
         const vh *row = t->x + m * t->C;
-        vh sum = row[0], least = row[0];
-        for (size_t c = 1; c < t->C; c++) {
-            sum += row[c];
-            least = vh_min(row[c], least);
+        vd sum = {0}, least = vd_set(1.0);
+        for (size_t c = 0; c < t->C; c++) {
+            vd x = __builtin_convertvector(row[c], vd);
+            sum += x;
+            least = vd_min(x, least);
         }
-        vj good = (least >= 0.0f) & (sum < 1.0009f) & (sum > 0.9991f);
-        vl doubt = ~__builtin_convertvector(good, vl);
-        if (vl_any(doubt)) {
-            vd exact = {0};
-            for (size_t c = 0; c < t->C; c++)
-                exact += __builtin_convertvector(row[c], vd);
-            bad |= doubt & ~((vd_abs(exact - 1.0) <= 1e-3) & (__builtin_convertvector(least, vd) >= 0.0));
-        }
+        bad |= ~((vd_abs(sum - 1.0) <= 1e-3) & (least >= 0.0));
     }
     return bad;
 }
@@ -253,20 +274,24 @@ static vg_status fill(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_predictions *in = &job->in;
     vl bad = {0};
+    row_watch watching = watch_rows(t);
+    bool watched = in->stride_c == 1 && in->dtype == VG_F32 && t->fused;
     if (job->labels)
         bad = fill_labels(t, first, count);
     else if (in->stride_c == 1 && in->dtype == VG_F64)
         fill_rows_f64(t->p, t, first, count);
-    else if (in->stride_c == 1 && in->dtype == VG_F32 && t->fused)
-        fill_rows_f32(t->x, t, first, count);
+    else if (watched)
+        fill_rows_f32(t->x, t, first, count, &watching);
     else if (in->stride_c == 1 && in->dtype == VG_F32)
         widen_rows(t, first, count);
     else
         fill_any(t, first, count);
     if (job->options.logits)
         bad |= softmax_rows(t);
-    else if (!job->labels)
-        bad |= t->fused ? check_rows32(t) : check_rows(t);
+    else if (!job->labels && !t->fused)
+        bad |= check_rows(t);
+    else if (!job->labels && (!watched || vl_any(__builtin_convertvector(watching.doubt, vl))))
+        bad |= check_rows32(t);
     if (vl_any(bad))
         return vg_measures__bad_row(job, first, count);
     if (!job->options.logits && job->options.floor_form == VG_FLOOR_CLAMP)
@@ -301,59 +326,53 @@ static void moments(tile *t) {
     }
 }
 
-/* The same from floats, for G classes from c on that lie side by side in memory, in A interleaved sums each so that additions need
- * not wait for each other. Sums of floats in double carry no rounding worth correcting for: equal members give their value and 0.
- * `extremes`: smallest and largest are wanted too. */
+/* The same from floats, for G classes from c on that lie side by side in memory. The mean in double, in A interleaved sums so that
+ * additions need not wait for each other (sums of floats carry no rounding worth correcting for: equal members give their value);
+ * squared deviations from the mean in two floats, in double by eights. `extremes`: smallest and largest are wanted too. */
 INLINE void moments32_block(tile *t, size_t c, bool extremes, const int G, const int A) {
-    size_t M = t->M, C = t->C;
-    double count = (double)M, inverse = 1.0 / count;
-    vd sum[4][4], mean[4];
-    vh low[4], high[4];
+    size_t M = t->M, C = t->C, m = 0;
+    double count = (double)M;
+    vd sum[4][2], mean[4], squares[4];
+    vh low[4], high[4], hi[4], lo[4];
     const vh *x = t->x + c;
     UNROLL
     for (int g = 0; g < G; g++) {
-        UNROLL
-        for (int a = 0; a < A; a++)
-            sum[g][a] = vd_set(0.0);
+        sum[g][0] = sum[g][1] = squares[g] = vd_set(0.0);
         low[g] = high[g] = x[g];
     }
-    size_t m = 0;
     for (; m + (size_t)A <= M; m += (size_t)A)
         UNROLL
         for (int a = 0; a < A; a++)
             UNROLL
             for (int g = 0; g < G; g++)
                 sum[g][a] += __builtin_convertvector(x[(m + (size_t)a) * C + (size_t)g], vd);
-    for (; m < M; m++)
-        UNROLL
-        for (int g = 0; g < G; g++)
-            sum[g][0] += __builtin_convertvector(x[m * C + (size_t)g], vd);
     UNROLL
     for (int g = 0; g < G; g++) {
-        for (int a = 1; a < A; a++)
-            sum[g][0] += sum[g][a];
-        mean[g] = sum[g][0] / count;
-        UNROLL
-        for (int a = 0; a < A; a++)
-            sum[g][a] = vd_set(0.0);
+        if (m < M)
+            sum[g][0] += __builtin_convertvector(x[m * C + (size_t)g], vd);
+        mean[g] = (sum[g][0] + sum[g][1]) / count;
+        hi[g] = __builtin_convertvector(mean[g], vh);
+        lo[g] = __builtin_convertvector(mean[g] - __builtin_convertvector(hi[g], vd), vh);
     }
-    for (m = 0; m < M; m++) {
-        int a = A > 1 ? (int)(m % (size_t)A) : 0;
+    for (m = 0; m < M;) {
+        size_t stop = M - m < 8 ? M : m + 8;
+        vh part[4];
         UNROLL
-        for (int g = 0; g < G; g++) {
-            vh value = x[m * C + (size_t)g];
-            vd d = __builtin_convertvector(value, vd) - mean[g];
-            if (A == 1)
-                sum[g][0] += d * d;
-            else if (a == 0)
-                sum[g][0] += d * d;
-            else
-                sum[g][1] += d * d;
-            if (extremes) {
-                low[g] = vh_min(value, low[g]);
-                high[g] = vh_max(value, high[g]);
+        for (int g = 0; g < G; g++)
+            part[g] = (vh){0};
+        for (; m < stop; m++)
+            UNROLL
+            for (int g = 0; g < G; g++) {
+                vh value = x[m * C + (size_t)g], d = (value - hi[g]) - lo[g];
+                part[g] += d * d;
+                if (extremes) {
+                    low[g] = vh_min(value, low[g]);
+                    high[g] = vh_max(value, high[g]);
+                }
             }
-        }
+        UNROLL
+        for (int g = 0; g < G; g++)
+            squares[g] += __builtin_convertvector(part[g], vd);
     }
     UNROLL
     for (int g = 0; g < G; g++) {
@@ -361,7 +380,7 @@ INLINE void moments32_block(tile *t, size_t c, bool extremes, const int G, const
         t->low[at] = __builtin_convertvector(low[g], vd);
         t->high[at] = __builtin_convertvector(high[g], vd);
         t->mu[at] = mean[g];
-        t->variance[at] = (A > 1 ? sum[g][0] + sum[g][1] : sum[g][0]) * inverse;
+        t->variance[at] = squares[g] / count;
     }
 }
 
