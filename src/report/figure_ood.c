@@ -68,7 +68,9 @@ vg_status vg_report__draw_ood(vg_emit *e, const vg_report *report) {
     }
     for (size_t i = 0; i < count; i++)
         VG_TRY(roc_data(e, report, set_of[i], measure_of[i], i));
-    vg_report__format(e, "set xrange [%.8g:%.8g]\n", curves.low, curves.high > curves.low ? curves.high : curves.low + 1);
+    double span = curves.high > curves.low ? curves.high - curves.low : 1, step = pow(10, floor(log10(span)));
+    step = span / step < 2 ? step / 2 : span / step < 5 ? step : 2 * step;
+    vg_report__format(e, "set xrange [%.8g:%.8g]\nset xtics %.3g\n", curves.low, curves.low + span, step);
     vg_report__raw(
         e,
         "set multiplot layout 2,1 margins 0.17,0.94,0.10,0.97 spacing 0,0.16\nset style fill transparent solid 0.55 noborder\n"
@@ -81,9 +83,10 @@ vg_status vg_report__draw_ood(vg_emit *e, const vg_report *report) {
                       "1:3 with boxes lc '%s' title ",
                       vg_report__colour(2), vg_report__colour(1));
     vg_report__quote(e, title);
-    vg_report__raw(e, "\nunset logscale y\nset key bottom right\nset xrange [0:1]\nset yrange [0:1]\nset xlabel 'false "
-                      "positive rate' offset 0,0.5\n"
-                      "set ylabel 'true positive rate'\nplot x with lines dt '.' lc '#777777' notitle");
+    vg_report__raw(
+        e, "\nunset logscale y\nset key bottom right\nset xrange [0:1]\nset xtics 0.2\nset yrange [0:1]\nset xlabel 'false "
+           "positive rate' offset 0,0.5\n"
+           "set ylabel 'true positive rate'\nplot x with lines dt '.' lc '#777777' notitle");
     for (size_t i = 0; i < count; i++) {
         vg_report__format(e, ", $roc%zu with lines lw 1.4 dt %s lc '%s' title ", i,
                           i > 0 && set_of[i] == set_of[i - 1] ? "'-'" : "1", vg_report__colour(2 + set_of[i]));

@@ -43,8 +43,9 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
                               v->rule[i].name);
     }
     vg_report__raw(
-        e, "EOD\nset key top left\nset xlabel 'coverage (%)' offset 0,0.4\nset ylabel 'risk on the kept (%)' offset 1.2,0\n"
-           "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\nplot ");
+        e,
+        "EOD\nset key top left opaque\nset xlabel 'coverage (%)' offset 0,0.4\nset ylabel 'risk on the kept (%)' offset 1.2,0\n"
+        "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\nplot ");
     for (size_t s = 0, shown = 0; s < SERIES; s++) {
         if (!ranking(v, names[s]))
             continue;

@@ -20,12 +20,17 @@ function axis(label: string, extra: Partial<uPlot.Axis> = {}): uPlot.Axis {
   };
 }
 
-/** Logarithmic axes show powers of ten. */
+/** Logarithmic axes show powers of ten; where there are not two of them, a few of the others. */
 const isPower = (v: number): boolean => v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6;
+const few = (_u: uPlot, splits: number[]): (number | null)[] => {
+  if (splits.filter(isPower).length > 1) return splits.map((v) => (isPower(v) ? v : null));
+  const step = Math.ceil(splits.length / 6);
+  return splits.map((v, i) => (i % step === 0 ? v : null));
+};
 const powers = (log: boolean | undefined): Partial<uPlot.Axis> => (log ? {
-  grid: { stroke: css("--grid"), width: 1, filter: (_u, splits) => splits.map((v) => (isPower(v) ? v : null)) },
-  ticks: { stroke: css("--grid"), width: 1, size: 4, filter: (_u, splits) => splits.map((v) => (isPower(v) ? v : null)) },
-  filter: (_u, splits) => splits.map((v) => (isPower(v) ? v : null)),
+  grid: { stroke: css("--grid"), width: 1, filter: few },
+  ticks: { stroke: css("--grid"), width: 1, size: 4, filter: few },
+  filter: few,
   values: (_u, splits) => splits.map((v) => (v === null ? "" : v >= 0.01 && v < 1e4 ? String(Number(v.toPrecision(3))) : v.toExponential(0).replace("e+", "e"))),
 } : {});
 

@@ -77,7 +77,7 @@ function figures(): HTMLElement {
     set("risk-bound", percent(o.bound));
     set("caught", `${count(o.caught)} of ${count(totalErrors)}`);
     sentence.textContent = `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} cases (${percent(o.coverage)})` +
-      (hasLabels ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") + `; ${count(meta.n - o.kept)} go to a person.`;
+      (hasLabels && o.kept ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") + `; ${count(meta.n - o.kept)} go to a person.`;
   });
   return h("div", {}, sentence, list);
 }
