@@ -21,22 +21,23 @@ static const double js_binomial[11][11] = {
     {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}, {1, 5, 10, 10, 5, 1}, {1, 6, 15, 20, 15, 6, 1}, {1, 7, 21, 35, 35, 21, 7, 1},
     {1, 8, 28, 56, 70, 56, 28, 8, 1}, {1, 9, 36, 84, 126, 126, 84, 36, 9, 1}, {1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1}};
 
-/* The series from moments mu_0 .. mu_order of r = (x - mean)/(mean + add). */
-INLINE vd js_series(const vd *moment, int order, vd mean, double add) {
-    vd total = {0};
-    double sign = 1.0, half = 0.25;
-    for (int n = 2; n <= order; n++) {
-        vd mixed = 2.0 * moment[n]; /* i and n - i are the same product */
+/* Terms `from` .. `to` of the series, from moments mu_0 .. mu_to of r = (x - mean)/(mean + add). */
+INLINE vd js_series(const vd *moment, const int from, const int to, vd mean, double add) {
+    vd plain = {0}, shifted = {0};
+    UNROLL
+    for (int n = from; n <= to; n++) {
+        vd mixed = moment[n]; /* i and n - i are the same product; halved throughout */
+        UNROLL
         for (int i = 1; 2 * i < n; i++)
-            mixed += 2.0 * js_binomial[n][i] * moment[i] * moment[n - i];
+            mixed += js_binomial[n][i] * moment[i] * moment[n - i];
         if (n % 2 == 0)
-            mixed += js_binomial[n][n / 2] * moment[n / 2] * moment[n / 2];
-        vd scale = add > 0 ? (mean + add) * (1.0 / (double)(n * (n - 1))) + add / (double)n : mean * (1.0 / (double)(n * (n - 1)));
-        total += sign * (moment[n] - half * mixed) * scale;
-        sign = -sign;
-        half *= 0.5;
+            mixed += 0.5 * js_binomial[n][n / 2] * moment[n / 2] * moment[n / 2];
+        vd term = (n % 2 ? -1.0 : 1.0) * (moment[n] - ldexp(2.0, -n) * mixed);
+        plain += term * (1.0 / (double)(n * (n - 1)));
+        if (add > 0)
+            shifted += term * (1.0 / (double)n);
     }
-    return total;
+    return plain * (mean + add) + shifted * add;
 }
 
 INLINE vd js_value(const tile *t, const js_set *set, size_t c, size_t m) {

@@ -89,7 +89,7 @@ static vd js64_series(tile *t, const js_set *set, size_t c, vl empty) {
     vd moment[11] = {vd_set(1.0)};
     for (int n = 1; n <= 10; n++)
         moment[n] = sum[n] * (1.0 / (double)t->M);
-    return js_series(moment, 10, set->mean, set->add);
+    return js_series(moment, 2, 10, set->mean, set->add);
 }
 
 static vd js64(tile *t, const js_set *set, size_t c) {

@@ -20,7 +20,7 @@ typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 #endif
 
 INLINE vd vd_set(double x) { return x - (vd){0}; }
