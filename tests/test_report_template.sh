@@ -18,8 +18,10 @@ command -v node >/dev/null 2>&1 || { echo "digest compared; not built again: no 
 web_modules || { echo "digest compared; not built again: npm cannot bring its packages" && exit 0; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder/src/report" && cp -r web "$folder/" 2>/dev/null && cp src/report/report_template.html "$folder/src/report/"
-[ -d "$folder/web/node_modules" ] || ln -s "$(cd "$modules" && pwd)/node_modules" "$folder/web/node_modules"
+mkdir -p "$folder/src/report" "$folder/web"
+cp src/report/report_template.html "$folder/src/report/"
+cp -r web/build.mjs web/index.html web/package.json web/package-lock.json web/style.css web/tsconfig.json web/src "$folder/web/"
+ln -s "$(cd "$modules" && pwd)/node_modules" "$folder/web/node_modules"
 cd "$folder/web" || exit 1
 node node_modules/typescript/bin/tsc --noEmit -p . || exit 1
 exec node build.mjs --check

@@ -44,7 +44,7 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
     }
     vg_report__raw(
         e,
-        "EOD\nset key top left opaque\nset xlabel 'coverage (%)' offset 0,0.4\nset ylabel 'risk on the kept (%)' offset 1.2,0\n"
+        "EOD\nset key outside top center horizontal maxrows 2\nset xlabel 'coverage (%)' offset 0,0.4\nset ylabel 'risk on the kept (%)' offset 1.2,0\n"
         "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\nplot ");
     for (size_t s = 0, shown = 0; s < SERIES; s++) {
         if (!ranking(v, names[s]))
