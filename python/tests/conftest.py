@@ -30,6 +30,12 @@ def program() -> str:
 
 
 @pytest.fixture(scope="session")
+def training_program(program: str) -> str:
+    """The program of the tree's own build where there is one (VARGATE): it trains and predicts with fast backends, the wheel's plainly."""
+    return os.environ.get("VARGATE") or program
+
+
+@pytest.fixture(scope="session")
 def command(program: str) -> Callable[..., Any]:
     """Runs ``vargate ... --json`` and gives its result without the names of files."""
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import doctest
 import gzip
+import importlib
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -331,12 +333,12 @@ RECIPES = {
 
 
 @pytest.fixture(scope="session")
-def trains(program: str) -> str:
-    if subprocess.run([program, "train", "quickstart", "--show"], capture_output=True).returncode:
+def trains(training_program: str) -> str:
+    if subprocess.run([training_program, "train", "quickstart", "--show"], capture_output=True).returncode:
         pytest.skip("the program was built without training")
     if not (DATA / "digits").exists():
         pytest.skip("the digits that ship are not beside the tests")
-    return program
+    return training_program
 
 
 def predicted(program: str, run: Path, out: Path) -> np.ndarray:
@@ -409,3 +411,10 @@ def test_damaged_runs(tmp_path: Path) -> None:
             load_run(tmp_path)
     with pytest.raises(TypeError, match="not a network vargate knows"):
         save_run(nn.Linear(2, 2), tmp_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("module", ["", ".heads", ".members", ".metric", ".runs"])
+def test_examples_in_the_documentation(module: str) -> None:
+    result = doctest.testmod(importlib.import_module("vargate.torch" + module))
+    assert result.attempted > 0
+    assert result.failed == 0
