@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import signal
 import time
@@ -96,7 +97,7 @@ def test_nothing_runs_before_it_is_asked_for(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     assert len(pending[0][:50].compute()) == 50
     assert [path.name for path in tmp_path.iterdir()] == ["0"]
-    assert lazy.keys() == ["gmu"]
+    assert lazy.keys() == list(lazy.compute()) == ["gmu"]
     with pytest.raises(AttributeError, match="was not computed"):
         _ = lazy.tu
 
@@ -191,3 +192,7 @@ def test_a_worker_killed_midway_loses_nothing(tmp_path: Path) -> None:
     seen = [path.read_text() for path in tmp_path.iterdir()]
     assert len(seen) > blocks  # what the killed worker had was done again
     assert str(victim) in seen
+
+
+def test_examples_in_the_documentation() -> None:
+    assert doctest.testmod(vd).failed == 0

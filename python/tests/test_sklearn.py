@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import warnings
 from typing import Any
 
@@ -32,6 +33,7 @@ from sklearn.utils import shuffle
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import vargate
+import vargate.sklearn
 from vargate.sklearn import AbstainingClassifier, member_probabilities
 
 X, Y = shuffle(*load_digits(return_X_y=True), random_state=0)  # as they come, the last were written by other people
@@ -255,3 +257,7 @@ def test_what_has_no_members(estimator: Any, error: type[Exception], message: st
 def test_bad_k(k: Any) -> None:
     with pytest.raises(ValueError, match="expected a number > 0"):
         AbstainingClassifier(forest(3), k=k).fit(X[:100], Y[:100])
+
+
+def test_examples_in_the_documentation() -> None:
+    assert doctest.testmod(vargate.sklearn).failed == 0

@@ -138,14 +138,14 @@ def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]
     )
 
 
-def _shard(block: _Block, path: str) -> str:
-    block.scores.save(path)
+def _shard(block: _Block, names: tuple[str, ...], path: str) -> str:
+    _with(block.scores, {name: block.scores[name] for name in names}).save(path)
     return path
 
 
-def _gather(blocks: list[_Block], sums: _parts.Sums) -> Scores:
+def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> Scores:
     first = blocks[0].scores
-    arrays = {name: np.concatenate([block.scores[name] for block in blocks]) for name in first}
+    arrays = {name: np.concatenate([block.scores[name] for block in blocks]) for name in names}
     labels = None if first.labels is None else np.concatenate([b.scores.labels for b in blocks if b.scores.labels is not None])
     figures = _parts.overall(sums, False)
     return Scores(
@@ -261,7 +261,7 @@ class DaskScores:
 
     def compute_later(self) -> Delayed:
         """`compute` as a task, for ``dask.compute`` of several results at once or ``client.compute``."""
-        task: Delayed = delayed(_gather)(self._blocks, self._total(15))
+        task: Delayed = delayed(_gather)(self._blocks, self._names, self._total(15))
         return task
 
     def to_shards(self, folder: str | os.PathLike[str], suffix: str = ".npz") -> list[str]:
@@ -282,7 +282,7 @@ class DaskScores:
         place.mkdir(parents=True, exist_ok=True)
         paths = [str(place / f"scores-{i:05d}{suffix}") for i in range(len(self._blocks))]
         write = delayed(_shard)
-        return list(dask.compute(*[write(block, path) for block, path in zip(self._blocks, paths, strict=True)]))
+        return list(dask.compute(*[write(block, self._names, path) for block, path in zip(self._blocks, paths, strict=True)]))
 
     # --- figures --------------------------------------------------------------------------------------------------------------
 
