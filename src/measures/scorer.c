@@ -150,7 +150,7 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     if (bytes > s->workspace_bytes) {
         vg_base__release(s->workspace);
         s->workspace_bytes = 0;
-        VG_TRY(vg_base__alloc(&s->workspace, s->threads, bytes, "scoring workspace"));
+        VG_TRY(vg_base__zalloc(&s->workspace, s->threads, bytes, "scoring workspace"));
         s->workspace_bytes = bytes;
     }
     if (threads > 1 && !s->pool)
