@@ -385,7 +385,8 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     ----------
     array : dask.array.Array (N, M, C), or (N, C) for one member
         Blocks along samples; it is rechunked so that members and classes are whole. From Zarr, Parquet, a stack of ``.npy`` shards, ...
-        (``da.from_zarr``, ``dd.read_parquet(...).to_dask_array()``, ``da.concatenate``). Block sizes may be unknown.
+        (``da.from_zarr``, ``dd.read_parquet(...).to_dask_array()``, ``da.concatenate``). Block sizes may be unknown, as Parquet's are;
+        labels must then have the same blocks: take both from one array of the whole table.
     labels : array_like or dask.array.Array, optional
         True classes (N,), or 0/1 (N, C) with ``multilabel=True``.
     threads : int, default 1
