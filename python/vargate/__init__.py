@@ -10,8 +10,8 @@
 from ._native import lib as _lib
 from .calibrate import Calibration, calibrate
 from .decide import Selection, select_k, select_threshold
-from .evaluate import Evaluation, evaluate
-from .ood import Ood, ood
+from .evaluate import Evaluation, evaluate, rank
+from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, score
 
@@ -35,8 +35,10 @@ __all__ = [
     "__version__",
     "calibrate",
     "cpu_tier",
+    "detect",
     "evaluate",
     "ood",
+    "rank",
     "score",
     "select_k",
     "select_threshold",

@@ -16,7 +16,7 @@ from ._options import thread_count
 from ._tally import as_scores, measure_list, number, tally
 from .scores import Scores
 
-__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures", "evaluate"]
+__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures", "evaluate", "rank"]
 
 Interval = tuple[float, float]
 
@@ -286,6 +286,49 @@ def _collect(e: Any, members: int) -> Evaluation:
         bootstrap=e.resamples,
         confidence=e.confidence,
         seed=e.seed,
+    )
+
+
+def rank(
+    uncertainty: Any,
+    errors: Any,
+    *,
+    certainty: bool = False,
+    coverages: Sequence[float] = (0.8, 0.9, 0.95),
+    risks: Sequence[float] = (0.01, 0.05),
+) -> Ranking:
+    """What any uncertainties are worth for telling errors from correct predictions: AURC, AUROC and the rest of `Ranking`.
+
+    Parameters
+    ----------
+    uncertainty : array_like (N,)
+        Larger means less certain; the other way round with `certainty`.
+    errors : array_like (N,) of bool
+        Which predictions were wrong.
+    coverages, risks
+        As in `evaluate`.
+
+    Examples
+    --------
+    >>> import vargate
+    >>> vargate.rank([0.1, 0.2, 0.9], [False, False, True]).error_auroc
+    1.0
+    """
+    values = np.ascontiguousarray(uncertainty, dtype=np.float64)
+    marks = np.ascontiguousarray(errors, dtype=np.bool_)
+    if values.ndim != 1 or values.shape != marks.shape:
+        raise ValueError(f"uncertainty has shape {values.shape} and errors {marks.shape}, expected the same (N,)")
+    c_coverages, c_risks = _native.doubles(_points(coverages, "coverages")), _native.doubles(_points(risks, "risks"))
+    o = _native.EvaluateOptions(_native.size(_native.EvaluateOptions))
+    o.coverages, o.coverage_count = cast(c_coverages, POINTER(c_double)), len(c_coverages)
+    o.risks, o.risk_count = cast(c_risks, POINTER(c_double)), len(c_risks)
+    measure = _native.Measure(b"uncertainty", values.ctypes.data, 1, certainty)
+    found = _native.Ranking()
+    _native.check(_native.lib.vg_rank(byref(found), byref(measure), marks.ctypes.data, len(values), byref(o)))
+    return Ranking(
+        **{name: getattr(found, name).value for name in _RANKING},
+        risk_at_coverage={_native.k_name(v): found.risk_at[i].value for i, v in enumerate(c_coverages)},
+        coverage_at_risk={_native.k_name(v): found.coverage_at[i].value for i, v in enumerate(c_risks)},
     )
 
 

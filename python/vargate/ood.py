@@ -15,7 +15,7 @@ from ._tally import measure_list, number
 from .evaluate import Interval, _ends, _intervals, best_of
 from .scores import Float64, Scores, score
 
-__all__ = ["Ood", "OodFigures", "OodSet", "ood"]
+__all__ = ["Ood", "OodFigures", "OodSet", "detect", "ood"]
 
 _FIGURES = ("auroc", "aupr_out", "aupr_in", "fpr95", "detection_error")
 
@@ -173,6 +173,31 @@ def ood(
             raise ValueError(f"{key} has other measures than the in-distribution side")
         results[key] = _compare(inside, s.n, outside, other.n, options)
     return Ood(s.n, results)
+
+
+def detect(inside: Any, outside: Any, *, certainty: bool = False) -> OodFigures:
+    """How well any score tells `outside`, the positive class, from `inside`: AUROC, AUPR, FPR95, detection error.
+
+    Parameters
+    ----------
+    inside, outside : array_like (N,), (N',)
+        Scores; larger means more likely outside, the other way round with `certainty`.
+
+    Examples
+    --------
+    >>> import vargate
+    >>> vargate.detect([0.1, 0.2, 0.3], [0.25, 0.8]).auroc.__round__(3)
+    0.833
+    """
+    sides = [np.ascontiguousarray(side, dtype=np.float64) for side in (inside, outside)]
+    if any(side.ndim != 1 for side in sides):
+        raise ValueError(f"inside and outside have shapes {sides[0].shape} and {sides[1].shape}, expected one axis each")
+    measures = [_native.Measure(b"score", side.ctypes.data, 1, certainty) for side in sides]
+    options = _native.OodOptions(_native.size(_native.OodOptions), 0, 1, 0.95)
+    row = _native.OodRow()
+    a, b = byref(measures[0]), byref(measures[1])
+    _native.check(_native.lib.vg_ood_evaluate(byref(row), a, len(sides[0]), b, len(sides[1]), 1, byref(options)))
+    return OodFigures(**{figure: getattr(row, figure).value for figure in _FIGURES})
 
 
 def _compare(inside: dict[str, Float64], id_rows: int, outside: dict[str, Float64], ood_rows: int, options: Any) -> OodSet:
