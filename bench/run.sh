@@ -5,7 +5,7 @@
 #   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
 #   BENCH_THREADS=2
-#   BENCH_ONLY=score    scoring and its peers alone (score, peers, others: comma list)
+#   BENCH_ONLY=score    scoring and its peers alone (score, peers, others, python: comma list)
 #   BENCH_PYTHON=...    a Python with numpy and torch to use; otherwise build/bench-venv is made, once
 #   BENCH_PIP_ARGS=...  more arguments for pip, e.g. --extra-index-url of PyTorch's CPU-only packages
 set -u
@@ -13,7 +13,7 @@ build=${1:?usage: run.sh BUILD}
 divide=${BENCH_DIVIDE:-1}
 data=${BENCH_DATA:-dirichlet}
 threads=${BENCH_THREADS:-2}
-only=,${BENCH_ONLY:-score,peers,others},
+only=,${BENCH_ONLY:-score,peers,others,python},
 here=$(dirname "$0")
 lines=$build/bench.jsonl
 work=$build/bench-work
@@ -78,7 +78,7 @@ if wanted score; then
 fi
 
 python=
-if wanted peers || wanted others; then
+if wanted peers || wanted others || wanted python; then
     find_python || { note "no Python with torch and numpy: peers are left out"; python=; status=1; }
 fi
 if wanted peers && [ -n "$python" ]; then
@@ -105,6 +105,11 @@ if wanted others; then
         peer=$here/peer_${name#bench_}.py
         [ ! -e "$peer" ] || [ -z "$python" ] || keep "$python" "$peer"
     done
+fi
+
+# The Python package, beside what one would otherwise call from PyPI.
+if wanted python && [ -n "$python" ]; then
+    BENCH_PYTHON=$python BENCH_DIVIDE=$divide BENCH_THREADS=$threads keep sh "$here/python/run.sh"
 fi
 
 keep "${python:-python3}" "$here/score/table.py" "$lines"
