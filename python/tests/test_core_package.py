@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -73,6 +74,40 @@ def test_ruff() -> None:
         [sys.executable, "-m", "ruff", "check", "--no-cache", "python"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+# --- the sdist ----------------------------------------------------------------------------------------------------------------
+
+
+def test_sdist(tmp_path: Path) -> None:
+    """Holds the sources and nothing that was built; with VG_TEST_FULL=1 it is also installed into a clean environment."""
+    pytest.importorskip("scikit_build_core")
+    script = f"from scikit_build_core.build import build_sdist; print(build_sdist({str(tmp_path)!r}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    archive = tmp_path / done.stdout.split()[-1]
+    with tarfile.open(archive) as tar:
+        names = [name.partition("/")[2] for name in tar.getnames()]
+    assert {name.split("/")[0] for name in names} >= {
+        "CMakeLists.txt",
+        "cli",
+        "cmake",
+        "data",
+        "include",
+        "python",
+        "recipes",
+        "src",
+    }
+    assert not [
+        name
+        for name in names
+        if name.split("/")[0] in ("build", "tests", "bench") or "node_modules" in name or name.endswith(".o")
+    ]
+    assert archive.stat().st_size < 10 << 20
+    if os.environ.get("VG_TEST_FULL") == "1":
+        subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+        python = tmp_path / "env" / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "-q", archive], check=True, cwd=tmp_path)
+        subprocess.run([python, "-c", "import vargate; vargate.score([[[0.5, 0.5]]])"], check=True, cwd=tmp_path)
 
 
 # --- the wheel, whose path is in VARGATE_WHEEL --------------------------------------------------------------------------------
