@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array, as_labels, predictions
 from ._options import FILE_ORDER, Resolved, Temperature, measure_names, resolve
+from ._summary import ScoreSummary, finite, share, statistics, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,72 +54,6 @@ class _Field(Generic[_T]):
             return scores._arrays[self.name]  # type: ignore[return-value]
         except KeyError:
             raise AttributeError(f"{self.name} was not computed; measures={self.name!r} asks for it") from None
-
-
-@dataclass(frozen=True)
-class ScoreSummary:
-    """Figures over all samples, as ``vargate score --json`` prints them.
-
-    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage,
-    abstained share and, with labels, accuracy on the kept.
-    """
-
-    n: int
-    m: int
-    c: int
-    logits: bool
-    multilabel: bool
-    k: tuple[float, ...]
-    measures: dict[str, dict[str, Any]]
-    rule: dict[str, dict[str, float | None]] | None
-    accuracy: float | None
-    diversity: float | None
-    k_sensitivity: float | None
-    verdict: str
-    ties: int | None
-    gated_out: int | None
-    _labelled: bool = field(default=False, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The keys of ``vargate score --json`` but for ``file``."""
-        out: dict[str, Any] = {"n": self.n, "m": self.m, "c": self.c, "logits": self.logits, "multilabel": self.multilabel}
-        out["k"] = list(self.k)
-        out["measures"] = self.measures
-        if self.rule is not None:
-            out["rule"] = self.rule
-        if self._labelled:
-            out["accuracy"] = self.accuracy
-        out |= {"diversity": self.diversity, "k_sensitivity": self.k_sensitivity, "verdict": self.verdict}
-        if self.ties is not None:
-            out |= {"ties": self.ties, "gated_out": self.gated_out}
-        return out
-
-    def __str__(self) -> str:
-        kind = "logits" if self.logits else "probabilities"
-        lines = [f"{self.n} samples, {self.m} member{'s' * (self.m != 1)}, {self.c} classes ({kind})"]
-        lines.append(f"{'measure':<10}{'mean':>12}{'median':>12}{'95th pct':>12}")
-        for name, row in self.measures.items():
-            lines.append(f"{name:<10}" + "".join(_cell(row[key]) for key in ("mean", "median", "p95")))
-        for name, rule in (self.rule or {}).items():
-            kept = "" if rule.get("accuracy") is None else f", accuracy on the kept {rule['accuracy']:.4g}"
-            if rule["abstained"] is not None:
-                lines.append(f"k = {name}: abstained {rule['abstained']:.2%}{kept}")
-        if self.accuracy is not None:
-            lines.append(f"accuracy {self.accuracy:.4g}")
-        lines.append(f"diversity {_text(self.diversity)}, k-sensitivity {_text(self.k_sensitivity)}: {self.verdict}")
-        return "\n".join(lines)
-
-
-def _cell(value: float | None) -> str:
-    return f"{'-' if value is None else format(value, '.5g'):>12}"
-
-
-def _text(value: float | None) -> str:
-    return "-" if value is None else format(value, ".4g")
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 class Scores:
@@ -304,7 +238,7 @@ class Scores:
         for name in _MEASURES:
             if name in self._arrays:
                 for suffix, values in self._split(name):
-                    measures[name + suffix] = _statistics(values, self.multilabel)
+                    measures[name + suffix] = statistics(values, self.multilabel)
         entries = self.n * (self.c if self.multilabel else 1)
         correct = self.labels is not None and "pred" in self._arrays and self.pred == self.labels
         rule = None
@@ -313,9 +247,9 @@ class Scores:
             for i, k in enumerate(self._k):
                 kept = self.decision[..., i] >= 0
                 count = int(np.count_nonzero(kept))
-                row = {"coverage": _share(count, entries), "abstained": _finite(1 - count / entries) if entries else None}
+                row = {"coverage": share(count, entries), "abstained": finite(1 - count / entries) if entries else None}
                 if self.labels is not None:
-                    row["accuracy"] = _share(int(np.count_nonzero(kept & correct)), count)
+                    row["accuracy"] = share(int(np.count_nonzero(kept & correct)), count)
                 rule[_native.k_name(k)] = row
         labelled = self.labels is not None and "pred" in self._arrays
         flags = self._arrays.get("flags")
@@ -328,10 +262,10 @@ class Scores:
             k=self._k,
             measures=measures,
             rule=rule,
-            accuracy=_share(int(np.count_nonzero(correct)), entries) if labelled else None,
-            diversity=_finite(self.diversity),
-            k_sensitivity=_finite(self.k_sensitivity),
-            verdict=_verdict(self.m, self.c, self.diversity, self.k_sensitivity),
+            accuracy=share(int(np.count_nonzero(correct)), entries) if labelled else None,
+            diversity=finite(self.diversity),
+            k_sensitivity=finite(self.k_sensitivity),
+            verdict=verdict(self.m, self.c, self.diversity, self.k_sensitivity),
             ties=None if flags is None else int(np.count_nonzero(flags & 2)),
             gated_out=None if flags is None else int(np.count_nonzero(flags & 1)),
             _labelled=labelled,
@@ -410,33 +344,6 @@ class Scores:
 
 def _at(a: Array) -> int:
     return int(a.ctypes.data)
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _statistics(values: Float64, multilabel: bool) -> dict[str, Any]:
-    def three(v: Float64) -> dict[str, float | None]:
-        if v.size == 0:
-            return {"mean": None, "median": None, "p95": None}
-        return {"mean": _finite(v.mean()), "median": _finite(np.median(v)), "p95": _finite(np.quantile(v, 0.95))}
-
-    if not multilabel:
-        return three(values)
-    return {**three(values.mean(axis=1)), "max": three(values.max(axis=1) if values.size else values)}
-
-
-def _verdict(m: int, c: int, diversity: float, k_sensitivity: float) -> str:
-    """As ``vargate score`` judges: C D is the variance over members summed over classes."""
-    variance, moves = c * diversity, 0.0 if math.isnan(k_sensitivity) else k_sensitivity
-    if m == 1:
-        return "one-member"
-    if diversity == 0:
-        return "identical"
-    if variance < 1e-4 and moves < 0.02:
-        return "collapsed"
-    return "low" if variance < 1e-3 and moves < 0.1 else "diverse"
 
 
 @lru_cache(maxsize=256)

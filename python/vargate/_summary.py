@@ -1,0 +1,108 @@
+"""Figures over all samples of `Scores`: statistics, shares, the verdict on diversity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ScoreSummary", "finite", "share", "statistics", "verdict"]
+
+Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoreSummary:
+    """Figures over all samples, as ``vargate score --json`` prints them.
+
+    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage,
+    abstained share and, with labels, accuracy on the kept.
+    """
+
+    n: int
+    m: int
+    c: int
+    logits: bool
+    multilabel: bool
+    k: tuple[float, ...]
+    measures: dict[str, dict[str, Any]]
+    rule: dict[str, dict[str, float | None]] | None
+    accuracy: float | None
+    diversity: float | None
+    k_sensitivity: float | None
+    verdict: str
+    ties: int | None
+    gated_out: int | None
+    _labelled: bool = field(default=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of ``vargate score --json`` but for ``file``."""
+        out: dict[str, Any] = {"n": self.n, "m": self.m, "c": self.c, "logits": self.logits, "multilabel": self.multilabel}
+        out["k"] = list(self.k)
+        out["measures"] = self.measures
+        if self.rule is not None:
+            out["rule"] = self.rule
+        if self._labelled:
+            out["accuracy"] = self.accuracy
+        out |= {"diversity": self.diversity, "k_sensitivity": self.k_sensitivity, "verdict": self.verdict}
+        if self.ties is not None:
+            out |= {"ties": self.ties, "gated_out": self.gated_out}
+        return out
+
+    def __str__(self) -> str:
+        kind = "logits" if self.logits else "probabilities"
+        lines = [f"{self.n} samples, {self.m} member{'s' * (self.m != 1)}, {self.c} classes ({kind})"]
+        lines.append(f"{'measure':<10}{'mean':>12}{'median':>12}{'95th pct':>12}")
+        for name, row in self.measures.items():
+            lines.append(f"{name:<10}" + "".join(_cell(row[key]) for key in ("mean", "median", "p95")))
+        for name, rule in (self.rule or {}).items():
+            kept = "" if rule.get("accuracy") is None else f", accuracy on the kept {rule['accuracy']:.4g}"
+            if rule["abstained"] is not None:
+                lines.append(f"k = {name}: abstained {rule['abstained']:.2%}{kept}")
+        if self.accuracy is not None:
+            lines.append(f"accuracy {self.accuracy:.4g}")
+        lines.append(f"diversity {_text(self.diversity)}, k-sensitivity {_text(self.k_sensitivity)}: {self.verdict}")
+        return "\n".join(lines)
+
+
+def _cell(value: float | None) -> str:
+    return f"{'-' if value is None else format(value, '.5g'):>12}"
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else format(value, ".4g")
+
+
+def finite(value: float) -> float | None:
+    """None for what is not finite, as in JSON."""
+    return float(value) if math.isfinite(value) else None
+
+
+def share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def statistics(values: Float64, multilabel: bool) -> dict[str, Any]:
+    def three(v: Float64) -> dict[str, float | None]:
+        if v.size == 0:
+            return {"mean": None, "median": None, "p95": None}
+        return {"mean": finite(v.mean()), "median": finite(np.median(v)), "p95": finite(np.quantile(v, 0.95))}
+
+    if not multilabel:
+        return three(values)
+    return {**three(values.mean(axis=1)), "max": three(values.max(axis=1) if values.size else values)}
+
+
+def verdict(m: int, c: int, diversity: float, k_sensitivity: float) -> str:
+    """As ``vargate score`` judges: C D is the variance over members summed over classes."""
+    variance, moves = c * diversity, 0.0 if math.isnan(k_sensitivity) else k_sensitivity
+    if m == 1:
+        return "one-member"
+    if diversity == 0:
+        return "identical"
+    if variance < 1e-4 and moves < 0.02:
+        return "collapsed"
+    return "low" if variance < 1e-3 and moves < 0.1 else "diverse"
