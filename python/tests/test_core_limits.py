@@ -128,7 +128,7 @@ vargate.score(p[:10])
 
 @pytest.mark.parametrize("what", ["score", "feed", "evaluate", "calibrate"])
 def test_ctrl_c(what: str) -> None:
-    """The limit is generous because tests share the machine; an idle one needs less than 0.1 s."""
+    """Half a second: tests share the machine. docs/python.md has what was measured."""
     script = textwrap.dedent(CTRL_C).format(what=what, delay=0.2)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert not done.stderr
