@@ -251,11 +251,9 @@ def peers(report: Report, p: np.ndarray, threads: int) -> None:
 
         return lambda: ECE(15).measure(mean, labels)
 
-    one = vargate.score(mean, measures=("mean", "std", "pred"), labels=labels, k=1)
-    note = "ours with accuracy, F1, adaptive and classwise ECE, MCE, NLL, Brier and the confusion matrix, which are not asked of the peers"
     options = {"task": "multiclass", "num_classes": c, "num_bins": 15}
     ece = tu("CalibrationError", tensor_mean, tensor_labels, **options) if tensor is not None else netcal
-    row(report, "ECE", lambda: vargate.evaluate(one, threads=threads).ece, {"netcal": netcal, "torch-uncertainty": ece}, note)
+    row(report, "ECE", lambda: vargate.ece(mean, labels), {"netcal": netcal, "torch-uncertainty": ece})
 
     confidence = mean.max(axis=1)
     errors = mean.argmax(axis=1) != labels

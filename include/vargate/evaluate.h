@@ -205,6 +205,11 @@ VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const v
                              const vg_evaluate_options *options);
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 
+/* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64: what vg_evaluate
+ * gives as ece and mce, without the rest. `bins` is 15 by custom. */
+VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype dtype, const int64_t *labels, size_t n,
+                                      size_t c, size_t bins);
+
 /* The ranking figures of one measure alone, from any uncertainties and error marks (0/1). `options` gives coverages, risks and
  * nothing else; out->curve is left NULL. */
 VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,

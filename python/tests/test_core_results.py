@@ -213,3 +213,16 @@ def test_select_without_labels_and_unmet(logits: Any) -> None:
     grid = vargate.select_k(z, y, target_risk=0.3, logits=True, grid=[0.1, 0.2, 0.4], multiplicity="bonferroni")
     assert grid.k in (0.1, 0.2, 0.4)
     assert grid.multiplicity == "bonferroni"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ece_alone(logits: Any, dtype: Any) -> None:
+    z, y = logits
+    scores = vargate.score(z, logits=True, labels=y)
+    p = scores.mean.astype(dtype)
+    assert math.isclose(vargate.ece(p, y), vargate.evaluate(scores).ece, abs_tol=1e-6 if dtype is np.float32 else 1e-14)
+    assert vargate.ece(p[::2].tolist(), y[::2].tolist()) == vargate.ece(p[::2].astype(np.float64), y[::2])
+    with pytest.raises(ValueError, match="expected \\(N, C\\) and \\(N,\\)"):
+        vargate.ece(p, y[:-1])
+    with pytest.raises(ValueError, match="label 0 is 99"):
+        vargate.ece(p, np.full(len(y), 99))

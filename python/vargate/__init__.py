@@ -10,7 +10,7 @@
 from ._native import lib as _lib
 from .calibrate import Calibration, calibrate
 from .decide import Selection, select_k, select_threshold
-from .evaluate import Evaluation, evaluate, rank
+from .evaluate import Evaluation, ece, evaluate, rank
 from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, score
@@ -36,6 +36,7 @@ __all__ = [
     "calibrate",
     "cpu_tier",
     "detect",
+    "ece",
     "evaluate",
     "ood",
     "rank",

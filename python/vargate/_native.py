@@ -447,6 +447,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_margin_ratio_multilabel": (c_int, [_P, _P, _P, c_size_t]),
     "vg_evaluate": (c_int, [POINTER(POINTER(Evaluation)), _P, _P, c_size_t, POINTER(EvaluateOptions)]),
     "vg_evaluation_free": (None, [POINTER(Evaluation)]),
+    "vg_calibration_error": (c_int, [_P, _P, _P, c_int, _P, c_size_t, c_size_t, c_size_t]),
     "vg_rank": (c_int, [POINTER(Ranking), POINTER(Measure), _P, c_size_t, POINTER(EvaluateOptions)]),
     "vg_risk_coverage": (c_int, [_P, c_size_t, POINTER(Measure), _P, c_size_t]),
     "vg_select_threshold": (c_int, [POINTER(Selection), POINTER(Measure), _P, c_size_t, POINTER(SelectOptions)]),

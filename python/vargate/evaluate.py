@@ -16,7 +16,7 @@ from ._options import thread_count
 from ._tally import as_scores, measure_list, number, tally
 from .scores import Scores
 
-__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures", "evaluate", "rank"]
+__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures", "ece", "evaluate", "rank"]
 
 Interval = tuple[float, float]
 
@@ -287,6 +287,35 @@ def _collect(e: Any, members: int) -> Evaluation:
         confidence=e.confidence,
         seed=e.seed,
     )
+
+
+def ece(p: Any, labels: Any, *, bins: int = 15) -> float:
+    """Expected calibration error of probabilities, alone: what `evaluate` gives as ``ece``, without the rest.
+
+    Parameters
+    ----------
+    p : array_like (N, C)
+        Probabilities, of a network or of an ensemble's mean. float32 and float64 in C order are taken without a copy.
+    labels : array_like (N,) of int
+    bins
+        Equal-width bins.
+
+    Examples
+    --------
+    >>> import vargate
+    >>> vargate.ece([[0.9, 0.1], [0.8, 0.2]], [0, 0])
+    0.15
+    """
+    values = np.asarray(p)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    values, truth = np.ascontiguousarray(values), np.ascontiguousarray(labels, dtype=np.int64)
+    if values.ndim != 2 or truth.shape != values.shape[:1]:
+        raise ValueError(f"p has shape {values.shape} and labels {truth.shape}, expected (N, C) and (N,)")
+    found, dtype = c_double(), 0 if values.dtype == np.float32 else 1
+    data, n, c = values.ctypes.data, values.shape[0], values.shape[1]
+    _native.check(_native.lib.vg_calibration_error(byref(found), None, data, dtype, truth.ctypes.data, n, c, bins))
+    return found.value
 
 
 def rank(

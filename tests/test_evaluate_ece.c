@@ -1,0 +1,87 @@
+/* test_evaluate_ece.c - the calibration error on its own equals the tally's, and refuses what the tally refuses. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "vargate/evaluate.h"
+
+enum { N = 500, C = 7 };
+
+static void fill(float p[N][C], int64_t y[N], uint64_t seed) {
+    vg_random r = vg_random__start(seed, 0);
+    for (size_t i = 0; i < N; i++) {
+        double row[C], sum = 0;
+        for (size_t c = 0; c < C; c++)
+            sum += row[c] = pow(vg_random__unit(&r), 6) + 1e-6;
+        for (size_t c = 0; c < C; c++)
+            p[i][c] = (float)(row[c] / sum);
+        if (i % 50 == 0) { /* on the edges of bins */
+            memset(p[i], 0, sizeof p[i]);
+            p[i][i % C] = i % 100 ? 1.0f : 0.6f;
+            p[i][(i + 1) % C] = 1.0f - p[i][i % C];
+        }
+        y[i] = (int64_t)vg_random__below(&r, C);
+    }
+}
+
+static void equals_the_tally(void **state) {
+    (void)state;
+    static float p[N][C];
+    static double wide[N][C];
+    int64_t y[N];
+    const size_t bins[] = {1, 2, 10, 15, 100};
+    for (size_t b = 0; b < sizeof bins / sizeof *bins; b++) {
+        fill(p, y, b);
+        for (size_t i = 0; i < N * C; i++)
+            wide[i / C][i % C] = (double)p[i / C][i % C];
+        vg_tally_options o = VG_TALLY_OPTIONS_INIT;
+        vg_tally *tally;
+        vg_evaluation *found;
+        double ece, mce, ece64;
+        o.bins = bins[b];
+        assert_int_equal(vg_tally_new(&tally, C, &o), VG_OK);
+        assert_int_equal(vg_tally_feed(tally, &wide[0][0], NULL, y, N), VG_OK);
+        vg_evaluate_options eo = VG_EVALUATE_OPTIONS_INIT;
+        assert_int_equal(vg_evaluate(&found, tally, NULL, 0, &eo), VG_OK);
+        assert_int_equal(vg_calibration_error(&ece, &mce, p, VG_F32, y, N, C, bins[b]), VG_OK);
+        assert_int_equal(vg_calibration_error(&ece64, NULL, wide, VG_F64, y, N, C, bins[b]), VG_OK);
+        assert_true(fabs(ece - found->ece.value) < 1e-14 && fabs(mce - found->mce.value) < 1e-13);
+        assert_true(ece == ece64);
+        vg_evaluation_free(found);
+        vg_tally_free(tally);
+    }
+}
+
+static void refuses(void **state) {
+    (void)state;
+    double ece, p[2][3] = {{.2, .3, .5}, {.1, .8, .1}};
+    int64_t y[2] = {2, 1};
+    assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_OK);
+    assert_true(fabs(ece - (.5 + .2) / 2) < 1e-15);
+    for (size_t c = 0; c < 3; c++) {
+        double kept = p[1][c];
+        p[1][c] = NAN;
+        assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
+        assert_non_null(strstr(vg_error_message(), "sample 1"));
+        p[1][c] = -kept;
+        assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
+        p[1][c] = kept;
+    }
+    y[0] = 3;
+    assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
+    y[0] = 2;
+    assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 0, 3, 15), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F16, y, 2, 3, 15), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 0), VG_ERR_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_tally), cmocka_unit_test(refuses)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
