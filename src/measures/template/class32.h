@@ -9,7 +9,7 @@
 INLINE vf vf_both(vd x) { return vf_pack(x, x); }
 
 /* phi and psi of a class whose members stand in t->columns; p lambda goes to t->plog32 where a gate will need it. */
-INLINE void class_terms32(tile *t, size_t c, bool keep) {
+INLINE void class_terms32(tile *t, size_t c, bool keep, bool reverse) {
     const vf *x = (const vf *)t->columns;
     size_t M = t->M, vectors = (M + 1) / 2;
     vd mu = t->mu[c];
@@ -19,7 +19,13 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     vf hi = vf_both(__builtin_convertvector(high, vd)), lo = vf_both(mu - __builtin_convertvector(high, vd));
     vf inverse = vf_both(over), fill = vf_both(vd_select(empty, vd_set(1.0), vd_set(0.0))), least = vf_both(over * TINY);
     vf sum_phi = vf_set(0.0f), sum_psi = vf_set(0.0f);
+    vd total_phi = {0}, total_psi = {0};
     for (size_t i = 0; i < vectors; i++) {
+        if (i % 32 == 31) { /* float sums stay short */
+            total_phi += vf_fold(sum_phi);
+            total_psi += vf_fold(sum_psi);
+            sum_phi = sum_psi = vf_set(0.0f);
+        }
         vf p = x[i], r = ((p - hi) - lo) * inverse, y = p * inverse + fill, lambda, psi, phi;
         y = vf_max(y, least);
         if (2 * i + 1 == M) { /* the odd member's partner */
@@ -28,13 +34,21 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
         }
         vm_bregman32(y, r, &lambda, &psi, &phi);
         sum_phi += phi;
-        sum_psi += psi;
+        if (reverse)
+            sum_psi += psi;
         if (keep)
             t->plog32[i] = p * lambda;
     }
     double scale = 1.0 / (double)M;
-    t->phi[c] = vd_select(empty, vd_set(0.0), vf_fold(sum_phi) * scale);
-    t->psi[c] = vd_select(empty, vd_set(0.0), vf_fold(sum_psi) * scale);
+    t->phi[c] = vd_select(empty, vd_set(0.0), (total_phi + vf_fold(sum_phi)) * scale);
+    t->psi[c] = vd_select(empty, vd_set(0.0), (total_psi + vf_fold(sum_psi)) * scale);
+}
+
+static void class_terms32_of(tile *t, size_t c, bool keep, bool reverse) {
+    if (keep)
+        reverse ? class_terms32(t, c, true, true) : class_terms32(t, c, true, false);
+    else
+        reverse ? class_terms32(t, c, false, true) : class_terms32(t, c, false, false);
 }
 
 /* T of a class at G gates from k on. */
@@ -70,7 +84,7 @@ static void class_cross32(tile *t, size_t c) {
             class_cross32_block(t, c, k, 1);
 }
 
-/* psi(z) in float. */
+/* psi(z) in float. Where all z are small the logarithm needs no exponent: the same value by fewer operations. */
 static void normaliser_psi32(tile *t) {
     size_t M = t->M;
     vd low = vd_set(1e-30);
@@ -79,29 +93,32 @@ static void normaliser_psi32(tile *t) {
         vf sum = vf_set(0.0f), lambda, psi, phi;
         for (size_t a = 0; a < M; a += 2) {
             vd other = a + 1 < M ? z[a + 1] : vd_set(0.0);
-            vm_bregman32(vf_pack(vd_max(1.0 + z[a], low), vd_max(1.0 + other, low)), vf_pack(z[a], other), &lambda, &psi, &phi);
-            sum += psi;
+            vf both = vf_pack(z[a], other);
+            if (vl_any((vd_abs(z[a]) > 0.29) | (vd_abs(other) > 0.29)))
+                vm_bregman32(vf_pack(vd_max(1.0 + z[a], low), vd_max(1.0 + other, low)), both, &lambda, &psi, &phi);
+            else
+                psi = vm_psi32(both);
+            sum += vf_rounded(psi);
         }
         t->psi_z[k] = vf_fold(sum) * (1.0 / (double)M);
     }
 }
 
-/* Lanes whose divergences are too large for float. */
-static vl large_lanes(const tile *t) {
+/* The lanes whose divergences are too large for float; which they are must not depend on what else is asked for. */
+static void find_large(tile *t) {
     vd forward = {0}, reverse = {0};
     for (size_t c = 0; c < t->C; c++) {
         forward += t->mu[c] * t->phi[c];
         reverse += t->mu[c] * t->psi[c];
     }
-    vl large = ~(forward < LARGE) | ~(reverse < LARGE);
-    for (size_t k = 0; k < t->K; k++)
-        large |= ~(t->psi_z[k] < LARGE);
-    return large;
+    t->write = ~(forward < LARGE);
+    t->write_psi = ~(reverse < LARGE);
 }
 
 static void fused_classes(tile *t) {
     const vg_kernel_job *job = t->job;
-    bool logs = job->need_logs, keep = job->need_gated_logs, integral = job->out.epjs || job->out.gepjs;
+    bool logs = job->need_logs, keep = job->need_gated_logs, reverse = job->need_reverse || job->need_gated_reverse;
+    bool integral = job->out.epjs || job->out.gepjs;
     if (t->K) {
         gated_means(t);
         if (keep) {
@@ -113,9 +130,9 @@ static void fused_classes(tile *t) {
             pack_weights32(t);
     }
     for (size_t c = 0; c < t->C && (logs || integral); c++) {
-        js32_load(t, c);
+        js32_load(t, c, integral);
         if (logs)
-            keep ? class_terms32(t, c, true) : class_terms32(t, c, false);
+            class_terms32_of(t, c, keep, reverse);
         if (keep)
             class_cross32(t, c);
         if (integral)
@@ -123,12 +140,14 @@ static void fused_classes(tile *t) {
     }
     if (!logs)
         return;
-    vl large = large_lanes(t);
-    if (vl_any(large)) {
-        t->write = large;
+    find_large(t);
+    vl gated = t->write;
+    for (size_t k = 0; keep && k < t->K; k++)
+        gated |= ~(t->psi_z[k] < LARGE);
+    if (vl_any(t->write | t->write_psi | (keep ? gated : (vl){0})))
         ungated_terms(t);
-        if (keep)
-            gated_cross(t);
-        t->write = ~(vl){0};
-    }
+    t->write = gated;
+    if (keep && vl_any(gated))
+        gated_cross(t);
+    t->write = t->write_psi = ~(vl){0};
 }

@@ -60,7 +60,7 @@ INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, 
     }
     double scale = 1.0 / (double)M;
     t->phi[c] = vd_select(t->write, sum_phi * scale, t->phi[c]);
-    t->psi[c] = vd_select(t->write, sum_psi * scale, t->psi[c]);
+    t->psi[c] = vd_select(t->write_psi, sum_psi * scale, t->psi[c]);
 }
 
 static void ungated_terms(tile *t) {

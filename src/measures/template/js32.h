@@ -16,7 +16,7 @@
 #define JS32_MOST 33
 
 /* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
-INLINE void js32_load_from(tile *t, size_t c, bool fused) {
+INLINE void js32_load_from(tile *t, size_t c, bool fused, bool scaled) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;
     vd high = t->high[c], inverse = vd_reciprocal(vd_select(high < 1e-30, vd_set(1.0), high));
@@ -27,14 +27,18 @@ INLINE void js32_load_from(tile *t, size_t c, bool fused) {
             x[m / 2] = vf_pack(value_at(t, fused, a), vd_set(0.0));
         else
             x[m / 2] = fused ? vf_join(t->x[a], t->x[b]) : vf_pack(t->p[a], t->p[b]);
-        t->scaled32[m / 2] = x[m / 2] * over;
+        if (scaled)
+            t->scaled32[m / 2] = x[m / 2] * over;
     }
 }
-static void js32_load(tile *t, size_t c) {
-    if (t->fused)
-        js32_load_from(t, c, true);
+/* `scaled`: for the integral, not for logarithms alone. */
+static void js32_load(tile *t, size_t c, bool scaled) {
+    if (t->fused && scaled)
+        js32_load_from(t, c, true, true);
+    else if (t->fused)
+        js32_load_from(t, c, true, false);
     else
-        js32_load_from(t, c, false);
+        js32_load_from(t, c, false, true);
 }
 
 /* One value a member, times `scale`, as floats two a vector; an odd member is paired with 0. */

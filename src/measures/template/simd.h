@@ -89,6 +89,17 @@ INLINE int64_t vl_least(vl m) { return -vl_most(-m); }
 INLINE vd vd_reciprocal(vd x) { return 1.0 / x; }
 #endif
 
+/* x as it is once rounded: keeps the compiler from fusing the product it comes from into a later addition, where two ways to the same
+ * value must give the same bits. */
+INLINE vf vf_rounded(vf x) {
+#if defined(__x86_64__) && VG_LANES > 2
+    __asm__("" : "+v"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#endif
+    return x;
+}
+
 /* Two halves of doubles to one vector of floats, and the sum of a float vector's halves. */
 INLINE vf vf_pack(vd low, vd high) {
     union {

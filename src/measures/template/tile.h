@@ -130,7 +130,7 @@ static void plain_classes(tile *t) {
         pack_weights32(t);
     for (size_t c = 0; c < t->C; c++) {
         if (single)
-            js32_load(t, c);
+            js32_load(t, c, true);
         js_class(t, c, single);
     }
 }
@@ -146,7 +146,7 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
         bool more = job->need_logs || job->need_gated || job->out.tu || job->out.epjs;
         if (t.fused)
-            moments32(&t, more);
+            moments32(&t, job->need_reverse || job->need_gated_reverse || job->out.epjs || job->out.gepjs);
         else
             moments(&t);
         write_moments(&t, first, count);

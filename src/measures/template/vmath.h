@@ -47,17 +47,20 @@ INLINE void vm_bregman(vd y, vd r, vd *lambda, vd *psi, vd *phi) {
     *phi = vd_select(near, r * l - small, y * l - r);
 }
 
-/* The same for floats, for y = 1 + r > 0: relative error about 2e-7. log1p(f) = f - f^2 (1/2 - f P(f)), P the classic degree-8
- * minimax (Cephes). */
+/* psi(f) in float for f in [-0.2929, 0.4143): log1p(f) = f - f^2 (1/2 - f P(f)), P the classic degree-8 minimax (Cephes). */
+INLINE vf vm_psi32(vf f) {
+    vf f2 = f * f, f4 = f2 * f2;
+    vf a = 3.3333331174e-1f - f * 2.4999993993e-1f, b = 2.0000714765e-1f - f * 1.6668057665e-1f;
+    vf c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
+    return f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
+}
+/* vm_bregman for floats, relative error about 2e-7. */
 INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi, vf *phi) {
     vi bits = (vi)y, exponent = (bits - 0x3f3504f3) >> 23;
     vf f = (vf)(bits - (exponent << 23)) - 1.0f, e = __builtin_convertvector(exponent, vf);
     vi near = exponent == 0;
     f = (vf)(((vi)r & near) | ((vi)f & ~near));
-    vf f2 = f * f, f4 = f2 * f2;
-    vf a = 3.3333331174e-1f - f * 2.4999993993e-1f, b = 2.0000714765e-1f - f * 1.6668057665e-1f;
-    vf c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
-    vf small = f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
+    vf small = vf_rounded(vm_psi32(f)); /* the same bits whichever results are used */
     vf l = e * (float)VG_LN2 + (f - small);
     vf far_psi = r - l, far_phi = y * l - r, near_phi = r * l - small;
     *lambda = l;

@@ -22,7 +22,7 @@ typedef struct tile {
     vf *plog32, *scaled32;  /* [(M + 1) / 2] p log(p/mu) of one class likewise, and p over its largest */
     vd *js;                 /* [1 + K] EPJS of the ungated set and of every gated one */
     vl gated_out;           /* lanes where some Z_m vanished */
-    vl write;               /* lanes that the double forms write; all, except when they correct the float ones */
+    vl write, write_psi;    /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
     bool fused;             /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
 
@@ -72,7 +72,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->plog32 = (vf *)packed[2];
     t->scaled32 = (vf *)packed[3];
     t->x = (vh *)floats;
-    t->write = ~(vl){0};
+    t->write = t->write_psi = ~(vl){0};
     *bytes = used;
     return ok;
 }
