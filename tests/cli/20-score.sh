@@ -13,7 +13,7 @@ says "wrote two.csv: 2 samples"
 log2=0.6931471805599453
 near "$(csv two.csv tu 0)" $log2
 near "$(csv two.csv au 0)" 0
-near "$(csv two.csv eu 0)" $log2
+near "$(csv two.csv eu 0)" $log2 1e-6
 near "$(csv two.csv epjs 0)" 0.34657359027997264 1e-6
 near "$(csv two.csv gmu 0)" 1
 near "$(csv two.csv snr 0)" 0
