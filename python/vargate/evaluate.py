@@ -303,8 +303,8 @@ def ece(p: Any, labels: Any, *, bins: int = 15) -> float:
     Examples
     --------
     >>> import vargate
-    >>> vargate.ece([[0.9, 0.1], [0.8, 0.2]], [0, 0])
-    0.15
+    >>> vargate.ece([[0.75, 0.25], [0.5, 0.5]], [0, 0])
+    0.375
     """
     values = np.asarray(p)
     if values.dtype not in (np.float32, np.float64):
