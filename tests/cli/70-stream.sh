@@ -110,6 +110,7 @@ answers 1 '{"id":0,"pred":0,"decision":0,'
 
 # Every line is answered before the next one comes.
 mkfifo questions
+: >answers
 "$vargate" decide --stdin-jsonl <questions >answers 2>"$folder/err" &
 job=$!
 exec 9>questions
