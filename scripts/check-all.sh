@@ -1,6 +1,7 @@
 #!/bin/sh
 # check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and clang,
-# under ASan+UBSan and under TSan, in every vector tier this machine has, and each fuzz target for FUZZ_SECONDS (20).
+# under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, and each fuzz target for
+# FUZZ_SECONDS (20).
 # Runs all of it, then says what failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -22,6 +23,7 @@ build() { # build FOLDER CMAKE_ARGS...
 suite() { # suite FOLDER CMAKE_ARGS...
     build "$@" && sh scripts/test.sh "$1" "$jobs"
 }
+long_suite() { VARGATE_LONG_TESTS=1 suite "$@"; }
 tier() { VARGATE_CPU=$1 sh scripts/test.sh build/check-gcc "$jobs"; }
 fuzz() { # fuzz TARGET
     name=${1#fuzz_}
@@ -34,7 +36,7 @@ fuzz() { # fuzz TARGET
     grep '^Done' "build/check-fuzz/$1.log"
 }
 
-step gcc suite build/check-gcc -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON
+step gcc long_suite build/check-gcc -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON
 best=$(build/check-gcc/vargate --version 2>/dev/null)
 for tier in portable neon avx2 avx512; do # those that this machine can run; the best has just been
     case $best in *"($tier)") continue ;; esac
