@@ -1,10 +1,10 @@
 # src/<module>/ -> one set of object files a module, compiled once -> libvargate.a and libvargate.so.
-# Device code (src/backend/cuda) is left out here: it is not plain C.
+# Device code (src/<module>/cuda) is added where CUDA was found (cmake/Cuda.cmake).
 set(VG_OBJECTS "")
 set(VG_LIBS Threads::Threads m)
 foreach(module ${VG_MODULES})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${module}/*.c)
-  list(FILTER sources EXCLUDE REGEX "/src/backend/cuda/")
+  list(FILTER sources EXCLUDE REGEX "/cuda/")
   if(NOT VG_DNNL_LIBRARY OR NOT VG_DNNL_INCLUDE)
     list(FILTER sources EXCLUDE REGEX "/src/backend/cpu/")
   endif()
@@ -13,16 +13,25 @@ foreach(module ${VG_MODULES})
   target_compile_definitions(vargate-${module} PRIVATE VG_VERSION="${PROJECT_VERSION}" ${VG_DEFS_${module}})
   # Only what headers and flags ask for; linking is the whole library's affair.
   target_link_libraries(vargate-${module} PRIVATE Threads::Threads ${VG_LIBS_${module}})
+  if(VG_HAVE_CUDA)
+    target_compile_definitions(vargate-${module} PRIVATE VG_HAVE_CUDA)
+    vg_cuda_module(${module})
+  endif()
   list(APPEND VG_OBJECTS $<TARGET_OBJECTS:vargate-${module}>)
   list(APPEND VG_LIBS ${VG_LIBS_${module}})
 endforeach()
+if(VG_HAVE_CUDA)
+  list(APPEND VG_LIBS CUDA::cudart_static ${CMAKE_DL_LIBS})
+  list(APPEND VG_PC_LIBS -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++)
+endif()
 list(REMOVE_DUPLICATES VG_LIBS)
 
 # Kernels: contraction to fused multiply-add, and no care for errno or floating-point traps, neither of which they use.
 if(TARGET vargate-measures)
-  target_compile_options(vargate-measures PRIVATE -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+  target_compile_options(vargate-measures PRIVATE
+    $<$<COMPILE_LANGUAGE:C>:-ffp-contract=fast> $<$<COMPILE_LANGUAGE:C>:-fno-math-errno> $<$<COMPILE_LANGUAGE:C>:-fno-trapping-math>)
   if(NOT VG_SANITIZE)
-    target_compile_options(vargate-measures PRIVATE -O3)
+    target_compile_options(vargate-measures PRIVATE $<$<COMPILE_LANGUAGE:C>:-O3>)
   endif()
 endif()
 

@@ -1,0 +1,50 @@
+# The CUDA backend: built when nvcc, cuDNN's and cuBLASLt's headers are found. The CUDA runtime is linked statically; cuDNN and
+# cuBLASLt are opened at run time, so that one binary serves machines with and without them.
+#   VG_CUDA           AUTO (default), ON (fail when something is missing), OFF
+#   VG_CUDNN_ROOT     a folder with include/cudnn.h (system folders and Python's nvidia packages are searched as well)
+#   VG_CUBLAS_ROOT    a folder with include/cublasLt.h
+set(VG_CUDA AUTO CACHE STRING "build the CUDA backend: AUTO, ON or OFF")
+set(VG_CUDNN_ROOT "" CACHE PATH "folder that holds include/cudnn.h")
+set(VG_CUBLAS_ROOT "" CACHE PATH "folder that holds include/cublasLt.h")
+set(VG_HAVE_CUDA OFF)
+if(VG_WHEEL OR VG_SANITIZE OR VG_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+find_program(VG_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+execute_process(COMMAND python3 -c "import nvidia; print(';'.join(p + '/' + d for p in nvidia.__path__ for d in ('cudnn', 'cu13', 'cublas')))"
+  OUTPUT_VARIABLE nvidia_folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+find_path(VG_CUDNN_INCLUDE cudnn.h HINTS ${VG_CUDNN_ROOT} PATHS ${nvidia_folders} /usr/local/cuda PATH_SUFFIXES include)
+find_path(VG_CUBLAS_INCLUDE cublasLt.h HINTS ${VG_CUBLAS_ROOT} PATHS /usr/local/cuda ${nvidia_folders} PATH_SUFFIXES include)
+if(VG_NVCC AND VG_CUDNN_INCLUDE AND VG_CUBLAS_INCLUDE)
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER ${VG_NVCC})
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  set(VG_HAVE_CUDA ON)
+  file(STRINGS ${VG_CUDNN_INCLUDE}/cudnn_version.h version REGEX "define CUDNN_(MAJOR|MINOR|PATCHLEVEL) ")
+  list(TRANSFORM version REPLACE "[^0-9]" "")
+  list(JOIN version "." version)
+  list(APPEND VG_FOUND_OPTIONAL "CUDA ${CUDAToolkit_VERSION}, cuDNN ${version}")
+elseif(VG_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "VG_CUDA is ON, but one was not found: nvcc '${VG_NVCC}', cudnn.h '${VG_CUDNN_INCLUDE}', cublasLt.h '${VG_CUBLAS_INCLUDE}'")
+else()
+  list(APPEND VG_MISSING_OPTIONAL "CUDA with cuDNN")
+endif()
+
+# Device code of one module: src/<module>/cuda/*.{c,cu}.
+function(vg_cuda_module module)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.c ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.cu)
+  if(NOT sources OR NOT TARGET vargate-${module})
+    return()
+  endif()
+  target_sources(vargate-${module} PRIVATE ${sources})
+  target_include_directories(vargate-${module} PRIVATE
+    ${CUDAToolkit_INCLUDE_DIRS} ${VG_CUDNN_INCLUDE} ${VG_CUBLAS_INCLUDE})
+  target_compile_options(vargate-${module} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo>)
+  set_target_properties(vargate-${module} PROPERTIES CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
+endfunction()

@@ -1,0 +1,128 @@
+/* cuda_backend.h - what the files of the CUDA backend share. Internal. Included by C and by CUDA C++.
+ *
+ * Layouts. ACTIVATION: channels-last, (n, h, w, C) with C = channels rounded up to 8, bfloat16 or float32 by the backend's
+ * compute; the channels past the logical ones are zero in every activation and every operation keeps them so. PLAIN: float32
+ * rows, no padding. INDEX: int32 rows. CHOICE: one byte an element, laid out as the activation it belongs to. Parameters in a
+ * block: CONV and LINEAR [O][h][w][I], O and I rounded up to 8 (a LINEAR whose result is PLAIN still has O rounded up; the rows
+ * past o are zero); VECTOR [o rounded up to 8]. In bfloat16 mode a block used as weights has a bfloat16 twin, kept up to date
+ * by whatever writes the block.
+ *
+ * One stream; every operation is queued on it and returns. While a recording is made (cudaStreamBeginCapture) nothing may
+ * allocate, copy from the host or wait: an operation does those only when it meets a size for the first time, which is why a
+ * sequence is run once before it is recorded. What changes between replays is read from device memory (context->step). */
+#ifndef VG_CUDA_BACKEND_H
+#define VG_CUDA_BACKEND_H
+
+#include <cuda_runtime_api.h>
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CUDA_PAD = 8 };
+static inline size_t cuda_pad(size_t channels) { return (channels + CUDA_PAD - 1) / CUDA_PAD * CUDA_PAD; }
+
+typedef struct cuda_tensor {
+    vg_tensor base;
+    void *data;
+    size_t channels; /* of ACTIVATION and CHOICE: padded */
+    size_t row;      /* physical elements a row */
+    size_t element;  /* bytes an element */
+    void *twin;      /* PLAIN, bfloat16 mode: the same values in bfloat16, rows of twin_row elements */
+    size_t twin_row;
+    bool twin_valid;
+} cuda_tensor;
+
+typedef struct cuda_block {
+    vg_block base;
+    float *data;
+    void *twin; /* bfloat16, NULL until first wanted */
+    uint64_t twin_version;
+} cuda_block;
+
+/* The step as kernels read it, in device memory. */
+typedef struct cuda_step {
+    vg_step step;
+    uint64_t batch; /* position in a store's plan at which the batch begins */
+} cuda_step;
+
+struct cuda_plans;    /* cuDNN: execution plans by shape (cuda_dnn.c) */
+struct cuda_products; /* cuBLASLt: matrix products by shape (cuda_blas.c) */
+
+typedef struct cuda_context {
+    cudaStream_t stream;
+    cuda_step *step;                 /* device */
+    struct cuda_totals *totals;      /* device: what loss adds up */
+    struct cuda_totals *totals_host; /* pinned */
+    void *scratch;                   /* device; contents live within one operation */
+    size_t scratch_size;
+    unsigned *counters; /* device, zero between operations: for kernels whose last block finishes the work */
+    int multiprocessors;
+    size_t memory_used;
+    bool recording;
+    struct cuda_plans *plans;
+    struct cuda_products *products;
+} cuda_context;
+
+enum { CUDA_COUNTERS = 4096 };
+
+static inline cuda_context *cuda_of(vg_backend *b) { return (cuda_context *)b->context; }
+static inline cuda_tensor *cuda_t(const vg_tensor *t) { return (cuda_tensor *)t; }
+static inline cuda_block *cuda_b(const vg_block *b) { return (cuda_block *)b; }
+static inline bool cuda_bf16(const vg_backend *b) { return b->compute == VG_COMPUTE_BF16; }
+
+/* VG_OK, or a failure with one line: what was being done and what CUDA says. Out of memory is VG_ERR_MEMORY. */
+vg_status vg_cuda__check(cudaError_t error, const char *doing);
+/* After a launch. */
+vg_status vg_cuda__launched(const char *kernel);
+/* Device memory, zeroed when `zero`. */
+vg_status vg_cuda__alloc(cuda_context *, void *out, size_t bytes, bool zero, const char *what);
+void vg_cuda__free(cuda_context *, void *memory, size_t bytes);
+/* At least `bytes` of scratch memory, aligned to 256. */
+vg_status vg_cuda__scratch(cuda_context *, void **out, size_t bytes);
+/* The weights of a product: bfloat16 twin (made if need be) or the floats themselves, at w's place. */
+vg_status vg_cuda__weights(vg_backend *, const void **out, const vg_block *theta, const vg_param *w);
+/* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row: elements a row.
+ */
+vg_status vg_cuda__operand(vg_backend *, const void **out, size_t *row, const vg_tensor *t);
+
+/* --- operations, one file each (see backend.h for what they do) */
+vg_status vg_cuda__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                const vg_param *w, const vg_tensor *addend);
+vg_status vg_cuda__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                      const vg_param *w, const vg_tensor *addend);
+vg_status vg_cuda__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
+                                         const vg_tensor *dy);
+vg_status vg_cuda__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                                 const vg_block *theta, const vg_param *bias);
+vg_status vg_cuda__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
+                                  const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
+vg_status vg_cuda__norm_forward(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
+vg_status vg_cuda__norm_backward(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
+                                 const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
+                                 const vg_tensor *saved, const vg_tensor *addend);
+vg_status vg_cuda__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
+vg_status vg_cuda__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
+vg_status vg_cuda__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
+                               vg_dropout dropout);
+vg_status vg_cuda__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
+                                  const vg_param *bias);
+vg_status vg_cuda__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                        const vg_param *w);
+vg_status vg_cuda__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
+                                           const vg_tensor *x, const vg_tensor *dy);
+vg_status vg_cuda__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
+                        const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_cuda__loss_read(vg_backend *, vg_loss_totals *totals);
+vg_status vg_cuda__block_multiply(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
+vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
+                                size_t count, float scale, double *penalty);
+vg_status vg_cuda__adam(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
