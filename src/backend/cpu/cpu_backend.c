@@ -164,7 +164,7 @@ static vg_status block_new(vg_backend *backend, vg_block **out, size_t count) {
     cpu_block *b;
     *out = NULL;
     VG_TRY(vg_base__zalloc(&b, 1, sizeof *b, "parameter block"));
-    b->base = (vg_block){count, 1};
+    b->base = (vg_block){count, ++cpu_of(backend)->blocks << 40};
     vg_status status = vg_base__zalloc(&b->data, count, sizeof(float), "parameter block");
     if (status != VG_OK)
         block_free(backend, &b->base);
@@ -263,6 +263,7 @@ static void close_cpu(vg_backend *backend) {
     cpu_context *cpu = cpu_of(backend);
     if (cpu) {
         vg_dnnl__free(cpu->dnnl);
+        vg_winograd__free(cpu->winograd);
         vg_base__release(cpu->work);
         vg_base__release(cpu->spare);
     }
@@ -335,6 +336,7 @@ static vg_status open_context(vg_backend *backend) {
     cpu->totals.bad_step = -1;
     cpu->kernels = vg_cpu__kernels();
     VG_TRY(vg_dnnl__new(&cpu->dnnl));
+    VG_TRY(vg_winograd__new(&cpu->winograd));
     if (type == VG_DNNL_BF16 && !vg_dnnl__has_bf16(cpu->dnnl))
         return vg_base__fail(VG_ERR_UNSUPPORTED, "this processor has no bfloat16 products; compute in float32");
     VG_TRY(vg_dnnl__preferred(cpu->dnnl, type, &cpu->layout));

@@ -115,6 +115,8 @@ vg_status vg_cpu__conv_forward(vg_backend *backend, const vg_conv *conv, vg_tens
     vg_dnnl_operand ox = activation(x), ow = filter(backend, theta, w, true), oy = activation(y);
     if (addend && addend != y)
         memcpy(oy.data, cpu_tensor_of(addend)->data, bytes_of(y));
+    if (vg_winograd__serves(backend, conv, w, x))
+        return vg_winograd__forward(backend, conv, y, x, theta, w, addend != NULL);
     return vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_FORWARD, compute_type(backend), conv->stride, conv->pad, addend != NULL,
                          &ox, &ow, &oy);
 }
@@ -123,6 +125,11 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
                                      const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
     vg_dnnl_operand ox = activation(dx), ow = filter(backend, theta, w, true), oy = activation(dy);
     const void *kept = addend ? cpu_tensor_of(addend)->data : NULL;
+    if (vg_winograd__serves(backend, conv, w, dx)) {
+        if (addend && addend != dx)
+            memcpy(ox.data, kept, bytes_of(dx));
+        return vg_winograd__backward_data(backend, conv, dx, dy, theta, w, addend != NULL);
+    }
     if (addend == dx) { /* the library overwrites: go through spare memory */
         VG_TRY(vg_cpu__spare(backend, bytes_of(dx), &ox.data));
         kept = ox.data;
@@ -137,6 +144,8 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
 vg_status vg_cpu__conv_backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                         const vg_tensor *x, const vg_tensor *dy) {
     vg_dnnl_operand ox = activation(x), ow = filter(backend, grad, w, false), oy = activation(dy);
+    if (vg_winograd__serves(backend, conv, w, x))
+        return vg_winograd__backward_weights(backend, conv, grad, w, x, dy);
     grad->version++;
     return vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_BACKWARD_WEIGHTS, compute_type(backend), conv->stride, conv->pad, false,
                          &ox, &ow, &oy);
