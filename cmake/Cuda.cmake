@@ -45,6 +45,10 @@ function(vg_cuda_module module)
   target_sources(vargate-${module} PRIVATE ${sources})
   target_include_directories(vargate-${module} PRIVATE
     ${CUDAToolkit_INCLUDE_DIRS} ${VG_CUDNN_INCLUDE} ${VG_CUBLAS_INCLUDE})
+  # Where the libraries lay when this was built: the last places looked at when they are opened.
+  target_compile_definitions(vargate-${module} PRIVATE
+    VG_CUDNN_FOLDERS="${VG_CUDNN_INCLUDE}/../lib:${VG_CUDNN_INCLUDE}/../lib64"
+    VG_CUBLAS_FOLDERS="${VG_CUBLAS_INCLUDE}/../lib:${VG_CUBLAS_INCLUDE}/../lib64")
   target_compile_options(vargate-${module} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo>)
   set_target_properties(vargate-${module} PROPERTIES CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
 endfunction()

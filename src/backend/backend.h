@@ -32,7 +32,11 @@
 typedef struct vg_backend vg_backend;
 
 /* Element type of activations and of the inputs of products. Sums, statistics, losses, parameters: float32 or wider always. */
-typedef enum vg_compute { VG_COMPUTE_F32 = 0, VG_COMPUTE_BF16 = 1 } vg_compute;
+typedef enum vg_compute {
+    VG_COMPUTE_F32 = 0,
+    VG_COMPUTE_BF16 = 1,
+    VG_COMPUTE_TF32 = 2 /* float32, operands of products rounded to 11 bits where the device gains by it */
+} vg_compute;
 
 typedef enum vg_tensor_kind {
     VG_TENSOR_ACTIVATION = 0, /* backend's layout and element type */
@@ -116,11 +120,34 @@ typedef struct vg_loss_totals {
     int64_t bad_step; /* step.number at which a row's loss was first not finite; -1: none */
 } vg_loss_totals;
 
+/* A data set kept on the device, and one row of an epoch's plan: which image, and what its augmentation drew. */
+typedef struct vg_store vg_store;
+typedef struct vg_store_images {
+    const void *pixels; /* n * c * h * w, planar: bytes (b / 255) or floats. Copied */
+    const int32_t *labels;
+    size_t n, plan_room; /* images; samples a plan may have */
+    vg_shape shape;
+    bool is_float;
+    double mean[16], std[16];
+} vg_store_images;
+typedef struct vg_store_sample {
+    uint32_t index;
+    int16_t dy, dx; /* output (y, x) is stored pixel (y + dy, x + dx), reflected at the border */
+    uint8_t flip, erase;
+    uint8_t jitter, order; /* bit i: operation i (brightness, contrast, saturation, hue) is on; two bits each, first lowest */
+    uint16_t top, left, height, width; /* the erased rectangle */
+    float factor[4];
+} vg_store_sample;
+
+/* A sequence of operations noted once, run again by replay. */
+typedef struct vg_recording vg_recording;
+
 /* What changes from step to step. */
 typedef struct vg_step {
     uint64_t seed;   /* of dropout masks */
     uint32_t number; /* training step, or a constant in prediction; part of every mask */
     uint64_t row;    /* the number that masks give to a batch's row 0; row r has row + r */
+    uint64_t batch;  /* store_batch: the plan's place of the batch's first sample */
     float momentum;  /* of running statistics */
     /* Adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, theta -= rate * (m / correction1) / (sqrt(v / correction2) + epsilon),
      * g including decay * theta. correction = 1 - beta^t. */
@@ -209,6 +236,25 @@ typedef struct vg_backend_ops {
     /* --- folding passes: y row r = dropout(x row (first + r) / repeat); masks as anywhere (row number step.row + r) */
     vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                              vg_dropout dropout);
+
+    /* --- the rest may be NULL: a backend that gains nothing by it.
+     * A data set on the device: store_plan sets an epoch's order, store_batch makes the images and labels of images->n samples
+     * from place step.batch on: cut, flipped, jittered, normalised, erased as drawn. */
+    vg_status (*store_new)(vg_backend *, vg_store **out, const vg_store_images *images);
+    void (*store_free)(vg_backend *, vg_store *store);
+    vg_status (*store_plan)(vg_backend *, vg_store *store, const vg_store_sample *samples, size_t count);
+    vg_status (*store_batch)(vg_backend *, const vg_store *store, vg_tensor *images, vg_tensor *labels);
+    /* Operations between record_begin and record_end are noted, not run; replay runs them with step_set's figures of then. The
+     * same sequence must have run once before (sizes are then known); tensors and blocks must live as long as the recording.
+     * record_end with out NULL gives up a recording. */
+    vg_status (*record_begin)(vg_backend *);
+    vg_status (*record_end)(vg_backend *, vg_recording **out);
+    vg_status (*replay)(vg_backend *, const vg_recording *recording);
+    void (*recording_free)(vg_backend *, vg_recording *recording);
+    /* Where a PLAIN tensor's values lie in device memory, and the queue (cudaStream_t) they are valid on: for code that reads
+     * them there. */
+    vg_status (*tensor_address)(vg_backend *, const vg_tensor *, const float **values, void **queue);
+    size_t (*memory_used)(vg_backend *); /* bytes on the device */
 } vg_backend_ops;
 
 struct vg_backend {

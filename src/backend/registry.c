@@ -1,4 +1,5 @@
 /* registry.c - which backends this build has, and opening one by name. */
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
@@ -32,8 +33,17 @@ static vg_status unknown(const char *name) {
     return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s", name, names);
 }
 
+/* Opens one backend. Those on the CPU have no TF32: float32 serves. */
+static vg_status open_one(vg_backend **out, size_t index, const vg_backend_options *options) {
+    vg_backend_options own = *options;
+    if (own.compute == VG_COMPUTE_TF32 && strcmp(registry[index].name, "cuda") != 0)
+        own.compute = VG_COMPUTE_F32;
+    return registry[index].open(out, &own);
+}
+
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options) {
     vg_backend_options defaults = {0, VG_COMPUTE_F32};
+    char passed_over[96] = "";
     if (!options)
         options = &defaults;
     *out = NULL;
@@ -42,15 +52,21 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
     for (size_t i = 0; i < BACKENDS; i++) {
         if (!any && strcmp(name, registry[i].name) != 0)
             continue;
-        status = registry[i].open(out, options);
+        status = open_one(out, i, options);
+        if (status == VG_OK && *passed_over) { /* said where the device is named */
+            size_t used = strlen((*out)->device);
+            snprintf((*out)->device + used, sizeof(*out)->device - used, " (%s)", passed_over);
+        }
         if (status == VG_OK || !any)
             return status;
+        if (strcmp(registry[i].name, "cuda") == 0)
+            snprintf(passed_over, sizeof passed_over, "%.90s", vg_error_message());
     }
     if (any)
         return status;
     /* "cpu" without the fast library: the plain one serves. */
     if (strcmp(name, "cpu") == 0)
-        return vg_backend__open_ref(out, options);
+        return open_one(out, BACKENDS - 1, options);
     return unknown(name);
 }
 

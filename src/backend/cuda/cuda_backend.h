@@ -45,7 +45,6 @@ typedef struct cuda_block {
 /* The step as kernels read it, in device memory. */
 typedef struct cuda_step {
     vg_step step;
-    uint64_t batch; /* position in a store's plan at which the batch begins */
 } cuda_step;
 
 struct cuda_plans;    /* cuDNN: execution plans by shape (cuda_dnn.c) */
@@ -58,6 +57,8 @@ typedef struct cuda_context {
     struct cuda_totals *totals_host; /* pinned */
     void *scratch;                   /* device; contents live within one operation */
     size_t scratch_size;
+    void *spare; /* the same for operations that use a library which takes the scratch memory */
+    size_t spare_size;
     unsigned *counters; /* device, zero between operations: for kernels whose last block finishes the work */
     int multiprocessors;
     size_t memory_used;
@@ -81,7 +82,8 @@ vg_status vg_cuda__launched(const char *kernel);
 vg_status vg_cuda__alloc(cuda_context *, void *out, size_t bytes, bool zero, const char *what);
 void vg_cuda__free(cuda_context *, void *memory, size_t bytes);
 /* At least `bytes` of scratch memory, aligned to 256. */
-vg_status vg_cuda__scratch(cuda_context *, void **out, size_t bytes);
+vg_status vg_cuda__scratch(cuda_context *, void *out, size_t bytes);
+vg_status vg_cuda__spare(cuda_context *, void *out, size_t bytes);
 /* The weights of a product: bfloat16 twin (made if need be) or the floats themselves, at w's place. */
 vg_status vg_cuda__weights(vg_backend *, const void **out, const vg_block *theta, const vg_param *w);
 /* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row: elements a row.

@@ -1,0 +1,90 @@
+/* counter.cuh - counter.h's dropout masks, eight elements at a time, and division by numbers known on the host only.
+ *
+ * Written in what C and CUDA C++ have in common, so that a test without a GPU compiles it and compares it with counter.h.
+ * A thread works on eight neighbouring channels of one position. Where the logical channels are a multiple of eight these are
+ * the eight lanes of one Philox call; otherwise they straddle two. */
+#ifndef VG_CUDA_COUNTER_CUH
+#define VG_CUDA_COUNTER_CUH
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define CUDA_BOTH static __host__ __device__ __forceinline__
+#define CUDA_UNROLL _Pragma("unroll")
+#else
+#define CUDA_BOTH static inline
+#define CUDA_UNROLL
+#endif
+
+/* How masks are drawn: not at all, one call for eight channels, two calls. */
+enum { CUDA_MASK_NONE = 0, CUDA_MASK_ALIGNED = 1, CUDA_MASK_ODD = 2 };
+
+/* n / divisor for n < 2^31 as a multiplication: (high half of n * multiplier + n) >> shift. */
+typedef struct cuda_divider {
+    uint32_t divisor, multiplier, shift;
+} cuda_divider;
+
+static inline cuda_divider cuda_divider_of(uint32_t divisor) {
+    cuda_divider d = {divisor, 0, 0};
+    while (d.shift < 31 && (uint32_t)1 << d.shift < divisor)
+        d.shift++;
+    d.multiplier = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << d.shift) - divisor)) / divisor + 1);
+    return d;
+}
+
+CUDA_BOTH uint32_t cuda_divide(uint32_t n, cuda_divider d) {
+    return ((uint32_t)((uint64_t)n * d.multiplier >> 32) + n) >> d.shift;
+}
+
+/* What all masks of one operation share. */
+typedef struct cuda_draw {
+    uint32_t key0, key1; /* seed */
+    uint32_t step, stream;
+    uint64_t row; /* of the batch's row 0 */
+    uint32_t threshold;
+    float scale; /* of what is kept */
+} cuda_draw;
+
+/* Philox4x32-10, the four words of counter {block, row, step, stream}. */
+CUDA_BOTH void cuda_words(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t block) {
+    uint64_t number = draw->row + row;
+    uint32_t k0 = draw->key0, k1 = draw->key1;
+    x[0] = block;
+    x[1] = (uint32_t)number;
+    x[2] = draw->step;
+    x[3] = ((uint32_t)(number >> 32) & 0xFFFFFFu) | draw->stream << 24;
+    CUDA_UNROLL
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53u * x[0], b = (uint64_t)0xCD9E8D57u * x[2];
+        uint32_t y0 = (uint32_t)(b >> 32) ^ x[1] ^ k0, y2 = (uint32_t)(a >> 32) ^ x[3] ^ k1;
+        x[1] = (uint32_t)b;
+        x[3] = (uint32_t)a;
+        x[0] = y0;
+        x[2] = y2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+}
+
+/* keep[j] = factor of the element at position + j of a row: 0 or scale. position % 8 is 0 where aligned. */
+CUDA_BOTH void cuda_keep_aligned(float keep[8], const cuda_draw *draw, uint32_t row, uint32_t position) {
+    uint32_t x[4];
+    cuda_words(x, draw, row, position >> 3);
+    CUDA_UNROLL
+    for (int i = 0; i < 4; i++) {
+        keep[2 * i] = (x[i] & 0xFFFFu) < draw->threshold ? 0.0f : draw->scale;
+        keep[2 * i + 1] = x[i] >> 16 < draw->threshold ? 0.0f : draw->scale;
+    }
+}
+
+CUDA_BOTH void cuda_keep_odd(float keep[8], const cuda_draw *draw, uint32_t row, uint32_t position) {
+    uint32_t x[8];
+    cuda_words(x, draw, row, position >> 3);
+    cuda_words(x + 4, draw, row, (position >> 3) + 1);
+    for (uint32_t j = 0; j < 8; j++) {
+        uint32_t lane = (position & 7) + j, value = x[lane >> 1] >> (lane & 1 ? 16 : 0) & 0xFFFFu;
+        keep[j] = value < draw->threshold ? 0.0f : draw->scale;
+    }
+}
+
+#endif

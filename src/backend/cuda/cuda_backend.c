@@ -1,0 +1,458 @@
+/* cuda_backend.c - the CUDA backend's life: device, tensors, blocks, parameters, the table of operations. */
+#include "backend/cuda/cuda_backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda/cuda_blas.h"
+#include "backend/cuda/cuda_dnn.h"
+#include "backend/cuda/cuda_library.h"
+#include "backend/cuda/cuda_record.h"
+#include "backend/cuda/cuda_store.h"
+#include "backend/cuda/elementwise.h"
+#include "backend/cuda/loss.h"
+
+/* --- errors and memory */
+
+vg_status vg_cuda__check(cudaError_t error, const char *doing) {
+    if (error == cudaSuccess)
+        return VG_OK;
+    cudaGetLastError();
+    return vg_base__fail(error == cudaErrorMemoryAllocation ? VG_ERR_MEMORY : VG_ERR_UNSUPPORTED, "cuda: %s: %s", doing,
+                         cudaGetErrorString(error));
+}
+
+vg_status vg_cuda__launched(const char *kernel) { return vg_cuda__check(cudaGetLastError(), kernel); }
+
+vg_status vg_cuda__alloc(cuda_context *c, void *out, size_t bytes, bool zero, const char *what) {
+    void *memory = NULL;
+    memcpy(out, &memory, sizeof memory);
+    if (c->recording)
+        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: memory for %s was wanted while steps were being recorded", what);
+    cudaError_t error = cudaMalloc(&memory, bytes ? bytes : 256);
+    if (error == cudaErrorMemoryAllocation) {
+        size_t free = 0, total = 0;
+        cudaGetLastError();
+        cudaMemGetInfo(&free, &total);
+        return vg_base__fail(VG_ERR_MEMORY,
+                             "cuda: out of memory: %s takes %.1f MiB, %.1f of %.1f MiB are free (a smaller batch needs less)",
+                             what, (double)bytes / 1048576, (double)free / 1048576, (double)total / 1048576);
+    }
+    VG_TRY(vg_cuda__check(error, what));
+    if (zero)
+        VG_TRY(vg_cuda__check(cudaMemsetAsync(memory, 0, bytes, c->stream), what));
+    c->memory_used += bytes;
+    memcpy(out, &memory, sizeof memory);
+    return VG_OK;
+}
+
+void vg_cuda__free(cuda_context *c, void *memory, size_t bytes) {
+    if (!memory)
+        return;
+    cudaFree(memory);
+    c->memory_used -= bytes;
+}
+
+static vg_status grow(cuda_context *c, void **memory, size_t *size, size_t bytes, const char *what) {
+    if (bytes <= *size && *memory)
+        return VG_OK;
+    if (*memory && !c->recording) {
+        VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
+        vg_cuda__free(c, *memory, *size);
+        *memory = NULL;
+        *size = 0;
+    }
+    bytes = (bytes + 65535) / 65536 * 65536;
+    VG_TRY(vg_cuda__alloc(c, memory, bytes, false, what));
+    *size = bytes;
+    return VG_OK;
+}
+
+vg_status vg_cuda__scratch(cuda_context *c, void *out, size_t bytes) {
+    VG_TRY(grow(c, &c->scratch, &c->scratch_size, bytes, "working memory"));
+    memcpy(out, &c->scratch, sizeof c->scratch);
+    return VG_OK;
+}
+
+vg_status vg_cuda__spare(cuda_context *c, void *out, size_t bytes) {
+    VG_TRY(grow(c, &c->spare, &c->spare_size, bytes, "working memory"));
+    memcpy(out, &c->spare, sizeof c->spare);
+    return VG_OK;
+}
+
+/* --- tensors */
+
+static void tensor_free(vg_backend *b, vg_tensor *tensor) {
+    if (!tensor)
+        return;
+    cuda_context *c = cuda_of(b);
+    cuda_tensor *t = cuda_t(tensor);
+    vg_cuda__free(c, t->data, tensor->capacity * t->row * t->element);
+    vg_cuda__free(c, t->twin, tensor->capacity * t->twin_row * 2);
+    vg_base__release(t);
+}
+
+static vg_status tensor_new(vg_backend *b, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape) {
+    cuda_context *c = cuda_of(b);
+    cuda_tensor *t;
+    size_t size;
+    bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
+    t->base = (vg_tensor){capacity, capacity, shape, kind};
+    t->channels = layered ? cuda_pad(shape.c) : shape.c;
+    t->row = t->channels * shape.h * shape.w;
+    t->element = kind == VG_TENSOR_CHOICE ? 1 : kind == VG_TENSOR_ACTIVATION && cuda_bf16(b) ? 2 : 4;
+    vg_status status = VG_OK;
+    if (!vg_base__mul(&size, capacity, t->row) || !vg_base__mul(&size, size, 2 * t->element))
+        status = vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit memory", capacity, shape.c,
+                               shape.h, shape.w);
+    if (status == VG_OK)
+        status = vg_cuda__alloc(c, &t->data, capacity * t->row * t->element, true, "a tensor");
+    if (status == VG_OK && kind == VG_TENSOR_PLAIN && cuda_bf16(b) && shape.h * shape.w == 1) {
+        t->twin_row = cuda_pad(shape.c);
+        status = vg_cuda__alloc(c, &t->twin, capacity * t->twin_row * 2, true, "a tensor");
+    }
+    if (status != VG_OK)
+        tensor_free(b, &t->base);
+    else
+        *out = &t->base;
+    return status;
+}
+
+static vg_status tensor_upload(vg_backend *b, vg_tensor *tensor, const float *values) {
+    cuda_context *c = cuda_of(b);
+    cuda_tensor *t = cuda_t(tensor);
+    size_t bytes = tensor->n * vg_shape__size(tensor->shape) * sizeof(float);
+    void *place = t->data;
+    t->twin_valid = false;
+    if (tensor->kind == VG_TENSOR_ACTIVATION)
+        VG_TRY(vg_cuda__spare(c, &place, bytes));
+    VG_TRY(vg_cuda__check(cudaMemcpyAsync(place, values, bytes, cudaMemcpyHostToDevice, c->stream), "copying to the device"));
+    if (tensor->kind != VG_TENSOR_ACTIVATION)
+        return VG_OK;
+    vg_cuda__k_to_activation(c->stream, cuda_bf16(b), t->data, place, tensor->n, tensor->shape, t->channels);
+    return vg_cuda__launched("layout");
+}
+
+static vg_status tensor_download(vg_backend *b, float *values, const vg_tensor *tensor) {
+    cuda_context *c = cuda_of(b);
+    cuda_tensor *t = cuda_t(tensor);
+    size_t bytes = tensor->n * vg_shape__size(tensor->shape) * sizeof(float);
+    void *place = t->data;
+    if (tensor->kind == VG_TENSOR_ACTIVATION) {
+        VG_TRY(vg_cuda__spare(c, &place, bytes));
+        vg_cuda__k_from_activation(c->stream, cuda_bf16(b), place, t->data, tensor->n, tensor->shape, t->channels);
+        VG_TRY(vg_cuda__launched("layout"));
+    }
+    VG_TRY(vg_cuda__check(cudaMemcpyAsync(values, place, bytes, cudaMemcpyDeviceToHost, c->stream), "copying from the device"));
+    return vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
+}
+
+static vg_status index_upload(vg_backend *b, vg_tensor *t, const int32_t *values) {
+    return vg_cuda__check(cudaMemcpyAsync(cuda_t(t)->data, values, t->n * vg_shape__size(t->shape) * sizeof *values,
+                                          cudaMemcpyHostToDevice, cuda_of(b)->stream),
+                          "copying to the device");
+}
+
+static vg_status tensor_address(vg_backend *b, const vg_tensor *t, const float **values, void **queue) {
+    if (t->kind != VG_TENSOR_PLAIN)
+        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: only plain tensors have an address");
+    *values = cuda_t(t)->data;
+    *queue = cuda_of(b)->stream;
+    return VG_OK;
+}
+
+vg_status vg_cuda__operand(vg_backend *b, const void **out, size_t *row, const vg_tensor *tensor) {
+    cuda_tensor *t = cuda_t(tensor);
+    *out = t->data;
+    *row = t->row;
+    if (tensor->kind != VG_TENSOR_PLAIN || !cuda_bf16(b))
+        return VG_OK;
+    if (!t->twin)
+        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: a plain tensor with positions cannot be an operand");
+    if (!t->twin_valid)
+        vg_cuda__k_narrow_rows(cuda_of(b)->stream, t->twin, t->data, tensor->n, t->row, t->twin_row);
+    t->twin_valid = true;
+    *out = t->twin;
+    *row = t->twin_row;
+    return vg_cuda__launched("operand");
+}
+
+/* --- parameters */
+
+static vg_status param_plan(vg_backend *b, vg_param *p) {
+    (void)b;
+    size_t size;
+    bool vector = p->kind == VG_PARAM_VECTOR;
+    if (p->o > SIZE_MAX / 2 || p->i > SIZE_MAX / 2 || !vg_base__mul(&size, cuda_pad(p->o), vector ? 1 : cuda_pad(p->i)) ||
+        !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
+        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit memory", p->o, p->i, p->h, p->w);
+    p->size = size;
+    return VG_OK;
+}
+
+static void block_free(vg_backend *b, vg_block *block) {
+    if (!block)
+        return;
+    vg_cuda__free(cuda_of(b), cuda_b(block)->data, block->count * sizeof(float));
+    vg_cuda__free(cuda_of(b), cuda_b(block)->twin, block->count * 2);
+    vg_base__release(block);
+}
+
+static vg_status block_new(vg_backend *b, vg_block **out, size_t count) {
+    cuda_block *block;
+    *out = NULL;
+    count = (count + 15) / 16 * 16;
+    VG_TRY(vg_base__zalloc(&block, 1, sizeof *block, "parameter block"));
+    block->base = (vg_block){count, 1};
+    vg_status status = vg_cuda__alloc(cuda_of(b), &block->data, count * sizeof(float), true, "parameters");
+    if (status != VG_OK)
+        block_free(b, &block->base);
+    else
+        *out = &block->base;
+    return status;
+}
+
+static vg_status block_clear(vg_backend *b, vg_block *block) {
+    block->version++;
+    return vg_cuda__check(cudaMemsetAsync(cuda_b(block)->data, 0, block->count * sizeof(float), cuda_of(b)->stream),
+                          "clearing");
+}
+
+/* Place of element (o, i, y, x) within a parameter. */
+static size_t place_of(const vg_param *p, size_t o, size_t i, size_t y, size_t x) {
+    return p->kind == VG_PARAM_VECTOR ? o : ((o * p->h + y) * p->w + x) * cuda_pad(p->i) + i;
+}
+
+static void reorder(float *to, const float *from, const vg_param *p, bool pack) {
+    size_t at = 0;
+    for (size_t o = 0; o < p->o; o++)
+        for (size_t i = 0; i < p->i; i++)
+            for (size_t y = 0; y < p->h; y++)
+                for (size_t x = 0; x < p->w; x++, at++) {
+                    size_t place = place_of(p, o, i, y, x);
+                    to[pack ? place : at] = from[pack ? at : place];
+                }
+}
+
+static vg_status param_upload(vg_backend *b, vg_block *block, const vg_param *p, const float *values) {
+    cuda_context *c = cuda_of(b);
+    float *packed;
+    VG_TRY(vg_base__zalloc(&packed, p->size, sizeof *packed, "a parameter"));
+    reorder(packed, values, p, true);
+    vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
+    if (status == VG_OK)
+        status = vg_cuda__check(
+            cudaMemcpy(cuda_b(block)->data + p->offset, packed, p->size * sizeof *packed, cudaMemcpyHostToDevice),
+            "copying to the device");
+    vg_base__release(packed);
+    block->version++;
+    return status;
+}
+
+static vg_status param_download(vg_backend *b, float *values, const vg_block *block, const vg_param *p) {
+    cuda_context *c = cuda_of(b);
+    float *packed;
+    VG_TRY(vg_base__alloc(&packed, p->size, sizeof *packed, "a parameter"));
+    vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
+    if (status == VG_OK)
+        status = vg_cuda__check(
+            cudaMemcpy(packed, cuda_b(block)->data + p->offset, p->size * sizeof *packed, cudaMemcpyDeviceToHost),
+            "copying from the device");
+    if (status == VG_OK)
+        reorder(values, packed, p, false);
+    vg_base__release(packed);
+    return status;
+}
+
+vg_status vg_cuda__weights(vg_backend *b, const void **out, const vg_block *theta, const vg_param *w) {
+    cuda_block *block = cuda_b(theta);
+    *out = block->data + w->offset;
+    if (!cuda_bf16(b))
+        return VG_OK;
+    if (!block->twin)
+        VG_TRY(vg_cuda__alloc(cuda_of(b), &block->twin, theta->count * 2, false, "weights"));
+    if (block->twin_version != theta->version)
+        vg_cuda__k_narrow(cuda_of(b)->stream, block->twin, block->data, theta->count);
+    block->twin_version = theta->version;
+    *out = (const uint16_t *)block->twin + w->offset;
+    return vg_cuda__launched("weights");
+}
+
+/* --- flat blocks */
+
+vg_status vg_cuda__block_multiply(vg_backend *b, vg_block *a, size_t offset, const vg_block *with, size_t count) {
+    vg_cuda__k_multiply(cuda_of(b)->stream, cuda_b(a)->data + offset, cuda_b(with)->data, count);
+    a->version++;
+    return vg_cuda__launched("mask");
+}
+
+vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
+                                size_t count, float scale, double *penalty) {
+    cuda_context *c = cuda_of(b);
+    double *partial, sums[256], sum = 0;
+    VG_TRY(vg_cuda__scratch(c, &partial, sizeof sums));
+    int blocks = vg_cuda__k_anchor(c->stream, cuda_b(grad)->data + offset, cuda_b(theta)->data + offset, cuda_b(start)->data,
+                                   count, scale, partial);
+    VG_TRY(vg_cuda__launched("anchor"));
+    grad->version++;
+    if (!penalty)
+        return VG_OK;
+    VG_TRY(vg_cuda__check(cudaMemcpyAsync(sums, partial, (size_t)blocks * sizeof *sums, cudaMemcpyDeviceToHost, c->stream),
+                          "anchor"));
+    VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
+    for (int i = 0; i < blocks; i++)
+        sum += sums[i];
+    *penalty += scale * sum;
+    return VG_OK;
+}
+
+vg_status vg_cuda__adam(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
+    cuda_block *block = cuda_b(theta);
+    vg_cuda__k_adam(cuda_of(b)->stream, cuda_of(b)->step, block->data, cuda_b(grad)->data, cuda_b(m)->data, cuda_b(v)->data,
+                    block->twin, theta->count);
+    theta->version++;
+    if (block->twin)
+        block->twin_version = theta->version;
+    return vg_cuda__launched("Adam");
+}
+
+/* --- life */
+
+static vg_status step_set(vg_backend *b, const vg_step *step) {
+    b->step = *step;
+    cuda_step value = {*step};
+    vg_cuda__k_step(cuda_of(b)->stream, cuda_of(b)->step, value);
+    return vg_cuda__launched("step");
+}
+
+static vg_status sync_all(vg_backend *b) {
+    return vg_cuda__check(cudaStreamSynchronize(cuda_of(b)->stream), "waiting for the device");
+}
+
+static size_t memory_used(vg_backend *b) { return cuda_of(b)->memory_used; }
+
+static void close_cuda(vg_backend *b) {
+    cuda_context *c = cuda_of(b);
+    if (c) {
+        if (c->stream)
+            cudaStreamSynchronize(c->stream);
+        vg_cuda__plans_free(b);
+        vg_cuda__products_free(b);
+        vg_cuda__free(c, c->scratch, c->scratch_size);
+        vg_cuda__free(c, c->spare, c->spare_size);
+        vg_cuda__free(c, c->step, sizeof *c->step);
+        vg_cuda__free(c, c->totals, sizeof(cuda_totals));
+        vg_cuda__free(c, c->counters, CUDA_COUNTERS * sizeof *c->counters);
+        if (c->totals_host)
+            cudaFreeHost(c->totals_host);
+        if (c->stream)
+            cudaStreamDestroy(c->stream);
+        vg_base__release(c);
+    }
+    vg_base__release(b);
+}
+
+static const vg_backend_ops ops = {
+    .close = close_cuda,
+    .sync = sync_all,
+    .step_set = step_set,
+    .tensor_new = tensor_new,
+    .tensor_free = tensor_free,
+    .tensor_upload = tensor_upload,
+    .tensor_download = tensor_download,
+    .index_upload = index_upload,
+    .param_plan = param_plan,
+    .block_new = block_new,
+    .block_free = block_free,
+    .block_clear = block_clear,
+    .param_upload = param_upload,
+    .param_download = param_download,
+    .conv_forward = vg_cuda__conv_forward,
+    .conv_backward_data = vg_cuda__conv_backward_data,
+    .conv_backward_weights = vg_cuda__conv_backward_weights,
+    .stage_forward = vg_cuda__stage_forward,
+    .stage_backward = vg_cuda__stage_backward,
+    .norm_forward = vg_cuda__norm_forward,
+    .norm_backward = vg_cuda__norm_backward,
+    .average_forward = vg_cuda__average_forward,
+    .average_backward = vg_cuda__average_backward,
+    .linear_forward = vg_cuda__linear_forward,
+    .linear_backward_data = vg_cuda__linear_backward_data,
+    .linear_backward_weights = vg_cuda__linear_backward_weights,
+    .loss = vg_cuda__loss,
+    .loss_read = vg_cuda__loss_read,
+    .block_multiply = vg_cuda__block_multiply,
+    .block_anchor = vg_cuda__block_anchor,
+    .adam = vg_cuda__adam,
+    .repeat_rows = vg_cuda__repeat_rows,
+    .store_new = vg_cuda__store_new,
+    .store_free = vg_cuda__store_free,
+    .store_plan = vg_cuda__store_plan,
+    .store_batch = vg_cuda__store_batch,
+    .record_begin = vg_cuda__record_begin,
+    .record_end = vg_cuda__record_end,
+    .replay = vg_cuda__replay,
+    .recording_free = vg_cuda__recording_free,
+    .tensor_address = tensor_address,
+    .memory_used = memory_used,
+};
+
+/* A device this build can use, in words; or why there is none. */
+static vg_status find_device(vg_backend *b, cuda_context *c) {
+    int count = 0;
+    struct cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: no usable device: %s",
+                             error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
+    }
+    VG_TRY(vg_cuda__check(cudaGetDeviceProperties(&properties, 0), "asking for the device"));
+    if (properties.major < 8)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s has compute capability %d.%d, 8.0 or newer is needed",
+                             properties.name, properties.major, properties.minor);
+    c->multiprocessors = properties.multiProcessorCount;
+    snprintf(b->device, sizeof b->device, "%.60s", properties.name);
+    return VG_OK;
+}
+
+static vg_status open_all(vg_backend *b) {
+    cuda_context *c = cuda_of(b);
+    const cuda_library *library;
+    VG_TRY(find_device(b, c));
+    VG_TRY(vg_cuda__library(&library));
+    VG_TRY(vg_cuda__check(cudaSetDevice(0), "taking the device"));
+    VG_TRY(vg_cuda__check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream"));
+    VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
+    VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));
+    VG_TRY(vg_cuda__totals_new(c));
+    VG_TRY(vg_cuda__plans_new(b));
+    VG_TRY(vg_cuda__products_new(b));
+    static const char *const computes[] = {"float32", "bfloat16", "TF32"};
+    size_t used = strlen(b->device);
+    snprintf(b->device + used, sizeof b->device - used, ", %s", computes[b->compute]);
+    return VG_OK;
+}
+
+vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *options) {
+    vg_backend *b;
+    cuda_context *context;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&b, 1, sizeof *b, "backend"));
+    vg_status status = vg_base__zalloc(&context, 1, sizeof *context, "backend");
+    b->name = "cuda";
+    b->ops = &ops;
+    b->compute = options->compute;
+    b->threads = options->threads;
+    b->read_every = 100;
+    b->context = status == VG_OK ? context : NULL;
+    if (status == VG_OK)
+        status = open_all(b);
+    if (status != VG_OK)
+        close_cuda(b);
+    else
+        *out = b;
+    return status;
+}

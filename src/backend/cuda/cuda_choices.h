@@ -1,0 +1,20 @@
+/* cuda_choices.h - which engine was fastest for which convolution, kept in a file between runs. Internal.
+ *
+ * Timing chooses, and timings vary: without the file two runs could take engines that round differently. With it a resumed or
+ * repeated run takes the same ones. The file is $XDG_CACHE_HOME/vargate/convolutions-VERSION-DEVICE.txt (~/.cache without the
+ * variable); lines "NAME COUNT INDEX MILLISECONDS", COUNT the number of candidates there were. A file that cannot be read or
+ * written is no error: choices then last as long as the process. */
+#ifndef VG_CUDA_CHOICES_H
+#define VG_CUDA_CHOICES_H
+
+#include "base/base.h"
+
+typedef struct cuda_choices cuda_choices;
+vg_status vg_cuda__choices_open(cuda_choices **out, size_t version, const char *device);
+void vg_cuda__choices_close(cuda_choices *choices);
+/* The index chosen for `name` among `count` candidates, and its time; -1: none yet. */
+int vg_cuda__choice(const cuda_choices *choices, const char *name, int count, float *milliseconds);
+/* Keeps a choice, in the file at once: a run killed later goes on with it. */
+void vg_cuda__choose(cuda_choices *choices, const char *name, int count, int index, float milliseconds);
+
+#endif

@@ -1,0 +1,115 @@
+/* cuda_conv.c - the three products of a convolution.
+ *
+ * A forward convolution takes its addend along where an engine can and where that is faster than a pass of its own; gradients
+ * to data are added in a pass. Weight gradients are written in float32 by the engine where it can, else widened. */
+#include "backend/cuda/cuda_dnn.h"
+#include "backend/cuda/elementwise.h"
+
+static cuda_conv_key key_of(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
+                            const vg_tensor *y) {
+    cuda_conv_key key = {.kind = kind,
+                         .n = (int64_t)x->n,
+                         .c = (int64_t)cuda_pad(w->i),
+                         .h = (int64_t)x->shape.h,
+                         .w = (int64_t)x->shape.w,
+                         .o = (int64_t)cuda_pad(w->o),
+                         .r = (int64_t)w->h,
+                         .s = (int64_t)w->w,
+                         .oh = (int64_t)y->shape.h,
+                         .ow = (int64_t)y->shape.w,
+                         .stride = (int64_t)conv->stride,
+                         .pad = (int64_t)conv->pad};
+    return key;
+}
+
+static vg_status none(const cuda_conv_key *key) {
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN has no engine for a convolution %lldx%lld of %lld to %lld channels",
+                         (long long)key->r, (long long)key->s, (long long)key->c, (long long)key->o);
+}
+
+/* Bytes through memory a millisecond, for weighing a pass against an engine's time. */
+static const float BYTES_PER_MS = 3.5e9f;
+
+/* Whether the key that does more in one go is there and no slower than the other one and a pass after it. */
+static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_conv_places *fused_places,
+                        const cuda_conv_key *plain, const cuda_conv_places *plain_places, float pass, bool *out) {
+    bool served;
+    if (vg_cuda__conv_time(b, fused) < 0)
+        VG_TRY(vg_cuda__conv_run(b, fused, fused_places, &served));
+    if (vg_cuda__conv_time(b, plain) < 0)
+        VG_TRY(vg_cuda__conv_run(b, plain, plain_places, &served));
+    float together = vg_cuda__conv_time(b, fused), alone = vg_cuda__conv_time(b, plain);
+    *out = together > 0 && (alone <= 0 || together <= alone + pass);
+    return VG_OK;
+}
+
+static vg_status run(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places) {
+    bool served;
+    VG_TRY(vg_cuda__conv_run(b, key, places, &served));
+    return served ? VG_OK : none(key);
+}
+
+vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                const vg_param *w, const vg_tensor *addend) {
+    cuda_context *c = cuda_of(b);
+    cuda_conv_key key = key_of(CUDA_CONV_FORWARD, conv, w, x, y);
+    const void *weights;
+    size_t count = y->n * cuda_t(y)->row, bytes = count * cuda_t(y)->element;
+    VG_TRY(vg_cuda__weights(b, &weights, theta, w));
+    cuda_conv_places places = {cuda_t(x)->data, (void *)weights, cuda_t(y)->data, NULL};
+    if (!addend)
+        return run(b, &key, &places);
+    if (addend == y) {
+        VG_TRY(vg_cuda__spare(c, &places.y, bytes));
+    } else {
+        cuda_conv_key fused = key;
+        cuda_conv_places with = places;
+        bool together;
+        fused.addend = 1;
+        with.addend = cuda_t(addend)->data;
+        VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / BYTES_PER_MS + 0.002f, &together));
+        if (together)
+            return run(b, &fused, &with);
+    }
+    VG_TRY(run(b, &key, &places));
+    vg_cuda__k_add(c->stream, cuda_bf16(b), cuda_t(y)->data, places.y, cuda_t(addend)->data, count);
+    return vg_cuda__launched("residual add");
+}
+
+vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
+                                      const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
+    cuda_context *c = cuda_of(b);
+    cuda_conv_key key = key_of(CUDA_CONV_DATA, conv, w, dx, dy);
+    const void *weights;
+    size_t count = dx->n * cuda_t(dx)->row;
+    VG_TRY(vg_cuda__weights(b, &weights, theta, w));
+    cuda_conv_places places = {cuda_t(dx)->data, (void *)weights, cuda_t(dy)->data, NULL};
+    if (!addend)
+        return run(b, &key, &places);
+    VG_TRY(vg_cuda__spare(c, &places.x, count * cuda_t(dx)->element));
+    VG_TRY(run(b, &key, &places));
+    vg_cuda__k_add(c->stream, cuda_bf16(b), cuda_t(dx)->data, places.x, cuda_t(addend)->data, count);
+    return vg_cuda__launched("gradient add");
+}
+
+vg_status vg_cuda__conv_backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w,
+                                         const vg_tensor *x, const vg_tensor *dy) {
+    cuda_context *c = cuda_of(b);
+    cuda_conv_key key = key_of(CUDA_CONV_WEIGHTS, conv, w, x, dy);
+    float *place = cuda_b(grad)->data + w->offset;
+    cuda_conv_places places = {cuda_t(x)->data, place, cuda_t(dy)->data, NULL};
+    grad->version++;
+    if (!cuda_bf16(b))
+        return run(b, &key, &places);
+    cuda_conv_key wide = key;
+    cuda_conv_places narrow = places;
+    bool direct;
+    wide.wide = 1;
+    VG_TRY(vg_cuda__spare(c, &narrow.w, w->size * 2));
+    VG_TRY(better(b, &wide, &places, &key, &narrow, 6.0f * (float)w->size / BYTES_PER_MS + 0.002f, &direct));
+    if (direct)
+        return run(b, &wide, &places);
+    VG_TRY(run(b, &key, &narrow));
+    vg_cuda__k_widen(c->stream, place, narrow.w, w->size);
+    return vg_cuda__launched("weight gradient");
+}

@@ -1,0 +1,76 @@
+/* cuda_norm.c - batch-norm on the device: shapes, scratch, and which kernels run (norm.cu). */
+#include "backend/cuda/cuda_layers.h"
+
+enum { STATISTICS = 2, COEFFICIENTS = 4 };
+
+static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_norm *norm, const vg_tensor *x,
+                         const vg_block *theta, const vg_param *gamma, const vg_param *beta, bool sums, uint32_t step) {
+    cuda_context *cuda = cuda_of(backend);
+    uint32_t groups = (uint32_t)(cuda_t(x)->channels / 8);
+    *args = (cuda_norm_args){.x = cuda_t(x)->data,
+                             .gamma = cuda_b(theta)->data + gamma->offset,
+                             .beta = cuda_b(theta)->data + beta->offset,
+                             .counters = cuda->counters,
+                             .channels = (uint32_t)x->shape.c,
+                             .epsilon = norm->epsilon,
+                             .relu = norm->relu,
+                             .mask = vg_cuda__mask(backend, norm->dropout, x->shape)};
+    VG_TRY(vg_cuda__positions(&args->positions, x));
+    if (!sums)
+        return VG_OK;
+    args->shape = vg_cuda__sum_shape(args->positions, groups, step, cuda->multiprocessors);
+    if (args->shape.chunks > CUDA_COUNTERS)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "batch-norm over %zu channels: more than this backend can do", x->shape.c);
+    size_t coefficients = (size_t)COEFFICIENTS * groups * 8, partials = vg_cuda__sum_scratch(&args->shape, STATISTICS);
+    void *scratch;
+    VG_TRY(vg_cuda__scratch(cuda, &scratch, (coefficients + partials) * sizeof(float)));
+    args->coefficients = scratch;
+    args->partials = args->coefficients + coefficients;
+    return VG_OK;
+}
+
+vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x,
+                                const vg_block *theta, const vg_param *gamma, const vg_param *beta, vg_tensor *running,
+                                vg_tensor *saved) {
+    cuda_context *cuda = cuda_of(backend);
+    bool half = cuda_bf16(backend);
+    uint32_t step = cuda_in_flight(half, false);
+    cuda_norm_args args;
+    VG_TRY(prepare(backend, &args, norm, x, theta, gamma, beta, norm->training, step));
+    args.out = cuda_t(y)->data;
+    args.running = cuda_t(running)->data;
+    args.saved = saved ? cuda_t(saved)->data : NULL;
+    if (saved)
+        cuda_t(saved)->twin_valid = false;
+    if (norm->training) {
+        cuda_t(running)->twin_valid = false;
+        vg_cuda__norm_statistics(&args, half, cuda->stream);
+        VG_TRY(vg_cuda__launched("batch-norm statistics"));
+        args.running = NULL;
+    }
+    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step, cuda->multiprocessors);
+    vg_cuda__norm_apply(&args, half, cuda->stream);
+    return vg_cuda__launched("batch-norm");
+}
+
+vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
+                                 const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
+                                 const vg_tensor *saved, const vg_tensor *addend) {
+    cuda_context *cuda = cuda_of(backend);
+    bool half = cuda_bf16(backend);
+    uint32_t step = cuda_in_flight(half, true);
+    cuda_norm_args args;
+    VG_TRY(prepare(backend, &args, norm, x, theta, gamma, beta, true, step));
+    args.dy = cuda_t(dy)->data;
+    args.addend = addend ? cuda_t(addend)->data : NULL;
+    args.out = cuda_t(dx)->data;
+    args.saved = cuda_t(saved)->data;
+    args.dgamma = cuda_b(grad)->data + gamma->offset;
+    args.dbeta = cuda_b(grad)->data + beta->offset;
+    grad->version++;
+    vg_cuda__norm_sums(&args, half, cuda->stream);
+    VG_TRY(vg_cuda__launched("batch-norm gradient sums"));
+    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step, cuda->multiprocessors);
+    vg_cuda__norm_apply_backward(&args, half, cuda->stream);
+    return vg_cuda__launched("batch-norm gradient");
+}

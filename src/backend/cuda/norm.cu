@@ -1,0 +1,298 @@
+/* norm.cu - batch-norm with the dropout before it and the ReLU after it; two kernels forward, two backward.
+ *
+ *     d = dropout(x), y = relu(a d + c), a = gamma / std, c = beta - mean a
+ *     dx = keep * (a dyr + e d + f) + addend, dyr = dy where a d + c > 0, e = -a dgamma / (N std), f = -a dbeta / N - e mean
+ *
+ * Masks and the ReLU's side are worked out anew from x in each pass: a pass reads x (and dy), writes its result, nothing else.
+ * Sums are of differences from a value of the channel itself (forward) or its mean (backward), so that float32 keeps its digits
+ * where the mean is large; a thread adds some tens of them, the rest of the addition is as in sums.cuh. The second pass goes
+ * over the tensor from its end to its beginning: what the first read last is still in the cache. */
+#include "backend/cuda/sums.cuh"
+
+__device__ __forceinline__ void affine(float *a, float *c, float gamma, float beta, float mean, float inverse) {
+    *a = gamma * inverse;
+    *c = fmaf(-mean, *a, beta);
+}
+
+/* --- forward */
+
+/* From the sums of d - shift and of its square to the batch's statistics of one channel. */
+template <typename T>
+__device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, uint32_t channel, double sum, double squares) {
+    const double count = (double)args.positions, shift = (double)element((const T *)args.x, channel);
+    const double momentum = (double)args.mask.step->step.momentum, offset = sum / count;
+    const double mean = shift + offset, rest = squares - sum * offset, spread = rest > 0.0 || rest != rest ? rest : 0.0;
+    const float inverse = (float)(1.0 / sqrt(spread / count + (double)args.epsilon));
+    float *running = args.running + channel, *variance = running + args.channels;
+    *running = (float)((1.0 - momentum) * (double)*running + momentum * mean);
+    *variance = (float)((1.0 - momentum) * (double)*variance + momentum * spread / (count > 1.0 ? count - 1.0 : 1.0));
+    if (args.saved) {
+        args.saved[channel] = (float)mean;
+        args.saved[args.channels + channel] = inverse;
+    }
+    float *a = args.coefficients + channel;
+    affine(a, a + args.shape.groups * 8, args.gamma[channel], args.beta[channel], (float)mean, inverse);
+}
+
+template <typename T, int MASK>
+__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_statistics(const __grid_constant__ cuda_norm_args args) {
+    constexpr int U = in_flight<T>();
+    __shared__ sum_space<2> space;
+    const cuda_shape &s = args.shape;
+    const place at = place_of(s);
+    const T *x = (const T *)args.x;
+    float sum[2][8] = {};
+    if (at.active) {
+        const cuda_draw draw = draw_of<MASK>(args.mask);
+        float shift[8];
+        widen(shift, load(x, at.group));
+        for (uint32_t p = at.tile * s.lanes * U + at.lane; p < args.positions; p += s.tiles * s.lanes * U) {
+            pack<T> raw[U];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (p + u * s.lanes < args.positions)
+                    raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                if (p + u * s.lanes >= args.positions)
+                    break;
+                float v[8], keep[8];
+                widen(v, raw[u]);
+                if (MASK != CUDA_MASK_NONE)
+                    keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
+#pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    float d = MASK != CUDA_MASK_NONE ? fmaf(v[j], keep[j], -shift[j]) : v[j] - shift[j];
+                    sum[0][j] += d;
+                    sum[1][j] = fmaf(d, d, sum[1][j]);
+                }
+            }
+        }
+    }
+    if (!add_up<2>(space, sum, s, at, args.partials, args.counters))
+        return;
+    const uint32_t t = threadIdx.x, channels = s.block_groups * 8, channel = at.chunk * channels + t;
+    if (t >= channels || channel >= s.groups * 8)
+        return;
+    if (channel < args.channels)
+        finish_statistics<T>(args, channel, space.total[t], space.total[channels + t]);
+    else
+        args.coefficients[channel] = args.coefficients[s.groups * 8 + channel] = 0.0f;
+}
+
+/* a and c of a thread's eight channels, from the running statistics; writes `saved` where this thread is the first to. */
+__device__ __forceinline__ void running_coefficients(float a[8], float c[8], const cuda_norm_args &args, const place &at) {
+    for (uint32_t j = 0; j < 8; j++) {
+        uint32_t channel = at.group * 8 + j;
+        a[j] = c[j] = 0.0f;
+        if (channel >= args.channels)
+            continue;
+        float mean = args.running[channel], inverse = 1.0f / sqrtf(args.running[args.channels + channel] + args.epsilon);
+        affine(&a[j], &c[j], args.gamma[channel], args.beta[channel], mean, inverse);
+        if (args.saved && at.tile == 0 && at.lane == 0) {
+            args.saved[channel] = mean;
+            args.saved[args.channels + channel] = inverse;
+        }
+    }
+}
+
+/* Tiles a pass has to go through; a block takes every s.tiles-th, from the last to the first. */
+__device__ __forceinline__ int64_t last_tile(const cuda_norm_args &args, uint32_t step, const place &at) {
+    return ((int64_t)args.positions + step - 1) / step - 1 - at.tile;
+}
+
+template <typename T, int MASK>
+__global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_ROW_BLOCKS) norm_apply(const __grid_constant__ cuda_norm_args args) {
+    constexpr int U = in_flight<T>();
+    const cuda_shape &s = args.shape;
+    const place at = place_of(s);
+    const T *x = (const T *)args.x;
+    if (!at.active)
+        return;
+    float a[8], c[8];
+    if (args.running) {
+        running_coefficients(a, c, args, at);
+    } else {
+        load8(a, args.coefficients + at.group * 8);
+        load8(c, args.coefficients + (s.groups + at.group) * 8);
+    }
+    const cuda_draw draw = draw_of<MASK>(args.mask);
+    for (int64_t tile = last_tile(args, s.lanes * U, at); tile >= 0; tile -= s.tiles) {
+        const uint32_t p = (uint32_t)tile * s.lanes * U + at.lane;
+        pack<T> raw[U];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (p + u * s.lanes < args.positions)
+                raw[u] = load_last(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            if (p + u * s.lanes >= args.positions)
+                break;
+            float v[8], keep[8];
+            widen(v, raw[u]);
+            if (MASK != CUDA_MASK_NONE)
+                keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                v[j] = fmaf(a[j], MASK != CUDA_MASK_NONE ? v[j] * keep[j] : v[j], c[j]);
+                v[j] = args.relu && v[j] < 0.0f ? 0.0f : v[j];
+            }
+            store((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v);
+        }
+    }
+}
+
+/* --- backward */
+
+/* The gradients of one channel's gamma and beta, and what the second pass needs. centred: sum of dyr (d - mean). */
+__device__ __forceinline__ void finish_sums(const cuda_norm_args &args, uint32_t channel, double sum, double centred) {
+    const double count = (double)args.positions, mean = (double)args.saved[channel];
+    const float inverse = args.saved[args.channels + channel];
+    const double dgamma = centred * (double)inverse;
+    const uint32_t row = args.shape.groups * 8;
+    float *k = args.coefficients + channel, a, c;
+    affine(&a, &c, args.gamma[channel], args.beta[channel], (float)mean, inverse);
+    const double e = -(double)a * dgamma / count * (double)inverse;
+    args.dgamma[channel] = (float)dgamma;
+    args.dbeta[channel] = (float)sum;
+    k[0] = a;
+    k[row] = c;
+    k[2 * row] = (float)e;
+    k[3 * row] = (float)(-(double)a * sum / count - e * mean);
+}
+
+template <typename T, int MASK>
+__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(const __grid_constant__ cuda_norm_args args) {
+    constexpr int U = in_flight<T>() / 2;
+    __shared__ sum_space<2> space;
+    const cuda_shape &s = args.shape;
+    const place at = place_of(s);
+    const T *x = (const T *)args.x, *dy = (const T *)args.dy;
+    float sum[2][8] = {};
+    if (at.active) {
+        const cuda_draw draw = draw_of<MASK>(args.mask);
+        float a[8], c[8], mean[8];
+#pragma unroll
+        for (uint32_t j = 0; j < 8; j++) {
+            const uint32_t channel = at.group * 8 + j;
+            const bool there = channel < args.channels;
+            mean[j] = there ? args.saved[channel] : 0.0f;
+            affine(&a[j], &c[j], args.gamma[channel], args.beta[channel], mean[j],
+                   there ? args.saved[args.channels + channel] : 0.0f);
+        }
+        for (uint32_t p = at.tile * s.lanes * U + at.lane; p < args.positions; p += s.tiles * s.lanes * U) {
+            pack<T> raw[U], rough[U];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (p + u * s.lanes < args.positions) {
+                    raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+                    rough[u] = load(dy, (size_t)(p + u * s.lanes) * s.groups + at.group);
+                }
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                if (p + u * s.lanes >= args.positions)
+                    break;
+                float v[8], g[8], keep[8];
+                widen(v, raw[u]);
+                widen(g, rough[u]);
+                if (MASK != CUDA_MASK_NONE)
+                    keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
+#pragma unroll
+                for (int j = 0; j < 8; j++) {
+                    const float d = MASK != CUDA_MASK_NONE ? v[j] * keep[j] : v[j];
+                    const float through = args.relu && fmaf(a[j], d, c[j]) <= 0.0f ? 0.0f : g[j];
+                    sum[0][j] += through;
+                    sum[1][j] = fmaf(through, d - mean[j], sum[1][j]);
+                }
+            }
+        }
+    }
+    if (!add_up<2>(space, sum, s, at, args.partials, args.counters))
+        return;
+    const uint32_t t = threadIdx.x, channels = s.block_groups * 8, channel = at.chunk * channels + t;
+    if (t >= channels || channel >= s.groups * 8)
+        return;
+    if (channel < args.channels)
+        finish_sums(args, channel, space.total[t], space.total[channels + t]);
+    else
+        for (uint32_t k = 0; k < 4; k++)
+            args.coefficients[k * s.groups * 8 + channel] = 0.0f;
+}
+
+template <typename T, int MASK>
+__global__ void __launch_bounds__(CUDA_ROW_THREADS, 2) norm_apply_backward(const __grid_constant__ cuda_norm_args args) {
+    constexpr int U = in_flight<T>() / 2;
+    const cuda_shape &s = args.shape;
+    const place at = place_of(s);
+    const T *x = (const T *)args.x, *dy = (const T *)args.dy, *addend = (const T *)args.addend;
+    if (!at.active)
+        return;
+    float a[8], c[8], e[8], f[8];
+    load8(a, args.coefficients + at.group * 8);
+    load8(c, args.coefficients + (s.groups + at.group) * 8);
+    load8(e, args.coefficients + (2 * s.groups + at.group) * 8);
+    load8(f, args.coefficients + (3 * s.groups + at.group) * 8);
+    const cuda_draw draw = draw_of<MASK>(args.mask);
+    for (int64_t tile = last_tile(args, s.lanes * U, at); tile >= 0; tile -= s.tiles) {
+        const uint32_t p = (uint32_t)tile * s.lanes * U + at.lane;
+        pack<T> raw[U], rough[U], more[U];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (p + u * s.lanes < args.positions) {
+                const size_t vector = (size_t)(p + u * s.lanes) * s.groups + at.group;
+                raw[u] = load_last(x, vector);
+                rough[u] = load_last(dy, vector);
+                if (addend)
+                    more[u] = load_last(addend, vector);
+            }
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            if (p + u * s.lanes >= args.positions)
+                break;
+            float v[8], g[8], extra[8] = {}, keep[8];
+            widen(v, raw[u]);
+            widen(g, rough[u]);
+            if (addend)
+                widen(extra, more[u]);
+            if (MASK != CUDA_MASK_NONE)
+                keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
+#pragma unroll
+            for (int j = 0; j < 8; j++) {
+                const float d = MASK != CUDA_MASK_NONE ? v[j] * keep[j] : v[j];
+                const float through = args.relu && fmaf(a[j], d, c[j]) <= 0.0f ? 0.0f : g[j];
+                const float dx = fmaf(a[j], through, fmaf(e[j], d, f[j]));
+                v[j] = MASK != CUDA_MASK_NONE ? fmaf(dx, keep[j], extra[j]) : dx + extra[j];
+            }
+            store((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v);
+        }
+    }
+}
+
+/* --- launches */
+
+#define DISPATCH(kernel, args, bf, stream)                                                                                     \
+    do {                                                                                                                       \
+        const unsigned blocks = (args)->shape.chunks * (args)->shape.tiles,                                                    \
+                       threads = (args)->shape.block_groups * (args)->shape.lanes;                                             \
+        switch ((args)->mask.mode * 2 + ((bf) ? 1 : 0)) {                                                                      \
+        case 0: CUDA_LAUNCH((kernel<float, 0>), blocks, threads, stream, *(args)); break;                                      \
+        case 1: CUDA_LAUNCH((kernel<bf16, 0>), blocks, threads, stream, *(args)); break;                                       \
+        case 2: CUDA_LAUNCH((kernel<float, 1>), blocks, threads, stream, *(args)); break;                                      \
+        case 3: CUDA_LAUNCH((kernel<bf16, 1>), blocks, threads, stream, *(args)); break;                                       \
+        case 4: CUDA_LAUNCH((kernel<float, 2>), blocks, threads, stream, *(args)); break;                                      \
+        default: CUDA_LAUNCH((kernel<bf16, 2>), blocks, threads, stream, *(args)); break;                                      \
+        }                                                                                                                      \
+    } while (0)
+
+void vg_cuda__norm_statistics(const cuda_norm_args *args, bool half, cudaStream_t stream) {
+    DISPATCH(norm_statistics, args, half, stream);
+}
+void vg_cuda__norm_apply(const cuda_norm_args *args, bool half, cudaStream_t stream) {
+    DISPATCH(norm_apply, args, half, stream);
+}
+void vg_cuda__norm_sums(const cuda_norm_args *args, bool half, cudaStream_t stream) {
+    DISPATCH(norm_sums, args, half, stream);
+}
+void vg_cuda__norm_apply_backward(const cuda_norm_args *args, bool half, cudaStream_t stream) {
+    DISPATCH(norm_apply_backward, args, half, stream);
+}

@@ -1,0 +1,125 @@
+/* vec.cuh - eight neighbouring channels in one thread: 16 bytes of bfloat16 or 32 of float32, read, widened and written back.
+ *
+ * Elements of activations are the storage types `bf16` and `float`; arithmetic is float32. */
+#ifndef VG_CUDA_VEC_CUH
+#define VG_CUDA_VEC_CUH
+
+#include <stdint.h>
+
+#include "backend/cuda/cuda_layers.h"
+
+/* A test without a GPU has its own. */
+#ifndef CUDA_LAUNCH
+#define CUDA_LAUNCH(kernel, blocks, threads, stream, ...) kernel<<<(blocks), (threads), 0, (stream)>>>(__VA_ARGS__)
+#endif
+
+struct bf16 {
+    uint16_t bits;
+};
+
+/* Eight elements as they lie in memory. */
+template <typename T> struct pack;
+template <> struct __align__(16) pack<bf16> {
+    uint4 words;
+};
+template <> struct __align__(16) pack<float> {
+    float4 low, high;
+};
+
+/* Packs of one tensor that a thread asks for before it uses the first: cuda_in_flight of cuda_layers.h. */
+template <typename T> constexpr int in_flight() { return sizeof(T) == 2 ? 4 : 2; }
+
+__device__ __forceinline__ pack<bf16> load(const bf16 *p, size_t vector) { return {((const uint4 *)p)[vector]}; }
+__device__ __forceinline__ pack<float> load(const float *p, size_t vector) {
+    const float4 *q = (const float4 *)p + 2 * vector;
+    return {q[0], q[1]};
+}
+/* The same where this is the last use for a while: the second level of cache need not keep it. */
+__device__ __forceinline__ pack<bf16> load_last(const bf16 *p, size_t vector) { return {__ldcs((const uint4 *)p + vector)}; }
+__device__ __forceinline__ pack<float> load_last(const float *p, size_t vector) {
+    const float4 *q = (const float4 *)p + 2 * vector;
+    return {__ldcs(q), __ldcs(q + 1)};
+}
+
+__device__ __forceinline__ void widen2(float v[2], uint32_t word) {
+    v[0] = __uint_as_float(word << 16);
+    v[1] = __uint_as_float(word & 0xFFFF0000u);
+}
+__device__ __forceinline__ void widen(float v[8], const pack<bf16> &p) {
+    widen2(v, p.words.x);
+    widen2(v + 2, p.words.y);
+    widen2(v + 4, p.words.z);
+    widen2(v + 6, p.words.w);
+}
+__device__ __forceinline__ void widen(float v[8], const pack<float> &p) {
+    v[0] = p.low.x, v[1] = p.low.y, v[2] = p.low.z, v[3] = p.low.w;
+    v[4] = p.high.x, v[5] = p.high.y, v[6] = p.high.z, v[7] = p.high.w;
+}
+
+/* Two floats to the nearest bfloat16 (ties to even), the first in the low half. */
+__device__ __forceinline__ uint32_t narrow2(float low, float high) {
+#ifdef __CUDA_ARCH__
+    uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+#else
+    uint32_t half[2] = {__float_as_uint(low), __float_as_uint(high)};
+    for (int i = 0; i < 2; i++)
+        half[i] = (half[i] & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FFFu : (half[i] + 0x7FFFu + (half[i] >> 16 & 1u)) >> 16;
+    return half[0] | half[1] << 16;
+#endif
+}
+__device__ __forceinline__ void store(bf16 *p, size_t vector, const float v[8]) {
+    ((uint4 *)p)[vector] = make_uint4(narrow2(v[0], v[1]), narrow2(v[2], v[3]), narrow2(v[4], v[5]), narrow2(v[6], v[7]));
+}
+__device__ __forceinline__ void store(float *p, size_t vector, const float v[8]) {
+    float4 *q = (float4 *)p + 2 * vector;
+    q[0] = make_float4(v[0], v[1], v[2], v[3]);
+    q[1] = make_float4(v[4], v[5], v[6], v[7]);
+}
+
+__device__ __forceinline__ float element(const bf16 *p, size_t i) { return __uint_as_float((uint32_t)p[i].bits << 16); }
+__device__ __forceinline__ float element(const float *p, size_t i) { return p[i]; }
+
+/* Eight float32 of a vector parameter or a row of coefficients. */
+__device__ __forceinline__ void load8(float v[8], const float *p) {
+    float4 low = ((const float4 *)p)[0], high = ((const float4 *)p)[1];
+    v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
+    v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
+}
+
+/* The step's part of a mask, read from device memory; nothing is read where nothing is drawn. */
+template <int MASK> __device__ __forceinline__ cuda_draw draw_of(const cuda_mask &mask) {
+    cuda_draw draw = {};
+    if (MASK != CUDA_MASK_NONE) {
+        const vg_step *step = &mask.step->step;
+        draw.key0 = (uint32_t)step->seed;
+        draw.key1 = (uint32_t)(step->seed >> 32);
+        draw.step = step->number;
+        draw.stream = mask.stream;
+        draw.row = step->row;
+        draw.threshold = mask.threshold;
+        draw.scale = mask.scale;
+    }
+    return draw;
+}
+
+/* v *= mask of the channels from `channel` on at position `pixel` of row `row`; `channels` logical ones a position. */
+template <int MASK>
+__device__ __forceinline__ void keep8(float keep[8], const cuda_draw &draw, uint32_t row, uint32_t pixel, uint32_t channels,
+                                      uint32_t channel) {
+    if (MASK == CUDA_MASK_ALIGNED)
+        cuda_keep_aligned(keep, &draw, row, pixel * channels + channel);
+    else
+        cuda_keep_odd(keep, &draw, row, pixel * channels + channel);
+}
+
+/* The same from a position counted over the whole batch. */
+template <int MASK>
+__device__ __forceinline__ void keep_at(float keep[8], const cuda_draw &draw, const cuda_mask &mask, uint32_t position,
+                                        uint32_t channel) {
+    uint32_t row = cuda_divide(position, mask.area);
+    keep8<MASK>(keep, draw, row, position - row * mask.area.divisor, mask.channels, channel);
+}
+
+#endif
