@@ -114,6 +114,14 @@ static void limits(void **state) {
     assert_int_equal(fewer_count, count);
     assert_memory_equal(fewer, some, count * sizeof *some);
     vg_indices_free(fewer);
+    OK(vg_dataset_limit(&fewer, &fewer_count, set, NULL, 0, 60, 5)); /* the seed decides, and nothing else */
+    assert_int_equal(fewer_count, count);
+    assert_memory_equal(fewer, some, count * sizeof *some);
+    vg_indices_free(fewer);
+    OK(vg_dataset_limit(&fewer, &fewer_count, set, NULL, 0, 60, 6));
+    assert_int_equal(fewer_count, count);
+    assert_memory_not_equal(fewer, some, count * sizeof *some);
+    vg_indices_free(fewer);
     vg_indices_free(some);
     vg_dataset_free(set);
 }
