@@ -1,4 +1,5 @@
-# cli/*.c -> the program `vargate`; bench/bench_*.c -> one program each; bench/score/*.c -> bench_score. They see only
+# cli/*.c -> the program `vargate`; bench/bench_*.c -> one program each; bench/score/*.c -> bench_score; with CUDA,
+# bench/gpu/bench_*.c -> one program each. They see only
 # include/vargate, and link the static library, so that the installed program runs from any place.
 file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cli/*.c)
 if(VG_PROGRAM AND cli_sources)
@@ -22,5 +23,16 @@ if(score_bench_sources)
   target_include_directories(bench_score PRIVATE ${CMAKE_SOURCE_DIR}/bench/score)
   target_link_libraries(bench_score PRIVATE vargate Threads::Threads m)
   list(APPEND bench_programs bench_score)
+endif()
+# What bench/gpu.sh measures with.
+if(VG_HAVE_CUDA)
+  file(GLOB gpu_bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/gpu/bench_*.c)
+  foreach(source ${gpu_bench_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${name} PRIVATE vargate Threads::Threads m)
+    list(APPEND gpu_bench_programs ${name})
+  endforeach()
+  add_custom_target(gpu-bench-programs DEPENDS ${gpu_bench_programs})
 endif()
 add_custom_target(bench-programs DEPENDS ${bench_programs})

@@ -1,0 +1,303 @@
+/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line a figure; bench/gpu.sh puts PyTorch's beside
+ * them.
+ *
+ *     bench_gpu --what train   [--network wrn-28-10] [--heads 100] [--batch 128] [--steps 60] [--epochs 5] [--compute bfloat16]
+ *     bench_gpu --what predict [--network wrn-28-10] [--members 100] [--images 512] [--rows 128,256,512,1024] [--compute
+ * bfloat16]
+ *
+ * Training: random images and labels; an epoch is `steps` steps, the figure the median of all epochs but the first, in which
+ * everything is made and recorded. Prediction: a network of one head, trained for a step; a rate counts (image, pass) rows, the
+ * best of several numbers of rows at once, median of five runs each. Memory is what nvidia-smi says the whole GPU holds while
+ * training. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vargate/nn.h"
+
+enum { CLASSES = 10, MOST_EPOCHS = 64, MOST_ROWS = 16, RUNS = 5 };
+
+typedef struct request {
+    const char *what, *network, *compute, *device, *rows;
+    size_t heads, batch, steps, epochs, images, members;
+} request;
+
+typedef struct noise {
+    float *images;
+    int32_t *labels;
+    size_t *indices;
+    size_t batch;
+} noise;
+
+typedef struct watch {
+    double rates[MOST_EPOCHS];
+    size_t count;
+    char device[256];
+    long memory_mib;
+} watch;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count) {
+    qsort(values, count, sizeof *values, ascending);
+    return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : 0;
+}
+
+static void fill(float *values, size_t count) {
+    uint64_t s = 88172645463325252u;
+    for (size_t i = 0; i < count; i++) {
+        s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+        values[i] = (float)((double)(s >> 40) / (1 << 24) * 3.4 - 1.7);
+    }
+}
+
+static int failed(const char *doing) {
+    fprintf(stderr, "bench_gpu: %s: %s\n", doing, vg_error_message());
+    return 1;
+}
+
+/* --- images */
+
+static vg_status seek(void *context, uint64_t epoch, size_t step) {
+    (void)context, (void)epoch, (void)step;
+    return VG_OK;
+}
+
+static vg_status next(void *context, vg_nn_batch *batch) {
+    noise *n = context;
+    *batch = (vg_nn_batch){n->images, n->labels, n->indices, n->batch};
+    return VG_OK;
+}
+
+static void make_noise(noise *n, size_t batch, size_t pixels) {
+    n->batch = batch;
+    n->images = malloc(batch * pixels * sizeof *n->images);
+    n->labels = malloc(batch * sizeof *n->labels);
+    n->indices = malloc(batch * sizeof *n->indices);
+    if (!n->images || !n->labels || !n->indices)
+        exit((fprintf(stderr, "bench_gpu: out of memory\n"), 1));
+    fill(n->images, batch * pixels);
+    for (size_t i = 0; i < batch; i++) {
+        n->labels[i] = (int32_t)(i % CLASSES);
+        n->indices[i] = i;
+    }
+}
+
+/* --- training */
+
+/* MiB in use on the first GPU; -1 when nvidia-smi does not say. */
+static long memory_in_use(void) {
+    long mib = -1;
+    FILE *pipe = popen("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
+    if (!pipe)
+        return -1;
+    if (fscanf(pipe, "%ld", &mib) != 1)
+        mib = -1;
+    pclose(pipe);
+    return mib;
+}
+
+static int on_event(void *context, const vg_train_event *event) {
+    watch *w = context;
+    if (event->kind == VG_TRAIN_START && event->text)
+        snprintf(w->device, sizeof w->device, "%s", event->text);
+    if (event->kind != VG_TRAIN_EPOCH)
+        return 0;
+    if (event->metrics->epoch > 1 && w->count < MOST_EPOCHS)
+        w->rates[w->count++] = event->metrics->images_per_s;
+    if (event->metrics->epoch <= 2)
+        w->memory_mib = memory_in_use();
+    return 0;
+}
+
+static void folder_of(char out[256]) {
+    snprintf(out, 256, "%s/vargate-bench-gpu-%ld", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid());
+}
+
+static void clean(void) {
+    static const char *const files[] = {"recipe.yaml", "run.json", "metrics.jsonl", "last.safetensors", "best.safetensors"};
+    char folder[256], path[512];
+    folder_of(folder);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static vg_status train(const request *q, size_t heads, size_t steps, size_t epochs, watch *w) {
+    int wide = strncmp(q->network, "wrn", 3) == 0;
+    size_t channels = wide ? 3 : 1, side = wide ? 32 : 28;
+    vg_recipe recipe;
+    vg_train_result result;
+    vg_train_options options = VG_TRAIN_OPTIONS_INIT;
+    noise data;
+    char folder[256];
+    folder_of(folder);
+    vg_recipe_defaults(&recipe);
+    snprintf(recipe.network, sizeof recipe.network, "%s", q->network);
+    recipe.heads = heads;
+    recipe.ensemble = heads == 1 ? VG_ENSEMBLE_MCD : VG_ENSEMBLE_LLE;
+    recipe.monitor_passes = 1;
+    recipe.dropout = wide ? 0.3 : 0.05;
+    recipe.rate = wide ? 1e-4 : 1e-5;
+    recipe.weight_decay = wide ? 1e-5 : 0;
+    recipe.batch = q->batch;
+    recipe.epochs = epochs;
+    recipe.bn_refresh = 0;
+    recipe.checkpoint_every = epochs;
+    char compute[64];
+    snprintf(compute, sizeof compute, "compute=%s", q->compute);
+    vg_status status = vg_recipe_set(&recipe, compute);
+    if (status != VG_OK)
+        return status;
+    make_noise(&data, q->batch, channels * side * side);
+    options.recipe = &recipe;
+    options.folder = folder;
+    options.device = q->device;
+    options.channels = channels;
+    options.height = options.width = side;
+    options.classes = CLASSES;
+    for (size_t c = 0; c < channels; c++)
+        options.std[c] = 1;
+    options.train = (vg_feed){&data, steps * q->batch, steps, seek, next};
+    options.validation = (vg_feed){&data, q->batch, 1, seek, next};
+    options.event = on_event;
+    options.event_context = w;
+    status = vg_train(&result, &options);
+    free(data.images);
+    free(data.labels);
+    free(data.indices);
+    return status;
+}
+
+static void begin_line(const request *q, const char *what, double value, const char *unit, const char *device) {
+    printf("{\"bench\": \"gpu\", \"what\": \"%s %s\", \"value\": %.1f, \"unit\": \"%s\", \"compute\": \"%s\", \"device\": \"",
+           what, q->network, value, unit, q->compute);
+    for (const char *c = device; *c; c++)
+        putchar(*c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? ' ' : *c);
+    printf("\"");
+}
+
+static int bench_train(const request *q) {
+    watch w = {.memory_mib = -1};
+    if (train(q, q->heads, q->steps, q->epochs, &w) != VG_OK)
+        return failed("training");
+    double rate = median(w.rates, w.count);
+    begin_line(q, "train", rate, "images/s", w.device);
+    printf(
+        ", \"heads\": %zu, \"batch\": %zu, \"steps\": %zu, \"epochs\": %zu, \"ms\": %.4f, \"best\": %.1f, \"used_mib\": %ld}\n",
+        q->heads, q->batch, q->steps, w.count, 1e3 * (double)q->batch / rate, w.count ? w.rates[w.count - 1] : 0, w.memory_mib);
+    return 0;
+}
+
+/* --- prediction */
+
+/* (image, pass) rows a second with so many rows at once; negative: failed. */
+static double predict(const request *q, size_t rows, char device[256]) {
+    char folder[256], path[512];
+    vg_predictor *predictor;
+    vg_predictor_options options = VG_PREDICTOR_OPTIONS_INIT;
+    folder_of(folder);
+    snprintf(path, sizeof path, "%s/last.safetensors", folder);
+    options.device = q->device;
+    options.members = q->members;
+    options.rows = rows;
+    if (vg_predictor_open(&predictor, path, &options) != VG_OK)
+        return -1;
+    vg_predictor_info info = vg_predictor_describe(predictor);
+    snprintf(device, 256, "%s", info.device);
+    size_t pixels = info.channels * info.height * info.width, values = q->members * info.classes;
+    float *images = malloc(q->images * pixels * sizeof *images), *logits = malloc(q->images * values * sizeof *logits);
+    double times[RUNS], rate = -1;
+    if (images && logits) {
+        fill(images, q->images * pixels);
+        vg_status status = vg_predictor_run(predictor, logits, images, q->images, 0);
+        for (int i = 0; i < RUNS && status == VG_OK; i++) {
+            times[i] = now();
+            status = vg_predictor_run(predictor, logits, images, q->images, 0);
+            times[i] = now() - times[i];
+        }
+        if (status == VG_OK)
+            rate = (double)(q->images * q->members) / median(times, RUNS);
+    }
+    free(images);
+    free(logits);
+    vg_predictor_free(predictor);
+    return rate;
+}
+
+static int bench_predict(const request *q) {
+    watch w = {.memory_mib = -1};
+    char device[256] = "";
+    double best = 0;
+    size_t best_rows = 0;
+    if (train(q, 1, 1, 1, &w) != VG_OK)
+        return failed("training a step");
+    const char *at = q->rows;
+    while (*at) {
+        char *end;
+        size_t rows = strtoul(at, &end, 10);
+        if (end == at)
+            break;
+        double rate = predict(q, rows, device);
+        if (rate < 0)
+            return failed("predicting");
+        fprintf(stderr, "bench_gpu: %zu rows at once: %.0f image-passes/s\n", rows, rate);
+        if (rate > best) {
+            best = rate;
+            best_rows = rows;
+        }
+        at = *end == ',' ? end + 1 : end;
+    }
+    begin_line(q, "predict", best, "image-passes/s", device);
+    printf(", \"members\": %zu, \"images\": %zu, \"rows\": %zu, \"images_per_s\": %.2f}\n", q->members, q->images, best_rows,
+           best / (double)q->members);
+    return 0;
+}
+
+/* --- arguments */
+
+static int usage(void) {
+    fprintf(stderr,
+            "usage: bench_gpu --what train|predict [--network NAME] [--heads H] [--batch B] [--steps S] [--epochs E]\n"
+            "                 [--images N] [--members M] [--rows R,...] [--compute bfloat16|float32] [--device cuda]\n");
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    request q = {"train", "wrn-28-10", "bfloat16", "cuda", "128,256,512,1024", 100, 128, 60, 5, 512, 100};
+    const struct {
+        const char *name;
+        const char **text;
+        size_t *number;
+    } flags[] = {{"--what", &q.what, NULL},     {"--network", &q.network, NULL}, {"--compute", &q.compute, NULL},
+                 {"--device", &q.device, NULL}, {"--rows", &q.rows, NULL},       {"--heads", NULL, &q.heads},
+                 {"--batch", NULL, &q.batch},   {"--steps", NULL, &q.steps},     {"--epochs", NULL, &q.epochs},
+                 {"--images", NULL, &q.images}, {"--members", NULL, &q.members}};
+    for (int i = 1; i < argc; i += 2) {
+        size_t k = 0, count = sizeof flags / sizeof *flags;
+        while (k < count && strcmp(argv[i], flags[k].name) != 0)
+            k++;
+        if (k == count || i + 1 == argc)
+            return usage();
+        if (flags[k].text)
+            *flags[k].text = argv[i + 1];
+        else if ((*flags[k].number = strtoul(argv[i + 1], NULL, 10)) == 0)
+            return usage();
+    }
+    int code = strcmp(q.what, "train") == 0 ? bench_train(&q) : strcmp(q.what, "predict") == 0 ? bench_predict(&q) : usage();
+    clean();
+    return code;
+}
