@@ -8,7 +8,7 @@ struct average_shape {
 };
 
 static average_shape shape_of(uint32_t area, uint32_t groups) {
-    average_shape s = {area, groups, groups < CUDA_SUM_THREADS ? groups : CUDA_SUM_THREADS, 1, 1};
+    average_shape s = {area, groups, groups < CUDA_SUM_THREADS ? groups : (uint32_t)CUDA_SUM_THREADS, 1, 1};
     s.chunks = (groups + s.block_groups - 1) / s.block_groups;
     s.lanes = CUDA_ROW_THREADS / s.block_groups;
     if (s.lanes > area)
@@ -43,7 +43,8 @@ template <typename T> __global__ void __launch_bounds__(CUDA_ROW_THREADS) averag
     store(y, (size_t)row * s.groups + group, sum);
 }
 
-template <typename T> __global__ void __launch_bounds__(CUDA_ROW_THREADS) average_backward(T *dx, const T *dy, average_shape s) {
+template <typename T>
+__global__ void __launch_bounds__(CUDA_ROW_THREADS) average_backward(T *dx, const T *dy, average_shape s) {
     const uint32_t row = blockIdx.x / s.chunks, group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
     if (group >= s.groups)
         return;

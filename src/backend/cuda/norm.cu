@@ -35,7 +35,8 @@ __device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, ui
 }
 
 template <typename T, int MASK>
-__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_statistics(const __grid_constant__ cuda_norm_args args) {
+__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
+    norm_statistics(const __grid_constant__ cuda_norm_args args) {
     constexpr int U = in_flight<T>();
     __shared__ sum_space<2> space;
     const cuda_shape &s = args.shape;
@@ -290,9 +291,7 @@ void vg_cuda__norm_statistics(const cuda_norm_args *args, bool half, cudaStream_
 void vg_cuda__norm_apply(const cuda_norm_args *args, bool half, cudaStream_t stream) {
     DISPATCH(norm_apply, args, half, stream);
 }
-void vg_cuda__norm_sums(const cuda_norm_args *args, bool half, cudaStream_t stream) {
-    DISPATCH(norm_sums, args, half, stream);
-}
+void vg_cuda__norm_sums(const cuda_norm_args *args, bool half, cudaStream_t stream) { DISPATCH(norm_sums, args, half, stream); }
 void vg_cuda__norm_apply_backward(const cuda_norm_args *args, bool half, cudaStream_t stream) {
     DISPATCH(norm_apply_backward, args, half, stream);
 }

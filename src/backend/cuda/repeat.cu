@@ -69,7 +69,7 @@ void vg_cuda__repeat_run(const cuda_repeat_args *args, bool half, cudaStream_t s
     }
     /* Short rows: fewer threads, so that each still has several vectors to ask for. */
     const unsigned wanted = (args->vectors + VECTORS - 1) / VECTORS, rounded = (wanted + 31) / 32 * 32;
-    const unsigned threads = rounded < THREADS ? rounded : THREADS, a_row = (wanted + threads - 1) / threads;
+    const unsigned threads = rounded < THREADS ? rounded : (unsigned)THREADS, a_row = (wanted + threads - 1) / threads;
     if (half)
         run<bf16>(args, threads, a_row, stream);
     else

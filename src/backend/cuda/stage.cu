@@ -3,8 +3,9 @@
  *     y = keep * relu(max over the window of x + bias)
  *     d = keep * dy where y > 0; dx = d at the window's largest element, 0 elsewhere; dbias = sum of d over positions
  *
- * A thread works on eight channels of one pooled position (forward) or of several (backward, where it adds them up). A choice is
- * the element's number in its window, row by row. Behind a ReLU y > 0 says that an element was kept: no mask is drawn then. */
+ * A thread works on eight channels of one pooled position (forward) or of several (backward, where it adds them up). A choice
+ * is the element's number in its window, row by row. Behind a ReLU y > 0 says that an element was kept: no mask is drawn then.
+ */
 #include "backend/cuda/sums.cuh"
 
 /* --- forward */
@@ -114,7 +115,8 @@ __device__ __forceinline__ void spread(const cuda_stage_args &args, const float 
 }
 
 template <typename T, int POOL, int MASK>
-__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) stage_backward(const __grid_constant__ cuda_stage_args args) {
+__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
+    stage_backward(const __grid_constant__ cuda_stage_args args) {
     constexpr int U = in_flight<T>() / 2;
     __shared__ sum_space<1> space;
     const cuda_shape &s = args.shape;

@@ -23,15 +23,16 @@ __device__ __forceinline__ place place_of(const cuda_shape &s) {
 /* Shared memory of a block that adds up S values a channel. */
 template <int S> struct sum_space {
     union {
-        float lanes[CUDA_SUM_THREADS * 8 * S];  /* [lane][S][block_groups * 8] */
-        double tiles[CUDA_SUM_THREADS * 4];     /* [part][S][block_groups * 8] */
+        float lanes[CUDA_SUM_THREADS * 8 * S]; /* [lane][S][block_groups * 8] */
+        double tiles[CUDA_SUM_THREADS * 4];    /* [part][S][block_groups * 8] */
     };
     double total[CUDA_SUM_GROUPS * 8 * S]; /* [S][block_groups * 8] */
     bool last;
 };
 
 /* The lanes' sums -> sum (of column threadIdx.x, below `width`). */
-template <int S> __device__ __forceinline__ float add_lanes(sum_space<S> &space, const float (&own)[S][8], const cuda_shape &s) {
+template <int S>
+__device__ __forceinline__ float add_lanes(sum_space<S> &space, const float (&own)[S][8], const cuda_shape &s) {
     const uint32_t channels = s.block_groups * 8, width = channels * S, t = threadIdx.x, cuts = blockDim.x / width;
     const uint32_t lane = t / s.block_groups, group = t % s.block_groups;
     for (int k = 0; k < S; k++) {

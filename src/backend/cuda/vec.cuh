@@ -19,12 +19,8 @@ struct bf16 {
 
 /* Eight elements as they lie in memory. */
 template <typename T> struct pack;
-template <> struct __align__(16) pack<bf16> {
-    uint4 words;
-};
-template <> struct __align__(16) pack<float> {
-    float4 low, high;
-};
+template <> struct __align__(16) pack<bf16> { uint4 words; };
+template <> struct __align__(16) pack<float> { float4 low, high; };
 
 /* Packs of one tensor that a thread asks for before it uses the first: cuda_in_flight of cuda_layers.h. */
 template <typename T> constexpr int in_flight() { return sizeof(T) == 2 ? 4 : 2; }

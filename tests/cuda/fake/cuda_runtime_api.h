@@ -1,0 +1,82 @@
+/* cuda_runtime_api.h - a stand-in for CUDA's header: kernels run on the host, one block after another, each thread of a block
+ * as a coroutine that gives way at __syncthreads. Enough for kernels without warp instructions and without asynchronous copies.
+ *
+ * In which order blocks and, between two barriers, threads run is drawn anew for each launch (emulate_seed), so that a missing
+ * barrier or a sum that depends on which block ends last shows as a difference between two runs. A barrier that some threads of
+ * a block reach and others do not is an error (emulate_errors). */
+#ifndef FAKE_CUDA_RUNTIME_API_H
+#define FAKE_CUDA_RUNTIME_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void *cudaStream_t;
+typedef int cudaError_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern uint64_t emulate_seed;
+extern unsigned emulate_errors, emulate_launches;
+#ifdef __cplusplus
+}
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#define __device__
+#define __host__
+#define __global__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(n) alignas(n)
+#define CUDA_LAUNCH(kernel, blocks, threads, stream, ...)                                                                      \
+    do {                                                                                                                       \
+        (void)(stream);                                                                                                        \
+        emulate_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); });                                                     \
+    } while (0)
+
+struct emulate_index {
+    unsigned x;
+};
+extern emulate_index threadIdx, blockIdx, blockDim, gridDim;
+void emulate_launch(unsigned blocks, unsigned threads, const std::function<void()> &kernel);
+void __syncthreads();
+
+struct alignas(8) uint2 {
+    uint32_t x, y;
+};
+struct alignas(16) uint4 {
+    uint32_t x, y, z, w;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+static inline uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+template <typename T> static inline T __ldcs(const T *p) { return *p; }
+template <typename T> static inline T __ldcg(const T *p) { return *p; }
+static inline void __threadfence() {}
+static inline unsigned atomicAdd(unsigned *p, unsigned v) {
+    unsigned old = *p;
+    *p += v;
+    return old;
+}
+static inline float __uint_as_float(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+static inline uint32_t __float_as_uint(float f) {
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+using std::sqrt;
+#endif
+#endif

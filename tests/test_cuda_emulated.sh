@@ -1,0 +1,20 @@
+#!/bin/sh
+# The CUDA kernels of the layers, compiled for the host and run there against the plain backend (tests/cuda): needs a C++
+# compiler and cmocka, no CUDA.
+set -u
+: "${CC:=cc}" "${CXX:=c++}"
+command -v "$CXX" >/dev/null 2>&1 || { echo "skipped: no C++ compiler" && exit 77; }
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+common="-O1 -Wall -Wextra -Wno-unknown-pragmas -Itests -Itests/cuda/fake -Isrc -Iinclude -D_POSIX_C_SOURCE=200809L -DVG_HAVE_CUDA -DVG_VERSION=vg_error_message()"
+for kernel in norm stage average repeat; do
+    $CXX -std=c++17 $common -x c++ -c "src/backend/cuda/$kernel.cu" -o "$folder/$kernel.o" || exit 1
+    $CC -std=c17 $common -c "src/backend/cuda/cuda_$kernel.c" -o "$folder/cuda_$kernel.o" || exit 1
+done
+$CXX -std=c++17 $common -c tests/cuda/emulate.cpp -o "$folder/emulate.o" || exit 1
+for source in src/backend/cuda/cuda_layers.c src/backend/registry.c src/backend/ref/*.c src/base/memory.c src/base/random.c \
+    src/base/status.c tests/cuda/emulated_ops.c; do
+    $CC -std=c17 $common -Wno-unused-function -c "$source" -o "$folder/$(basename "$source" .c).c.o" || exit 1
+done
+$CXX "$folder"/*.o -o "$folder/emulated" -lcmocka -lm || exit 1
+"$folder/emulated"
