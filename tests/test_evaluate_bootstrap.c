@@ -104,7 +104,7 @@ static void against_written_out(vg_task task) {
     const vg_estimate *one[FIGURES];
     make(&w, task);
     for (size_t r = 0; r < R; r++) {
-        vg_evaluate__weights(weights, N, 42, 0, r / VG_LANES * VG_LANES);
+        vg_evaluate__weights(weights, N, 42, 0, r / VG_LANES * VG_LANES, NULL, 0);
         resampled.task = task;
         resampled.n = 0;
         for (size_t i = 0; i < N; i++)
@@ -233,8 +233,8 @@ static void test_ood(void **state) {
     vg_measure a = {"tu", id_again, 1, 0}, b = {"tu", ood_again, 1, 0};
     vg_ood_row row;
     for (size_t r = 0; r < R; r++) {
-        vg_evaluate__weights(id_weights, ID, 9, 0, r / VG_LANES * VG_LANES);
-        vg_evaluate__weights(ood_weights, OOD, 9, (uint64_t)1 << 32, r / VG_LANES * VG_LANES);
+        vg_evaluate__weights(id_weights, ID, 9, 0, r / VG_LANES * VG_LANES, NULL, 0);
+        vg_evaluate__weights(ood_weights, OOD, 9, (uint64_t)1 << 32, r / VG_LANES * VG_LANES, NULL, 0);
         size_t n = 0, o = 0;
         for (size_t i = 0; i < ID; i++)
             for (double w = id_weights[i * VG_LANES + r % VG_LANES]; w > 0; w--)

@@ -9,13 +9,18 @@
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
 
-void vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first) {
+vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first, vg_pulse *pulse,
+                               unsigned worker) {
     memset(weights, 0, n * VG_LANES * sizeof *weights);
     for (size_t lane = 0; lane < VG_LANES; lane++) {
         vg_random random = vg_random__start(seed, stream + first + lane);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
+            if (i % VG_SLICE == 0)
+                VG_TRY(vg_evaluate__pulse(pulse, worker));
             weights[vg_random__below(&random, n) * VG_LANES + lane] += 1;
+        }
     }
+    return VG_OK;
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -59,6 +64,7 @@ typedef struct order_work {
     const vg_measure *measures;
     rank_order *orders;
     vg_keyed *pairs; /* 2 x rows a worker */
+    vg_pulse *pulse;
 } order_work;
 
 static vg_status order_job(void *context, size_t index, unsigned worker) {
@@ -67,11 +73,12 @@ static vg_status order_job(void *context, size_t index, unsigned worker) {
     const vg_measure *measure = &work->measures[index];
     vg_keyed *pairs = work->pairs + (size_t)worker * 2 * rows;
     rank_order *order = &work->orders[index];
+    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
     for (size_t i = 0; i < rows; i++) {
         double value = measure->values[i * measure->stride];
         pairs[i] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)i};
     }
-    vg_evaluate__sort_pairs(pairs, pairs + rows, rows);
+    VG_TRY(vg_evaluate__sort_pairs(pairs, pairs + rows, rows, work->pulse, worker));
     for (size_t i = 0; i < rows; i++) {
         bool end = i + 1 == rows || pairs[i + 1].key != pairs[i].key;
         order->rows[i] = pairs[i].row;
@@ -81,8 +88,8 @@ static vg_status order_job(void *context, size_t index, unsigned worker) {
 }
 
 /* Eight resamples of one measure: one weighted walk each, side by side. values[lane * stride + figure]. */
-static void rank_block(double *values, size_t stride, const rank_order *order, const vg_tally *t, const vg_rank_plan *plan,
-                       const double *weights, const double *totals) {
+static vg_status rank_block(double *values, size_t stride, const rank_order *order, const vg_tally *t, const vg_rank_plan *plan,
+                            const double *weights, const double *totals, vg_pulse *pulse, unsigned worker) {
     size_t width = t->multilabel ? t->classes : 1;
     vg_rank_sums sums[VG_LANES];
     double before[VG_LANES] = {0}, mass[VG_LANES] = {0}, errors[VG_LANES] = {0};
@@ -90,6 +97,8 @@ static void rank_block(double *values, size_t stride, const rank_order *order, c
     for (size_t lane = 0; lane < VG_LANES; lane++)
         sums[lane] = (vg_rank_sums){.total = totals[lane]};
     for (size_t i = 0; i < t->rows; i++) {
+        if (i % VG_SLICE == 0)
+            VG_TRY(vg_evaluate__pulse(pulse, worker));
         const double *w = weights + (order->rows[i] / width) * VG_LANES;
         for (size_t lane = 0; lane < VG_LANES; lane++)
             mass[lane] += w[lane];
@@ -113,14 +122,18 @@ static void rank_block(double *values, size_t stride, const rank_order *order, c
     }
     for (size_t lane = 0; lane < VG_LANES; lane++)
         vg_evaluate__rank_figures(values + lane * stride, &sums[lane], plan);
+    return VG_OK;
 }
 
 /* Coverage and accuracy on the kept for every k. */
-static void rule_block(double *values, size_t stride, const vg_evaluation *e, const vg_tally *t, const double *weights) {
+static vg_status rule_block(double *values, size_t stride, const vg_evaluation *e, const vg_tally *t, const double *weights,
+                            vg_pulse *pulse, unsigned worker) {
     size_t width = t->multilabel ? t->classes : 1;
     for (size_t j = 0; j < e->rule_count; j++) {
         double kept[VG_LANES] = {0}, right[VG_LANES] = {0};
         for (size_t r = 0; r < t->rows; r++) {
+            if (r % VG_SLICE == 0)
+                VG_TRY(vg_evaluate__pulse(pulse, worker));
             if (!(e->rule[j].k < t->ratio[r]))
                 continue;
             const double *w = weights + (r / width) * VG_LANES;
@@ -135,6 +148,7 @@ static void rule_block(double *values, size_t stride, const vg_evaluation *e, co
             values[lane * stride + 2 * j + 1] = kept[lane] > 0 ? right[lane] / kept[lane] : NAN;
         }
     }
+    return VG_OK;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------------
@@ -146,6 +160,7 @@ typedef struct bootstrap_work {
     const vg_evaluate_options *options;
     const rank_order *orders;
     vg_tally_orders tally_orders;
+    vg_pulse *pulse;
     size_t figures, per_measure; /* values of a resample, of a measure in it */
     double *values;              /* blocks x VG_LANES x figures */
     double *scratch;             /* a worker: n VG_LANES weights, then the tally's */
@@ -156,19 +171,19 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
     const bootstrap_work *work = context;
     const vg_tally *t = work->tally;
     const vg_evaluate_options *o = work->options;
-    if (o->progress && worker == 0 && o->progress(o->progress_context, block * VG_LANES, o->resamples))
-        return vg_base__fail(VG_ERR_INTERRUPTED, "evaluate: interrupted in the bootstrap");
     double *weights = work->scratch + (size_t)worker * work->scratch_size;
     double *values = work->values + block * VG_LANES * work->figures;
-    vg_evaluate__weights(weights, t->n, o->seed, 0, block * VG_LANES);
-    vg_evaluate__tally_block(values, work->figures, &work->tally_orders, weights, weights + t->n * VG_LANES);
+    VG_TRY(vg_evaluate__weights(weights, t->n, o->seed, 0, block * VG_LANES, work->pulse, worker));
+    VG_TRY(vg_evaluate__tally_block(values, work->figures, &work->tally_orders, weights, weights + t->n * VG_LANES, work->pulse,
+                                    worker));
     double totals[VG_LANES];
     for (size_t lane = 0; lane < VG_LANES; lane++) /* accuracy holds the weighted errors exactly enough to round */
         totals[lane] = nearbyint((1 - values[lane * work->figures + VG_TALLY_ACCURACY]) * (double)t->rows);
     double *at = values + VG_TALLY_FIGURES;
     for (size_t m = 0; m < work->evaluation->measure_count; m++, at += work->per_measure)
-        rank_block(at, work->figures, &work->orders[m], t, work->plan, weights, totals);
-    rule_block(at, work->figures, work->evaluation, t, weights);
+        VG_TRY(rank_block(at, work->figures, &work->orders[m], t, work->plan, weights, totals, work->pulse, worker));
+    VG_TRY(rule_block(at, work->figures, work->evaluation, t, weights, work->pulse, worker));
+    vg_evaluate__pulse_add(work->pulse, VG_LANES);
     return VG_OK;
 }
 
@@ -214,10 +229,10 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
 
 /* Every measure's order; rows and marks of all of them in two allocations. */
 static vg_status make_orders(rank_order *orders, uint32_t *rows, uint8_t *marks, const vg_tally *t, const vg_measure *measures,
-                             size_t count, vg_pool *pool) {
+                             size_t count, vg_pulse *pulse, vg_pool *pool) {
     for (size_t m = 0; m < count; m++)
         orders[m] = (rank_order){rows + m * t->rows, marks + m * t->rows};
-    order_work work = {t, measures, orders, NULL};
+    order_work work = {t, measures, orders, NULL, pulse};
     size_t room;
     if (!vg_base__mul(&room, t->rows, 2 * (size_t)vg_pool__threads(pool)))
         return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu rows do not fit memory", t->rows);
@@ -249,11 +264,11 @@ static vg_status run_blocks(vg_evaluation *e, bootstrap_work *work, vg_pool *poo
 }
 
 vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_rank_plan *plan,
-                                 const vg_evaluate_options *o, vg_pool *pool) {
+                                 const vg_evaluate_options *o, vg_pulse *pulse, vg_pool *pool) {
     size_t places;
     if (!vg_base__mul(&places, e->measure_count, t->rows))
         return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu measures of %zu rows do not fit memory", e->measure_count, t->rows);
-    bootstrap_work work = {.evaluation = e, .tally = t, .plan = plan, .options = o};
+    bootstrap_work work = {.evaluation = e, .tally = t, .plan = plan, .options = o, .pulse = pulse};
     work.per_measure = VG_RANK_FIXED + plan->coverage_count + plan->risk_count;
     work.figures = VG_TALLY_FIGURES + e->measure_count * work.per_measure + 2 * e->rule_count;
     rank_order *orders = NULL;
@@ -265,9 +280,9 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_m
     if (status == VG_OK)
         status = vg_base__alloc(&marks, places, 1, "bootstrap orders");
     if (status == VG_OK)
-        status = make_orders(orders, rows, marks, t, measures, e->measure_count, pool);
+        status = make_orders(orders, rows, marks, t, measures, e->measure_count, pulse, pool);
     if (status == VG_OK)
-        status = vg_evaluate__tally_orders_new(&work.tally_orders, t);
+        status = vg_evaluate__tally_orders_new(&work.tally_orders, t, pulse);
     work.orders = orders;
     if (status == VG_OK)
         status = run_blocks(e, &work, pool);

@@ -1,7 +1,7 @@
 /* bootstrap_tally.c - the tally's figures under eight sets of weights at once: the same definitions as tally_metrics.c. */
 #include "evaluate/evaluate_internal.h"
 
-vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *t) {
+vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *t, vg_pulse *pulse) {
     size_t rows = t->rows, both;
     vg_keyed *pairs = NULL;
     *orders = (vg_tally_orders){.tally = t};
@@ -12,13 +12,13 @@ vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally 
     VG_TRY(vg_base__alloc(&pairs, both, sizeof *pairs, "bootstrap keys"));
     for (size_t i = 0; i < rows; i++)
         pairs[i] = (vg_keyed){vg_evaluate__key(t->confidence[i]), (uint32_t)i};
-    vg_evaluate__sort_pairs(pairs, pairs + rows, rows);
-    for (size_t i = 0; i < rows; i++) {
+    vg_status status = vg_evaluate__sort_pairs(pairs, pairs + rows, rows, pulse, 0);
+    for (size_t i = 0; status == VG_OK && i < rows; i++) {
         orders->order[i] = pairs[i].row;
         orders->group_end[i] = i + 1 == rows || pairs[i + 1].key != pairs[i].key;
     }
     vg_base__release(pairs);
-    return VG_OK;
+    return status;
 }
 
 void vg_evaluate__tally_orders_free(vg_tally_orders *orders) {
@@ -63,11 +63,14 @@ static inline void add_scaled(double *sum, const double *w, double x) {
 }
 
 /* Adaptive bins hold the same places whatever the weights, since weights sum to N. */
-static void adaptive(double *values, size_t stride, const vg_tally_orders *orders, const double *weights) {
+static vg_status adaptive(double *values, size_t stride, const vg_tally_orders *orders, const double *weights, vg_pulse *pulse,
+                          unsigned worker) {
     const vg_tally *t = orders->tally;
     size_t rows = t->rows, width = t->multilabel ? t->classes : 1, bin[VG_LANES] = {0};
     double mass[VG_LANES] = {0}, gap[VG_LANES] = {0}, before[VG_LANES] = {0}, bin_gap[VG_LANES] = {0}, sum[VG_LANES] = {0};
     for (size_t i = 0; i < rows; i++) {
+        if (i % VG_SLICE == 0)
+            VG_TRY(vg_evaluate__pulse(pulse, worker));
         size_t row = orders->order[i];
         const double *w = weights + (row / width) * VG_LANES;
         add(mass, w);
@@ -92,13 +95,15 @@ static void adaptive(double *values, size_t stride, const vg_tally_orders *order
     }
     for (size_t lane = 0; lane < VG_LANES; lane++)
         values[lane * stride + VG_TALLY_ECE_ADAPTIVE] = sum[lane] / (double)rows;
+    return VG_OK;
 }
 
-/* The walk over rows: everything but adaptive ECE. correct, nll, brier: VG_LANES each. */
-static void accumulate(lanes *s, double *correct, double *nll, double *brier, const vg_tally *t, const double *weights) {
+/* The walk over rows first .. last - 1: everything but adaptive ECE. correct, nll, brier: VG_LANES each. */
+static void accumulate(lanes *s, double *correct, double *nll, double *brier, const vg_tally *t, const double *weights,
+                       size_t first, size_t last) {
     size_t bins = t->bins, classes = t->classes, width = t->multilabel ? classes : 1;
     size_t gaps = t->multilabel ? 1 : classes;
-    for (size_t row = 0; row < t->rows; row++) {
+    for (size_t row = first; row < last; row++) {
         const double *w = weights + (row / width) * VG_LANES;
         size_t b = vg_evaluate__bin(t->edges, bins, t->confidence[row]), c = row % width;
         bool right = !t->error[row];
@@ -176,12 +181,15 @@ static void figures(double *values, const lanes *s, const vg_tally *t, size_t la
     }
 }
 
-void vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
-                              double *scratch) {
+vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
+                                   double *scratch, vg_pulse *pulse, unsigned worker) {
     const vg_tally *t = orders->tally;
     lanes s = carve(scratch, t);
     double correct[VG_LANES] = {0}, nll[VG_LANES] = {0}, brier[VG_LANES] = {0};
-    accumulate(&s, correct, nll, brier, t, weights);
+    for (size_t first = 0; first < t->rows; first += VG_SLICE) {
+        VG_TRY(vg_evaluate__pulse(pulse, worker));
+        accumulate(&s, correct, nll, brier, t, weights, first, t->rows - first < VG_SLICE ? t->rows : first + VG_SLICE);
+    }
     for (size_t lane = 0; lane < VG_LANES; lane++) {
         double *v = values + lane * stride;
         for (size_t i = 0; i < VG_TALLY_FIGURES; i++)
@@ -191,7 +199,8 @@ void vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orde
         v[VG_TALLY_BRIER] = brier[lane] / (double)t->rows;
         figures(v, &s, t, lane);
     }
-    adaptive(values, stride, orders, weights);
+    VG_TRY(adaptive(values, stride, orders, weights, pulse, worker));
     if (t->multilabel)
         subset(values, stride, t, weights);
+    return VG_OK;
 }

@@ -77,24 +77,47 @@ void vg_evaluation_free(vg_evaluation *e) {
         vg_base__release(parts[i]);
 }
 
-/* --- rankings on the pool ------------------------------------------------------------------------------------------------- */
+/* --- on the pool ------------------------------------------------------------------------------------------------------------
+ */
 typedef struct rank_work {
     vg_evaluation *evaluation;
     const vg_tally *tally;
     const vg_measure *measures;
-    const vg_rank_plan *plan, *label_plan; /* of all rows, of one label's */
-    vg_rank_room *rooms;                   /* one a worker */
+    const double *k;
+    size_t *order;                   /* in which measures are taken */
+    vg_rank_plan *plan, *label_plan; /* of all rows, of one label's */
+    double **tails;                  /* their harmonic sums, the caller's to free */
+    vg_rank_room *rooms;             /* one a worker */
+    vg_pulse *pulse;
 } rank_work;
 
-/* Job 0: adaptive ECE. Then measure by measure over all rows; then, label by label, each measure over that label's rows. */
+/* What the rankings need, and what needs no ranking: job 0 adaptive ECE, 1 and 2 harmonic sums, the others the rule at each k.
+ */
+enum { JOB_ADAPTIVE, JOB_TAIL, JOB_LABEL_TAIL, JOB_RULE };
+static vg_status first_job(void *context, size_t index, unsigned worker) {
+    const rank_work *work = context;
+    const vg_tally *t = work->tally;
+    vg_evaluation *e = work->evaluation;
+    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
+    vg_status status = VG_OK;
+    if (index == JOB_ADAPTIVE)
+        status = vg_evaluate__adaptive_ece(&e->ece_adaptive.value, &work->rooms[worker], t);
+    else if (index == JOB_TAIL)
+        status = vg_evaluate__harmonic_tail(&work->tails[0], t->rows);
+    else if (index == JOB_LABEL_TAIL)
+        status = t->multilabel ? vg_evaluate__harmonic_tail(&work->tails[1], t->n) : VG_OK;
+    else
+        vg_evaluate__rule_of_tally(&e->rule[index - JOB_RULE], work->k[index - JOB_RULE], t);
+    vg_evaluate__pulse_add(work->pulse, 1);
+    return status;
+}
+
+/* Measure by measure over all rows; then, label by label, each measure over that label's rows. */
 static vg_status rank_job(void *context, size_t index, unsigned worker) {
     const rank_work *work = context;
     const vg_tally *t = work->tally;
     vg_evaluation *e = work->evaluation;
-    const vg_rank_room *room = &work->rooms[worker];
-    if (index-- == 0)
-        return vg_evaluate__adaptive_ece(&e->ece_adaptive.value, room, t);
-    size_t label = index / e->measure_count, m = index % e->measure_count, stride = 1, rows = t->rows;
+    size_t label = index / e->measure_count, m = work->order[index % e->measure_count], stride = 1, rows = t->rows;
     vg_measure measure = work->measures[m];
     const uint8_t *errors = t->error;
     const vg_rank_plan *plan = work->plan;
@@ -112,31 +135,47 @@ static vg_status rank_job(void *context, size_t index, unsigned worker) {
     double *curve = out->curve, values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
     vg_rank_groups groups;
     vg_rank_sums sums;
-    VG_TRY(vg_evaluate__rank_groups(&groups, room, &measure, errors, stride, rows));
+    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
+    VG_TRY(vg_evaluate__rank_groups(&groups, &work->rooms[worker], &measure, errors, stride, rows));
     vg_evaluate__rank_walk(&sums, plan, &groups);
     vg_evaluate__rank_figures(values, &sums, plan);
     vg_evaluate__rank_store(out, measure.name, values, plan);
     out->curve = curve;
     if (curve)
         vg_evaluate__rank_curve(curve, e->curve_points, &groups);
+    vg_evaluate__pulse_add(work->pulse, 1);
     return VG_OK;
 }
 
-static vg_status rank_all(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_rank_plan *plan,
-                          const vg_rank_plan *label_plan, vg_pool *pool) {
-    size_t jobs = 1 + e->measure_count * (1 + e->label_count);
+/* Measures whose values lie close together (one measure at several k) are taken one after the other: read from memory once. */
+static void order_by_place(size_t *order, const vg_measure *measures, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t j = i;
+        for (; j > 0 && measures[order[j - 1]].values > measures[i].values; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+}
+
+static vg_status rank_all(rank_work *work, vg_pool *pool) {
+    vg_evaluation *e = work->evaluation;
     unsigned workers = vg_pool__threads(pool);
-    rank_work work = {e, t, measures, plan, label_plan, NULL};
-    VG_TRY(vg_base__zalloc(&work.rooms, workers, sizeof *work.rooms, "workers"));
-    vg_status status = VG_OK;
-    for (unsigned i = 0; status == VG_OK && i < workers; i++)
-        status = vg_evaluate__rank_room(&work.rooms[i], t->rows);
-    if (status == VG_OK)
-        status = vg_pool__run(pool, jobs, rank_job, &work);
+    VG_TRY(vg_base__alloc(&work->order, e->measure_count, sizeof *work->order, "measures"));
+    order_by_place(work->order, work->measures, e->measure_count);
+    VG_TRY(vg_base__zalloc(&work->rooms, workers, sizeof *work->rooms, "workers"));
     for (unsigned i = 0; i < workers; i++)
-        vg_evaluate__rank_room_free(&work.rooms[i]);
-    vg_base__release(work.rooms);
-    return status;
+        VG_TRY(vg_evaluate__rank_room(&work->rooms[i], work->tally->rows, work->pulse, i));
+    VG_TRY(vg_pool__run(pool, JOB_RULE + e->rule_count, first_job, work));
+    work->plan->tail = work->tails[0];
+    work->label_plan->tail = work->tails[1];
+    return vg_pool__run(pool, e->measure_count * (1 + e->label_count), rank_job, work);
+}
+
+static void release_work(rank_work *work, vg_pool *pool) {
+    for (unsigned i = 0; work->rooms && i < vg_pool__threads(pool); i++)
+        vg_evaluate__rank_room_free(&work->rooms[i]);
+    vg_base__release(work->rooms);
+    vg_base__release(work->order);
 }
 
 /* --- the whole --------------------------------------------------------------------------------------------------------------
@@ -184,23 +223,20 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *mea
     vg_rank_plan plan, label_plan;
     VG_TRY(vg_evaluate__rank_plan(&plan, NULL, t->rows, o));
     VG_TRY(vg_evaluate__rank_plan(&label_plan, NULL, t->n, o));
-    VG_TRY(vg_evaluate__harmonic_tail(&tails[0], t->rows));
-    plan.tail = tails[0];
-    if (t->multilabel)
-        VG_TRY(vg_evaluate__harmonic_tail(&tails[1], t->n));
-    label_plan.tail = tails[1];
     e->coverage_count = plan.coverage_count;
     e->risk_count = plan.risk_count;
     static const double coverages[] = {0.8, 0.9, 0.95};
     memcpy(e->coverages, o->coverages ? o->coverages : coverages, plan.coverage_count * sizeof(double));
     memcpy(e->risks, plan.risk, sizeof e->risks);
     fill_counts(e, t);
-    VG_TRY(rank_all(e, t, measures, &plan, &label_plan, pool));
-    for (size_t j = 0; j < e->rule_count; j++)
-        vg_evaluate__rule_of_tally(&e->rule[j], k[j], t);
-    if (o->resamples > 0)
-        VG_TRY(vg_evaluate__bootstrap(e, t, measures, &plan, o, pool));
-    return VG_OK;
+    size_t steps = JOB_RULE + e->rule_count + e->measure_count * (1 + e->label_count);
+    vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
+    rank_work work = {e, t, measures, k, NULL, &plan, &label_plan, tails, NULL, &pulse};
+    vg_status status = rank_all(&work, pool);
+    release_work(&work, pool);
+    if (status == VG_OK && o->resamples > 0)
+        status = vg_evaluate__bootstrap(e, t, measures, &plan, o, &pulse, pool);
+    return status;
 }
 
 vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,

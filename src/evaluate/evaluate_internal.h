@@ -3,12 +3,29 @@
 #define VG_EVALUATE_INTERNAL_H
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "vargate/evaluate.h"
+
+/* --- long calls (pulse.c) ------------------------------------------------------------------------------------------------ */
+
+/* What all workers of a call share to learn whether it shall stop: asked for between slices of a few milliseconds. Only worker
+ * 0, the calling thread, asks the caller; the others see the answer. */
+typedef struct vg_pulse {
+    vg_progress_fn ask; /* may be NULL: never stop */
+    void *context;
+    const char *what; /* in the message */
+    size_t total;     /* steps in all */
+    atomic_size_t done;
+    atomic_bool stop;
+} vg_pulse;
+enum { VG_SLICE = 1 << 18 };                                    /* rows between two questions */
+vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker); /* VG_ERR_INTERRUPTED to stop; pulse may be NULL */
+void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps);
 
 /* --- sorting (sort_keys.c) ---------------------------------------------------------------------------------------------- */
 
@@ -31,30 +48,61 @@ typedef struct vg_keyed {
     uint32_t row;
 } vg_keyed;
 
-/* Sorts keys[0 .. n - 1] upwards; scratch holds n. Pairs of equal keys end in no particular order. */
+/* Sorts keys[0 .. n - 1] upwards; scratch holds n. Pairs of equal keys end in no particular order; pairs can be interrupted. */
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
-void vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n);
+vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
-/* Keys of a measure's correct rows in keys[0 .. *correct - 1], the errors' behind them, in no order; certainties negated. keys
- * and scratch hold `rows`. VG_ERR_DATA names the measure and the first NaN. */
-vg_status vg_evaluate__split(uint64_t *keys, uint64_t *scratch, size_t *correct, const vg_measure *measure,
-                             const uint8_t *errors, size_t error_stride, size_t rows);
+/* --- orderings (rank_buckets.c) ---------------------------------------------------------------------------------------------
+ */
 
-/* --- orderings (rank_groups.c) -------------------------------------------------------------------------------------------- */
-
-/* The distinct uncertainties that errors have, rising. Group g: correct[2 g] correct rows come after group g - 1 and before it,
- * correct[2 g + 1] correct rows and errors[g] errors share its value; correct[2 count] correct rows come after the last. */
-typedef struct vg_rank_groups {
-    size_t rows, wrong, count;
-    uint32_t *errors, *correct; /* count, 2 count + 1 */
-} vg_rank_groups;
-/* A worker's memory for them: a little over rows, likewise, 3 rows + 1. */
+/* A worker's memory for orderings. */
+typedef struct vg_rank_cell vg_rank_cell;
 typedef struct vg_rank_room {
-    uint64_t *keys, *scratch;
-    uint32_t *counts;
+    uint64_t *items, *scratch;  /* rows each */
+    uint16_t *bucket;           /* rows */
+    uint32_t *before, *where;   /* rows each: of groups, of errors in a run */
+    struct vg_tied_group *tied; /* rows / 2 */
+    vg_rank_cell *cells;
+    uint32_t *starts, *next; /* of buckets */
+    uint16_t *fine;          /* cells of a bucket, and its items: small enough to stay in the first caches */
+    uint64_t *hot;
+    vg_pulse *pulse; /* may be NULL */
+    unsigned worker;
 } vg_rank_room;
-vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows);
+vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker);
 void vg_evaluate__rank_room_free(vg_rank_room *room);
+
+/* The rows of a measure by rising uncertainty, handed out in runs. VG_ERR_DATA names the measure and the first NaN. */
+typedef struct vg_rank_order {
+    const vg_rank_room *room;
+    size_t buckets, next;
+    size_t upper; /* the first bucket of keys with the highest bit set */
+} vg_rank_order;
+/* Rising; of each item the lowest bit is the error mark, the rest the key but for its highest bit. No value is in two runs. */
+typedef struct vg_rank_run {
+    const uint64_t *items;
+    size_t count;
+    uint64_t high; /* the highest bit of all keys */
+} vg_rank_run;
+vg_status vg_evaluate__rank_order(vg_rank_order *order, const vg_rank_room *room, const vg_measure *measure,
+                                  const uint8_t *errors, size_t error_stride, size_t rows);
+/* The next run, valid until the next call; false after the last. */
+bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
+
+/* --- groups (rank_groups.c) -------------------------------------------------------------------------------------------------
+ */
+
+/* The distinct uncertainties that errors have, rising: before[g] rows come before group g. Most groups are one error; those
+ * with more rows, tied, are listed in rising order. */
+typedef struct vg_tied_group {
+    uint32_t group, mass, errors; /* its number, its rows, the errors among them */
+    uint32_t seen;                /* errors before it */
+} vg_tied_group;
+typedef struct vg_rank_groups {
+    size_t rows, wrong, count, tied_count;
+    uint32_t *before;    /* count */
+    vg_tied_group *tied; /* tied_count */
+} vg_rank_groups;
 vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, const vg_rank_room *room, const vg_measure *measure,
                                    const uint8_t *errors, size_t error_stride, size_t rows);
 
@@ -203,23 +251,24 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
 enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample * VG_LANES + lane] */
 
 /* Counts of each of n samples in resamples first .. first + VG_LANES - 1: resample r draws from stream `stream` + r. */
-void vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first);
+vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first, vg_pulse *pulse,
+                               unsigned worker);
 /* The percentile interval of values[0 .. count - 1] (sorted here, NaN left out; NaN if none remain). */
 void vg_evaluate__interval(vg_estimate *estimate, double *values, size_t count, double confidence);
 /* Fills the intervals of everything in `evaluation`. */
 vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tally, const vg_measure *measures,
-                                 const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pool *pool);
+                                 const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pulse *pulse, vg_pool *pool);
 /* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
 typedef struct vg_tally_orders {
     const vg_tally *tally;
     uint32_t *order;    /* rows by rising confidence */
     uint8_t *group_end; /* 1 where the next row's confidence is larger */
 } vg_tally_orders;
-vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *tally);
+vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *tally, vg_pulse *pulse);
 void vg_evaluate__tally_orders_free(vg_tally_orders *orders);
 size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch a block needs */
-void vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
-                              double *scratch);
+vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
+                                   double *scratch, vg_pulse *pulse, unsigned worker);
 
 /* --- OOD (ood.c, ood_bootstrap.c)
  * ---------------------------------------------------------------------------------------------- */
@@ -229,9 +278,13 @@ typedef struct vg_ood_work {
     size_t id_rows, ood_rows, count;
     const vg_ood_options *options;
     vg_ood_row *out;
-    vg_keyed *pairs;    /* 2 (id_rows + ood_rows) a worker */
-    uint32_t *order;    /* with a bootstrap: every measure's order, ID rows first */
-    uint8_t *group_end; /* 1 where the next value is larger */
+    vg_pulse *pulse;
+    vg_keyed *pairs;     /* with a bootstrap: 2 (id_rows + ood_rows) a worker */
+    vg_rank_room *rooms; /* without: one a worker, */
+    double *values;      /* all values of a measure, ID first, a worker, */
+    uint8_t *marks;      /* and which are OOD */
+    uint32_t *order;     /* with a bootstrap: every measure's order, ID rows first */
+    uint8_t *group_end;  /* 1 where the next value is larger */
 } vg_ood_work;
 void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row);
 /* Fills the intervals of work->out. */

@@ -48,8 +48,13 @@ static void finish(double values[VG_OOD_FIGURES], const ood_sums *s) {
         values[i] = NAN;
 }
 
+static vg_status nan_found(const vg_measure *measure, size_t row, bool ood) {
+    return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu of the %s samples is NaN; a number is needed to rank it",
+                         measure->name, row, ood ? "OOD" : "ID");
+}
+
 /* The keys of both sides in one order; row < id_rows is ID. */
-static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m) {
+static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m, unsigned worker) {
     size_t total = work->id_rows + work->ood_rows;
     for (size_t side = 0, at = 0; side < 2; side++) {
         const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
@@ -57,13 +62,57 @@ static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m) {
         for (size_t i = 0; i < rows; i++, at++) {
             double value = measure->values[i * measure->stride];
             if (isnan(value))
-                return vg_base__fail(VG_ERR_DATA,
-                                     "measure %s: value %zu of the %s samples is NaN; a number is needed to rank it",
-                                     measure->name, i, side ? "OOD" : "ID");
+                return nan_found(measure, i, side);
             pairs[at] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)at};
         }
     }
-    vg_evaluate__sort_pairs(pairs, pairs + total, total);
+    return vg_evaluate__sort_pairs(pairs, pairs + total, total, work->pulse, worker);
+}
+
+/* The walk along sorted pairs. */
+static void walk_pairs(ood_sums *sums, const vg_keyed *pairs, const vg_ood_work *work) {
+    size_t total = work->id_rows + work->ood_rows;
+    for (size_t i = 0; i < total;) {
+        size_t ood = 0, first = i;
+        do
+            ood += pairs[i++].row >= work->id_rows;
+        while (i < total && pairs[i].key == pairs[first].key);
+        group(sums, (double)(i - first - ood), (double)ood);
+    }
+}
+
+/* The same where the order itself is not wanted: rank_buckets.c sorts faster, OOD samples in the place of errors. */
+static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, unsigned worker) {
+    size_t total = work->id_rows + work->ood_rows, done = 0, asked = 0;
+    double *values = work->values + (size_t)worker * total;
+    for (size_t side = 0, at = 0; side < 2; side++) {
+        const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
+        size_t rows = side ? work->ood_rows : work->id_rows;
+        for (size_t i = 0; i < rows; i++, at++) {
+            values[at] = measure->values[i * measure->stride];
+            if (isnan(values[at]))
+                return nan_found(measure, i, side);
+        }
+    }
+    vg_measure both = {.values = values, .stride = 1, .certainty = work->id[m].certainty};
+    vg_rank_order order;
+    vg_rank_run run;
+    VG_TRY(vg_evaluate__rank_order(&order, &work->rooms[worker], &both, work->marks, 1, total));
+    while (vg_evaluate__rank_next(&run, &order)) {
+        for (size_t i = 0; i < run.count;) {
+            size_t ood = 0, first = i;
+            uint64_t key = run.items[i] >> 1;
+            do
+                ood += run.items[i++] & 1;
+            while (i < run.count && run.items[i] >> 1 == key);
+            group(sums, (double)(i - first - ood), (double)ood);
+        }
+        done += run.count;
+        if (done - asked >= VG_SLICE) {
+            asked = done;
+            VG_TRY(vg_evaluate__pulse(work->pulse, worker));
+        }
+    }
     return VG_OK;
 }
 
@@ -88,16 +137,14 @@ static void keep_order(const vg_ood_work *work, size_t m, const vg_keyed *pairs)
 
 static vg_status measure_job(void *context, size_t m, unsigned worker) {
     const vg_ood_work *work = context;
-    size_t total = work->id_rows + work->ood_rows;
-    vg_keyed *pairs = work->pairs + (size_t)worker * 2 * total;
-    VG_TRY(sort_both(pairs, work, m));
+    vg_keyed *pairs = work->pairs ? work->pairs + (size_t)worker * 2 * (work->id_rows + work->ood_rows) : NULL;
     ood_sums sums = begin((double)work->id_rows, (double)work->ood_rows);
-    for (size_t i = 0; i < total;) {
-        size_t ood = 0, first = i;
-        do
-            ood += pairs[i++].row >= work->id_rows;
-        while (i < total && pairs[i].key == pairs[first].key);
-        group(&sums, (double)(i - first - ood), (double)ood);
+    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
+    if (pairs) {
+        VG_TRY(sort_both(pairs, work, m, worker));
+        walk_pairs(&sums, pairs, work);
+    } else {
+        VG_TRY(walk_runs(&sums, work, m, worker));
     }
     double values[VG_OOD_FIGURES];
     finish(values, &sums);
@@ -107,9 +154,32 @@ static vg_status measure_job(void *context, size_t m, unsigned worker) {
     vg_evaluate__ood_places(places, row);
     for (size_t i = 0; i < VG_OOD_FIGURES; i++)
         *places[i] = (vg_estimate){values[i], NAN, NAN};
-    if (work->order)
+    if (pairs)
         keep_order(work, m, pairs);
+    vg_evaluate__pulse_add(work->pulse, 1);
     return VG_OK;
+}
+
+static vg_status rooms_new(vg_ood_work *work, unsigned workers) {
+    size_t total = work->id_rows + work->ood_rows, values;
+    if (!vg_base__mul(&values, total, workers))
+        return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
+    VG_TRY(vg_base__alloc_wide(&work->values, values, sizeof *work->values, "values to sort"));
+    VG_TRY(vg_base__alloc(&work->marks, total, 1, "marks to sort"));
+    memset(work->marks, 0, work->id_rows);
+    memset(work->marks + work->id_rows, 1, work->ood_rows);
+    VG_TRY(vg_base__zalloc(&work->rooms, workers, sizeof *work->rooms, "workers"));
+    for (unsigned i = 0; i < workers; i++)
+        VG_TRY(vg_evaluate__rank_room(&work->rooms[i], total, work->pulse, i));
+    return VG_OK;
+}
+
+static void release(vg_ood_work *work, unsigned workers) {
+    for (unsigned i = 0; work->rooms && i < workers; i++)
+        vg_evaluate__rank_room_free(&work->rooms[i]);
+    void *parts[] = {work->rooms, work->values, work->marks, work->pairs, work->order, work->group_end};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        vg_base__release(parts[i]);
 }
 
 static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
@@ -117,10 +187,12 @@ static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
     bool resample = work->options->resamples > 0 && work->id_rows > 0 && work->ood_rows > 0;
     if (!vg_base__mul(&pairs, total, 2 * (size_t)vg_pool__threads(pool)) || !vg_base__mul(&places, total, work->count))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
-    VG_TRY(vg_base__alloc(&work->pairs, pairs, sizeof *work->pairs, "keys to sort"));
     if (resample) {
+        VG_TRY(vg_base__alloc(&work->pairs, pairs, sizeof *work->pairs, "keys to sort"));
         VG_TRY(vg_base__alloc(&work->order, places, sizeof *work->order, "bootstrap orders"));
         VG_TRY(vg_base__alloc(&work->group_end, places, 1, "bootstrap orders"));
+    } else {
+        VG_TRY(rooms_new(work, vg_pool__threads(pool)));
     }
     VG_TRY(vg_pool__run(pool, work->count, measure_job, work));
     return resample ? vg_evaluate__ood_bootstrap(work, pool) : VG_OK;
@@ -155,12 +227,17 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
     VG_TRY(check(out, id, id_rows, ood, ood_rows, count, o));
     vg_pool *pool;
     VG_TRY(vg_pool__new(&pool, o->threads));
-    vg_ood_work work = {
-        .id = id, .ood = ood, .id_rows = id_rows, .ood_rows = ood_rows, .count = count, .options = o, .out = out};
+    vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "ood", .total = count + o->resamples};
+    vg_ood_work work = {.id = id,
+                        .ood = ood,
+                        .id_rows = id_rows,
+                        .ood_rows = ood_rows,
+                        .count = count,
+                        .options = o,
+                        .out = out,
+                        .pulse = &pulse};
     vg_status status = run_all(&work, pool);
-    vg_base__release(work.pairs);
-    vg_base__release(work.order);
-    vg_base__release(work.group_end);
+    release(&work, vg_pool__threads(pool));
     vg_pool__free(pool);
     return status;
 }

@@ -52,7 +52,8 @@ static inline void add_group(lane_sums *s, const ood_totals *t, double mass[2][V
 }
 
 /* Eight resamples of measure m. values[lane * stride + figure]. */
-static void walk(double *values, size_t stride, const vg_ood_work *work, size_t m, const double *weights) {
+static vg_status walk(double *values, size_t stride, const vg_ood_work *work, size_t m, const double *weights,
+                      unsigned worker) {
     size_t total = work->id_rows + work->ood_rows;
     const uint32_t *order = work->order + m * total;
     const uint8_t *ends = work->group_end + m * total;
@@ -65,6 +66,8 @@ static void walk(double *values, size_t stride, const vg_ood_work *work, size_t 
         s.detection[i] = 0.5;
     }
     for (size_t i = 0; i < total; i++) {
+        if (i % VG_SLICE == 0)
+            VG_TRY(vg_evaluate__pulse(work->pulse, worker));
         const double *w = weights + (size_t)order[i] * VG_LANES;
         bool is_ood = order[i] >= work->id_rows;
         for (size_t lane = 0; lane < VG_LANES; lane++)
@@ -83,6 +86,7 @@ static void walk(double *values, size_t stride, const vg_ood_work *work, size_t 
         v[VG_OOD_FPR95] = s.fpr95[lane];
         v[VG_OOD_DETECTION] = s.detection[lane];
     }
+    return VG_OK;
 }
 
 typedef struct resample_work {
@@ -95,15 +99,16 @@ static vg_status resample_job(void *context, size_t block, unsigned worker) {
     const resample_work *resample = context;
     const vg_ood_work *work = resample->work;
     const vg_ood_options *o = work->options;
-    if (o->progress && worker == 0 && o->progress(o->progress_context, block * VG_LANES, o->resamples))
-        return vg_base__fail(VG_ERR_INTERRUPTED, "ood: interrupted in the bootstrap");
     size_t total = work->id_rows + work->ood_rows, figures = work->count * VG_OOD_FIGURES;
     double *weights = resample->weights + (size_t)worker * total * VG_LANES;
     double *values = resample->values + block * VG_LANES * figures;
-    vg_evaluate__weights(weights, work->id_rows, o->seed, 0, block * VG_LANES);
-    vg_evaluate__weights(weights + work->id_rows * VG_LANES, work->ood_rows, o->seed, ood_stream, block * VG_LANES);
+    vg_pulse *pulse = work->pulse;
+    VG_TRY(vg_evaluate__weights(weights, work->id_rows, o->seed, 0, block * VG_LANES, pulse, worker));
+    VG_TRY(vg_evaluate__weights(weights + work->id_rows * VG_LANES, work->ood_rows, o->seed, ood_stream, block * VG_LANES,
+                                pulse, worker));
     for (size_t m = 0; m < work->count; m++)
-        walk(values + m * VG_OOD_FIGURES, figures, work, m, weights);
+        VG_TRY(walk(values + m * VG_OOD_FIGURES, figures, work, m, weights, worker));
+    vg_evaluate__pulse_add(pulse, VG_LANES);
     return VG_OK;
 }
 

@@ -14,11 +14,13 @@
  *     sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
 #include "evaluate/evaluate_internal.h"
 
+enum { STRETCH = 2048 };
+
 vg_status vg_evaluate__harmonic_tail(double **tail, size_t n) {
     size_t count;
     if (!vg_base__add(&count, n, 1))
         return vg_base__fail(VG_ERR_MEMORY, "harmonic sums: %zu rows do not fit memory", n);
-    VG_TRY(vg_base__alloc(tail, count, sizeof(double), "harmonic sums"));
+    VG_TRY(vg_base__alloc_wide(tail, count, sizeof(double), "harmonic sums"));
     double sum = 0, lost = 0; /* compensated: the sum is kept to full precision whatever n */
     (*tail)[n] = 0;
     for (size_t i = n; i-- > 0;) {
@@ -97,33 +99,115 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
         *at++ = n > 0 ? sums->covered[i] / n : NAN;
 }
 
-void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *groups) {
-    *sums = (vg_rank_sums){.total = (double)groups->wrong};
-    size_t before = 0;
-    for (size_t g = 0; g < groups->count; g++) {
-        before += groups->correct[2 * g];
-        size_t mass = (size_t)groups->correct[2 * g + 1] + groups->errors[g];
-        vg_evaluate__rank_event(sums, plan, (double)before, (double)mass, (double)groups->errors[g]);
-        before += mass;
+/* Groups first .. last - 1, each of them one error and nothing else. Four partial sums over short stretches: additions need not
+ * wait for each other, and rounding stays small. Sums of whole numbers are exact in any order. */
+static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first, size_t last) {
+    const uint32_t *before = g->before + first;
+    const double *tail = plan->tail, n = plan->n, left = sums->total - sums->seen;
+    double aurc[4] = {0}, precision[4] = {0};
+    uint64_t before_all = 0, count = last - first, seen = (uint64_t)sums->seen;
+    for (size_t i = 0; i < count; i += 4) {
+        size_t lanes = count - i < 4 ? count - i : 4;
+        for (size_t lane = 0; lane < lanes; lane++) {
+            uint32_t b = before[i + lane];
+            aurc[lane] += tail[b]; /* 1 / (b + 1) for itself and the rest for all after it */
+            precision[lane] += (left - (double)(i + lane)) / (n - b);
+            before_all += b;
+        }
     }
+    sums->aurc += (aurc[0] + aurc[1]) + (aurc[2] + aurc[3]);
+    sums->precision += (precision[0] + precision[1]) + (precision[2] + precision[3]);
+    sums->augrc += (double)(count * g->rows - before_all);
+    sums->pairs += (double)(before_all - count * seen - count * (count - 1) / 2);
+    sums->seen += (double)count;
 }
 
-void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *groups) {
-    size_t g = 0, seen = 0, rows = groups->rows;
-    size_t start = groups->correct[0]; /* the first row of group g */
+static void walk_single(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first, size_t last) {
+    for (; last - first > STRETCH; first += STRETCH)
+        walk_stretch(sums, plan, g, first, first + STRETCH);
+    walk_stretch(sums, plan, g, first, last);
+}
+
+/* Errors expected among the first `position` rows. */
+static double errors_among(const vg_rank_groups *g, double position) {
+    size_t low = 0, high = g->count;
+    while (low < high) { /* how many groups start before it */
+        size_t middle = low + (high - low) / 2;
+        if ((double)g->before[middle] < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    size_t last = low - 1, first = 0;
+    for (high = g->tied_count; first < high;) { /* how many tied groups are among them */
+        size_t middle = first + (high - first) / 2;
+        if (g->tied[middle].group <= last)
+            first = middle + 1;
+        else
+            high = middle;
+    }
+    if (first == 0)
+        return (double)low;
+    vg_tied_group tied = g->tied[first - 1];
+    double reached = position - g->before[tied.group], errors = tied.errors;
+    if (last > tied.group || reached >= tied.mass)
+        return (double)tied.seen + errors + (double)(last - tied.group);
+    return (double)tied.seen + errors * (reached / tied.mass);
+}
+
+/* Errors before group g, of which the tied group t is the first at or after. */
+static inline double seen_before(const vg_rank_groups *g, size_t group, size_t t) {
+    if (t == 0)
+        return (double)group;
+    const vg_tied_group *tied = &g->tied[t - 1];
+    return (double)tied->seen + tied->errors + (double)(group - tied->group - 1);
+}
+
+/* Rows kept at a risk: the largest before[g] with seen <= risk before, as `cover` says. Looked for from the end, in blocks of
+ * groups of which none can do when even the fewest errors are too many for the most rows. */
+static double covered_at(const vg_rank_groups *g, double risk) {
+    size_t t = g->tied_count;
+    for (size_t end = g->count, first; end > 0; end = first) {
+        first = end > 64 ? end - 64 : 0;
+        size_t low = t;
+        while (low > 0 && g->tied[low - 1].group >= first)
+            low--;
+        if (seen_before(g, first, low) <= risk * g->before[end - 1] * (1 + 1e-12))
+            for (size_t i = end; i-- > first;) {
+                while (t > 0 && g->tied[t - 1].group >= i)
+                    t--;
+                if (seen_before(g, i, t) <= risk * g->before[i] * (1 + 1e-12))
+                    return g->before[i];
+            }
+        t = low;
+    }
+    return 0;
+}
+
+void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g) {
+    *sums = (vg_rank_sums){.total = (double)g->wrong};
+    vg_rank_plan no_points = *plan;
+    no_points.coverage_count = no_points.risk_count = 0;
+    size_t next = 0;
+    for (size_t t = 0; t < g->tied_count; t++) {
+        const vg_tied_group *tied = &g->tied[t];
+        walk_single(sums, plan, g, next, tied->group);
+        vg_evaluate__rank_event(sums, &no_points, g->before[tied->group], tied->mass, tied->errors);
+        next = tied->group + 1;
+    }
+    walk_single(sums, plan, g, next, g->count);
+    for (size_t i = 0; i < plan->coverage_count; i++)
+        sums->hits[i] = errors_among(g, plan->position[i]);
+    for (size_t i = 0; i < plan->risk_count; i++)
+        sums->covered[i] = covered_at(g, plan->risk[i]);
+}
+
+void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *g) {
     for (size_t i = 0; i < points; i++) {
-        size_t position = (size_t)ceil((double)rows * ((double)(i + 1) / (double)points) - 1e-6), mass = 0;
+        double position = ceil((double)g->rows * ((double)(i + 1) / (double)points) - 1e-6), rows = (double)g->rows;
         position = position < 1 ? 1 : position > rows ? rows : position;
-        for (; g < groups->count; g++) {
-            mass = (size_t)groups->correct[2 * g + 1] + groups->errors[g];
-            if (start + mass > position)
-                break;
-            seen += groups->errors[g];
-            start += mass + groups->correct[2 * g + 2];
-        }
-        double hits = (double)seen;
-        if (g < groups->count && position > start) /* part of a group: its errors in proportion */
-            hits += (double)groups->errors[g] * ((double)(position - start) / (double)mass);
-        risk[i] = hits / (double)position;
+        risk[i] = errors_among(g, position) / position;
     }
 }

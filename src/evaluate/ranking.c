@@ -23,7 +23,7 @@ vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *err
     plan.tail = tail;
     vg_rank_room room;
     vg_rank_groups groups;
-    vg_status status = vg_evaluate__rank_room(&room, rows);
+    vg_status status = vg_evaluate__rank_room(&room, rows, NULL, 0);
     if (status == VG_OK)
         status = vg_evaluate__rank_groups(&groups, &room, measure, errors, 1, rows);
     if (status == VG_OK) {
@@ -55,7 +55,7 @@ vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measur
     VG_TRY(check(measure, errors, rows));
     vg_rank_room room;
     vg_rank_groups groups;
-    VG_TRY(vg_evaluate__rank_room(&room, rows));
+    VG_TRY(vg_evaluate__rank_room(&room, rows, NULL, 0));
     vg_status status = vg_evaluate__rank_groups(&groups, &room, measure, errors, 1, rows);
     if (status == VG_OK)
         vg_evaluate__rank_curve(risk, points, &groups);

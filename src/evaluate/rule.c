@@ -109,14 +109,12 @@ void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *t) {
         row->kept += kept;
         row->kept_errors += kept & wrong;
         row->abstained_errors += !kept & wrong;
-        if (kept)
-            continue;
         if (t->multilabel) {
-            row->abstained_by_label[r % t->classes]++;
-            row->abstained_by_prediction[r % t->classes] += t->prediction[r] != 0;
-        } else {
-            row->abstained_by_label[t->label[r]]++;
-            row->abstained_by_prediction[t->prediction[r]]++;
+            row->abstained_by_label[r % t->classes] += !kept;
+            row->abstained_by_prediction[r % t->classes] += !kept && t->prediction[r] != 0;
+        } else { /* without a branch on what cannot be foreseen */
+            row->abstained_by_label[t->label[r]] += !kept;
+            row->abstained_by_prediction[t->prediction[r]] += !kept;
         }
     }
     vg_evaluate__rule_finish(row);

@@ -40,7 +40,7 @@ static vg_status load(validation *v, const vg_measure *measure, const uint8_t *e
         }
         pairs[i] = (vg_keyed){vg_evaluate__key(v->negated ? -value : value), errors[i] != 0};
     }
-    vg_evaluate__sort_pairs(pairs, pairs + rows, rows);
+    vg_evaluate__sort_pairs(pairs, pairs + rows, rows, NULL, 0);
     v->errors[0] = 0;
     for (size_t i = 0; i < rows; i++) {
         v->keys[i] = pairs[i].key;

@@ -15,27 +15,21 @@ static void SORT_NAME(insert)(SORT_TYPE *to, const SORT_TYPE *from, size_t n) {
     }
 }
 
-/* Sorts from[0 .. n - 1] into `to` where `across`, else in place; the other array is scratch. */
-static void SORT_NAME(spread)(SORT_TYPE *from, SORT_TYPE *to, size_t n, bool across) {
-    if (n <= SORT_SMALL) {
-        SORT_NAME(insert)(across ? to : from, from, n);
-        return;
-    }
+/* Brings from[0 .. n - 1] to their buckets in `to`; ends[b] is where bucket b ends. Returns how many there are; 0, and nothing
+ * done, when all keys are equal. */
+static size_t SORT_NAME(scatter)(SORT_TYPE *from, SORT_TYPE *to, size_t n, size_t *ends) {
     uint64_t least = SORT_KEY(from[0]), most = least;
     for (size_t i = 1; i < n; i++) {
         uint64_t key = SORT_KEY(from[i]);
         least = key < least ? key : least;
         most = key > most ? key : most;
     }
-    if (least == most) {
-        if (across)
-            memcpy(to, from, n * sizeof *from);
-        return;
-    }
+    if (least == most)
+        return 0;
     unsigned range = bits_of(most - least), bits = bits_of(n) - 2;
     bits = bits > SORT_BITS ? SORT_BITS : bits;
     unsigned shift = range > bits ? range - bits : 0;
-    size_t ends[1 << SORT_BITS], buckets = (size_t)((most - least) >> shift) + 1;
+    size_t buckets = (size_t)((most - least) >> shift) + 1;
     memset(ends, 0, buckets * sizeof *ends);
     for (size_t i = 0; i < n; i++)
         ends[(SORT_KEY(from[i]) - least) >> shift]++;
@@ -47,7 +41,18 @@ static void SORT_NAME(spread)(SORT_TYPE *from, SORT_TYPE *to, size_t n, bool acr
     }
     for (size_t i = 0; i < n; i++)
         to[ends[(SORT_KEY(from[i]) - least) >> shift]++] = from[i];
-    size_t start = 0;
+    return buckets;
+}
+
+/* Sorts from[0 .. n - 1] into `to` where `across`, else in place; the other array is scratch. */
+static void SORT_NAME(spread)(SORT_TYPE *from, SORT_TYPE *to, size_t n, bool across) {
+    if (n <= SORT_SMALL) {
+        SORT_NAME(insert)(across ? to : from, from, n);
+        return;
+    }
+    size_t ends[1 << SORT_BITS], buckets = SORT_NAME(scatter)(from, to, n, ends), start = 0;
+    if (buckets == 0 && across)
+        memcpy(to, from, n * sizeof *from);
     for (size_t b = 0; b < buckets; start = ends[b], b++)
         SORT_NAME(spread)(to + start, from + start, ends[b] - start, !across);
 }

@@ -82,7 +82,7 @@ void vg_tally_free(vg_tally *t) {
 static vg_status regrow(void *array, size_t used, size_t count, size_t size) {
     void *fresh, *old;
     memcpy(&old, array, sizeof old);
-    VG_TRY(vg_base__alloc(&fresh, count, size, "rows of a tally"));
+    VG_TRY(vg_base__alloc_wide(&fresh, count, size, "rows of a tally"));
     if (used)
         memcpy(fresh, old, used * size);
     vg_base__release(old);

@@ -49,40 +49,54 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *t) {
 
 /* Adaptive ECE: rows by rising confidence, cut into bins as even as can be; G(i) = sum over the first i of confidence -
  * correct, rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) - G(edge j)|. */
-vg_status vg_evaluate__adaptive_ece(double *out, const vg_rank_room *room, const vg_tally *t) {
-    size_t rows = t->rows, correct;
-    vg_measure confidence = {"confidence", t->confidence, 1, 0};
-    VG_TRY(vg_evaluate__split(room->keys, room->scratch, &correct, &confidence, t->error, 1, rows));
-    vg_evaluate__sort_keys(room->keys, room->scratch, correct);
-    vg_evaluate__sort_keys(room->keys + correct, room->scratch, rows - correct);
-    const uint64_t *right = room->keys, *wrong = room->keys + correct;
-    size_t r = 0, w = 0, wrongs = rows - correct, bin = 0;
-    double bin_gap = 0, sum = 0, edge = vg_evaluate__adaptive_edge(rows, t->bins, 1);
-    while (r < correct || w < wrongs) {
-        uint64_t key = w >= wrongs || (r < correct && right[r] < wrong[w]) ? right[r] : wrong[w];
-        size_t first_r = r, first = r + w;
-        while (r < correct && right[r] == key)
-            r++;
-        while (w < wrongs && wrong[w] == key)
-            w++;
-        double mass = (double)(r + w - first), before = (double)first, after = (double)(r + w);
-        double gap = mass * vg_evaluate__unkey(key) - (double)(r - first_r); /* of the whole group */
-        while (after >= edge && bin < t->bins) {
-            double share = (edge - before) / mass;
-            bin_gap += gap * share;
-            sum += fabs(bin_gap);
-            bin_gap = 0;
-            gap -= gap * share;
-            mass -= edge - before;
-            before = edge;
-            edge = vg_evaluate__adaptive_edge(rows, t->bins, ++bin + 1);
-            if (mass <= 0)
-                break;
-        }
-        if (mass > 0)
-            bin_gap += gap;
+typedef struct adaptive_bins {
+    const vg_tally *tally;
+    size_t bin;  /* now open */
+    double edge; /* its end */
+    double gap;  /* of it, so far */
+    double sum;
+} adaptive_bins;
+
+/* A group of `mass` equal confidences of which `correct` are right, after `before` rows. */
+static void add_equal(adaptive_bins *b, double before, double mass, double confidence, double correct) {
+    double gap = mass * confidence - correct, after = before + mass;
+    while (after >= b->edge && b->bin < b->tally->bins) {
+        double share = (b->edge - before) / mass;
+        b->gap += gap * share;
+        b->sum += fabs(b->gap);
+        b->gap = 0;
+        gap -= gap * share;
+        mass -= b->edge - before;
+        before = b->edge;
+        b->edge = vg_evaluate__adaptive_edge(b->tally->rows, b->tally->bins, ++b->bin + 1);
+        if (mass <= 0)
+            return;
     }
-    *out = sum / (double)rows;
+    b->gap += gap;
+}
+
+vg_status vg_evaluate__adaptive_ece(double *out, const vg_rank_room *room, const vg_tally *t) {
+    vg_measure confidence = {"confidence", t->confidence, 1, 0};
+    vg_rank_order order;
+    vg_rank_run run;
+    VG_TRY(vg_evaluate__rank_order(&order, room, &confidence, t->error, 1, t->rows));
+    adaptive_bins bins = {.tally = t, .edge = vg_evaluate__adaptive_edge(t->rows, t->bins, 1)};
+    size_t done = 0, slice = 0;
+    while (vg_evaluate__rank_next(&run, &order)) {
+        for (size_t i = 0; i < run.count;) {
+            size_t first = i, correct = 0;
+            uint64_t key = run.items[i] >> 1;
+            for (; i < run.count && run.items[i] >> 1 == key; i++)
+                correct += !(run.items[i] & 1);
+            add_equal(&bins, (double)(done + first), (double)(i - first), vg_evaluate__unkey(run.high | key), (double)correct);
+        }
+        done += run.count;
+        if (done - slice >= VG_SLICE) {
+            slice = done;
+            VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
+        }
+    }
+    *out = bins.sum / (double)t->rows;
     return VG_OK;
 }
 
