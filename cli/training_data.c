@@ -86,6 +86,29 @@ static vg_status feed_next(void *context, vg_nn_batch *out) {
     return status;
 }
 
+/* The two structs say the same; each module has its own. */
+static vg_status resident_plan(void *context, uint64_t epoch, vg_nn_sample *samples) {
+    training_data *data = context;
+    vg_sample_draw *draws = malloc(data->fit_count * sizeof *draws);
+    if (!draws)
+        return VG_ERR_MEMORY;
+    vg_status status = vg_loader_draws(data->train, epoch, draws);
+    for (size_t i = 0; status == VG_OK && i < data->fit_count; i++) {
+        const vg_sample_draw *d = &draws[i];
+        samples[i] = (vg_nn_sample){d->index, d->dy,  d->dx,   d->flip,   d->erase, d->jitter,
+                                    d->order, d->top, d->left, d->height, d->width, {0}};
+        memcpy(samples[i].factor, d->factor, sizeof d->factor);
+    }
+    free(draws);
+    return status;
+}
+
+void training_resident(training_data *data, vg_resident *resident) {
+    vg_dataset_info info = vg_dataset_describe(data->set);
+    *resident =
+        (vg_resident){data, vg_dataset_pixels(data->set), info.is_float, vg_dataset_labels(data->set), info.n, resident_plan};
+}
+
 vg_status training_feeds(training_data *data, const vg_recipe *r, vg_feed *train, vg_feed *validation) {
     vg_loader_options options = VG_LOADER_OPTIONS_INIT;
     options.batch = r->batch;

@@ -23,6 +23,8 @@ vg_status training_recipe(vg_recipe *recipe, const char *name, const char *const
 vg_status training_data_open(training_data *data, const vg_recipe *recipe, const char *folder);
 /* Loaders, and the feeds of vg_train over them. */
 vg_status training_feeds(training_data *data, const vg_recipe *recipe, vg_feed *train, vg_feed *validation);
+/* The same images for devices that keep them; after training_feeds. */
+void training_resident(training_data *data, vg_resident *resident);
 void training_data_close(training_data *data);
 
 /* Trains a recipe into a folder with progress lines; *finished stays false when a signal stopped it after a checkpoint.

@@ -81,6 +81,7 @@ int training_run(const training_request *request, vg_train_result *result) {
     console_guard();
     status = training_feeds(&data, request->recipe, &options.train, &options.validation);
     if (status == VG_OK) {
+        training_resident(&data, &options.resident);
         console_note("%s: %zu images to train on, %zu held out", info.name, data.fit_count, data.held_count);
         status = vg_train(result, &options);
     }

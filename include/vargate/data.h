@@ -138,6 +138,19 @@ VG_API vg_status vg_loader_next(vg_loader *loader, vg_batch *batch);
 /* Makes (epoch, step) the next batch: a resumed run goes on exactly where it was. step = steps is the next epoch's first. */
 VG_API vg_status vg_loader_seek(vg_loader *loader, uint64_t epoch, size_t step);
 
+/* One sample of an epoch for a device that keeps the images itself: which one, and what its augmentation drew. */
+typedef struct vg_sample_draw {
+    uint32_t index;        /* position in the vg_dataset */
+    int16_t dy, dx;        /* output (y, x) is stored pixel (y + dy, x + dx), reflected at the border */
+    uint8_t flip, erase;
+    uint8_t jitter, order; /* bit i: operation i (brightness, contrast, saturation, hue) is on; which comes when, two bits each */
+    uint16_t top, left, height, width; /* the erased rectangle */
+    float factor[4];
+} vg_sample_draw;
+/* The samples of an epoch, in the order of its batches: as many as vg_loader_new was given. Leaves the loader's place alone and
+ * may run beside next and seek. Refused for images larger than 32767 pixels a side. */
+VG_API vg_status vg_loader_draws(const vg_loader *loader, uint64_t epoch, vg_sample_draw *samples);
+
 /* --- where data sets live ---------------------------------------------------------------------------------------------- */
 typedef struct vg_data_file {
     const char *name;       /* as published, "train-images-idx3-ubyte.gz" */

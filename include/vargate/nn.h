@@ -54,7 +54,7 @@ typedef struct vg_recipe {
     size_t batch, epochs;
     double rate, weight_decay, beta1, beta2, epsilon;
     int schedule; /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1) */
-    int bfloat16; /* compute: bfloat16 */
+    int bfloat16; /* compute: 0 float32, 1 bfloat16, 2 tf32 (float32 with the products' operands rounded, on GPUs) */
     uint64_t seed;
     /* watching */
     size_t checkpoint_every;  /* epochs between checkpoints */
@@ -99,6 +99,30 @@ typedef struct vg_feed {
     vg_status (*next)(void *context, vg_nn_batch *batch);
 } vg_feed;
 
+/* One sample of an epoch as a device needs it that keeps the images itself: which one, and what its augmentation drew. Output
+ * (y, x) is stored pixel (y + dy, x + dx), reflected at the border, then flipped; colour operations (0 brightness, 1 contrast,
+ * 2 saturation, 3 hue) whose bit in `jitter` is set, in `order` (two bits each, first lowest); normalised; the rectangle erased. */
+typedef struct vg_nn_sample {
+    uint32_t index;
+    int16_t dy, dx;
+    uint8_t flip, erase;
+    uint8_t jitter, order;
+    uint16_t top, left, height, width;
+    float factor[4];
+} vg_nn_sample;
+
+/* The training images themselves, for devices that keep them in their own memory and make batches there; others use the feed.
+ * Both must give the same images. plan may be called from another thread than the feed, one call at a time. */
+typedef struct vg_resident {
+    void *context;
+    const void *pixels; /* n * c * h * w, planar; bytes (b / 255) or floats. Borrowed while training runs */
+    int is_float;
+    const int32_t *labels; /* n */
+    size_t n;
+    /* The samples of an epoch in order: the training feed's `samples` of them. NULL: there are no resident images. */
+    vg_status (*plan)(void *context, uint64_t epoch, vg_nn_sample *samples);
+} vg_resident;
+
 /* --- training */
 /* One line of metrics.jsonl. Watching an LLE or MCD-LLE network reads all heads without dropout; an MCD network monitor_passes
  * stochastic passes. */
@@ -138,6 +162,7 @@ typedef struct vg_train_options {
     size_t channels, height, width, classes;
     double mean[16], std[16]; /* normalisation of the images, kept with the checkpoint */
     vg_feed train, validation;
+    vg_resident resident; /* the images behind `train` */
     /* Called from the training thread. A non-zero return asks for a checkpoint and a stop: VG_ERR_INTERRUPTED. May be NULL. */
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
@@ -145,7 +170,7 @@ typedef struct vg_train_options {
 #define VG_TRAIN_OPTIONS_INIT                                                                                                  \
     {                                                                                                                          \
         sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},                      \
-            {NULL, 0, 0, NULL, NULL}, NULL, NULL                                                                               \
+            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL                                               \
     }
 
 typedef struct vg_train_result {
@@ -167,8 +192,8 @@ typedef struct vg_predictor_options {
     int ensemble;         /* a vg_ensemble, or -1: the recipe's */
     size_t members;       /* M; 0: the recipe's. LLE: at most H */
     size_t passes, heads; /* both > 0: every pass through the first `heads` heads, M = passes * heads (MCD-LLE) */
-    int compute;          /* 0 float32, 1 bfloat16, -1: the recipe's */
-    size_t rows;          /* (image, pass) rows at once; 0: 128 */
+    int compute;          /* 0 float32, 1 bfloat16, 2 tf32, -1: the recipe's */
+    size_t rows;          /* (image, pass) rows at once; 0: 128, on a GPU 640 */
 } vg_predictor_options;
 #define VG_PREDICTOR_OPTIONS_INIT                                                                                              \
     { sizeof(vg_predictor_options), 0, 0, -1, 0, 0, 0, -1, 0 }

@@ -264,6 +264,7 @@ struct vg_backend {
     vg_compute compute;
     unsigned threads;
     unsigned read_every; /* steps that may go by between two loss_read calls without holding the device up */
+    unsigned rows;       /* rows that keep the device busy in prediction; 0: as callers like */
     vg_step step;
     void *context;
 };

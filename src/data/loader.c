@@ -54,14 +54,18 @@ struct vg_loader {
     unsigned worker_count;
 };
 
+static void order_of(size_t *order, const vg_loader *loader, uint64_t epoch) {
+    memcpy(order, loader->samples, loader->count * sizeof *order);
+    if (loader->shuffle) {
+        vg_random random = vg_random__start(loader->plan.seed ^ order_domain, epoch);
+        vg_random__shuffle(&random, order, loader->count);
+    }
+}
+
 static void set_order(vg_loader *loader, uint64_t epoch) {
     if (loader->order_known && (loader->order_epoch == epoch || !loader->shuffle))
         return;
-    memcpy(loader->order, loader->samples, loader->count * sizeof *loader->order);
-    if (loader->shuffle) {
-        vg_random random = vg_random__start(loader->plan.seed ^ order_domain, epoch);
-        vg_random__shuffle(&random, loader->order, loader->count);
-    }
+    order_of(loader->order, loader, epoch);
     loader->order_epoch = epoch;
     loader->order_known = true;
 }
@@ -229,6 +233,41 @@ void vg_loader_free(vg_loader *loader) {
 }
 
 size_t vg_loader_steps(const vg_loader *loader) { return loader->steps; }
+
+static vg_sample_draw draw_of(const vg_loader *loader, uint64_t epoch, size_t index) {
+    const vg_augment *a = &loader->plan.augment;
+    const vg_dataset *set = loader->plan.set;
+    vg_augment_draw d = vg_augment__draw(a, loader->plan.seed, epoch, index, set->height, set->width);
+    bool colours = set->channels == 3;
+    vg_sample_draw out = {.index = (uint32_t)index,
+                          .dy = (int16_t)d.dy,
+                          .dx = (int16_t)d.dx,
+                          .flip = d.flip,
+                          .erase = d.erase,
+                          .jitter = (uint8_t)((a->brightness > 0) | (a->contrast > 0) << 1 |
+                                              (colours && a->saturation > 0) << 2 | (colours && a->hue > 0) << 3),
+                          .order = (uint8_t)(d.order[0] | d.order[1] << 2 | d.order[2] << 4 | d.order[3] << 6),
+                          .top = (uint16_t)d.top,
+                          .left = (uint16_t)d.left,
+                          .height = (uint16_t)d.height,
+                          .width = (uint16_t)d.width};
+    for (int i = 0; i < 4; i++)
+        out.factor[i] = (float)d.factor[i];
+    return out;
+}
+
+vg_status vg_loader_draws(const vg_loader *loader, uint64_t epoch, vg_sample_draw *samples) {
+    const vg_dataset *set = loader->plan.set;
+    size_t *order;
+    if (set->n > UINT32_MAX || set->height > INT16_MAX || set->width > INT16_MAX)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: too large for draws of whole epochs", set->name);
+    VG_TRY(vg_base__alloc(&order, loader->count, sizeof *order, "an epoch's order"));
+    order_of(order, loader, epoch);
+    for (size_t i = 0; i < loader->count; i++)
+        samples[i] = draw_of(loader, epoch, order[i]);
+    vg_base__release(order);
+    return VG_OK;
+}
 
 /* Gives back the slot the caller was reading. Under the lock. */
 static void let_go(vg_loader *loader) {

@@ -18,10 +18,18 @@ static bool has_mask(const vg_learner_options *o) { return o->head_features > 0 
 
 /* --- life */
 
+static void drop_recording(vg_learner *l) {
+    if (l->noted.recording)
+        l->backend->ops->recording_free(l->backend, l->noted.recording);
+    l->noted.recording = NULL;
+    l->noted.rows = 0;
+}
+
 void vg_learner__free(vg_learner *l) {
     if (!l)
         return;
     vg_backend *b = l->backend;
+    drop_recording(l);
     vg_model__free(l->model);
     vg_model__free(l->prior);
     b->ops->block_free(b, l->mask);
@@ -201,6 +209,7 @@ static vg_status batch_room(vg_learner *l, size_t n) {
     vg_shape one = {1, 1, 1}, heads = {l->model->net->heads, 1, 1};
     if (n <= l->batch_room)
         return VG_OK;
+    drop_recording(l);
     b->ops->tensor_free(b, l->labels);
     b->ops->tensor_free(b, l->weights);
     vg_base__release(l->host_weights);
@@ -227,12 +236,13 @@ static vg_status bootstrap_weights(vg_learner *l, const size_t *indices, size_t 
     return l->backend->ops->tensor_upload(l->backend, l->weights, l->host_weights);
 }
 
-static vg_status set_step(vg_learner *l, uint32_t number, double rate) {
+static vg_status set_step(vg_learner *l, uint32_t number, double rate, uint64_t batch) {
     const vg_learner_options *o = &l->options;
     double t = (double)number + 1;
     vg_step step = {.seed = o->seed,
                     .number = number,
                     .row = 0,
+                    .batch = batch,
                     .momentum = 0.1f,
                     .rate = (float)rate,
                     .beta1 = (float)o->beta1,
@@ -244,23 +254,17 @@ static vg_status set_step(vg_learner *l, uint32_t number, double rate) {
     return l->backend->ops->step_set(l->backend, &step);
 }
 
-vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
-                                uint32_t number, double rate) {
+/* Loss and gradients of n images in model->values[0], labels and weights in their places. */
+static vg_status compute(vg_learner *l, size_t n) {
     vg_backend *b = l->backend;
     vg_model *model = l->model;
     vg_pass pass = {VG_USE_BATCH, true, true, 0, model->net->node_count};
     vg_loss loss = {model->net->heads, model->net->classes, l->options.loss};
     vg_tensor *dlogits, *addend = NULL;
-    VG_TRY(set_step(l, number, rate));
-    VG_TRY(batch_room(l, n));
-    VG_TRY(b->ops->index_upload(b, vg_tensor__rows(l->labels, n), labels));
-    if (l->options.head_bootstrap)
-        VG_TRY(bootstrap_weights(l, indices, n));
-    VG_TRY(vg_model__input(model, images, n));
     VG_TRY(vg_model__forward(model, &pass));
     if (l->prior) {
         vg_pass fixed = plain_pass(l->prior);
-        VG_TRY(vg_model__input(l->prior, images, n));
+        vg_model__borrow(l->prior, model->values[0]);
         VG_TRY(vg_model__forward(l->prior, &fixed));
         addend = vg_model__logits(l->prior);
     }
@@ -280,16 +284,75 @@ vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_
     return VG_OK;
 }
 
-vg_status vg_learner__step(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
-                           uint32_t number, double rate) {
-    VG_TRY(vg_learner__gradients(l, images, labels, indices, n, number, rate));
+static vg_status adam(vg_learner *l) {
     return l->backend->ops->adam(l->backend, l->model->theta, l->model->grad, l->model->m, l->model->v);
 }
 
-vg_status vg_learner__refresh(vg_learner *l, const float *images, size_t n, size_t index) {
-    vg_pass pass = {VG_REFRESH, false, false, 0, l->model->net->node_count};
-    vg_step step = {.seed = l->options.seed, .momentum = (float)(1.0 / (double)(index + 1))};
-    VG_TRY(l->backend->ops->step_set(l->backend, &step));
+vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
+                                uint32_t number, double rate) {
+    vg_backend *b = l->backend;
+    VG_TRY(set_step(l, number, rate, 0));
+    VG_TRY(batch_room(l, n));
+    VG_TRY(b->ops->index_upload(b, vg_tensor__rows(l->labels, n), labels));
+    if (l->options.head_bootstrap)
+        VG_TRY(bootstrap_weights(l, indices, n));
     VG_TRY(vg_model__input(l->model, images, n));
+    return compute(l, n);
+}
+
+vg_status vg_learner__step(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
+                           uint32_t number, double rate) {
+    VG_TRY(vg_learner__gradients(l, images, labels, indices, n, number, rate));
+    return adam(l);
+}
+
+/* --- steps on images that the device keeps */
+
+bool vg_learner__takes_store(const vg_learner *l) { return l->backend->ops->store_new && !l->options.head_bootstrap; }
+
+static vg_status stored_step(vg_learner *l, const vg_store *store, size_t n) {
+    VG_TRY(vg_model__begin(l->model, n));
+    VG_TRY(l->backend->ops->store_batch(l->backend, store, l->model->values[0], vg_tensor__rows(l->labels, n)));
+    VG_TRY(compute(l, n));
+    return adam(l);
+}
+
+/* Notes the step for batches of n. What cannot be noted is run operation by operation. */
+static void note_step(vg_learner *l, const vg_store *store, size_t n) {
+    const vg_backend_ops *ops = l->backend->ops;
+    vg_status status = ops->record_begin(l->backend);
+    if (status == VG_OK) {
+        status = stored_step(l, store, n);
+        vg_status end = ops->record_end(l->backend, status == VG_OK ? &l->noted.recording : NULL);
+        status = status == VG_OK ? end : status;
+    }
+    l->noted.refused = status != VG_OK;
+}
+
+vg_status vg_learner__step_stored(vg_learner *l, const vg_store *store, uint64_t at, size_t n, uint32_t number, double rate) {
+    const vg_backend_ops *ops = l->backend->ops;
+    bool known = l->noted.rows == n && ops->record_begin && !l->anchor; /* an anchor's penalty is read back every step */
+    VG_TRY(batch_room(l, n));
+    VG_TRY(set_step(l, number, rate, at));
+    if (known && !l->noted.recording && !l->noted.refused)
+        note_step(l, store, n);
+    if (known && l->noted.recording)
+        return ops->replay(l->backend, l->noted.recording);
+    if (!l->noted.recording)
+        l->noted.rows = n;
+    return stored_step(l, store, n);
+}
+
+vg_status vg_learner__refresh(vg_learner *l, const float *images, const vg_store *store, uint64_t at, size_t n, size_t index) {
+    vg_pass pass = {VG_REFRESH, false, false, 0, l->model->net->node_count};
+    vg_step step = {.seed = l->options.seed, .batch = at, .momentum = (float)(1.0 / (double)(index + 1))};
+    VG_TRY(l->backend->ops->step_set(l->backend, &step));
+    if (images) {
+        VG_TRY(vg_model__input(l->model, images, n));
+    } else {
+        VG_TRY(batch_room(l, n));
+        VG_TRY(vg_model__begin(l->model, n));
+        VG_TRY(l->backend->ops->store_batch(l->backend, store, l->model->values[0], vg_tensor__rows(l->labels, n)));
+    }
     return vg_model__forward(l->model, &pass);
 }

@@ -31,6 +31,11 @@ typedef struct vg_learner {
     vg_tensor *labels, *weights;
     float *host_weights;
     size_t batch_room;
+    struct { /* the step over stored images as the device noted it, for batches of `rows` */
+        vg_recording *recording;
+        size_t rows;
+        bool refused; /* it could not be noted: run operation by operation */
+    } noted;
     double penalty; /* sum over steps since last read of rows * anchor penalty */
 } vg_learner;
 
@@ -51,8 +56,15 @@ vg_status vg_learner__step(vg_learner *learner, const float *images, const int32
 /* The same without the optimiser: gradients are left in model->grad. */
 vg_status vg_learner__gradients(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices,
                                 size_t n, uint32_t number, double rate);
-/* One batch of the batch-norm refresh, the index-th from 0. */
-vg_status vg_learner__refresh(vg_learner *learner, const float *images, size_t n, size_t index);
+/* One step on n images of a store (backend.h), from place `at` of its plan on. From the second full batch on the device replays
+ * the step as a whole where it can. */
+vg_status vg_learner__step_stored(vg_learner *learner, const vg_store *store, uint64_t at, size_t n, uint32_t number,
+                                  double rate);
+/* Whether this learner can train on a store: bootstrap weights need the images' numbers on the host. */
+bool vg_learner__takes_store(const vg_learner *learner);
+/* One batch of the batch-norm refresh, the index-th from 0: images, or where they are NULL the store's from place `at`. */
+vg_status vg_learner__refresh(vg_learner *learner, const float *images, const vg_store *store, uint64_t at, size_t n,
+                              size_t index);
 
 /* How members are made in prediction. */
 typedef struct vg_members {

@@ -117,9 +117,18 @@ void vg_model__clear(vg_model *model) {
 
 /* --- forward */
 
-vg_status vg_model__input(vg_model *model, const float *images, size_t n) {
+vg_status vg_model__begin(vg_model *model, size_t n) {
     vg_model__clear(model);
-    VG_TRY(vg_model__take(model, &model->values[0], VG_TENSOR_ACTIVATION, n, model->net->input));
+    return vg_model__take(model, &model->values[0], VG_TENSOR_ACTIVATION, n, model->net->input);
+}
+
+void vg_model__borrow(vg_model *model, vg_tensor *images) {
+    vg_model__clear(model);
+    model->values[0] = images;
+}
+
+vg_status vg_model__input(vg_model *model, const float *images, size_t n) {
+    VG_TRY(vg_model__begin(model, n));
     return model->backend->ops->tensor_upload(model->backend, model->values[0], images);
 }
 

@@ -52,6 +52,10 @@ void vg_model__give(vg_model *model, vg_tensor *tensor);
 /* Gives back everything a pass has taken. */
 void vg_model__clear(vg_model *model);
 
+/* Starts anew with a place for n images, filled by the caller. */
+vg_status vg_model__begin(vg_model *model, size_t n);
+/* Starts anew with images that lie in another model's tensor. */
+void vg_model__borrow(vg_model *model, vg_tensor *images);
 /* Puts n images (n, c, h, w) into value 0. */
 vg_status vg_model__input(vg_model *model, const float *images, size_t n);
 /* Runs nodes of a pass from the values already there. The logits end in the last node's value. */

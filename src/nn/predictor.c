@@ -48,9 +48,9 @@ static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) 
 static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_predictor_options *o) {
     VG_TRY(vg_checkpoint__peek(checkpoint, &p->recipe, &p->state));
     VG_TRY(choose_members(p, o));
-    int bf16 = o->compute < 0 ? p->recipe.bfloat16 : o->compute;
-    vg_backend_options device = {o->threads, bf16 ? VG_COMPUTE_BF16 : VG_COMPUTE_F32};
+    vg_backend_options device = {o->threads, (vg_compute)(o->compute < 0 ? p->recipe.bfloat16 : o->compute)};
     VG_TRY(vg_backend__open(&p->backend, o->device, &device));
+    p->rows = o->rows ? o->rows : p->backend->rows ? p->backend->rows : 128;
     vg_learner_options lo = vg_checkpoint__learner_options(&p->recipe, &p->state, false);
     VG_TRY(vg_learner__new(&p->learner, p->backend, &lo));
     return vg_checkpoint__load(checkpoint, p->learner, false);
@@ -65,7 +65,6 @@ vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg
     if (options->struct_size != sizeof *options || options->ensemble > VG_ENSEMBLE_MCD_LLE)
         return vg_base__fail(VG_ERR_ARGUMENT, "prediction options were not set by VG_PREDICTOR_OPTIONS_INIT");
     VG_TRY(vg_base__zalloc(&p, 1, sizeof *p, "predictor"));
-    p->rows = options->rows ? options->rows : 128;
     vg_status status = open_all(p, checkpoint, options);
     if (status != VG_OK)
         vg_predictor_free(p);

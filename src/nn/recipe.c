@@ -56,7 +56,7 @@ static const key keys[] = {
     {"beta2", REAL, AT(beta2), 0, NULL, 0, 0.99999999},
     {"epsilon", REAL, AT(epsilon), 0, NULL, 1e-30, 1},
     {"schedule", CHOICE, AT(schedule), 0, "constant|cosine", 0, 0},
-    {"compute", CHOICE, AT(bfloat16), 0, "float32|bfloat16", 0, 0},
+    {"compute", CHOICE, AT(bfloat16), 0, "float32|bfloat16|tf32", 0, 0},
     {"seed", SEED, AT(seed), 0, NULL, 0, 0},
     {"checkpoint_every", COUNT, AT(checkpoint_every), 0, NULL, 1, 1e6},
     {"monitor_passes", COUNT, AT(monitor_passes), 0, NULL, 1, 1000},

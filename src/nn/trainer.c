@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "nn/stock.h"
+
 double vg_train__clock(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -56,19 +58,35 @@ static vg_status read_totals(vg_training *t) {
     return VG_OK;
 }
 
+/* Images of step `step` of an epoch over a stock. */
+static size_t stock_rows(const vg_training *t, size_t step) {
+    size_t left = t->options.train.samples - step * t->recipe.batch;
+    return left < t->recipe.batch ? left : t->recipe.batch;
+}
+
+static vg_status next_step(vg_training *t) {
+    const vg_feed *feed = &t->options.train;
+    vg_train_state *s = &t->state;
+    vg_nn_batch batch;
+    uint32_t number = (uint32_t)s->total_steps;
+    t->rate = vg_train__rate(&t->recipe, s->total_steps, (uint64_t)t->recipe.epochs * feed->steps);
+    if (t->stock)
+        return vg_learner__step_stored(t->learner, vg_stock__store(t->stock), (uint64_t)s->step * t->recipe.batch,
+                                       stock_rows(t, s->step), number, t->rate);
+    VG_TRY(feed->next(feed->context, &batch));
+    return vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, number, t->rate);
+}
+
 static vg_status train_epoch(vg_training *t) {
     const vg_feed *feed = &t->options.train;
     vg_train_state *s = &t->state;
-    uint64_t all = (uint64_t)t->recipe.epochs * feed->steps;
     unsigned every = t->backend->read_every ? t->backend->read_every : 1;
-    VG_TRY(feed->seek(feed->context, s->epoch, s->step));
+    double begun = vg_train__clock();
+    VG_TRY(t->stock ? vg_stock__epoch(t->stock, s->epoch) : feed->seek(feed->context, s->epoch, s->step));
+    s->seconds += vg_train__clock() - begun;
     while (s->step < feed->steps && !t->stop) {
-        vg_nn_batch batch;
         double start = vg_train__clock();
-        VG_TRY(feed->next(feed->context, &batch));
-        t->rate = vg_train__rate(&t->recipe, s->total_steps, all);
-        VG_TRY(vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, (uint32_t)s->total_steps,
-                                t->rate));
+        VG_TRY(next_step(t));
         s->step++;
         s->total_steps++;
         bool read = s->step % every == 0 || s->step == feed->steps;
@@ -178,11 +196,13 @@ static bool wants_refresh(const vg_training *t) {
 
 static vg_status refresh_once(vg_training *t) {
     const vg_feed *feed = &t->options.train;
-    VG_TRY(feed->seek(feed->context, t->recipe.epochs, 0));
+    VG_TRY(t->stock ? vg_stock__epoch(t->stock, t->recipe.epochs) : feed->seek(feed->context, t->recipe.epochs, 0));
     for (size_t i = 0; i < feed->steps; i++) {
-        vg_nn_batch batch;
-        VG_TRY(feed->next(feed->context, &batch));
-        VG_TRY(vg_learner__refresh(t->learner, batch.images, batch.n, i));
+        vg_nn_batch batch = {.n = t->stock ? stock_rows(t, i) : 0};
+        if (!t->stock)
+            VG_TRY(feed->next(feed->context, &batch));
+        VG_TRY(vg_learner__refresh(t->learner, batch.images, t->stock ? vg_stock__store(t->stock) : NULL,
+                                   (uint64_t)i * t->recipe.batch, batch.n, i));
         if (tell(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
             return vg_base__fail(VG_ERR_INTERRUPTED,
                                  "stopped while taking batch-norm statistics again; resume takes them from the start");
@@ -268,7 +288,7 @@ static vg_status check_options(const vg_train_options *o) {
 
 static vg_status begin(vg_training *t) {
     const vg_train_options *o = &t->options;
-    vg_backend_options device = {o->threads, t->recipe.bfloat16 ? VG_COMPUTE_BF16 : VG_COMPUTE_F32};
+    vg_backend_options device = {o->threads, (vg_compute)t->recipe.bfloat16};
     bool resumed = false;
     t->state.channels = o->channels;
     t->state.height = o->height;
@@ -288,6 +308,11 @@ static vg_status begin(vg_training *t) {
         VG_TRY(scale_prior(t));
         VG_TRY(vg_train__describe(t));
     }
+    if (o->resident.plan && vg_learner__takes_store(t->learner)) {
+        vg_status status = vg_stock__new(&t->stock, t->backend, o, o->train.samples);
+        if (status != VG_OK && status != VG_ERR_UNSUPPORTED)
+            return status;
+    }
     tell(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
     return VG_OK;
 }
@@ -305,6 +330,7 @@ vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
         status = run_epochs(t);
     *result = t->result;
     result->seconds = vg_train__clock() - start;
+    vg_stock__free(t->stock);
     vg_learner__free(t->learner);
     vg_backend__close(t->backend);
     vg_base__release(t->logits);

@@ -14,6 +14,7 @@ typedef struct vg_training {
     vg_learner *learner;
     vg_train_state state;
     vg_train_result result;
+    struct vg_stock *stock; /* images on the device; NULL: batches come from the feed */
     double rate;
     bool stop;
     size_t saved_epoch; /* of the last checkpoint; 0: none */

@@ -447,6 +447,7 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
     b->compute = options->compute;
     b->threads = options->threads;
     b->read_every = 100;
+    b->rows = 640;
     b->context = status == VG_OK ? context : NULL;
     if (status == VG_OK)
         status = open_all(b);
