@@ -246,6 +246,8 @@ static void cuda_bfloat16(void **state) {
 }
 
 int main(void) {
+    if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
+        cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_of_ref), cmocka_unit_test(cpu_float32),   cmocka_unit_test(cpu_bfloat16),
         cmocka_unit_test(cuda_float32),     cmocka_unit_test(cuda_bfloat16),

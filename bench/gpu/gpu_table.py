@@ -1,0 +1,76 @@
+"""The table of bench/gpu.sh from its JSON lines: python gpu_table.py gpu.jsonl [--markdown]
+
+The newest line of each figure counts. A peer's best variant is what a ratio is taken with; the other variants are listed below it.
+"""
+
+import json
+import sys
+
+# what, unit, more is better, asked of the ratio to the best variant, which variants count (None: all)
+ASKED = (
+    ("train wrn-28-10", "images/s", True, 1.25, None),
+    ("train cnn", "images/s", True, 2.5, None),
+    ("predict wrn-28-10", "image-passes/s", True, 2.0, ("eager", "eager-half")),
+    ("measures, C = 10", "ms", False, None, None),
+    ("measures, C = 100", "ms", False, 100.0, None),
+)
+MEMORY_GIB = 4.0
+
+
+def read(path):
+    ours, theirs = {}, {}
+    with open(path) as file:
+        for text in file:
+            if not text.startswith("{"):
+                continue
+            line = json.loads(text)
+            if line.get("bench") != "gpu":
+                continue
+            if "peer" in line:
+                theirs.setdefault(line["what"], {})[line["variant"]] = line
+            else:
+                ours[line["what"] + (", augmented" if line.get("augment") else "") + (", " + line["from"] if line.get("from") else "")] = line
+    return ours, theirs
+
+
+def number(value):
+    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def rows(ours, theirs):
+    for what, unit, more, asked, counted in ASKED:
+        peers = theirs.get(what, {})
+        choice = [v for v in peers.values() if counted is None or v["variant"] in counted]
+        best = (max if more else min)(choice, key=lambda line: line["value"], default=None)
+        for name in sorted(key for key in ours if key == what or key.startswith(what + ", ")):
+            value = ours[name]["value"]
+            ratio = None if best is None else value / best["value"] if more else best["value"] / value
+            # what is asked is asked of figures from the device itself, without augmentation
+            goal = asked if name == what or name.endswith(", device") else None
+            verdict = "" if goal is None or ratio is None else "met" if ratio >= goal else "missed"
+            yield name, unit, value, best and best["value"], best and best["variant"], ratio, f">= {goal:g}" if goal else "", verdict
+        for variant, line in peers.items():
+            yield f"  PyTorch, {variant}", unit, None, line["value"], f"peak {line.get('peak_gib', 0)} GiB", None, "", ""
+    used = ours.get("train wrn-28-10", {}).get("used_mib", -1)
+    if used > 0:
+        yield "memory, train wrn-28-10", "GiB", used / 1024, None, None, None, f"< {MEMORY_GIB:g}", "met" if used / 1024 < MEMORY_GIB else "missed"
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit(__doc__)
+    header = ("", "unit", "ours", "PyTorch", "variant", "ratio", "asked", "")
+    table = [header] + [
+        (name, unit, number(mine), number(their), variant or "", "" if ratio is None else f"{ratio:.2f}", goal, verdict)
+        for name, unit, mine, their, variant, ratio, goal, verdict in rows(*read(sys.argv[1]))
+    ]
+    if len(sys.argv) == 3:
+        for row in [table[0], ("---",) * len(header), *table[1:]]:
+            print("| " + " | ".join(cell.strip() for cell in row) + " |")
+        return
+    for row in table:
+        print("{:34} {:15} {:>12} {:>12} {:22} {:>8} {:>8} {}".format(*row), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
