@@ -2,22 +2,24 @@
  * positions shared out over lanes whose sums are added up in their order. */
 #include "backend/cuda/vec.cuh"
 
+enum { THREADS = 320 };
+
 /* Groups and lanes of a block; blocks side by side where the groups are many. */
 struct average_shape {
     uint32_t area, groups, block_groups, lanes, chunks;
 };
 
 static average_shape shape_of(uint32_t area, uint32_t groups) {
-    average_shape s = {area, groups, groups < CUDA_SUM_THREADS ? groups : (uint32_t)CUDA_SUM_THREADS, 1, 1};
+    average_shape s = {area, groups, groups < THREADS ? groups : (uint32_t)THREADS, 1, 1};
     s.chunks = (groups + s.block_groups - 1) / s.block_groups;
-    s.lanes = CUDA_ROW_THREADS / s.block_groups;
+    s.lanes = THREADS / s.block_groups;
     if (s.lanes > area)
         s.lanes = area;
     return s;
 }
 
-template <typename T> __global__ void __launch_bounds__(CUDA_ROW_THREADS) average_forward(T *y, const T *x, average_shape s) {
-    __shared__ float space[CUDA_ROW_THREADS][8];
+template <typename T> __global__ void __launch_bounds__(THREADS) average_forward(T *y, const T *x, average_shape s) {
+    __shared__ float space[THREADS][8];
     const uint32_t row = blockIdx.x / s.chunks, group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
     const uint32_t lane = threadIdx.x / s.block_groups;
     float sum[8] = {};
@@ -43,8 +45,7 @@ template <typename T> __global__ void __launch_bounds__(CUDA_ROW_THREADS) averag
     store(y, (size_t)row * s.groups + group, sum);
 }
 
-template <typename T>
-__global__ void __launch_bounds__(CUDA_ROW_THREADS) average_backward(T *dx, const T *dy, average_shape s) {
+template <typename T> __global__ void __launch_bounds__(THREADS) average_backward(T *dx, const T *dy, average_shape s) {
     const uint32_t row = blockIdx.x / s.chunks, group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
     if (group >= s.groups)
         return;

@@ -6,6 +6,7 @@
 #ifndef VG_CUDA_COUNTER_CUH
 #define VG_CUDA_COUNTER_CUH
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -40,51 +41,69 @@ CUDA_BOTH uint32_t cuda_divide(uint32_t n, cuda_divider d) {
 typedef struct cuda_draw {
     uint32_t key0, key1; /* seed */
     uint32_t step, stream;
-    uint64_t row; /* of the batch's row 0 */
-    uint32_t threshold;
-    float scale; /* of what is kept */
+    uint64_t row;       /* of the batch's row 0 */
+    uint32_t threshold; /* vg_counter__threshold << 16 */
 } cuda_draw;
 
-/* Philox4x32-10, the four words of counter {block, row, step, stream}. */
-CUDA_BOTH void cuda_words(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t block) {
+/* Philox4x32-10: the counter of a block of eight elements, one of its rounds, all ten. */
+CUDA_BOTH void cuda_count(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t block) {
     uint64_t number = draw->row + row;
-    uint32_t k0 = draw->key0, k1 = draw->key1;
     x[0] = block;
     x[1] = (uint32_t)number;
     x[2] = draw->step;
     x[3] = ((uint32_t)(number >> 32) & 0xFFFFFFu) | draw->stream << 24;
+}
+
+enum { CUDA_ROUNDS = 10 };
+
+CUDA_BOTH void cuda_round(uint32_t x[4], uint32_t k0, uint32_t k1) {
+    uint64_t a = (uint64_t)0xD2511F53u * x[0], b = (uint64_t)0xCD9E8D57u * x[2];
+    uint32_t y0 = (uint32_t)(b >> 32) ^ x[1] ^ k0, y2 = (uint32_t)(a >> 32) ^ x[3] ^ k1;
+    x[1] = (uint32_t)b;
+    x[3] = (uint32_t)a;
+    x[0] = y0;
+    x[2] = y2;
+}
+
+CUDA_BOTH void cuda_next_key(uint32_t *k0, uint32_t *k1) {
+    *k0 += 0x9E3779B9u;
+    *k1 += 0xBB67AE85u;
+}
+
+CUDA_BOTH void cuda_words(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t block) {
+    uint32_t k0 = draw->key0, k1 = draw->key1;
+    cuda_count(x, draw, row, block);
     CUDA_UNROLL
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = (uint64_t)0xD2511F53u * x[0], b = (uint64_t)0xCD9E8D57u * x[2];
-        uint32_t y0 = (uint32_t)(b >> 32) ^ x[1] ^ k0, y2 = (uint32_t)(a >> 32) ^ x[3] ^ k1;
-        x[1] = (uint32_t)b;
-        x[3] = (uint32_t)a;
-        x[0] = y0;
-        x[2] = y2;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    for (int round = 0; round < CUDA_ROUNDS; round++) {
+        cuda_round(x, k0, k1);
+        cuda_next_key(&k0, &k1);
     }
 }
 
-/* keep[j] = factor of the element at position + j of a row: 0 or scale. position % 8 is 0 where aligned. */
-CUDA_BOTH void cuda_keep_aligned(float keep[8], const cuda_draw *draw, uint32_t row, uint32_t position) {
-    uint32_t x[4];
+/* The eight lanes from `position` on, as four words; position % 8 is 0. */
+CUDA_BOTH void cuda_lanes_aligned(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t position) {
     cuda_words(x, draw, row, position >> 3);
-    CUDA_UNROLL
-    for (int i = 0; i < 4; i++) {
-        keep[2 * i] = (x[i] & 0xFFFFu) < draw->threshold ? 0.0f : draw->scale;
-        keep[2 * i + 1] = x[i] >> 16 < draw->threshold ? 0.0f : draw->scale;
-    }
 }
 
-CUDA_BOTH void cuda_keep_odd(float keep[8], const cuda_draw *draw, uint32_t row, uint32_t position) {
-    uint32_t x[8];
-    cuda_words(x, draw, row, position >> 3);
-    cuda_words(x + 4, draw, row, (position >> 3) + 1);
-    for (uint32_t j = 0; j < 8; j++) {
-        uint32_t lane = (position & 7) + j, value = x[lane >> 1] >> (lane & 1 ? 16 : 0) & 0xFFFFu;
-        keep[j] = value < draw->threshold ? 0.0f : draw->scale;
-    }
+/* The same from any position: the words of two calls, moved by up to seven lanes. */
+CUDA_BOTH void cuda_lanes_odd(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t position) {
+    uint32_t w[8];
+    cuda_words(w, draw, row, position >> 3);
+    cuda_words(w + 4, draw, row, (position >> 3) + 1);
+    CUDA_UNROLL
+    for (int i = 0; i < 6; i++)
+        w[i] = position & 4 ? w[i + 2] : w[i];
+    CUDA_UNROLL
+    for (int i = 0; i < 5; i++)
+        w[i] = position & 2 ? w[i + 1] : w[i];
+    CUDA_UNROLL
+    for (int i = 0; i < 4; i++)
+        x[i] = position & 1 ? w[i] >> 16 | w[i + 1] << 16 : w[i];
+}
+
+/* Whether lane j of those is kept. */
+CUDA_BOTH bool cuda_kept(const uint32_t x[4], int j, uint32_t threshold) {
+    return (j & 1 ? x[j >> 1] : x[j >> 1] << 16) >= threshold;
 }
 
 #endif

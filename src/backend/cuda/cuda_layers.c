@@ -1,6 +1,8 @@
 /* cuda_layers.c - how positions and channels are cut into blocks, and the host's part of a mask. */
 #include "backend/cuda/cuda_layers.h"
 
+#include <math.h>
+
 #include "backend/counter.h"
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -14,17 +16,22 @@ static uint32_t tiles_of(uint32_t positions, uint32_t step, uint32_t chunks, uin
     return parts(needed, parts(needed, most));
 }
 
-cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unroll, int multiprocessors) {
+cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t multiprocessors) {
     cuda_shape s = {groups, groups, 0, 0, 0};
     if (groups > CUDA_SUM_GROUPS)
         s.block_groups = groups % CUDA_SUM_GROUPS == 0 ? CUDA_SUM_GROUPS : groups % 2 == 0 ? 2 : least(groups, CUDA_SUM_GROUPS);
     s.lanes = CUDA_SUM_THREADS / s.block_groups;
     s.chunks = parts(groups, s.block_groups);
-    s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, (uint32_t)multiprocessors * CUDA_SUM_BLOCKS);
+    s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, multiprocessors * CUDA_SUM_BLOCKS);
+    /* Little work: smaller blocks, more of them. Sixteen lanes are as many threads as a block has sums. */
+    while (s.tiles > 1 && s.chunks * s.tiles < multiprocessors && s.lanes >= 32) {
+        s.lanes /= 2;
+        s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, multiprocessors * CUDA_SUM_BLOCKS);
+    }
     return s;
 }
 
-cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unroll, int multiprocessors) {
+cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t blocks) {
     cuda_shape s = {groups, groups, 1, 1, 0};
     if (groups > CUDA_ROW_THREADS) {
         s.chunks = parts(groups, CUDA_ROW_THREADS);
@@ -36,7 +43,7 @@ cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unro
             s.lanes = lanes;
             break;
         }
-    s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, (uint32_t)multiprocessors * CUDA_ROW_BLOCKS);
+    s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, blocks);
     return s;
 }
 
@@ -49,11 +56,15 @@ cuda_mask vg_cuda__mask(vg_backend *backend, vg_dropout dropout, vg_shape shape)
     mask.area = cuda_divider_of((uint32_t)(shape.h * shape.w));
     if (dropout.p > 0.0f) {
         mask.mode = shape.c % 8 == 0 ? CUDA_MASK_ALIGNED : CUDA_MASK_ODD;
-        mask.threshold = vg_counter__threshold(dropout.p);
-        mask.scale = 1.0f / (1.0f - dropout.p);
+        uint32_t threshold = vg_counter__threshold(dropout.p);
+        /* Past 65535 all are dropped: kept with a factor of nought, since the threshold would wrap. */
+        mask.threshold = threshold > 0xFFFFu ? 0 : threshold << 16;
+        mask.scale = threshold > 0xFFFFu ? 0.0f : 1.0f / (1.0f - dropout.p);
     }
     return mask;
 }
+
+float vg_cuda__floor(bool relu) { return relu ? 0.0f : -INFINITY; }
 
 vg_status vg_cuda__positions(uint32_t *out, const vg_tensor *t) {
     size_t count;

@@ -18,9 +18,11 @@ extern "C" {
 enum {
     CUDA_SUM_THREADS = 256, /* of a block that adds up */
     CUDA_SUM_GROUPS = 4,    /* its groups: 64 bytes of bfloat16 a position, and few enough for a fast finish */
-    CUDA_ROW_THREADS = 320, /* most threads of a block that works on whole positions: 160, 320, 640 channels fill it */
+    CUDA_ROW_THREADS = 160, /* most threads of a block that works on whole positions: 160, 320, 640 channels fill it */
     CUDA_SUM_BLOCKS = 3,    /* blocks a multiprocessor, of kernels that add up */
-    CUDA_ROW_BLOCKS = 3     /* and of those that do not */
+    CUDA_ROW_BLOCKS = 6,    /* of those that do not, forward */
+    CUDA_DRAW_BLOCKS = 5,   /* the same with masks */
+    CUDA_BACK_BLOCKS = 4    /* and backward */
 };
 
 typedef struct cuda_shape {
@@ -31,22 +33,23 @@ typedef struct cuda_shape {
 static inline uint32_t cuda_in_flight(bool bf16, bool several) { return (bf16 ? 4u : 2u) / (several ? 2u : 1u); }
 
 /* For sums over positions: few groups a block, so that many blocks take part in finishing. */
-cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unroll, int multiprocessors);
-/* For passes without sums: whole positions. */
-cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unroll, int multiprocessors);
+cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t multiprocessors);
+/* For passes without sums: whole positions, at most `blocks` blocks. */
+cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t blocks);
 /* Floats of scratch that sums of `statistics` values a channel take. */
 size_t vg_cuda__sum_scratch(const cuda_shape *shape, size_t statistics);
 
 typedef struct cuda_mask {
-    const cuda_step *step; /* device */
-    int mode;              /* CUDA_MASK_* */
-    uint32_t stream, threshold;
-    float scale;
-    uint32_t channels; /* logical */
-    cuda_divider area; /* positions a row */
+    const cuda_step *step;      /* device */
+    int mode;                   /* CUDA_MASK_* */
+    uint32_t stream, threshold; /* vg_counter__threshold << 16 */
+    float scale;                /* of what is kept: 1 / (1 - p) */
+    uint32_t channels;          /* logical */
+    cuda_divider area;          /* positions a row */
 } cuda_mask;
 
 cuda_mask vg_cuda__mask(vg_backend *, vg_dropout, vg_shape);
+float vg_cuda__floor(bool relu);
 /* n * h * w of an activation, as 32 bits; fails from 2^31 on. */
 vg_status vg_cuda__positions(uint32_t *out, const vg_tensor *t);
 
@@ -61,8 +64,9 @@ typedef struct cuda_norm_args {
     float *partials;     /* scratch */
     unsigned *counters;
     uint32_t positions, channels;
+    double inverse_count, inverse_unbiased; /* 1 / positions, 1 / (positions - 1) */
     float epsilon;
-    int relu;
+    float floor; /* 0 behind a ReLU, -infinity without */
     cuda_mask mask;
     cuda_shape shape;
 } cuda_norm_args;
@@ -85,7 +89,8 @@ typedef struct cuda_stage_args {
     uint32_t channels, pool, in_height, in_width;
     cuda_divider groups, width, height; /* of the pooled side */
     int relu;
-    float scale; /* backward without drawing: of what ReLU let through */
+    float floor; /* 0 behind a ReLU, -infinity without */
+    float scale; /* backward: of what passes */
     cuda_mask mask;
     cuda_shape shape; /* backward */
 } cuda_stage_args;

@@ -13,12 +13,14 @@ static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_nor
                              .counters = cuda->counters,
                              .channels = (uint32_t)x->shape.c,
                              .epsilon = norm->epsilon,
-                             .relu = norm->relu,
+                             .floor = vg_cuda__floor(norm->relu),
                              .mask = vg_cuda__mask(backend, norm->dropout, x->shape)};
     VG_TRY(vg_cuda__positions(&args->positions, x));
+    args->inverse_count = 1.0 / (double)args->positions;
+    args->inverse_unbiased = 1.0 / (double)(args->positions > 1 ? args->positions - 1 : 1);
     if (!sums)
         return VG_OK;
-    args->shape = vg_cuda__sum_shape(args->positions, groups, step, cuda->multiprocessors);
+    args->shape = vg_cuda__sum_shape(args->positions, groups, step, (uint32_t)cuda->multiprocessors);
     if (args->shape.chunks > CUDA_COUNTERS)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "batch-norm over %zu channels: more than this backend can do", x->shape.c);
     size_t coefficients = (size_t)COEFFICIENTS * groups * 8, partials = vg_cuda__sum_scratch(&args->shape, STATISTICS);
@@ -48,7 +50,8 @@ vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, vg_ten
         VG_TRY(vg_cuda__launched("batch-norm statistics"));
         args.running = NULL;
     }
-    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step, cuda->multiprocessors);
+    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step,
+                                    (uint32_t)cuda->multiprocessors * (args.mask.mode ? CUDA_DRAW_BLOCKS : CUDA_ROW_BLOCKS));
     vg_cuda__norm_apply(&args, half, cuda->stream);
     return vg_cuda__launched("batch-norm");
 }
@@ -70,7 +73,8 @@ vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, vg_te
     grad->version++;
     vg_cuda__norm_sums(&args, half, cuda->stream);
     VG_TRY(vg_cuda__launched("batch-norm gradient sums"));
-    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step, cuda->multiprocessors);
+    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step,
+                                    (uint32_t)cuda->multiprocessors * CUDA_BACK_BLOCKS);
     vg_cuda__norm_apply_backward(&args, half, cuda->stream);
     return vg_cuda__launched("batch-norm gradient");
 }

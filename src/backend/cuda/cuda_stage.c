@@ -16,7 +16,7 @@ static vg_status prepare(vg_backend *backend, cuda_stage_args *args, const vg_st
                               .width = cuda_divider_of((uint32_t)s.w),
                               .height = cuda_divider_of((uint32_t)s.h),
                               .relu = stage->relu,
-                              .scale = 1.0f,
+                              .floor = vg_cuda__floor(stage->relu),
                               .mask = vg_cuda__mask(backend, stage->dropout, s)};
     VG_TRY(vg_cuda__positions(&args->positions, small));
     if (args->positions * groups >= ((size_t)1 << 31) - CUDA_SUM_THREADS || stage->pool > 15)
@@ -45,12 +45,11 @@ vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, vg
     args.x = cuda_t(dy)->data;
     args.y = cuda_t(y)->data;
     args.out = cuda_t(dx)->data;
-    if (stage->relu) { /* y = 0 tells what was dropped */
+    args.scale = args.mask.scale;
+    if (stage->relu) /* y = 0 tells what was dropped */
         args.mask.mode = CUDA_MASK_NONE;
-        args.scale = args.mask.scale;
-    }
     args.shape = vg_cuda__sum_shape(args.positions, args.groups.divisor, cuda_in_flight(cuda_bf16(backend), true),
-                                    cuda->multiprocessors);
+                                    (uint32_t)cuda->multiprocessors);
     if (bias) {
         if (args.shape.chunks > CUDA_COUNTERS)
             return vg_base__fail(VG_ERR_UNSUPPORTED, "biases of %zu channels: more than this backend can do", dy->shape.c);

@@ -5,7 +5,8 @@
  *
  * Masks and the ReLU's side are worked out anew from x in each pass: a pass reads x (and dy), writes its result, nothing else.
  * Sums are of differences from a value of the channel itself (forward) or its mean (backward), so that float32 keeps its digits
- * where the mean is large; a thread adds some tens of them, the rest of the addition is as in sums.cuh. The second pass goes
+ * where the mean is large; behind a dropout, which alone makes the variance p / (1 - p) mean^2, of the kept values as they are.
+ * A thread adds some tens of them, the rest of the addition is as in sums.cuh. The second pass goes
  * over the tensor from its end to its beginning: what the first read last is still in the cache. */
 #include "backend/cuda/sums.cuh"
 
@@ -17,15 +18,14 @@ __device__ __forceinline__ void affine(float *a, float *c, float gamma, float be
 /* --- forward */
 
 /* From the sums of d - shift and of its square to the batch's statistics of one channel. */
-template <typename T>
-__device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, uint32_t channel, double sum, double squares) {
-    const double count = (double)args.positions, shift = (double)element((const T *)args.x, channel);
-    const double momentum = (double)args.mask.step->step.momentum, offset = sum / count;
+__device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, uint32_t channel, double shift, double sum,
+                                                  double squares) {
+    const double momentum = (double)args.mask.step->step.momentum, offset = sum * args.inverse_count;
     const double mean = shift + offset, rest = squares - sum * offset, spread = rest > 0.0 || rest != rest ? rest : 0.0;
-    const float inverse = (float)(1.0 / sqrt(spread / count + (double)args.epsilon));
+    const float inverse = (float)rsqrt(spread * args.inverse_count + (double)args.epsilon);
     float *running = args.running + channel, *variance = running + args.channels;
     *running = (float)((1.0 - momentum) * (double)*running + momentum * mean);
-    *variance = (float)((1.0 - momentum) * (double)*variance + momentum * spread / (count > 1.0 ? count - 1.0 : 1.0));
+    *variance = (float)((1.0 - momentum) * (double)*variance + momentum * spread * args.inverse_unbiased);
     if (args.saved) {
         args.saved[channel] = (float)mean;
         args.saved[args.channels + channel] = inverse;
@@ -46,27 +46,29 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
     if (at.active) {
         const cuda_draw draw = draw_of<MASK>(args.mask);
         float shift[8];
-        widen(shift, load(x, at.group));
+        if (MASK == CUDA_MASK_NONE)
+            widen(shift, load(x, at.group));
         for (uint32_t p = at.tile * s.lanes * U + at.lane; p < args.positions; p += s.tiles * s.lanes * U) {
             pack<T> raw[U];
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (p + u * s.lanes < args.positions)
                     raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+            uint32_t lanes[U][4];
+            lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
             for (int u = 0; u < U; u++) {
                 if (p + u * s.lanes >= args.positions)
                     break;
-                float v[8], keep[8];
+                float v[8];
                 widen(v, raw[u]);
-                if (MASK != CUDA_MASK_NONE)
-                    keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
 #pragma unroll
-                for (int j = 0; j < 8; j++) {
-                    float d = MASK != CUDA_MASK_NONE ? fmaf(v[j], keep[j], -shift[j]) : v[j] - shift[j];
-                    sum[0][j] += d;
-                    sum[1][j] = fmaf(d, d, sum[1][j]);
-                }
+                for (int j = 0; j < 8; j++)
+                    if (kept<MASK>(lanes[u], j, draw)) {
+                        const float d = MASK == CUDA_MASK_NONE ? v[j] - shift[j] : v[j];
+                        sum[0][j] += d;
+                        sum[1][j] = fmaf(d, d, sum[1][j]);
+                    }
             }
         }
     }
@@ -75,8 +77,9 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
     const uint32_t t = threadIdx.x, channels = s.block_groups * 8, channel = at.chunk * channels + t;
     if (t >= channels || channel >= s.groups * 8)
         return;
+    const double scale = (double)args.mask.scale, shift = MASK == CUDA_MASK_NONE ? (double)element(x, channel) : 0.0;
     if (channel < args.channels)
-        finish_statistics<T>(args, channel, space.total[t], space.total[channels + t]);
+        finish_statistics(args, channel, shift, scale * space.total[t], scale * scale * space.total[channels + t]);
     else
         args.coefficients[channel] = args.coefficients[s.groups * 8 + channel] = 0.0f;
 }
@@ -103,7 +106,8 @@ __device__ __forceinline__ int64_t last_tile(const cuda_norm_args &args, uint32_
 }
 
 template <typename T, int MASK>
-__global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_ROW_BLOCKS) norm_apply(const __grid_constant__ cuda_norm_args args) {
+__global__ void __launch_bounds__(CUDA_ROW_THREADS, MASK ? CUDA_DRAW_BLOCKS : CUDA_ROW_BLOCKS)
+    norm_apply(const __grid_constant__ cuda_norm_args args) {
     constexpr int U = in_flight<T>();
     const cuda_shape &s = args.shape;
     const place at = place_of(s);
@@ -118,6 +122,9 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_ROW_BLOCKS) norm_apply(
         load8(c, args.coefficients + (s.groups + at.group) * 8);
     }
     const cuda_draw draw = draw_of<MASK>(args.mask);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        a[j] *= args.mask.scale;
     for (int64_t tile = last_tile(args, s.lanes * U, at); tile >= 0; tile -= s.tiles) {
         const uint32_t p = (uint32_t)tile * s.lanes * U + at.lane;
         pack<T> raw[U];
@@ -125,20 +132,18 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_ROW_BLOCKS) norm_apply(
         for (int u = 0; u < U; u++)
             if (p + u * s.lanes < args.positions)
                 raw[u] = load_last(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+        uint32_t lanes[U][4];
+        lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
         for (int u = 0; u < U; u++) {
             if (p + u * s.lanes >= args.positions)
                 break;
-            float v[8], keep[8];
+            float v[8];
             widen(v, raw[u]);
-            if (MASK != CUDA_MASK_NONE)
-                keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
 #pragma unroll
-            for (int j = 0; j < 8; j++) {
-                v[j] = fmaf(a[j], MASK != CUDA_MASK_NONE ? v[j] * keep[j] : v[j], c[j]);
-                v[j] = args.relu && v[j] < 0.0f ? 0.0f : v[j];
-            }
-            store((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v);
+            for (int j = 0; j < 8; j++)
+                v[j] = kept<MASK>(lanes[u], j, draw) ? fmaf(a[j], v[j], c[j]) : c[j];
+            store_above((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v, args.floor);
         }
     }
 }
@@ -147,19 +152,19 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_ROW_BLOCKS) norm_apply(
 
 /* The gradients of one channel's gamma and beta, and what the second pass needs. centred: sum of dyr (d - mean). */
 __device__ __forceinline__ void finish_sums(const cuda_norm_args &args, uint32_t channel, double sum, double centred) {
-    const double count = (double)args.positions, mean = (double)args.saved[channel];
+    const double mean = (double)args.saved[channel];
     const float inverse = args.saved[args.channels + channel];
     const double dgamma = centred * (double)inverse;
     const uint32_t row = args.shape.groups * 8;
     float *k = args.coefficients + channel, a, c;
     affine(&a, &c, args.gamma[channel], args.beta[channel], (float)mean, inverse);
-    const double e = -(double)a * dgamma / count * (double)inverse;
+    const double e = -(double)a * dgamma * args.inverse_count * (double)inverse;
     args.dgamma[channel] = (float)dgamma;
     args.dbeta[channel] = (float)sum;
     k[0] = a;
     k[row] = c;
     k[2 * row] = (float)e;
-    k[3 * row] = (float)(-(double)a * sum / count - e * mean);
+    k[3 * row] = (float)(-(double)a * sum * args.inverse_count - e * mean);
 }
 
 template <typename T, int MASK>
@@ -172,14 +177,15 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
     float sum[2][8] = {};
     if (at.active) {
         const cuda_draw draw = draw_of<MASK>(args.mask);
-        float a[8], c[8], mean[8];
+        float a[8], beta[8], mean[8];
+        load8(a, args.gamma + at.group * 8);
+        load8(beta, args.beta + at.group * 8);
 #pragma unroll
         for (uint32_t j = 0; j < 8; j++) {
             const uint32_t channel = at.group * 8 + j;
             const bool there = channel < args.channels;
             mean[j] = there ? args.saved[channel] : 0.0f;
-            affine(&a[j], &c[j], args.gamma[channel], args.beta[channel], mean[j],
-                   there ? args.saved[args.channels + channel] : 0.0f);
+            a[j] *= there ? args.saved[args.channels + channel] : 0.0f;
         }
         for (uint32_t p = at.tile * s.lanes * U + at.lane; p < args.positions; p += s.tiles * s.lanes * U) {
             pack<T> raw[U], rough[U];
@@ -189,21 +195,22 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
                     raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
                     rough[u] = load(dy, (size_t)(p + u * s.lanes) * s.groups + at.group);
                 }
+            uint32_t lanes[U][4];
+            lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
             for (int u = 0; u < U; u++) {
                 if (p + u * s.lanes >= args.positions)
                     break;
-                float v[8], g[8], keep[8];
+                float v[8], g[8];
                 widen(v, raw[u]);
                 widen(g, rough[u]);
-                if (MASK != CUDA_MASK_NONE)
-                    keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
 #pragma unroll
                 for (int j = 0; j < 8; j++) {
-                    const float d = MASK != CUDA_MASK_NONE ? v[j] * keep[j] : v[j];
-                    const float through = args.relu && fmaf(a[j], d, c[j]) <= 0.0f ? 0.0f : g[j];
-                    sum[0][j] += through;
-                    sum[1][j] = fmaf(through, d - mean[j], sum[1][j]);
+                    const float d = kept<MASK>(lanes[u], j, draw) ? fmaf(v[j], args.mask.scale, -mean[j]) : -mean[j];
+                    if (!(fmaf(a[j], d, beta[j]) <= args.floor)) {
+                        sum[0][j] += g[j];
+                        sum[1][j] = fmaf(g[j], d, sum[1][j]);
+                    }
                 }
             }
         }
@@ -221,7 +228,8 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
 }
 
 template <typename T, int MASK>
-__global__ void __launch_bounds__(CUDA_ROW_THREADS, 2) norm_apply_backward(const __grid_constant__ cuda_norm_args args) {
+__global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
+    norm_apply_backward(const __grid_constant__ cuda_norm_args args) {
     constexpr int U = in_flight<T>() / 2;
     const cuda_shape &s = args.shape;
     const place at = place_of(s);
@@ -234,6 +242,13 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, 2) norm_apply_backward(const
     load8(e, args.coefficients + (2 * s.groups + at.group) * 8);
     load8(f, args.coefficients + (3 * s.groups + at.group) * 8);
     const cuda_draw draw = draw_of<MASK>(args.mask);
+    const float scale = args.mask.scale;
+#pragma unroll
+    for (int j = 0; j < 8; j++) { /* d = scale x; and dx has a factor of scale again */
+        a[j] *= scale;
+        e[j] *= scale * scale;
+        f[j] *= scale;
+    }
     for (int64_t tile = last_tile(args, s.lanes * U, at); tile >= 0; tile -= s.tiles) {
         const uint32_t p = (uint32_t)tile * s.lanes * U + at.lane;
         pack<T> raw[U], rough[U], more[U];
@@ -246,23 +261,22 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, 2) norm_apply_backward(const
                 if (addend)
                     more[u] = load_last(addend, vector);
             }
+        uint32_t lanes[U][4];
+        lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
         for (int u = 0; u < U; u++) {
             if (p + u * s.lanes >= args.positions)
                 break;
-            float v[8], g[8], extra[8] = {}, keep[8];
+            float v[8], g[8], extra[8] = {};
             widen(v, raw[u]);
             widen(g, rough[u]);
             if (addend)
                 widen(extra, more[u]);
-            if (MASK != CUDA_MASK_NONE)
-                keep_at<MASK>(keep, draw, args.mask, p + u * s.lanes, at.group * 8);
 #pragma unroll
             for (int j = 0; j < 8; j++) {
-                const float d = MASK != CUDA_MASK_NONE ? v[j] * keep[j] : v[j];
-                const float through = args.relu && fmaf(a[j], d, c[j]) <= 0.0f ? 0.0f : g[j];
-                const float dx = fmaf(a[j], through, fmaf(e[j], d, f[j]));
-                v[j] = MASK != CUDA_MASK_NONE ? fmaf(dx, keep[j], extra[j]) : dx + extra[j];
+                const float through = fmaf(a[j], v[j], c[j]) <= args.floor ? 0.0f : g[j];
+                const float dx = fmaf(a[j], through, fmaf(e[j], v[j], f[j]));
+                v[j] = kept<MASK>(lanes[u], j, draw) ? dx + extra[j] : extra[j];
             }
             store((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v);
         }

@@ -21,13 +21,15 @@ __global__ void __launch_bounds__(THREADS) repeat_rows(const __grid_constant__ c
         const uint32_t vector = first + u * blockDim.x;
         if (vector >= args.vectors)
             break;
-        float v[8], keep[8];
+        float v[8];
         widen(v, raw[u]);
         if (MASK != CUDA_MASK_NONE) {
             const uint32_t pixel = vector / args.groups;
-            keep8<MASK>(keep, draw, row, pixel, args.mask.channels, (vector - pixel * args.groups) * 8);
+            uint32_t lanes[4];
+            lanes_in_row<MASK>(lanes, draw, args.mask, row, pixel, (vector - pixel * args.groups) * 8);
+#pragma unroll
             for (int j = 0; j < 8; j++)
-                v[j] *= keep[j];
+                v[j] = kept<MASK>(lanes, j, draw) ? v[j] * args.mask.scale : 0.0f;
         }
         store((T *)args.y, to + vector, v);
     }
@@ -42,9 +44,10 @@ __global__ void __launch_bounds__(THREADS) repeat_plain(const __grid_constant__ 
     float v = ((const float *)args.x)[(size_t)((args.first + row) / args.repeat) * args.vectors + i];
     if (MASK != CUDA_MASK_NONE) {
         const uint32_t channel = i / args.positions, pixel = i % args.positions;
-        float keep[8];
-        keep8<CUDA_MASK_ODD>(keep, draw_of<MASK>(args.mask), row, pixel, args.mask.channels, channel);
-        v *= keep[0];
+        const cuda_draw draw = draw_of<MASK>(args.mask);
+        uint32_t lanes[4];
+        lanes_in_row<MASK>(lanes, draw, args.mask, row, pixel, channel);
+        v = kept<MASK>(lanes, 0, draw) ? v * args.mask.scale : 0.0f;
     }
     ((float *)args.y)[(size_t)row * args.vectors + i] = v;
 }

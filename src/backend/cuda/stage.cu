@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS) stage_forward(const __grid_c
     const uint32_t row = cuda_divide(line, args.height), p = line - row * args.height.divisor;
     const uint32_t pool = POOL ? POOL : args.pool;
     const size_t corner = (((size_t)row * args.in_height + p * pool) * args.in_width + q * pool) * groups + group;
-    float v[8], keep[8], bias[8] = {};
-    uint32_t which[8];
+    float v[8], bias[8] = {};
+    uint32_t which[8], lanes[4];
     if (args.bias)
         load8(bias, args.bias + group * 8);
 #pragma unroll
@@ -63,14 +63,13 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS) stage_forward(const __grid_c
         which[j] = 0;
     }
     largest<T, POOL>(v, which, args, corner, groups);
-    if (MASK != CUDA_MASK_NONE)
-        keep8<MASK>(keep, draw_of<MASK>(args.mask), row, p * args.width.divisor + q, args.channels, group * 8);
+    const cuda_draw draw = draw_of<MASK>(args.mask);
+    lanes_in_row<MASK>(lanes, draw, args.mask, row, p * args.width.divisor + q, group * 8);
 #pragma unroll
     for (int j = 0; j < 8; j++) {
-        v[j] += bias[j];
-        v[j] = args.relu && v[j] < 0.0f ? 0.0f : v[j];
+        v[j] = raise_to(v[j] + bias[j], args.floor);
         if (MASK != CUDA_MASK_NONE)
-            v[j] *= keep[j];
+            v[j] = kept<MASK>(lanes, j, draw) ? v[j] * args.mask.scale : 0.0f;
     }
     store((T *)args.out, vector, v);
     if (POOL != 1 && args.choice)
@@ -145,17 +144,16 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
                     break;
                 const uint32_t line = cuda_divide(position, args.width), q = position - line * args.width.divisor;
                 const uint32_t row = cuda_divide(line, args.height), p = line - row * args.height.divisor;
-                float d[8], v[8], keep[8];
+                float d[8], v[8];
+                uint32_t lanes[4];
                 widen(d, raw[u]);
                 if (args.relu)
                     widen(v, was[u]);
-                if (MASK != CUDA_MASK_NONE)
-                    keep8<MASK>(keep, draw, row, p * args.width.divisor + q, args.channels, at.group * 8);
+                lanes_in_row<MASK>(lanes, draw, args.mask, row, p * args.width.divisor + q, at.group * 8);
 #pragma unroll
                 for (int j = 0; j < 8; j++) {
-                    d[j] *= MASK != CUDA_MASK_NONE ? keep[j] : args.scale;
-                    if (args.relu && !(v[j] > 0.0f))
-                        d[j] = 0.0f;
+                    const bool through = kept<MASK>(lanes, j, draw) && (!args.relu || v[j] > 0.0f);
+                    d[j] = through ? d[j] * args.scale : 0.0f;
                     sum[0][j] += d[j];
                 }
                 spread<T, POOL>(args, d, choice[u], row, p, q, at.group);

@@ -74,6 +74,29 @@ __device__ __forceinline__ void store(float *p, size_t vector, const float v[8])
     q[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
 
+/* What is below the floor becomes the floor: 0 behind a ReLU, -infinity without. NaN stays. */
+__device__ __forceinline__ float raise_to(float v, float floor) { return v < floor ? floor : v; }
+__device__ __forceinline__ uint32_t narrow2_above(float low, float high, float floor) {
+#ifdef __CUDA_ARCH__
+    uint32_t word, least = __float_as_uint(floor) >> 16 | (__float_as_uint(floor) & 0xFFFF0000u);
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(narrow2(low, high)), "r"(least));
+    return word;
+#else
+    return narrow2(raise_to(low, floor), raise_to(high, floor));
+#endif
+}
+__device__ __forceinline__ void store_above(bf16 *p, size_t vector, const float v[8], float floor) {
+    ((uint4 *)p)[vector] = make_uint4(narrow2_above(v[0], v[1], floor), narrow2_above(v[2], v[3], floor),
+                                      narrow2_above(v[4], v[5], floor), narrow2_above(v[6], v[7], floor));
+}
+__device__ __forceinline__ void store_above(float *p, size_t vector, const float v[8], float floor) {
+    float w[8];
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        w[j] = raise_to(v[j], floor);
+    store(p, vector, w);
+}
+
 __device__ __forceinline__ float element(const bf16 *p, size_t i) { return __uint_as_float((uint32_t)p[i].bits << 16); }
 __device__ __forceinline__ float element(const float *p, size_t i) { return p[i]; }
 
@@ -95,27 +118,53 @@ template <int MASK> __device__ __forceinline__ cuda_draw draw_of(const cuda_mask
         draw.stream = mask.stream;
         draw.row = step->row;
         draw.threshold = mask.threshold;
-        draw.scale = mask.scale;
     }
     return draw;
 }
 
-/* v *= mask of the channels from `channel` on at position `pixel` of row `row`; `channels` logical ones a position. */
+/* The lanes of the channels from `channel` on at position `pixel` of row `row`. */
 template <int MASK>
-__device__ __forceinline__ void keep8(float keep[8], const cuda_draw &draw, uint32_t row, uint32_t pixel, uint32_t channels,
-                                      uint32_t channel) {
+__device__ __forceinline__ void lanes_in_row(uint32_t lanes[4], const cuda_draw &draw, const cuda_mask &mask, uint32_t row,
+                                             uint32_t pixel, uint32_t channel) {
     if (MASK == CUDA_MASK_ALIGNED)
-        cuda_keep_aligned(keep, &draw, row, pixel * channels + channel);
-    else
-        cuda_keep_odd(keep, &draw, row, pixel * channels + channel);
+        cuda_lanes_aligned(lanes, &draw, row, pixel * mask.channels + channel);
+    if (MASK == CUDA_MASK_ODD)
+        cuda_lanes_odd(lanes, &draw, row, pixel * mask.channels + channel);
 }
 
-/* The same from a position counted over the whole batch. */
-template <int MASK>
-__device__ __forceinline__ void keep_at(float keep[8], const cuda_draw &draw, const cuda_mask &mask, uint32_t position,
-                                        uint32_t channel) {
-    uint32_t row = cuda_divide(position, mask.area);
-    keep8<MASK>(keep, draw, row, position - row * mask.area.divisor, mask.channels, channel);
+/* The same for U positions counted over the whole batch, `step` apart. Their rounds go together: the keys, which the compiler
+ * would otherwise keep in twenty registers, are worked out anew each time. */
+template <int MASK, int U>
+__device__ __forceinline__ void lanes_at(uint32_t (&lanes)[U][4], const cuda_draw &draw, const cuda_mask &mask, uint32_t first,
+                                         uint32_t step, uint32_t channel) {
+    if (MASK == CUDA_MASK_NONE)
+        return;
+    uint32_t k0 = draw.key0, k1 = draw.key1;
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+r"(k0), "+r"(k1));
+#endif
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const uint32_t position = first + u * step, row = cuda_divide(position, mask.area);
+        const uint32_t pixel = position - row * mask.area.divisor;
+        if (MASK == CUDA_MASK_ALIGNED)
+            cuda_count(lanes[u], &draw, row, (pixel * mask.channels + channel) >> 3);
+        else
+            lanes_in_row<MASK>(lanes[u], draw, mask, row, pixel, channel);
+    }
+    if (MASK == CUDA_MASK_ALIGNED) {
+#pragma unroll
+        for (int round = 0; round < CUDA_ROUNDS; round++) {
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                cuda_round(lanes[u], k0, k1);
+            cuda_next_key(&k0, &k1);
+        }
+    }
+}
+
+template <int MASK> __device__ __forceinline__ bool kept(const uint32_t lanes[4], int j, const cuda_draw &draw) {
+    return MASK == CUDA_MASK_NONE || cuda_kept(lanes, j, draw.threshold);
 }
 
 #endif

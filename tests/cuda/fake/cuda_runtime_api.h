@@ -77,6 +77,6 @@ static inline uint32_t __float_as_uint(float f) {
     memcpy(&u, &f, sizeof u);
     return u;
 }
-using std::sqrt;
+static inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 #endif
 #endif
