@@ -91,7 +91,7 @@ if wanted peers; then
         peer wrn && keep 420 "$python" $here/peer_wrn.py --timeout 170 --variants "${GPU_WRN_VARIANTS:-default,graph,graph-max-autotune}"
         peer mnist && keep 150 "$python" $here/peer_mnist.py --timeout 70 --variants "${GPU_MNIST_VARIANTS:-graph,graph-compiled,graph-compiled-20}"
         peer predict && keep 100 "$python" $here/peer_predict.py --timeout 60 --variants "${GPU_PREDICT_VARIANTS:-eager,eager-half}"
-        peer measures && keep 150 "$python" $here/peer_measures.py --timeout 90 --variants "${GPU_MEASURES_VARIANTS:-diagonals,compiled}"
+        peer measures && keep 170 "$python" $here/peer_measures.py --timeout 120 --variants "${GPU_MEASURES_VARIANTS:-diagonals,compiled}"
     else
         note "$python has no PyTorch that sees the GPU: peers are left out (GPU_PYTHON names another)"
         status=1

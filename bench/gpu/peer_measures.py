@@ -81,7 +81,7 @@ def run(args):
         elif args.variant == "pairs":
             chunks = tuple(max(1, min(n, size // classes)) for size in (1000, 4000, 16000))
         else:
-            chunks = (n, n // 4) if not args.tiny else (n,)
+            chunks = (n,)  # nothing of size N M^2 C is ever stored
         best = None
         for chunk in dict.fromkeys(chunks):
             parts = p.split(chunk)
