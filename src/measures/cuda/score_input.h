@@ -1,0 +1,93 @@
+/* score_input.h - stages that bring a block's probabilities in: from the input's type, from logits by softmax. */
+#ifndef VG_MEASURES_SCORE_INPUT_H
+#define VG_MEASURES_SCORE_INPUT_H
+
+#include "measures/cuda/score_view.h"
+#if defined(__CUDA_ARCH__)
+#include <cuda_pipeline_primitives.h>
+#endif
+
+/* The first row that cannot be scored; rows are counted over the whole call. */
+SCORE_FN void report_row(const score_job *job, long long row) {
+#ifdef __CUDA_ARCH__
+    atomicMax(&job->report->bad, ~(unsigned long long)row);
+#else
+    if (~(unsigned long long)row > job->report->bad)
+        job->report->bad = ~(unsigned long long)row;
+#endif
+}
+
+/* Elements of the block's samples, which follow each other, to p[s][m][row]. Floats for shared memory go there without passing
+ * through registers. */
+SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int shared) {
+    const score_job *job = v->job;
+    int C = job->c, T = job->threads, pieces = job->list ? v->samples : 1, count = v->samples / pieces * job->m * C;
+    bool plain = !wide && job->dtype == VG_F32;
+    for (int i = tid; i < v->samples; i += T)
+        v->large[i] = 0;
+    if (!v->own)
+        return;
+    for (int piece = 0; piece < pieces; piece++) { /* samples that follow each other, or one at a time */
+        int row = tid / C + piece * job->m, column = tid % C, rows = T / C, columns = T % C;
+        long long from = sample_of(v, piece) * job->m * C;
+        for (int i = tid; i < count; i += T) {
+            int to = row * job->row + column;
+#ifdef __CUDA_ARCH__
+            if (shared && plain)
+                __pipeline_memcpy_async((float *)v->own + to, (const float *)job->in + from + i, 4);
+            else
+#endif
+                put(v->own, to, plain ? (double)((const float *)job->in)[from + i] : input_value(job, from + i), wide);
+            column += columns;
+            row += rows;
+            if (column >= C) {
+                column -= C;
+                row++;
+            }
+        }
+    }
+    (void)shared;
+#ifdef __CUDA_ARCH__
+    if (shared && plain) {
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+    }
+#endif
+    /* members that only fill up a step of the integral */
+    for (int i = tid; shared && i < (padded_members(job) - job->m) * job->row; i += T)
+        put(v->own, v->samples * job->m * job->row + i, 0.0, wide);
+}
+
+/* A thread a row: logits become probabilities, and the logarithm of their sum stays. */
+SCORE_FN void stage_softmax(const score_view *v, int tid) {
+    const score_job *job = v->job;
+    int C = job->c;
+    for (int i = tid; i < v->samples * job->m; i += job->threads) {
+        double *z = (double *)v->own + i * job->row, scale = job->inverse_temperature ? job->inverse_temperature[i % job->m] : 1.0;
+        double top = z[0] * scale, sum = 0.0;
+        bool good = true;
+        for (int c = 0; c < C; c++) {
+            good = good && fabs(z[c]) < (double)INFINITY;
+            top = score_most(z[c] * scale, top);
+        }
+        for (int c = 0; c < C; c++) {
+            z[c] = exp(z[c] * scale - top);
+            sum += z[c];
+        }
+        double over = 1.0 / sum;
+        for (int c = 0; c < C; c++)
+            z[c] *= over;
+        v->offset[i] = top + log(sum);
+        if (!good)
+            report_row(job, sample_of(v, i / job->m) * job->m + i % job->m);
+    }
+}
+
+/* log p of a logit; in the block's member m = i % M. */
+SCORE_FN double logit_log(const score_view *v, int s, int m, int c) {
+    const score_job *job = v->job;
+    double z = input_value(job, (sample_of(v, s) * job->m + m) * (long long)job->c + c);
+    return z * (job->inverse_temperature ? job->inverse_temperature[m] : 1.0) - v->offset[s * job->m + m];
+}
+
+#endif

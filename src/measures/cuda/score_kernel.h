@@ -1,0 +1,26 @@
+/* score_kernel.h - what launches the scoring kernels. Plain C. Internal to measures. */
+#ifndef VG_MEASURES_SCORE_KERNEL_H
+#define VG_MEASURES_SCORE_KERNEL_H
+
+#include <cuda_runtime_api.h>
+
+#include "measures/cuda/score_job.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Figures over samples, each as the sum of two doubles: variance, TU, GTU. */
+typedef struct score_totals {
+    double sum[3], rest[3];
+} score_totals;
+
+/* Queues the kernel for a laid-out job. `blocks`: as many as the job's memory serves (0: one a tile). */
+cudaError_t vg_measures__score_launch(const score_job *job, long long blocks, cudaStream_t stream);
+/* Adds the job's units to totals (device memory). */
+cudaError_t vg_measures__score_total(const score_job *job, score_totals *totals, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,229 @@
+/* score_moments.h - stages for means, variances, gates, and what rests on them alone: the two leading classes, SNR, GMU, decisions. */
+#ifndef VG_MEASURES_SCORE_MOMENTS_H
+#define VG_MEASURES_SCORE_MOMENTS_H
+
+#include "measures/cuda/score_view.h"
+
+/* Items (s, f, c) of stages that share a class's members out over F threads. */
+typedef struct class_item {
+    int s, f, c, from, to; /* members from .. to - 1 */
+} class_item;
+SCORE_FN class_item class_item_of(const score_job *job, int i) {
+    class_item x;
+    x.c = i % job->c;
+    x.f = i / job->c % job->split;
+    x.s = i / job->c / job->split;
+    x.from = part_from(job->m, x.f, job->split);
+    x.to = part_from(job->m, x.f + 1, job->split);
+    return x;
+}
+
+/* Sums in double (of floats: exact but for rare tails), smallest and largest. */
+SCORE_FN void stage_sums(const score_view *v, int tid, const int wide) {
+    const score_job *job = v->job;
+    for (int i = tid; i < v->samples * job->split * job->c; i += job->threads) {
+        class_item x = class_item_of(job, i);
+        int at = (x.s * job->m + x.from) * job->row + x.c;
+        double sum = 0.0, low = 2.0, high = 0.0;
+        float low32 = 2.0f, high32 = 0.0f;
+        for (int m = x.from; m < x.to; m++, at += job->row) {
+            if (wide) {
+                double p = ((const double *)v->p)[at];
+                sum += p;
+                low = score_least(p, low);
+                high = score_most(p, high);
+            } else {
+                float p = ((const float *)v->p)[at];
+                sum += (double)p;
+                low32 = score_least32(p, low32);
+                high32 = score_most32(p, high32);
+            }
+        }
+        moment_sums(v, 0)[i] = sum;
+        put(moment_extremes(v, 0, wide), i, wide ? low : (double)low32, wide);
+        put(moment_extremes(v, 1, wide), i, wide ? high : (double)high32, wide);
+    }
+}
+
+/* Squared deviations. A class's mean is put together by each of its threads alike; the first keeps it. */
+SCORE_FN void stage_squares(const score_view *v, int tid, const int wide) {
+    const score_job *job = v->job;
+    int C = job->c, F = job->split;
+    for (int i = tid; i < v->samples * F * C; i += job->threads) {
+        class_item x = class_item_of(job, i);
+        double sum = 0.0, low = 2.0, high = 0.0;
+        for (int f = 0; f < F; f++) {
+            int part = (x.s * F + f) * C + x.c;
+            sum += moment_sums(v, 0)[part];
+            low = score_least(get(moment_extremes(v, 0, wide), part, wide), low);
+            high = score_most(get(moment_extremes(v, 1, wide), part, wide), high);
+        }
+        double mean = wide && low == high ? low : sum / (double)job->m;
+        float hi = (float)mean, lo = (float)(mean - (double)hi);
+        double squares = 0.0, rest = 0.0;
+        int at = (x.s * job->m + x.from) * job->row + x.c;
+        if (wide) {
+            for (int m = x.from; m < x.to; m++, at += job->row) {
+                double d = ((const double *)v->p)[at] - mean;
+                rest += d;
+                squares += d * d;
+            }
+        } else {
+            for (int m = x.from; m < x.to;) {
+                int stop = x.to - m < 8 ? x.to : m + 8;
+                float part = 0.0f;
+                for (; m < stop; m++, at += job->row) {
+                    float d = (((const float *)v->p)[at] - hi) - lo;
+                    part += d * d;
+                }
+                squares += (double)part;
+            }
+        }
+        moment_sums(v, 1)[i] = squares;
+        moment_sums(v, 2)[i] = rest;
+        if (x.f == 0) {
+            int to = x.s * C + x.c;
+            v->mu[to] = mean;
+            v->halves[2 * to] = hi;
+            v->halves[2 * to + 1] = lo;
+            put(v->low, to, low, wide);
+            put(v->high, to, high, wide);
+        }
+    }
+}
+
+/* Variances, gates, and the places mean and std. */
+SCORE_FN void stage_gates(const score_view *v, int tid, const int wide) {
+    const score_job *job = v->job;
+    int C = job->c, F = job->split;
+    double count = (double)job->m;
+    for (int i = tid; i < v->samples * C; i += job->threads) {
+        int s = i / C, c = i % C;
+        double squares = 0.0, rest = 0.0, mu = v->mu[i];
+        for (int f = 0; f < F; f++) {
+            squares += moment_sums(v, 1)[(s * F + f) * C + c];
+            rest += moment_sums(v, 2)[(s * F + f) * C + c];
+        }
+        double variance = wide ? score_most((squares - rest * (rest / count)) / count, 0.0) : squares / count;
+        double sigma = sqrt(variance * job->gate_spread);
+        v->variance[i] = variance;
+        if (job->out.mean)
+            job->out.mean[sample_of(v, s) * C + c] = mu;
+        if (job->out.std)
+            job->out.std[sample_of(v, s) * C + c] = sqrt(variance);
+        for (int k = 0; job->gated && k < job->groups; k++) {
+            double gate = k < job->gated ? job->gates[k] : 1.0;
+            double below = job->inside ? score_most(gate, 1e-3) * (sigma + job->eps) : gate * sigma + job->eps;
+            double gamma = -expm1(-mu / below);
+            gamma = job->inside ? score_most(gamma, job->eps) : gamma;
+            put(v->gamma, i * job->groups + k, k < job->gated ? gamma : 0.0, wide);
+        }
+    }
+}
+
+typedef struct leading { /* the two classes of largest mean */
+    double mu1, mu2, var1, var2;
+    int first, second;
+} leading;
+/* Ties go to what came first. */
+SCORE_FN void lead(leading *g, double mu, double variance, int c) {
+    if (mu > g->mu1) {
+        g->mu2 = g->mu1;
+        g->var2 = g->var1;
+        g->second = g->first;
+        g->mu1 = mu;
+        g->var1 = variance;
+        g->first = c;
+    } else if (mu > g->mu2) {
+        g->mu2 = mu;
+        g->var2 = variance;
+        g->second = c;
+    }
+}
+
+/* Of one sample's pass: values a part. [0 .. 5] leading, 6 variance, then Zbar by gate. */
+SCORE_FN double *class_part(const score_view *v, int s, int r) { return v->pass + (s * SCORE_PARTS + r) * (7 + v->job->gated); }
+
+/* Parts of the sums over classes. */
+SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
+    const score_job *job = v->job;
+    int C = job->c;
+    for (int i = tid; i < v->samples * SCORE_PARTS; i += job->threads) {
+        int s = i / SCORE_PARTS, r = i % SCORE_PARTS, from = part_from(C, r, SCORE_PARTS), to = part_from(C, r + 1, SCORE_PARTS);
+        leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
+        double variance = 0.0, *part = class_part(v, s, r);
+        for (int c = from; c < to; c++) {
+            double mu = v->mu[s * C + c], var = v->variance[s * C + c];
+            lead(&g, mu, var, c);
+            variance += var;
+        }
+        part[0] = g.mu1;
+        part[1] = g.mu2;
+        part[2] = g.var1;
+        part[3] = g.var2;
+        part[4] = (double)g.first;
+        part[5] = (double)g.second;
+        part[6] = variance;
+        for (int k = 0; k < job->gated; k++) {
+            double sum = 0.0;
+            for (int c = from; c < to; c++)
+                sum += get(v->gamma, (s * C + c) * job->groups + k, wide) * v->mu[s * C + c];
+            part[7 + k] = sum;
+        }
+    }
+}
+
+SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) {
+    double sigma1 = sqrt(g->var1 * job->margin_spread), sigma2 = sqrt(g->var2 * job->margin_spread);
+    double snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + job->margin_eps);
+    if (job->out.snr)
+        job->out.snr[n] = snr;
+    if (job->out.gmu)
+        job->out.gmu[n] = 1.0 + g->mu1 * expm1(-snr);
+    if (job->out.pred)
+        job->out.pred[n] = g->first;
+    if (job->out.second)
+        job->out.second[n] = g->second;
+    if (job->out.flags)
+        job->out.flags[n] = g->mu1 == g->mu2 ? VG_FLAG_TIE : 0;
+    for (int k = 0; job->out.decision && k < job->k; k++) {
+        bool clear = g->mu1 - job->gates[k] * sigma1 > g->mu2 + job->gates[k] * sigma2;
+        job->out.decision[n * job->k + k] = clear ? g->first : -1;
+    }
+}
+
+#define SCORE_FAINT 1e-20 /* normalisers below are the host's affair */
+
+/* The sums themselves: item 0 of a sample the leading classes, 1 the variance, then one a gate. */
+SCORE_FN void stage_class_totals(const score_view *v, int tid) {
+    const score_job *job = v->job;
+    int items = 2 + job->gated;
+    for (int i = tid; i < v->samples * items; i += job->threads) {
+        int s = i / items, item = i % items;
+        if (item == 0) {
+            leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
+            for (int r = 0; r < SCORE_PARTS; r++) {
+                const double *part = class_part(v, s, r);
+                lead(&g, part[0], part[2], (int)part[4]);
+                lead(&g, part[1], part[3], (int)part[5]);
+            }
+            if (job->need_margin)
+                write_margin(job, &g, sample_of(v, s));
+            continue;
+        }
+        double sum = 0.0;
+        for (int r = 0; r < SCORE_PARTS; r++)
+            sum += class_part(v, s, r)[5 + item];
+        if (item == 1) {
+            job->units[sample_of(v, s)] = sum;
+        } else {
+            bool faint = !(sum > SCORE_FAINT);
+            v->zbar[2 * (s * job->gated + item - 2)] = sum;
+            v->zbar[2 * (s * job->gated + item - 2) + 1] = faint ? 1.0 : 1.0 / sum;
+            if (faint)
+                raise_flag(v->large + s);
+        }
+    }
+}
+
+#endif

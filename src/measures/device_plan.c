@@ -1,0 +1,148 @@
+/* device_plan.c - how a scoring job is laid out on a device: the switches it takes from the options, where a block's arrays lie, how
+ * many samples and threads a block has. No device is needed to make a plan. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "measures/cuda/score_job.h"
+#include "measures/cuda/score_weights.h"
+
+void vg_measures__score_switches(score_job *job, const vg_score_options *o, const vg_scores *out) {
+    double M = (double)job->m, corrected = job->m > 1 ? M / (M - 1) : 1.0;
+    job->logits = o->logits != 0;
+    job->wide = job->logits || job->dtype == VG_F64;
+    job->double_integral = job->dtype == VG_F64;
+    job->distinct = o->pairs == VG_PAIRS_DISTINCT;
+    job->inside = o->gate_eps_form == VG_GATE_EPS_INSIDE;
+    job->gate_spread = o->sigma_gate == VG_SIGMA_SAMPLE ? corrected : 1.0;
+    job->margin_spread = o->sigma_margin == VG_SIGMA_SAMPLE ? corrected : 1.0;
+    job->eps = o->eps;
+    job->margin_eps = o->margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * o->eps : o->eps;
+    job->floor = o->floor;
+    job->unit = o->log_base == VG_LOG_2 ? 1 / log(2) : 1.0;
+    job->share = o->normalise ? 1 / log((double)job->c) : job->unit;
+    job->pairs = !job->distinct ? 1.0 : job->m > 1 ? corrected : 0.0;
+    job->out = *out;
+    job->need_gated_reverse = out->gepce || out->gepkl;
+    job->need_gated_logs = job->need_gated_reverse || out->gau || out->geu;
+    job->need_gated = job->need_gated_logs || out->gtu || out->gepjs;
+    job->need_reverse = out->epce || out->epkl;
+    job->need_logs = job->need_reverse || out->au || out->eu || job->need_gated_logs;
+    job->need_sets = job->need_logs || job->need_gated || out->tu || out->epjs;
+    job->need_margin = out->gmu || out->snr || out->pred || out->second || out->decision || out->flags;
+    job->gated = job->need_gated ? job->k : 0;
+    for (int j = 0; j < 31; j++)
+        job->wide_weight[j] = (float)score_wide_weight[j];
+    for (int j = 0; j < 33; j++)
+        job->narrow_weight[j] = (float)score_narrow_weight[j];
+    for (int j = 0; j < 104; j++) {
+        double s = exp2(((double)j - 10) / 2), factor = j < 10 ? score_fine_factor[j] : 1.0;
+        job->fine_weight[j] = log(2) / 4 / s * factor;
+    }
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+typedef struct cutter {
+    size_t used;
+    bool fits;
+} cutter;
+
+/* Room for a x b x c x each bytes on a multiple of 16. */
+static size_t cut(cutter *at, size_t a, size_t b, size_t c, size_t each) {
+    size_t bytes, end, from = at->used;
+    at->fits = at->fits && vg_base__mul(&bytes, a, b) && vg_base__mul(&bytes, bytes, c) && vg_base__mul(&bytes, bytes, each) &&
+               vg_base__add(&end, from, bytes) && vg_base__add(&end, end, 15) && end < ((size_t)1 << 31);
+    if (at->fits)
+        at->used = end / 16 * 16;
+    return from;
+}
+
+static size_t most(size_t a, size_t b) { return a > b ? a : b; }
+
+bool vg_measures__score_layout(score_job *job) {
+    size_t S = (size_t)job->samples, M = (size_t)job->m, C = (size_t)job->c, K = (size_t)job->gated, F = (size_t)job->split;
+    size_t R = job->wide ? 8 : 4, padded = (M + 7) / 8 * 8, parts = SCORE_PARTS;
+    cutter at = {0, true}, own = {0, true};
+    bool in_place = !job->logits && job->dtype == (job->wide ? VG_F64 : VG_F32);
+    job->groups = (int)((K + SCORE_GROUP - 1) / SCORE_GROUP * SCORE_GROUP);
+    job->row = job->place == SCORE_SHARED ? (int)(C | 1) : (int)C;
+    size_t groups = (size_t)job->groups;
+    if (job->place == SCORE_SHARED)
+        job->p = cut(&at, S * M + padded - M, (size_t)job->row, 1, R);
+    else if (!in_place)
+        cut(&own, S, M, C, R);
+    job->p_bytes = (own.used + 255) / 256 * 256;
+    job->mu = cut(&at, S, C, 1, 8);
+    job->halves = cut(&at, S, C, 2, 4);
+    job->variance = cut(&at, S, C, 1, 8);
+    job->low = cut(&at, S, C, 1, R);
+    job->high = cut(&at, S, C, 1, R);
+    job->gamma = cut(&at, S, C, groups, R);
+    job->omega = cut(&at, S, M, groups, R);
+    job->weight = cut(&at, S, padded, K + 1, R);
+    /* the moments' parts, psi of every member and gate, and sums over members take turns */
+    size_t moments = 24 + 2 * R, psi = (M * K * R + F * C - 1) / (F * C), sums = (3 + 2 * K) * R;
+    job->partial = cut(&at, S, F * C, most(moments, most(psi, sums)), 1);
+    job->pass = cut(&at, S, parts, most(7 + K, most(3 * K, SCORE_SUMS * (K + 1))), 8);
+    job->zbar = cut(&at, S, K, 2, 8);
+    job->psi_mean = cut(&at, S, K, 1, 8);
+    job->weight_bounds = cut(&at, S, K, 2, 8);
+    job->terms = cut(&at, S, K + 1, SCORE_SUMS * C, job->need_sets ? R : 0);
+    job->offset = cut(&at, S, M, 1, job->logits ? 8 : 0);
+    job->large = cut(&at, S, 1, 1, 4);
+    job->bytes = (at.used + 255) / 256 * 256;
+    return at.fits && own.fits && vg_base__mul(&M, M, C) && M < ((size_t)1 << 30);
+}
+
+/* --- shape ------------------------------------------------------------------------------------------------------------------ */
+enum { REGISTERS = 96, MOST_THREADS = 512, MOST_SAMPLES = 32 };
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Threads a class's members are shared out over. */
+static int split_for(const score_job *job) {
+    long long items = (long long)job->samples * job->c;
+    int split = (int)(job->threads / (items < job->threads ? items : job->threads));
+    split = least(split, SCORE_MOST_SPLIT);
+    return split < job->m / 4 ? (split > 1 ? split : 1) : job->m / 4 > 1 ? least(split, job->m / 4) : 1;
+}
+
+/* How well the multiprocessors are used: idle threads in the widest stage, too few warps to hide latency, a last wave. */
+static double worth(const score_job *job, size_t shared_all, int multiprocessors) {
+    double items = (double)job->samples * (job->gated + 1) * job->c, T = job->threads, busy = items / (T * ceil(items / T));
+    int blocks = least(least((int)(shared_all / (job->bytes + 1024)), 65536 / (REGISTERS * job->threads)), 2048 / job->threads);
+    double warps = blocks * T / 32, waves = ceil((double)job->n / job->samples) / ((double)blocks * multiprocessors);
+    double hidden = warps >= 18 ? 1 : sqrt(warps / 18);
+    return blocks == 0 ? 0 : busy * hidden * (waves / ceil(waves));
+}
+
+bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors) {
+    double best = 0;
+    score_job found = *job;
+    job->block = job->wide || job->m > 128 ? 8 : 4;
+    job->place = SCORE_SHARED;
+    for (job->samples = 1; job->samples <= MOST_SAMPLES; job->samples++)
+        for (job->threads = 64; job->threads <= MOST_THREADS; job->threads += 32) {
+            job->split = split_for(job);
+            if (!vg_measures__score_layout(job) || job->bytes > shared)
+                continue;
+            double value = worth(job, shared_all, multiprocessors);
+            if (value > best * 1.005) {
+                best = value;
+                found = *job;
+            }
+        }
+    if (best > 0) {
+        *job = found;
+        return true;
+    }
+    job->samples = 1;
+    job->threads = 256;
+    job->block = 8;
+    job->split = split_for(job);
+    job->place = SCORE_LARGE;
+    if (!job->wide && vg_measures__score_layout(job) && job->bytes <= shared)
+        return true;
+    job->place = SCORE_GLOBAL;
+    return vg_measures__score_layout(job);
+}

@@ -1,0 +1,129 @@
+/* device_cases.h - what the tests of device scoring share: random and adversarial cases with the reference's results, and their
+ * comparison with some scorer's. */
+#ifndef VG_TEST_DEVICE_CASES_H
+#define VG_TEST_DEVICE_CASES_H
+
+#include "measures_util.h"
+
+typedef struct device_recipe {
+    maker kind;
+    double parameter;
+    size_t n, m, c;
+} device_recipe;
+
+static const device_recipe device_recipes[] = {
+    {MAKE_DIRICHLET, 0.01, 9, 10, 10},  {MAKE_DIRICHLET, 0.01, 3, 100, 3},  {MAKE_DIRICHLET, 0.01, 3, 7, 100},
+    {MAKE_DIRICHLET, 0.1, 11, 5, 17},   {MAKE_DIRICHLET, 1, 17, 10, 10},    {MAKE_DIRICHLET, 1, 3, 64, 33},
+    {MAKE_DIRICHLET, 10, 5, 20, 5},     {MAKE_DIRICHLET, 100, 5, 20, 12},   {MAKE_DIRICHLET, 1, 33, 3, 2},
+    {MAKE_DIRICHLET, 1, 2, 4, 1000},    {MAKE_DIRICHLET, 0.02, 2, 3, 999},  {MAKE_DIRICHLET, 100, 1, 2, 1000},
+    {MAKE_DIRICHLET, 0.01, 1, 1000, 3}, {MAKE_DIRICHLET, 1, 1, 1000, 2},    {MAKE_DIRICHLET, 1, 7, 1, 10},
+    {MAKE_DIRICHLET, 0.01, 5, 1, 33},   {MAKE_DIRICHLET, 1, 5, 2, 65},      {MAKE_DIRICHLET, 1, 2, 100, 10},
+    {MAKE_ONE_HOT, 0, 9, 10, 4},        {MAKE_ONE_HOT, 0, 5, 17, 31},       {MAKE_ONE_HOT, 0, 21, 2, 3},
+    {MAKE_IDENTICAL, 1, 5, 9, 10},      {MAKE_IDENTICAL, 0.01, 5, 16, 7},   {MAKE_IDENTICAL, 100, 3, 100, 3},
+    {MAKE_NEAR, 0.3, 10, 8, 10},        {MAKE_NEAR, 0.05, 10, 30, 10},      {MAKE_NEAR, 1e-3, 10, 8, 10},
+    {MAKE_NEAR, 1e-4, 10, 8, 10},       {MAKE_NEAR, 1e-5, 10, 8, 10},       {MAKE_NEAR, 1e-6, 10, 8, 10},
+    {MAKE_NEAR, 1e-7, 10, 8, 10},       {MAKE_NEAR, 1e-5, 5, 3, 100},       {MAKE_NEAR, 1e-6, 5, 50, 3},
+    {MAKE_ZERO_CLASS, 1, 7, 6, 11},     {MAKE_ZERO_CLASS, 0.1, 5, 12, 40},  {MAKE_SOME_ZERO, 1, 7, 6, 11},
+    {MAKE_SOME_ZERO, 0.5, 5, 13, 37},   {MAKE_TIE, 1, 7, 5, 6},             {MAKE_TIE, 0.2, 5, 11, 19},
+    {MAKE_FLOOR, 0, 7, 8, 10},          {MAKE_FLOOR, 1, 7, 8, 10},          {MAKE_DENORMAL, 0, 5, 6, 9},
+    {MAKE_DENORMAL, 1, 5, 6, 9},        {MAKE_PEAKED, 0, 9, 10, 10},        {MAKE_PEAKED, 0, 3, 100, 4},
+    {MAKE_LOGITS, 1, 7, 9, 10},         {MAKE_LOGITS, 20, 7, 9, 10},        {MAKE_LOGITS, 300, 5, 6, 12},
+    {MAKE_LOGITS_NEAR, 1e-3, 7, 8, 10}, {MAKE_LOGITS_NEAR, 1e-6, 7, 8, 10}, {MAKE_LOGITS, 3, 2, 70, 100},
+};
+enum { DEVICE_RECIPES = sizeof device_recipes / sizeof *device_recipes };
+
+/* Scores a case into `got`. */
+typedef vg_status (*device_scoring)(vg_scores *got, vg_score_summary *summary, const vg_predictions *view,
+                                    const vg_score_options *options);
+
+/* Counts the differences from the reference beyond the tolerances. */
+static inline size_t device_compare(const score_case *s, device_scoring score) {
+    complaint c = {s, 0};
+    vg_scores got = scores_new(s->shape);
+    vg_score_summary summary;
+    double tolerance = s->view.dtype == VG_F64 ? 1e-12 : 1e-6, relative = s->view.dtype == VG_F64 ? 1e-9 : 1e-4;
+    if (score(&got, &summary, &s->view, &s->options) != VG_OK) {
+        fprintf(stderr, "  [%s]: refused: %s\n", s->name, vg_error_message());
+        scores_free(&got);
+        return 1;
+    }
+    for (int f = 0; f < SCORE_FIELDS; f++)
+        compare_doubles(&c, f, *score_place((vg_scores *)&s->want, f), *score_place(&got, f));
+    compare_classes(&c, &got);
+    compare_value(&c, "samples", (double)s->summary.samples, (double)summary.samples, 0);
+    compare_value(&c, "diversity", s->summary.diversity, summary.diversity,
+                  relative * s->summary.diversity + (s->view.dtype == VG_F64 ? 0 : 1e-38) +
+                      (rounded_members(s) ? 16 * DBL_EPSILON * (DBL_EPSILON + sqrt(s->summary.diversity)) : 0));
+    compare_value(&c, "mean_tu", s->summary.mean_tu, summary.mean_tu, tolerance);
+    compare_value(&c, "mean_gtu", s->summary.mean_gtu, summary.mean_gtu, tolerance);
+    if (c.count > complaint_limit)
+        fprintf(stderr, "  [%s]: %zu differences in all\n", s->name, c.count);
+    scores_free(&got);
+    return c.count;
+}
+
+static inline size_t device_case(const device_recipe *r, const char *name, vg_dtype dtype, const vg_score_options *options,
+                                 device_scoring score) {
+    score_case s = case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, options);
+    size_t differences = device_compare(&s, score);
+    case_free(&s);
+    return differences;
+}
+
+/* Every recipe in float32 and float64, default conventions. */
+static inline size_t device_usual_cases(device_scoring score) {
+    static const double few[] = {1, 2, 3}, many[] = {0.01, 0.5, 1, 7, 1000};
+    size_t differences = 0;
+    for (int i = 0; i < DEVICE_RECIPES; i++) {
+        const device_recipe *r = &device_recipes[i];
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        char name[32];
+        int small = r->m * r->m * r->c < 3000;
+        options.logits = r->kind == MAKE_LOGITS || r->kind == MAKE_LOGITS_NEAR;
+        options.k = small ? many : few;
+        options.k_count = small ? 5 : r->m < 500 ? 3 : 1;
+        snprintf(name, sizeof name, "recipe %d", i);
+        for (int wide = 0; wide < 2; wide++) {
+            rng_state = 77000 + (uint64_t)i + seed_shift();
+            differences += device_case(r, name, wide ? VG_F64 : VG_F32, &options, score);
+        }
+    }
+    return differences;
+}
+
+/* Random kinds, shapes, k and conventions. */
+static inline size_t device_random_cases(device_scoring score, size_t count) {
+    size_t differences = 0;
+    for (size_t trial = 0; trial < count; trial++) {
+        rng_state = 100000 + trial + seed_shift();
+        device_recipe r = {(maker)rng_below(MAKE_LOGITS_NEAR + 1), 0, 0, 0, 0};
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        double k[9], temperature[40];
+        char name[32];
+        options.logits = r.kind >= MAKE_LOGITS;
+        r.parameter = r.kind == MAKE_NEAR || options.logits ? pow(10, -6 * rng_uniform()) * 3 : pow(10, 4 * rng_uniform() - 2);
+        r.n = 1 + rng_below(9), r.m = 1 + rng_below(rng_below(3) ? 12 : 40), r.c = 2 + rng_below(rng_below(3) ? 20 : 90);
+        for (int i = 0; i < 9; i++)
+            k[i] = pow(10, 4 * rng_uniform() - 2);
+        for (int i = 0; i < 40; i++)
+            temperature[i] = 0.5 + 2 * rng_uniform();
+        options.k = k;
+        options.k_count = 1 + rng_below(r.m * r.m * r.c < 5000 ? 9 : 2);
+        options.pairs = (vg_pairs)rng_below(2);
+        options.sigma_gate = (vg_sigma)rng_below(2);
+        options.sigma_margin = (vg_sigma)rng_below(2);
+        options.log_base = (vg_log_base)rng_below(2);
+        options.normalise = (int)rng_below(2);
+        options.gate_eps_form = (vg_gate_eps)rng_below(2);
+        options.margin_eps_form = (vg_margin_eps)rng_below(2);
+        if (options.logits && rng_below(2)) {
+            options.temperature = temperature;
+            options.temperature_count = rng_below(2) ? r.m : 1;
+        }
+        snprintf(name, sizeof name, "random %zu", trial);
+        differences += device_case(&r, name, trial % 3 ? VG_F32 : VG_F64, &options, score);
+    }
+    return differences;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run thread by
+ * thread and block by block, against the reference. Every place of the arrays and every shape of block. */
+#include "device_cases.h"
+#include "measures/cuda/score_stages.h"
+
+/* How blocks are shaped: as planned for a device, or forced. */
+static struct {
+    size_t shared;
+    int samples, threads, place;
+} forced;
+
+static void run_block(const score_job *job, long long first, long long count, char *base, char *p) {
+    score_view v = score_view_of(job, first, count, base, p);
+    for (int stage = 0; stage < SCORE_STAGES; stage++)
+        for (int tid = 0; tid < job->threads; tid++) {
+            if (job->wide)
+                score_stage(&v, stage, tid, 8, 1, (int)job->place, job->double_integral);
+            else
+                score_stage(&v, stage, tid, job->block, 0, (int)job->place, 0);
+        }
+}
+
+static void shape_blocks(score_job *job) {
+    assert_true(vg_measures__score_plan(job, forced.shared, 228 << 10, 132));
+    if (!forced.threads)
+        return;
+    job->samples = forced.samples;
+    job->threads = forced.threads;
+    job->place = (score_where)forced.place;
+    if (job->wide && job->place == SCORE_LARGE)
+        job->place = SCORE_GLOBAL;
+    job->block = job->place == SCORE_SHARED ? job->block : 8;
+    job->split = forced.threads % 3 + 1 < job->m ? forced.threads % 3 + 1 : 1;
+    assert_true(vg_measures__score_layout(job));
+}
+
+/* A sample that the kernel leaves to the host. */
+static void by_host(vg_scores *got, size_t n, const vg_predictions *view, const vg_score_options *options, size_t k) {
+    vg_predictions one = *view;
+    vg_scores at = *got;
+    one.n = 1;
+    one.data = (const char *)view->data + n * view->m * view->c * (view->dtype == VG_F64 ? 8 : 4);
+    for (int f = 0; f < SCORE_FIELDS; f++)
+        *score_place(&at, f) += n * (score_fields[f].size == PER_K ? k : score_fields[f].size == PER_CLASS ? view->c : 1);
+    at.pred += n, at.second += n, at.flags += n, at.decision += n * k;
+    assert_int_equal(vg_score(&at, NULL, &one, options), VG_OK);
+}
+
+static void run_job(score_job *job) {
+    long long count = job->list ? (long long)*job->list_count : job->n;
+    shape_blocks(job);
+    char *base = ref_alloc(job->bytes, 1), *p = ref_alloc(job->p_bytes, 1);
+    for (long long first = 0; first < count; first += job->samples) {
+        memset(base, 0xff, job->bytes); /* NaN: nothing may rest on what was there */
+        run_block(job, first, count, base, job->place == SCORE_SHARED ? base + job->p : job->p_bytes ? p : NULL);
+    }
+    free(base), free(p);
+}
+
+static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_predictions *view, const vg_score_options *options) {
+    static const double three[] = {1, 2, 3};
+    score_report report = {0, {0, 0}};
+    score_job job = {.in = view->data, .dtype = view->dtype, .n = (long long)view->n, .m = (int)view->m, .c = (int)view->c};
+    double *inverse = ref_alloc(view->m, sizeof *inverse);
+    job.k = options->k ? (int)options->k_count : 3;
+    job.gates = options->k ? options->k : three;
+    for (int i = 0; i < job.k; i++)
+        job.widest = job.gates[i] > job.gates[job.widest] ? i : job.widest;
+    for (size_t i = 0; options->temperature && i < view->m; i++)
+        inverse[i] = 1 / options->temperature[options->temperature_count == 1 ? 0 : i];
+    job.inverse_temperature = options->temperature ? inverse : NULL;
+    job.units = ref_alloc(3 * view->n, sizeof *job.units);
+    unsigned *redo = ref_alloc(2 * view->n, sizeof *redo);
+    job.redo = redo;
+    job.redo_count = &report.redo[0];
+    job.report = &report;
+    vg_measures__score_switches(&job, options, got);
+    run_job(&job);
+    unsigned *left = job.redo;
+    if (!job.wide) { /* in double where divergences are large */
+        job.wide = true;
+        job.list = job.redo;
+        job.list_count = &report.redo[0];
+        job.redo = left = job.redo + view->n;
+        job.redo_count = &report.redo[1];
+        run_job(&job);
+    }
+    for (unsigned i = 0; i < *job.redo_count && !report.bad; i++)
+        by_host(got, left[i], view, options, (size_t)job.k);
+    *summary = (vg_score_summary){.samples = view->n};
+    for (size_t i = 0; i < view->n; i++) {
+        summary->diversity += job.units[i] / (double)(view->n * view->c);
+        summary->mean_tu += job.units[view->n + i] / (double)view->n;
+        summary->mean_gtu += job.units[2 * view->n + i] / (double)view->n;
+    }
+    free(job.units), free(redo), free(inverse);
+    return report.bad ? VG_ERR_DATA : VG_OK;
+}
+
+static void as_planned(void **state) {
+    (void)state;
+    forced.shared = 227 << 10, forced.threads = 0;
+    assert_int_equal(device_usual_cases(emulate), 0);
+    assert_int_equal(device_random_cases(emulate, full_sweep() ? 1000 : 80), 0);
+}
+
+/* Small blocks, odd blocks, arrays outside shared memory. */
+static void other_shapes(void **state) {
+    static const int shapes[][3] = {{1, 32, SCORE_SHARED}, {3, 64, SCORE_SHARED}, {5, 96, SCORE_LARGE}, {2, 128, SCORE_GLOBAL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        forced.samples = shapes[i][0], forced.threads = shapes[i][1], forced.place = shapes[i][2];
+        assert_int_equal(device_random_cases(emulate, full_sweep() ? 200 : 30), 0);
+    }
+    forced.threads = 0;
+}
+
+/* Rows that are not distributions are found, the first one first. */
+static void bad_rows(void **state) {
+    static const float bad[][2] = {{0.5f, 0.6f}, {NAN, 0.5f}, {-0.5f, 1.5f}, {INFINITY, 0.0f}};
+    (void)state;
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+        float p[5 * 3 * 2];
+        for (int i = 0; i < 30; i++)
+            p[i] = 0.5f;
+        memcpy(p + 2 * 7, bad[b], sizeof bad[b]); /* sample 2, member 1 */
+        memcpy(p + 2 * 13, bad[b], sizeof bad[b]);
+        vg_predictions view = vg_predictions_f32(p, 5, 3, 2);
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        score_shape shape = shape_of(&view, &options);
+        vg_scores got = scores_new(shape);
+        vg_score_summary summary;
+        assert_int_equal(emulate(&got, &summary, &view, &options), VG_ERR_DATA);
+        scores_free(&got);
+    }
+}
+
+int main(void) {
+    forced.shared = 227 << 10;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned), cmocka_unit_test(other_shapes), cmocka_unit_test(bad_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
