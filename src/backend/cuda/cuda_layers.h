@@ -22,7 +22,8 @@ enum {
     CUDA_SUM_BLOCKS = 3,    /* blocks a multiprocessor, of kernels that add up */
     CUDA_ROW_BLOCKS = 6,    /* of those that do not, forward */
     CUDA_DRAW_BLOCKS = 5,   /* the same with masks */
-    CUDA_BACK_BLOCKS = 4    /* and backward */
+    CUDA_BACK_BLOCKS = 4,   /* and backward */
+    CUDA_OVERLAP = 1        /* a second pass may come in before the first has ended */
 };
 
 typedef struct cuda_shape {

@@ -19,7 +19,7 @@ static vg_status prepare(vg_backend *backend, cuda_stage_args *args, const vg_st
                               .floor = vg_cuda__floor(stage->relu),
                               .mask = vg_cuda__mask(backend, stage->dropout, s)};
     VG_TRY(vg_cuda__positions(&args->positions, small));
-    if (args->positions * groups >= ((size_t)1 << 31) - CUDA_SUM_THREADS || stage->pool > 15)
+    if (args->positions * groups >= ((size_t)1 << 31) - 1024 || stage->pool > 15)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "pooling %zu x %zu to %zu x %zu x %zu x %zu: more than this backend can do",
                              stage->pool, stage->pool, small->n, s.c, s.h, s.w);
     return VG_OK;

@@ -5,9 +5,11 @@
  *
  * Masks and the ReLU's side are worked out anew from x in each pass: a pass reads x (and dy), writes its result, nothing else.
  * Sums are of differences from a value of the channel itself (forward) or its mean (backward), so that float32 keeps its digits
- * where the mean is large; behind a dropout, which alone makes the variance p / (1 - p) mean^2, of the kept values as they are.
- * A thread adds some tens of them, the rest of the addition is as in sums.cuh. The second pass goes
- * over the tensor from its end to its beginning: what the first read last is still in the cache. */
+ * where the mean is large; behind a dropout, which alone makes the variance p / (1 - p) mean^2, of the kept x as they are.
+ * A thread adds some tens of them, the rest of the addition is as in sums.cuh.
+ *
+ * The second pass goes over the tensor from its end to its beginning: what the first read last is still in the cache. Its
+ * blocks may come in while the first pass's last block is at work: they ask for their first values, then wait. */
 #include "backend/cuda/sums.cuh"
 
 __device__ __forceinline__ void affine(float *a, float *c, float gamma, float beta, float mean, float inverse) {
@@ -43,17 +45,22 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
     const place at = place_of(s);
     const T *x = (const T *)args.x;
     float sum[2][8] = {};
+    next_may_begin();
     if (at.active) {
-        const cuda_draw draw = draw_of<MASK>(args.mask);
-        float shift[8];
-        if (MASK == CUDA_MASK_NONE)
-            widen(shift, load(x, at.group));
-        for (uint32_t p = at.tile * s.lanes * U + at.lane; p < args.positions; p += s.tiles * s.lanes * U) {
-            pack<T> raw[U];
+        uint32_t p = at.tile * s.lanes * U + at.lane;
+        pack<T> raw[U];
+        auto fetch = [&] {
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (p + u * s.lanes < args.positions)
                     raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+        };
+        fetch();
+        const cuda_draw draw = draw_of<MASK>(args.mask);
+        float shift[8];
+        if (MASK == CUDA_MASK_NONE)
+            widen(shift, load(x, at.group));
+        for (; p < args.positions; p += s.tiles * s.lanes * U, fetch()) {
             uint32_t lanes[U][4];
             lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
@@ -114,24 +121,30 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, MASK ? CUDA_DRAW_BLOCKS : CU
     const T *x = (const T *)args.x;
     if (!at.active)
         return;
+    int64_t tile = last_tile(args, s.lanes * U, at);
+    uint32_t p = 0;
+    pack<T> raw[U];
+    auto fetch = [&] {
+        p = (uint32_t)tile * s.lanes * U + at.lane;
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (tile >= 0 && p + u * s.lanes < args.positions)
+                raw[u] = load_last(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+    };
+    fetch(); /* x is older than the statistics */
+    wait_for_previous();
     float a[8], c[8];
     if (args.running) {
         running_coefficients(a, c, args, at);
     } else {
-        load8(a, args.coefficients + at.group * 8);
-        load8(c, args.coefficients + (s.groups + at.group) * 8);
+        load8_fresh(a, args.coefficients + at.group * 8);
+        load8_fresh(c, args.coefficients + (s.groups + at.group) * 8);
     }
     const cuda_draw draw = draw_of<MASK>(args.mask);
 #pragma unroll
     for (int j = 0; j < 8; j++)
         a[j] *= args.mask.scale;
-    for (int64_t tile = last_tile(args, s.lanes * U, at); tile >= 0; tile -= s.tiles) {
-        const uint32_t p = (uint32_t)tile * s.lanes * U + at.lane;
-        pack<T> raw[U];
-#pragma unroll
-        for (int u = 0; u < U; u++)
-            if (p + u * s.lanes < args.positions)
-                raw[u] = load_last(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
+    for (; tile >= 0; tile -= s.tiles, fetch()) {
         uint32_t lanes[U][4];
         lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
@@ -175,26 +188,35 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
     const place at = place_of(s);
     const T *x = (const T *)args.x, *dy = (const T *)args.dy;
     float sum[2][8] = {};
+    next_may_begin();
     if (at.active) {
-        const cuda_draw draw = draw_of<MASK>(args.mask);
-        float a[8], beta[8], mean[8];
-        load8(a, args.gamma + at.group * 8);
-        load8(beta, args.beta + at.group * 8);
-#pragma unroll
-        for (uint32_t j = 0; j < 8; j++) {
-            const uint32_t channel = at.group * 8 + j;
-            const bool there = channel < args.channels;
-            mean[j] = there ? args.saved[channel] : 0.0f;
-            a[j] *= there ? args.saved[args.channels + channel] : 0.0f;
-        }
-        for (uint32_t p = at.tile * s.lanes * U + at.lane; p < args.positions; p += s.tiles * s.lanes * U) {
-            pack<T> raw[U], rough[U];
+        uint32_t p = at.tile * s.lanes * U + at.lane;
+        pack<T> raw[U], rough[U];
+        auto fetch = [&] {
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (p + u * s.lanes < args.positions) {
                     raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
                     rough[u] = load(dy, (size_t)(p + u * s.lanes) * s.groups + at.group);
                 }
+        };
+        fetch();
+        const cuda_draw draw = draw_of<MASK>(args.mask);
+        float a[8], c[8], mean[8]; /* behind a dropout: of scale x, and no mean */
+        load8(a, args.gamma + at.group * 8);
+        load8(c, args.beta + at.group * 8);
+#pragma unroll
+        for (uint32_t j = 0; j < 8; j++) {
+            const uint32_t channel = at.group * 8 + j;
+            const bool there = channel < args.channels;
+            mean[j] = there ? args.saved[channel] : 0.0f;
+            a[j] *= there ? args.saved[args.channels + channel] : 0.0f;
+            if (MASK != CUDA_MASK_NONE) {
+                c[j] = fmaf(-mean[j], a[j], c[j]);
+                a[j] *= args.mask.scale;
+            }
+        }
+        for (; p < args.positions; p += s.tiles * s.lanes * U, fetch()) {
             uint32_t lanes[U][4];
             lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
@@ -206,11 +228,13 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
                 widen(g, rough[u]);
 #pragma unroll
                 for (int j = 0; j < 8; j++) {
-                    const float d = kept<MASK>(lanes[u], j, draw) ? fmaf(v[j], args.mask.scale, -mean[j]) : -mean[j];
-                    if (!(fmaf(a[j], d, beta[j]) <= args.floor)) {
+                    const bool keep = kept<MASK>(lanes[u], j, draw);
+                    const float d = MASK == CUDA_MASK_NONE ? v[j] - mean[j] : v[j];
+                    const bool through = !((keep ? fmaf(a[j], d, c[j]) : c[j]) <= args.floor);
+                    if (through)
                         sum[0][j] += g[j];
+                    if (through && keep)
                         sum[1][j] = fmaf(g[j], d, sum[1][j]);
-                    }
                 }
             }
         }
@@ -221,7 +245,10 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
     if (t >= channels || channel >= s.groups * 8)
         return;
     if (channel < args.channels)
-        finish_sums(args, channel, space.total[t], space.total[channels + t]);
+        finish_sums(args, channel, space.total[t],
+                    MASK == CUDA_MASK_NONE
+                        ? space.total[channels + t]
+                        : (double)args.mask.scale * space.total[channels + t] - (double)args.saved[channel] * space.total[t]);
     else
         for (uint32_t k = 0; k < 4; k++)
             args.coefficients[k * s.groups * 8 + channel] = 0.0f;
@@ -236,11 +263,28 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
     const T *x = (const T *)args.x, *dy = (const T *)args.dy, *addend = (const T *)args.addend;
     if (!at.active)
         return;
+    int64_t tile = last_tile(args, s.lanes * U, at);
+    uint32_t p = 0;
+    pack<T> raw[U], rough[U], more[U];
+    auto fetch = [&] {
+        p = (uint32_t)tile * s.lanes * U + at.lane;
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            if (tile >= 0 && p + u * s.lanes < args.positions) {
+                const size_t vector = (size_t)(p + u * s.lanes) * s.groups + at.group;
+                raw[u] = load_last(x, vector);
+                rough[u] = load_last(dy, vector);
+                if (addend)
+                    more[u] = load_last(addend, vector);
+            }
+    };
+    fetch();
+    wait_for_previous();
     float a[8], c[8], e[8], f[8];
-    load8(a, args.coefficients + at.group * 8);
-    load8(c, args.coefficients + (s.groups + at.group) * 8);
-    load8(e, args.coefficients + (2 * s.groups + at.group) * 8);
-    load8(f, args.coefficients + (3 * s.groups + at.group) * 8);
+    load8_fresh(a, args.coefficients + at.group * 8);
+    load8_fresh(c, args.coefficients + (s.groups + at.group) * 8);
+    load8_fresh(e, args.coefficients + (2 * s.groups + at.group) * 8);
+    load8_fresh(f, args.coefficients + (3 * s.groups + at.group) * 8);
     const cuda_draw draw = draw_of<MASK>(args.mask);
     const float scale = args.mask.scale;
 #pragma unroll
@@ -249,18 +293,7 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
         e[j] *= scale * scale;
         f[j] *= scale;
     }
-    for (int64_t tile = last_tile(args, s.lanes * U, at); tile >= 0; tile -= s.tiles) {
-        const uint32_t p = (uint32_t)tile * s.lanes * U + at.lane;
-        pack<T> raw[U], rough[U], more[U];
-#pragma unroll
-        for (int u = 0; u < U; u++)
-            if (p + u * s.lanes < args.positions) {
-                const size_t vector = (size_t)(p + u * s.lanes) * s.groups + at.group;
-                raw[u] = load_last(x, vector);
-                rough[u] = load_last(dy, vector);
-                if (addend)
-                    more[u] = load_last(addend, vector);
-            }
+    for (; tile >= 0; tile -= s.tiles, fetch()) {
         uint32_t lanes[U][4];
         lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
 #pragma unroll
@@ -285,27 +318,32 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
 
 /* --- launches */
 
-#define DISPATCH(kernel, args, bf, stream)                                                                                     \
+#define DISPATCH(launch, kernel, args, half, stream)                                                                           \
     do {                                                                                                                       \
         const unsigned blocks = (args)->shape.chunks * (args)->shape.tiles,                                                    \
                        threads = (args)->shape.block_groups * (args)->shape.lanes;                                             \
-        switch ((args)->mask.mode * 2 + ((bf) ? 1 : 0)) {                                                                      \
-        case 0: CUDA_LAUNCH((kernel<float, 0>), blocks, threads, stream, *(args)); break;                                      \
-        case 1: CUDA_LAUNCH((kernel<bf16, 0>), blocks, threads, stream, *(args)); break;                                       \
-        case 2: CUDA_LAUNCH((kernel<float, 1>), blocks, threads, stream, *(args)); break;                                      \
-        case 3: CUDA_LAUNCH((kernel<bf16, 1>), blocks, threads, stream, *(args)); break;                                       \
-        case 4: CUDA_LAUNCH((kernel<float, 2>), blocks, threads, stream, *(args)); break;                                      \
-        default: CUDA_LAUNCH((kernel<bf16, 2>), blocks, threads, stream, *(args)); break;                                      \
+        switch ((args)->mask.mode * 2 + ((half) ? 1 : 0)) {                                                                    \
+        case 0: launch((kernel<float, 0>), blocks, threads, stream, *(args)); break;                                           \
+        case 1: launch((kernel<bf16, 0>), blocks, threads, stream, *(args)); break;                                            \
+        case 2: launch((kernel<float, 1>), blocks, threads, stream, *(args)); break;                                           \
+        case 3: launch((kernel<bf16, 1>), blocks, threads, stream, *(args)); break;                                            \
+        case 4: launch((kernel<float, 2>), blocks, threads, stream, *(args)); break;                                           \
+        default: launch((kernel<bf16, 2>), blocks, threads, stream, *(args)); break;                                           \
         }                                                                                                                      \
     } while (0)
 
 void vg_cuda__norm_statistics(const cuda_norm_args *args, bool half, cudaStream_t stream) {
-    DISPATCH(norm_statistics, args, half, stream);
+    DISPATCH(CUDA_LAUNCH, norm_statistics, args, half, stream);
 }
 void vg_cuda__norm_apply(const cuda_norm_args *args, bool half, cudaStream_t stream) {
-    DISPATCH(norm_apply, args, half, stream);
+    if (args->running)
+        DISPATCH(CUDA_LAUNCH, norm_apply, args, half, stream);
+    else
+        DISPATCH(CUDA_LAUNCH_EARLY, norm_apply, args, half, stream);
 }
-void vg_cuda__norm_sums(const cuda_norm_args *args, bool half, cudaStream_t stream) { DISPATCH(norm_sums, args, half, stream); }
+void vg_cuda__norm_sums(const cuda_norm_args *args, bool half, cudaStream_t stream) {
+    DISPATCH(CUDA_LAUNCH, norm_sums, args, half, stream);
+}
 void vg_cuda__norm_apply_backward(const cuda_norm_args *args, bool half, cudaStream_t stream) {
-    DISPATCH(norm_apply_backward, args, half, stream);
+    DISPATCH(CUDA_LAUNCH_EARLY, norm_apply_backward, args, half, stream);
 }

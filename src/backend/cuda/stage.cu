@@ -8,6 +8,8 @@
  */
 #include "backend/cuda/sums.cuh"
 
+enum { THREADS = 256 }; /* forward */
+
 /* --- forward */
 
 /* The window's largest elements and which they are, best being -infinity before: the first of equals, a NaN before all.
@@ -44,8 +46,8 @@ __device__ __forceinline__ void largest(float best[8], uint32_t which[8], const 
 }
 
 template <typename T, int POOL, int MASK>
-__global__ void __launch_bounds__(CUDA_SUM_THREADS) stage_forward(const __grid_constant__ cuda_stage_args args) {
-    const uint32_t groups = args.groups.divisor, vector = blockIdx.x * CUDA_SUM_THREADS + threadIdx.x;
+__global__ void __launch_bounds__(THREADS) stage_forward(const __grid_constant__ cuda_stage_args args) {
+    const uint32_t groups = args.groups.divisor, vector = blockIdx.x * THREADS + threadIdx.x;
     const uint32_t position = cuda_divide(vector, args.groups), group = vector - position * groups;
     if (position >= args.positions)
         return;
@@ -188,7 +190,7 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
     } while (0)
 
 void vg_cuda__stage_run_forward(const cuda_stage_args *args, bool half, cudaStream_t stream) {
-    const unsigned threads = CUDA_SUM_THREADS, blocks = (args->positions * args->groups.divisor + threads - 1) / threads;
+    const unsigned threads = THREADS, blocks = (args->positions * args->groups.divisor + threads - 1) / threads;
     if (half)
         BY_POOL(stage_forward, bf16);
     else

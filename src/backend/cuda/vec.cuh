@@ -8,10 +8,42 @@
 
 #include "backend/cuda/cuda_layers.h"
 
-/* A test without a GPU has its own. */
+/* A test without a GPU has its own launches. */
 #ifndef CUDA_LAUNCH
 #define CUDA_LAUNCH(kernel, blocks, threads, stream, ...) kernel<<<(blocks), (threads), 0, (stream)>>>(__VA_ARGS__)
+#define CUDA_LAUNCH_EARLY(kernel, blocks, threads, stream, ...) launch_early(kernel, blocks, threads, stream, __VA_ARGS__)
+
+/* Launches a kernel whose blocks may come in before the previous kernel has ended, if that one says next_may_begin: from there
+ * to wait_for_previous they may read what is older than the previous kernel. Where the device has no such thing the two run one
+ * after the other. */
+template <typename A>
+static void launch_early(void (*kernel)(A), unsigned blocks, unsigned threads, cudaStream_t stream, const A &args) {
+    int device = 0, major = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = CUDA_OVERLAP && major >= 9 ? 1 : 0;
+    cudaLaunchKernelEx(&config, kernel, args);
+}
 #endif
+
+__device__ __forceinline__ void next_may_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ __forceinline__ void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 struct bf16 {
     uint16_t bits;
@@ -100,11 +132,13 @@ __device__ __forceinline__ void store_above(float *p, size_t vector, const float
 __device__ __forceinline__ float element(const bf16 *p, size_t i) { return __uint_as_float((uint32_t)p[i].bits << 16); }
 __device__ __forceinline__ float element(const float *p, size_t i) { return p[i]; }
 
-/* Eight float32 of a vector parameter or a row of coefficients. */
+/* Eight float32 of a vector parameter. */
 __device__ __forceinline__ void load8(float v[8], const float *p) {
-    float4 low = ((const float4 *)p)[0], high = ((const float4 *)p)[1];
-    v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
-    v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
+    widen(v, pack<float>{((const float4 *)p)[0], ((const float4 *)p)[1]});
+}
+/* Of what a kernel wrote that may still be at work: past the first level of cache. */
+__device__ __forceinline__ void load8_fresh(float v[8], const float *p) {
+    widen(v, pack<float>{__ldcg((const float4 *)p), __ldcg((const float4 *)p + 1)});
 }
 
 /* The step's part of a mask, read from device memory; nothing is read where nothing is drawn. */

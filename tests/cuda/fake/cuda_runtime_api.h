@@ -38,6 +38,7 @@ extern unsigned emulate_errors, emulate_launches;
         (void)(stream);                                                                                                        \
         emulate_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); });                                                     \
     } while (0)
+#define CUDA_LAUNCH_EARLY CUDA_LAUNCH
 
 struct emulate_index {
     unsigned x;
