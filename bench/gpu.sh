@@ -58,10 +58,10 @@ if wanted build; then
 fi
 
 if wanted test; then
-    VARGATE_REQUIRE_GPU=1 within 240 ctest --test-dir "$build" -R '^test_backend|cuda' -j 4 --output-on-failure --no-tests=error >&2
+    VARGATE_REQUIRE_GPU=1 within 240 ctest --test-dir "$build" -R '^test_(backend|device)|cuda' -j 4 --output-on-failure --no-tests=error >&2
 fi
 if wanted sanitize; then
-    sh scripts/gpu_sanitize.sh "$build" "${GPU_SANITIZE_SECONDS:-200}" >&2 || status=1
+    sh scripts/gpu_sanitize.sh "$build" "${GPU_SANITIZE_SECONDS:-300}" >&2 || status=1
 fi
 
 # Ours.
