@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(THREADS) repeat_rows(const __grid_constant__ c
         float v[8];
         widen(v, raw[u]);
         if (MASK != CUDA_MASK_NONE) {
-            const uint32_t pixel = vector / args.groups;
+            const uint32_t pixel = MASK == CUDA_MASK_ODD ? vector / args.groups : 0; /* aligned: positions follow vectors */
             uint32_t lanes[4];
             lanes_in_row<MASK>(lanes, draw, args.mask, row, pixel, (vector - pixel * args.groups) * 8);
 #pragma unroll
