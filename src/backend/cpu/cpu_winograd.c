@@ -61,6 +61,23 @@ bool vg_winograd__serves(const vg_backend *backend, const vg_conv *conv, const v
            w->o % LANE == 0 && cpu_tensor_of(x)->b == 16;
 }
 
+static size_t thread_number(void) {
+#ifdef _OPENMP
+    return (size_t)omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* The most threads that the caller's loops may get: it need not be the thread that opened the backend. */
+static size_t thread_count(void) {
+#ifdef _OPENMP
+    return (size_t)omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
 /* One call's figures. */
 typedef struct call {
     const vg_winograd_kernels *kernels;
@@ -81,21 +98,13 @@ static call plan(const vg_backend *backend, const vg_conv *conv, const vg_param 
     c.tiles = c.map.tiles_y * c.map.tiles_x;
     size_t image = VG_WINOGRAD_POINTS * c.tiles * (c.in + c.out);
     c.piece = (together ? PIECE_ALL : PIECE_OWN) / image;
-    most = together ? c.images : (c.images + backend->threads - 1) / backend->threads;
+    most = together ? c.images : (c.images + thread_count() - 1) / thread_count();
     c.piece = c.piece > most ? most : c.piece < 1 ? 1 : c.piece;
     c.rows = (c.piece * c.tiles + VG_WINOGRAD_ROWS - 1) / VG_WINOGRAD_ROWS * VG_WINOGRAD_ROWS;
     c.in_step = c.rows * c.in + APART;
     c.out_step = c.rows * c.out + APART;
     c.filter_step = c.in * c.out + APART;
     return c;
-}
-
-static size_t thread_number(void) {
-#ifdef _OPENMP
-    return (size_t)omp_get_thread_num();
-#else
-    return 0;
-#endif
 }
 
 /* Where 16 channels cb of transformed maps start, in rows from `row`. */
@@ -139,7 +148,7 @@ vg_status vg_winograd__forward(vg_backend *backend, const vg_conv *conv, vg_tens
     call c = plan(backend, conv, w, x, y, false);
     size_t each = VG_WINOGRAD_POINTS * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, false));
-    VG_TRY(room(&own->maps, &own->map_room, each * backend->threads));
+    VG_TRY(room(&own->maps, &own->map_room, each * thread_count()));
     CPU_PARALLEL
     for (size_t k = 0; k < pieces; k++) {
         float *v = own->maps + thread_number() * each, *z = v + VG_WINOGRAD_POINTS * c.in_step;
@@ -161,7 +170,7 @@ vg_status vg_winograd__backward_data(vg_backend *backend, const vg_conv *conv, v
     call c = plan(backend, conv, w, dx, dy, false);
     size_t each = VG_WINOGRAD_POINTS * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, true));
-    VG_TRY(room(&own->maps, &own->map_room, each * backend->threads));
+    VG_TRY(room(&own->maps, &own->map_room, each * thread_count()));
     CPU_PARALLEL
     for (size_t k = 0; k < pieces; k++) {
         float *v = own->maps + thread_number() * each, *z = v + VG_WINOGRAD_POINTS * c.out_step;
