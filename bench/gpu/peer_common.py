@@ -53,6 +53,9 @@ class WideResNet(nn.Module):
                 blocks.append(Block(channels, 16 * width << group, 2 if group and not i else 1, dropout))
                 channels = 16 * width << group
         self.blocks, self.norm, self.heads = nn.Sequential(*blocks), nn.BatchNorm2d(channels), nn.Linear(channels, outputs)
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.num_batches_tracked = None  # a counter nobody reads, a kernel a layer
 
     def forward(self, x):
         x = F.relu(self.norm(self.blocks(self.conv1(x))))
