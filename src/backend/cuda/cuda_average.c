@@ -16,7 +16,9 @@ static vg_status measure(const vg_tensor *maps, uint32_t *rows, uint32_t *area, 
 
 vg_status vg_cuda__average_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x) {
     uint32_t rows, area, groups;
+    VG_TRY(vg_cuda__output(backend, y));
     VG_TRY(measure(x, &rows, &area, &groups));
+    VG_TRY(vg_cuda__writes(backend, y));
     vg_cuda__average_run_forward(cuda_t(y)->data, cuda_t(x)->data, rows, area, groups, cuda_bf16(backend),
                                  cuda_of(backend)->stream);
     return vg_cuda__launched("average pooling");
@@ -24,7 +26,9 @@ vg_status vg_cuda__average_forward(vg_backend *backend, vg_tensor *y, const vg_t
 
 vg_status vg_cuda__average_backward(vg_backend *backend, vg_tensor *dx, const vg_tensor *dy) {
     uint32_t rows, area, groups;
+    VG_TRY(vg_cuda__output(backend, dx));
     VG_TRY(measure(dx, &rows, &area, &groups));
+    VG_TRY(vg_cuda__writes(backend, dx));
     vg_cuda__average_run_backward(cuda_t(dx)->data, cuda_t(dy)->data, rows, area, groups, cuda_bf16(backend),
                                   cuda_of(backend)->stream);
     return vg_cuda__launched("average pooling's gradient");

@@ -75,3 +75,8 @@ vg_status vg_cuda__positions(uint32_t *out, const vg_tensor *t) {
     *out = (uint32_t)count;
     return VG_OK;
 }
+
+vg_status vg_cuda__output(vg_backend *backend, vg_tensor *t) {
+    cuda_t(t)->patches_valid = cuda_t(t)->twin_valid = false;
+    return vg_cuda__writes(backend, t);
+}

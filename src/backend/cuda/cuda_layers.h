@@ -54,6 +54,9 @@ float vg_cuda__floor(bool relu);
 /* n * h * w of an activation, as 32 bits; fails from 2^31 on. */
 vg_status vg_cuda__positions(uint32_t *out, const vg_tensor *t);
 
+/* Before an activation is written: the second queue has read what it held. */
+vg_status vg_cuda__output(vg_backend *, vg_tensor *t);
+
 typedef struct cuda_norm_args {
     const void *x, *dy, *addend; /* addend: may be NULL */
     void *out;                   /* y or dx */

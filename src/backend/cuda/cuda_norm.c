@@ -38,6 +38,7 @@ vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, vg_ten
     bool half = cuda_bf16(backend);
     uint32_t step = cuda_in_flight(half, false);
     cuda_norm_args args;
+    VG_TRY(vg_cuda__writes(backend, y));
     VG_TRY(prepare(backend, &args, norm, x, theta, gamma, beta, norm->training, step));
     args.out = cuda_t(y)->data;
     args.running = cuda_t(running)->data;
@@ -63,6 +64,7 @@ vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, vg_te
     bool half = cuda_bf16(backend);
     uint32_t step = cuda_in_flight(half, true);
     cuda_norm_args args;
+    VG_TRY(vg_cuda__writes(backend, dx));
     VG_TRY(prepare(backend, &args, norm, x, theta, gamma, beta, true, step));
     args.dy = cuda_t(dy)->data;
     args.addend = addend ? cuda_t(addend)->data : NULL;

@@ -10,6 +10,7 @@ vg_status vg_cuda__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tenso
     if (!vg_base__mul(&blocks, y->n, vectors / 32 + 1) || blocks >= (size_t)1 << 31 || vectors >= (size_t)1 << 31)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "%zu repeated rows of %zu x %zu x %zu: more than this backend can do", y->n,
                              y->shape.c, y->shape.h, y->shape.w);
+    VG_TRY(vg_cuda__writes(backend, y));
     cuda_repeat_args args = {.x = cuda_t(x)->data,
                              .y = cuda_t(y)->data,
                              .first = first,
@@ -20,8 +21,7 @@ vg_status vg_cuda__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tenso
                              .positions = (uint32_t)(y->shape.h * y->shape.w),
                              .plain = plain,
                              .mask = vg_cuda__mask(backend, dropout, y->shape)};
-    if (plain)
-        cuda_t(y)->twin_valid = false;
+    VG_TRY(vg_cuda__output(backend, y));
     vg_cuda__repeat_run(&args, cuda_bf16(backend), cuda_of(backend)->stream);
     return vg_cuda__launched("repeated rows");
 }

@@ -28,6 +28,8 @@ static vg_status prepare(vg_backend *backend, cuda_stage_args *args, const vg_st
 vg_status vg_cuda__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
                                  const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
     cuda_stage_args args;
+    VG_TRY(vg_cuda__writes(backend, y));
+    VG_TRY(vg_cuda__output(backend, y));
     VG_TRY(prepare(backend, &args, stage, y, x, choice));
     args.x = cuda_t(x)->data;
     args.out = cuda_t(y)->data;
@@ -41,6 +43,8 @@ vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, vg
     cuda_context *cuda = cuda_of(backend);
     cuda_stage_args args;
     void *scratch;
+    VG_TRY(vg_cuda__writes(backend, dx));
+    VG_TRY(vg_cuda__output(backend, dx));
     VG_TRY(prepare(backend, &args, stage, dy, dx, choice));
     args.x = cuda_t(dy)->data;
     args.y = cuda_t(y)->data;

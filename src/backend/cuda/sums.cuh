@@ -21,7 +21,7 @@ __device__ __forceinline__ place place_of(const cuda_shape &s) {
 }
 
 /* Shared memory of a block that adds up S values a channel. */
-template <int S> struct sum_space {
+template <int S> struct __align__(16) sum_space {
     union {
         float lanes[CUDA_SUM_THREADS * 8 * S]; /* [lane][S][block_groups * 8] */
         double tiles[CUDA_SUM_THREADS * 4];    /* [part][S][block_groups * 8] */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 typedef void *cudaStream_t;
+typedef void *cudaEvent_t;
 typedef int cudaError_t;
 
 #ifdef __cplusplus
