@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "score_engine.h"
 #include "score_file.h"
 #include "score_options.h"
 #include "score_pass.h"
@@ -11,12 +12,15 @@
 typedef struct score_values {
     const char *output;
     bool json;
+    int device;
 } score_values;
 
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, offsetof(score_values, output), "FILE", NULL,
      "write the scores of every sample: .npz, .csv or .jsonl; without it a summary is printed", 0, 0},
     {"json", 0, OPTION_FLAG, offsetof(score_values, json), NULL, NULL, "print the summary as JSON (with -o too)", 0, 0},
+    {"device", 0, OPTION_CHOICE, offsetof(score_values, device), SCORE_DEVICE_WORDS, "cpu",
+     "where to compute; auto: on a GPU where there is one", 0, 0},
 };
 
 typedef struct score_job {
@@ -67,6 +71,7 @@ static int score(const score_options *options, const score_values *own, const ch
         return code;
     }
     job->summarise = !own->output || own->json;
+    job->in.device = own->device;
     if (own->output)
         code = score_file_open(&file, own->output);
     if (code == CLI_OK) {

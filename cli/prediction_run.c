@@ -6,26 +6,9 @@
 #include <sys/stat.h>
 
 #include "console.h"
+#include "prediction.h"
 #include "progress.h"
-#include "training_data.h"
 #include "vargate/formats.h"
-
-enum { CHUNK = 256, MAX_RUNS = 64 };
-
-typedef struct prediction {
-    const prediction_request *request;
-    vg_predictor *predictors[MAX_RUNS];
-    vg_predictor_info info[MAX_RUNS];
-    size_t members;     /* of all together */
-    training_data data; /* val, train */
-    vg_dataset *set;    /* test, input */
-    const vg_dataset *source;
-    const size_t *indices; /* NULL: all of the source */
-    size_t *limited;
-    size_t n;
-    bool labels;
-    float *images, *one, *all;
-} prediction;
 
 static void close_all(prediction *p) {
     for (size_t i = 0; i < p->request->run_count; i++)
@@ -122,9 +105,8 @@ static int open_set(prediction *p) {
     return CLI_OK;
 }
 
-/* Samples first .. first + count - 1 into p->all, members of the networks side by side. */
-static vg_status predict_chunk(prediction *p, size_t first, size_t count) {
-    size_t C = p->info[0].classes, done = 0, order[CHUNK];
+vg_status prediction_logits(prediction *p, size_t first, size_t count) {
+    size_t C = p->info[0].classes, done = 0, order[PREDICTION_CHUNK];
     for (size_t i = 0; i < count; i++)
         order[i] = p->indices ? p->indices[first + i] : first + i;
     for (size_t k = 0; k < p->request->run_count; k++) {
@@ -141,8 +123,6 @@ static vg_status predict_chunk(prediction *p, size_t first, size_t count) {
             memcpy(p->all + (i * p->members + done) * C, p->one + i * M * C, M * C * sizeof(float));
         done += M;
     }
-    if (!p->request->logits)
-        vg_softmax_rows(p->all, count * p->members, C);
     return VG_OK;
 }
 
@@ -161,9 +141,11 @@ static vg_status write_all(prediction *p, vg_writer *writer) {
     progress bar;
     progress_begin(&bar, "predicting", "images");
     vg_status status = vg_writer_begin(writer, p->request->logits ? "Z" : "P", VG_ELEMENT_F32, 3, shape);
-    for (size_t i = 0; i < p->n && status == VG_OK && !console_interrupted(); i += CHUNK) {
-        size_t count = p->n - i < CHUNK ? p->n - i : CHUNK;
-        status = predict_chunk(p, i, count);
+    for (size_t i = 0; i < p->n && status == VG_OK && !console_interrupted(); i += PREDICTION_CHUNK) {
+        size_t count = p->n - i < PREDICTION_CHUNK ? p->n - i : PREDICTION_CHUNK;
+        status = prediction_logits(p, i, count);
+        if (status == VG_OK && !p->request->logits)
+            vg_softmax_rows(p->all, count * p->members, C);
         if (status == VG_OK)
             status = vg_writer_append(writer, p->all, count * p->members * C * sizeof(float));
         progress_update(&bar, i + count, p->n);
@@ -179,11 +161,13 @@ static int run(prediction *p) {
     if (code != CLI_OK)
         return code;
     size_t C = p->info[0].classes, image = p->info[0].channels * p->info[0].height * p->info[0].width;
-    p->images = malloc(CHUNK * image * sizeof(float));
-    p->one = malloc(CHUNK * p->members * C * sizeof(float));
-    p->all = malloc(CHUNK * p->members * C * sizeof(float));
+    p->images = malloc(PREDICTION_CHUNK * image * sizeof(float));
+    p->one = malloc(PREDICTION_CHUNK * p->members * C * sizeof(float));
+    p->all = malloc(PREDICTION_CHUNK * p->members * C * sizeof(float));
     if (!p->images || !p->one || !p->all)
         return console_fail_memory("predictions");
+    if (p->request->score)
+        return prediction_scores(p);
     vg_writer *writer;
     if (vg_writer_open(&writer, p->request->output) != VG_OK)
         return console_fail_library();
@@ -206,8 +190,8 @@ static int run(prediction *p) {
 
 int prediction_run(const prediction_request *request) {
     prediction p = {.request = request};
-    if (request->run_count > MAX_RUNS)
-        return console_usage("at most %d runs make a deep ensemble, found %zu", MAX_RUNS, request->run_count);
+    if (request->run_count > PREDICTION_RUNS)
+        return console_usage("at most %d runs make a deep ensemble, found %zu", PREDICTION_RUNS, request->run_count);
     int code = run(&p);
     close_all(&p);
     return code;

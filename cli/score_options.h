@@ -43,6 +43,7 @@ typedef struct score_input {
     int64_t *own_labels;
     double *temperature;
     bool temperature_loaded;
+    int device; /* score_engine.h */
 } score_input;
 
 /* Opens `path` by the options: reads labels from --labels or from beside the predictions, and checks everything that can be

@@ -3,6 +3,7 @@
 
 #include "console.h"
 #include "progress.h"
+#include "score_engine.h"
 
 /* Bytes of input (as float32) and of results that are in flight at once. */
 enum { BLOCK_BYTES = 24 << 20 };
@@ -14,7 +15,7 @@ static size_t block_rows(const score_layout *layout, score_set set) {
     return rows < layout->n ? rows : layout->n;
 }
 
-static int run_block(score_input *in, vg_scorer *scorer, const vg_scores *block, size_t first, size_t rows,
+static int run_block(score_input *in, score_engine *scorer, const vg_scores *block, size_t first, size_t rows,
                      const score_sink *sink) {
     vg_predictions view;
     vg_scores places = *block;
@@ -24,12 +25,12 @@ static int run_block(score_input *in, vg_scorer *scorer, const vg_scores *block,
         return console_fail_library();
     if (sink->place)
         sink->place(sink->context, first, &places);
-    if (vg_scorer_feed(scorer, &places, &view) != VG_OK)
+    if (score_engine_feed(scorer, &places, &view, VG_MEMORY_HOST) != VG_OK)
         return console_fail("%s: %s", in->path, vg_error_message());
     return sink->take(sink->context, first, rows, &places);
 }
 
-static int run_blocks(score_input *in, vg_scorer *scorer, const vg_scores *block, size_t rows, const score_sink *sink) {
+static int run_blocks(score_input *in, score_engine *scorer, const vg_scores *block, size_t rows, const score_sink *sink) {
     progress bar;
     progress_begin(&bar, "scoring", "samples");
     int code = CLI_OK;
@@ -43,20 +44,20 @@ static int run_blocks(score_input *in, vg_scorer *scorer, const vg_scores *block
 }
 
 int score_pass(score_input *in, score_set set, const score_sink *sink, vg_score_summary *summary) {
-    vg_scorer *scorer = NULL;
+    score_engine scorer;
     vg_scores block;
     size_t rows = block_rows(&in->layout, set);
-    if (vg_scorer_new(&scorer, in->layout.m, in->layout.c, &in->options) != VG_OK)
-        return console_fail_library();
-    int code = CLI_FAILED;
+    int code = score_engine_open(&scorer, in->device, in->layout.m, in->layout.c, &in->options);
+    if (code != CLI_OK)
+        return code;
     if (!score_block_new(&block, set, &in->layout, rows)) {
         code = console_fail_memory("a block of scores");
     } else {
-        code = run_blocks(in, scorer, &block, rows, sink);
+        code = run_blocks(in, &scorer, &block, rows, sink);
         score_block_free(&block);
     }
-    if (code == CLI_OK && summary && vg_scorer_summary(scorer, summary) != VG_OK)
+    if (code == CLI_OK && summary && score_engine_summary(&scorer, summary) != VG_OK)
         code = console_fail_library();
-    vg_scorer_free(scorer);
+    score_engine_close(&scorer);
     return code;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "score_options.h"
 #include "vargate/data.h"
 #include "vargate/nn.h"
 
@@ -49,7 +50,9 @@ typedef struct prediction_request {
     int ensemble;
     size_t members, passes, heads;
     bool logits;
-    const char *output;
+    const char *output;         /* NULL only with score */
+    const score_options *score; /* scores instead of predictions; NULL: no */
+    bool json;                  /* with score: the summary as JSON */
 } prediction_request;
 int prediction_run(const prediction_request *request);
 

@@ -21,6 +21,7 @@ BEGIN {
     allow("nn", "base backend formats nn")
     owner["status"] = "base"
     owner["temperatures"] = "calibrate"
+    owner["device"] = "measures"
     # Predictions read from a file are handed over as the view that scoring takes: that header alone.
     public_too["formats", "measures"] = public_too["data", "measures"] = public_too["nn", "measures"] = 1
 }

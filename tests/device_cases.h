@@ -3,6 +3,8 @@
 #ifndef VG_TEST_DEVICE_CASES_H
 #define VG_TEST_DEVICE_CASES_H
 
+#include <stdbool.h>
+
 #include "measures_util.h"
 
 typedef struct device_recipe {
@@ -12,23 +14,32 @@ typedef struct device_recipe {
 } device_recipe;
 
 static const device_recipe device_recipes[] = {
-    {MAKE_DIRICHLET, 0.01, 9, 10, 10},  {MAKE_DIRICHLET, 0.01, 3, 100, 3},  {MAKE_DIRICHLET, 0.01, 3, 7, 100},
-    {MAKE_DIRICHLET, 0.1, 11, 5, 17},   {MAKE_DIRICHLET, 1, 17, 10, 10},    {MAKE_DIRICHLET, 1, 3, 64, 33},
-    {MAKE_DIRICHLET, 10, 5, 20, 5},     {MAKE_DIRICHLET, 100, 5, 20, 12},   {MAKE_DIRICHLET, 1, 33, 3, 2},
-    {MAKE_DIRICHLET, 1, 2, 4, 1000},    {MAKE_DIRICHLET, 0.02, 2, 3, 999},  {MAKE_DIRICHLET, 100, 1, 2, 1000},
-    {MAKE_DIRICHLET, 0.01, 1, 1000, 3}, {MAKE_DIRICHLET, 1, 1, 1000, 2},    {MAKE_DIRICHLET, 1, 7, 1, 10},
-    {MAKE_DIRICHLET, 0.01, 5, 1, 33},   {MAKE_DIRICHLET, 1, 5, 2, 65},      {MAKE_DIRICHLET, 1, 2, 100, 10},
-    {MAKE_ONE_HOT, 0, 9, 10, 4},        {MAKE_ONE_HOT, 0, 5, 17, 31},       {MAKE_ONE_HOT, 0, 21, 2, 3},
-    {MAKE_IDENTICAL, 1, 5, 9, 10},      {MAKE_IDENTICAL, 0.01, 5, 16, 7},   {MAKE_IDENTICAL, 100, 3, 100, 3},
-    {MAKE_NEAR, 0.3, 10, 8, 10},        {MAKE_NEAR, 0.05, 10, 30, 10},      {MAKE_NEAR, 1e-3, 10, 8, 10},
-    {MAKE_NEAR, 1e-4, 10, 8, 10},       {MAKE_NEAR, 1e-5, 10, 8, 10},       {MAKE_NEAR, 1e-6, 10, 8, 10},
-    {MAKE_NEAR, 1e-7, 10, 8, 10},       {MAKE_NEAR, 1e-5, 5, 3, 100},       {MAKE_NEAR, 1e-6, 5, 50, 3},
-    {MAKE_ZERO_CLASS, 1, 7, 6, 11},     {MAKE_ZERO_CLASS, 0.1, 5, 12, 40},  {MAKE_SOME_ZERO, 1, 7, 6, 11},
-    {MAKE_SOME_ZERO, 0.5, 5, 13, 37},   {MAKE_TIE, 1, 7, 5, 6},             {MAKE_TIE, 0.2, 5, 11, 19},
-    {MAKE_FLOOR, 0, 7, 8, 10},          {MAKE_FLOOR, 1, 7, 8, 10},          {MAKE_DENORMAL, 0, 5, 6, 9},
-    {MAKE_DENORMAL, 1, 5, 6, 9},        {MAKE_PEAKED, 0, 9, 10, 10},        {MAKE_PEAKED, 0, 3, 100, 4},
-    {MAKE_LOGITS, 1, 7, 9, 10},         {MAKE_LOGITS, 20, 7, 9, 10},        {MAKE_LOGITS, 300, 5, 6, 12},
-    {MAKE_LOGITS_NEAR, 1e-3, 7, 8, 10}, {MAKE_LOGITS_NEAR, 1e-6, 7, 8, 10}, {MAKE_LOGITS, 3, 2, 70, 100},
+    {MAKE_DIRICHLET, 0.01, 9, 10, 10},  {MAKE_DIRICHLET, 0.01, 3, 100, 3},
+    {MAKE_DIRICHLET, 0.01, 3, 7, 100},  {MAKE_DIRICHLET, 0.1, 11, 5, 17},
+    {MAKE_DIRICHLET, 1, 17, 10, 10},    {MAKE_DIRICHLET, 1, 3, 64, 33},
+    {MAKE_DIRICHLET, 10, 5, 20, 5},     {MAKE_DIRICHLET, 100, 5, 20, 12},
+    {MAKE_DIRICHLET, 1, 33, 3, 2},      {MAKE_DIRICHLET, 1, 2, 4, 1000},
+    {MAKE_DIRICHLET, 0.02, 2, 3, 999},  {MAKE_DIRICHLET, 100, 1, 2, 1000},
+    {MAKE_DIRICHLET, 0.01, 1, 1000, 3}, {MAKE_DIRICHLET, 1, 1, 1000, 2},
+    {MAKE_DIRICHLET, 1, 7, 1, 10},      {MAKE_DIRICHLET, 0.01, 5, 1, 33},
+    {MAKE_DIRICHLET, 1, 5, 2, 65},      {MAKE_DIRICHLET, 1, 2, 100, 10},
+    {MAKE_ONE_HOT, 0, 9, 10, 4},        {MAKE_ONE_HOT, 0, 5, 17, 31},
+    {MAKE_ONE_HOT, 0, 21, 2, 3},        {MAKE_IDENTICAL, 1, 5, 9, 10},
+    {MAKE_IDENTICAL, 0.01, 5, 16, 7},   {MAKE_IDENTICAL, 100, 3, 100, 3},
+    {MAKE_NEAR, 0.3, 10, 8, 10},        {MAKE_NEAR, 0.05, 10, 30, 10},
+    {MAKE_NEAR, 1e-3, 10, 8, 10},       {MAKE_NEAR, 1e-4, 10, 8, 10},
+    {MAKE_NEAR, 1e-5, 10, 8, 10},       {MAKE_NEAR, 1e-6, 10, 8, 10},
+    {MAKE_NEAR, 1e-7, 10, 8, 10},       {MAKE_NEAR, 1e-5, 5, 3, 100},
+    {MAKE_NEAR, 1e-6, 5, 50, 3},        {MAKE_ZERO_CLASS, 1, 7, 6, 11},
+    {MAKE_ZERO_CLASS, 0.1, 5, 12, 40},  {MAKE_SOME_ZERO, 1, 7, 6, 11},
+    {MAKE_SOME_ZERO, 0.5, 5, 13, 37},   {MAKE_TIE, 1, 7, 5, 6},
+    {MAKE_TIE, 0.2, 5, 11, 19},         {MAKE_FLOOR, 0, 7, 8, 10},
+    {MAKE_FLOOR, 1, 7, 8, 10},          {MAKE_DENORMAL, 0, 5, 6, 9},
+    {MAKE_DENORMAL, 1, 5, 6, 9},        {MAKE_PEAKED, 0, 9, 10, 10},
+    {MAKE_PEAKED, 0, 3, 100, 4},        {MAKE_LOGITS, 1, 7, 9, 10},
+    {MAKE_LOGITS, 20, 7, 9, 10},        {MAKE_LOGITS, 300, 5, 6, 12},
+    {MAKE_LOGITS_NEAR, 1e-3, 7, 8, 10}, {MAKE_LOGITS_NEAR, 1e-6, 7, 8, 10},
+    {MAKE_LOGITS, 3, 2, 70, 100},
 };
 enum { DEVICE_RECIPES = sizeof device_recipes / sizeof *device_recipes };
 

@@ -1,5 +1,5 @@
-/* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run thread by
- * thread and block by block, against the reference. Every place of the arrays and every shape of block. */
+/* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run thread
+ * by thread and block by block, against the reference. Every place of the arrays and every shape of block. */
 #include "device_cases.h"
 #include "measures/cuda/score_stages.h"
 
@@ -57,7 +57,8 @@ static void run_job(score_job *job) {
     free(base), free(p);
 }
 
-static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_predictions *view, const vg_score_options *options) {
+static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_predictions *view,
+                         const vg_score_options *options) {
     static const double three[] = {1, 2, 3};
     score_report report = {0, {0, 0}};
     score_job job = {.in = view->data, .dtype = view->dtype, .n = (long long)view->n, .m = (int)view->m, .c = (int)view->c};
@@ -137,6 +138,7 @@ static void bad_rows(void **state) {
 
 int main(void) {
     forced.shared = 227 << 10;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned), cmocka_unit_test(other_shapes), cmocka_unit_test(bad_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned), cmocka_unit_test(other_shapes),
+                                       cmocka_unit_test(bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "vargate/calibrate.h"
 #include "vargate/data.h"
+#include "vargate/device.h"
 #include "vargate/evaluate.h"
 #include "vargate/formats.h"
 #include "vargate/measures.h"

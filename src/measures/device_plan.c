@@ -1,5 +1,5 @@
-/* device_plan.c - how a scoring job is laid out on a device: the switches it takes from the options, where a block's arrays lie, how
- * many samples and threads a block has. No device is needed to make a plan. */
+/* device_plan.c - how a scoring job is laid out on a device: the switches it takes from the options, where a block's arrays
+ * lie, how many samples and threads a block has. No device is needed to make a plan. */
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     }
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- memory -----------------------------------------------------------------------------------------------------------------
+ */
 typedef struct cutter {
     size_t used;
     bool fits;
@@ -94,7 +95,8 @@ bool vg_measures__score_layout(score_job *job) {
     return at.fits && own.fits && vg_base__mul(&M, M, C) && M < ((size_t)1 << 30);
 }
 
-/* --- shape ------------------------------------------------------------------------------------------------------------------ */
+/* --- shape ------------------------------------------------------------------------------------------------------------------
+ */
 enum { REGISTERS = 96, MOST_THREADS = 512, MOST_SAMPLES = 32 };
 
 static int least(int a, int b) { return a < b ? a : b; }

@@ -5,11 +5,9 @@
 #include "measures/cuda/score_kernel.h"
 #include "measures/cuda/score_stages.h"
 
-namespace {
-
-template <int B, int wide, int where, int fine> __device__ __forceinline__ void run_stages(const score_view *v) {
-#define STAGE(number)                                                            \
-    score_stage(v, number, (int)threadIdx.x, B, wide, where, fine);              \
+template <int B, int wide, int where, int fine> static __device__ __forceinline__ void run_stages(const score_view *v) {
+#define STAGE(number)                                                                                                          \
+    score_stage(v, number, (int)threadIdx.x, B, wide, where, fine);                                                            \
     __syncthreads()
     STAGE(0);
     if (wide) {
@@ -32,7 +30,7 @@ template <int B, int wide, int where, int fine> __device__ __forceinline__ void 
 }
 
 template <int B, int wide, int where, int fine>
-__global__ void __maxnreg__(96) score(const __grid_constant__ score_job job) {
+static __global__ void __maxnreg__(96) score(const __grid_constant__ score_job job) {
     extern __shared__ __align__(16) char shared[];
     long long count = job.list ? (long long)*job.list_count : job.n, tiles = (count + job.samples - 1) / job.samples;
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -48,14 +46,16 @@ __global__ void __maxnreg__(96) score(const __grid_constant__ score_job job) {
     }
 }
 
-template <int B, int wide, int where, int fine> cudaError_t launch(const score_job *job, long long blocks, cudaStream_t stream) {
+template <int B, int wide, int where, int fine>
+static cudaError_t launch(const score_job *job, long long blocks, cudaStream_t stream) {
     long long tiles = (job->n + job->samples - 1) / job->samples;
     size_t bytes = where == SCORE_GLOBAL ? 0 : job->bytes;
     if (blocks > 0 && tiles > blocks)
         tiles = blocks;
     if (tiles > 0x7fffffff)
         tiles = 0x7fffffff;
-    cudaError_t error = cudaFuncSetAttribute(score<B, wide, where, fine>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    cudaError_t error =
+        cudaFuncSetAttribute(score<B, wide, where, fine>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess)
         return error;
     score<B, wide, where, fine><<<(unsigned)tiles, (unsigned)job->threads, bytes, stream>>>(*job);
@@ -63,17 +63,20 @@ template <int B, int wide, int where, int fine> cudaError_t launch(const score_j
 }
 
 /* s += x, exactly but for the last bits of `rest`. */
-__device__ __forceinline__ void add_to(double *sum, double *rest, double x, double more) {
+static __device__ __forceinline__ void add_to(double *sum, double *rest, double x, double more) {
     double next = *sum + x, part = next - *sum;
     *rest += (*sum - (next - part)) + (x - part) + more;
     *sum = next;
 }
 
 enum { TOTAL_THREADS = 256 };
-__global__ void __launch_bounds__(TOTAL_THREADS) total(const double *units, long long n, score_totals *totals) {
+static __global__ void __launch_bounds__(TOTAL_THREADS)
+    total(const double *units, long long n, unsigned wanted, score_totals *totals) {
     __shared__ double sums[TOTAL_THREADS], rests[TOTAL_THREADS];
     int which = (int)blockIdx.x, tid = (int)threadIdx.x;
     double sum = 0.0, rest = 0.0;
+    if (!(wanted >> which & 1))
+        return;
     for (long long i = tid; i < n; i += TOTAL_THREADS)
         add_to(&sum, &rest, units[which * n + i], 0.0);
     sums[tid] = sum;
@@ -87,22 +90,25 @@ __global__ void __launch_bounds__(TOTAL_THREADS) total(const double *units, long
         add_to(&totals->sum[which], &totals->rest[which], sums[0], rests[0]);
 }
 
-} // namespace
-
 extern "C" cudaError_t vg_measures__score_launch(const score_job *job, long long blocks, cudaStream_t stream) {
     if (job->wide) {
         if (job->place == SCORE_SHARED)
-            return job->double_integral ? launch<8, 1, SCORE_SHARED, 1>(job, blocks, stream) : launch<8, 1, SCORE_SHARED, 0>(job, blocks, stream);
-        return job->double_integral ? launch<8, 1, SCORE_GLOBAL, 1>(job, blocks, stream) : launch<8, 1, SCORE_GLOBAL, 0>(job, blocks, stream);
+            return job->double_integral ? launch<8, 1, SCORE_SHARED, 1>(job, blocks, stream)
+                                        : launch<8, 1, SCORE_SHARED, 0>(job, blocks, stream);
+        return job->double_integral ? launch<8, 1, SCORE_GLOBAL, 1>(job, blocks, stream)
+                                    : launch<8, 1, SCORE_GLOBAL, 0>(job, blocks, stream);
     }
     switch (job->place) {
-    case SCORE_SHARED: return job->block == 4 ? launch<4, 0, SCORE_SHARED, 0>(job, blocks, stream) : launch<8, 0, SCORE_SHARED, 0>(job, blocks, stream);
+    case SCORE_SHARED:
+        return job->block == 4 ? launch<4, 0, SCORE_SHARED, 0>(job, blocks, stream)
+                               : launch<8, 0, SCORE_SHARED, 0>(job, blocks, stream);
     case SCORE_LARGE: return launch<8, 0, SCORE_LARGE, 0>(job, blocks, stream);
     default: return launch<8, 0, SCORE_GLOBAL, 0>(job, blocks, stream);
     }
 }
 
 extern "C" cudaError_t vg_measures__score_total(const score_job *job, score_totals *totals, cudaStream_t stream) {
-    total<<<3, TOTAL_THREADS, 0, stream>>>(job->units, job->n, totals);
+    unsigned wanted = 1u | (job->out.tu ? 2u : 0u) | (job->out.gtu ? 4u : 0u);
+    total<<<3, TOTAL_THREADS, 0, stream>>>(job->units, job->n, wanted, totals);
     return cudaGetLastError();
 }

@@ -63,7 +63,8 @@ SCORE_FN void stage_softmax(const score_view *v, int tid) {
     const score_job *job = v->job;
     int C = job->c;
     for (int i = tid; i < v->samples * job->m; i += job->threads) {
-        double *z = (double *)v->own + i * job->row, scale = job->inverse_temperature ? job->inverse_temperature[i % job->m] : 1.0;
+        double *z = (double *)v->own + i * job->row,
+               scale = job->inverse_temperature ? job->inverse_temperature[i % job->m] : 1.0;
         double top = z[0] * scale, sum = 0.0;
         bool good = true;
         for (int c = 0; c < C; c++) {

@@ -1,5 +1,6 @@
-/* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The forms and the choice among them are
- * those of template/js.h, js32.h and js64.h; here a thread walks over the members and keeps the sums of all nodes in registers.
+/* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The forms and the choice among
+ * them are those of template/js.h, js32.h and js64.h; here a thread walks over the members and keeps the sums of all nodes in
+ * registers.
  *
  * Deviations for the series come from pieces that are exact in float: with x_m = g p_m (1 + omega_m) and mean x = g (mu + U),
  * x_m/mean - 1 = ((p_m - mu) + (omega_m p_m - U)) / (mu + U). */
@@ -17,8 +18,8 @@ typedef struct score_column {
     const void *weight; /* w of member 0: 1 for the ungated set; 0 from member M on */
     const void *omega;  /* w - 1; NULL: 0 */
     int row, weight_row, omega_row;
-    int members, padded; /* M, and rounded up to the block */
-    bool held;           /* p ends with member M - 1: later ones must not be read */
+    int members, padded;          /* M, and rounded up to the block */
+    bool held;                    /* p ends with member M - 1: later ones must not be read */
     double gate, mean, low, high; /* bounds of x */
     double mu, shift;             /* ungated mean, and U */
     double variance;              /* ungated */
@@ -103,15 +104,16 @@ SCORE_FN float integral_wide(const score_job *job, const score_column *x, float 
         for (int j = 0; j <= nodes; j++) {
             if (j == INTEGRAL_SWITCH)
                 SCORE_UNROLL
-                for (int v = 0; v < B; v++)
-                    b[v] = 1.0f - b[v];
+            for (int v = 0; v < B; v++)
+                b[v] = 1.0f - b[v];
             sum[j] += block_sum(b, B);
             SCORE_UNROLL
             for (int v = 0; v < B; v++)
                 b[v] = j < INTEGRAL_SWITCH ? b[v] * (2.0f - b[v]) : b[v] * b[v];
         }
     }
-    float scale = (float)(1.0 / (double)x->members), spare = (float)(x->padded - x->members), value = 0.0f, here = sum[0] * scale;
+    float scale = (float)(1.0 / (double)x->members), spare = (float)(x->padded - x->members), value = 0.0f,
+          here = sum[0] * scale;
     SCORE_UNROLL
     for (int j = 0; j < nodes; j++) { /* `here` is E[b_j], from the switch on E[a_j] */
         float next = (sum[j + 1] - (j + 1 < INTEGRAL_SWITCH ? 0.0f : spare)) * scale, variance;
@@ -129,7 +131,8 @@ SCORE_FN float integral_wide(const score_job *job, const score_column *x, float 
 }
 
 /* By how many nodes the warp's widest member of the class needs. */
-SCORE_FN float integral_wide_any(const score_job *job, const score_column *x, float over, int own, const int B, const int wide) {
+SCORE_FN float integral_wide_any(const score_job *job, const score_column *x, float over, int own, const int B,
+                                 const int wide) {
     int most = warp_most(own);
     if (most == 0)
         return 0.0f;
@@ -149,7 +152,8 @@ SCORE_FN float integral_wide_any(const score_job *job, const score_column *x, fl
 }
 
 /* Narrow but for some members: deviations from the mean's own b, a few nodes at a time. */
-SCORE_FN double integral_narrow(const score_job *job, const score_column *x, float over, float start, int nodes, const int wide) {
+SCORE_FN double integral_narrow(const score_job *job, const score_column *x, float over, float start, int nodes,
+                                const int wide) {
     double value = 0.0, inverse = 1.0 / (double)x->members;
     SCORE_ROLLED
     for (int from = 0; from < nodes; from += INTEGRAL_STEPS) {
@@ -199,8 +203,10 @@ SCORE_FN double integral_narrow(const score_job *job, const score_column *x, flo
 
 /* Terms 2 .. 6 or 2 .. 10 of the series from the moments of r = x/mean - 1. */
 SCORE_FN double integral_series_value(const double *moment, double mean, const int most) {
-    const double binomial[11][6] = {{1, 0, 0, 0, 0, 0}, {1, 1, 0, 0, 0, 0}, {1, 2, 1, 0, 0, 0}, {1, 3, 3, 0, 0, 0}, {1, 4, 6, 0, 0, 0}, {1, 5, 10, 0, 0, 0},
-                                    {1, 6, 15, 20, 0, 0}, {1, 7, 21, 35, 0, 0}, {1, 8, 28, 56, 70, 0}, {1, 9, 36, 84, 126, 0}, {1, 10, 45, 120, 210, 252}};
+    const double binomial[11][6] = {{1, 0, 0, 0, 0, 0},     {1, 1, 0, 0, 0, 0},        {1, 2, 1, 0, 0, 0},
+                                    {1, 3, 3, 0, 0, 0},     {1, 4, 6, 0, 0, 0},        {1, 5, 10, 0, 0, 0},
+                                    {1, 6, 15, 20, 0, 0},   {1, 7, 21, 35, 0, 0},      {1, 8, 28, 56, 70, 0},
+                                    {1, 9, 36, 84, 126, 0}, {1, 10, 45, 120, 210, 252}};
     double value = 0.0, power = 1.0;
     SCORE_UNROLL
     for (int n = 2; n <= most; n++) {
@@ -261,7 +267,8 @@ SCORE_FN bool column_tight(const score_column *x, double rho) {
     return score_most(x->high - x->mean, x->mean - x->low) <= rho * x->mean;
 }
 
-/* The class's part of EPJS in float: error below 1e-6, relative 2e-5. Every thread of a warp must come here; `idle` ones get 0. */
+/* The class's part of EPJS in float: error below 1e-6, relative 2e-5. Every thread of a warp must come here; `idle` ones get 0.
+ */
 SCORE_FN double integral32(const score_job *job, const score_column *x, bool idle, const int B, const int wide) {
     bool empty = idle || x->high < 1e-30 || x->low == x->high, tight = !empty && column_tight(x, 0.35);
     double value = 0.0;
@@ -284,7 +291,8 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
     return score_most(value, 0.0);
 }
 
-/* --- in double, for float64 input: relative error below 1e-9 ---------------------------------------------------------------- */
+/* --- in double, for float64 input: relative error below 1e-9 ----------------------------------------------------------------
+ */
 
 /* 1 - exp(-t), t in 0 .. 0.045. */
 SCORE_FN double integral_start64(double t) {
@@ -299,7 +307,8 @@ SCORE_FN double integral_start64(double t) {
 }
 
 /* Nodes offset, offset + 2, ... of s_j = 2^((j-10)/2), a few at a time. */
-SCORE_FN double integral_chain64(const score_job *job, const score_column *x, double over, double mean, double s, int offset, int nodes) {
+SCORE_FN double integral_chain64(const score_job *job, const score_column *x, double over, double mean, double s, int offset,
+                                 int nodes) {
     double value = 0.0, inverse = 1.0 / (double)x->members;
     int count = nodes > offset ? (nodes - offset + 1) / 2 : 0;
     SCORE_ROLLED

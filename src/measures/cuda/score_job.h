@@ -1,5 +1,5 @@
-/* score_job.h - what the host hands the scoring kernel: the job, and where in a block's memory each array lies. Plain C, so that
- * the kernel's stages can be compiled and tested on any machine. Internal to measures.
+/* score_job.h - what the host hands the scoring kernel: the job, and where in a block's memory each array lies. Plain C, so
+ * that the kernel's stages can be compiled and tested on any machine. Internal to measures.
  *
  * A block of threads takes `samples` consecutive samples. Shapes in comments: S samples of the block, M members, C classes,
  * K gates, F parts of the members (a class's members are shared out over F threads), R = SCORE_PARTS parts of a sum. */
@@ -29,8 +29,8 @@ typedef enum score_where { SCORE_SHARED = 0, SCORE_LARGE = 1, SCORE_GLOBAL = 2 }
 /* What is reported besides the results; zero at the start. */
 typedef struct score_report {
     unsigned long long bad; /* ~(index of the first row (n M + m) that is not a distribution); 0: none */
-    unsigned redo[2];       /* samples whose divergences are too large for floats, done again in double; of those the samples left to
-                               the host, where some member is gated to nothing, or nearly */
+    unsigned redo[2]; /* samples whose divergences are too large for floats, done again in double; of those the samples left to
+                         the host, where some member is gated to nothing, or nearly */
 } score_report;
 
 typedef struct score_job {
@@ -38,42 +38,42 @@ typedef struct score_job {
     vg_dtype dtype;
     long long n;
     int m, c, k;
-    bool wide;     /* probabilities in double: float64 input, and logits */
+    bool wide; /* probabilities in double: float64 input, and logits */
     bool logits;
-    bool double_integral; /* float64 input */
-    bool distinct, inside; /* pairs; gate eps */
+    bool double_integral;              /* float64 input */
+    bool distinct, inside;             /* pairs; gate eps */
     double gate_spread, margin_spread; /* M/(M-1) for the sample form, else 1 */
     double eps, margin_eps, floor;
-    double unit, share, pairs; /* what finished sums are multiplied by */
+    double unit, share, pairs;         /* what finished sums are multiplied by */
     const double *gates;               /* K */
     const double *inverse_temperature; /* M, or NULL */
     vg_scores out;
     double *units; /* [3][n]: sum over classes of the variance, TU, GTU at the largest k; nats */
     score_report *report;
-    unsigned *redo, *redo_count;         /* n: samples to be done again, in any order */
-    const unsigned *list, *list_count;   /* the samples to take; NULL: all n */
+    unsigned *redo, *redo_count;       /* n: samples to be done again, in any order */
+    const unsigned *list, *list_count; /* the samples to take; NULL: all n */
     int widest;
-    float wide_weight[31], narrow_weight[33];             /* of the integral's nodes: template/js_weights.h */
-    double fine_weight[104];                              /* the same in double, s^-1 included */
+    float wide_weight[31], narrow_weight[33]; /* of the integral's nodes: template/js_weights.h */
+    double fine_weight[104];                  /* the same in double, s^-1 included */
     bool need_logs, need_reverse, need_gated, need_gated_logs, need_gated_reverse, need_margin, need_sets;
     /* how the work is laid out */
     int samples, threads, split, block; /* S, threads of a block, F, members a step of the integral */
     int row;                            /* elements from member to member of p */
     int groups;                         /* K rounded up to whole groups */
     score_where place;
-    int gated;                          /* gates whose measures are wanted: k or 0 */
-    size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, pass, zbar, psi_mean, weight_bounds, terms, offset,
-        large;
+    int gated; /* gates whose measures are wanted: k or 0 */
+    size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, pass, zbar, psi_mean, weight_bounds, terms,
+        offset, large;
     size_t bytes;   /* of the arrays above for one block */
     char *memory;   /* SCORE_GLOBAL: blocks x bytes; SCORE_LARGE: blocks x p_bytes where p is not the input itself */
     size_t p_bytes; /* of p, where it is not in shared memory nor the input itself; else 0 */
 } score_job;
 
-/* Lays out the block's memory: fills row, groups, the offsets and bytes from m, c, k, wide, logits, samples, split, place. False
- * when it does not fit size_t. */
+/* Lays out the block's memory: fills row, groups, the offsets and bytes from m, c, k, wide, logits, samples, split, place.
+ * False when it does not fit size_t. */
 bool vg_measures__score_layout(score_job *job);
-/* Chooses samples, threads, split, block and place for a device with so many multiprocessors, whose blocks may have `shared` bytes of
- * shared memory, of `shared_all` on a multiprocessor, then lays out. n is set. */
+/* Chooses samples, threads, split, block and place for a device with so many multiprocessors, whose blocks may have `shared`
+ * bytes of shared memory, of `shared_all` on a multiprocessor, then lays out. n is set. */
 bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors);
 /* From the options and the places asked for; m, c and the input's type are set. */
 void vg_measures__score_switches(score_job *job, const vg_score_options *options, const vg_scores *out);

@@ -1,5 +1,5 @@
-/* score_math.h - elementary functions of the scoring kernel, for one value; the forms are those of template/vmath.h. Compiles as
- * CUDA and as plain C. */
+/* score_math.h - elementary functions of the scoring kernel, for one value; the forms are those of template/vmath.h. Compiles
+ * as CUDA and as plain C. */
 #ifndef VG_MEASURES_SCORE_MATH_H
 #define VG_MEASURES_SCORE_MATH_H
 
@@ -69,7 +69,8 @@ SCORE_FN void score_bregman32(float y, float r, float *lambda, float *phi, float
 /* psi(f) in double. */
 SCORE_FN double score_psi64(double f) {
     double s = f / (f + 2.0), z = s * s, w = z * z, half = f * f * 0.5;
-    double low = (z * 3.999999999940941908e-01 + 6.666666666666735130e-01) + w * (z * 2.222219843214978396e-01 + 2.857142874366239149e-01);
+    double low = (z * 3.999999999940941908e-01 + 6.666666666666735130e-01) +
+                 w * (z * 2.222219843214978396e-01 + 2.857142874366239149e-01);
     double high = (z * 1.531383769920937332e-01 + 1.818357216161805012e-01) + w * 1.479819860511658591e-01;
     return half - s * (half + z * (low + (w * w) * high));
 }

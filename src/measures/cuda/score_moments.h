@@ -1,4 +1,5 @@
-/* score_moments.h - stages for means, variances, gates, and what rests on them alone: the two leading classes, SNR, GMU, decisions. */
+/* score_moments.h - stages for means, variances, gates, and what rests on them alone: the two leading classes, SNR, GMU,
+ * decisions. */
 #ifndef VG_MEASURES_SCORE_MOMENTS_H
 #define VG_MEASURES_SCORE_MOMENTS_H
 
@@ -149,7 +150,8 @@ SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c;
     for (int i = tid; i < v->samples * SCORE_PARTS; i += job->threads) {
-        int s = i / SCORE_PARTS, r = i % SCORE_PARTS, from = part_from(C, r, SCORE_PARTS), to = part_from(C, r + 1, SCORE_PARTS);
+        int s = i / SCORE_PARTS, r = i % SCORE_PARTS, from = part_from(C, r, SCORE_PARTS),
+            to = part_from(C, r + 1, SCORE_PARTS);
         leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
         double variance = 0.0, *part = class_part(v, s, r);
         for (int c = from; c < to; c++) {

@@ -1,5 +1,6 @@
-/* score_sets.h - stages for the ungated set and every gated one: sums over members by class, then by class the terms of TU, EU, the
- * reverse divergence and EPJS, then their sums over classes and the finished measures. The algebra is that of template/entropy.h. */
+/* score_sets.h - stages for the ungated set and every gated one: sums over members by class, then by class the terms of TU, EU,
+ * the reverse divergence and EPJS, then their sums over classes and the finished measures. The algebra is that of
+ * template/entropy.h. */
 #ifndef VG_MEASURES_SCORE_SETS_H
 #define VG_MEASURES_SCORE_SETS_H
 
@@ -28,7 +29,8 @@ SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs,
     SCORE_ROLLED
     for (int m = x->from; m < x->to;) {
         int stop = x->to - m < 32 ? x->to : m + 32;
-        float phi = 0.0f, psi = 0.0f, shift[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, cross[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f};
+        float phi = 0.0f, psi = 0.0f, shift[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f},
+              cross[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f};
         for (; m < stop; m++, at += job->row, omega += job->groups) {
             float p = ((const float *)v->p)[at], w[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, lambda = 0.0f, own_phi, own_psi;
             int exponent;
@@ -117,8 +119,8 @@ SCORE_FN void stage_member_sums(const score_view *v, int tid, const int wide) {
     }
 }
 
-/* Floors of cross terms: mean_m log(max(x, floor)/x'), x' = max(p, TINY) scale being what the terms used; members at or above the
- * floor add nothing. Adds mean_m x log(x'/max(x, floor)) to `diagonal`. */
+/* Floors of cross terms: mean_m log(max(x, floor)/x'), x' = max(p, TINY) scale being what the terms used; members at or above
+ * the floor add nothing. Adds mean_m x log(x'/max(x, floor)) to `diagonal`. */
 SCORE_FN double floored(const score_job *job, const score_column *x, double *diagonal, const int wide) {
     double sum = 0.0, diag = 0.0, log_floor = log(job->floor), scale = 1.0 / (double)x->members;
     SCORE_ROLLED

@@ -1,8 +1,8 @@
 /* score_view.h - a block's arrays as pointers, and how its stages read and write them. Compiles as CUDA and as plain C.
  *
- * `wide` (a constant wherever it matters): arrays of type R hold doubles, otherwise floats. A stage is run by every thread of the
- * block, tid of `threads`, and takes items tid, tid + threads, ...; between stages the block synchronises. No stage reads what
- * another thread writes in the same stage, and sums have a fixed order, so results are the same bits every time. */
+ * `wide` (a constant wherever it matters): arrays of type R hold doubles, otherwise floats. A stage is run by every thread of
+ * the block, tid of `threads`, and takes items tid, tid + threads, ...; between stages the block synchronises. No stage reads
+ * what another thread writes in the same stage, and sums have a fixed order, so results are the same bits every time. */
 #ifndef VG_MEASURES_SCORE_VIEW_H
 #define VG_MEASURES_SCORE_VIEW_H
 
@@ -11,27 +11,29 @@
 
 typedef struct score_view {
     const score_job *job;
-    int samples;     /* here: S, fewer in the last block */
-    long long first; /* the block's first sample, or its first place in the list */
-    const void *p;   /* R [S][M][row] */
-    void *own;       /* p, where it is the block's own memory; NULL: it is the input itself */
-    double *mu, *variance;                            /* [S][C] */
-    float *halves;                                    /* [S][C][2] mu as the sum of two floats */
-    void *low, *high;                                 /* R [S][C] */
-    void *gamma;                                      /* R [S][C][groups] */
-    void *omega;                                      /* R [S][M][groups] Zbar/Z_m - 1 */
-    void *weight;                                     /* R [S][padded M][gated + 1] 1, then Zbar/Z_m of every gate; 0 past M */
-    void *partial;                                    /* sums over parts of the members */
-    double *pass;                                     /* parts of sums over classes or members */
-    double *zbar;                                     /* [S][gated][2] sum_c Gamma mu and its inverse */
-    double *psi_mean;                                 /* [S][gated] mean of psi(Z_m/Zbar - 1) */
-    double *bounds;                                   /* [S][gated][2] least and largest Zbar/Z_m */
-    void *terms;                                      /* R [S][gated + 1][SCORE_SUMS][C] */
-    double *offset;                                   /* [S][M] logits: log of the sum of exponentials */
-    int *large;                                       /* [S] not for this kernel */
+    int samples;           /* here: S, fewer in the last block */
+    long long first;       /* the block's first sample, or its first place in the list */
+    const void *p;         /* R [S][M][row] */
+    void *own;             /* p, where it is the block's own memory; NULL: it is the input itself */
+    double *mu, *variance; /* [S][C] */
+    float *halves;         /* [S][C][2] mu as the sum of two floats */
+    void *low, *high;      /* R [S][C] */
+    void *gamma;           /* R [S][C][groups] */
+    void *omega;           /* R [S][M][groups] Zbar/Z_m - 1 */
+    void *weight;          /* R [S][padded M][gated + 1] 1, then Zbar/Z_m of every gate; 0 past M */
+    void *partial;         /* sums over parts of the members */
+    double *pass;          /* parts of sums over classes or members */
+    double *zbar;          /* [S][gated][2] sum_c Gamma mu and its inverse */
+    double *psi_mean;      /* [S][gated] mean of psi(Z_m/Zbar - 1) */
+    double *bounds;        /* [S][gated][2] least and largest Zbar/Z_m */
+    void *terms;           /* R [S][gated + 1][SCORE_SUMS][C] */
+    double *offset;        /* [S][M] logits: log of the sum of exponentials */
+    int *large;            /* [S] not for this kernel */
 } score_view;
 
-SCORE_FN double get(const void *array, int i, const int wide) { return wide ? ((const double *)array)[i] : (double)((const float *)array)[i]; }
+SCORE_FN double get(const void *array, int i, const int wide) {
+    return wide ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
 SCORE_FN void put(void *array, int i, double value, const int wide) {
     if (wide)
         ((double *)array)[i] = value;
@@ -98,8 +100,8 @@ SCORE_FN double input_value(const score_job *job, long long at) {
     }
 }
 
-/* The block's arrays from `base`, of the block that begins at sample `first` of `count`. `p`: where the probabilities are; NULL: in the
- * input itself. */
+/* The block's arrays from `base`, of the block that begins at sample `first` of `count`. `p`: where the probabilities are;
+ * NULL: in the input itself. */
 SCORE_FN score_view score_view_of(const score_job *job, long long first, long long count, char *base, char *p) {
     score_view v;
     v.job = job;
@@ -107,7 +109,8 @@ SCORE_FN score_view score_view_of(const score_job *job, long long first, long lo
     v.samples = count - first < job->samples ? (int)(count - first) : job->samples;
     v.own = p;
     v.p = p ? (const void *)p
-            : (const void *)((const char *)job->in + (size_t)first * (size_t)job->m * (size_t)job->c * (job->dtype == VG_F64 ? 8 : 4));
+            : (const void *)((const char *)job->in +
+                             (size_t)first * (size_t)job->m * (size_t)job->c * (job->dtype == VG_F64 ? 8 : 4));
     v.mu = (double *)(void *)(base + job->mu);
     v.halves = (float *)(void *)(base + job->halves);
     v.variance = (double *)(void *)(base + job->variance);

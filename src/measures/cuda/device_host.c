@@ -1,0 +1,101 @@
+/* device_host.c - what the device scorer leaves to vg_scorer: options the kernels do not do, samples in which a member is gated
+ * to nothing, and the message for a row that is not a distribution. */
+#include <string.h>
+
+#include "measures/cuda/device_scorer.h"
+#include "measures/kernel.h"
+
+/* Host places for `samples` of every place in `out`, in one piece of memory. */
+static vg_status places_new(const vg_device_scorer *s, vg_scores *places, char **memory, const vg_scores *out, size_t samples) {
+    size_t bytes = 0;
+    *places = (vg_scores){0};
+    for (int f = 0; f < DEVICE_FIELDS; f++)
+        bytes += vg_device__field(out, f) ? (samples * vg_device__field_bytes(s, f) + 63) / 64 * 64 : 0;
+    VG_TRY(vg_base__alloc(memory, bytes, 1, "results"));
+    bytes = 0;
+    for (int f = 0; f < DEVICE_FIELDS; f++)
+        if (vg_device__field(out, f)) {
+            vg_device__set_field(places, f, *memory + bytes);
+            bytes += (samples * vg_device__field_bytes(s, f) + 63) / 64 * 64;
+        }
+    return VG_OK;
+}
+
+/* Results from host places to the caller's, on the device. */
+static vg_status places_out(const vg_device_scorer *s, const vg_scores *to, const vg_scores *from, size_t samples) {
+    for (int f = 0; f < DEVICE_FIELDS; f++)
+        if (vg_device__field(to, f))
+            VG_TRY(vg_device__check(cudaMemcpy(vg_device__field(to, f), vg_device__field(from, f),
+                                               samples * vg_device__field_bytes(s, f), cudaMemcpyHostToDevice),
+                                    "results to the device"));
+    return VG_OK;
+}
+
+/* Some samples through a scorer: predictions over to the host where need be, results back. */
+static vg_status feed_part(vg_device_scorer *s, vg_scorer *scorer, const vg_scores *out, vg_memory out_at,
+                           const vg_predictions *p, vg_memory at, size_t first, size_t count) {
+    vg_predictions view = *p;
+    vg_scores to = vg_device__places_from(s, out, first), places = to;
+    char *memory = NULL, *data = NULL;
+    vg_status status = VG_OK;
+    view.n = count;
+    if (at == VG_MEMORY_DEVICE) {
+        status = vg_base__alloc(&data, count * p->m * p->c, vg_device__element(p->dtype), "predictions");
+        if (status == VG_OK)
+            status = vg_device__pack(s, data, p, at, first, count);
+        view.data = data;
+        view.stride_c = 1;
+        view.stride_m = (ptrdiff_t)p->c;
+        view.stride_n = (ptrdiff_t)(p->m * p->c);
+    } else
+        view.data = (const char *)p->data + (ptrdiff_t)first * p->stride_n * (ptrdiff_t)vg_device__element(p->dtype);
+    if (status == VG_OK && out_at == VG_MEMORY_DEVICE)
+        status = places_new(s, &places, &memory, out, count);
+    if (status == VG_OK)
+        status = vg_scorer_feed(scorer, &places, &view);
+    if (status == VG_OK && out_at == VG_MEMORY_DEVICE)
+        status = places_out(s, &to, &places, count);
+    vg_base__release(memory);
+    vg_base__release(data);
+    return status;
+}
+
+vg_status vg_device__feed_host(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *p,
+                               vg_memory at) {
+    if (!s->host)
+        VG_TRY(vg_scorer_new(&s->host, s->m, s->c, &s->options));
+    if (at == VG_MEMORY_HOST && out_at == VG_MEMORY_HOST)
+        return vg_scorer_feed(s->host, out, p);
+    size_t each = p->m * p->c * vg_device__element(p->dtype), step = ((size_t)32 << 20) / each + 1;
+    for (size_t first = 0; first < p->n; first += step)
+        VG_TRY(feed_part(s, s->host, out, out_at, p, at, first, p->n - first < step ? p->n - first : step));
+    return VG_OK;
+}
+
+vg_status vg_device__mend(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *p, vg_memory at,
+                          size_t sample) {
+    if (!s->mender) {
+        vg_score_options options = s->options;
+        options.threads = 1;
+        options.progress = NULL;
+        VG_TRY(vg_scorer_new(&s->mender, s->m, s->c, &options));
+    }
+    return feed_part(s, s->mender, out, out_at, p, at, sample, 1);
+}
+
+vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_memory at, size_t sample) {
+    char *data;
+    VG_TRY(vg_base__alloc(&data, p->m * p->c, vg_device__element(p->dtype), "a sample"));
+    vg_status status = vg_device__pack(s, data, p, at, sample, 1);
+    if (status == VG_OK) {
+        vg_kernel_job job = {.m = s->m, .c = s->c, .options = s->options, .in = *p, .first = (size_t)s->samples + sample};
+        job.in.data = data;
+        job.in.n = 1;
+        job.in.stride_c = 1;
+        job.in.stride_m = (ptrdiff_t)p->c;
+        job.in.stride_n = (ptrdiff_t)(p->m * p->c);
+        status = vg_measures__bad_row(&job, 0, 1);
+    }
+    vg_base__release(data);
+    return status;
+}

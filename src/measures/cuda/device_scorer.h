@@ -1,0 +1,80 @@
+/* device_scorer.h - the device scorer's parts: memory, results on their way, and what is left to the host. Internal to
+ * measures. */
+#ifndef VG_MEASURES_DEVICE_SCORER_H
+#define VG_MEASURES_DEVICE_SCORER_H
+
+#include <cuda_runtime_api.h>
+
+#include "base/base.h"
+#include "measures/cuda/score_kernel.h"
+#include "vargate/device.h"
+
+enum { DEVICE_FIELDS = 20 };
+
+/* Memory that grows: on the device, or on the host where the device can copy by itself. */
+typedef struct device_memory {
+    void *data;
+    size_t bytes;
+    bool host;
+} device_memory;
+
+/* One of the two chunks under way. */
+typedef struct device_slot {
+    cudaStream_t stream;
+    device_memory input, staged; /* host input: on the device, and on its way there */
+    device_memory results;       /* score_report, the fields asked for, then redo[2][n] and units[3][n] */
+    device_memory arrived;       /* report and fields, on the host */
+    device_memory work[2];       /* arrays that do not fit shared memory: of the kernel, and of its double form */
+    score_totals *totals;        /* device */
+    size_t first, samples;       /* the chunk; samples 0: none under way */
+    size_t redo;                 /* offset of redo in results */
+    size_t fields_bytes;         /* of report and fields */
+} device_slot;
+
+struct vg_device_scorer {
+    size_t m, c, k;
+    vg_score_options options; /* k and temperature are the scorer's own copies */
+    double *gates, *temperature;
+    bool by_host;             /* the options are vg_scorer's affair */
+    vg_scorer *host, *mender; /* whole blocks; single samples */
+    double *gates_device, *inverse_temperature;
+    device_slot slots[2];
+    score_job plans[2]; /* the last jobs: usual and in double */
+    int widest, multiprocessors;
+    size_t shared, shared_all;
+    cudaStream_t before;
+    cudaEvent_t ready;
+    vg_pool *pool;
+    unsigned long long samples;
+    bool has_tu, has_gtu;
+    char device[256];
+};
+
+vg_status vg_device__check(cudaError_t error, const char *doing);
+/* At least `bytes`; what was there is lost. */
+vg_status vg_device__grow(device_memory *, size_t bytes, const char *what);
+void vg_device__drop(device_memory *);
+
+/* The places of a vg_scores, in order: where the pointer is, bytes an element, elements a sample. */
+void *vg_device__field(const vg_scores *scores, int field);
+void vg_device__set_field(vg_scores *scores, int field, void *place);
+size_t vg_device__field_bytes(const vg_device_scorer *, int field); /* a sample, in multilabel mode of all labels */
+/* Places from sample `first` on. */
+vg_scores vg_device__places_from(const vg_device_scorer *, const vg_scores *, size_t first);
+
+/* Bytes an element. */
+size_t vg_device__element(vg_dtype dtype);
+bool vg_device__packed(const vg_predictions *);
+/* Samples first .. first + count - 1, packed, to host memory, from either memory and by any strides. */
+vg_status vg_device__pack(vg_device_scorer *, void *to, const vg_predictions *, vg_memory at, size_t first, size_t count);
+
+/* The whole block by vg_scorer. */
+vg_status vg_device__feed_host(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
+                               vg_memory at);
+/* One sample by vg_scorer. */
+vg_status vg_device__mend(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *, vg_memory at,
+                          size_t sample);
+/* The message for a row that is not a distribution. */
+vg_status vg_device__bad_row(vg_device_scorer *, const vg_predictions *, vg_memory at, size_t sample);
+
+#endif

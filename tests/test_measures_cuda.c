@@ -1,0 +1,211 @@
+/* test_measures_cuda.c - device scoring against the reference and against vg_scorer: random and adversarial cases, shapes that
+ * do and do not fit shared memory, every memory, type, stride and option, the same bits every time. Skipped where there is no
+ * GPU. */
+#include "device_cases.h"
+#include "vargate/device.h"
+
+#ifdef VG_TEST_CUDA_RUNTIME
+#include <cuda_runtime_api.h>
+#endif
+
+static vg_status by_device(vg_scores *got, vg_score_summary *summary, const vg_predictions *view,
+                           const vg_score_options *options) {
+    vg_device_scorer *s;
+    vg_status status = vg_device_scorer_new(&s, view->m, view->c, options);
+    if (status != VG_OK)
+        return status;
+    status = vg_device_scorer_feed(s, got, VG_MEMORY_HOST, view, VG_MEMORY_HOST);
+    if (status == VG_OK)
+        status = vg_device_scorer_summary(s, summary);
+    vg_device_scorer_free(s);
+    return status;
+}
+
+static void against_reference(void **state) {
+    (void)state;
+    assert_int_equal(device_usual_cases(by_device), 0);
+    assert_int_equal(device_random_cases(by_device, full_sweep() ? 600 : 60), 0);
+}
+
+/* Differences between two scorers' results beyond 1e-6 (relative above 1), and of classes and decisions at all. */
+static size_t compare_scores(const char *name, const vg_scores *a, const vg_scores *b, score_shape shape,
+                             const vg_scores *spread) {
+    size_t count = 0;
+    for (int f = 0; f < SCORE_FIELDS; f++)
+        for (size_t i = 0; i < score_count(shape, score_fields[f].size); i++) {
+            double x = (*score_place((vg_scores *)a, f))[i], y = (*score_place((vg_scores *)b, f))[i];
+            double allowed = 1e-6 * (!strcmp(score_fields[f].name, "snr") ? fmax(1, fabs(x)) : 1);
+            if (!(fabs(x - y) <= allowed) && count++ < complaint_limit)
+                fprintf(stderr, "  [%s]: %s[%zu] CPU %.17g device %.17g\n", name, score_fields[f].name, i, x, y);
+        }
+    for (size_t i = 0; i < shape.problems; i++) {
+        if (spread->snr[i] < 1e-9)
+            continue; /* a tie but for rounding */
+        bool same = a->pred[i] == b->pred[i] && a->second[i] == b->second[i] && a->flags[i] == b->flags[i];
+        for (size_t k = 0; k < shape.k; k++)
+            same = same && a->decision[i * shape.k + k] == b->decision[i * shape.k + k];
+        if (!same && count++ < complaint_limit)
+            fprintf(stderr, "  [%s]: classes, flags or decisions of %zu differ\n", name, i);
+    }
+    return count;
+}
+
+/* The device against the CPU, for shapes on which the reference would take too long. */
+static size_t against_cpu(const char *name, const vg_predictions *view, const vg_score_options *options) {
+    score_shape shape = shape_of(view, options);
+    vg_scores cpu = scores_new(shape), device = scores_new(shape), again = scores_new(shape);
+    vg_score_summary of_cpu, of_device;
+    size_t count = 1;
+    vg_status status = vg_score(&cpu, &of_cpu, view, options);
+    if (status == VG_OK)
+        status = by_device(&device, &of_device, view, options);
+    if (status == VG_OK)
+        status = by_device(&again, &of_device, view, options);
+    if (status == VG_OK) {
+        count = compare_scores(name, &cpu, &device, shape, &cpu);
+        for (int f = 0; f < SCORE_FIELDS; f++)
+            count +=
+                memcmp(*score_place(&device, f), *score_place(&again, f), score_count(shape, score_fields[f].size) * 8) != 0;
+        count += fabs(of_cpu.diversity - of_device.diversity) > 1e-9 || fabs(of_cpu.mean_tu - of_device.mean_tu) > 1e-6 ||
+                 fabs(of_cpu.mean_gtu - of_device.mean_gtu) > 1e-6;
+    } else
+        fprintf(stderr, "  [%s]: refused: %s\n", name, vg_error_message());
+    scores_free(&cpu), scores_free(&device), scores_free(&again);
+    return count;
+}
+
+static void large_shapes(void **state) {
+    static const struct {
+        maker kind;
+        double parameter;
+        size_t n, m, c;
+    } shapes[] = {{MAKE_DIRICHLET, 1, 3000, 100, 10}, {MAKE_DIRICHLET, 1, 300, 100, 100}, {MAKE_DIRICHLET, 0.01, 200, 100, 100},
+                  {MAKE_NEAR, 1e-4, 200, 100, 100},   {MAKE_NEAR, 0.5, 500, 100, 10},     {MAKE_DIRICHLET, 0.1, 20, 100, 1000},
+                  {MAKE_DIRICHLET, 1, 5, 1000, 500},  {MAKE_DIRICHLET, 1, 3, 30, 5000},   {MAKE_DIRICHLET, 1, 500, 1, 2},
+                  {MAKE_LOGITS, 3, 200, 100, 100},    {MAKE_LOGITS, 3, 5, 100, 1000},     {MAKE_PEAKED, 0, 300, 100, 10}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        size_t count = shapes[i].n * shapes[i].m * shapes[i].c;
+        rng_state = 500 + i;
+        double *wide = make_predictions(shapes[i].n, shapes[i].m, shapes[i].c, shapes[i].kind, shapes[i].parameter);
+        float *narrow = ref_alloc(count, sizeof *narrow);
+        for (size_t j = 0; j < count; j++)
+            narrow[j] = (float)wide[j];
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        vg_predictions view = vg_predictions_f32(narrow, shapes[i].n, shapes[i].m, shapes[i].c);
+        vg_predictions view64 = vg_predictions_f64(wide, shapes[i].n, shapes[i].m, shapes[i].c);
+        char name[32];
+        options.logits = shapes[i].kind == MAKE_LOGITS;
+        snprintf(name, sizeof name, "large %zu", i);
+        assert_int_equal(against_cpu(name, &view, &options), 0);
+        if (i % 2 == 0)
+            assert_int_equal(against_cpu(name, &view64, &options), 0);
+        free(narrow), free(wide);
+    }
+}
+
+/* Half floats, strides, and options that are left to the host. */
+static void other_views(void **state) {
+    enum { N = 40, M = 7, C = 6 }; /* p = 1/2 .. 1/32 and 1/32 again */
+    uint16_t half[N * M * C];
+    float turned[M * N * C];
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    (void)state;
+    for (int i = 0; i < N * M; i++)
+        for (int c = 0; c < C; c++) { /* 1/2, 1/4, ... in an order of its own */
+            int power = (c + i * i) % C + 1 < C ? (c + i * i) % C + 1 : C - 1;
+            half[i * C + c] = (uint16_t)((15 - power) << 10);
+            turned[((i % M) * N + i / M) * C + c] = ldexpf(1, -power);
+        }
+    vg_predictions f16 = {half, VG_F16, N, M, C, M * C, C, 1}, mnc = {turned, VG_F32, N, M, C, C, (ptrdiff_t)N * C, 1};
+    assert_int_equal(against_cpu("float16", &f16, &options), 0);
+    assert_int_equal(against_cpu("axes M, N, C", &mnc, &options), 0);
+    options.task = VG_TASK_MULTILABEL;
+    assert_int_equal(against_cpu("multilabel", &mnc, &options), 0);
+    options.task = VG_TASK_MULTICLASS;
+    for (int preset = 0; preset < 3; preset++) {
+        assert_int_equal(vg_score_options_preset(&options, (vg_preset)preset), VG_OK);
+        assert_int_equal(against_cpu("preset", &mnc, &options), 0);
+    }
+}
+
+/* The first bad row is named, as by vg_scorer, counted over all blocks. */
+static void bad_rows(void **state) {
+    float p[5 * 3 * 2];
+    double tu[5];
+    vg_scores out = {.tu = tu};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_device_scorer *s;
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        p[i] = 0.5f;
+    vg_predictions view = vg_predictions_f32(p, 5, 3, 2);
+    assert_int_equal(vg_device_scorer_new(&s, 3, 2, &options), VG_OK);
+    assert_int_equal(vg_device_scorer_feed(s, &out, VG_MEMORY_HOST, &view, VG_MEMORY_HOST), VG_OK);
+    p[2 * 7] = NAN, p[2 * 13] = 7;
+    assert_int_equal(vg_device_scorer_feed(s, &out, VG_MEMORY_HOST, &view, VG_MEMORY_HOST), VG_ERR_DATA);
+    assert_string_equal(vg_error_message(), "sample 7, member 1, class 0: a probability is not a number");
+    vg_device_scorer_free(s);
+}
+
+/* Members gated to nothing are left to the host and flagged. */
+static void gated_out(void **state) {
+    double p[2 * 2 * 3] = {1, 0, 0, 0, 1, 0, 0.2, 0.3, 0.5, 0.3, 0.3, 0.4}, k[] = {1, 1e300};
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_predictions view = vg_predictions_f64(p, 2, 2, 3);
+    (void)state;
+    options.k = k;
+    options.k_count = 2;
+    assert_int_equal(against_cpu("gated out", &view, &options), 0);
+}
+
+#ifdef VG_TEST_CUDA_RUNTIME
+/* Predictions and results on the device: the same bits as through host memory. */
+static void device_memory_in_and_out(void **state) {
+    enum { N = 700, M = 50, C = 10, K = 3 };
+    double *wide = make_predictions(N, M, C, MAKE_DIRICHLET, 1), tu[N], gepjs[N * K], mean[N * C], back[N * C];
+    float *p = ref_alloc(N * M * C, sizeof *p), *on_device;
+    double *results;
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_device_scorer *s;
+    (void)state;
+    for (size_t i = 0; i < N * M * C; i++)
+        p[i] = (float)wide[i];
+    assert_int_equal(cudaMalloc((void **)&on_device, N * M * C * sizeof *p), cudaSuccess);
+    assert_int_equal(cudaMalloc((void **)&results, N * (1 + K + C) * sizeof *results), cudaSuccess);
+    assert_int_equal(cudaMemcpy(on_device, p, N * M * C * sizeof *p, cudaMemcpyHostToDevice), cudaSuccess);
+    vg_predictions here = vg_predictions_f32(p, N, M, C), there = vg_predictions_f32(on_device, N, M, C);
+    vg_scores out = {.tu = tu, .gepjs = gepjs, .mean = mean},
+              out_there = {.tu = results, .gepjs = results + N, .mean = results + N * (1 + K)};
+    assert_int_equal(vg_device_scorer_new(&s, M, C, &options), VG_OK);
+    assert_int_equal(vg_device_scorer_feed(s, &out, VG_MEMORY_HOST, &here, VG_MEMORY_HOST), VG_OK);
+    assert_int_equal(vg_device_scorer_feed(s, &out_there, VG_MEMORY_DEVICE, &there, VG_MEMORY_DEVICE), VG_OK);
+    assert_int_equal(cudaMemcpy(back, results, N * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
+    assert_memory_equal(back, tu, sizeof tu);
+    assert_int_equal(cudaMemcpy(back, results + N, N * K * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
+    assert_memory_equal(back, gepjs, sizeof gepjs);
+    assert_int_equal(cudaMemcpy(back, results + N * (1 + K), N * C * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
+    assert_memory_equal(back, mean, sizeof mean);
+    vg_device_scorer_free(s);
+    (void)cudaFree(on_device), (void)cudaFree(results);
+    free(p), free(wide);
+}
+#endif
+
+int main(void) {
+    if (vg_device_check() != VG_OK) {
+        printf("skipped: no GPU (%s)\n", vg_error_message());
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_reference),
+        cmocka_unit_test(large_shapes),
+        cmocka_unit_test(other_views),
+        cmocka_unit_test(bad_rows),
+        cmocka_unit_test(gated_out),
+#ifdef VG_TEST_CUDA_RUNTIME
+        cmocka_unit_test(device_memory_in_and_out),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
