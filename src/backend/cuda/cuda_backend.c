@@ -57,7 +57,7 @@ static vg_status grow(cuda_context *c, void **memory, size_t *size, size_t bytes
     if (bytes <= *size && *memory)
         return VG_OK;
     if (*memory && !c->recording) {
-        VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
+        VG_TRY(vg_cuda__check(cudaDeviceSynchronize(), "waiting for the device"));
         vg_cuda__free(c, *memory, *size);
         *memory = NULL;
         *size = 0;
@@ -69,6 +69,11 @@ static vg_status grow(cuda_context *c, void **memory, size_t *size, size_t bytes
 }
 
 vg_status vg_cuda__scratch(cuda_context *c, void *out, size_t bytes) {
+    if (c->side && c->stream == c->side) {
+        VG_TRY(grow(c, &c->side_scratch, &c->side_scratch_size, bytes, "working memory"));
+        memcpy(out, &c->side_scratch, sizeof c->side_scratch);
+        return VG_OK;
+    }
     VG_TRY(grow(c, &c->scratch, &c->scratch_size, bytes, "working memory"));
     memcpy(out, &c->scratch, sizeof c->scratch);
     return VG_OK;
@@ -77,6 +82,12 @@ vg_status vg_cuda__scratch(cuda_context *c, void *out, size_t bytes) {
 vg_status vg_cuda__spare(cuda_context *c, void *out, size_t bytes) {
     VG_TRY(grow(c, &c->spare, &c->spare_size, bytes, "working memory"));
     memcpy(out, &c->spare, sizeof c->spare);
+    return VG_OK;
+}
+
+vg_status vg_cuda__third(cuda_context *c, void *out, size_t bytes) {
+    VG_TRY(grow(c, &c->third, &c->third_size, bytes, "working memory"));
+    memcpy(out, &c->third, sizeof c->third);
     return VG_OK;
 }
 
@@ -89,6 +100,7 @@ static void tensor_free(vg_backend *b, vg_tensor *tensor) {
     cuda_tensor *t = cuda_t(tensor);
     vg_cuda__free(c, t->data, tensor->capacity * t->row * t->element);
     vg_cuda__free(c, t->twin, tensor->capacity * t->twin_row * 2);
+    vg_cuda__free(c, t->patches, t->patches_size);
     vg_base__release(t);
 }
 
@@ -125,7 +137,8 @@ static vg_status tensor_upload(vg_backend *b, vg_tensor *tensor, const float *va
     cuda_tensor *t = cuda_t(tensor);
     size_t bytes = tensor->n * vg_shape__size(tensor->shape) * sizeof(float);
     void *place = t->data;
-    t->twin_valid = false;
+    VG_TRY(vg_cuda__writes(b, tensor));
+    t->twin_valid = t->patches_valid = false;
     if (tensor->kind == VG_TENSOR_ACTIVATION)
         VG_TRY(vg_cuda__spare(c, &place, bytes));
     VG_TRY(vg_cuda__check(cudaMemcpyAsync(place, values, bytes, cudaMemcpyHostToDevice, c->stream), "copying to the device"));
@@ -183,10 +196,15 @@ vg_status vg_cuda__operand(vg_backend *b, const void **out, size_t *row, const v
 
 static vg_status param_plan(vg_backend *b, vg_param *p) {
     (void)b;
-    size_t size;
-    bool vector = p->kind == VG_PARAM_VECTOR;
-    if (p->o > SIZE_MAX / 2 || p->i > SIZE_MAX / 2 || !vg_base__mul(&size, cuda_pad(p->o), vector ? 1 : cuda_pad(p->i)) ||
-        !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
+    size_t row, size;
+    bool good = p->o <= SIZE_MAX / 2 && p->i <= SIZE_MAX / 2 && vg_base__mul(&row, p->h, p->w) && row <= SIZE_MAX / 2;
+    if (good && p->kind == VG_PARAM_VECTOR)
+        row = 1;
+    else if (good && vg_cuda__packed(p))
+        row = cuda_pad(row * p->i);
+    else if (good)
+        good = vg_base__mul(&row, row, cuda_pad(p->i));
+    if (!good || !vg_base__mul(&size, cuda_pad(p->o), row))
         return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit memory", p->o, p->i, p->h, p->w);
     p->size = size;
     return VG_OK;
@@ -197,6 +215,8 @@ static void block_free(vg_backend *b, vg_block *block) {
         return;
     vg_cuda__free(cuda_of(b), cuda_b(block)->data, block->count * sizeof(float));
     vg_cuda__free(cuda_of(b), cuda_b(block)->twin, block->count * 2);
+    vg_cuda__free(cuda_of(b), cuda_b(block)->narrow, block->count / 16);
+    vg_base__release(cuda_b(block)->narrow_host);
     vg_base__release(block);
 }
 
@@ -215,6 +235,7 @@ static vg_status block_new(vg_backend *b, vg_block **out, size_t count) {
 }
 
 static vg_status block_clear(vg_backend *b, vg_block *block) {
+    VG_TRY(vg_cuda__join(b));
     block->version++;
     return vg_cuda__check(cudaMemsetAsync(cuda_b(block)->data, 0, block->count * sizeof(float), cuda_of(b)->stream),
                           "clearing");
@@ -222,7 +243,11 @@ static vg_status block_clear(vg_backend *b, vg_block *block) {
 
 /* Place of element (o, i, y, x) within a parameter. */
 static size_t place_of(const vg_param *p, size_t o, size_t i, size_t y, size_t x) {
-    return p->kind == VG_PARAM_VECTOR ? o : ((o * p->h + y) * p->w + x) * cuda_pad(p->i) + i;
+    if (p->kind == VG_PARAM_VECTOR)
+        return o;
+    if (vg_cuda__packed(p))
+        return o * cuda_pad(p->h * p->w * p->i) + (y * p->w + x) * p->i + i;
+    return ((o * p->h + y) * p->w + x) * cuda_pad(p->i) + i;
 }
 
 static void reorder(float *to, const float *from, const vg_param *p, bool pack) {
@@ -236,9 +261,38 @@ static void reorder(float *to, const float *from, const vg_param *p, bool pack) 
                 }
 }
 
+static bool is_narrow(const vg_block *block, const vg_param *p) {
+    return cuda_b(block)->narrow_host && cuda_b(block)->narrow_host[p->offset / 16];
+}
+
+/* Says on host and device whether a parameter's gradient lies in the twin. */
+static vg_status mark(vg_backend *b, cuda_block *block, const vg_param *p, bool narrow) {
+    size_t first = p->offset / 16, count = (p->size + 15) / 16;
+    memset(block->narrow_host + first, narrow, count);
+    return vg_cuda__check(cudaMemsetAsync(block->narrow + first, narrow, count, cuda_of(b)->stream), "marking gradients");
+}
+
+vg_status vg_cuda__narrow_gradient(vg_backend *b, vg_block *grad, const vg_param *w, void **out) {
+    cuda_context *c = cuda_of(b);
+    cuda_block *block = cuda_b(grad);
+    if (!block->twin)
+        VG_TRY(vg_cuda__alloc(c, &block->twin, grad->count * 2, true, "gradients"));
+    if (!block->narrow_host)
+        VG_TRY(vg_base__zalloc(&block->narrow_host, grad->count / 16, 1, "gradients"));
+    if (!block->narrow)
+        VG_TRY(vg_cuda__alloc(c, &block->narrow, grad->count / 16, true, "gradients"));
+    *out = (uint16_t *)block->twin + w->offset;
+    return is_narrow(grad, w) ? VG_OK : mark(b, block, w, true);
+}
+
+vg_status vg_cuda__wide_gradient(vg_backend *b, vg_block *grad, const vg_param *w) {
+    return is_narrow(grad, w) ? mark(b, cuda_b(grad), w, false) : VG_OK;
+}
+
 static vg_status param_upload(vg_backend *b, vg_block *block, const vg_param *p, const float *values) {
     cuda_context *c = cuda_of(b);
     float *packed;
+    VG_TRY(vg_cuda__join(b));
     VG_TRY(vg_base__zalloc(&packed, p->size, sizeof *packed, "a parameter"));
     reorder(packed, values, p, true);
     vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
@@ -248,13 +302,19 @@ static vg_status param_upload(vg_backend *b, vg_block *block, const vg_param *p,
             "copying to the device");
     vg_base__release(packed);
     block->version++;
+    if (status == VG_OK && is_narrow(block, p))
+        status = mark(b, cuda_b(block), p, false);
     return status;
 }
 
 static vg_status param_download(vg_backend *b, float *values, const vg_block *block, const vg_param *p) {
     cuda_context *c = cuda_of(b);
     float *packed;
+    VG_TRY(vg_cuda__join(b));
     VG_TRY(vg_base__alloc(&packed, p->size, sizeof *packed, "a parameter"));
+    if (is_narrow(block, p))
+        vg_cuda__k_widen(c->stream, cuda_b(block)->data + p->offset, (const uint16_t *)cuda_b(block)->twin + p->offset,
+                         p->size);
     vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
     if (status == VG_OK)
         status = vg_cuda__check(
@@ -283,6 +343,7 @@ vg_status vg_cuda__weights(vg_backend *b, const void **out, const vg_block *thet
 /* --- flat blocks */
 
 vg_status vg_cuda__block_multiply(vg_backend *b, vg_block *a, size_t offset, const vg_block *with, size_t count) {
+    VG_TRY(vg_cuda__join(b));
     vg_cuda__k_multiply(cuda_of(b)->stream, cuda_b(a)->data + offset, cuda_b(with)->data, count);
     a->version++;
     return vg_cuda__launched("mask");
@@ -292,6 +353,7 @@ vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *t
                                 size_t count, float scale, double *penalty) {
     cuda_context *c = cuda_of(b);
     double *partial, sums[256], sum = 0;
+    VG_TRY(vg_cuda__join(b));
     VG_TRY(vg_cuda__scratch(c, &partial, sizeof sums));
     int blocks = vg_cuda__k_anchor(c->stream, cuda_b(grad)->data + offset, cuda_b(theta)->data + offset, cuda_b(start)->data,
                                    count, scale, partial);
@@ -310,8 +372,9 @@ vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *t
 
 vg_status vg_cuda__adam(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
     cuda_block *block = cuda_b(theta);
-    vg_cuda__k_adam(cuda_of(b)->stream, cuda_of(b)->step, block->data, cuda_b(grad)->data, cuda_b(m)->data, cuda_b(v)->data,
-                    block->twin, theta->count);
+    VG_TRY(vg_cuda__join(b));
+    vg_cuda__k_adam(cuda_of(b)->stream, cuda_of(b)->step, block->data, cuda_b(grad)->data, cuda_b(grad)->twin,
+                    cuda_b(grad)->narrow, cuda_b(m)->data, cuda_b(v)->data, block->twin, theta->count);
     theta->version++;
     if (block->twin)
         block->twin_version = theta->version;
@@ -328,6 +391,7 @@ static vg_status step_set(vg_backend *b, const vg_step *step) {
 }
 
 static vg_status sync_all(vg_backend *b) {
+    VG_TRY(vg_cuda__join(b));
     return vg_cuda__check(cudaStreamSynchronize(cuda_of(b)->stream), "waiting for the device");
 }
 
@@ -336,19 +400,22 @@ static size_t memory_used(vg_backend *b) { return cuda_of(b)->memory_used; }
 static void close_cuda(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     if (c) {
-        if (c->stream)
-            cudaStreamSynchronize(c->stream);
+        if (c->main)
+            cudaDeviceSynchronize();
         vg_cuda__plans_free(b);
         vg_cuda__products_free(b);
         vg_cuda__free(c, c->scratch, c->scratch_size);
         vg_cuda__free(c, c->spare, c->spare_size);
+        vg_cuda__free(c, c->third, c->third_size);
+        vg_cuda__free(c, c->side_scratch, c->side_scratch_size);
         vg_cuda__free(c, c->step, sizeof *c->step);
         vg_cuda__free(c, c->totals, sizeof(cuda_totals));
         vg_cuda__free(c, c->counters, CUDA_COUNTERS * sizeof *c->counters);
         if (c->totals_host)
             cudaFreeHost(c->totals_host);
-        if (c->stream)
-            cudaStreamDestroy(c->stream);
+        vg_cuda__side_close(c);
+        if (c->main)
+            cudaStreamDestroy(c->main);
         vg_base__release(c);
     }
     vg_base__release(b);
@@ -424,7 +491,9 @@ static vg_status open_all(vg_backend *b) {
     VG_TRY(find_device(b, c));
     VG_TRY(vg_cuda__library(&library));
     VG_TRY(vg_cuda__check(cudaSetDevice(0), "taking the device"));
-    VG_TRY(vg_cuda__check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream"));
+    VG_TRY(vg_cuda__check(cudaStreamCreateWithFlags(&c->main, cudaStreamNonBlocking), "making a stream"));
+    c->stream = c->main;
+    VG_TRY(vg_cuda__side_open(c));
     VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
     VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));
     VG_TRY(vg_cuda__totals_new(c));

@@ -7,9 +7,12 @@
  * past o are zero); VECTOR [o rounded up to 8]. In bfloat16 mode a block used as weights has a bfloat16 twin, kept up to date
  * by whatever writes the block.
  *
- * One stream; every operation is queued on it and returns. While a recording is made (cudaStreamBeginCapture) nothing may
- * allocate, copy from the host or wait: an operation does those only when it meets a size for the first time, which is why a
- * sequence is run once before it is recorded. What changes between replays is read from device memory (context->step). */
+ * Operations are queued on one stream and return. Weight gradients go to a second one beside it, since nothing but Adam waits
+ * for them: vg_cuda__side_begin and _end. An operation that writes a tensor which such a gradient still reads waits for it
+ * (vg_cuda__writes), and what reads gradients waits for all of them (vg_cuda__join). While a recording is made
+ * (cudaStreamBeginCapture) nothing may allocate, copy from the host or wait: an operation does those only when it meets a size
+ * for the first time, which is why a sequence is run once before it is recorded. What changes between replays is read from
+ * device memory (context->step). */
 #ifndef VG_CUDA_BACKEND_H
 #define VG_CUDA_BACKEND_H
 
@@ -33,6 +36,11 @@ typedef struct cuda_tensor {
     void *twin;      /* PLAIN, bfloat16 mode: the same values in bfloat16, rows of twin_row elements */
     size_t twin_row;
     bool twin_valid;
+    void *patches; /* of an image with few channels: its patches for the convolution of patches_shape (columns.h) */
+    size_t patches_size;
+    bool patches_valid;
+    int patches_shape[16];
+    uint64_t side_read; /* number of the last operation on the second queue that reads it */
 } cuda_tensor;
 
 typedef struct cuda_block {
@@ -40,6 +48,8 @@ typedef struct cuda_block {
     float *data;
     void *twin; /* bfloat16, NULL until first wanted */
     uint64_t twin_version;
+    /* Gradients that came in bfloat16 lie in the twin; one byte for every 16 floats says so, on the device and on the host. */
+    unsigned char *narrow, *narrow_host;
 } cuda_block;
 
 /* The step as kernels read it, in device memory. */
@@ -50,8 +60,15 @@ typedef struct cuda_step {
 struct cuda_plans;    /* cuDNN: execution plans by shape (cuda_dnn.c) */
 struct cuda_products; /* cuBLASLt: matrix products by shape (cuda_blas.c) */
 
+enum { CUDA_SIDE_EVENTS = 64 };
+
 typedef struct cuda_context {
-    cudaStream_t stream;
+    cudaStream_t stream; /* the queue in use: main, or the second one within vg_cuda__side_begin ... _end */
+    cudaStream_t main, side;
+    cudaEvent_t fork, read[CUDA_SIDE_EVENTS];
+    uint64_t side_count, side_joined; /* operations put on the second queue; those the main one has waited for */
+    void *side_scratch;
+    size_t side_scratch_size;
     cuda_step *step;                 /* device */
     struct cuda_totals *totals;      /* device: what loss adds up */
     struct cuda_totals *totals_host; /* pinned */
@@ -59,6 +76,8 @@ typedef struct cuda_context {
     size_t scratch_size;
     void *spare; /* the same for operations that use a library which takes the scratch memory */
     size_t spare_size;
+    void *third; /* and for those that need two pieces beside the library's */
+    size_t third_size;
     unsigned *counters; /* device, zero between operations: for kernels whose last block finishes the work */
     int multiprocessors;
     size_t memory_used;
@@ -84,6 +103,22 @@ void vg_cuda__free(cuda_context *, void *memory, size_t bytes);
 /* At least `bytes` of scratch memory, aligned to 256. */
 vg_status vg_cuda__scratch(cuda_context *, void *out, size_t bytes);
 vg_status vg_cuda__spare(cuda_context *, void *out, size_t bytes);
+vg_status vg_cuda__third(cuda_context *, void *out, size_t bytes);
+/* A convolution over few channels: computed over patches, its weights without padding between taps. */
+static inline bool vg_cuda__packed(const vg_param *p) { return p->kind == VG_PARAM_CONV && p->i < CUDA_PAD; }
+/* The bfloat16 place of a parameter's gradient, marked as such; Adam reads it there. */
+vg_status vg_cuda__narrow_gradient(vg_backend *, vg_block *grad, const vg_param *w, void **out);
+vg_status vg_cuda__wide_gradient(vg_backend *, vg_block *grad, const vg_param *w);
+/* The second queue: what is launched between begin and end runs there, after all that was queued before; x and dy are what it
+ * reads. Nothing may fail to reach end. */
+vg_status vg_cuda__side_open(cuda_context *); /* VARGATE_CUDA_QUEUES=1: does without */
+void vg_cuda__side_close(cuda_context *);
+vg_status vg_cuda__side_begin(vg_backend *);
+vg_status vg_cuda__side_end(vg_backend *, const vg_tensor *x, const vg_tensor *dy);
+vg_status vg_cuda__join(vg_backend *);
+/* Before an operation on the main queue writes t. */
+vg_status vg_cuda__writes(vg_backend *, const vg_tensor *t);
+vg_status vg_cuda__plans_stream(vg_backend *, cudaStream_t stream);
 /* The weights of a product: bfloat16 twin (made if need be) or the floats themselves, at w's place. */
 vg_status vg_cuda__weights(vg_backend *, const void **out, const vg_block *theta, const vg_param *w);
 /* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row: elements a row.

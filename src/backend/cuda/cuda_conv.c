@@ -1,7 +1,9 @@
 /* cuda_conv.c - the three products of a convolution.
  *
  * A forward convolution takes its addend along where an engine can and where that is faster than a pass of its own; gradients
- * to data are added in a pass. Weight gradients are written in float32 by the engine where it can, else widened. */
+ * to data are added in a pass. Weight gradients of bfloat16 products stay bfloat16 (sums in float32, rounded once) and are
+ * widened by Adam. */
+#include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/cuda_dnn.h"
 #include "backend/cuda/elementwise.h"
 
@@ -22,11 +24,6 @@ static cuda_conv_key key_of(cuda_conv_kind kind, const vg_conv *conv, const vg_p
     return key;
 }
 
-static vg_status none(const cuda_conv_key *key) {
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN has no engine for a convolution %lldx%lld of %lld to %lld channels",
-                         (long long)key->r, (long long)key->s, (long long)key->c, (long long)key->o);
-}
-
 /* Bytes through memory a millisecond, for weighing a pass against an engine's time. */
 static const float BYTES_PER_MS = 3.5e9f;
 
@@ -43,25 +40,21 @@ static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_co
     return VG_OK;
 }
 
-static vg_status run(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places) {
-    bool served;
-    VG_TRY(vg_cuda__conv_run(b, key, places, &served));
-    return served ? VG_OK : none(key);
-}
-
 vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                 const vg_param *w, const vg_tensor *addend) {
     cuda_context *c = cuda_of(b);
     cuda_conv_key key = key_of(CUDA_CONV_FORWARD, conv, w, x, y);
     const void *weights;
+    bool served;
     size_t count = y->n * cuda_t(y)->row, bytes = count * cuda_t(y)->element;
+    VG_TRY(vg_cuda__writes(b, y));
+    if (vg_cuda__packed(w))
+        return vg_cuda__columns_forward(b, conv, y, x, theta, w, addend);
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     cuda_conv_places places = {cuda_t(x)->data, (void *)weights, cuda_t(y)->data, NULL};
-    if (!addend)
-        return run(b, &key, &places);
-    if (addend == y) {
+    if (addend == y)
         VG_TRY(vg_cuda__spare(c, &places.y, bytes));
-    } else {
+    if (addend && addend != y) {
         cuda_conv_key fused = key;
         cuda_conv_places with = places;
         bool together;
@@ -69,10 +62,13 @@ vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y
         with.addend = cuda_t(addend)->data;
         VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / BYTES_PER_MS + 0.002f, &together));
         if (together)
-            return run(b, &fused, &with);
+            return vg_cuda__conv_run(b, &fused, &with, &served);
     }
-    VG_TRY(run(b, &key, &places));
-    vg_cuda__k_add(c->stream, cuda_bf16(b), cuda_t(y)->data, places.y, cuda_t(addend)->data, count);
+    VG_TRY(vg_cuda__conv_run(b, &key, &places, &served));
+    if (!served)
+        return vg_cuda__columns_forward(b, conv, y, x, theta, w, addend);
+    if (addend)
+        vg_cuda__k_add(c->stream, cuda_bf16(b), cuda_t(y)->data, places.y, cuda_t(addend)->data, count);
     return vg_cuda__launched("residual add");
 }
 
@@ -81,35 +77,47 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
     cuda_context *c = cuda_of(b);
     cuda_conv_key key = key_of(CUDA_CONV_DATA, conv, w, dx, dy);
     const void *weights;
+    bool served;
     size_t count = dx->n * cuda_t(dx)->row;
+    VG_TRY(vg_cuda__writes(b, dx));
+    if (vg_cuda__packed(w))
+        return vg_cuda__columns_backward_data(b, conv, dx, dy, theta, w, addend);
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     cuda_conv_places places = {cuda_t(dx)->data, (void *)weights, cuda_t(dy)->data, NULL};
-    if (!addend)
-        return run(b, &key, &places);
-    VG_TRY(vg_cuda__spare(c, &places.x, count * cuda_t(dx)->element));
-    VG_TRY(run(b, &key, &places));
-    vg_cuda__k_add(c->stream, cuda_bf16(b), cuda_t(dx)->data, places.x, cuda_t(addend)->data, count);
+    if (addend)
+        VG_TRY(vg_cuda__spare(c, &places.x, count * cuda_t(dx)->element));
+    VG_TRY(vg_cuda__conv_run(b, &key, &places, &served));
+    if (!served)
+        return vg_cuda__columns_backward_data(b, conv, dx, dy, theta, w, addend);
+    if (addend)
+        vg_cuda__k_add(c->stream, cuda_bf16(b), cuda_t(dx)->data, places.x, cuda_t(addend)->data, count);
     return vg_cuda__launched("gradient add");
+}
+
+static vg_status backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w, const vg_tensor *x,
+                                  const vg_tensor *dy) {
+    cuda_conv_key key = key_of(CUDA_CONV_WEIGHTS, conv, w, x, dy);
+    cuda_conv_places places = {cuda_t(x)->data, cuda_b(grad)->data + w->offset, cuda_t(dy)->data, NULL};
+    bool served;
+    if (vg_cuda__packed(w))
+        return vg_cuda__columns_backward_weights(b, conv, grad, w, x, dy);
+    if (cuda_bf16(b))
+        VG_TRY(vg_cuda__narrow_gradient(b, grad, w, &places.w));
+    VG_TRY(vg_cuda__conv_run(b, &key, &places, &served));
+    if (served)
+        return VG_OK;
+    if (cuda_bf16(b))
+        VG_TRY(vg_cuda__wide_gradient(b, grad, w));
+    return vg_cuda__columns_backward_weights(b, conv, grad, w, x, dy);
 }
 
 vg_status vg_cuda__conv_backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                          const vg_tensor *x, const vg_tensor *dy) {
-    cuda_context *c = cuda_of(b);
-    cuda_conv_key key = key_of(CUDA_CONV_WEIGHTS, conv, w, x, dy);
-    float *place = cuda_b(grad)->data + w->offset;
-    cuda_conv_places places = {cuda_t(x)->data, place, cuda_t(dy)->data, NULL};
     grad->version++;
-    if (!cuda_bf16(b))
-        return run(b, &key, &places);
-    cuda_conv_key wide = key;
-    cuda_conv_places narrow = places;
-    bool direct;
-    wide.wide = 1;
-    VG_TRY(vg_cuda__spare(c, &narrow.w, w->size * 2));
-    VG_TRY(better(b, &wide, &places, &key, &narrow, 6.0f * (float)w->size / BYTES_PER_MS + 0.002f, &direct));
-    if (direct)
-        return run(b, &wide, &places);
-    VG_TRY(run(b, &key, &narrow));
-    vg_cuda__k_widen(c->stream, place, narrow.w, w->size);
-    return vg_cuda__launched("weight gradient");
+    if (!cuda_bf16(b)) /* patches of float32 convolutions share the main queue's working memory */
+        return backward_weights(b, conv, grad, w, x, dy);
+    VG_TRY(vg_cuda__side_begin(b));
+    vg_status status = backward_weights(b, conv, grad, w, x, dy);
+    vg_status end = vg_cuda__side_end(b, x, dy);
+    return status == VG_OK ? end : status;
 }

@@ -363,6 +363,14 @@ float vg_cuda__conv_time(vg_backend *b, const cuda_conv_key *key) {
 
 /* --- life */
 
+vg_status vg_cuda__plans_stream(vg_backend *b, cudaStream_t stream) {
+    cuda_plans *p = cuda_of(b)->plans;
+    cudnnStatus_t status = p->lib->cudnnSetStream(p->handle, stream);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN takes no stream: %s", p->lib->cudnnGetErrorString(status));
+    return VG_OK;
+}
+
 vg_status vg_cuda__plans_new(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     cuda_plans *p;

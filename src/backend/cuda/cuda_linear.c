@@ -23,6 +23,7 @@ vg_status vg_cuda__linear_forward(vg_backend *b, vg_tensor *y, const vg_tensor *
     cuda_product_key key = {.m = out, .n = rows, .k = in, .lda = in, .ldb = in, .ldd = out, .transpose_a = 1, .wide = plain};
     if (bias && !plain)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: a linear layer's bias goes with plain results");
+    VG_TRY(vg_cuda__writes(b, y));
     cuda_t(y)->twin_valid = false;
     if (bias) {
         key.bias = 1;
@@ -48,17 +49,15 @@ vg_status vg_cuda__linear_backward_data(vg_backend *b, vg_tensor *dx, const vg_t
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     VG_TRY(vg_cuda__operand(b, &operand, &pitch, dy));
     cuda_product_key key = {.m = in, .n = (int64_t)dx->n, .k = (int64_t)pitch, .lda = in, .ldb = (int64_t)pitch, .ldd = in};
+    VG_TRY(vg_cuda__writes(b, dx));
     VG_TRY(vg_cuda__product(b, &key, cuda_t(dx)->data, weights, operand, NULL, &served));
     return served ? VG_OK : none(&key);
 }
 
-vg_status vg_cuda__linear_backward_weights(vg_backend *b, vg_block *grad, const vg_param *w, const vg_param *bias,
-                                           const vg_tensor *x, const vg_tensor *dy) {
-    const void *operand;
-    size_t pitch;
+static vg_status backward_weights(vg_backend *b, vg_block *grad, const vg_param *w, const vg_param *bias, const vg_tensor *x,
+                                  const vg_tensor *dy, const void *operand, size_t pitch) {
     bool served;
     int64_t in = inputs_of(w);
-    VG_TRY(vg_cuda__operand(b, &operand, &pitch, dy));
     cuda_product_key key = {.m = in,
                             .n = (int64_t)pitch,
                             .k = (int64_t)x->n,
@@ -67,7 +66,6 @@ vg_status vg_cuda__linear_backward_weights(vg_backend *b, vg_block *grad, const 
                             .ldd = in,
                             .transpose_b = 1,
                             .wide = 1};
-    grad->version++;
     VG_TRY(vg_cuda__product(b, &key, cuda_b(grad)->data + w->offset, cuda_t(x)->data, operand, NULL, &served));
     if (!served)
         return none(&key);
@@ -77,4 +75,16 @@ vg_status vg_cuda__linear_backward_weights(vg_backend *b, vg_block *grad, const 
                                dy->n, w->o, plain ? w->o : cuda_t(dy)->row);
     }
     return vg_cuda__launched("bias gradient");
+}
+
+vg_status vg_cuda__linear_backward_weights(vg_backend *b, vg_block *grad, const vg_param *w, const vg_param *bias,
+                                           const vg_tensor *x, const vg_tensor *dy) {
+    const void *operand;
+    size_t pitch;
+    grad->version++;
+    VG_TRY(vg_cuda__operand(b, &operand, &pitch, dy));
+    VG_TRY(vg_cuda__side_begin(b));
+    vg_status status = backward_weights(b, grad, w, bias, x, dy, operand, pitch);
+    vg_status end = vg_cuda__side_end(b, x, dy);
+    return status == VG_OK ? end : status;
 }

@@ -8,6 +8,8 @@ vg_status vg_cuda__loss(vg_backend *b, const vg_loss *loss, vg_tensor *dlogits, 
     if ((loss->heads + loss->classes) * sizeof(float) > (size_t)40 << 10)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %zu heads of %zu classes are more than a loss can take", loss->heads,
                              loss->classes);
+    if (dlogits)
+        VG_TRY(vg_cuda__writes(b, dlogits));
     VG_TRY(vg_cuda__scratch(c, &work, logits->n * (sizeof(double) + sizeof(unsigned))));
     cuda_loss_work w = {.logits = cuda_t(logits)->data,
                         .addend = addend ? cuda_t(addend)->data : NULL,

@@ -7,6 +7,7 @@ struct vg_recording {
 
 vg_status vg_cuda__record_begin(vg_backend *b) {
     cuda_context *c = cuda_of(b);
+    VG_TRY(vg_cuda__join(b));
     VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
     VG_TRY(vg_cuda__check(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal), "recording"));
     c->recording = true;
@@ -19,6 +20,7 @@ vg_status vg_cuda__record_end(vg_backend *b, vg_recording **out) {
     vg_recording *recording = NULL;
     if (out)
         *out = NULL;
+    vg_cuda__join(b);
     c->recording = false;
     vg_status status = vg_cuda__check(cudaStreamEndCapture(c->stream, &graph), "recording");
     if (status == VG_OK && out)

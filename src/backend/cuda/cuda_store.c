@@ -72,6 +72,8 @@ vg_status vg_cuda__store_plan(vg_backend *b, vg_store *s, const vg_store_sample 
 }
 
 vg_status vg_cuda__store_batch(vg_backend *b, const vg_store *s, vg_tensor *images, vg_tensor *labels) {
+    VG_TRY(vg_cuda__writes(b, images));
+    cuda_t(images)->patches_valid = false;
     vg_cuda__k_store_batch(cuda_of(b)->stream, cuda_bf16(b), cuda_t(images)->data, cuda_t(labels)->data, s, cuda_of(b)->step,
                            images->n, cuda_t(images)->channels);
     return vg_cuda__launched("batch");

@@ -29,9 +29,10 @@ void vg_cuda__k_multiply(cudaStream_t, float *a, const float *b, size_t count);
 int vg_cuda__k_anchor(cudaStream_t, float *grad, const float *theta, const float *start, size_t count, float scale,
                       double *partial);
 void vg_cuda__k_step(cudaStream_t, cuda_step *place, cuda_step value);
-/* Adam over `count` floats, a multiple of 8; twin (may be NULL): bfloat16 copy of theta. */
-void vg_cuda__k_adam(cudaStream_t, const cuda_step *step, float *theta, const float *grad, float *m, float *v, void *twin,
-                     size_t count);
+/* Adam over `count` floats, a multiple of 16; twin (may be NULL): bfloat16 copy of theta. Where narrow (may be NULL) has a 1
+ * for sixteen floats, their gradients are half's instead of grad's. */
+void vg_cuda__k_adam(cudaStream_t, const cuda_step *step, float *theta, const float *grad, const void *half,
+                     const unsigned char *narrow, float *m, float *v, void *twin, size_t count);
 
 #ifdef __cplusplus
 }

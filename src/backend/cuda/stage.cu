@@ -10,6 +10,24 @@
 
 enum { THREADS = 256 }; /* forward */
 
+/* The choices of eight channels. */
+template <int POOL> struct choices {
+    static constexpr uint32_t NONE = 255;
+    uint2 bytes;
+    __device__ __forceinline__ void read(const uint8_t *from, size_t vector) { bytes = ((const uint2 *)from)[vector]; }
+    __device__ __forceinline__ void write(uint8_t *to, size_t vector) const { ((uint2 *)to)[vector] = bytes; }
+    __device__ __forceinline__ uint32_t get(int j) const { return (j < 4 ? bytes.x : bytes.y) >> (j % 4 * 8) & 255u; }
+    __device__ __forceinline__ void add(int j, uint32_t which) { (j < 4 ? bytes.x : bytes.y) |= which << (j % 4 * 8); }
+};
+template <> struct choices<2> {
+    static constexpr uint32_t NONE = 15;
+    uint32_t bits;
+    __device__ __forceinline__ void read(const uint8_t *from, size_t vector) { bits = ((const uint32_t *)from)[vector]; }
+    __device__ __forceinline__ void write(uint8_t *to, size_t vector) const { ((uint32_t *)to)[vector] = bits; }
+    __device__ __forceinline__ uint32_t get(int j) const { return bits >> (4 * j) & 15u; }
+    __device__ __forceinline__ void add(int j, uint32_t which) { bits |= which << (4 * j); }
+};
+
 /* --- forward */
 
 /* The window's largest elements and which they are, best being -infinity before: the first of equals, a NaN before all.
@@ -74,17 +92,21 @@ __global__ void __launch_bounds__(THREADS) stage_forward(const __grid_constant__
             v[j] = kept<MASK>(lanes, j, draw) ? v[j] * args.mask.scale : 0.0f;
     }
     store((T *)args.out, vector, v);
-    if (POOL != 1 && args.choice)
-        ((uint2 *)args.choice)[vector] = make_uint2(which[0] | which[1] << 8 | which[2] << 16 | which[3] << 24,
-                                                    which[4] | which[5] << 8 | which[6] << 16 | which[7] << 24);
+    if (POOL != 1 && args.choice) {
+        choices<POOL> choice = {};
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            choice.add(j, !args.relu || v[j] > 0.0f ? which[j] : choice.NONE);
+        choice.write(args.choice, vector);
+    }
 }
 
 /* --- backward */
 
 /* Writes one window of dx: d where chosen, 0 elsewhere, and in what the last windows leave of the map. */
 template <typename T, int POOL>
-__device__ __forceinline__ void spread(const cuda_stage_args &args, const float d[8], uint2 choice, uint32_t row, uint32_t p,
-                                       uint32_t q, uint32_t group) {
+__device__ __forceinline__ void spread(const cuda_stage_args &args, const float d[8], const choices<POOL> &choice, uint32_t row,
+                                       uint32_t p, uint32_t q, uint32_t group) {
     const uint32_t pool = POOL ? POOL : args.pool, groups = args.shape.groups;
     const size_t corner = (((size_t)row * args.in_height + p * pool) * args.in_width + q * pool) * groups + group;
     if (POOL == 1) {
@@ -96,10 +118,8 @@ __device__ __forceinline__ void spread(const cuda_stage_args &args, const float 
     auto put = [&](uint32_t r, uint32_t s) {
         float v[8];
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-            const uint32_t which = (j < 4 ? choice.x : choice.y) >> (j % 4 * 8) & 0xFFu;
-            v[j] = r < pool && s < pool && which == r * pool + s ? d[j] : 0.0f;
-        }
+        for (int j = 0; j < 8; j++)
+            v[j] = r < pool && s < pool && choice.get(j) == r * pool + s ? d[j] : 0.0f;
         store((T *)args.out, corner + ((size_t)r * args.in_width + s) * groups, v);
     };
     if constexpr (POOL > 1) {
@@ -128,16 +148,16 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
         const cuda_draw draw = draw_of<MASK>(args.mask);
         for (uint32_t first = at.tile * s.lanes * U + at.lane; first < args.positions; first += s.tiles * s.lanes * U) {
             pack<T> raw[U], was[U];
-            uint2 choice[U] = {};
+            choices<POOL> choice[U] = {};
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (first + u * s.lanes < args.positions) {
                     const size_t vector = (size_t)(first + u * s.lanes) * s.groups + at.group;
                     raw[u] = load(dy, vector);
-                    if (args.relu)
-                        was[u] = load(y, vector);
                     if (POOL != 1)
-                        choice[u] = ((const uint2 *)args.choice)[vector];
+                        choice[u].read(args.choice, vector);
+                    else if (args.relu)
+                        was[u] = load(y, vector);
                 }
 #pragma unroll
             for (int u = 0; u < U; u++) {
@@ -149,13 +169,13 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
                 float d[8], v[8];
                 uint32_t lanes[4];
                 widen(d, raw[u]);
-                if (args.relu)
+                if (POOL == 1 && args.relu)
                     widen(v, was[u]);
                 lanes_in_row<MASK>(lanes, draw, args.mask, row, p * args.width.divisor + q, at.group * 8);
 #pragma unroll
                 for (int j = 0; j < 8; j++) {
-                    const bool through = kept<MASK>(lanes, j, draw) && (!args.relu || v[j] > 0.0f);
-                    d[j] = through ? d[j] * args.scale : 0.0f;
+                    const bool open = POOL == 1 ? !args.relu || v[j] > 0.0f : choice[u].get(j) != choices<POOL>::NONE;
+                    d[j] = open && kept<MASK>(lanes, j, draw) ? d[j] * args.scale : 0.0f;
                     sum[0][j] += d[j];
                 }
                 spread<T, POOL>(args, d, choice[u], row, p, q, at.group);

@@ -1,0 +1,14 @@
+/* cuda_conv.h - convolutions as products over patches, for cuda_conv.c. Internal. */
+#ifndef VG_CUDA_CONV_H
+#define VG_CUDA_CONV_H
+
+#include "backend/cuda/cuda_backend.h"
+
+vg_status vg_cuda__columns_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                   const vg_param *w, const vg_tensor *addend);
+vg_status vg_cuda__columns_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
+                                         const vg_block *theta, const vg_param *w, const vg_tensor *addend);
+vg_status vg_cuda__columns_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
+                                            const vg_tensor *x, const vg_tensor *dy);
+
+#endif

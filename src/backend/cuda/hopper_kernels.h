@@ -1,0 +1,54 @@
+/* hopper_kernels.h - launchers of hopper_forward.cu and hopper_weights.cu, and the geometry they share with their caller.
+ * Internal. Included by C and by CUDA C++. */
+#ifndef VG_CUDA_HOPPER_KERNELS_H
+#define VG_CUDA_HOPPER_KERNELS_H
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    HOPPER_N = 160,         /* columns of a tile: output channels */
+    HOPPER_K = 64,          /* channels of a box: 128 bytes, one swizzled row */
+    HOPPER_PIXELS = 256,    /* rows of a forward tile */
+    HOPPER_CHUNK = 128,     /* pixels of a weight-gradient step */
+    HOPPER_A_BYTES = 40960, /* a forward tile's pixels with the rows above and below, 64 channels */
+};
+
+/* Forward: y[p][o] = sum over taps and c of x[p + tap][c] w[o][tap][c] (+ addend). Gradient to the data: the same with x = dy
+ * and w[c][tap][o] the other way round: `turned` reads w as it lies, [k][8 - tap][n]. */
+typedef struct hopper_forward {
+    CUtensorMap x; /* (channels, w, h, n): boxes (64, w, rows + 2, images) */
+    CUtensorMap w; /* (c, tap, o): boxes (64, 1, 160), turned (64, 1, 64) */
+    void *y;
+    const void *addend; /* NULL: none */
+    int n, width, k, columns; /* images; w = h; channels summed over; channels made */
+    int turned;
+    uint64_t a_bits, b_bits; /* descriptors without their addresses */
+    int blocks;
+} hopper_forward;
+int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cudaError_t */
+
+/* Gradient to the weights: grad[o][tap][c] = sum over pixels of x[p + tap][c] dy[p][o]. */
+typedef struct hopper_weights {
+    CUtensorMap x;      /* boxes (64, w, rows + 2, images) */
+    CUtensorMap narrow; /* the same, 32 channels, 64-byte swizzle */
+    CUtensorMap dy;     /* boxes (64, w, rows, images) */
+    float *grad;
+    float *partial; /* vg_cuda__hopper_partials floats */
+    int n, width, c, o;
+    uint64_t a_bits, narrow_bits, b_bits; /* descriptors without their addresses */
+    int blocks;
+} hopper_weights;
+int vg_cuda__k_hopper_weights(cudaStream_t, const hopper_weights *work);
+/* Floats of `partial`. */
+size_t vg_cuda__hopper_partials(int c, int o, int blocks);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,286 @@
+/* hopper_weights.cu - gradient of a 3x3 convolution (stride 1, padding 1) to its weights on Hopper's tensor cores.
+ *
+ * grad[o][tap][c] = sum over pixels p of x[p + tap][c] dy[p][o]: pixels are summed over, so both operands run along memory the
+ * other way (channels), which the tensor cores read as well. The result is cut into blocks of 192 rows (tap, c) x 160 columns o:
+ * 64 channels, one kx, three ky. In steps of 128 pixels the copy engine brings dy and, once for all three ky, x shifted by
+ * kx - 1 with the row above and the row below; ky moves the start by whole rows. Three warpgroups take one ky each. Where 32
+ * channels are left over, their nine (kx, ky) of 32 rows each make pairs of 64: a block of six (kx 0 and 1) and one of three.
+ *
+ * All steps of all blocks lie on one line, which is cut evenly among the multiprocessors; each leaves its sums of a block in
+ * its own place (number of the multiprocessor + number of the block) and a second kernel adds them in order: the same bits
+ * every run. */
+#include "backend/cuda/hopper_kernels.h"
+#include "backend/cuda/hopper_ptx.cuh"
+
+namespace {
+
+using namespace hopper;
+
+enum {
+    N = HOPPER_N,
+    THREADS = 512,
+    GROUPS = 3,
+    STAGES = 3,
+    X_BYTES = 192 * 128,
+    DY_BOX = HOPPER_CHUNK * 128,
+    DY_BYTES = 3 * DY_BOX,
+    STAGE_BYTES = X_BYTES + DY_BYTES,
+    SHARED_BYTES = 1024 + STAGES * STAGE_BYTES + 128,
+    SLOT = GROUPS * 64 * N, /* floats of a block's sums */
+};
+
+/* The line of steps. A step of a heavy block costs 3, of a light one (three 32-row pieces: two warpgroups) 2. */
+struct line {
+    int columns, wide, narrow; /* blocks of 160 columns; of 64 channels in one of those; whether 32 channels are left */
+    int heavy, light;          /* blocks */
+    int steps;                 /* of a block */
+    __host__ __device__ line(int n, int width, int c, int o)
+        : columns(o / N), wide(c / 64 * 3), narrow(c % 64 != 0), heavy(columns * (wide + narrow)), light(columns * narrow),
+          steps(width == 32 ? n * 8 : width == 16 ? n * 2 : (n + 1) / 2) {}
+    __host__ __device__ long long cost() const { return (3LL * heavy + 2LL * light) * steps; }
+    /* Where part `part` of `parts` begins. */
+    __host__ __device__ long long begin(int part, int parts) const {
+        long long at = cost() * part / parts, middle = 3LL * heavy * steps;
+        return at < middle ? at / 3 : (long long)heavy * steps + (at - middle) / 2;
+    }
+};
+
+/* What a block is made of. */
+struct block {
+    int kind; /* 0: 64 channels, one kx; 1: 32 channels, kx 0 and 1; 2: 32 channels, kx 2 */
+    int o, c, kx;
+    __device__ block(const line &l, int c_all, int number) {
+        int in_columns = l.wide + l.narrow;
+        if (number >= l.heavy) {
+            kind = 2;
+            o = (number - l.heavy) * N;
+        } else {
+            o = number / in_columns * N;
+            number %= in_columns;
+            kind = number >= l.wide;
+        }
+        c = kind ? c_all - 32 : number / 3 * 64;
+        kx = kind == 0 ? number % 3 : kind == 1 ? 0 : 2;
+    }
+};
+
+struct ring {
+    int stage = 0;
+    uint32_t phase = 0;
+    __device__ void next() {
+        if (++stage == STAGES) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+};
+
+struct spots {
+    uint32_t start, barriers;
+    __device__ explicit spots(uint32_t at) : start(at), barriers(at + STAGES * STAGE_BYTES) {}
+    __device__ uint32_t x(int i) const { return start + i * STAGE_BYTES; }
+    __device__ uint32_t dy(int i) const { return start + i * STAGE_BYTES + X_BYTES; }
+    __device__ uint32_t full(int i) const { return barriers + 8 * i; }
+    __device__ uint32_t empty(int i) const { return barriers + 8 * (STAGES + i); }
+};
+
+__device__ static inline int box_rows(int width) { return width == 32 ? 192 : 160; }
+
+__device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, long long from, long long to) {
+    ring r;
+    int width = work.width;
+    uint32_t x_bytes = box_rows(width) * 128;
+    while (from < to) {
+        int number = (int)(from / l.steps), step = (int)(from % l.steps);
+        int count = (int)min((long long)(l.steps - step), to - from);
+        block b(l, work.c, number);
+        for (int i = step; i < step + count; i++) {
+            int image = width == 32 ? i / 8 : width == 16 ? i / 2 : i * 2, y = width == 32 ? i % 8 * 4 : width == 16 ? i % 2 * 8 : 0;
+            uint32_t full = at.full(r.stage), x = at.x(r.stage), dy = at.dy(r.stage);
+            barrier_wait(at.empty(r.stage), r.phase ^ 1);
+            barrier_expect(full, DY_BYTES + (b.kind == 2 ? x_bytes / 2 : x_bytes));
+            if (b.kind == 0) {
+                load_box(x, &work.x, b.c, b.kx - 1, y - 1, image, full);
+            } else {
+                load_box(x, &work.narrow, b.c, b.kx - 1, y - 1, image, full);
+                if (b.kind == 1)
+                    load_box(x + x_bytes / 2, &work.narrow, b.c, b.kx, y - 1, image, full);
+            }
+            for (int j = 0; j < 3; j++)
+                load_box(dy + j * DY_BOX, &work.dy, b.o + 64 * j, 0, y, image, full);
+            r.next();
+        }
+        from += count;
+    }
+}
+
+/* Where warpgroup `group` reads x in a stage: its offset, its descriptor's bits, bytes of 16 pixels. */
+struct reader {
+    uint32_t offset, step;
+    uint64_t bits;
+    __device__ reader(const hopper_weights &work, const block &b, int group) {
+        int width = work.width;
+        if (b.kind == 0) {
+            offset = group * width * 128;
+            bits = work.a_bits;
+            step = 16 * 128;
+        } else {
+            int u = 2 * group, v = b.kind == 2 && u == 2 ? 2 : u + 1;
+            uint32_t box = box_rows(width) * 64, row = width * 64;
+            uint32_t first = u / 3 * box + u % 3 * row, second = v / 3 * box + v % 3 * row;
+            offset = first;
+            bits = work.narrow_bits | (uint64_t)((second - first) >> 4) << 16;
+            step = 16 * 64;
+        }
+    }
+};
+
+__device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, long long from, long long to) {
+    ring r;
+    int group = threadIdx.x / 128 - 1, thread = threadIdx.x % 128;
+    bool speaker = threadIdx.x % 32 == 0;
+    float d[80];
+    while (from < to) {
+        int number = (int)(from / l.steps), step = (int)(from % l.steps);
+        int count = (int)min((long long)(l.steps - step), to - from);
+        block b(l, work.c, number);
+        from += count;
+        if (b.kind == 2 && group == 2) { /* nothing left for this one */
+            for (int i = 0; i < count; i++) {
+                barrier_wait(at.full(r.stage), r.phase);
+                if (speaker)
+                    barrier_arrive(at.empty(r.stage));
+                r.next();
+            }
+            continue;
+        }
+        reader x(work, b, group);
+        uint32_t skip = work.width == 8 ? x.step / 16 : 0, pace = x.step / 16; /* the second image's 16 halo pixels */
+#pragma unroll
+        for (int i = 0; i < 80; i++)
+            d[i] = 0;
+        hold(d);
+        int last = -1;
+        for (int i = 0; i < count; i++) {
+            barrier_wait(at.full(r.stage), r.phase);
+            uint64_t p = descriptor(x.bits, at.x(r.stage) + x.offset), q = descriptor(work.b_bits, at.dy(r.stage));
+            product_fence();
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                product<1, 1>(d, p + k * pace + (k >= 4 ? skip : 0), q + k * 128);
+            product_commit();
+            product_wait<1>();
+            if (speaker && last >= 0)
+                barrier_arrive(at.empty(last));
+            last = r.stage;
+            r.next();
+        }
+        product_wait<0>();
+        hold(d);
+        if (speaker)
+            barrier_arrive(at.empty(last));
+        float4 *out = (float4 *)(work.partial + (size_t)(blockIdx.x + number) * SLOT + (size_t)group * 64 * N) + thread;
+#pragma unroll
+        for (int i = 0; i < 20; i++)
+            out[i * 128] = make_float4(d[4 * i], d[4 * i + 1], d[4 * i + 2], d[4 * i + 3]);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_constant__ hopper_weights work) {
+    extern __shared__ unsigned char memory[];
+    spots at((shared_address(memory) + 1023) & ~1023u);
+    line l(work.n, work.width, work.c, work.o);
+    long long from = l.begin(blockIdx.x, gridDim.x), to = l.begin(blockIdx.x + 1, gridDim.x);
+    if (threadIdx.x == 0) {
+        prefetch_map(&work.x);
+        prefetch_map(&work.dy);
+        for (int i = 0; i < STAGES; i++) {
+            barrier_init(at.full(i), 1);
+            barrier_init(at.empty(i), 4 * GROUPS);
+        }
+        barrier_init_done();
+    }
+    __syncthreads();
+    if (threadIdx.x < 128) {
+        if (threadIdx.x == 0)
+            copy(work, at, l, from, to);
+    } else {
+        multiply(work, at, l, from, to);
+    }
+}
+
+/* Adds the sums of block blockIdx.z, warpgroup blockIdx.y, columns 8 blockIdx.x ..., in the order of the line. */
+__global__ void __launch_bounds__(128) add_kernel(float *grad, const float *partial, int n, int width, int c, int o, int parts) {
+    __shared__ int shared_first, shared_count;
+    line l(n, width, c, o);
+    int number = blockIdx.z, group = blockIdx.y, q = blockIdx.x, thread = threadIdx.x, lane = thread % 32;
+    block b(l, c, number);
+    if (b.kind == 2 && group == 2)
+        return;
+    if (thread == 0) {
+        long long from = (long long)number * l.steps, to = from + l.steps;
+        int first = 0, after = parts; /* the last part that begins at `from` or before, the first that begins at `to` or after */
+        for (int high = parts; high - first > 1;) {
+            int middle = (first + high) / 2;
+            if (l.begin(middle, parts) <= from)
+                first = middle;
+            else
+                high = middle;
+        }
+        for (int low = first; after - low > 1;) {
+            int middle = (low + after) / 2;
+            if (l.begin(middle, parts) < to)
+                low = middle;
+            else
+                after = middle;
+        }
+        shared_first = first;
+        shared_count = after - first;
+    }
+    __syncthreads();
+    int count = shared_count;
+    const float4 *in = (const float4 *)(partial + (size_t)(shared_first + number) * SLOT + (size_t)group * 64 * N) + q * 128 + thread;
+    float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll 8
+    for (int i = 0; i < count; i++) {
+        float4 v = in[(size_t)i * (SLOT / 4)];
+        sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+    }
+    float values[2][2] = {{sum.x, sum.y}, {sum.z, sum.w}};
+    int column = b.o + 8 * q + 2 * (lane % 4);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        int row = thread / 32 * 16 + lane / 4 + 8 * i, tap, channel;
+        if (b.kind == 0) {
+            tap = 3 * group + b.kx;
+            channel = b.c + row;
+        } else {
+            int unit = 2 * group + row / 32;
+            if (b.kind == 2 && unit > 2)
+                continue;
+            tap = unit % 3 * 3 + b.kx + unit / 3;
+            channel = b.c + row % 32;
+        }
+        for (int j = 0; j < 2; j++)
+            grad[((size_t)(column + j) * 9 + tap) * c + channel] = values[i][j];
+    }
+}
+
+} // namespace
+
+size_t vg_cuda__hopper_partials(int c, int o, int blocks) {
+    line l(1, 32, c, o);
+    return (size_t)(blocks + l.heavy + l.light) * SLOT;
+}
+
+int vg_cuda__k_hopper_weights(cudaStream_t stream, const hopper_weights *work) {
+    cudaError_t error = cudaFuncSetAttribute(weights_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+    if (error != cudaSuccess)
+        return (int)error;
+    line l(work->n, work->width, work->c, work->o);
+    int blocks = l.cost() / 3 < work->blocks ? (int)(l.cost() / 3) : work->blocks; /* every part has a step at least */
+    weights_kernel<<<blocks, THREADS, SHARED_BYTES, stream>>>(*work);
+    add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(work->grad, work->partial, work->n, work->width, work->c,
+                                                                           work->o, blocks);
+    return (int)cudaGetLastError();
+}
