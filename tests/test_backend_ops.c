@@ -240,6 +240,11 @@ static void cuda_float32(void **state) {
     compare("cuda", VG_COMPUTE_F32, (bounds){1e-4, 1e-3});
 }
 
+static void cuda_tf32(void **state) {
+    (void)state;
+    compare("cuda", VG_COMPUTE_TF32, (bounds){1e-3, 1e-2});
+}
+
 static void cuda_bfloat16(void **state) {
     (void)state;
     compare("cuda", VG_COMPUTE_BF16, (bounds){1e-2, 6e-2});
@@ -249,8 +254,8 @@ int main(void) {
     if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
         cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_of_ref), cmocka_unit_test(cpu_float32),   cmocka_unit_test(cpu_bfloat16),
-        cmocka_unit_test(cuda_float32),     cmocka_unit_test(cuda_bfloat16),
+        cmocka_unit_test(gradients_of_ref), cmocka_unit_test(cpu_float32), cmocka_unit_test(cpu_bfloat16),
+        cmocka_unit_test(cuda_float32),     cmocka_unit_test(cuda_tf32),   cmocka_unit_test(cuda_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
