@@ -275,6 +275,8 @@ static const problem problems[] = {
     STAGE("hidden layer of the CNN, in place", 3, 2048, 1, 1, 1, .p = 0.05f, .in_place = true),
     STAGE("ReLU, dropout in place, odd channels", 10, 13, 2, 3, 1, .p = 0.5f, .in_place = true),
     STAGE("pool, odd channels", 300, 13, 4, 2, 2, .p = 0.5f),
+    STAGE("pool of odd maps", 3, 16, 5, 7, 2, .p = 0.1f),
+    STAGE("pool by 3 of odd maps", 3, 16, 8, 7, 3, .p = 0),
     STAGE("pool by 3", 2, 16, 6, 9, 3, .p = 0.1f),
     NORM("norm", 11, 32, 4, 4, .training = true),
     NORM("norm of five positions", 5, 8, 1, 1, .training = true),
