@@ -6,6 +6,7 @@
 
 #include "console.h"
 #include "score_pass.h"
+#include "tally_beside.h"
 
 unsigned measure_columns_bits(score_set set) {
     static const unsigned bits[FIELD_MEASURES] = {
@@ -21,20 +22,40 @@ unsigned measure_columns_bits(score_set set) {
     return which;
 }
 
+/* Means and spreads are counted while the next block is scored: they lie in two places in turn. The first block, which tells
+ * how much room they need, is counted at once. */
 typedef struct column_job {
     const score_input *in;
     vg_columns *columns;
     vg_tally *tally;
-    double spread; /* what turns the population spread into the one the decision rule uses */
+    double spread;        /* what turns the population spread into the one the decision rule uses */
+    tally_beside *beside; /* from the second block on; NULL: all are counted at once */
+    double *own;          /* with `beside`: twice means and spreads, `room` values each */
+    size_t room;
+    bool second;  /* the next block goes to the second place */
+    bool refused; /* a block before had failed */
 } column_job;
 
 static void place_columns(void *context, size_t first, vg_scores *block) {
     column_job *job = context;
     const score_layout *layout = &job->in->layout;
     double *mean = block->mean, *std = block->std;
+    if (job->beside) {
+        mean = job->own + (job->second ? 2 * job->room : 0);
+        std = mean + job->room;
+    }
     vg_columns_at(job->columns, first * (layout->multilabel ? layout->c : 1), block);
     block->mean = mean;
     block->std = std;
+}
+
+/* After the first block, of `rows`, when others follow and more than one thread is wanted. */
+static void start_beside(column_job *job, size_t rows) {
+    if (rows == job->in->layout.n || job->in->options.threads == 1)
+        return;
+    job->room = rows * job->in->layout.c;
+    job->own = malloc(4 * job->room * sizeof *job->own);
+    job->beside = job->own ? tally_beside_new(job->tally) : NULL;
 }
 
 static int take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
@@ -44,9 +65,16 @@ static int take_block(void *context, size_t first, size_t rows, const vg_scores 
         return CLI_OK;
     for (size_t i = 0; job->spread != 1 && i < rows * layout->c; i++)
         block->std[i] *= job->spread;
-    const int64_t *labels = job->in->labels + first * (layout->multilabel ? layout->c : 1);
-    if (vg_tally_feed(job->tally, block->mean, block->std, labels, rows) != VG_OK)
+    tally_block counted = {block->mean, block->std, job->in->labels + first * (layout->multilabel ? layout->c : 1), rows};
+    if (job->beside) {
+        job->second = !job->second;
+        job->refused = !tally_beside_post(job->beside, &counted);
+        return job->refused ? CLI_FAILED : CLI_OK;
+    }
+    if (vg_tally_feed(job->tally, counted.mean, counted.std, counted.labels, rows) != VG_OK)
         return console_fail("%s: %s", job->in->path, vg_error_message());
+    if (first == 0)
+        start_beside(job, rows);
     return CLI_OK;
 }
 
@@ -63,7 +91,13 @@ int measure_columns_score(vg_columns **columns, vg_tally *tally, score_input *in
         return console_fail_library();
     column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = rule_spread(in)};
     score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
-    return score_pass(in, tally ? SCORE_BIT(FIELD_MEAN) | SCORE_BIT(FIELD_STD) : 0, &sink, NULL);
+    int code = score_pass(in, tally ? SCORE_BIT(FIELD_MEAN) | SCORE_BIT(FIELD_STD) : 0, &sink, NULL);
+    const char *message = job.beside ? tally_beside_wait(job.beside) : NULL;
+    if (message && (code == CLI_OK || job.refused)) /* it came after the pass, or stopped it; else another line was printed */
+        code = console_fail("%s: %s", in->path, message);
+    tally_beside_free(job.beside);
+    free(job.own);
+    return code;
 }
 
 int measure_columns_list(vg_measure **out, size_t *count, const vg_columns *columns) {

@@ -36,9 +36,6 @@ static inline bool vg_base__add(size_t *out, size_t a, size_t b) { return !__bui
  * count = 0 gives a valid pointer. Free with vg_base__release. */
 vg_status vg_base__alloc(void *out, size_t count, size_t size, const char *what);
 vg_status vg_base__zalloc(void *out, size_t count, size_t size, const char *what);
-/* The same as alloc for arrays that are walked whole, or jumped about in: in huge pages where the system has them, so that many
- * megabytes cost few page faults and few misses of the address cache. May hold up to 2 MB more than asked for. */
-vg_status vg_base__alloc_wide(void *out, size_t count, size_t size, const char *what);
 void vg_base__release(void *memory);
 /* A copy of a NUL-terminated string; release with vg_base__release. */
 vg_status vg_base__strdup(char **out, const char *text);

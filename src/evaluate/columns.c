@@ -105,7 +105,7 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
         return vg_base__fail(VG_ERR_MEMORY, "columns: %zu rows at %zu gate settings do not fit memory", rows, k_count);
     vg_columns *columns;
     VG_TRY(vg_base__zalloc(&columns, 1, sizeof *columns, "columns"));
-    vg_status status = vg_base__alloc_wide(&columns->memory, values, sizeof(double), "columns of measures");
+    vg_status status = vg_base__alloc(&columns->memory, values, sizeof(double), "columns of measures");
     if (status == VG_OK)
         status = vg_base__alloc(&columns->k, k_count, sizeof(double), "gate settings");
     if (status != VG_OK) {

@@ -58,15 +58,18 @@ vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, 
 /* A worker's memory for orderings. */
 typedef struct vg_rank_cell vg_rank_cell;
 typedef struct vg_rank_room {
-    uint64_t *items, *scratch;  /* rows each */
-    uint16_t *bucket;           /* rows */
+    uint64_t *memory, *items; /* of all chunks, and its first that lies at a multiple of their size */
+    uint32_t *link, chunks;   /* the chunk after each; chunks in use */
+    uint64_t **cursor;        /* of each bucket: where its next row goes, */
+    uint32_t *full;           /* and how many full chunks it has */
+    vg_rank_cell *cells;
+    uint64_t *hot;   /* a bucket and its sorted form, */
+    uint16_t *fine;  /* and its cells: small enough to stay in the first caches */
+    uint64_t *spill; /* 2 spill_rows: in place of `hot` for large buckets, made when there is one */
+    size_t spill_rows;
     uint32_t *before, *where;   /* rows each: of groups, of errors in a run */
     struct vg_tied_group *tied; /* rows / 2 */
-    vg_rank_cell *cells;
-    uint32_t *starts, *next; /* of buckets */
-    uint16_t *fine;          /* cells of a bucket, and its items: small enough to stay in the first caches */
-    uint64_t *hot;
-    vg_pulse *pulse; /* may be NULL */
+    vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
 } vg_rank_room;
 vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker);
@@ -84,8 +87,8 @@ typedef struct vg_rank_run {
     size_t count;
     uint64_t high; /* the highest bit of all keys */
 } vg_rank_run;
-vg_status vg_evaluate__rank_order(vg_rank_order *order, const vg_rank_room *room, const vg_measure *measure,
-                                  const uint8_t *errors, size_t error_stride, size_t rows);
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+                                  size_t error_stride, size_t rows);
 /* The next run, valid until the next call; false after the last. */
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
 
@@ -103,8 +106,8 @@ typedef struct vg_rank_groups {
     uint32_t *before;    /* count */
     vg_tied_group *tied; /* tied_count */
 } vg_rank_groups;
-vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, const vg_rank_room *room, const vg_measure *measure,
-                                   const uint8_t *errors, size_t error_stride, size_t rows);
+vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+                                   size_t error_stride, size_t rows);
 
 /* --- rankings (rank_sums.c) ----------------------------------------------------------------------------------------------- */
 
@@ -145,16 +148,21 @@ void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *
 /* --- the rule (rule.c) ------------------------------------------------------------------------------------------------------
  */
 
-/* The two classes of largest mean, ties the lower index first; classes >= 2. */
+/* The two classes of largest mean, ties the lower index first; classes >= 2. Selections, not branches: which class is largest
+ * cannot be foreseen. */
 static inline void vg_evaluate__top_two(size_t *best, size_t *second, const double *mean, size_t classes) {
-    size_t i = mean[1] > mean[0], j = !i;
-    for (size_t c = 2; c < classes; c++)
-        if (mean[c] > mean[i]) {
-            j = i;
-            i = c;
-        } else if (mean[c] > mean[j]) {
-            j = c;
-        }
+    size_t i = 0, j = 0;
+    double first = mean[0], next = -1;
+    for (size_t c = 1; c < classes; c++) {
+        double p = mean[c];
+        i = p > first ? c : i;
+        first = p > first ? p : first;
+    }
+    for (size_t c = 0; c < classes; c++) {
+        double p = c == i ? -1 : mean[c];
+        j = p > next ? c : j;
+        next = p > next ? p : next;
+    }
     *best = i;
     *second = j;
 }
@@ -200,16 +208,16 @@ struct vg_tally {
     size_t subset_correct;
 };
 
-/* The bin of p: (edge[b], edge[b + 1]], the first closed, everything above 1 in the last. */
+/* The bin of p: (edge[b], edge[b + 1]], the first closed, everything above 1 in the last. Only where the product comes within
+ * 1e-9 of a whole number can rounding matter, for up to 10,000 bins: there the edges themselves decide. */
 static inline size_t vg_evaluate__bin(const double *edges, size_t bins, double p) {
-    if (p <= edges[1])
-        return 0;
-    double scaled = p * (double)bins;
-    size_t b = scaled >= (double)bins ? bins - 1 : (size_t)scaled;
-    if (p <= edges[b])
-        b--;
-    else if (b + 1 < bins && p > edges[b + 1])
-        b++;
+    double last = (double)bins - 0.5, scaled = p * (double)bins;
+    scaled = scaled < last ? scaled : last;
+    size_t b = (size_t)(int64_t)scaled;
+    if (fabs(scaled - (double)(int64_t)b - 0.5) > 0.5 - 1e-9) {
+        b -= b > 0 && p <= edges[b];
+        b += b + 1 < bins && p > edges[b + 1];
+    }
     return b;
 }
 
@@ -238,7 +246,7 @@ enum {
 double vg_evaluate__f1(double support, double predicted, double hit);
 /* All but adaptive ECE, which is left NaN; and that one, which needs the confidences sorted. */
 void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *tally);
-vg_status vg_evaluate__adaptive_ece(double *out, const vg_rank_room *room, const vg_tally *tally);
+vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *tally);
 void vg_evaluate__per_class(vg_class_row *rows, const vg_tally *tally);
 void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *tally);
 /* The estimates of an evaluation in the order of the enum. */

@@ -164,7 +164,7 @@ static vg_status rooms_new(vg_ood_work *work, unsigned workers) {
     size_t total = work->id_rows + work->ood_rows, values;
     if (!vg_base__mul(&values, total, workers))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
-    VG_TRY(vg_base__alloc_wide(&work->values, values, sizeof *work->values, "values to sort"));
+    VG_TRY(vg_base__alloc(&work->values, values, sizeof *work->values, "values to sort"));
     VG_TRY(vg_base__alloc(&work->marks, total, 1, "marks to sort"));
     memset(work->marks, 0, work->id_rows);
     memset(work->marks + work->id_rows, 1, work->ood_rows);

@@ -2,8 +2,9 @@
  *
  * 1. A sample of the rows tells how the keys are spread. Cells of equal width (the sign, the exponent and a few bits of the
  *    mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse neighbours joined.
- * 2. One pass makes the keys and counts each bucket's rows, correct ones and errors apart; a second brings them together.
- *    Bytes a row: 8 + 1 read, 10 written; 10 read, 8 written.
+ * 2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes a row are read, 8 written. The error
+ *    mark is below the key in one number, the item; the key's highest bit, for which there is no room, is the same in all of a
+ *    bucket. Of equal values the correct rows so come first.
  * 3. A bucket, a few hundred rows, is sorted where it lies in the first-level cache: counted into about as many fine cells as
  * it has rows, then straightened out by insertion. The error mark is the lowest bit of what is sorted, so that of equal values
  *    the correct rows come first. Buckets that are too large or too bunched for that go to the general sort.
@@ -16,11 +17,13 @@ enum {
     WIDE_CELL_BITS = 12,   /* cells of few rows: sign and exponent */
     NARROW_CELL_BITS = 16, /* of many: and four bits of the mantissa */
     MANY_ROWS = 1 << 15,
-    MOST_BUCKETS = 8192,
+    MOST_BUCKETS = 4096,
     BUCKET_ROWS = 384,
-    WANTED_BUCKETS = 512, /* more would spill from the caches while rows are brought together */
-    ONE_BUCKET = 1024,    /* so few rows need no map */
+    WANTED_BUCKETS = 384, /* more would spill from the caches while rows are brought together */
+    ONE_BUCKET = 1024,     /* so few rows need no map */
     SAMPLED = 1 << 14,
+    CHUNK = 512, /* rows; a bucket is a chain of chunks */
+    CHUNK_BYTES = CHUNK * 8,
     SMALL = 12,
     LARGE = 8192,
     FINER = 1,   /* cells than rows, as a power of 2 */
@@ -83,7 +86,7 @@ static bool share_out(bucket_map *map, vg_rank_cell *cells, size_t count, size_t
 }
 
 /* The map for a measure, learned from every step-th row. */
-static bool learn(bucket_map *map, const vg_rank_room *room, const vg_measure *measure, size_t rows) {
+static bool learn(bucket_map *map, vg_rank_room *room, const vg_measure *measure, size_t rows) {
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
     size_t step = rows / SAMPLED + 1, wanted = rows / WANTED_BUCKETS;
     double sign = measure->certainty ? -1 : 1;
@@ -96,14 +99,13 @@ static bool learn(bucket_map *map, const vg_rank_room *room, const vg_measure *m
 }
 
 /* One bucket for each quarter of all keys. */
-static void quarter(bucket_map *map, const vg_rank_room *room) {
+static void quarter(bucket_map *map, vg_rank_room *room) {
     *map = (bucket_map){.cells = room->cells, .shift = 62, .below = ((uint64_t)1 << 62) - 1, .buckets = QUARTERS};
     for (uint32_t i = 0; i < QUARTERS; i++)
         room->cells[i] = (vg_rank_cell){i, 62};
 }
 
-/* --- rows to buckets -------------------------------------------------------------------------------------------------------
- */
+/* --- rows to buckets ------------------------------------------------------------------------------------------------------ */
 static vg_status nan_found(const vg_measure *measure, size_t rows) {
     size_t i = 0;
     while (i < rows && !isnan(measure->values[i * measure->stride]))
@@ -111,59 +113,75 @@ static vg_status nan_found(const vg_measure *measure, size_t rows) {
     return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it", measure->name, i);
 }
 
-/* Items, the bucket of each, and how many there are in each. An item is the key with the mark below it; the key's highest bit,
- * for which there is no room, is the same in all of a bucket. */
-static bool assign(const vg_rank_room *room, const bucket_map *map, const vg_measure *measure, const uint8_t *errors,
-                   size_t error_stride, size_t first, size_t last) {
+/* A fresh chunk for a bucket, behind the full one that ends at `end`. */
+static uint64_t *next_chunk(vg_rank_room *room, size_t bucket, const uint64_t *end) {
+    uint32_t chunk = room->chunks++;
+    room->link[(size_t)(end - room->items) / CHUNK - 1] = chunk;
+    room->full[bucket]++;
+    return room->items + (size_t)chunk * CHUNK;
+}
+
+static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
+    return (size_t)room->full[bucket] * CHUNK + (uintptr_t)room->cursor[bucket] % CHUNK_BYTES / sizeof(uint64_t);
+}
+
+/* Brings rows first .. last - 1 to their buckets. False where a value is NaN. */
+static bool bring(vg_rank_room *room, const bucket_map *map, const vg_measure *measure, const uint8_t *errors,
+                  size_t error_stride, size_t first, size_t last) {
     double sign = measure->certainty ? -1 : 1;
-    const double *values = measure->values;
     size_t stride = measure->stride;
-    uint64_t *items = room->items;
-    uint16_t *buckets = room->bucket;
-    uint32_t *counts = room->starts + 1;
+    const double *value = measure->values + first * stride;
+    uint64_t **cursor = room->cursor;
     const bucket_map m = *map;
     bool odd = false;
-    for (size_t i = first; i < last; i++) {
-        double value = sign * values[i * stride];
-        odd |= isnan(value);
-        uint64_t key = vg_evaluate__key(value);
+    errors += first * error_stride;
+    for (size_t i = first; i < last; i++, value += stride, errors += error_stride) {
+        double x = sign * *value;
+        odd |= isnan(x);
+        uint64_t key = vg_evaluate__key(x);
         size_t bucket = bucket_of(&m, key);
-        items[i] = key << 1 | (errors[i * error_stride] != 0);
-        buckets[i] = (uint16_t)bucket;
-        counts[bucket]++;
+        uint64_t *end = cursor[bucket];
+        *end++ = key << 1 | (*errors != 0);
+        if ((uintptr_t)end % CHUNK_BYTES == 0)
+            end = next_chunk(room, bucket, end);
+        cursor[bucket] = end;
     }
     return !odd;
 }
 
-static void bring_together(const vg_rank_room *room, uint32_t *next, size_t first, size_t last) {
-    const uint64_t *items = room->items;
-    const uint16_t *buckets = room->bucket;
-    uint64_t *out = room->scratch;
-    for (size_t i = first; i < last; i++)
-        out[next[buckets[i]]++] = items[i];
+/* Memory for buckets too large for `hot`, twice the largest. */
+static vg_status make_spill(vg_rank_room *room, size_t buckets) {
+    size_t largest = 0;
+    for (size_t b = 0; b < buckets; b++) {
+        size_t n = bucket_rows(room, b);
+        largest = n > largest ? n : largest;
+    }
+    if (largest <= LARGE || largest <= room->spill_rows)
+        return VG_OK;
+    vg_base__release(room->spill);
+    room->spill_rows = 0;
+    VG_TRY(vg_base__alloc(&room->spill, largest, 2 * sizeof *room->spill, "keys to sort"));
+    room->spill_rows = largest;
+    return VG_OK;
 }
 
-vg_status vg_evaluate__rank_order(vg_rank_order *order, const vg_rank_room *room, const vg_measure *measure,
-                                  const uint8_t *errors, size_t error_stride, size_t rows) {
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+                                  size_t error_stride, size_t rows) {
     bucket_map map;
     if (rows <= ONE_BUCKET || !learn(&map, room, measure, rows))
         quarter(&map, room);
-    uint32_t *starts = room->starts;
-    memset(starts, 0, (map.buckets + 1) * sizeof *starts);
+    room->chunks = (uint32_t)map.buckets; /* one for each to begin with */
+    for (size_t b = 0; b < map.buckets; b++) {
+        room->cursor[b] = room->items + b * CHUNK;
+        room->full[b] = 0;
+    }
     for (size_t first = 0; first < rows; first += VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
         size_t last = rows - first < VG_SLICE ? rows : first + VG_SLICE;
-        if (!assign(room, &map, measure, errors, error_stride, first, last))
+        if (!bring(room, &map, measure, errors, error_stride, first, last))
             return nan_found(measure, rows);
     }
-    for (size_t b = 0; b < map.buckets; b++)
-        starts[b + 1] += starts[b];
-    uint32_t *next = room->next;
-    memcpy(next, starts, map.buckets * sizeof *next);
-    for (size_t first = 0; first < rows; first += VG_SLICE) {
-        VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
-        bring_together(room, next, first, rows - first < VG_SLICE ? rows : first + VG_SLICE);
-    }
+    VG_TRY(make_spill(room, map.buckets));
     *order = (vg_rank_order){.room = room, .buckets = map.buckets, .upper = bucket_of(&map, (uint64_t)1 << 63)};
     return VG_OK;
 }
@@ -227,12 +245,18 @@ static uint64_t *sort_items(uint64_t *from, uint64_t *to, size_t n, uint64_t lea
     return to;
 }
 
-/* Bits that the items' distance from the smallest takes, where the map does not tell. */
-static unsigned range_of(uint64_t *least, const uint64_t *items, size_t n) {
-    uint64_t low = items[0], high = low;
-    for (size_t i = 1; i < n; i++) {
-        low = items[i] < low ? items[i] : low;
-        high = items[i] > high ? items[i] : high;
+/* The n items of a bucket out of its chunks, the least of them, and how many bits their distance from it takes. */
+static unsigned gather(uint64_t *to, uint64_t *least, const vg_rank_room *room, size_t bucket, size_t n) {
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t done = 0, chunk = bucket; done < n; done += CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * CHUNK;
+        size_t here = n - done < CHUNK ? n - done : CHUNK;
+        for (size_t i = 0; i < here; i++) {
+            uint64_t item = from[i];
+            to[done + i] = item;
+            low = item < low ? item : low;
+            high = item > high ? item : high;
+        }
     }
     *least = low;
     return bits_of(high - low);
@@ -240,15 +264,14 @@ static unsigned range_of(uint64_t *least, const uint64_t *items, size_t n) {
 
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
     const vg_rank_room *room = order->room;
-    const uint32_t *starts = room->starts;
-    while (order->next < order->buckets && starts[order->next] == starts[order->next + 1])
+    size_t n = 0;
+    while (order->next < order->buckets && (n = bucket_rows(room, order->next)) == 0)
         order->next++;
     if (order->next == order->buckets)
         return false;
-    size_t start = starts[order->next], n = starts[order->next + 1] - start;
-    uint64_t *items = room->scratch + start, least;
-    unsigned range = range_of(&least, items, n);
-    run->items = sort_items(items, n > LARGE ? room->items + start : room->hot, n, least, range, room->fine);
+    uint64_t least, *items = n > LARGE ? room->spill : room->hot, *other = items + (n > LARGE ? n : (size_t)LARGE);
+    unsigned range = gather(items, &least, room, order->next, n);
+    run->items = sort_items(items, other, n, least, range, room->fine);
     run->count = n;
     run->high = order->next >= order->upper ? (uint64_t)1 << 63 : 0;
     order->next++;
@@ -261,36 +284,37 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
     *room = (vg_rank_room){.pulse = pulse, .worker = worker};
     if (rows > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: %zu rows, at most %u", rows, UINT32_MAX);
+    size_t buckets = rows <= ONE_BUCKET ? (size_t)QUARTERS : (size_t)MOST_BUCKETS, chunks = rows / CHUNK + buckets;
     size_t cells = (size_t)1 << (rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS);
-    vg_status status = vg_base__alloc_wide(&room->items, rows, sizeof *room->items, "keys to sort");
-    if (status == VG_OK)
-        status = vg_base__alloc_wide(&room->scratch, rows, sizeof *room->scratch, "keys to sort");
-    if (status == VG_OK)
-        status = vg_base__alloc_wide(&room->bucket, rows, sizeof *room->bucket, "keys to sort");
-    if (status == VG_OK)
-        status = vg_base__alloc_wide(&room->before, rows + 1, sizeof *room->before, "groups of a ranking");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->where, rows + 1, sizeof *room->where, "errors of a ranking");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->tied, rows / 2 + 1, sizeof *room->tied, "ties of a ranking");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->cells, cells, sizeof *room->cells, "cells of a ranking");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->starts, (size_t)MOST_BUCKETS + 2, sizeof *room->starts, "buckets of a ranking");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->next, (size_t)MOST_BUCKETS + 2, sizeof *room->next, "buckets of a ranking");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->fine, 8 * (size_t)LARGE + 2, sizeof *room->fine, "cells of a bucket");
-    if (status == VG_OK)
-        status = vg_base__alloc(&room->hot, LARGE, sizeof *room->hot, "items of a bucket");
-    if (status != VG_OK)
-        vg_evaluate__rank_room_free(room);
-    return status;
+    const struct {
+        void *place;
+        size_t count, size;
+    } parts[] = {
+        {&room->memory, chunks + 1, CHUNK_BYTES},
+        {&room->link, chunks, sizeof *room->link},
+        {&room->cursor, buckets, sizeof *room->cursor},
+        {&room->full, buckets, sizeof *room->full},
+        {&room->cells, rows <= ONE_BUCKET ? (size_t)QUARTERS : cells, sizeof *room->cells},
+        {&room->hot, 2 * (size_t)LARGE, sizeof *room->hot},
+        {&room->fine, (size_t)LARGE << (FINER + 1), sizeof *room->fine},
+        {&room->before, rows, sizeof *room->before},
+        {&room->where, rows, sizeof *room->where},
+        {&room->tied, rows / 2, sizeof *room->tied},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        vg_status status = vg_base__alloc(parts[i].place, parts[i].count, parts[i].size, "rows to rank");
+        if (status != VG_OK) {
+            vg_evaluate__rank_room_free(room);
+            return status;
+        }
+    }
+    room->items = room->memory + (CHUNK - (uintptr_t)room->memory % CHUNK_BYTES / sizeof(uint64_t)) % CHUNK;
+    return VG_OK;
 }
 
 void vg_evaluate__rank_room_free(vg_rank_room *room) {
-    void *parts[] = {room->items, room->scratch, room->bucket, room->before, room->where, room->tied,
-                     room->cells, room->starts,  room->next,   room->fine,   room->hot};
+    void *parts[] = {room->memory, room->link,  room->cursor, room->full,  room->cells, room->hot,
+                     room->fine,   room->spill, room->before, room->where, room->tied};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
     *room = (vg_rank_room){0};

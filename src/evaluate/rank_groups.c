@@ -30,8 +30,8 @@ static void add_run(vg_rank_groups *g, const vg_rank_run *run, uint32_t *where, 
     g->wrong += wrong;
 }
 
-vg_status vg_evaluate__rank_groups(vg_rank_groups *g, const vg_rank_room *room, const vg_measure *measure,
-                                   const uint8_t *errors, size_t error_stride, size_t rows) {
+vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+                                   size_t error_stride, size_t rows) {
     vg_rank_order order;
     vg_rank_run run;
     VG_TRY(vg_evaluate__rank_order(&order, room, measure, errors, error_stride, rows));

@@ -82,7 +82,7 @@ void vg_tally_free(vg_tally *t) {
 static vg_status regrow(void *array, size_t used, size_t count, size_t size) {
     void *fresh, *old;
     memcpy(&old, array, sizeof old);
-    VG_TRY(vg_base__alloc_wide(&fresh, count, size, "rows of a tally"));
+    VG_TRY(vg_base__alloc(&fresh, count, size, "rows of a tally"));
     if (used)
         memcpy(fresh, old, used * size);
     vg_base__release(old);
@@ -177,33 +177,55 @@ static void count_row(vg_tally *t, size_t row, double p, bool correct, double nl
     }
 }
 
-/* One sample of a multiclass block: mean, std (or NULL): classes. */
-static void count_sample(vg_tally *t, const double *mean, const double *std, size_t label) {
-    size_t c_count = t->classes, bins = t->bins, row = t->rows, best, second;
-    vg_evaluate__top_two(&best, &second, mean, c_count);
-    double brier = 0;
-    for (size_t c = 0; c < c_count; c++) {
-        double gap = mean[c] - (c == label);
-        size_t b = vg_evaluate__bin(t->edges, bins, mean[c]);
-        t->class_gap[c * bins + b] += gap;
-        brier += gap * gap;
+/* A multiclass block of n samples; mean, std (or NULL): n x classes. What is added to stands in local variables: the compiler
+ * cannot know that the tally is not among the arrays written. */
+static void count_block(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    size_t c_count = t->classes, bins = t->bins, row = t->rows;
+    const double *edges = t->edges, floor = t->floor;
+    double *class_gap = t->class_gap, nll_sum = t->nll_sum, brier_sum = t->brier_sum;
+    for (size_t i = 0; i < n; i++, row++, mean += c_count) {
+        size_t label = (size_t)labels[i], best, second;
+        double brier = 0;
+        for (size_t c = 0; c < c_count; c++) {
+            double gap = mean[c] - (c == label);
+            size_t b = vg_evaluate__bin(edges, bins, mean[c]);
+            class_gap[c * bins + b] += gap;
+            brier += gap * gap;
+            if (t->bootstrap) {
+                t->gap[row * c_count + c] = (float)gap;
+                t->cell[row * c_count + c] = (uint16_t)b;
+            }
+        }
+        vg_evaluate__top_two(&best, &second, mean, c_count);
+        double p = mean[label] > floor ? mean[label] : floor, nll = -log(p);
+        size_t b = vg_evaluate__bin(edges, bins, mean[best]);
+        bool correct = best == label;
+        nll_sum += nll;
+        brier_sum += brier;
+        t->bin_count[b]++;
+        t->bin_correct[b] += correct;
+        t->bin_confidence[b] += mean[best];
+        t->correct += correct;
+        t->confidence[row] = mean[best];
+        t->error[row] = !correct;
+        t->label[row] = (int32_t)label;
+        t->prediction[row] = (int32_t)best;
+        if (std)
+            t->ratio[row] = vg_evaluate__ratio(mean[best] - mean[second], std[i * c_count + best] + std[i * c_count + second]);
+        t->per_class[label].support++;
+        t->per_class[best].predicted++;
+        t->per_class[label].true_positive += correct;
+        if (t->confusion)
+            t->confusion[label * c_count + best]++;
         if (t->bootstrap) {
-            t->gap[row * c_count + c] = (float)gap;
-            t->cell[row * c_count + c] = (uint16_t)b;
+            t->nll[row] = nll;
+            t->brier[row] = brier;
         }
     }
-    double p = mean[label] > t->floor ? mean[label] : t->floor;
-    count_row(t, row, mean[best], best == label, -log(p), brier);
-    t->label[row] = (int32_t)label;
-    t->prediction[row] = (int32_t)best;
-    if (std)
-        t->ratio[row] = vg_evaluate__ratio(mean[best] - mean[second], std[best] + std[second]);
-    t->per_class[label].support++;
-    t->per_class[best].predicted++;
-    t->per_class[label].true_positive += best == label;
-    if (t->confusion)
-        t->confusion[label * c_count + best]++;
-    t->rows++;
+    t->nll_sum = nll_sum;
+    t->brier_sum = brier_sum;
+    t->rows = row;
+    t->n += n;
 }
 
 /* One label c of a sample: u the probability of 1. Returns whether the prediction was right. */
@@ -247,12 +269,12 @@ vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, cons
     VG_TRY(check_block(t, mean, std, labels, n));
     t->has_ratio = std != NULL;
     VG_TRY(make_room(t, rows));
+    if (!t->multilabel) {
+        count_block(t, mean, std, labels, n);
+        return VG_OK;
+    }
     for (size_t i = 0; i < n; i++, t->n++) {
         const double *m = mean + i * c_count, *s = std ? std + i * c_count : NULL;
-        if (!t->multilabel) {
-            count_sample(t, m, s, (size_t)labels[i]);
-            continue;
-        }
         bool all = true;
         for (size_t c = 0; c < c_count; c++)
             all &= count_label(t, c, m[c], s ? s + c : NULL, labels[i * c_count + c] != 0);

@@ -75,7 +75,7 @@ static void add_equal(adaptive_bins *b, double before, double mass, double confi
     b->gap += gap;
 }
 
-vg_status vg_evaluate__adaptive_ece(double *out, const vg_rank_room *room, const vg_tally *t) {
+vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *t) {
     vg_measure confidence = {"confidence", t->confidence, 1, 0};
     vg_rank_order order;
     vg_rank_run run;

@@ -1,0 +1,95 @@
+/* tally_beside.c - a thread that feeds a tally, one block at a time and in order. See tally_beside.h. */
+#include "tally_beside.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tally_beside {
+    vg_tally *tally;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    tally_block block;
+    bool busy, stop, failed;
+    char message[1024];
+};
+
+static void *count_blocks(void *argument) {
+    tally_beside *b = argument;
+    pthread_mutex_lock(&b->lock);
+    for (;;) {
+        while (!b->busy && !b->stop)
+            pthread_cond_wait(&b->changed, &b->lock);
+        if (!b->busy)
+            break;
+        tally_block block = b->block;
+        pthread_mutex_unlock(&b->lock);
+        bool counted = vg_tally_feed(b->tally, block.mean, block.std, block.labels, block.rows) == VG_OK;
+        pthread_mutex_lock(&b->lock);
+        if (!counted && !b->failed) {
+            b->failed = true;
+            strncpy(b->message, vg_error_message(), sizeof b->message - 1);
+        }
+        b->busy = false;
+        pthread_cond_signal(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+tally_beside *tally_beside_new(vg_tally *tally) {
+    tally_beside *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->tally = tally;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->changed, NULL);
+    sigset_t all, before; /* signals are the main thread's */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int refused = pthread_create(&b->thread, NULL, count_blocks, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!refused)
+        return b;
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->changed);
+    free(b);
+    return NULL;
+}
+
+bool tally_beside_post(tally_beside *b, const tally_block *block) {
+    pthread_mutex_lock(&b->lock);
+    while (b->busy)
+        pthread_cond_wait(&b->changed, &b->lock);
+    bool go_on = !b->failed;
+    if (go_on) {
+        b->block = *block;
+        b->busy = true;
+        pthread_cond_signal(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return go_on;
+}
+
+const char *tally_beside_wait(tally_beside *b) {
+    pthread_mutex_lock(&b->lock);
+    while (b->busy)
+        pthread_cond_wait(&b->changed, &b->lock);
+    pthread_mutex_unlock(&b->lock);
+    return b->failed ? b->message : NULL;
+}
+
+void tally_beside_free(tally_beside *b) {
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_signal(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+    pthread_join(b->thread, NULL);
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->changed);
+    free(b);
+}

@@ -1,0 +1,27 @@
+/* tally_beside.h - counting one block of means against the labels while the next is scored. */
+#ifndef CLI_TALLY_BESIDE_H
+#define CLI_TALLY_BESIDE_H
+
+#include <stdbool.h>
+
+#include "vargate/evaluate.h"
+
+/* One block: rows x classes means and spreads, which are the counter's until it is waited for, and the labels of its rows. */
+typedef struct tally_block {
+    const double *mean, *std;
+    const int64_t *labels;
+    size_t rows;
+} tally_block;
+
+typedef struct tally_beside tally_beside;
+
+/* Starts the thread. NULL where there is none to be had: count in place then. */
+tally_beside *tally_beside_new(vg_tally *tally);
+/* Hands over a block, after waiting for the one before. False when that one failed; wait gives the message. */
+bool tally_beside_post(tally_beside *beside, const tally_block *block);
+/* Waits until everything handed over is counted. NULL, or the message of the block that failed. */
+const char *tally_beside_wait(tally_beside *beside);
+/* Ends the thread; NULL is fine. */
+void tally_beside_free(tally_beside *beside);
+
+#endif
