@@ -24,7 +24,7 @@ cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unro
     s.chunks = parts(groups, s.block_groups);
     s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, multiprocessors * CUDA_SUM_BLOCKS);
     /* Little work: smaller blocks, more of them. Sixteen lanes are as many threads as a block has sums. */
-    while (s.tiles > 1 && s.chunks * s.tiles < multiprocessors && s.lanes >= 32) {
+    while (s.tiles > 1 && 2 * s.chunks * s.tiles <= multiprocessors && s.lanes >= 32) {
         s.lanes /= 2;
         s.tiles = tiles_of(positions, s.lanes * unroll, s.chunks, multiprocessors * CUDA_SUM_BLOCKS);
     }
