@@ -32,6 +32,8 @@ static const problem problems[] = {
      .pad = 1,
      .addend = true,
      .in_place = true},
+    {.what = "conv 3x3 of 32s, odd sizes", .kind = 0, .n = 3, .c = 64, .h = 7, .w = 5, .o = 32, .kernel = 3, .stride = 1},
+    {.what = "conv 3x3 of 32s, pad 1", .kind = 0, .n = 5, .c = 32, .h = 6, .w = 7, .o = 96, .kernel = 3, .stride = 1, .pad = 1},
     {.what = "conv 3x3 pad 1 stride 2 from 3",
      .kind = 0,
      .n = 2,

@@ -105,7 +105,7 @@ vg_status vg_cpu__param_upload(vg_backend *, vg_block *, const vg_param *, const
 vg_status vg_cpu__param_download(vg_backend *, float *values, const vg_block *, const vg_param *);
 /* A parameter in bfloat16. */
 vg_status vg_cpu__shadow(vg_backend *backend, const vg_block *block, const vg_param *p, uint16_t **out);
-/* Convolutions by fewer multiplications (cpu_winograd.c): float32, stride 1, 5 x 5, channels in 32s. Which ones depends
+/* Convolutions by fewer multiplications (cpu_winograd.c): float32, stride 1, 5 x 5 and 3 x 3, channels in 32s. Which depends
  * on the geometry alone, never on the number of rows. add: to what y or dx holds. */
 vg_status vg_winograd__new(vg_winograd **out);
 void vg_winograd__free(vg_winograd *winograd);

@@ -14,14 +14,13 @@
 
 enum {
     LANE = VG_WINOGRAD_LANE,
-    AREA = VG_WINOGRAD_FILTER * VG_WINOGRAD_FILTER,
     APART = 80,          /* floats between two points' memory: their lines fall into different sets of the caches */
+    FEWEST = 64,         /* rows of a piece, at least, if there are as many: each reads all filters once */
     PIECE_OWN = 1 << 18, /* floats a thread transforms at once, about */
     PIECE_ALL = 5 << 18  /* floats all threads transform at once for weight gradients, about */
 };
 
 struct vg_winograd {
-    const vg_winograd_kernels *kernels;
     float *filters, *maps, *sums; /* grown as needed */
     size_t filter_room, map_room, sum_room;
     const float *held; /* the filters that `filters` holds, of which version, in which form */
@@ -29,11 +28,7 @@ struct vg_winograd {
     bool held_transposed;
 };
 
-vg_status vg_winograd__new(vg_winograd **out) {
-    VG_TRY(vg_base__zalloc(out, 1, sizeof **out, "convolution"));
-    (*out)->kernels = vg_winograd__kernels();
-    return VG_OK;
-}
+vg_status vg_winograd__new(vg_winograd **out) { return vg_base__zalloc(out, 1, sizeof **out, "convolution"); }
 
 void vg_winograd__free(vg_winograd *w) {
     if (!w)
@@ -55,10 +50,8 @@ static vg_status room(float **memory, size_t *have, size_t count) {
 }
 
 bool vg_winograd__serves(const vg_backend *backend, const vg_conv *conv, const vg_param *w, const vg_tensor *x) {
-    const cpu_context *cpu = cpu_of(backend);
-    return cpu->winograd->kernels && cpu->block == 16 && backend->compute == VG_COMPUTE_F32 && conv->stride == 1 &&
-           w->h == VG_WINOGRAD_FILTER && w->w == VG_WINOGRAD_FILTER && conv->pad < VG_WINOGRAD_FILTER && w->i % LANE == 0 &&
-           w->o % LANE == 0 && cpu_tensor_of(x)->b == 16;
+    return backend->compute == VG_COMPUTE_F32 && cpu_of(backend)->block == 16 && cpu_tensor_of(x)->b == 16 && w->h == w->w &&
+           conv->stride == 1 && conv->pad < w->h && w->i % LANE == 0 && w->o % LANE == 0 && vg_winograd__kernels(w->h);
 }
 
 static size_t thread_number(void) {
@@ -89,17 +82,18 @@ typedef struct call {
     size_t in_step, out_step, filter_step;
 } call;
 
-static call plan(const vg_backend *backend, const vg_conv *conv, const vg_param *w, const vg_tensor *x, const vg_tensor *y,
-                 bool together) {
-    call c = {.kernels = cpu_of(backend)->winograd->kernels, .in = w->i, .out = w->o, .images = x->n};
+static call plan(const vg_conv *conv, const vg_param *w, const vg_tensor *x, const vg_tensor *y, bool together) {
+    call c = {.kernels = vg_winograd__kernels(w->h), .in = w->i, .out = w->o, .images = x->n};
     size_t m = VG_WINOGRAD_TILE, most;
     c.map = (vg_winograd_map){
         x->shape.h, x->shape.w, y->shape.h, y->shape.w, (y->shape.h + m - 1) / m, (y->shape.w + m - 1) / m, conv->pad};
     c.tiles = c.map.tiles_y * c.map.tiles_x;
-    size_t image = VG_WINOGRAD_POINTS * c.tiles * (c.in + c.out);
+    size_t image = c.kernels->points * c.tiles * (c.in + c.out);
     c.piece = (together ? PIECE_ALL : PIECE_OWN) / image;
+    if (c.piece * c.tiles < FEWEST)
+        c.piece = (FEWEST + c.tiles - 1) / c.tiles;
     most = together ? c.images : (c.images + thread_count() - 1) / thread_count();
-    c.piece = c.piece > most ? most : c.piece < 1 ? 1 : c.piece;
+    c.piece = c.piece > most ? most : c.piece;
     c.rows = (c.piece * c.tiles + VG_WINOGRAD_ROWS - 1) / VG_WINOGRAD_ROWS * VG_WINOGRAD_ROWS;
     c.in_step = c.rows * c.in + APART;
     c.out_step = c.rows * c.out + APART;
@@ -114,16 +108,16 @@ static float *lane_of(float *maps, size_t rows, size_t row, size_t cb) {
 
 /* The transformed filters, [point][output / 32][input][32], or transposed. */
 static vg_status filters(vg_winograd *own, const call *c, const float *g, uint64_t version, bool transposed) {
-    size_t in_blocks = c->in / 16, out_blocks = c->out / 16;
+    size_t in_blocks = c->in / 16, out_blocks = c->out / 16, area = c->kernels->size * c->kernels->size;
     if (own->held == g && own->held_version == version && own->held_transposed == transposed)
         return VG_OK;
     own->held = NULL;
-    VG_TRY(room(&own->filters, &own->filter_room, VG_WINOGRAD_POINTS * c->filter_step));
+    VG_TRY(room(&own->filters, &own->filter_room, c->kernels->points * c->filter_step));
     CPU_PARALLEL_2
     for (size_t ob = 0; ob < out_blocks; ob++)
         for (size_t ib = 0; ib < in_blocks; ib++) {
             float *to = transposed ? lane_of(own->filters, c->out, ob * 16, ib) : lane_of(own->filters, c->in, ib * 16, ob);
-            c->kernels->filter(to, c->filter_step, g + (ob * in_blocks + ib) * AREA * 256, transposed);
+            c->kernels->filter(to, c->filter_step, g + (ob * in_blocks + ib) * area * 256, transposed);
         }
     own->held = g;
     own->held_version = version;
@@ -134,8 +128,9 @@ static vg_status filters(vg_winograd *own, const call *c, const float *g, uint64
 /* All points of one piece: to (channels `width`) = from (channels `depth`) times the filters. */
 static void multiply(const call *c, float *to, size_t to_step, size_t width, const float *from, size_t from_step, size_t depth,
                      const float *u, size_t rows) {
+    size_t points = c->kernels->points;
     rows = (rows + VG_WINOGRAD_ROWS - 1) / VG_WINOGRAD_ROWS * VG_WINOGRAD_ROWS;
-    for (size_t p = 0; p < VG_WINOGRAD_POINTS; p++)
+    for (size_t p = 0; p < points; p++)
         for (size_t block = 0; block < width / LANE; block++)
             c->kernels->product(to + p * to_step + block * c->rows * LANE, from + p * from_step,
                                 u + p * c->filter_step + block * depth * LANE, rows, depth / LANE, LANE, c->rows * LANE, false,
@@ -145,13 +140,13 @@ static void multiply(const call *c, float *to, size_t to_step, size_t width, con
 vg_status vg_winograd__forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
                                const vg_block *theta, const vg_param *w, bool add) {
     vg_winograd *own = cpu_of(backend)->winograd;
-    call c = plan(backend, conv, w, x, y, false);
-    size_t each = VG_WINOGRAD_POINTS * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
+    call c = plan(conv, w, x, y, false);
+    size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, false));
     VG_TRY(room(&own->maps, &own->map_room, each * thread_count()));
     CPU_PARALLEL
     for (size_t k = 0; k < pieces; k++) {
-        float *v = own->maps + thread_number() * each, *z = v + VG_WINOGRAD_POINTS * c.in_step;
+        float *v = own->maps + thread_number() * each, *z = v + c.kernels->points * c.in_step;
         size_t first = k * c.piece, count = c.images - first < c.piece ? c.images - first : c.piece;
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.in / 16; cb++)
@@ -167,13 +162,13 @@ vg_status vg_winograd__forward(vg_backend *backend, const vg_conv *conv, vg_tens
 vg_status vg_winograd__backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
                                      const vg_block *theta, const vg_param *w, bool add) {
     vg_winograd *own = cpu_of(backend)->winograd;
-    call c = plan(backend, conv, w, dx, dy, false);
-    size_t each = VG_WINOGRAD_POINTS * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
+    call c = plan(conv, w, dx, dy, false);
+    size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, true));
     VG_TRY(room(&own->maps, &own->map_room, each * thread_count()));
     CPU_PARALLEL
     for (size_t k = 0; k < pieces; k++) {
-        float *v = own->maps + thread_number() * each, *z = v + VG_WINOGRAD_POINTS * c.out_step;
+        float *v = own->maps + thread_number() * each, *z = v + c.kernels->points * c.out_step;
         size_t first = k * c.piece, count = c.images - first < c.piece ? c.images - first : c.piece;
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.out / 16; cb++)
@@ -192,9 +187,9 @@ vg_status vg_winograd__backward_data(vg_backend *backend, const vg_conv *conv, v
 
 /* One piece's share of the filters' sums. */
 static void gather(const call *c, float *sums, const float *v, const float *d, size_t rows, bool add) {
-    size_t in_lanes = c->in / LANE, out_lanes = c->out / LANE;
+    size_t points = c->kernels->points, in_lanes = c->in / LANE, out_lanes = c->out / LANE;
     CPU_PARALLEL_2
-    for (size_t p = 0; p < VG_WINOGRAD_POINTS; p++)
+    for (size_t p = 0; p < points; p++)
         for (size_t i = 0; i < in_lanes; i++)
             for (size_t o = 0; o < out_lanes; o++)
                 c->kernels->product(sums + p * c->filter_step + (o * c->in + i * LANE) * LANE,
@@ -205,11 +200,12 @@ static void gather(const call *c, float *sums, const float *v, const float *d, s
 vg_status vg_winograd__backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                         const vg_tensor *x, const vg_tensor *dy) {
     vg_winograd *own = cpu_of(backend)->winograd;
-    call c = plan(backend, conv, w, x, dy, true);
+    call c = plan(conv, w, x, dy, true);
     size_t in_blocks = c.in / 16, out_blocks = c.out / 16, blocks = in_blocks + out_blocks;
-    VG_TRY(room(&own->maps, &own->map_room, VG_WINOGRAD_POINTS * (c.in_step + c.out_step)));
-    VG_TRY(room(&own->sums, &own->sum_room, VG_WINOGRAD_POINTS * c.filter_step));
-    float *v = own->maps, *d = v + VG_WINOGRAD_POINTS * c.in_step, *g = cpu_param(grad, w);
+    size_t area = c.kernels->size * c.kernels->size;
+    VG_TRY(room(&own->maps, &own->map_room, c.kernels->points * (c.in_step + c.out_step)));
+    VG_TRY(room(&own->sums, &own->sum_room, c.kernels->points * c.filter_step));
+    float *v = own->maps, *d = v + c.kernels->points * c.in_step, *g = cpu_param(grad, w);
     for (size_t first = 0; first < c.images; first += c.piece) {
         size_t count = c.images - first < c.piece ? c.images - first : c.piece;
         CPU_PARALLEL_2
@@ -226,7 +222,7 @@ vg_status vg_winograd__backward_weights(vg_backend *backend, const vg_conv *conv
     CPU_PARALLEL_2
     for (size_t ob = 0; ob < out_blocks; ob++)
         for (size_t ib = 0; ib < in_blocks; ib++)
-            c.kernels->filter_back(g + (ob * in_blocks + ib) * AREA * 256, lane_of(own->sums, c.in, ib * 16, ob),
+            c.kernels->filter_back(g + (ob * in_blocks + ib) * area * 256, lane_of(own->sums, c.in, ib * 16, ob),
                                    c.filter_step);
     grad->version++;
     return VG_OK;

@@ -1,12 +1,13 @@
-/* cpu_winograd.h - 5 x 5 convolutions with fewer multiplications (Winograd, Cook and Toom): the loops. Internal.
+/* cpu_winograd.h - convolutions with fewer multiplications (Winograd, Cook and Toom): the loops. Internal.
  *
- * A tile of 2 x 2 outputs needs the 6 x 6 inputs below it. With the points 0, 1, -1, 1/2, -2, infinity there are matrices
- * B (6 x 6), G (6 x 5), A (6 x 2) such that
- *     y = A^T [(G g G^T) . (B^T d B)] A        . element by element: 36 multiplications where there were 100.
- * Summed over channels they are 36 matrix products, one a point. Both gradients are the transpose of the same thing:
+ * A tile of 2 x 2 outputs of an r x r filter needs the s x s inputs below it, s = r + 1. With s points there are matrices
+ * B (s x s), G (s x r), A (s x 2) such that
+ *     y = A^T [(G g G^T) . (B^T d B)] A        . element by element: s^2 multiplications where there were 4 r^2,
+ * 36 for 100 (r = 5), 16 for 36 (r = 3). Summed over channels they are s^2 matrix products, one a point. Both gradients are the
+ * transpose of the same thing:
  *     D = A dy A^T,   dd = B [(G g G^T) . D] B^T,   dg = G^T [sum (B^T d B) . D] G.
- * The points were chosen by measuring: over 128 channels the result's error is 1e-6 of its size (root mean square), a plain
- * float32 sum's 5e-7. Larger tiles and 3 x 3 filters in tiles of 4 save more and are worse by another factor: not used.
+ * Points: 0, 1, -1, 1/2, -2, infinity for r = 5, chosen by measuring: over 128 channels the result's error is 1e-6 of its size
+ * (root mean square), a plain float32 sum's 5e-7; 0, 1, -1, infinity for r = 3: 4e-7. Larger tiles save more and err more.
  *
  * Everything transformed lies as [point][channel / 32][row][32]; rows are tiles, or the filter's other channels. `step` is the
  * distance from one point to the next, in floats. */
@@ -17,9 +18,7 @@
 #include <stddef.h>
 
 enum {
-    VG_WINOGRAD_TILE = 2, /* outputs along a side */
-    VG_WINOGRAD_FILTER = 5,
-    VG_WINOGRAD_POINTS = 36,
+    VG_WINOGRAD_TILE = 2,  /* outputs along a side */
     VG_WINOGRAD_LANE = 32, /* channels that lie together */
     VG_WINOGRAD_ROWS = 8   /* rows of tiles are made in multiples of this */
 };
@@ -31,6 +30,7 @@ typedef struct vg_winograd_map {
 
 /* The four loops over all tiles of 16 channels of one image; maps lie as [position][16]. */
 typedef struct vg_winograd_kernels {
+    size_t points, size;                                                                      /* s^2, r */
     void (*input)(const vg_winograd_map *, float *v, size_t step, const float *x);            /* B^T d B */
     void (*output)(const vg_winograd_map *, float *y, const float *v, size_t step, bool add); /* A^T v A, added to y or not */
     void (*gradient)(const vg_winograd_map *, float *v, size_t step, const float *dy);        /* A dy A^T */
@@ -44,7 +44,7 @@ typedef struct vg_winograd_kernels {
                     bool across, bool add);
 } vg_winograd_kernels;
 
-/* NULL where this processor has none. */
-const vg_winograd_kernels *vg_winograd__kernels(void);
+/* For filters of that size; NULL where there are none, or none for this processor. */
+const vg_winograd_kernels *vg_winograd__kernels(size_t filter);
 
 #endif

@@ -13,9 +13,9 @@
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")))
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
-enum { LANE = VG_WINOGRAD_LANE, SIDE = 6, M = VG_WINOGRAD_TILE, R = VG_WINOGRAD_FILTER };
+enum { LANE = VG_WINOGRAD_LANE, M = VG_WINOGRAD_TILE };
 
-/* --- one dimension. x[i] stands for element i * s of an array of registers. */
+/* --- arithmetic */
 
 /* c x + y */
 INLINE __m512 plus(float c, __m512 x, __m512 y) { return _mm512_fmadd_ps(_mm512_set1_ps(c), x, y); }
@@ -23,8 +23,10 @@ INLINE __m512 sum(__m512 x, __m512 y) { return _mm512_add_ps(x, y); }
 INLINE __m512 less(__m512 x, __m512 y) { return _mm512_sub_ps(x, y); }
 INLINE __m512 times(float c, __m512 x) { return _mm512_mul_ps(_mm512_set1_ps(c), x); }
 
+/* --- one dimension of 5 x 5 filters: points 0, 1, -1, 1/2, -2, infinity. Element i of x is x[i * xs]. */
+
 /* B^T, 6 to 6. */
-INLINE void line_bt(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
+INLINE void five_line_bt(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
     __m512 x0 = x[0], x1 = x[xs], x2 = x[2 * xs], x3 = x[3 * xs], x4 = x[4 * xs], x5 = x[5 * xs];
     y[0] = plus(1.5f, less(x3, x1), plus(-2.0f, x2, sum(x0, x4)));
     y[ys] = plus(2.5f, x3, plus(0.5f, x2, less(x4, x1)));
@@ -35,7 +37,7 @@ INLINE void line_bt(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
 }
 
 /* B, 6 to 6. */
-INLINE void line_b(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
+INLINE void five_line_b(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
     __m512 y0 = y[0], y1 = y[ys], y2 = y[2 * ys], y3 = y[3 * ys], y4 = y[4 * ys], y5 = y[5 * ys];
     __m512 slope = plus(-2.0f, y3, times(0.5f, y4)), bend = sum(y3, y4);
     x[0] = y0;
@@ -47,14 +49,14 @@ INLINE void line_b(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
 }
 
 /* A^T, 6 to 2. */
-INLINE void line_at(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
+INLINE void five_line_at(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
     __m512 x1 = x[xs], x2 = x[2 * xs], x3 = x[3 * xs], x4 = x[4 * xs];
     y[0] = sum(sum(x[0], sum(x1, x2)), sum(x3, x4));
     y[ys] = plus(0.5f, x3, plus(-2.0f, x4, sum(less(x1, x2), x[5 * xs])));
 }
 
 /* A, 2 to 6. */
-INLINE void line_a(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
+INLINE void five_line_a(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
     __m512 y0 = y[0], y1 = y[ys];
     x[0] = y0;
     x[xs] = sum(y0, y1);
@@ -65,7 +67,7 @@ INLINE void line_a(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
 }
 
 /* G, 5 to 6. Rows 1 and 2 are the sums at 1 and -1 over 3 and -3; 3 and 4 those at 1/2 and -2 over -15/16 and 15. */
-INLINE void line_g(__m512 *u, size_t us, const __m512 *g, size_t gs) {
+INLINE void five_line_g(__m512 *u, size_t us, const __m512 *g, size_t gs) {
     __m512 g0 = g[0], g1 = g[gs], g2 = g[2 * gs], g3 = g[3 * gs], g4 = g[4 * gs];
     __m512 even = sum(sum(g0, g2), g4), odd = sum(g1, g3);
     __m512 half = plus(0.5f, g1, plus(0.25f, g2, plus(0.125f, g3, plus(0.0625f, g4, g0))));
@@ -79,7 +81,7 @@ INLINE void line_g(__m512 *u, size_t us, const __m512 *g, size_t gs) {
 }
 
 /* G^T, 6 to 5. */
-INLINE void line_gt(__m512 *g, size_t gs, const __m512 *u, size_t us) {
+INLINE void five_line_gt(__m512 *g, size_t gs, const __m512 *u, size_t us) {
     __m512 even = times(1.0f / 3, less(u[us], u[2 * us])), odd = times(1.0f / 3, sum(u[us], u[2 * us]));
     __m512 half = times(-16.0f / 15, u[3 * us]), two = times(1.0f / 15, u[4 * us]);
     g[0] = sum(sum(u[0], even), sum(half, two));
@@ -89,103 +91,60 @@ INLINE void line_gt(__m512 *g, size_t gs, const __m512 *u, size_t us) {
     g[4 * gs] = plus(0.0625f, half, plus(16.0f, two, sum(even, u[5 * us])));
 }
 
-/* --- maps */
+/* --- one dimension of 3 x 3 filters: points 0, 1, -1, infinity */
 
-/* Whether the 6 x 6 inputs at (top, left), which may be negative, are all there. */
-INLINE bool inside(const vg_winograd_map *map, ptrdiff_t top, ptrdiff_t left) {
-    return top >= 0 && left >= 0 && top + SIDE <= (ptrdiff_t)map->h && left + SIDE <= (ptrdiff_t)map->w;
+/* B^T, 4 to 4. */
+INLINE void three_line_bt(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
+    __m512 x0 = x[0], x1 = x[xs], x2 = x[2 * xs], x3 = x[3 * xs];
+    y[0] = less(x2, x0);
+    y[ys] = sum(x2, x1);
+    y[2 * ys] = less(x2, x1);
+    y[3 * ys] = less(x3, x1);
 }
 
-INLINE bool there(const vg_winograd_map *map, ptrdiff_t y, ptrdiff_t x) {
-    return y >= 0 && x >= 0 && y < (ptrdiff_t)map->h && x < (ptrdiff_t)map->w;
+/* B, 4 to 4. */
+INLINE void three_line_b(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
+    __m512 y0 = y[0], y1 = y[ys], y2 = y[2 * ys], y3 = y[3 * ys];
+    x[0] = less(_mm512_setzero_ps(), y0);
+    x[xs] = less(less(y1, y2), y3);
+    x[2 * xs] = sum(sum(y1, y2), y0);
+    x[3 * xs] = y3;
 }
 
-static TARGET void input(const vg_winograd_map *map, float *v, size_t step, const float *x) {
-    for (size_t t = 0; t < map->tiles_y * map->tiles_x; t++) {
-        ptrdiff_t top = (ptrdiff_t)(t / map->tiles_x * M) - (ptrdiff_t)map->pad;
-        ptrdiff_t left = (ptrdiff_t)(t % map->tiles_x * M) - (ptrdiff_t)map->pad;
-        __m512 d[SIDE * SIDE], e[SIDE], whole = _mm512_setzero_ps();
-        bool all = inside(map, top, left);
-        for (ptrdiff_t j = 0; j < SIDE; j++) {
-            for (ptrdiff_t i = 0; i < SIDE; i++)
-                e[i] = all || there(map, top + i, left + j)
-                           ? _mm512_loadu_ps(x + ((top + i) * (ptrdiff_t)map->w + left + j) * 16)
-                           : whole;
-            line_bt(d + j, SIDE, e, 1);
-        }
-        float *to = v + t * LANE;
-        for (size_t i = 0; i < SIDE; i++) {
-            line_bt(e, 1, d + i * SIDE, 1);
-            for (size_t j = 0; j < SIDE; j++)
-                _mm512_storeu_ps(to + (i * SIDE + j) * step, e[j]);
-        }
-    }
+/* A^T, 4 to 2. */
+INLINE void three_line_at(__m512 *y, size_t ys, const __m512 *x, size_t xs) {
+    __m512 x1 = x[xs], x2 = x[2 * xs];
+    y[0] = sum(x[0], sum(x1, x2));
+    y[ys] = sum(x[3 * xs], less(x1, x2));
 }
 
-static TARGET void scatter(const vg_winograd_map *map, float *dx, const float *v, size_t step) {
-    for (size_t t = 0; t < map->tiles_y * map->tiles_x; t++) {
-        ptrdiff_t top = (ptrdiff_t)(t / map->tiles_x * M) - (ptrdiff_t)map->pad;
-        ptrdiff_t left = (ptrdiff_t)(t % map->tiles_x * M) - (ptrdiff_t)map->pad;
-        __m512 d[SIDE * SIDE], e[SIDE];
-        bool all = inside(map, top, left);
-        const float *from = v + t * LANE;
-        for (size_t j = 0; j < SIDE; j++) {
-            for (size_t i = 0; i < SIDE; i++)
-                e[i] = _mm512_loadu_ps(from + (i * SIDE + j) * step);
-            line_b(d + j, SIDE, e, 1);
-        }
-        for (ptrdiff_t i = 0; i < SIDE; i++) {
-            line_b(e, 1, d + i * SIDE, 1);
-            for (ptrdiff_t j = 0; j < SIDE; j++)
-                if (all || there(map, top + i, left + j)) {
-                    float *to = dx + ((top + i) * (ptrdiff_t)map->w + left + j) * 16;
-                    _mm512_storeu_ps(to, sum(_mm512_loadu_ps(to), e[j]));
-                }
-        }
-    }
+/* A, 2 to 4. */
+INLINE void three_line_a(__m512 *x, size_t xs, const __m512 *y, size_t ys) {
+    __m512 y0 = y[0], y1 = y[ys];
+    x[0] = y0;
+    x[xs] = sum(y0, y1);
+    x[2 * xs] = less(y0, y1);
+    x[3 * xs] = y1;
 }
 
-static TARGET void output(const vg_winograd_map *map, float *y, const float *v, size_t step, bool add) {
-    for (size_t t = 0; t < map->tiles_y * map->tiles_x; t++) {
-        size_t top = t / map->tiles_x * M, left = t % map->tiles_x * M;
-        __m512 d[M * SIDE], e[SIDE];
-        const float *from = v + t * LANE;
-        for (size_t j = 0; j < SIDE; j++) {
-            for (size_t i = 0; i < SIDE; i++)
-                e[i] = _mm512_loadu_ps(from + (i * SIDE + j) * step);
-            line_at(d + j, SIDE, e, 1);
-        }
-        for (size_t i = 0; i < M && top + i < map->out_h; i++) {
-            line_at(e, 1, d + i * SIDE, 1);
-            for (size_t j = 0; j < M && left + j < map->out_w; j++) {
-                float *to = y + ((top + i) * map->out_w + left + j) * 16;
-                _mm512_storeu_ps(to, add ? sum(_mm512_loadu_ps(to), e[j]) : e[j]);
-            }
-        }
-    }
+/* G, 3 to 4. */
+INLINE void three_line_g(__m512 *u, size_t us, const __m512 *g, size_t gs) {
+    __m512 g0 = g[0], g1 = g[gs], g2 = g[2 * gs], even = sum(g0, g2);
+    u[0] = less(_mm512_setzero_ps(), g0);
+    u[us] = times(0.5f, sum(even, g1));
+    u[2 * us] = times(0.5f, less(even, g1));
+    u[3 * us] = g2;
 }
 
-static TARGET void gradient(const vg_winograd_map *map, float *v, size_t step, const float *dy) {
-    for (size_t t = 0; t < map->tiles_y * map->tiles_x; t++) {
-        size_t top = t / map->tiles_x * M, left = t % map->tiles_x * M;
-        __m512 d[SIDE * M], e[SIDE];
-        float *to = v + t * LANE;
-        for (size_t j = 0; j < M; j++) {
-            for (size_t i = 0; i < M; i++)
-                e[i] = top + i < map->out_h && left + j < map->out_w
-                           ? _mm512_loadu_ps(dy + ((top + i) * map->out_w + left + j) * 16)
-                           : _mm512_setzero_ps();
-            line_a(d + j, M, e, 1);
-        }
-        for (size_t i = 0; i < SIDE; i++) {
-            line_a(e, 1, d + i * M, 1);
-            for (size_t j = 0; j < SIDE; j++)
-                _mm512_storeu_ps(to + (i * SIDE + j) * step, e[j]);
-        }
-    }
+/* G^T, 4 to 3. */
+INLINE void three_line_gt(__m512 *g, size_t gs, const __m512 *u, size_t us) {
+    __m512 u1 = u[us], u2 = u[2 * us], even = times(0.5f, sum(u1, u2));
+    g[0] = less(even, u[0]);
+    g[gs] = times(0.5f, less(u1, u2));
+    g[2 * gs] = sum(even, u[3 * us]);
 }
 
-/* --- filters */
+/* --- both sizes */
 
 /* Columns of 16 registers become rows. */
 INLINE void transpose(__m512 a[16]) {
@@ -211,53 +170,21 @@ INLINE void transpose(__m512 a[16]) {
     }
 }
 
-/* One input's filters for 16 outputs. */
-INLINE void filter_one(float *u, size_t step, const float *g) {
-    __m512 d[SIDE * R], e[SIDE];
-    for (size_t j = 0; j < R; j++) {
-        for (size_t i = 0; i < R; i++)
-            e[i] = _mm512_loadu_ps(g + (i * R + j) * 256);
-        line_g(d + j, R, e, 1);
-    }
-    for (size_t i = 0; i < SIDE; i++) {
-        line_g(e, 1, d + i * R, 1);
-        for (size_t j = 0; j < SIDE; j++)
-            _mm512_storeu_ps(u + (i * SIDE + j) * step, e[j]);
-    }
-}
+#define NAME(name) five_##name
+#define SIDE 6
+#define R 5
+#include "backend/cpu/cpu_winograd_body.h"
+#undef NAME
+#undef SIDE
+#undef R
 
-static TARGET void filter(float *u, size_t step, const float *g, bool transposed) {
-    float spare[VG_WINOGRAD_POINTS * 256] __attribute__((aligned(64)));
-    for (size_t i = 0; i < 16; i++)
-        if (transposed)
-            filter_one(spare + i * 16, 256, g + i * 16);
-        else
-            filter_one(u + i * LANE, step, g + i * 16);
-    for (size_t p = 0; transposed && p < VG_WINOGRAD_POINTS; p++) {
-        __m512 a[16];
-        for (size_t i = 0; i < 16; i++)
-            a[i] = _mm512_load_ps(spare + p * 256 + i * 16);
-        transpose(a);
-        for (size_t i = 0; i < 16; i++)
-            _mm512_storeu_ps(u + p * step + i * LANE, a[i]);
-    }
-}
-
-static TARGET void filter_back(float *g, const float *u, size_t step) {
-    for (size_t one = 0; one < 16; one++, g += 16, u += LANE) {
-        __m512 d[R * SIDE], e[SIDE];
-        for (size_t j = 0; j < SIDE; j++) {
-            for (size_t i = 0; i < SIDE; i++)
-                e[i] = _mm512_loadu_ps(u + (i * SIDE + j) * step);
-            line_gt(d + j, SIDE, e, 1);
-        }
-        for (size_t i = 0; i < R; i++) {
-            line_gt(e, 1, d + i * SIDE, 1);
-            for (size_t j = 0; j < R; j++)
-                _mm512_storeu_ps(g + (i * R + j) * 256, e[j]);
-        }
-    }
-}
+#define NAME(name) three_##name
+#define SIDE 4
+#define R 3
+#include "backend/cpu/cpu_winograd_body.h"
+#undef NAME
+#undef SIDE
+#undef R
 
 /* --- products */
 
@@ -298,9 +225,19 @@ static TARGET void product(float *c, const float *a, const float *b, size_t rows
             product_8(c + row * LANE, a + row * LANE, b, blocks, count, a_block, LANE, 1, add);
 }
 
-static const vg_winograd_kernels kernels = {input, output, gradient, scatter, filter, filter_back, product};
+static const vg_winograd_kernels five = {36,           5,           five_input,       five_output, five_gradient,
+                                         five_scatter, five_filter, five_filter_back, product};
+static const vg_winograd_kernels three = {
+    16, 3, three_input, three_output, three_gradient, three_scatter, three_filter, three_filter_back, product};
 
-const vg_winograd_kernels *vg_winograd__kernels(void) { return vg_base__cpu_tier() == VG_TIER_AVX512 ? &kernels : NULL; }
+const vg_winograd_kernels *vg_winograd__kernels(size_t filter) {
+    if (vg_base__cpu_tier() != VG_TIER_AVX512)
+        return NULL;
+    return filter == 5 ? &five : filter == 3 ? &three : NULL;
+}
 #else
-const vg_winograd_kernels *vg_winograd__kernels(void) { return NULL; }
+const vg_winograd_kernels *vg_winograd__kernels(size_t filter) {
+    (void)filter;
+    return NULL;
+}
 #endif
