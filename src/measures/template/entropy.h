@@ -13,7 +13,8 @@
  * Putting these into the sums and cancelling what is zero exactly (sum_c g U = 0, sum_c g mu mean_m r = mean_m z):
  *     GEU = sum_c g (mu phi + T - mu phi(U/mu)) + psi(z)
  *     R   = sum_c (q psi + g mu phi(U/mu)) - psi(z)            GEPKL = GEU + R
- * so a gate costs three multiply-adds per member and class: z, U and T. Floors of cross terms enter as a correction, see floored().
+ * so a gate costs three multiply-adds per member and class: z, U and T. Floors of cross terms enter as a correction, see
+ * floored().
  *
  * VG_FLOOR_ADD: every logarithm sees p + floor. With p' = p + floor, mu' = mu + floor: EU = sum mu' phi' + floor psi',
  * EPKL = sum mu' (phi' + psi'); gated members have no such shortcut, so their set is built and measured like an ungated one. */
@@ -44,7 +45,7 @@ INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, 
     vd log_mu = from_logits ? vm_log(vd_select(empty, vd_set(1.0), mu)) : (vd){0};
     vd sum_phi = {0}, sum_psi = {0};
     for (size_t m = 0; m < M; m++) {
-        vd p = value_at(t, t->fused, m * C + c);
+        vd p = value_at(t, t->fused, m, c);
         vd r = (p - mu) * inverse, y = vd_max(p + add, vd_set(TINY)) * inverse + fill, lambda, psi, phi;
         vm_bregman(y, r, &lambda, &psi, &phi);
         if (from_logits) { /* far from mu the logit itself is the better source, and never underflows */
@@ -75,16 +76,18 @@ static void ungated_terms(tile *t) {
 }
 
 /* Floors of cross terms. The terms above used x' = max(p, TINY) scale inside the logarithm of a member's value x = p scale; the
- * definition wants max(x, floor). Returns mean_m log(max(x, floor)/x') and adds to `diagonal` mean_m x log(x'/max(x, floor)), the
- * diagonal pairs' divergence. Products of 6 ratios stand for sums of logarithms; ratios past 1e45 belong to classes of no weight. */
-INLINE vd floored(const tile *t, size_t c, vd gate, const vd *weights, vd *diagonal) {
+ * definition wants max(x, floor). Returns mean_m log(max(x, floor)/x') and adds to `diagonal` mean_m x log(x'/max(x, floor)),
+ * the diagonal pairs' divergence. `set`: 0, or 1 + the gate. Products of 6 ratios stand for sums of logarithms; ratios past
+ * 1e45 belong to classes of no weight. */
+INLINE vd floored(const tile *t, size_t c, size_t set, vd *diagonal) {
     size_t M = t->M, C = t->C;
     vd floor = vd_set(t->job->options.floor);
     bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
+    vd gate = set ? t->gamma[(set - 1) * C + c] : vd_set(1.0);
     vd sum = {0}, diag = {0}, product = vd_set(1.0);
     for (size_t m = 0; m < M; m++) {
-        vd scale = weights ? gate * weights[m] : vd_set(1.0);
-        vd p = value_at(t, t->fused, m * C + c), x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
+        vd scale = set ? gate * weight_at(t, set - 1, m) : vd_set(1.0);
+        vd p = value_at(t, t->fused, m, c), x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
         vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
         if (distinct)
             diag -= x * vm_log(ratio);
@@ -112,7 +115,7 @@ static measures ungated(tile *t) {
         out.eu += (mu + add) * t->phi[c] + add * t->psi[c];
         out.reverse += mu * t->psi[c];
         if (job->need_reverse && floor_max(t) && vl_any(t->low[c] < job->options.floor))
-            out.reverse -= mu * floored(t, c, vd_set(1.0), NULL, &out.diagonal);
+            out.reverse -= mu * floored(t, c, 0, &out.diagonal);
     }
     return out;
 }
@@ -146,7 +149,7 @@ static void gates(tile *t) {
 static __attribute__((noinline)) vd normaliser(const tile *t, size_t k, size_t m) {
     vd sum = {0};
     for (size_t c = 0; c < t->C; c++)
-        sum += t->gamma[k * t->C + c] * value_at(t, t->fused, m * t->C + c);
+        sum += t->gamma[k * t->C + c] * value_at(t, t->fused, m, c);
     return sum;
 }
 
@@ -176,45 +179,43 @@ INLINE void weights_block(tile *t, size_t k, size_t m, bool fused, const int G, 
     UNROLL
     for (int b = 0; b < B; b++)
         UNROLL
-        for (int j = 0; j < G; j++)
-            sum[b][j] = vd_set(0.0);
+    for (int j = 0; j < G; j++)
+        sum[b][j] = vd_set(0.0);
     for (size_t c = 0; c < C; c++)
         UNROLL
-        for (int b = 0; b < B; b++) {
-            vd d = value_at(t, fused, (m + (size_t)b) * C + c) - t->mu[c];
-            UNROLL
-            for (int j = 0; j < G; j++)
-                sum[b][j] += gamma[(size_t)j * C + c] * d;
-        }
+    for (int b = 0; b < B; b++) {
+        vd d = value_at(t, fused, m + (size_t)b, c) - t->mu[c];
+        UNROLL
+        for (int j = 0; j < G; j++)
+            sum[b][j] += gamma[(size_t)j * C + c] * d;
+    }
     UNROLL
     for (int b = 0; b < B; b++)
         UNROLL
-        for (int j = 0; j < G; j++)
-            member_weight(t, k + (size_t)j, m + (size_t)b, sum[b][j]);
+    for (int j = 0; j < G; j++)
+        member_weight(t, k + (size_t)j, m + (size_t)b, sum[b][j]);
 }
-#define WEIGHTS(NAME, FUSED, G)                                                          \
-    static void NAME(tile *t, size_t k) {                                                \
-        size_t M = t->M, m = 0;                                                          \
-        for (; m + 2 <= M; m += 2)                                                       \
-            weights_block(t, k, m, FUSED, G, 2);                                         \
-        for (; m < M; m++)                                                               \
-            weights_block(t, k, m, FUSED, G, 1);                                         \
-        for (size_t j = k; j < k + G; j++) {                                             \
-            vd low = vd_set(1e300), high = vd_set(0.0);                                  \
-            for (m = 0; m < M; m++) {                                                    \
-                low = vd_min(t->weight[j * M + m], low);                                 \
-                high = vd_max(t->weight[j * M + m], high);                               \
-            }                                                                            \
-            t->weight_low[j] = low;                                                      \
-            t->weight_high[j] = high;                                                    \
-        }                                                                                \
+#define WEIGHTS(NAME, FUSED, G)                                                                                                \
+    static void NAME(tile *t, size_t k) {                                                                                      \
+        size_t M = t->M, m = 0;                                                                                                \
+        for (; m + 2 <= M; m += 2)                                                                                             \
+            weights_block(t, k, m, FUSED, G, 2);                                                                               \
+        for (; m < M; m++)                                                                                                     \
+            weights_block(t, k, m, FUSED, G, 1);                                                                               \
+        for (size_t j = k; j < k + G; j++) {                                                                                   \
+            vd low = vd_set(1e300), high = vd_set(0.0);                                                                        \
+            for (m = 0; m < M; m++) {                                                                                          \
+                low = vd_min(t->weight[j * M + m], low);                                                                       \
+                high = vd_max(t->weight[j * M + m], high);                                                                     \
+            }                                                                                                                  \
+            t->weight_low[j] = low;                                                                                            \
+            t->weight_high[j] = high;                                                                                          \
+        }                                                                                                                      \
     }
 WEIGHTS(weights_1, false, 1)
 WEIGHTS(weights_3, false, 3)
 WEIGHTS(weights_4, false, 4)
 WEIGHTS(weights32_1, true, 1)
-WEIGHTS(weights32_3, true, 3)
-WEIGHTS(weights32_4, true, 4)
 
 /* Mean over members of psi(z). */
 static void normaliser_psi(tile *t) {
@@ -237,39 +238,37 @@ INLINE void gated_sums_block(tile *t, size_t k, size_t c, bool cross, bool fused
     UNROLL
     for (int b = 0; b < B; b++)
         UNROLL
-        for (int j = 0; j < G; j++)
-            sum[b][j] = vd_set(0.0);
+    for (int j = 0; j < G; j++)
+        sum[b][j] = vd_set(0.0);
     for (size_t m = 0; m < M; m++)
         UNROLL
-        for (int b = 0; b < B; b++) {
-            size_t at = m * C + c + (size_t)b;
-            vd value = cross ? t->plog[at] : value_at(t, fused, at);
-            UNROLL
-            for (int j = 0; j < G; j++)
-                sum[b][j] += omega[(size_t)j * M + m] * value;
-        }
+    for (int b = 0; b < B; b++) {
+        size_t at = m * C + c + (size_t)b;
+        vd value = cross ? t->plog[at] : value_at(t, fused, m, c + (size_t)b);
+        UNROLL
+        for (int j = 0; j < G; j++)
+            sum[b][j] += omega[(size_t)j * M + m] * value;
+    }
     UNROLL
     for (int b = 0; b < B; b++)
         UNROLL
-        for (int j = 0; j < G; j++) {
-            size_t at = (k + (size_t)j) * C + c + (size_t)b;
-            to[at] = vd_select(t->write, sum[b][j] * (1.0 / (double)M), to[at]);
-        }
+    for (int j = 0; j < G; j++) {
+        size_t at = (k + (size_t)j) * C + c + (size_t)b;
+        to[at] = vd_select(t->write, sum[b][j] * (1.0 / (double)M), to[at]);
+    }
 }
-#define GATED_SUMS(NAME, CROSS, FUSED, G)                   \
-    static void NAME(tile *t, size_t k) {                   \
-        size_t c = 0;                                       \
-        for (; c + 2 <= t->C; c += 2)                       \
-            gated_sums_block(t, k, c, CROSS, FUSED, G, 2);  \
-        for (; c < t->C; c++)                               \
-            gated_sums_block(t, k, c, CROSS, FUSED, G, 1);  \
+#define GATED_SUMS(NAME, CROSS, FUSED, G)                                                                                      \
+    static void NAME(tile *t, size_t k) {                                                                                      \
+        size_t c = 0;                                                                                                          \
+        for (; c + 2 <= t->C; c += 2)                                                                                          \
+            gated_sums_block(t, k, c, CROSS, FUSED, G, 2);                                                                     \
+        for (; c < t->C; c++)                                                                                                  \
+            gated_sums_block(t, k, c, CROSS, FUSED, G, 1);                                                                     \
     }
 GATED_SUMS(shift_1, false, false, 1)
 GATED_SUMS(shift_3, false, false, 3)
 GATED_SUMS(shift_4, false, false, 4)
 GATED_SUMS(shift32_1, false, true, 1)
-GATED_SUMS(shift32_3, false, true, 3)
-GATED_SUMS(shift32_4, false, true, 4)
 GATED_SUMS(cross_1, true, false, 1)
 GATED_SUMS(cross_4, true, false, 4)
 
@@ -287,24 +286,33 @@ INLINE void gate_groups(tile *t, gate_step *four, gate_step *three, gate_step *o
         one(t, k);
 }
 
+/* From floats too: for the lanes that the double forms correct. */
 static void gated_weights(tile *t) {
     if (t->fused)
-        gate_groups(t, weights32_4, weights32_3, weights32_1);
+        for (size_t k = 0; k < t->K; k++)
+            weights32_1(t, k);
     else
         gate_groups(t, weights_4, weights_3, weights_1);
 }
 
 /* U and the mean gated distribution. */
+INLINE void gated_mean(const tile *t, size_t k, size_t c, vd *to) {
+    size_t at = k * t->C + c;
+    to[at] = vd_max(t->gamma[at] * t->inverse_zbar[k] * (t->mu[c] + t->shift[at]), vd_set(0.0));
+}
 static void gated_means(tile *t) {
-    if (t->fused)
-        gate_groups(t, shift32_4, shift32_3, shift32_1);
-    else
-        gate_groups(t, shift_4, shift_3, shift_1);
+    gate_groups(t, shift_4, shift_3, shift_1);
     for (size_t k = 0; k < t->K; k++)
-        for (size_t c = 0; c < t->C; c++) {
-            size_t at = k * t->C + c;
-            t->gmean[at] = vd_max(t->gamma[at] * t->inverse_zbar[k] * (t->mu[c] + t->shift[at]), vd_set(0.0));
-        }
+        for (size_t c = 0; c < t->C; c++)
+            gated_mean(t, k, c, t->gmean);
+}
+/* From floats, for the lanes that the double forms correct; GTU stays as it is when asked for alone. */
+static void correct_means(tile *t) {
+    for (size_t k = 0; k < t->K; k++) {
+        shift32_1(t, k);
+        for (size_t c = 0; c < t->C; c++)
+            gated_mean(t, k, c, t->gmean64);
+    }
 }
 
 /* T and psi(z). */
@@ -315,8 +323,8 @@ static void gated_cross(tile *t) {
 
 static measures gated(tile *t, size_t k) {
     const vg_kernel_job *job = t->job;
-    const vd *q = t->gmean + k * t->C;
-    measures out = {.tu = entropy(q, t->C, 0.0)};
+    const vd *q = t->gmean64 + k * t->C;
+    measures out = {.tu = entropy(t->gmean + k * t->C, t->C, 0.0)};
     if (!job->need_gated_logs)
         return out;
     vd inverse = t->inverse_zbar[k];
@@ -333,7 +341,7 @@ static measures gated(tile *t, size_t k) {
         out.eu += own * (t->phi[c] - phi) + g * t->cross[at];
         out.reverse += q[c] * t->psi[c] + own * phi;
         if (job->need_gated_reverse && floor_max(t) && vl_any(t->low[c] * t->gamma[at] * t->weight_low[k] < job->options.floor))
-            out.reverse -= q[c] * floored(t, c, t->gamma[at], t->weight + k * t->M, &out.diagonal);
+            out.reverse -= q[c] * floored(t, c, 1 + k, &out.diagonal);
     }
     return out;
 }

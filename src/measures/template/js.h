@@ -8,18 +8,27 @@
  * Where every member lies within a small share rho of the mean, the series in r = x/mean - 1 is shorter and exact in the limit:
  *     EPJS_c/mean = sum_{n>=2} (-1)^n/(n(n-1)) (mu_n - 2^-n sum_i C(n,i) mu_i mu_{n-i}),   mu_n = mean of r^n
  *
- * VG_FLOOR_ADD (a > 0, h(x) = x log(x + a)) adds a integral Var_m[exp(-(x_m + a) s)] s^-1 ds, the same nodes with other weights. */
+ * VG_FLOOR_ADD (a > 0, h(x) = x log(x + a)) adds a integral Var_m[exp(-(x_m + a) s)] s^-1 ds, the same nodes with other
+ * weights. */
 
-typedef struct js_set { /* the members of one class: x_m = p_m gate weights[m] */
-    const vd *weights;   /* NULL: 1 */
-    const vf *weights32; /* the same as floats, two members a vector */
+typedef struct js_set {       /* the members of one class: x_m = p_m gate / Z_m */
+    size_t index;             /* 0: ungated, all weights 1; else 1 + the gate */
+    const vf *weights32;      /* the weights over their largest, two members a vector; NULL: 1 */
     vd gate, mean, low, high; /* mean of x; bounds of x */
     double add;
 } js_set;
 
-static const double js_binomial[11][11] = {
-    {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}, {1, 5, 10, 10, 5, 1}, {1, 6, 15, 20, 15, 6, 1}, {1, 7, 21, 35, 35, 21, 7, 1},
-    {1, 8, 28, 56, 70, 56, 28, 8, 1}, {1, 9, 36, 84, 126, 126, 84, 36, 9, 1}, {1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1}};
+static const double js_binomial[11][11] = {{1},
+                                           {1, 1},
+                                           {1, 2, 1},
+                                           {1, 3, 3, 1},
+                                           {1, 4, 6, 4, 1},
+                                           {1, 5, 10, 10, 5, 1},
+                                           {1, 6, 15, 20, 15, 6, 1},
+                                           {1, 7, 21, 35, 35, 21, 7, 1},
+                                           {1, 8, 28, 56, 70, 56, 28, 8, 1},
+                                           {1, 9, 36, 84, 126, 126, 84, 36, 9, 1},
+                                           {1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1}};
 
 /* Terms `from` .. `to` of the series, from moments mu_0 .. mu_to of r = (x - mean)/(mean + add). */
 INLINE vd js_series(const vd *moment, const int from, const int to, vd mean, double add) {
@@ -41,8 +50,8 @@ INLINE vd js_series(const vd *moment, const int from, const int to, vd mean, dou
 }
 
 INLINE vd js_value(const tile *t, const js_set *set, size_t c, size_t m) {
-    vd p = value_at(t, t->fused, m * t->C + c);
-    return set->weights ? p * (set->gate * set->weights[m]) : p;
+    vd p = value_at(t, t->fused, m, c);
+    return set->index ? p * (set->gate * weight_at(t, set->index - 1, m)) : p;
 }
 
 /* Lanes whose members all lie within rho of the mean; `empty` lanes count as such. */
@@ -51,8 +60,8 @@ INLINE vl js_tight(const js_set *set, double rho) {
     return spread <= rho * (set->mean + set->add);
 }
 
-/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most `most`. Each lane has its own, so that
- * a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0, `steps` nodes an octave. */
+/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most `most`. Each
+ * lane has its own, so that a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0, `steps` nodes an octave. */
 INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int fewest, int most) {
     vd span = reach * inverse_s0 * vd_reciprocal(vd_max(low, vd_set(1e-30)));
     vl octaves = ((vl)span >> 52) - 1023 + 1;
@@ -62,7 +71,8 @@ INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int 
 }
 INLINE size_t js_most_nodes(vl nodes, vl ignore) { return (size_t)vl_most(nodes & ~ignore); }
 
-/* A weight for the lanes that take node j; where the upper tail is folded into a lane's last node it is `last` times as large. */
+/* A weight for the lanes that take node j; where the upper tail is folded into a lane's last node it is `last` times as large.
+ */
 INLINE vd js_lane_weight(double weight, size_t j, vl nodes, int most, double last) {
     vl at = (vl){0} + (int64_t)j;
     vd w = vd_select((nodes == most) & (at == most - 1), vd_set(weight * last), vd_set(weight));

@@ -2,56 +2,52 @@
  *
  * Three forms, by how much the members of a class differ:
  * - spread within 0.35 of the mean: the series to order 6 or 10, from deviations taken in double;
- * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2 on
- *   a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. Three, then two operations a node;
+ * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2
+ * on a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. Three, then two operations a node;
  * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
  *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean). */
 
-#define JS32_REACH 4.0      /* the last node has s x >= this for every member, so the first one left out 8 */
+#define JS32_REACH 4.0 /* the last node has s x >= this for every member, so the first one left out 8 */
 #define JS32_WIDE_S0 0.25
-#define JS32_WIDE_MOST 31   /* s up to 2^28 */
+#define JS32_WIDE_MOST 31                 /* s up to 2^28 */
 #define JS32_SQUARES (JS32_WIDE_MOST + 1) /* the first node's weight is large: its squares are summed, not derived */
-#define JS32_SWITCH 3       /* first node in the form a = 1 - b: s = 2 */
+#define JS32_SWITCH 3                     /* first node in the form a = 1 - b: s = 2 */
 #define JS32_S0 0.0625
 #define JS32_MOST 33
 
 /* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
-INLINE void js32_load_from(tile *t, size_t c, bool fused, bool scaled) {
+static void js32_load(tile *t, size_t c, bool scaled) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;
+    if (t->fused)
+        t->members32 = (const vf *)class_at(t, c);
+    else {
+        t->members32 = x;
+        for (size_t m = 0; m < M; m += 2)
+            x[m / 2] = vf_pack(t->p[m * C + c], m + 1 < M ? t->p[(m + 1) * C + c] : vd_set(0.0));
+    }
+    if (!scaled)
+        return;
     vd high = t->high[c], inverse = vd_reciprocal(vd_select(high < 1e-30, vd_set(1.0), high));
     vf over = vf_pack(inverse, inverse);
-    for (size_t m = 0; m < M; m += 2) {
-        size_t a = m * C + c, b = a + C;
-        if (m + 1 == M)
-            x[m / 2] = vf_pack(value_at(t, fused, a), vd_set(0.0));
-        else
-            x[m / 2] = fused ? vf_join(t->x[a], t->x[b]) : vf_pack(t->p[a], t->p[b]);
-        if (scaled)
-            t->scaled32[m / 2] = x[m / 2] * over;
-    }
-}
-/* `scaled`: for the integral, not for logarithms alone. */
-static void js32_load(tile *t, size_t c, bool scaled) {
-    if (t->fused && scaled)
-        js32_load_from(t, c, true, true);
-    else if (t->fused)
-        js32_load_from(t, c, true, false);
-    else
-        js32_load_from(t, c, false, true);
+    for (size_t i = 0; i < t->pairs; i++)
+        t->scaled32[i] = t->members32[i] * over;
 }
 
-/* One value a member, times `scale`, as floats two a vector; an odd member is paired with 0. */
-INLINE void pack_members(vf *to, const vd *from, size_t M, vd scale) {
-    for (size_t m = 0; m + 1 < M; m += 2)
-        to[m / 2] = vf_pack(from[m] * scale, from[m + 1] * scale);
-    if (M % 2)
-        to[M / 2] = vf_pack(from[M - 1] * scale, vd_set(0.0));
-}
 /* 1/Z_m divided by the largest, for the integral. */
 static void pack_weights32(tile *t) {
-    for (size_t k = 0; k < t->K; k++)
-        pack_members(t->weights32 + k * ((t->M + 1) / 2), t->weight + k * t->M, t->M, vd_reciprocal(t->weight_high[k]));
+    for (size_t k = 0; k < t->K; k++) {
+        vd inverse = vd_reciprocal(t->weight_high[k]);
+        vf *to = t->weights32 + k * t->pairs;
+        vf scale = vf_both(t->inverse_zbar[k] * inverse);
+        if (t->fused)
+            for (size_t i = 0; i < t->pairs; i++)
+                to[i] = t->over32[k * t->pairs + i] * scale;
+        else
+            for (size_t m = 0; m < t->M; m += 2)
+                to[m / 2] = vf_pack(t->weight[k * t->M + m] * inverse,
+                                    m + 1 < t->M ? t->weight[k * t->M + m + 1] * inverse : vd_set(0.0));
+    }
 }
 
 /* 1 - exp(-u s) for u in 0 .. 1 and s <= 1/4: t P(t), t = u s, P of degree 4 (relative error 3e-9). */
@@ -127,12 +123,12 @@ INLINE vd js32_wide_value(const tile *t, const vf *sums, vl lane_nodes, size_t n
         }
         here = next;
     }
-    return __builtin_convertvector(value, vd);
+    return vd_from(value);
 }
 
 static vd js32_wide(const tile *t, const js_set *set, vl lane_nodes, size_t nodes) {
-    const vf *x = t->scaled32, *w = set->weights ? set->weights32 : NULL;
-    size_t vectors = (t->M + 1) / 2, i = 0;
+    const vf *x = t->scaled32, *w = set->weights32;
+    size_t vectors = t->pairs, i = 0;
     vf sums[JS32_WIDE_MOST + 2];
     for (size_t j = 0; j <= nodes; j++)
         sums[j] = vf_set(0.0f);
@@ -152,7 +148,8 @@ static vd js32_wide(const tile *t, const js_set *set, vl lane_nodes, size_t node
     return js32_wide_value(t, sums, lane_nodes, nodes);
 }
 
-INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, size_t nodes, const int B) {
+INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, size_t nodes,
+                              const int B) {
     vf b[8];
     js32_enter(b, x, w, i, (float)JS32_S0, B);
     for (size_t j = 0; j < nodes; j++) {
@@ -169,8 +166,8 @@ INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x
 }
 
 static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_nodes, size_t nodes) {
-    const vf *x = t->scaled32, *w = set->weights ? set->weights32 : NULL;
-    size_t vectors = (t->M + 1) / 2, i = 0;
+    const vf *x = t->scaled32, *w = set->weights32;
+    size_t vectors = t->pairs, i = 0;
     vd start = set->mean * inverse;
     vf beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
     beta[0] = js32_start(vf_pack(start, start), (float)JS32_S0);
@@ -193,20 +190,55 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
     return value;
 }
 
+/* x/mean - 1 of pair i of a set's members. From floats by differences alone: with r = p/mu - 1, omega and u = U/mu,
+ * (1 + r)(1 + omega)/(1 + u) - 1. */
+typedef struct js32_ratio {
+    vf high, low, inverse, shift, over; /* of mu, 1/mu, u, 1/(1 + u) */
+    const vf *omega;
+} js32_ratio;
+
+INLINE vf js32_deviation(const tile *t, const js_set *set, const js32_ratio *of, size_t c, size_t i, vd inverse) {
+    if (t->fused) {
+        vf r = ((t->members32[i] - of->high) - of->low) * of->inverse;
+        if (!of->omega)
+            return r;
+        vf omega = of->omega[i];
+        return ((r - of->shift) + (omega + omega * r)) * of->over;
+    }
+    size_t m = 2 * i;
+    vd a = (js_value(t, set, c, m) - set->mean) * inverse;
+    vd b = m + 1 < t->M ? (js_value(t, set, c, m + 1) - set->mean) * inverse : vd_set(0.0);
+    return vf_pack(a, b);
+}
+
 /* Order 6 with members within 0.15, else 10 within 0.35: the first term left out is below 4e-6 of the value. */
 static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
     size_t M = t->M;
     vl far = tight & ~js_tight(set, 0.15);
     bool more = vl_any(far);
     vd inverse = vd_reciprocal(vd_select(tight, set->mean, vd_set(1.0)));
+    js32_ratio of = {.omega = NULL};
+    if (t->fused) {
+        vd over_mu = vd_reciprocal(vd_select(tight, t->mu[c], vd_set(1.0)));
+        of.high = vf_twice(t->mu_high[c]);
+        of.low = vf_twice(t->mu_low[c]);
+        of.inverse = vf_both(over_mu);
+        if (set->index) {
+            vd u = vd_select(tight, t->shift[(set->index - 1) * t->C + c] * over_mu, vd_set(0.0));
+            of.omega = t->omega32 + (set->index - 1) * t->pairs;
+            of.shift = vf_both(u);
+            of.over = vf_both(vd_reciprocal(1.0 + u));
+        }
+    }
     vf sum[11];
     UNROLL
     for (int n = 1; n <= 10; n++)
         sum[n] = vf_set(0.0f);
-    for (size_t m = 0; m < M; m += 2) {
-        vd a = (js_value(t, set, c, m) - set->mean) * inverse;
-        vd b = m + 1 < M ? (js_value(t, set, c, m + 1) - set->mean) * inverse : vd_set(0.0);
-        vf r = vf_pack(a, b), r2 = r * r, r3 = r2 * r, r4 = r2 * r2;
+    for (size_t i = 0; i < t->pairs; i++) {
+        vf r = js32_deviation(t, set, &of, c, i, inverse);
+        if (2 * i + 1 == M)
+            r = vf_pair(r, 0.0f);
+        vf r2 = r * r, r3 = r2 * r, r4 = r2 * r2;
         sum[1] += r;
         sum[2] += r2;
         sum[3] += r3;

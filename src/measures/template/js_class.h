@@ -16,8 +16,8 @@ static void js_class(tile *t, size_t c, bool single) {
                       .high = t->high[c]};
         if (s > 0) {
             size_t k = s - 1, at = k * t->C + c;
-            set.weights = t->weight + k * t->M;
-            set.weights32 = t->weights32 + k * ((t->M + 1) / 2);
+            set.index = s;
+            set.weights32 = t->weights32 + k * t->pairs;
             set.gate = t->gamma[at];
             set.mean = t->gmean[at];
             set.low = t->low[c] * set.gate * t->weight_low[k];

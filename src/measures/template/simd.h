@@ -1,7 +1,10 @@
-/* simd.h - the vector types of a tier and the handful of operations that GCC's vector extensions lack.
+/* simd.h - the vector types of a tier and the handful of operations that GCC's
+ * vector extensions lack.
  *
- * A tier file defines VG_LANES (doubles a vector) and its target before it includes this. vd: VG_LANES doubles, one sample each.
- * vl: as many 64-bit integers, masks are 0 or -1. vf: 2 VG_LANES floats, in the integral two members of the same VG_LANES samples. */
+ * A tier file defines VG_LANES (doubles a vector) and its target before it
+ * includes this. vd: VG_LANES doubles, one sample each. vl: as many 64-bit
+ * integers, masks are 0 or -1. vf: 2 VG_LANES floats, in the integral two
+ * members of the same VG_LANES samples. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +28,9 @@ typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 
 INLINE vd vd_set(double x) { return x - (vd){0}; }
 INLINE vf vf_set(float x) { return x - (vf){0}; }
+#if defined(VG_TIER_IS_AVX512) || defined(VG_TIER_IS_AVX2)
+#include <immintrin.h>
+#endif
 INLINE vd vd_bits(vl x) { return (vd)x; }
 INLINE vd vd_select(vl mask, vd yes, vd no) { return (vd)(((vl)yes & mask) | ((vl)no & ~mask)); }
 INLINE vl vl_select(vl mask, vl yes, vl no) { return (yes & mask) | (no & ~mask); }
@@ -33,6 +39,17 @@ INLINE vd vd_load(const double *p) {
     memcpy(&v, p, sizeof v);
     return v;
 }
+/* between floats and doubles */
+#if defined(VG_TIER_IS_AVX512)
+INLINE vd vd_from(vh x) { return (vd)_mm512_cvtps_pd((__m256)x); }
+INLINE vh vh_from(vd x) { return (vh)_mm512_cvtpd_ps((__m512d)x); }
+#elif defined(VG_TIER_IS_AVX2)
+INLINE vd vd_from(vh x) { return (vd)_mm256_cvtps_pd((__m128)x); }
+INLINE vh vh_from(vd x) { return (vh)_mm256_cvtpd_ps((__m256d)x); }
+#else
+INLINE vd vd_from(vh x) { return __builtin_convertvector(x, vd); }
+INLINE vh vh_from(vd x) { return __builtin_convertvector(x, vh); }
+#endif
 INLINE vd vd_abs(vd x) { return (vd)((vl)x & INT64_MAX); }
 
 #if defined(VG_TIER_IS_AVX512)
@@ -45,7 +62,8 @@ INLINE vh vh_max(vh a, vh b) { return (vh)_mm256_max_ps((__m256)a, (__m256)b); }
 INLINE vh vh_min(vh a, vh b) { return (vh)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE int64_t vl_most(vl m) { return _mm512_reduce_max_epi64((__m512i)m); }
 INLINE int64_t vl_least(vl m) { return _mm512_reduce_min_epi64((__m512i)m); }
-/* 1/x to an ulp or so, for normal x and 1/x: 14 bits, doubled twice. A division would keep the unit busy for ten operations. */
+/* 1/x to an ulp or so, for normal x and 1/x: 14 bits, doubled twice. A division
+ * would keep the unit busy for ten operations. */
 INLINE vd vd_reciprocal(vd x) {
     vd y = (vd)_mm512_rcp14_pd((__m512d)x);
     y = y + y * (1.0 - x * y);
@@ -89,8 +107,9 @@ INLINE int64_t vl_least(vl m) { return -vl_most(-m); }
 INLINE vd vd_reciprocal(vd x) { return 1.0 / x; }
 #endif
 
-/* x as it is once rounded: keeps the compiler from fusing the product it comes from into a later addition, where two ways to the same
- * value must give the same bits. */
+/* x as it is once rounded: keeps the compiler from fusing the product it comes
+ * from into a later addition, where two ways to the same value must give the
+ * same bits. */
 INLINE vf vf_rounded(vf x) {
 #if defined(__x86_64__) && VG_LANES > 2
     __asm__("" : "+v"(x));
@@ -100,39 +119,36 @@ INLINE vf vf_rounded(vf x) {
     return x;
 }
 
+/* x in a register, where the compiler would rather load it again for every use.
+ */
+INLINE vf vf_held(vf x) { return vf_rounded(x); }
+
+/* A vector of floats from two halves, or the same one twice, and its halves. */
+#if defined(VG_TIER_IS_AVX512)
+INLINE vf vf_join(vh low, vh high) { return (vf)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)low), (__m256)high, 1); }
+INLINE vf vf_twice(vh x) { return (vf)_mm512_broadcast_f32x8((__m256)x); }
+INLINE vh vf_low(vf x) { return (vh)_mm512_castps512_ps256((__m512)x); }
+INLINE vh vf_high(vf x) { return (vh)_mm512_extractf32x8_ps((__m512)x, 1); }
+#elif defined(VG_TIER_IS_AVX2)
+INLINE vf vf_join(vh low, vh high) { return (vf)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)low), (__m128)high, 1); }
+INLINE vf vf_twice(vh x) { return vf_join(x, x); }
+INLINE vh vf_low(vf x) { return (vh)_mm256_castps256_ps128((__m256)x); }
+INLINE vh vf_high(vf x) { return (vh)_mm256_extractf128_ps((__m256)x, 1); }
+#else
+typedef union vf_split {
+    vf whole;
+    vh half[2];
+} vf_split;
+INLINE vf vf_join(vh low, vh high) { return (vf_split){.half = {low, high}}.whole; }
+INLINE vf vf_twice(vh x) { return vf_join(x, x); }
+INLINE vh vf_low(vf x) { return (vf_split){x}.half[0]; }
+INLINE vh vf_high(vf x) { return (vf_split){x}.half[1]; }
+#endif
 /* Two halves of doubles to one vector of floats, and the sum of a float vector's halves. */
-INLINE vf vf_pack(vd low, vd high) {
-    union {
-        vf whole;
-        vh half[2];
-    } u;
-    u.half[0] = __builtin_convertvector(low, vh);
-    u.half[1] = __builtin_convertvector(high, vh);
-    return u.whole;
-}
-INLINE vf vf_join(vh low, vh high) {
-    union {
-        vf whole;
-        vh half[2];
-    } u;
-    u.half[0] = low;
-    u.half[1] = high;
-    return u.whole;
-}
-INLINE vh vf_halves(vf x) {
-    union {
-        vf whole;
-        vh half[2];
-    } u = {x};
-    return u.half[0] + u.half[1];
-}
-INLINE vd vf_fold(vf x) {
-    union {
-        vf whole;
-        vh half[2];
-    } u = {x};
-    return __builtin_convertvector(u.half[0], vd) + __builtin_convertvector(u.half[1], vd);
-}
+INLINE vf vf_pack(vd low, vd high) { return vf_join(vh_from(low), vh_from(high)); }
+INLINE vf vf_both(vd x) { return vf_twice(vh_from(x)); }
+INLINE vh vf_halves(vf x) { return vf_low(x) + vf_high(x); }
+INLINE vd vf_fold(vf x) { return vd_from(vf_low(x)) + vd_from(vf_high(x)); }
 
 /* x with its second half set to one value. */
 INLINE vf vf_pair(vf x, float second) {
@@ -140,13 +156,40 @@ INLINE vf vf_pair(vf x, float second) {
         x[i] = second;
     return x;
 }
-INLINE vf vf_max(vf a, vf b) {
-    vi mask = (vi)(a > b);
-    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+/* masks of float lanes, choice by them, extremes (positive numbers and zero
+ * only for least and most), a vh in both halves */
+#if defined(VG_TIER_IS_AVX512)
+typedef __mmask16 vfm;
+INLINE vfm vi_zero(vi x) { return _mm512_testn_epi32_mask((__m512i)x, (__m512i)x); }
+INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)_mm512_mask_blend_ps(mask, (__m512)no, (__m512)yes); }
+INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf vf_least(vf a, vf b) { return (vf)_mm512_min_epi32((__m512i)a, (__m512i)b); }
+INLINE vf vf_most(vf a, vf b) { return (vf)_mm512_max_epi32((__m512i)a, (__m512i)b); }
+INLINE bool vi_any(vi x) { return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0; }
+/* 1/x to an ulp or so for normal x and 1/x */
+INLINE vf vf_reciprocal(vf x) {
+    vf y = (vf)_mm512_rcp14_ps((__m512)x);
+    return y + y * (1.0f - x * y);
 }
+#else
+typedef vi vfm;
+INLINE vfm vi_zero(vi x) { return x == 0; }
+INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
+#if defined(VG_TIER_IS_AVX2)
+INLINE vf vf_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf vf_least(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+INLINE bool vi_any(vi x) { return !_mm256_testz_si256((__m256i)x, (__m256i)x); }
+#else
+INLINE vf vf_max(vf a, vf b) { return vf_choose(a > b, a, b); }
+INLINE vf vf_least(vf a, vf b) { return vf_choose(a < b, a, b); }
+INLINE bool vi_any(vi x) { return vl_any((vl)x); }
+#endif
+INLINE vf vf_most(vf a, vf b) { return vf_max(a, b); }
+INLINE vf vf_reciprocal(vf x) { return 1.0f / x; }
+#endif
 
-/* Flush-to-zero around a tile: tails of the integral run through denormals that do not matter and would cost 100 cycles each. Denormal
- * inputs still count. */
+/* Flush-to-zero around a tile: tails of the integral run through denormals that
+ * do not matter and would cost 100 cycles each. Denormal inputs still count. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 INLINE unsigned vg_flush_begin(void) {

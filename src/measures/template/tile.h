@@ -65,9 +65,9 @@ static vg_status rescue(const tile *t, size_t k, int lane, const places *at, siz
     for (size_t m = 0; m < M; m++) {
         double sum = 0;
         for (size_t c = 0; c < C; c++)
-            sum += t->gamma[k * C + c][lane] * value_at(t, t->fused, m * C + c)[lane];
+            sum += t->gamma[k * C + c][lane] * value_at(t, t->fused, m, c)[lane];
         for (size_t c = 0; c < C; c++) {
-            double p = value_at(t, t->fused, m * C + c)[lane];
+            double p = value_at(t, t->fused, m, c)[lane];
             q[m * C + c] = sum > 1e-290 ? p * t->gamma[k * C + c][lane] / sum : p;
         }
     }
@@ -97,8 +97,12 @@ static vg_status gated_stage(tile *t, size_t first, size_t count) {
     const vg_scores *out = &job->out;
     for (size_t k = 0; k < t->K; k++) {
         measures set = floor_add(t) ? gated_add(t, k) : gated(t, k);
-        places at = {out->gtu ? out->gtu + k : NULL,     out->gau ? out->gau + k : NULL,     out->geu ? out->geu + k : NULL,
-                     out->gepce ? out->gepce + k : NULL, out->gepkl ? out->gepkl + k : NULL, out->gepjs ? out->gepjs + k : NULL,
+        places at = {out->gtu ? out->gtu + k : NULL,
+                     out->gau ? out->gau + k : NULL,
+                     out->geu ? out->geu + k : NULL,
+                     out->gepce ? out->gepce + k : NULL,
+                     out->gepkl ? out->gepkl + k : NULL,
+                     out->gepjs ? out->gepjs + k : NULL,
                      t->K};
         write_set(t, &set, t->js[1 + k], &at, first, count);
         if (k == job->widest && out->gtu)
@@ -122,6 +126,7 @@ static void plain_classes(tile *t) {
         ungated_terms(t);
     if (t->K)
         gated_means(t);
+    t->gmean64 = t->gmean;
     if (job->need_gated_logs && !floor_add(t))
         gated_cross(t);
     if (!job->out.epjs && !job->out.gepjs)
@@ -156,7 +161,7 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
         }
         if (job->need_gated) {
             gates(&t);
-            gated_weights(&t);
+            t.fused ? gated_weights32(&t) : gated_weights(&t);
         }
         js_reset(&t);
         if (t.fused && more)

@@ -1,4 +1,5 @@
-/* vmath.h - elementary functions on vectors of double, to about 2 ulp, and the three forms of log(p/mu) that keep differences exact.
+/* vmath.h - elementary functions on vectors of double, to about 2 ulp, and the three forms of log(p/mu) that keep differences
+ * exact.
  *
  * log1p(f) for 1 + f in [sqrt(1/2), sqrt 2]: with s = f / (2 + f), log1p(f) = f - psi, psi = f^2/2 - s (f^2/2 + R(s^2)), R the
  * classic degree-7 minimax of 2 atanh(s)/s - 2 (fdlibm's coefficients). psi >= 0 is had without cancellation, and from it the
@@ -12,7 +13,8 @@ INLINE vd vm_psi(vd f) {
     vd s = f * vd_reciprocal(f + 2.0);
     vd z = s * s, w = z * z;
     vd half = f * f * 0.5;
-    vd low = (z * 3.999999999940941908e-01 + 6.666666666666735130e-01) + w * (z * 2.222219843214978396e-01 + 2.857142874366239149e-01);
+    vd low = (z * 3.999999999940941908e-01 + 6.666666666666735130e-01) +
+             w * (z * 2.222219843214978396e-01 + 2.857142874366239149e-01);
     vd high = (z * 1.531383769920937332e-01 + 1.818357216161805012e-01) + w * 1.479819860511658591e-01;
     return half - s * (half + z * (low + (w * w) * high));
 }
@@ -54,18 +56,16 @@ INLINE vf vm_psi32(vf f) {
     vf c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
     return f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
 }
-/* vm_bregman for floats, relative error about 2e-7. */
-INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi, vf *phi) {
-    vi bits = (vi)y, exponent = (bits - 0x3f3504f3) >> 23;
-    vf f = (vf)(bits - (exponent << 23)) - 1.0f, e = __builtin_convertvector(exponent, vf);
-    vi near = exponent == 0;
-    f = (vf)(((vi)r & near) | ((vi)f & ~near));
+/* lambda and psi of vm_bregman for floats, relative error about 2e-7; phi = r lambda - psi. */
+INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
+    vi bits = (vi)y - 0x3f3504f3, exponent = bits >> 23;
+    vf e = __builtin_convertvector(exponent, vf);
+    vfm near = vi_zero(exponent);
+    vf f = vf_choose(near, r, (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
     vf small = vf_rounded(vm_psi32(f)); /* the same bits whichever results are used */
     vf l = e * (float)VG_LN2 + (f - small);
-    vf far_psi = r - l, far_phi = y * l - r, near_phi = r * l - small;
     *lambda = l;
-    *psi = (vf)(((vi)small & near) | ((vi)far_psi & ~near));
-    *phi = (vf)(((vi)near_phi & near) | ((vi)far_phi & ~near));
+    *psi = vf_choose(near, small, r - l);
 }
 
 /* exp(x), x <= 0; below -745 it is 0. The reduced argument's polynomial is Taylor's to degree 13 on |r| <= ln 2 / 2. */

@@ -5,26 +5,38 @@
 typedef struct tile {
     const vg_kernel_job *job;
     size_t M, C, K;
-    vd *p;      /* [M][C] probabilities, unless `fused` */
-    vh *x;      /* [M][C] probabilities as the floats they came as, where `fused` */
-    vd *log;    /* [M][C] log p, logits input only */
-    vd *plog;   /* [M][C] p log(p/mu), for the gated sums */
-    vd *mu, *variance, *low, *high; /* [C] mean, population variance, smallest and largest member */
-    vd *phi, *psi;          /* [C] means over members of the two Bregman terms against mu */
-    vd *gamma;              /* [K][C] the gates */
-    vd *z, *omega, *weight; /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
+    vd *p; /* [M][C] probabilities, unless `fused` */
+    vh *x; /* [C][pitch] probabilities as the floats they came as, where `fused`: a class's members side by side, 0 after an odd
+              one */
+    size_t pitch;                    /* even; half of it odd, so that classes do not share sets of the cache */
+    vh *chunk;                       /* [CHUNK][C] some members on their way to x */
+    vd *log;                         /* [M][C] log p, logits input only */
+    vd *plog;                        /* [M][C] p log(p/mu), for the gated sums */
+    vd *mu, *variance, *low, *high;  /* [C] mean, population variance, smallest and largest member */
+    vd *phi, *psi;                   /* [C] means over members of the two Bregman terms against mu */
+    vd *gamma;                       /* [K][C] the gates */
+    vd *z, *omega, *weight;          /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
     vd *zbar, *inverse_zbar, *psi_z; /* [K] sum_c Gamma mu (0: gated to nothing) and its inverse; mean of psi(Z_m/Zbar - 1) */
-    vd *weight_low, *weight_high; /* [K] extremes of 1/Z_m */
-    vd *shift, *cross;      /* [K][C] means over members of omega p and of omega p log(p/mu) */
-    vd *gmean;              /* [K][C] mean gated distribution */
-    vd *columns;            /* members of one class in the integral: [M + 4], or as floats two a vector */
-    vf *weights32, *omega32; /* [K][(M + 1) / 2] 1/Z_m over its largest, and omega, as floats, two members a vector */
-    vf *plog32, *scaled32;  /* [(M + 1) / 2] p log(p/mu) of one class likewise, and p over its largest */
-    vd *js;                 /* [1 + K] EPJS of the ungated set and of every gated one */
-    vl gated_out;           /* lanes where some Z_m vanished */
-    vl write, write_psi;    /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
-    bool fused;             /* float32 probabilities as they are: the float forms of class32.h serve */
+    vd *weight_low, *weight_high;    /* [K] extremes of 1/Z_m */
+    vd *shift, *cross;               /* [K][C] means over members of omega p and of omega p log(p/mu) */
+    vd *gmean;                       /* [K][C] mean gated distribution */
+    vd *gmean64; /* [K][C] the same where cross terms weigh it; gmean, unless the double forms correct the float ones */
+    vd *columns; /* members of one class in the integral: [M + 4], or as floats two a vector */
+    /* floats, two members a vector, rows of `pairs` vectors */
+    size_t pairs;                     /* (M + 1) / 2 */
+    vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest, omega, and 1 + omega (float forms only) */
+    vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest */
+    const vf *members32;              /* the class at hand */
+    vh *mu_high, *mu_low;             /* [C] mu in two floats */
+    vh *gamma32;                      /* [C][K] the gates as floats */
+    vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
+    vl gated_out;                     /* lanes where some Z_m vanished */
+    vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
+    bool fused;          /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
+
+#define CHUNK 8 /* members; half as many where there are many classes */
+#define MANY_CLASSES 64
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     size_t count, bytes, end;
@@ -47,13 +59,16 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->K = K;
     t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
-    vd *floats = NULL;
-    bool ok = carve_one(b, &used, &floats, t->fused ? (M + 1) / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
-              carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
+    t->pairs = M / 2 + M % 2;
+    t->pitch = 2 * (t->pairs | 1);
+    vd *floats = NULL, *chunk = NULL;
+    bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
+              carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
+              carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
     vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->phi, &t->psi};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
         ok = carve_one(b, &used, per_class[i], C, 1);
-    vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean};
+    vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean, &t->gmean64};
     for (size_t i = 0; ok && i < sizeof per_gate_class / sizeof *per_gate_class; i++)
         ok = carve_one(b, &used, per_gate_class[i], K, C);
     vd **per_gate_member[] = {&t->z, &t->omega, &t->weight};
@@ -62,20 +77,38 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     vd **per_gate[] = {&t->zbar, &t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, &used, per_gate[i], K, 1);
-    vd *packed[4] = {NULL, NULL, NULL, NULL};
-    ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &packed[0], K, M / 2 + 1) &&
-         carve_one(b, &used, &packed[1], K, M / 2 + 1) && carve_one(b, &used, &packed[2], M / 2 + 1, 1) &&
-         carve_one(b, &used, &packed[3], M / 2 + 1, 1) &&
-         carve_one(b, &used, &t->js, 1 + K, 1);
+    size_t half = t->pairs, fused = t->fused ? 1 : 0;
+    vd *packed[8] = {0};
+    size_t rows[8] = {K, K, K * fused, 1, 1, fused, fused, fused}, lengths[8] = {half, half, half, half, half, C, C, C};
+    if (fused && !vg_base__mul(&lengths[7], C, K))
+        return false;
+    for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
+        ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
+    ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
-    t->plog32 = (vf *)packed[2];
-    t->scaled32 = (vf *)packed[3];
+    t->over32 = (vf *)packed[2];
+    t->plog32 = (vf *)packed[3];
+    t->scaled32 = (vf *)packed[4];
+    t->mu_high = (vh *)packed[5];
+    t->mu_low = (vh *)packed[6];
+    t->gamma32 = (vh *)packed[7];
+    t->chunk = (vh *)chunk;
     t->x = (vh *)floats;
     t->write = t->write_psi = ~(vl){0};
     *bytes = used;
     return ok;
 }
 
-/* Element i = m C + c of the tile in double. Where the loop is hot `fused` is a constant. */
-INLINE vd value_at(const tile *t, bool fused, size_t i) { return fused ? __builtin_convertvector(t->x[i], vd) : t->p[i]; }
+/* A class's members as floats. */
+INLINE const vh *class_at(const tile *t, size_t c) { return t->x + c * t->pitch; }
+/* Member m of class c in double. Where the loop is hot `fused` is a constant. */
+INLINE vd value_at(const tile *t, bool fused, size_t m, size_t c) {
+    return fused ? vd_from(class_at(t, c)[m]) : t->p[m * t->C + c];
+}
+/* 1/Z_m at gate k. */
+INLINE vd weight_at(const tile *t, size_t k, size_t m) {
+    if (!t->fused)
+        return t->weight[k * t->M + m];
+    return t->inverse_zbar[k] * vd_from(((const vh *)(t->over32 + k * t->pairs))[m]);
+}

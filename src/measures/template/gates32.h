@@ -1,0 +1,126 @@
+/* gates32.h - z, omega and 1/Z_m of float members, in float from differences that are exact: their errors are 1e-7 of the
+ * members' spread, and enter the gated measures multiplied by it once more. Two members a vector. */
+
+typedef struct gate32 {  /* running results of one gate */
+    vf inverse;          /* 1/Zbar */
+    vf least, most, psi; /* extremes of 1 + omega, sum of psi(z) */
+} gate32;
+
+/* Z_m/Zbar of lanes far below 1 once more, directly and in double; lanes in which it vanishes are counted as 1. */
+static __attribute__((noinline)) vf far_below(tile *t, size_t k, size_t i, vf y, vf z) {
+    vd fixed[2];
+    for (size_t b = 0; b < 2; b++) {
+        size_t m = 2 * i + b;
+        vd own = vd_from(vf_low(y));
+        if (b)
+            own = vd_from(vf_high(y));
+        fixed[b] = own;
+        if (m >= t->M)
+            continue;
+        vl low = vd_from(b ? vf_high(z) : vf_low(z)) < -0.5, dead = t->zbar[k] == 0.0;
+        vd direct = normaliser(t, k, m);
+        vl gone = low & ~dead & ~(direct > 1e-290);
+        t->gated_out |= gone;
+        fixed[b] = vd_select(low, direct * t->inverse_zbar[k], own);
+        fixed[b] = vd_select(gone, vd_set(1.0), fixed[b]);
+    }
+    return vf_pack(fixed[0], fixed[1]);
+}
+
+/* From sum_c Gamma (p - mu) of pair i. Where all z are small psi's logarithm needs no exponent: the same value by fewer
+ * operations. */
+INLINE void member_weight32(tile *t, size_t k, size_t i, vf deviation, gate32 *g, bool logs) {
+    vf z = deviation * g->inverse;
+    if (2 * i + 1 == t->M)
+        z = vf_pair(z, 0.0f);
+    vf y = 1.0f + z, psi;
+    if (vi_any(z < -0.5f)) {
+        vi low = z < -0.5f;
+        y = far_below(t, k, i, y, z);
+        vf fixed = y - 1.0f;
+        z = (vf)(((vi)fixed & low) | ((vi)z & ~low));
+    }
+    vf over = vf_reciprocal(y), omega = -z * over;
+    if (2 * i + 1 == t->M)
+        over = vf_pair(over, 1.0f);
+    t->over32[k * t->pairs + i] = over;
+    t->omega32[k * t->pairs + i] = omega;
+    g->least = vf_least(over, g->least);
+    g->most = vf_most(over, g->most);
+    if (!logs)
+        return;
+    if (vi_any((z > 0.29f) | (z < -0.29f))) {
+        vf lambda;
+        vm_bregman32(vf_max(y, vf_set(1e-30f)), z, &lambda, &psi);
+    } else
+        psi = vm_psi32(z);
+    g->psi += vf_rounded(psi);
+}
+
+/* G gates from k on, B pairs of members from i on. */
+INLINE void weights32_block(tile *t, size_t k, size_t i, gate32 *g, bool logs, const int G, const int B) {
+    const vf *x = (const vf *)t->x + i;
+    const vh *gamma = t->gamma32 + k;
+    vf sum[4][4];
+    UNROLL
+    for (int b = 0; b < B; b++)
+        UNROLL
+    for (int j = 0; j < G; j++)
+        sum[b][j] = vf_set(0.0f);
+    for (size_t c = 0; c < t->C; c++) {
+        vf high = vf_twice(t->mu_high[c]), low = vf_twice(t->mu_low[c]), gate[4];
+        UNROLL
+        for (int j = 0; j < G; j++)
+            gate[j] = vf_twice(gamma[j]);
+        UNROLL
+        for (int b = 0; b < B; b++) {
+            vf d = (x[b] - high) - low;
+            UNROLL
+            for (int j = 0; j < G; j++)
+                sum[b][j] += gate[j] * d;
+        }
+        x += t->pitch / 2;
+        gamma += t->K;
+    }
+    UNROLL
+    for (int b = 0; b < B; b++)
+        UNROLL
+    for (int j = 0; j < G; j++)
+        member_weight32(t, k + (size_t)j, i + (size_t)b, sum[b][j], &g[j], logs);
+}
+
+INLINE void weights32(tile *t, size_t k, bool logs, const int G) {
+    gate32 g[4];
+    size_t i = 0;
+    UNROLL
+    for (int j = 0; j < G; j++)
+        g[j] = (gate32){vf_both(t->inverse_zbar[k + (size_t)j]), vf_set(1e30f), vf_set(0.0f), vf_set(0.0f)};
+    for (; i + 4 <= t->pairs; i += 4)
+        weights32_block(t, k, i, g, logs, G, 4);
+    for (; i < t->pairs; i++)
+        weights32_block(t, k, i, g, logs, G, 1);
+    UNROLL
+    for (int j = 0; j < G; j++) {
+        size_t at = k + (size_t)j;
+        vh least = vh_min(vf_low(g[j].least), vf_high(g[j].least)), most = vh_max(vf_low(g[j].most), vf_high(g[j].most));
+        t->weight_low[at] = t->inverse_zbar[at] * vd_from(least);
+        t->weight_high[at] = t->inverse_zbar[at] * vd_from(most);
+        t->psi_z[at] = vf_fold(g[j].psi) * (1.0 / (double)t->M);
+    }
+}
+static void weights32_four(tile *t, size_t k) {
+    t->job->need_gated_logs ? weights32(t, k, true, 4) : weights32(t, k, false, 4);
+}
+static void weights32_three(tile *t, size_t k) {
+    t->job->need_gated_logs ? weights32(t, k, true, 3) : weights32(t, k, false, 3);
+}
+static void weights32_one(tile *t, size_t k) { t->job->need_gated_logs ? weights32(t, k, true, 1) : weights32(t, k, false, 1); }
+
+static void gated_weights32(tile *t) {
+    for (size_t k = 0; k < t->K; k++) {
+        t->gated_out |= t->zbar[k] == 0.0;
+        for (size_t c = 0; c < t->C; c++)
+            t->gamma32[c * t->K + k] = vh_from(t->gamma[k * t->C + c]);
+    }
+    gate_groups(t, weights32_four, weights32_three, weights32_one);
+}
