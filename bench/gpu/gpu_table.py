@@ -15,6 +15,7 @@ ASKED = (
     ("measures, C = 100", "ms", False, 100.0, None),
 )
 MEMORY_GIB = 4.0
+DIFFERENCE = 1e-6
 
 
 def read(path):
@@ -24,12 +25,17 @@ def read(path):
             if not text.startswith("{"):
                 continue
             line = json.loads(text)
+            figure = line.get("figure", "")
+            if figure.startswith("measures-"):  # of bench_measures, in seconds
+                name = f"measures, C = {line['c']}, {figure[9:]}"
+                ours[name] = {"value": 1e3 * line["median"], "difference": line["difference"]}
+                continue
             if line.get("bench") != "gpu":
                 continue
             if "peer" in line:
                 theirs.setdefault(line["what"], {})[line["variant"]] = line
             else:
-                ours[line["what"] + (", augmented" if line.get("augment") else "") + (", " + line["from"] if line.get("from") else "")] = line
+                ours[line["what"] + (", augmented" if line.get("augment") else "")] = line
     return ours, theirs
 
 
@@ -51,6 +57,11 @@ def rows(ours, theirs):
             yield name, unit, value, best and best["value"], best and best["variant"], ratio, f">= {goal:g}" if goal else "", verdict
         for variant, line in peers.items():
             yield f"  PyTorch, {variant}", unit, None, line["value"], f"peak {line.get('peak_gib', 0)} GiB", None, "", ""
+    differences = [line["difference"] for line in ours.values() if "difference" in line]
+    if differences:
+        worst = max(differences)
+        verdict = "met" if worst <= DIFFERENCE else "missed"
+        yield "measures, difference from the CPU", "", worst, None, None, None, f"<= {DIFFERENCE:g}", verdict
     used = ours.get("train wrn-28-10", {}).get("used_mib", -1)
     if used > 0:
         yield "memory, train wrn-28-10", "GiB", used / 1024, None, None, None, f"< {MEMORY_GIB:g}", "met" if used / 1024 < MEMORY_GIB else "missed"
