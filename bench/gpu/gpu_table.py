@@ -24,7 +24,7 @@ def read(path):
         for text in file:
             if not text.startswith("{"):
                 continue
-            line = json.loads(text)
+            line = json.loads(text.replace(": inf", ": Infinity"))  # as C prints it
             figure = line.get("figure", "")
             if figure.startswith("measures-"):  # of bench_measures, in seconds
                 name = f"measures, C = {line['c']}, {figure[9:]}"
