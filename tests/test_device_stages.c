@@ -9,8 +9,8 @@ static struct {
     int samples, threads, place;
 } forced;
 
-static void run_block(const score_job *job, long long first, long long count, char *base, char *p) {
-    score_view v = score_view_of(job, first, count, base, p);
+static void run_block(const score_job *job, long long first, long long count, char *base, char *p, int own) {
+    score_view v = score_view_of(job, first, count, base, p, own);
     for (int stage = 0; stage < SCORE_STAGES; stage++)
         for (int tid = 0; tid < job->threads; tid++) {
             if (job->wide)
@@ -52,7 +52,8 @@ static void run_job(score_job *job) {
     char *base = ref_alloc(job->bytes, 1), *p = ref_alloc(job->p_bytes, 1);
     for (long long first = 0; first < count; first += job->samples) {
         memset(base, 0xff, job->bytes); /* NaN: nothing may rest on what was there */
-        run_block(job, first, count, base, job->place == SCORE_SHARED ? base + job->p : job->p_bytes ? p : NULL);
+        run_block(job, first, count, base, job->place == SCORE_SHARED ? base + job->p : p,
+                  job->place == SCORE_SHARED || job->p_bytes);
     }
     free(base), free(p);
 }

@@ -98,6 +98,8 @@ bool vg_measures__score_layout(score_job *job) {
 /* --- shape ------------------------------------------------------------------------------------------------------------------
  */
 enum { REGISTERS = 96, MOST_THREADS = 512, MOST_SAMPLES = 32 };
+/* What reading predictions from device memory in every stage is worth beside shared memory. */
+#define LARGE_WORTH 0.7
 
 static int least(int a, int b) { return a < b ? a : b; }
 
@@ -118,33 +120,36 @@ static double worth(const score_job *job, size_t shared_all, int multiprocessors
     return blocks == 0 ? 0 : busy * hidden * (waves / ceil(waves));
 }
 
-bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors) {
-    double best = 0;
-    score_job found = *job;
-    job->block = job->wide || job->m > 128 ? 8 : 4;
-    job->place = SCORE_SHARED;
-    for (job->samples = 1; job->samples <= MOST_SAMPLES; job->samples++)
-        for (job->threads = 64; job->threads <= MOST_THREADS; job->threads += 32) {
-            job->split = split_for(job);
-            if (!vg_measures__score_layout(job) || job->bytes > shared)
+/* The best shape with arrays in `place`; better than *best, or `found` stays. */
+static void shape_best(score_job *found, double *best, score_job job, score_where place, size_t shared, size_t shared_all,
+                       int multiprocessors) {
+    job.place = place;
+    job.block = job.wide || job.m > 128 || place != SCORE_SHARED ? 8 : 4;
+    for (job.samples = 1; job.samples <= MOST_SAMPLES; job.samples++)
+        for (job.threads = 64; job.threads <= MOST_THREADS; job.threads += 32) {
+            job.split = split_for(&job);
+            if (!vg_measures__score_layout(&job) || job.bytes > shared)
                 continue;
-            double value = worth(job, shared_all, multiprocessors);
-            if (value > best * 1.005) {
-                best = value;
-                found = *job;
+            double value = worth(&job, shared_all, multiprocessors) * (place == SCORE_SHARED ? 1 : LARGE_WORTH);
+            if (value > *best * 1.005) {
+                *best = value;
+                *found = job;
             }
         }
-    if (best > 0) {
-        *job = found;
+}
+
+bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors) {
+    double best = 0;
+    score_job start = *job;
+    shape_best(job, &best, start, SCORE_SHARED, shared, shared_all, multiprocessors);
+    if (!start.wide)
+        shape_best(job, &best, start, SCORE_LARGE, shared, shared_all, multiprocessors);
+    if (best > 0)
         return true;
-    }
+    job->place = SCORE_GLOBAL;
     job->samples = 1;
     job->threads = 256;
     job->block = 8;
     job->split = split_for(job);
-    job->place = SCORE_LARGE;
-    if (!job->wide && vg_measures__score_layout(job) && job->bytes <= shared)
-        return true;
-    job->place = SCORE_GLOBAL;
     return vg_measures__score_layout(job);
 }

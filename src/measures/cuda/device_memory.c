@@ -144,6 +144,16 @@ static vg_status copy_part(void *context, size_t index, unsigned worker) {
     return VG_OK;
 }
 
+vg_status vg_device__copy(vg_device_scorer *s, void *to, const void *from, size_t bytes) {
+    copy_work work = {to, from, NULL, 0, 0, bytes, bytes < (1 << 20) ? 1 : 8};
+    if (work.parts > 1 && !s->pool)
+        VG_TRY(vg_pool__new(&s->pool, s->options.threads));
+    if (work.parts > 1 && vg_pool__threads(s->pool) > 1)
+        return vg_pool__run(s->pool, work.parts, copy_part, &work);
+    memcpy(to, from, bytes);
+    return VG_OK;
+}
+
 vg_status vg_device__pack(vg_device_scorer *s, void *to, const vg_predictions *p, vg_memory at, size_t first, size_t count) {
     size_t bytes = p->m * p->c * vg_device__element(p->dtype), all = count * bytes;
     const char *from = vg_device__packed(p) ? (const char *)p->data + first * bytes : NULL;

@@ -316,8 +316,8 @@ static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding
     vg_scores places = vg_device__places_from(s, f->out, slot->first);
     for (int field = 0; field < DEVICE_FIELDS && f->out_at == VG_MEMORY_HOST; field++)
         if (vg_device__field(&places, field)) {
-            memcpy(vg_device__field(&places, field), (const char *)slot->arrived.data + at,
-                   n * vg_device__field_bytes(s, field));
+            VG_TRY(vg_device__copy(s, vg_device__field(&places, field), (const char *)slot->arrived.data + at,
+                                   n * vg_device__field_bytes(s, field)));
             at += up(n * vg_device__field_bytes(s, field));
         }
     if (report->redo[1] == 0)

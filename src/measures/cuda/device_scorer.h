@@ -65,6 +65,8 @@ vg_scores vg_device__places_from(const vg_device_scorer *, const vg_scores *, si
 /* Bytes an element. */
 size_t vg_device__element(vg_dtype dtype);
 bool vg_device__packed(const vg_predictions *);
+/* memcpy by several threads where that is worth it. */
+vg_status vg_device__copy(vg_device_scorer *, void *to, const void *from, size_t bytes);
 /* Samples first .. first + count - 1, packed, to host memory, from either memory and by any strides. */
 vg_status vg_device__pack(vg_device_scorer *, void *to, const vg_predictions *, vg_memory at, size_t first, size_t count);
 

@@ -35,12 +35,12 @@ static __global__ void __maxnreg__(96) score(const __grid_constant__ score_job j
     long long count = job.list ? (long long)*job.list_count : job.n, tiles = (count + job.samples - 1) / job.samples;
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         if (where == SCORE_SHARED) {
-            score_view v = score_view_of(&job, tile * job.samples, count, shared, shared + job.p);
+            score_view v = score_view_of(&job, tile * job.samples, count, shared, shared + job.p, 1);
             run_stages<B, wide, where, fine>(&v);
         } else {
             char *own = job.memory + (size_t)blockIdx.x * (job.p_bytes + (where == SCORE_GLOBAL ? job.bytes : 0));
             char *base = where == SCORE_GLOBAL ? own + job.p_bytes : shared;
-            score_view v = score_view_of(&job, tile * job.samples, count, base, job.p_bytes ? own : NULL);
+            score_view v = score_view_of(&job, tile * job.samples, count, base, own, job.p_bytes != 0);
             run_stages<B, wide, where, fine>(&v);
         }
     }
@@ -69,7 +69,7 @@ static __device__ __forceinline__ void add_to(double *sum, double *rest, double 
     *sum = next;
 }
 
-enum { TOTAL_THREADS = 256 };
+enum { TOTAL_THREADS = 1024 };
 static __global__ void __launch_bounds__(TOTAL_THREADS)
     total(const double *units, long long n, unsigned wanted, score_totals *totals) {
     __shared__ double sums[TOTAL_THREADS], rests[TOTAL_THREADS];

@@ -130,24 +130,24 @@ SCORE_FN float integral_wide(const score_job *job, const score_column *x, float 
     return value;
 }
 
-/* By how many nodes the warp's widest member of the class needs. */
+/* By how many nodes the warp's widest class needs. */
 SCORE_FN float integral_wide_any(const score_job *job, const score_column *x, float over, int own, const int B,
                                  const int wide) {
     int most = warp_most(own);
     if (most == 0)
         return 0.0f;
-    if (most <= 8)
-        return integral_wide(job, x, over, own, 8, B, wide);
-    if (most <= 11)
-        return integral_wide(job, x, over, own, 11, B, wide);
-    if (most <= 14)
-        return integral_wide(job, x, over, own, 14, B, wide);
-    if (most <= 17)
-        return integral_wide(job, x, over, own, 17, B, wide);
-    if (most <= 20)
-        return integral_wide(job, x, over, own, 20, B, wide);
-    if (most <= 24)
-        return integral_wide(job, x, over, own, 24, B, wide);
+#define AT_MOST(nodes)                                                                                                         \
+    if (most <= (nodes))                                                                                                       \
+    return integral_wide(job, x, over, own, nodes, B, wide)
+    AT_MOST(8);
+    AT_MOST(11);
+    AT_MOST(13);
+    AT_MOST(15);
+    AT_MOST(17);
+    AT_MOST(19);
+    AT_MOST(21);
+    AT_MOST(25);
+#undef AT_MOST
     return integral_wide(job, x, over, own, INTEGRAL_WIDE_MOST, B, wide);
 }
 

@@ -170,7 +170,8 @@ SCORE_FN score_column column_of(const score_view *v, int s, int set, int c, doub
 
 SCORE_FN double entropy_term(double q) { return -q * log(score_most(q, 1e-300)); }
 
-/* Every class's terms in every set. Warps stay whole: the integral compares its threads. */
+/* Every class's terms in every set. Warps stay whole: the integral compares its threads, which is why a class's sets, alike in
+ * the nodes they need, lie side by side. */
 SCORE_FN void stage_sets(const score_view *v, int tid, const int B, const int wide, const int held, const int fine) {
     const score_job *job = v->job;
     int C = job->c, sets = job->gated + 1, items = v->samples * sets * C, F = job->split;
@@ -178,7 +179,7 @@ SCORE_FN void stage_sets(const score_view *v, int tid, const int B, const int wi
     SCORE_ROLLED
     for (int base = 0; base < items; base += job->threads) {
         bool idle = base + tid >= items;
-        int i = idle ? items - 1 : base + tid, c = i % C, set = i / C % sets, s = i / C / sets, k = set - 1;
+        int i = idle ? items - 1 : base + tid, set = i % sets, c = i / sets % C, s = i / sets / C, k = set - 1;
         double phi = 0.0, psi = 0.0, shift = 0.0, cross = 0.0;
         for (int f = 0; f < F && (job->need_logs || job->gated); f++) {
             phi += get(v->partial, member_sum(job, s, f, 0, c), wide);

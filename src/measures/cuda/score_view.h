@@ -102,15 +102,16 @@ SCORE_FN double input_value(const score_job *job, long long at) {
 
 /* The block's arrays from `base`, of the block that begins at sample `first` of `count`. `p`: where the probabilities are;
  * NULL: in the input itself. */
-SCORE_FN score_view score_view_of(const score_job *job, long long first, long long count, char *base, char *p) {
+SCORE_FN score_view score_view_of(const score_job *job, long long first, long long count, char *base, char *p, const int own) {
     score_view v;
     v.job = job;
     v.first = first;
     v.samples = count - first < job->samples ? (int)(count - first) : job->samples;
-    v.own = p;
-    v.p = p ? (const void *)p
-            : (const void *)((const char *)job->in +
-                             (size_t)first * (size_t)job->m * (size_t)job->c * (job->dtype == VG_F64 ? 8 : 4));
+    v.own = own ? p : NULL;
+    if (own)
+        v.p = p;
+    else
+        v.p = (const char *)job->in + (size_t)first * (size_t)job->m * (size_t)job->c * (job->dtype == VG_F64 ? 8 : 4);
     v.mu = (double *)(void *)(base + job->mu);
     v.halves = (float *)(void *)(base + job->halves);
     v.variance = (double *)(void *)(base + job->variance);

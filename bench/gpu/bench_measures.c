@@ -1,0 +1,189 @@
+/* bench_measures.c - the speed of scoring on a GPU: one JSON line a figure.
+ *
+ *     bench_measures [--n 10000] [--m 100] [--runs 20] [--classes 10,100]
+ *
+ * Everything is computed (all measures at k = 1, 2, 3, mean and std, classes, decisions, flags) on seeded float32 Dirichlet(1)
+ * predictions. Figures: "device", predictions and results in device memory; "device-host", results to host memory; "host", both
+ * in ordinary host memory. Seconds are the least of the runs, the median beside it; "difference" is the largest from the CPU's
+ * results (relative above 1 for SNR) on the first samples. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vargate/device.h"
+
+enum { K = 3, CHECKED = 200, MOST_RUNS = 1000 };
+
+typedef struct shape {
+    size_t n, m, c;
+} shape;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *need(void *memory) {
+    if (!memory) {
+        fprintf(stderr, "bench_measures: out of memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+static void must(int good, const char *doing) {
+    if (good)
+        return;
+    fprintf(stderr, "bench_measures: %s: %s\n", doing, vg_error_message());
+    exit(1);
+}
+
+/* Dirichlet(1) rows. */
+static float *draw(shape s) {
+    float *p = need(malloc(s.n * s.m * s.c * sizeof *p));
+    uint64_t state = 1;
+    for (size_t row = 0; row < s.n * s.m; row++) {
+        float sum = 0, *at = p + row * s.c;
+        for (size_t c = 0; c < s.c; c++) {
+            uint64_t x = (state += 0x9e3779b97f4a7c15u);
+            x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+            x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+            sum += at[c] = -logf((float)((x >> 40) + 1) * 0x1p-24f) + 1e-12f;
+        }
+        for (size_t c = 0; c < s.c; c++)
+            at[c] /= sum;
+    }
+    return p;
+}
+
+/* Every place, one after another from `memory` (doubles first). */
+static size_t doubles(shape s) { return s.n * (8 + 6 * K + 2 * s.c); }
+static vg_scores places(double *memory, shape s) {
+    vg_scores out = {0};
+    double **single[] = {&out.tu, &out.au, &out.eu, &out.epce, &out.epkl, &out.epjs, &out.gmu, &out.snr};
+    double **gated[] = {&out.gtu, &out.gau, &out.geu, &out.gepce, &out.gepkl, &out.gepjs};
+    for (int i = 0; i < 8; i++, memory += s.n)
+        *single[i] = memory;
+    for (int i = 0; i < 6; i++, memory += s.n * K)
+        *gated[i] = memory;
+    out.mean = memory;
+    out.std = memory += s.n * s.c;
+    int32_t *classes = (int32_t *)(void *)(memory + s.n * s.c);
+    out.pred = classes;
+    out.second = classes + s.n;
+    out.flags = (uint32_t *)(classes + 2 * s.n);
+    out.decision = classes + 3 * s.n;
+    return out;
+}
+static size_t place_bytes(shape s) { return doubles(s) * 8 + s.n * (3 + K) * 4; }
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void figure(const char *name, vg_device_scorer *scorer, shape s, const vg_scores *out, vg_memory out_at,
+                   const vg_predictions *p, vg_memory at, int runs, double difference) {
+    static double seconds[MOST_RUNS];
+    for (int i = -2; i < runs; i++) {
+        double start = now();
+        must(vg_device_scorer_feed(scorer, out, out_at, p, at) == VG_OK, name);
+        if (i >= 0)
+            seconds[i] = now() - start;
+    }
+    qsort(seconds, (size_t)runs, sizeof *seconds, ascending);
+    printf(
+        "{\"figure\": \"measures-%s\", \"device\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"k\": %d, \"seconds\": %.6g, "
+        "\"median\": %.6g, \"samples_per_s\": %.6g, \"difference\": %.3g}\n",
+        name, vg_device_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2], (double)s.n / seconds[0],
+        difference);
+    fflush(stdout);
+}
+
+/* The largest difference from the CPU's results on the first samples; infinite when a class or decision differs. */
+static double difference_from_cpu(const float *p, const vg_scores *got, shape s) {
+    shape few = {s.n < CHECKED ? s.n : CHECKED, s.m, s.c};
+    double *memory = need(malloc(place_bytes(few))), most = 0;
+    vg_scores want = places(memory, few);
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_predictions view = vg_predictions_f32(p, few.n, s.m, s.c);
+    must(vg_score(&want, NULL, &view, &options) == VG_OK, "the CPU's scores");
+    const double *a[] = {want.tu,  want.au,  want.eu,  want.epce,  want.epkl,  want.epjs,  want.gmu,  want.snr,
+                         want.gtu, want.gau, want.geu, want.gepce, want.gepkl, want.gepjs, want.mean, want.std};
+    const double *b[] = {got->tu,  got->au,  got->eu,  got->epce,  got->epkl,  got->epjs,  got->gmu,  got->snr,
+                         got->gtu, got->gau, got->geu, got->gepce, got->gepkl, got->gepjs, got->mean, got->std};
+    for (int f = 0; f < 16; f++) {
+        size_t width = f < 8 ? 1 : f < 14 ? K : s.c;
+        for (size_t i = 0; i < few.n * width; i++) {
+            double d = fabs(a[f][i] - b[f][i]) / (f == 7 ? fmax(1, a[f][i]) : 1);
+            most = d <= most ? most : d;
+        }
+    }
+    if (memcmp(want.pred, got->pred, few.n * 4) || memcmp(want.second, got->second, few.n * 4) ||
+        memcmp(want.flags, got->flags, few.n * 4) || memcmp(want.decision, got->decision, few.n * K * 4))
+        most = INFINITY;
+    free(memory);
+    return most;
+}
+
+static void measure(shape s, int runs) {
+    float *p = draw(s), *p_device;
+    double *host = need(calloc(1, place_bytes(s))), *device;
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_device_scorer *scorer;
+    size_t bytes = s.n * s.m * s.c * sizeof *p;
+    must(vg_device_scorer_new(&scorer, s.m, s.c, &options) == VG_OK, "a scorer");
+    must(cudaMalloc((void **)&p_device, bytes) == cudaSuccess && cudaMalloc((void **)&device, place_bytes(s)) == cudaSuccess &&
+             cudaMemcpy(p_device, p, bytes, cudaMemcpyHostToDevice) == cudaSuccess,
+         "device memory");
+    vg_predictions here = vg_predictions_f32(p, s.n, s.m, s.c), there = vg_predictions_f32(p_device, s.n, s.m, s.c);
+    vg_scores out = places(host, s), out_device = places(device, s);
+    must(vg_device_scorer_feed(scorer, &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE) == VG_OK, "scoring");
+    double difference = difference_from_cpu(p, &out, s);
+    figure("device", scorer, s, &out_device, VG_MEMORY_DEVICE, &there, VG_MEMORY_DEVICE, runs, difference);
+    figure("device-host", scorer, s, &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE, runs, difference);
+    figure("host", scorer, s, &out, VG_MEMORY_HOST, &here, VG_MEMORY_HOST, runs < 5 ? runs : 5, difference);
+    vg_device_scorer_free(scorer);
+    (void)cudaFree(p_device);
+    (void)cudaFree(device);
+    free(host);
+    free(p);
+}
+
+int main(int argc, char **argv) {
+    shape s = {10000, 100, 0};
+    int runs = 20;
+    const char *classes = "10,100";
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--n") == 0)
+            s.n = strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--m") == 0)
+            s.m = strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--runs") == 0)
+            runs = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--classes") == 0)
+            classes = argv[i + 1];
+    }
+    runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : runs;
+    if (vg_device_check() != VG_OK) {
+        fprintf(stderr, "bench_measures: %s\n", vg_error_message());
+        return 1;
+    }
+    for (const char *at = classes; *at;) {
+        char *end;
+        s.c = strtoul(at, &end, 10);
+        if (s.n < 1 || s.m < 1 || s.c < 2 || end == at) {
+            fprintf(stderr, "usage: bench_measures [--n N] [--m M] [--runs R] [--classes C,...]\n");
+            return 2;
+        }
+        measure(s, runs);
+        at = *end == ',' ? end + 1 : end;
+    }
+    return 0;
+}
