@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -191,12 +192,39 @@ static void test_ood_stops(void **state) {
     }
 }
 
+/* While another worker is still busy, the calling thread goes on asking. */
+typedef struct waiting {
+    atomic_bool started, asked;
+} waiting;
+
+static void be_asked(void *context) { atomic_store(&((waiting *)context)->asked, true); }
+
+static vg_status wait_until_asked(void *context, size_t index, unsigned worker) {
+    waiting *w = context;
+    (void)index;
+    const struct timespec moment = {0, 1000000};
+    if (worker != 0)
+        atomic_store(&w->started, true);
+    for (int i = 0; i < 20000 && !atomic_load(worker == 0 ? &w->started : &w->asked); i++)
+        nanosleep(&moment, NULL);
+    return VG_OK;
+}
+
+static void test_asked_while_waiting(void **state) {
+    (void)state;
+    vg_pool *pool;
+    waiting w = {false, false};
+    assert_int_equal(vg_pool__new(&pool, 2), VG_OK);
+    vg_pool__while_waiting(pool, be_asked, &w);
+    assert_int_equal(vg_pool__run(pool, 2, wait_until_asked, &w), VG_OK);
+    assert_true(atomic_load(&w.started) && atomic_load(&w.asked));
+    vg_pool__free(pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_first_nan_is_named),
-        cmocka_unit_test(test_evaluate_stops),
-        cmocka_unit_test(test_ood_stops),
+        cmocka_unit_test(test_order),     cmocka_unit_test(test_first_nan_is_named),  cmocka_unit_test(test_evaluate_stops),
+        cmocka_unit_test(test_ood_stops), cmocka_unit_test(test_asked_while_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,13 @@ p = np.tile(p, (400, 1, 1))                                  # some seconds of w
 y = np.zeros(len(p), int)
 s = vargate.score(p[:50_000], measures="all")
 z = np.log(p[:30_000] + 1e-6)
+many = None
+if "{what}" in ("ranking", "ood"):                           # long by their rows, not by resamples
+    small = np.tile(rng.dirichlet(np.ones(3), size=(50_000, 2)), (30, 1, 1)) + 0.0
+    many = vargate.score(small, labels=np.arange(len(small)) % 3)
 calls = {{
+    "ranking": lambda: vargate.evaluate(many, threads=1),
+    "ood": lambda: vargate.ood(many, many, threads=1),
     "score": lambda: vargate.score(p),
     "feed": lambda: vargate.Scorer().feed(p),
     "evaluate": lambda: vargate.evaluate(s, y[:50_000], bootstrap=20_000),
@@ -126,10 +132,10 @@ vargate.score(p[:10])
 """
 
 
-@pytest.mark.parametrize("what", ["score", "feed", "evaluate", "calibrate"])
+@pytest.mark.parametrize("what", ["score", "feed", "evaluate", "ranking", "ood", "calibrate"])
 def test_ctrl_c(what: str) -> None:
     """Half a second: tests share the machine. docs/python.md has what was measured."""
-    script = textwrap.dedent(CTRL_C).format(what=what, delay=0.2)
+    script = textwrap.dedent(CTRL_C).format(what=what, delay=0.1 if what in ("ranking", "ood") else 0.2)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert not done.stderr
     assert done.stdout.strip() != "finished", "the call was too short to be stopped"

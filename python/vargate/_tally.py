@@ -55,6 +55,20 @@ def measure_list(columns: dict[str, Float64]) -> Any:
     return listed
 
 
+_SLICE = 1 << 20  # values counted between two chances for Ctrl-C: some ten milliseconds
+
+
+def _feed(handle: c_void_p, mean: Float64, std: Float64, labels: npt.NDArray[np.int64]) -> None:
+    """All samples, in order; the library's sums do not depend on the cut."""
+    n, step = len(mean), max(_SLICE // max(mean.shape[1], 1), 1)
+    with _native.Interruptible():
+        for first in range(0, max(n, 1), step):
+            if _native.stopped():
+                return  # the end of the block raises what was pressed
+            m, d, y = mean[first : first + step], std[first : first + step], labels[first : first + step]
+            _native.check(_native.lib.vg_tally_feed(handle, m.ctypes.data, d.ctypes.data, y.ctypes.data, len(m)))
+
+
 @contextmanager
 def tally(
     s: Scores, labels: npt.NDArray[np.int64], *, bins: int = 15, bootstrap: bool = False, confusion: int = -1
@@ -69,7 +83,7 @@ def tally(
         std = std * math.sqrt(s.m / (s.m - 1))
     _native.check(_native.lib.vg_tally_new(byref(handle), s.c, byref(options)))
     try:
-        _native.check(_native.lib.vg_tally_feed(handle, mean.ctypes.data, std.ctypes.data, labels.ctypes.data, s.n))
+        _feed(handle, mean, std, labels)
         yield handle
     finally:
         _native.lib.vg_tally_free(handle)

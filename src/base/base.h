@@ -54,6 +54,9 @@ vg_status vg_pool__new(vg_pool **out, unsigned threads);
 void vg_pool__free(vg_pool *pool);
 unsigned vg_pool__threads(const vg_pool *pool);
 vg_status vg_pool__run(vg_pool *pool, size_t count, vg_pool_body body, void *context);
+/* While run() waits for the last of the other workers, the caller's thread calls idle(context) some fifty times a second: to hear
+ * of an interruption. NULL: never. */
+void vg_pool__while_waiting(vg_pool *pool, void (*idle)(void *context), void *context);
 /* Cores this process may run on. */
 unsigned vg_base__cores(void);
 

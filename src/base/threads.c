@@ -1,9 +1,11 @@
 /* threads.c - a pool of persistent workers that share out the indices of a loop. See base.h for the contract. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -17,6 +19,8 @@ struct vg_pool {
     unsigned long generation; /* of the loop now offered */
     unsigned busy;            /* workers that have not finished it */
     bool stop;
+    void (*idle)(void *context); /* called by the caller's thread while it waits */
+    void *idle_context;
     /* the loop */
     vg_pool_body body;
     void *context;
@@ -133,6 +137,34 @@ void vg_pool__free(vg_pool *pool) {
 
 unsigned vg_pool__threads(const vg_pool *pool) { return pool->threads; }
 
+void vg_pool__while_waiting(vg_pool *pool, void (*idle)(void *context), void *context) {
+    pool->idle = idle;
+    pool->idle_context = context;
+}
+
+/* Until the other workers are done; the lock is held. */
+static void wait_for_others(vg_pool *pool) {
+    enum { EVERY_NS = 20000000 };
+    while (pool->busy > 0) {
+        if (!pool->idle) {
+            pthread_cond_wait(&pool->done, &pool->lock);
+            continue;
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += EVERY_NS;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        if (pthread_cond_timedwait(&pool->done, &pool->lock, &until) == ETIMEDOUT) {
+            pthread_mutex_unlock(&pool->lock);
+            pool->idle(pool->idle_context);
+            pthread_mutex_lock(&pool->lock);
+        }
+    }
+}
+
 vg_status vg_pool__run(vg_pool *pool, size_t count, vg_pool_body body, void *context) {
     bool alone = pool->threads == 1 || count < 2;
     pthread_mutex_lock(&pool->lock);
@@ -151,8 +183,7 @@ vg_status vg_pool__run(vg_pool *pool, size_t count, vg_pool_body body, void *con
     work(pool, 0);
     if (!alone) {
         pthread_mutex_lock(&pool->lock);
-        while (pool->busy > 0)
-            pthread_cond_wait(&pool->done, &pool->lock);
+        wait_for_others(pool);
         pthread_mutex_unlock(&pool->lock);
     }
     if (pool->failure != VG_OK)

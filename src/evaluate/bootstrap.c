@@ -11,7 +11,10 @@
 
 vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first, vg_pulse *pulse,
                                unsigned worker) {
-    memset(weights, 0, n * VG_LANES * sizeof *weights);
+    for (size_t i = 0; i < n; i += VG_SLICE) {
+        VG_TRY(vg_evaluate__pulse(pulse, worker));
+        memset(weights + i * VG_LANES, 0, (n - i < VG_SLICE ? n - i : VG_SLICE) * VG_LANES * sizeof *weights);
+    }
     for (size_t lane = 0; lane < VG_LANES; lane++) {
         vg_random random = vg_random__start(seed, stream + first + lane);
         for (size_t i = 0; i < n; i++) {
@@ -73,8 +76,9 @@ static vg_status order_job(void *context, size_t index, unsigned worker) {
     const vg_measure *measure = &work->measures[index];
     vg_keyed *pairs = work->pairs + (size_t)worker * 2 * rows;
     rank_order *order = &work->orders[index];
-    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
     for (size_t i = 0; i < rows; i++) {
+        if (i % VG_SLICE == 0)
+            VG_TRY(vg_evaluate__pulse(work->pulse, worker));
         double value = measure->values[i * measure->stride];
         pairs[i] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)i};
     }

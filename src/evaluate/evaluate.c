@@ -232,6 +232,7 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *mea
     size_t steps = JOB_RULE + e->rule_count + e->measure_count * (1 + e->label_count);
     vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
     rank_work work = {e, t, measures, k, NULL, &plan, &label_plan, tails, NULL, &pulse};
+    vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
     vg_status status = rank_all(&work, pool);
     release_work(&work, pool);
     if (status == VG_OK && o->resamples > 0)

@@ -26,6 +26,7 @@ typedef struct vg_pulse {
 enum { VG_SLICE = 1 << 18 };                                    /* rows between two questions */
 vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker); /* VG_ERR_INTERRUPTED to stop; pulse may be NULL */
 void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps);
+void vg_evaluate__pulse_idle(void *pulse); /* for vg_pool__while_waiting */
 
 /* --- sorting (sort_keys.c) ---------------------------------------------------------------------------------------------- */
 

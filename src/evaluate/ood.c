@@ -60,6 +60,8 @@ static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m, u
         const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
         size_t rows = side ? work->ood_rows : work->id_rows;
         for (size_t i = 0; i < rows; i++, at++) {
+            if (i % VG_SLICE == 0)
+                VG_TRY(vg_evaluate__pulse(work->pulse, worker));
             double value = measure->values[i * measure->stride];
             if (isnan(value))
                 return nan_found(measure, i, side);
@@ -89,6 +91,8 @@ static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, un
         const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
         size_t rows = side ? work->ood_rows : work->id_rows;
         for (size_t i = 0; i < rows; i++, at++) {
+            if (i % VG_SLICE == 0)
+                VG_TRY(vg_evaluate__pulse(work->pulse, worker));
             values[at] = measure->values[i * measure->stride];
             if (isnan(values[at]))
                 return nan_found(measure, i, side);
@@ -236,6 +240,7 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
                         .options = o,
                         .out = out,
                         .pulse = &pulse};
+    vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
     vg_status status = run_all(&work, pool);
     release(&work, vg_pool__threads(pool));
     vg_pool__free(pool);

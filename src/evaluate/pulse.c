@@ -13,3 +13,5 @@ void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps) {
     if (pulse)
         atomic_fetch_add(&pulse->done, steps);
 }
+
+void vg_evaluate__pulse_idle(void *pulse) { (void)vg_evaluate__pulse(pulse, 0); }
