@@ -42,6 +42,18 @@ function(vg_cuda_module module)
   if(NOT sources OR NOT TARGET vargate-${module})
     return()
   endif()
+  # hopper_*.cu use instructions that only exist for compute capability 9.0 itself ("90a"), whatever else is built for.
+  set(hopper ${sources})
+  list(FILTER hopper INCLUDE REGEX "/hopper_[a-z]*[.]cu$")
+  list(FILTER sources EXCLUDE REGEX "/hopper_[a-z]*[.]cu$")
+  if(hopper)
+    add_library(vargate-${module}-hopper OBJECT ${hopper})
+    target_include_directories(vargate-${module}-hopper PRIVATE ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_options(vargate-${module}-hopper PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo>)
+    set_target_properties(vargate-${module}-hopper PROPERTIES
+      CUDA_ARCHITECTURES 90a-real CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
+    set(VG_OBJECTS ${VG_OBJECTS} $<TARGET_OBJECTS:vargate-${module}-hopper> PARENT_SCOPE)
+  endif()
   target_sources(vargate-${module} PRIVATE ${sources})
   target_include_directories(vargate-${module} PRIVATE
     ${CUDAToolkit_INCLUDE_DIRS} ${VG_CUDNN_INCLUDE} ${VG_CUBLAS_INCLUDE})

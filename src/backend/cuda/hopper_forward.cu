@@ -1,10 +1,10 @@
 /* hopper_forward.cu - 3x3 convolutions, stride 1, padding 1, on Hopper's tensor cores: 256 pixels x 160 output channels a tile.
  *
- * y[p][o] = sum over taps (ky, kx) and c of x[p + tap][c] w[o][tap][c], channels-last, bfloat16, sums in float32. A tile's pixels
- * are 8 rows of 32, 16 rows of 16 or 4 images of 8 x 8. For each (64 channels, kx) the copy engine brings the tile's pixels
- * shifted by kx - 1, with the row above and the row below (zeros outside of the image); ky then only moves the start by whole
- * rows, so one box serves three taps. The weights of one tap come as 160 x 64. One warp copies, two warpgroups multiply two
- * tiles of 64 pixels each. Sums go through shared memory to whole 16-byte writes, an addend is added on the way.
+ * y[p][o] = sum over taps (ky, kx) and c of x[p + tap][c] w[o][tap][c], channels-last, bfloat16, sums in float32. A tile's
+ * pixels are 8 rows of 32, 16 rows of 16 or 4 images of 8 x 8. For each (64 channels, kx) the copy engine brings the tile's
+ * pixels shifted by kx - 1, with the row above and the row below (zeros outside of the image); ky then only moves the start by
+ * whole rows, so one box serves three taps. The weights of one tap come as 160 x 64. One warp copies, two warpgroups multiply
+ * two tiles of 64 pixels each. Sums go through shared memory to whole 16-byte writes, an addend is added on the way.
  *
  * Gradient to the data (TURNED): dx[p][c] = sum over taps and o of dy[p + tap][o] w[o][8 - tap][c]; w is read as it lies, its
  * columns running along memory. */
@@ -26,8 +26,12 @@ enum {
     OUT_BYTES = 64 * PITCH,
 };
 template <int TURNED> struct shape;
-template <> struct shape<0> { enum { B_STAGES = 5, B_BYTES = N * 128, B_STEP = 32 }; };
-template <> struct shape<1> { enum { B_STAGES = 4, B_BYTES = 3 * 64 * 128, B_STEP = 2048 }; };
+template <> struct shape<0> {
+    enum { B_STAGES = 5, B_BYTES = N * 128, B_STEP = 32 };
+};
+template <> struct shape<1> {
+    enum { B_STAGES = 4, B_BYTES = 3 * 64 * 128, B_STEP = 2048 };
+};
 
 template <int TURNED> constexpr int shared_bytes() {
     return 1024 + A_STAGES * A_BYTES + shape<TURNED>::B_STAGES * shape<TURNED>::B_BYTES + 2 * OUT_BYTES + 256;
@@ -169,6 +173,7 @@ template <int TURNED> __device__ static inline void multiply(const hopper_forwar
                         product<0, TURNED>(d1, p1 + 2 * i, q + i * (S::B_STEP / 16));
                     }
                     if (!half) {
+                        product_fence();
 #pragma unroll
                         for (int i = 2; i < 4; i++) {
                             product<0, TURNED>(d0, p0 + 2 * i, q + i * (S::B_STEP / 16));
@@ -205,7 +210,8 @@ template <int TURNED> __device__ static inline void multiply(const hopper_forwar
     }
 }
 
-template <int TURNED> __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_constant__ hopper_forward work) {
+template <int TURNED>
+__global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_constant__ hopper_forward work) {
     extern __shared__ unsigned char memory[];
     using S = shape<TURNED>;
     places<TURNED> at((shared_address(memory) + 1023) & ~1023u);

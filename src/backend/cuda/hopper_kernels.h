@@ -16,6 +16,7 @@ enum {
     HOPPER_K = 64,          /* channels of a box: 128 bytes, one swizzled row */
     HOPPER_PIXELS = 256,    /* rows of a forward tile */
     HOPPER_CHUNK = 128,     /* pixels of a weight-gradient step */
+    HOPPER_PARTS = 256,     /* blocks of threads of a weight gradient, at most */
     HOPPER_A_BYTES = 40960, /* a forward tile's pixels with the rows above and below, 64 channels */
 };
 
@@ -25,7 +26,7 @@ typedef struct hopper_forward {
     CUtensorMap x; /* (channels, w, h, n): boxes (64, w, rows + 2, images) */
     CUtensorMap w; /* (c, tap, o): boxes (64, 1, 160), turned (64, 1, 64) */
     void *y;
-    const void *addend; /* NULL: none */
+    const void *addend;       /* NULL: none */
     int n, width, k, columns; /* images; w = h; channels summed over; channels made */
     int turned;
     uint64_t a_bits, b_bits; /* descriptors without their addresses */
@@ -43,8 +44,10 @@ typedef struct hopper_weights {
     int n, width, c, o;
     uint64_t a_bits, narrow_bits, b_bits; /* descriptors without their addresses */
     int blocks;
+    int spread;                  /* whether all parts go through the pixels side by side */
+    int begin[HOPPER_PARTS + 1]; /* set by the launcher */
 } hopper_weights;
-int vg_cuda__k_hopper_weights(cudaStream_t, const hopper_weights *work);
+int vg_cuda__k_hopper_weights(cudaStream_t, hopper_weights *work);
 /* Floats of `partial`. */
 size_t vg_cuda__hopper_partials(int c, int o, int blocks);
 

@@ -1,14 +1,15 @@
 /* hopper_weights.cu - gradient of a 3x3 convolution (stride 1, padding 1) to its weights on Hopper's tensor cores.
  *
  * grad[o][tap][c] = sum over pixels p of x[p + tap][c] dy[p][o]: pixels are summed over, so both operands run along memory the
- * other way (channels), which the tensor cores read as well. The result is cut into blocks of 192 rows (tap, c) x 160 columns o:
- * 64 channels, one kx, three ky. In steps of 128 pixels the copy engine brings dy and, once for all three ky, x shifted by
+ * other way (channels), which the tensor cores read as well. The result is cut into blocks of 192 rows (tap, c) x 160 columns
+ * o: 64 channels, one kx, three ky. In steps of 128 pixels the copy engine brings dy and, once for all three ky, x shifted by
  * kx - 1 with the row above and the row below; ky moves the start by whole rows. Three warpgroups take one ky each. Where 32
  * channels are left over, their nine (kx, ky) of 32 rows each make pairs of 64: a block of six (kx 0 and 1) and one of three.
  *
  * All steps of all blocks lie on one line, which is cut evenly among the multiprocessors; each leaves its sums of a block in
  * its own place (number of the multiprocessor + number of the block) and a second kernel adds them in order: the same bits
- * every run. */
+ * every run. Which pixels a step of the line takes is chosen so that all multiprocessors go through the pixels side by side:
+ * what one has read, the others find in the cache. */
 #include "backend/cuda/hopper_kernels.h"
 #include "backend/cuda/hopper_ptx.cuh"
 
@@ -36,7 +37,9 @@ struct line {
     int steps;                 /* of a block */
     __host__ __device__ line(int n, int width, int c, int o)
         : columns(o / N), wide(c / 64 * 3), narrow(c % 64 != 0), heavy(columns * (wide + narrow)), light(columns * narrow),
-          steps(width == 32 ? n * 8 : width == 16 ? n * 2 : (n + 1) / 2) {}
+          steps(width == 32   ? n * 8
+                : width == 16 ? n * 2
+                              : (n + 1) / 2) {}
     __host__ __device__ long long cost() const { return (3LL * heavy + 2LL * light) * steps; }
     /* Where part `part` of `parts` begins. */
     __host__ __device__ long long begin(int part, int parts) const {
@@ -86,28 +89,46 @@ struct spots {
 
 __device__ static inline int box_rows(int width) { return width == 32 ? 192 : 160; }
 
-__device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, long long from, long long to) {
-    ring r;
-    int width = work.width;
+/* The pixels of step `at` of the line, block `number`: how many of the block's steps come before when they are ordered by time
+ * (steps since their part's begin), then by part. `first`: the first part that has steps of the block. */
+__device__ static inline int pixels_of(const hopper_weights &work, const line &l, int number, int at, int first) {
+    int from = number * l.steps, to = from + l.steps, part = blockIdx.x, time = at - work.begin[part], rank = 0;
+    for (int j = first; j < (int)gridDim.x && work.begin[j] < to; j++) {
+        int begin = work.begin[j], low = max(begin, from), high = min(work.begin[j + 1], to);
+        rank += min(max(time + (j < part) - (low - begin), 0), high - low);
+    }
+    return rank;
+}
+
+/* One step's boxes of the pixels `i`. */
+__device__ static inline void copy_step(const hopper_weights &work, const block &b, uint32_t x, uint32_t dy, uint32_t full,
+                                        int i) {
+    int width = work.width, shift = width == 32 ? 3 : 1; /* steps an image: 8, 2; or two images a step */
+    int image = width == 8 ? 2 * i : i >> shift, y = width == 8 ? 0 : (i & ((1 << shift) - 1)) * (HOPPER_CHUNK / width);
     uint32_t x_bytes = box_rows(width) * 128;
+    barrier_expect(full, DY_BYTES + (b.kind == 2 ? x_bytes / 2 : x_bytes));
+    if (b.kind == 0) {
+        load_box(x, &work.x, b.c, b.kx - 1, y - 1, image, full);
+    } else {
+        load_box(x, &work.narrow, b.c, b.kx - 1, y - 1, image, full);
+        if (b.kind == 1)
+            load_box(x + x_bytes / 2, &work.narrow, b.c, b.kx, y - 1, image, full);
+    }
+    for (int j = 0; j < 3; j++)
+        load_box(dy + j * DY_BOX, &work.dy, b.o + 64 * j, 0, y, image, full);
+}
+
+__device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
+    ring r;
     while (from < to) {
-        int number = (int)(from / l.steps), step = (int)(from % l.steps);
-        int count = (int)min((long long)(l.steps - step), to - from);
+        int number = from / l.steps, count = min(l.steps - from % l.steps, to - from), first = blockIdx.x;
         block b(l, work.c, number);
-        for (int i = step; i < step + count; i++) {
-            int image = width == 32 ? i / 8 : width == 16 ? i / 2 : i * 2, y = width == 32 ? i % 8 * 4 : width == 16 ? i % 2 * 8 : 0;
-            uint32_t full = at.full(r.stage), x = at.x(r.stage), dy = at.dy(r.stage);
+        while (work.begin[first] > number * l.steps)
+            first--;
+        for (int k = from; k < from + count; k++) {
+            int i = work.spread ? pixels_of(work, l, number, k, first) : k - number * l.steps;
             barrier_wait(at.empty(r.stage), r.phase ^ 1);
-            barrier_expect(full, DY_BYTES + (b.kind == 2 ? x_bytes / 2 : x_bytes));
-            if (b.kind == 0) {
-                load_box(x, &work.x, b.c, b.kx - 1, y - 1, image, full);
-            } else {
-                load_box(x, &work.narrow, b.c, b.kx - 1, y - 1, image, full);
-                if (b.kind == 1)
-                    load_box(x + x_bytes / 2, &work.narrow, b.c, b.kx, y - 1, image, full);
-            }
-            for (int j = 0; j < 3; j++)
-                load_box(dy + j * DY_BOX, &work.dy, b.o + 64 * j, 0, y, image, full);
+            copy_step(work, b, at.x(r.stage), at.dy(r.stage), at.full(r.stage), i);
             r.next();
         }
         from += count;
@@ -135,14 +156,13 @@ struct reader {
     }
 };
 
-__device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, long long from, long long to) {
+__device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
     ring r;
     int group = threadIdx.x / 128 - 1, thread = threadIdx.x % 128;
     bool speaker = threadIdx.x % 32 == 0;
     float d[80];
     while (from < to) {
-        int number = (int)(from / l.steps), step = (int)(from % l.steps);
-        int count = (int)min((long long)(l.steps - step), to - from);
+        int number = from / l.steps, count = min(l.steps - from % l.steps, to - from);
         block b(l, work.c, number);
         from += count;
         if (b.kind == 2 && group == 2) { /* nothing left for this one */
@@ -190,7 +210,7 @@ __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_consta
     extern __shared__ unsigned char memory[];
     spots at((shared_address(memory) + 1023) & ~1023u);
     line l(work.n, work.width, work.c, work.o);
-    long long from = l.begin(blockIdx.x, gridDim.x), to = l.begin(blockIdx.x + 1, gridDim.x);
+    int from = work.begin[blockIdx.x], to = work.begin[blockIdx.x + 1];
     if (threadIdx.x == 0) {
         prefetch_map(&work.x);
         prefetch_map(&work.dy);
@@ -210,36 +230,30 @@ __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_consta
 }
 
 /* Adds the sums of block blockIdx.z, warpgroup blockIdx.y, columns 8 blockIdx.x ..., in the order of the line. */
-__global__ void __launch_bounds__(128) add_kernel(float *grad, const float *partial, int n, int width, int c, int o, int parts) {
-    __shared__ int shared_first, shared_count;
-    line l(n, width, c, o);
-    int number = blockIdx.z, group = blockIdx.y, q = blockIdx.x, thread = threadIdx.x, lane = thread % 32;
+__global__ void __launch_bounds__(128) add_kernel(const __grid_constant__ hopper_weights work, int parts) {
+    int c = work.c, number = blockIdx.z, group = blockIdx.y, q = blockIdx.x, thread = threadIdx.x, lane = thread % 32;
+    line l(work.n, work.width, c, work.o);
     block b(l, c, number);
     if (b.kind == 2 && group == 2)
         return;
-    if (thread == 0) {
-        long long from = (long long)number * l.steps, to = from + l.steps;
-        int first = 0, after = parts; /* the last part that begins at `from` or before, the first that begins at `to` or after */
-        for (int high = parts; high - first > 1;) {
-            int middle = (first + high) / 2;
-            if (l.begin(middle, parts) <= from)
-                first = middle;
-            else
-                high = middle;
-        }
-        for (int low = first; after - low > 1;) {
-            int middle = (low + after) / 2;
-            if (l.begin(middle, parts) < to)
-                low = middle;
-            else
-                after = middle;
-        }
-        shared_first = first;
-        shared_count = after - first;
+    int from = number * l.steps, first = 0, after = parts; /* the parts that have steps of this block */
+    for (int high = parts; high - first > 1;) {
+        int middle = (first + high) / 2;
+        if (work.begin[middle] <= from)
+            first = middle;
+        else
+            high = middle;
     }
-    __syncthreads();
-    int count = shared_count;
-    const float4 *in = (const float4 *)(partial + (size_t)(shared_first + number) * SLOT + (size_t)group * 64 * N) + q * 128 + thread;
+    for (int low = first; after - low > 1;) {
+        int middle = (low + after) / 2;
+        if (work.begin[middle] < from + l.steps)
+            low = middle;
+        else
+            after = middle;
+    }
+    int count = after - first;
+    const float4 *in =
+        (const float4 *)(work.partial + (size_t)(first + number) * SLOT + (size_t)group * 64 * N) + q * 128 + thread;
     float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll 8
     for (int i = 0; i < count; i++) {
@@ -262,7 +276,7 @@ __global__ void __launch_bounds__(128) add_kernel(float *grad, const float *part
             channel = b.c + row % 32;
         }
         for (int j = 0; j < 2; j++)
-            grad[((size_t)(column + j) * 9 + tap) * c + channel] = values[i][j];
+            work.grad[((size_t)(column + j) * 9 + tap) * c + channel] = values[i][j];
     }
 }
 
@@ -273,14 +287,16 @@ size_t vg_cuda__hopper_partials(int c, int o, int blocks) {
     return (size_t)(blocks + l.heavy + l.light) * SLOT;
 }
 
-int vg_cuda__k_hopper_weights(cudaStream_t stream, const hopper_weights *work) {
+int vg_cuda__k_hopper_weights(cudaStream_t stream, hopper_weights *work) {
     cudaError_t error = cudaFuncSetAttribute(weights_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
     if (error != cudaSuccess)
         return (int)error;
     line l(work->n, work->width, work->c, work->o);
-    int blocks = l.cost() / 3 < work->blocks ? (int)(l.cost() / 3) : work->blocks; /* every part has a step at least */
-    weights_kernel<<<blocks, THREADS, SHARED_BYTES, stream>>>(*work);
-    add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(work->grad, work->partial, work->n, work->width, work->c,
-                                                                           work->o, blocks);
+    int parts = work->blocks < HOPPER_PARTS ? work->blocks : HOPPER_PARTS;
+    parts = l.cost() / 3 < parts ? (int)(l.cost() / 3) : parts; /* every part has a step at least */
+    for (int i = 0; i <= parts; i++)
+        work->begin[i] = (int)l.begin(i, parts);
+    weights_kernel<<<parts, THREADS, SHARED_BYTES, stream>>>(*work);
+    add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(*work, parts);
     return (int)cudaGetLastError();
 }

@@ -1,0 +1,121 @@
+/* hopper_conv.c - which convolutions go to the Hopper kernels, and the maps and descriptors they need.
+ *
+ * A tensor map describes a tensor in memory and the box of it that the copy engine brings; it travels by value as a kernel's
+ * parameter, so recordings keep it. A descriptor describes a matrix in shared memory to the tensor cores. Both know the
+ * swizzle: 16-byte pieces of a row of 128 (64) bytes change places by the row's number, against bank conflicts. */
+#include "backend/cuda/hopper_conv.h"
+
+#include <string.h>
+
+#include "backend/cuda/hopper_kernels.h"
+
+int vg_cuda__hopper_variant;
+
+typedef CUresult (*encode_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                    const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+                                    CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+static encode_function encoder(void) {
+    void *function = NULL;
+    encode_function out = NULL;
+    enum cudaDriverEntryPointQueryResult result;
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &result) !=
+            cudaSuccess ||
+        result != cudaDriverEntryPointSuccess)
+        return NULL;
+    memcpy(&out, &function, sizeof out);
+    return out;
+}
+
+static bool hopper_device(void) {
+    int device, major = 0, minor = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess && major == 9 && minor == 0;
+}
+
+bool vg_cuda__hopper_serves(vg_backend *b, const cuda_conv_key *k) {
+    bool shape = k->r == 3 && k->s == 3 && k->stride == 1 && k->pad == 1 && k->h == k->w && k->oh == k->h && k->ow == k->w &&
+                 (k->h == 8 || k->h == 16 || k->h == 32) && k->c % 32 == 0 && k->o % 32 == 0 && k->n > 0 && k->n <= 65536 &&
+                 k->c <= 4096 && k->o <= 4096;
+    int64_t columns = k->kind == CUDA_CONV_DATA ? k->c : k->o;
+    return cuda_bf16(b) && shape && columns % HOPPER_N == 0 && (k->kind != CUDA_CONV_WEIGHTS || k->wide) && hopper_device() &&
+           encoder() != NULL;
+}
+
+static vg_status map(CUtensorMap *out, const void *at, cuuint32_t rank, const cuuint64_t *sizes, const cuuint32_t *box,
+                     CUtensorMapSwizzle swizzle) {
+    encode_function encode = encoder();
+    cuuint64_t strides[4] = {sizes[0] * 2};
+    cuuint32_t steps[4] = {1, 1, 1, 1};
+    for (cuuint32_t i = 1; i + 1 < rank; i++)
+        strides[i] = strides[i - 1] * sizes[i];
+    CUresult result = encode ? encode(out, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, (void *)at, sizes, strides, box, steps,
+                                      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+                             : CUDA_ERROR_NOT_FOUND;
+    return result == CUDA_SUCCESS ? VG_OK
+                                  : vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: a tensor map was refused (%d)", (int)result);
+}
+
+/* Boxes of `channels` channels and `pixels` pixels, `halo` rows more above and below together. */
+static vg_status activation(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, uint32_t box_channels,
+                            uint32_t pixels, uint32_t halo) {
+    uint32_t w = (uint32_t)width, images = pixels > w * w ? pixels / (w * w) : 1, rows = pixels / images / w;
+    cuuint64_t sizes[4] = {(cuuint64_t)channels, w, w, (cuuint64_t)n};
+    cuuint32_t box[4] = {box_channels, w, rows + halo, images};
+    return map(out, at, 4, sizes, box, box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B);
+}
+
+/* A descriptor without its address: swizzle 1 is of 128 bytes, 2 of 64. Where the columns of an operand run along memory,
+ * `leading` is the distance from one swizzled block of columns to the next and `stride` from eight rows to the next eight;
+ * where its rows do, only `stride` counts, from eight columns to the next eight. */
+static uint64_t bits(uint64_t swizzle, uint64_t leading, uint64_t stride) {
+    return swizzle << 62 | stride >> 4 << 32 | leading >> 4 << 16;
+}
+
+static vg_status failed(int error, const char *kernel) {
+    return error == (int)cudaSuccess ? VG_OK : vg_cuda__check((cudaError_t)error, kernel);
+}
+
+static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places) {
+    bool turned = k->kind == CUDA_CONV_DATA;
+    hopper_forward work = {.y = turned ? places->x : places->y,
+                           .addend = k->addend ? places->addend : NULL,
+                           .n = (int)k->n,
+                           .width = (int)k->h,
+                           .k = (int)(turned ? k->o : k->c),
+                           .columns = (int)(turned ? k->c : k->o),
+                           .turned = turned,
+                           .a_bits = bits(1, 16, 1024),
+                           .b_bits = turned ? bits(1, 64 * 128, 1024) : bits(1, 16, 1024),
+                           .blocks = cuda_of(b)->multiprocessors};
+    cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
+    cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
+    VG_TRY(activation(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 64, HOPPER_PIXELS, 2));
+    VG_TRY(map(&work.w, places->w, 3, sizes, box, CU_TENSOR_MAP_SWIZZLE_128B));
+    return failed(vg_cuda__k_hopper_forward(cuda_of(b)->stream, &work), "a convolution");
+}
+
+static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places) {
+    cuda_context *c = cuda_of(b);
+    hopper_weights work = {.grad = places->w,
+                           .n = (int)k->n,
+                           .width = (int)k->h,
+                           .c = (int)k->c,
+                           .o = (int)k->o,
+                           .a_bits = bits(1, 16, 1024),
+                           .narrow_bits = bits(2, 0, 512),
+                           .b_bits = bits(1, HOPPER_CHUNK * 128, 1024),
+                           .spread = !(vg_cuda__hopper_variant & 1),
+                           .blocks = c->multiprocessors};
+    VG_TRY(vg_cuda__scratch(c, &work.partial, vg_cuda__hopper_partials(work.c, work.o, work.blocks) * sizeof(float)));
+    VG_TRY(activation(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));
+    VG_TRY(activation(&work.narrow, places->x, k->n, k->h, k->c, 32, HOPPER_CHUNK, 2));
+    VG_TRY(activation(&work.dy, places->y, k->n, k->h, k->o, 64, HOPPER_CHUNK, 0));
+    return failed(vg_cuda__k_hopper_weights(c->stream, &work), "a weight gradient");
+}
+
+vg_status vg_cuda__hopper_run(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places) {
+    return key->kind == CUDA_CONV_WEIGHTS ? weights(b, key, places) : forward(b, key, places);
+}
