@@ -148,8 +148,12 @@ static void bounded_risk(vg_selection *out, const validation *v, const double *g
     for (size_t j = 0; j < g; j++) {
         bool start = starts == 0 || is_start(j, g, starts);
         double level = (start ? share : 0) + carried;
-        describe(&here, v, grid[j], level > 0 ? level : share);
-        bool passed = level > 0 && here.risk_bound <= o->target_risk;
+        if (!(level > 0)) { /* no share of the level: not tested */
+            carried = 0;
+            continue;
+        }
+        describe(&here, v, grid[j], level);
+        bool passed = here.risk_bound <= o->target_risk;
         carried = passed && starts ? level : 0;
         if (passed || (!best.met && here.risk_bound < best.risk_bound)) {
             best = here;
@@ -162,6 +166,18 @@ static void bounded_risk(vg_selection *out, const validation *v, const double *g
     out->multiplicity = method;
 }
 
+/* A threshold that keeps the first `count` >= 1 rows and those tied with the last of them. A measure is compared with it as it
+ * is here: just above the last. The rule compares mu_i - k sigma_i with mu_j + k sigma_j, which rounds otherwise than the
+ * ratio: k lies in the middle between the last that stays and the next. */
+static double threshold_after(const validation *v, size_t count) {
+    double last = vg_evaluate__unkey(v->keys[count - 1]), t = nextafter(last, INFINITY);
+    if (!v->rule || isinf(last))
+        return t;
+    size_t kept = kept_below(v, t);
+    double next = kept < v->rows ? vg_evaluate__unkey(v->keys[kept]) : 0, middle = last + (next - last) / 2;
+    return middle > last ? middle : t;
+}
+
 /* The most selective threshold that keeps at least `wanted` rows. */
 static void kept_share(vg_selection *out, const validation *v, const double *grid, size_t g, size_t wanted, double alpha) {
     double t;
@@ -171,12 +187,10 @@ static void kept_share(vg_selection *out, const validation *v, const double *gri
             j++;
         t = grid[j];
     } else {
-        t = nextafter(vg_evaluate__unkey(v->keys[wanted - 1]), INFINITY); /* just above the last that must stay */
-        if (v->rule && !(t < 0)) {                                        /* no k > 0 keeps so many: the most any does */
-            size_t possible = kept_below(v, 0);
-            t = possible ? nextafter(vg_evaluate__unkey(v->keys[possible - 1]), INFINITY) : -DBL_MIN;
-            t = t < 0 ? t : -DBL_TRUE_MIN;
-        }
+        size_t possible = v->rule ? kept_below(v, 0) : v->rows; /* no k > 0 keeps a ratio of 0 */
+        t = possible ? threshold_after(v, wanted < possible ? wanted : possible) : -DBL_MIN;
+        if (v->rule && !(t < 0))
+            t = -DBL_TRUE_MIN;
     }
     describe(out, v, t, alpha);
     out->met = out->kept >= wanted;
