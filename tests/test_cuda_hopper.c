@@ -96,6 +96,15 @@ static array input(size_t count, uint64_t seed, int range) {
     send(&a);
     return a;
 }
+/* Numbers with all their bits, for timing: what is multiplied decides what power is drawn. */
+static void scramble(const array *a) {
+    uint16_t *values = a->host;
+    for (size_t i = 0; i < a->count; i++) {
+        uint64_t bits = mix(i);
+        values[i] = (uint16_t)((bits & 0x807f) | (122 + (bits >> 20 & 7)) << 7);
+    }
+    cuda(cudaMemcpy(place(a), a->host, a->bytes, cudaMemcpyHostToDevice), "sending");
+}
 static void release(array *a) {
     free(a->small);
     free(a->host);
@@ -386,10 +395,21 @@ static bool try(layer l, cuda_conv_kind kind, bool addend, int samples, bool tim
         printf("right (%d elements), same bits twice", samples);
     }
     if (timed) {
+        array *inputs[] = {&j.x, &j.w, &j.y, &j.addend};
+        for (int i = 0; i < 4; i++)
+            if (inputs[i]->small)
+                scramble(inputs[i]);
         double flops = 2.0 * 9 * l.n * l.width * l.width * l.c * l.o, time = microseconds(&j, false);
         printf("  %.1f us, %.0f TFLOP/s", time, flops / time * 1e-6);
-        for (vg_cuda__hopper_variant = 1; vg_cuda__hopper_variant < 2 && kind == CUDA_CONV_WEIGHTS; vg_cuda__hopper_variant++)
-            printf("  (variant %d: %.1f us)", vg_cuda__hopper_variant, (double)microseconds(&j, false));
+        static const struct {
+            int bits;
+            const char *what;
+        } variants[] = {
+            {2, "no copies"}, {4, "no products"}, {1, "plain order"}, {6, "parts not added"}, {5, "plain, no products"}};
+        for (int i = 0; i < (kind == CUDA_CONV_WEIGHTS ? 5 : 2); i++) {
+            vg_cuda__hopper_variant = variants[i].bits;
+            printf(" (%s: %.1f)", variants[i].what, (double)microseconds(&j, false));
+        }
         vg_cuda__hopper_variant = 0;
         if (getenv("VARGATE_HOPPER_CUDNN"))
             printf("  (cuDNN %.1f us)", (double)microseconds(&j, true));

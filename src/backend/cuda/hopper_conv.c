@@ -89,6 +89,7 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .turned = turned,
                            .a_bits = bits(1, 16, 1024),
                            .b_bits = turned ? bits(1, 64 * 128, 1024) : bits(1, 16, 1024),
+                           .mode = vg_cuda__hopper_variant >> 1,
                            .blocks = cuda_of(b)->multiprocessors};
     cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
     cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
@@ -108,6 +109,7 @@ static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .narrow_bits = bits(2, 0, 512),
                            .b_bits = bits(1, HOPPER_CHUNK * 128, 1024),
                            .spread = !(vg_cuda__hopper_variant & 1),
+                           .mode = vg_cuda__hopper_variant >> 1,
                            .blocks = c->multiprocessors};
     VG_TRY(vg_cuda__scratch(c, &work.partial, vg_cuda__hopper_partials(work.c, work.o, work.blocks) * sizeof(float)));
     VG_TRY(activation(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));

@@ -14,7 +14,7 @@ bool vg_cuda__hopper_serves(vg_backend *, const cuda_conv_key *key);
  * every run. Uses the scratch memory (weights). */
 vg_status vg_cuda__hopper_run(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places);
 
-/* For measurements: bit 0 takes the pixels of a weight gradient in the plain order. */
+/* For measurements: bit 0 takes the pixels of a weight gradient in the plain order; the rest: hopper_kernels.h's mode. */
 extern int vg_cuda__hopper_variant;
 
 #endif

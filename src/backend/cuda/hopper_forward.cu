@@ -61,7 +61,8 @@ template <int STAGES> struct place {
     }
 };
 
-template <int TURNED> __device__ static inline void copy(const hopper_forward &work, const places<TURNED> &at, int tiles) {
+template <int TURNED, int MODE>
+__device__ static inline void copy(const hopper_forward &work, const places<TURNED> &at, int tiles) {
     using S = shape<TURNED>;
     place<A_STAGES> a;
     place<S::B_STAGES> b;
@@ -73,14 +74,22 @@ template <int TURNED> __device__ static inline void copy(const hopper_forward &w
         for (int k0 = 0; k0 < work.k; k0 += HOPPER_K)
             for (int kx = 0; kx < 3; kx++) {
                 barrier_wait(at.a_empty(a.stage), a.phase ^ 1);
-                barrier_expect(at.a_full(a.stage), a_bytes);
-                load_box(at.a + a.stage * A_BYTES, &work.x, k0, kx - 1, y - 1, image, at.a_full(a.stage));
+                if (MODE == 1)
+                    barrier_arrive(at.a_full(a.stage));
+                else {
+                    barrier_expect(at.a_full(a.stage), a_bytes);
+                    load_box(at.a + a.stage * A_BYTES, &work.x, k0, kx - 1, y - 1, image, at.a_full(a.stage));
+                }
                 a.next();
                 for (int ky = 0; ky < 3; ky++) {
                     uint32_t to = at.b + b.stage * S::B_BYTES, full = at.b_full(b.stage);
                     barrier_wait(at.b_empty(b.stage), b.phase ^ 1);
-                    barrier_expect(full, S::B_BYTES);
-                    if (TURNED)
+                    if (MODE == 1)
+                        barrier_arrive(full);
+                    else
+                        barrier_expect(full, S::B_BYTES);
+                    if (MODE == 1) {
+                    } else if (TURNED)
                         for (int i = 0; i < 3; i++)
                             load_box(to + i * 8192, &work.w, n0 + 64 * i, 8 - (3 * ky + kx), k0, full);
                     else
@@ -139,7 +148,8 @@ __device__ static inline void put(float (&d)[80], const hopper_forward &work, ui
     warpgroup_sync(group);
 }
 
-template <int TURNED> __device__ static inline void multiply(const hopper_forward &work, const places<TURNED> &at, int tiles) {
+template <int TURNED, int MODE>
+__device__ static inline void multiply(const hopper_forward &work, const places<TURNED> &at, int tiles) {
     using S = shape<TURNED>;
     place<A_STAGES> a;
     place<S::B_STAGES> b;
@@ -168,11 +178,11 @@ template <int TURNED> __device__ static inline void multiply(const hopper_forwar
                     uint64_t q = descriptor(work.b_bits, at.b + b.stage * S::B_BYTES);
                     product_fence();
 #pragma unroll
-                    for (int i = 0; i < 2; i++) {
+                    for (int i = 0; i < (MODE == 2 ? 0 : 2); i++) {
                         product<0, TURNED>(d0, p0 + 2 * i, q + i * (S::B_STEP / 16));
                         product<0, TURNED>(d1, p1 + 2 * i, q + i * (S::B_STEP / 16));
                     }
-                    if (!half) {
+                    if (!half && MODE != 2) {
                         product_fence();
 #pragma unroll
                         for (int i = 2; i < 4; i++) {
@@ -210,7 +220,7 @@ template <int TURNED> __device__ static inline void multiply(const hopper_forwar
     }
 }
 
-template <int TURNED>
+template <int TURNED, int MODE>
 __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_constant__ hopper_forward work) {
     extern __shared__ unsigned char memory[];
     using S = shape<TURNED>;
@@ -234,22 +244,24 @@ __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_consta
     if (threadIdx.x < 128) {
         registers_down<40>();
         if (threadIdx.x == 0)
-            copy<TURNED>(work, at, tiles);
+            copy<TURNED, MODE>(work, at, tiles);
     } else {
         registers_up<232>();
-        multiply<TURNED>(work, at, tiles);
+        multiply<TURNED, MODE>(work, at, tiles);
     }
 }
 
 template <int TURNED> int launch(cudaStream_t stream, const hopper_forward *work) {
-    cudaError_t error =
-        cudaFuncSetAttribute(forward_kernel<TURNED>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<TURNED>());
+    auto kernel = work->mode == 1   ? forward_kernel<TURNED, 1>
+                  : work->mode == 2 ? forward_kernel<TURNED, 2>
+                                    : forward_kernel<TURNED, 0>;
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes<TURNED>());
     if (error != cudaSuccess)
         return (int)error;
     size_t rows = (size_t)work->n * work->width * work->width;
     int tiles = (int)((rows + HOPPER_PIXELS - 1) / HOPPER_PIXELS) * (work->columns / N);
     int blocks = tiles < work->blocks ? tiles : work->blocks;
-    forward_kernel<TURNED><<<blocks, THREADS, shared_bytes<TURNED>(), stream>>>(*work);
+    kernel<<<blocks, THREADS, shared_bytes<TURNED>(), stream>>>(*work);
     return (int)cudaGetLastError();
 }
 

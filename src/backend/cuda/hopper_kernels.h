@@ -31,6 +31,7 @@ typedef struct hopper_forward {
     int turned;
     uint64_t a_bits, b_bits; /* descriptors without their addresses */
     int blocks;
+    int mode; /* measurements: 1 copies nothing, 2 multiplies nothing, 3 does not add the parts */
 } hopper_forward;
 int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cudaError_t */
 
@@ -44,6 +45,7 @@ typedef struct hopper_weights {
     int n, width, c, o;
     uint64_t a_bits, narrow_bits, b_bits; /* descriptors without their addresses */
     int blocks;
+    int mode;                    /* measurements: 1 copies nothing, 2 multiplies nothing, 3 does not add the parts */
     int spread;                  /* whether all parts go through the pixels side by side */
     int begin[HOPPER_PARTS + 1]; /* set by the launcher */
 } hopper_weights;

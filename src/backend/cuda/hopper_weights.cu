@@ -101,11 +101,16 @@ __device__ static inline int pixels_of(const hopper_weights &work, const line &l
 }
 
 /* One step's boxes of the pixels `i`. */
+template <int MODE>
 __device__ static inline void copy_step(const hopper_weights &work, const block &b, uint32_t x, uint32_t dy, uint32_t full,
                                         int i) {
     int width = work.width, shift = width == 32 ? 3 : 1; /* steps an image: 8, 2; or two images a step */
     int image = width == 8 ? 2 * i : i >> shift, y = width == 8 ? 0 : (i & ((1 << shift) - 1)) * (HOPPER_CHUNK / width);
     uint32_t x_bytes = box_rows(width) * 128;
+    if (MODE == 1) {
+        barrier_arrive(full);
+        return;
+    }
     barrier_expect(full, DY_BYTES + (b.kind == 2 ? x_bytes / 2 : x_bytes));
     if (b.kind == 0) {
         load_box(x, &work.x, b.c, b.kx - 1, y - 1, image, full);
@@ -118,6 +123,7 @@ __device__ static inline void copy_step(const hopper_weights &work, const block 
         load_box(dy + j * DY_BOX, &work.dy, b.o + 64 * j, 0, y, image, full);
 }
 
+template <int MODE>
 __device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
     ring r;
     while (from < to) {
@@ -128,7 +134,7 @@ __device__ static inline void copy(const hopper_weights &work, const spots &at, 
         for (int k = from; k < from + count; k++) {
             int i = work.spread ? pixels_of(work, l, number, k, first) : k - number * l.steps;
             barrier_wait(at.empty(r.stage), r.phase ^ 1);
-            copy_step(work, b, at.x(r.stage), at.dy(r.stage), at.full(r.stage), i);
+            copy_step<MODE>(work, b, at.x(r.stage), at.dy(r.stage), at.full(r.stage), i);
             r.next();
         }
         from += count;
@@ -156,6 +162,7 @@ struct reader {
     }
 };
 
+template <int MODE>
 __device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
     ring r;
     int group = threadIdx.x / 128 - 1, thread = threadIdx.x % 128;
@@ -186,7 +193,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
             uint64_t p = descriptor(x.bits, at.x(r.stage) + x.offset), q = descriptor(work.b_bits, at.dy(r.stage));
             product_fence();
 #pragma unroll
-            for (int k = 0; k < 8; k++)
+            for (int k = 0; k < (MODE == 2 ? 0 : 8); k++)
                 product<1, 1>(d, p + k * pace + (k >= 4 ? skip : 0), q + k * 128);
             product_commit();
             product_wait<1>();
@@ -206,7 +213,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
     }
 }
 
-__global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_constant__ hopper_weights work) {
+template <int MODE> __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_constant__ hopper_weights work) {
     extern __shared__ unsigned char memory[];
     spots at((shared_address(memory) + 1023) & ~1023u);
     line l(work.n, work.width, work.c, work.o);
@@ -223,9 +230,9 @@ __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_consta
     __syncthreads();
     if (threadIdx.x < 128) {
         if (threadIdx.x == 0)
-            copy(work, at, l, from, to);
+            copy<MODE>(work, at, l, from, to);
     } else {
-        multiply(work, at, l, from, to);
+        multiply<MODE>(work, at, l, from, to);
     }
 }
 
@@ -288,7 +295,8 @@ size_t vg_cuda__hopper_partials(int c, int o, int blocks) {
 }
 
 int vg_cuda__k_hopper_weights(cudaStream_t stream, hopper_weights *work) {
-    cudaError_t error = cudaFuncSetAttribute(weights_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+    auto kernel = work->mode == 1 ? weights_kernel<1> : work->mode == 2 ? weights_kernel<2> : weights_kernel<0>;
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
     if (error != cudaSuccess)
         return (int)error;
     line l(work->n, work->width, work->c, work->o);
@@ -296,7 +304,8 @@ int vg_cuda__k_hopper_weights(cudaStream_t stream, hopper_weights *work) {
     parts = l.cost() / 3 < parts ? (int)(l.cost() / 3) : parts; /* every part has a step at least */
     for (int i = 0; i <= parts; i++)
         work->begin[i] = (int)l.begin(i, parts);
-    weights_kernel<<<parts, THREADS, SHARED_BYTES, stream>>>(*work);
-    add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(*work, parts);
+    kernel<<<parts, THREADS, SHARED_BYTES, stream>>>(*work);
+    if (work->mode < 3)
+        add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(*work, parts);
     return (int)cudaGetLastError();
 }
