@@ -9,10 +9,13 @@ static struct {
     int samples, threads, place;
 } forced;
 
+static bool backwards; /* threads take their turns from the last to the first */
+
 static void run_block(const score_job *job, long long first, long long count, char *base, char *p, int own) {
     score_view v = score_view_of(job, first, count, base, p, own);
     for (int stage = 0; stage < SCORE_STAGES; stage++)
-        for (int tid = 0; tid < job->threads; tid++) {
+        for (int turn = 0; turn < job->threads; turn++) {
+            int tid = backwards ? job->threads - 1 - turn : turn;
             if (job->wide)
                 score_stage(&v, stage, tid, 8, 1, (int)job->place, job->double_integral);
             else
@@ -117,6 +120,52 @@ static void other_shapes(void **state) {
     forced.threads = 0;
 }
 
+/* Shapes on which the reference would take too long, against vg_score; and no thread may rest on what another does in the same
+ * stage: the same bits whichever goes first. */
+static void large_shapes(void **state) {
+    static const device_recipe recipes[] = {
+        {MAKE_DIRICHLET, 1, 5, 100, 10},     {MAKE_DIRICHLET, 1, 2, 100, 100},  {MAKE_DIRICHLET, 0.01, 3, 100, 100},
+        {MAKE_NEAR, 1e-4, 2, 100, 100},      {MAKE_NEAR, 0.5, 6, 100, 10},      {MAKE_DIRICHLET, 0.01, 2, 1000, 10},
+        {MAKE_DIRICHLET, 0.1, 1, 100, 1000}, {MAKE_DIRICHLET, 1, 1, 1000, 500}, {MAKE_PEAKED, 0, 6, 100, 10},
+        {MAKE_LOGITS, 3, 2, 100, 100},       {MAKE_DIRICHLET, 1, 1, 30, 5000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        const device_recipe *r = &recipes[i];
+        size_t count = r->n * r->m * r->c;
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        vg_score_summary summary;
+        rng_state = 500 + i;
+        double *wide = make_predictions(r->n, r->m, r->c, r->kind, r->parameter);
+        float *narrow = ref_alloc(count, sizeof *narrow);
+        for (size_t j = 0; j < count; j++)
+            narrow[j] = (float)wide[j];
+        options.logits = r->kind == MAKE_LOGITS;
+        vg_predictions view = vg_predictions_f32(narrow, r->n, r->m, r->c);
+        score_shape shape = shape_of(&view, &options);
+        vg_scores cpu = scores_new(shape), once = scores_new(shape), again = scores_new(shape);
+        assert_int_equal(vg_score(&cpu, NULL, &view, &options), VG_OK);
+        assert_int_equal(emulate(&once, &summary, &view, &options), VG_OK);
+        backwards = true;
+        assert_int_equal(emulate(&again, &summary, &view, &options), VG_OK);
+        backwards = false;
+        for (int f = 0; f < SCORE_FIELDS; f++) {
+            size_t values = score_count(shape, score_fields[f].size);
+            double most = 0;
+            for (size_t j = 0; j < values; j++)
+                most = fmax(most, fabs((*score_place(&cpu, f))[j] - (*score_place(&once, f))[j]) /
+                                      (strcmp(score_fields[f].name, "snr") ? 1 : fmax(1, (*score_place(&cpu, f))[j])));
+            if (!(most <= 1e-6))
+                fail_msg("shape %zu: %s is off by %g", i, score_fields[f].name, most);
+            assert_memory_equal(*score_place(&once, f), *score_place(&again, f), values * sizeof(double));
+        }
+        assert_memory_equal(cpu.pred, once.pred, shape.problems * sizeof *cpu.pred);
+        assert_memory_equal(cpu.decision, once.decision, shape.problems * shape.k * sizeof *cpu.decision);
+        assert_memory_equal(cpu.flags, once.flags, shape.problems * sizeof *cpu.flags);
+        scores_free(&cpu), scores_free(&once), scores_free(&again);
+        free(wide), free(narrow);
+    }
+}
+
 /* Rows that are not distributions are found, the first one first. */
 static void bad_rows(void **state) {
     static const float bad[][2] = {{0.5f, 0.6f}, {NAN, 0.5f}, {-0.5f, 1.5f}, {INFINITY, 0.0f}};
@@ -140,6 +189,6 @@ static void bad_rows(void **state) {
 int main(void) {
     forced.shared = 227 << 10;
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned), cmocka_unit_test(other_shapes),
-                                       cmocka_unit_test(bad_rows)};
+                                       cmocka_unit_test(large_shapes), cmocka_unit_test(bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
