@@ -93,9 +93,9 @@ static vg_status train_epoch(vg_training *t) {
         if (read)
             VG_TRY(read_totals(t));
         s->seconds += vg_train__clock() - start;
-        vg_train_event event = {.kind = VG_TRAIN_STEP, .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN};
-        if (read)
-            tell(t, event);
+        tell(t, (vg_train_event){.kind = VG_TRAIN_STEP, .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN});
+        if (t->stop && !read) /* a checkpoint follows: it holds what the loss came to */
+            VG_TRY(read_totals(t));
     }
     return VG_OK;
 }

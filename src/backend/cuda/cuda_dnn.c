@@ -1,12 +1,14 @@
 /* cuda_dnn.c - execution plans: describing a convolution to cuDNN, listing engines, timing them, remembering the best.
  *
- * Engines that may give other bits on another run are passed over, so training is deterministic without a mode. In float32 mode
- * engines that round operands to TF32 are passed over as well. */
+ * Trying all engines of a shape takes seconds, some of them being compiled for it: VARGATE_CUDA_PATIENCE (seconds a shape, 3)
+ * bounds it; 0 takes the first that will do. Engines that may give other bits on another run are passed over, so training is
+ * deterministic without a mode. In float32 mode engines that round operands to TF32 are passed over as well. */
 #include "backend/cuda/cuda_dnn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backend/cuda/cuda_choices.h"
 #include "backend/cuda/cuda_library.h"
@@ -30,7 +32,14 @@ typedef struct cuda_plans {
     size_t count, room;
     cuda_choices *choices;
     cudaEvent_t start, stop;
+    double patience; /* seconds of trying engines a shape, past which the best so far is taken */
 } cuda_plans;
+
+static double clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* --- descriptors: each maker returns NULL when cuDNN refuses */
 
@@ -294,7 +303,8 @@ static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int coun
     int chosen = vg_cuda__choice(p->choices, name, count, &plan->time), best = -1;
     if (chosen >= 0 && (plan->plan = plan_of(p, configs[chosen], &plan->workspace)) != NULL)
         return;
-    for (int i = 0; i < count; i++) {
+    double begun = clock_now();
+    for (int i = 0; i < count && (best < 0 || clock_now() - begun < p->patience); i++) {
         cuda_plan trial = {.key = plan->key};
         if (!acceptable(p, configs[i], b->compute == VG_COMPUTE_F32) ||
             (trial.plan = plan_of(p, configs[i], &trial.workspace)) == NULL)
@@ -377,6 +387,8 @@ vg_status vg_cuda__plans_new(vg_backend *b) {
     VG_TRY(vg_base__zalloc(&p, 1, sizeof *p, "convolution plans"));
     c->plans = p;
     VG_TRY(vg_cuda__library(&p->lib));
+    const char *patience = getenv("VARGATE_CUDA_PATIENCE");
+    p->patience = patience ? atof(patience) : 3;
     cudnnStatus_t status = p->lib->cudnnCreate(&p->handle);
     if (status == CUDNN_STATUS_SUCCESS)
         status = p->lib->cudnnSetStream(p->handle, c->stream);
