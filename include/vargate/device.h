@@ -7,7 +7,8 @@
  *     vg_device_scorer_feed(scorer, &out, VG_MEMORY_HOST, &p, VG_MEMORY_DEVICE);
  *
  * Results agree with vg_scorer's within 1e-6, and are the same bits every time. What the kernels do not do (multilabel tasks,
- * the floors CLAMP and ADD of probabilities, renormalise, views that are not packed) is done by vg_scorer in the same call. */
+ * the floors CLAMP and ADD of probabilities, renormalise) is done by vg_scorer in the same call. Views may have any strides; those
+ * in device memory whose classes follow each other are read in place, others are packed by way of the host. */
 #ifndef VARGATE_DEVICE_H
 #define VARGATE_DEVICE_H
 

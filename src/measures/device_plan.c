@@ -64,7 +64,7 @@ bool vg_measures__score_layout(score_job *job) {
     size_t S = (size_t)job->samples, M = (size_t)job->m, C = (size_t)job->c, K = (size_t)job->gated, F = (size_t)job->split;
     size_t R = job->wide ? 8 : 4, padded = (M + 7) / 8 * 8, parts = SCORE_PARTS;
     cutter at = {0, true}, own = {0, true};
-    bool in_place = !job->logits && job->dtype == (job->wide ? VG_F64 : VG_F32);
+    bool in_place = job->packed && !job->logits && job->dtype == (job->wide ? VG_F64 : VG_F32);
     job->groups = (int)((K + SCORE_GROUP - 1) / SCORE_GROUP * SCORE_GROUP);
     job->row = job->place == SCORE_SHARED ? (int)(C | 1) : (int)C;
     size_t groups = (size_t)job->groups;

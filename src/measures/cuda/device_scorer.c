@@ -185,8 +185,12 @@ static vg_status place_input(vg_device_scorer *s, device_slot *slot, const feedi
     size_t each = p->m * p->c * vg_device__element(p->dtype), bytes = slot->samples * each;
     const char *from = (const char *)p->data + slot->first * each;
     bool packed = vg_device__packed(p);
-    if (f->at == VG_MEMORY_DEVICE && packed) {
-        job->in = from;
+    if (f->at == VG_MEMORY_DEVICE && p->stride_c == 1) {
+        ptrdiff_t sample = packed ? (ptrdiff_t)(p->m * p->c) : p->stride_n;
+        job->in = (const char *)p->data + (ptrdiff_t)slot->first * sample * (ptrdiff_t)vg_device__element(p->dtype);
+        job->packed = packed;
+        job->stride_n = sample;
+        job->stride_m = packed ? (ptrdiff_t)p->c : p->stride_m;
         return vg_device__check(cudaStreamWaitEvent(slot->stream, s->ready, 0), "waiting for predictions");
     }
     VG_TRY(vg_device__grow(&slot->input, bytes, "predictions"));
@@ -203,7 +207,8 @@ static vg_status place_input(vg_device_scorer *s, device_slot *slot, const feedi
 }
 
 static bool same_plan(const score_job *a, const score_job *b) {
-    return a->n == b->n && a->dtype == b->dtype && a->wide == b->wide && a->gated == b->gated && a->need_sets == b->need_sets;
+    return a->n == b->n && a->dtype == b->dtype && a->wide == b->wide && a->gated == b->gated && a->need_sets == b->need_sets &&
+           a->packed == b->packed;
 }
 
 /* How the job is laid out, from the last one where it was alike; false: too large for the device. */
@@ -219,6 +224,9 @@ static bool shape_job(vg_device_scorer *s, score_job *job, int which) {
     const void *in = job->in;
     score_job shaped = *last;
     shaped.in = in;
+    shaped.packed = job->packed;
+    shaped.stride_n = job->stride_n;
+    shaped.stride_m = job->stride_m;
     shaped.out = job->out;
     shaped.units = job->units;
     shaped.report = job->report;
@@ -259,6 +267,9 @@ static score_job job_of(const vg_device_scorer *s, const feeding *f, size_t samp
     job.gates = s->gates_device;
     job.inverse_temperature = s->inverse_temperature;
     job.widest = s->widest;
+    job.packed = true;
+    job.stride_m = (long long)s->c;
+    job.stride_n = (long long)(s->m * s->c);
     vg_measures__score_switches(&job, &s->options, f->out);
     return job;
 }
@@ -275,6 +286,9 @@ static vg_status begin_chunk(vg_device_scorer *s, device_slot *slot, const feedi
     if (!job.wide && job.need_sets) {
         score_job again = job_of(s, f, samples);
         again.in = job.in;
+        again.packed = job.packed;
+        again.stride_n = job.stride_n;
+        again.stride_m = job.stride_m;
         again.out = job.out;
         again.units = job.units;
         again.report = job.report;
@@ -350,7 +364,7 @@ static size_t chunk_samples(const vg_device_scorer *s, const feeding *f) {
         results += vg_device__field(f->out, field) ? vg_device__field_bytes(s, field) : 0;
     if (CHUNK_RESULTS / results < step)
         step = CHUNK_RESULTS / results;
-    if ((f->at == VG_MEMORY_HOST || !vg_device__packed(f->block)) && CHUNK_INPUT / input < step)
+    if ((f->at == VG_MEMORY_HOST || f->block->stride_c != 1) && CHUNK_INPUT / input < step)
         step = CHUNK_INPUT / input;
     return step > 0 ? step : 1;
 }

@@ -21,7 +21,8 @@ SCORE_FN void report_row(const score_job *job, long long row) {
  * through registers. */
 SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int shared) {
     const score_job *job = v->job;
-    int C = job->c, T = job->threads, pieces = job->list ? v->samples : 1, count = v->samples / pieces * job->m * C;
+    int C = job->c, T = job->threads, pieces = job->list || !job->packed ? v->samples : 1,
+        count = v->samples / pieces * job->m * C;
     bool plain = !wide && job->dtype == VG_F32;
     for (int i = tid; i < v->samples; i += T)
         v->large[i] = 0;
@@ -29,15 +30,16 @@ SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int
         return;
     for (int piece = 0; piece < pieces; piece++) { /* samples that follow each other, or one at a time */
         int row = tid / C + piece * job->m, column = tid % C, rows = T / C, columns = T % C;
-        long long from = sample_of(v, piece) * job->m * C;
+        long long from = sample_of(v, piece) * job->stride_n;
         for (int i = tid; i < count; i += T) {
             int to = row * job->row + column;
+            long long at = from + (job->packed ? i : (row - piece * job->m) * job->stride_m + column);
 #ifdef __CUDA_ARCH__
             if (shared && plain)
-                __pipeline_memcpy_async((float *)v->own + to, (const float *)job->in + from + i, 4);
+                __pipeline_memcpy_async((float *)v->own + to, (const float *)job->in + at, 4);
             else
 #endif
-                put(v->own, to, plain ? (double)((const float *)job->in)[from + i] : input_value(job, from + i), wide);
+                put(v->own, to, plain ? (double)((const float *)job->in)[at] : input_value(job, at), wide);
             column += columns;
             row += rows;
             if (column >= C) {
@@ -87,7 +89,7 @@ SCORE_FN void stage_softmax(const score_view *v, int tid) {
 /* log p of a logit; in the block's member m = i % M. */
 SCORE_FN double logit_log(const score_view *v, int s, int m, int c) {
     const score_job *job = v->job;
-    double z = input_value(job, (sample_of(v, s) * job->m + m) * (long long)job->c + c);
+    double z = input_value(job, sample_of(v, s) * job->stride_n + m * job->stride_m + c);
     return z * (job->inverse_temperature ? job->inverse_temperature[m] : 1.0) - v->offset[s * job->m + m];
 }
 

@@ -34,7 +34,9 @@ typedef struct score_report {
 } score_report;
 
 typedef struct score_job {
-    const void *in; /* [n][M][C] */
+    const void *in;               /* [n][M][C] */
+    long long stride_n, stride_m; /* elements from sample to sample and member to member; classes follow each other */
+    bool packed;                  /* C and M C */
     vg_dtype dtype;
     long long n;
     int m, c, k;
