@@ -30,11 +30,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import shuffle
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 import vargate
 import vargate.sklearn
-from vargate.sklearn import AbstainingClassifier, member_probabilities
+from vargate.sklearn import AbstainingClassifier, expected_failed_checks, member_probabilities
 
 X, Y = shuffle(*load_digits(return_X_y=True), random_state=0)  # as they come, the last were written by other people
 TRAIN, TEST = slice(0, 900), slice(900, None)
@@ -54,6 +54,20 @@ CHECKED = [
     AbstainingClassifier(VotingClassifier([("a", DecisionTreeClassifier()), ("b", ExtraTreesClassifier(5))])),
     AbstainingClassifier([DecisionTreeClassifier(), ExtraTreesClassifier(5)]),
 ]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_usual_model_fails_one_check_and_only_by_abstaining() -> None:
+    model = AbstainingClassifier(RandomForestClassifier(random_state=0))  # k = 1: abstains on training samples too
+    found = check_estimator(model, expected_failed_checks=expected_failed_checks(model), on_fail=None)
+    failed = [one for one in found if one["status"] not in ("passed", "skipped")]
+    assert {one["check_name"] for one in failed} == {"check_classifiers_train"}
+    assert {one["status"] for one in failed} == {"xfail"}
+    assert all("Arrays are not equal" in str(one["exception"]) and "-1" in str(one["exception"]) for one in failed)
+    fitted = model.fit(X[TRAIN], Y[TRAIN])
+    predicted, largest = fitted.predict(X[TEST]), fitted.classes_[fitted.predict_proba(X[TEST]).argmax(axis=1)]
+    assert np.array_equal(np.where(predicted == -1, largest, predicted), largest)
+    assert expected_failed_checks(RandomForestClassifier()) == {}
 
 
 @pytest.mark.parametrize("model", CHECKED, ids=lambda m: type(m.estimator).__name__ + ("_risk" if m.target_risk else ""))

@@ -33,7 +33,7 @@ from ._arrays import Array
 from .decide import Selection, select_k
 from .scores import Scores, score
 
-__all__ = ["AbstainingClassifier", "member_probabilities"]
+__all__ = ["AbstainingClassifier", "expected_failed_checks", "member_probabilities"]
 
 Float64 = npt.NDArray[np.float64]
 
@@ -187,6 +187,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     Notes
     -----
+    Passes scikit-learn's ``check_estimator``, but for the one check that `expected_failed_checks` names when it abstains on a training
+    sample.
+
     `score` is accuracy with an abstention counted as wrong; `score_selective` tells the two apart, and as a ``scoring`` callable of
     ``cross_validate`` gives each of its figures. To keep fitted models of a list fitted under cross-validation, which clones, wrap each in
     ``sklearn.frozen.FrozenEstimator``.
@@ -431,6 +434,26 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             if theirs.classifier_tags is not None:
                 tags.classifier_tags.multi_class = theirs.classifier_tags.multi_class
         return tags
+
+
+def expected_failed_checks(estimator: Any) -> dict[str, str]:
+    """The one check of scikit-learn's ``check_estimator`` that abstaining contradicts, and why; for its ``expected_failed_checks``.
+
+    Scikit-learn expects ``predict`` to be the class of largest ``predict_proba`` for every training sample. For one that is abstained on
+    it is not. Models that abstain on none of the training samples pass this check too.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.utils.estimator_checks import check_estimator
+    >>> model = AbstainingClassifier(RandomForestClassifier(9, random_state=0))
+    >>> found = check_estimator(model, expected_failed_checks=expected_failed_checks(model), on_skip=None)
+    >>> sorted({one["status"] for one in found} - {"skipped"}), sorted({one["check_name"] for one in found if one["status"] == "xfail"})
+    (['passed', 'xfail'], ['check_classifiers_train'])
+    """
+    if not isinstance(estimator, AbstainingClassifier):
+        return {}
+    return {"check_classifiers_train": "predict gives the abstain label where the largest of predict_proba is not certain"}
 
 
 def _indexable(X: Any) -> Any:
