@@ -56,6 +56,9 @@ static cudaError_t launch(const score_job *job, long long blocks, cudaStream_t s
         tiles = 0x7fffffff;
     cudaError_t error =
         cudaFuncSetAttribute(score<B, wide, where, fine>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error == cudaSuccess && where == SCORE_SHARED) /* as many blocks a multiprocessor as fit */
+        error = cudaFuncSetAttribute(score<B, wide, where, fine>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                     cudaSharedmemCarveoutMaxShared);
     if (error != cudaSuccess)
         return error;
     score<B, wide, where, fine><<<(unsigned)tiles, (unsigned)job->threads, bytes, stream>>>(*job);
