@@ -49,7 +49,7 @@ function(vg_cuda_module module)
   if(hopper)
     add_library(vargate-${module}-hopper OBJECT ${hopper})
     target_include_directories(vargate-${module}-hopper PRIVATE ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
-    target_compile_options(vargate-${module}-hopper PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo>)
+    target_compile_options(vargate-${module}-hopper PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo -Xcompiler=-fno-exceptions>)
     set_target_properties(vargate-${module}-hopper PROPERTIES
       CUDA_ARCHITECTURES 90a-real CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
     set(VG_OBJECTS ${VG_OBJECTS} $<TARGET_OBJECTS:vargate-${module}-hopper> PARENT_SCOPE)
@@ -61,6 +61,6 @@ function(vg_cuda_module module)
   target_compile_definitions(vargate-${module} PRIVATE
     VG_CUDNN_FOLDERS="${VG_CUDNN_INCLUDE}/../lib:${VG_CUDNN_INCLUDE}/../lib64"
     VG_CUBLAS_FOLDERS="${VG_CUBLAS_INCLUDE}/../lib:${VG_CUBLAS_INCLUDE}/../lib64")
-  target_compile_options(vargate-${module} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo>)
+  target_compile_options(vargate-${module} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo -Xcompiler=-fno-exceptions>)
   set_target_properties(vargate-${module} PROPERTIES CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
 endfunction()

@@ -36,7 +36,7 @@ typedef struct cuda_tensor {
     void *twin;      /* PLAIN, bfloat16 mode: the same values in bfloat16, rows of twin_row elements */
     size_t twin_row;
     bool twin_valid;
-    void *patches; /* of an image with few channels: its patches for the convolution of patches_shape (columns.h) */
+    void *patches; /* of an image with few channels: its patches for the convolution of patches_shape (patches.h) */
     size_t patches_size;
     bool patches_valid;
     int patches_shape[16];

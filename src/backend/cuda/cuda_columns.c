@@ -2,10 +2,10 @@
  *
  * Used where the input has few channels (images: cuDNN would multiply padding), and where cuDNN has no engine that gives the
  * same bits every time (some float32 gradients). The patches of an input with few channels are kept for the weight gradient. */
-#include "backend/cuda/columns.h"
 #include "backend/cuda/cuda_blas.h"
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/elementwise.h"
+#include "backend/cuda/patches.h"
 
 static cuda_columns shape_of(const vg_conv *conv, const vg_param *w, const vg_tensor *x, const vg_tensor *y) {
     bool packed = vg_cuda__packed(w);

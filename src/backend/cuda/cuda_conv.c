@@ -84,8 +84,21 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
         return vg_cuda__columns_backward_data(b, conv, dx, dy, theta, w, addend);
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     cuda_conv_places places = {cuda_t(dx)->data, (void *)weights, cuda_t(dy)->data, NULL};
-    if (addend)
-        VG_TRY(vg_cuda__spare(c, &places.x, count * cuda_t(dx)->element));
+    if (addend) {
+        cuda_conv_key fused = key;
+        cuda_conv_places with = places;
+        size_t bytes = count * cuda_t(dx)->element;
+        bool together;
+        fused.addend = 1;
+        with.addend = cuda_t(addend)->data;
+        VG_TRY(vg_cuda__spare(c, &places.x, bytes));
+        if (addend == dx && vg_cuda__conv_time(b, &fused) < 0) /* trials write the result: not over the addend */
+            with.x = places.x;
+        VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / BYTES_PER_MS + 0.002f, &together));
+        with.x = cuda_t(dx)->data;
+        if (together)
+            return vg_cuda__conv_run(b, &fused, &with, &served);
+    }
     VG_TRY(vg_cuda__conv_run(b, &key, &places, &served));
     if (!served)
         return vg_cuda__columns_backward_data(b, conv, dx, dy, theta, w, addend);
@@ -101,8 +114,17 @@ static vg_status backward_weights(vg_backend *b, const vg_conv *conv, vg_block *
     bool served;
     if (vg_cuda__packed(w))
         return vg_cuda__columns_backward_weights(b, conv, grad, w, x, dy);
-    if (cuda_bf16(b))
+    if (cuda_bf16(b)) {
+        cuda_conv_key wide = key;
+        cuda_conv_places narrow = places;
+        bool direct;
+        wide.wide = 1;
+        VG_TRY(vg_cuda__spare(cuda_of(b), &narrow.w, w->size * 2));
+        VG_TRY(better(b, &wide, &places, &key, &narrow, 0.0f, &direct));
+        if (direct)
+            return vg_cuda__conv_run(b, &wide, &places, &served);
         VG_TRY(vg_cuda__narrow_gradient(b, grad, w, &places.w));
+    }
     VG_TRY(vg_cuda__conv_run(b, &key, &places, &served));
     if (served)
         return VG_OK;

@@ -12,6 +12,7 @@
 
 #include "backend/cuda/cuda_choices.h"
 #include "backend/cuda/cuda_library.h"
+#include "backend/cuda/hopper_conv.h"
 
 enum { UID_X = 1, UID_W = 2, UID_Y = 3, UID_ADDEND = 4, UID_SUM = 5, CONFIGS = 24, TRIALS = 4, ALIGNMENT = 16 };
 static const size_t WORKSPACE_LIMIT = (size_t)768 << 20;
@@ -21,6 +22,7 @@ typedef cudnnBackendDescriptor_t descriptor;
 typedef struct cuda_plan {
     cuda_conv_key key;
     descriptor plan; /* NULL: no engine serves this */
+    bool own;        /* our own kernel (hopper_conv.h) does it */
     size_t workspace;
     float time;
 } cuda_plan;
@@ -32,6 +34,7 @@ typedef struct cuda_plans {
     size_t count, room;
     cuda_choices *choices;
     cudaEvent_t start, stop;
+    bool own;        /* our own kernels may be tried */
     double patience; /* seconds of trying engines a shape, past which the best so far is taken */
 } cuda_plans;
 
@@ -246,6 +249,8 @@ static vg_status execute(vg_backend *b, const cuda_plan *plan, const cuda_conv_p
     cuda_plans *p = cuda_of(b)->plans;
     const cuda_library *lib = p->lib;
     void *workspace;
+    if (plan->own)
+        return vg_cuda__hopper_run(b, &plan->key, places);
     VG_TRY(vg_cuda__scratch(cuda_of(b), &workspace, plan->workspace));
     int64_t uids[4] = {UID_X, UID_W, UID_Y, UID_ADDEND}, count = plan->key.addend ? 4 : 3;
     void *pointers[4] = {places->x, places->w, places->y, places->addend};
@@ -322,6 +327,27 @@ static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int coun
         vg_cuda__choose(p->choices, name, count, best, plan->time);
 }
 
+/* Our own kernel instead, where it serves and is faster. */
+static void try_own(vg_backend *b, cuda_plan *plan, const cuda_conv_places *places) {
+    cuda_plans *p = cuda_of(b)->plans;
+    cuda_plan trial = {.key = plan->key, .own = true};
+    char name[176];
+    if (!p->own || !vg_cuda__hopper_serves(b, &plan->key))
+        return;
+    name_of(name, 160, &plan->key, b);
+    strcat(name, "-own");
+    int chosen = vg_cuda__choice(p->choices, name, 2, &trial.time);
+    if (chosen < 0) {
+        trial.time = time_of(b, &trial, places);
+        chosen = trial.time >= 0 && (!plan->plan || trial.time < plan->time);
+        vg_cuda__choose(p->choices, name, 2, chosen, trial.time);
+    }
+    if (!chosen)
+        return;
+    drop(p->lib, plan->plan);
+    *plan = trial;
+}
+
 static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places, cuda_plan **out) {
     cuda_plans *p = cuda_of(b)->plans;
     for (size_t i = 0; i < p->count; i++)
@@ -342,7 +368,9 @@ static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_co
         p->room = room;
     }
     cuda_plan plan = {.key = *key};
-    descriptor graph = graph_of(p, key, cuda_bf16(b)), configs[CONFIGS + 1] = {0};
+    /* cuDNN writes no float32 gradients of bfloat16 operands at a speed worth it, and adds nothing to gradients. */
+    bool foreign = !key->wide && !(key->kind == CUDA_CONV_DATA && key->addend);
+    descriptor graph = foreign ? graph_of(p, key, cuda_bf16(b)) : NULL, configs[CONFIGS + 1] = {0};
     if (graph) {
         int count = configs_of(p, graph, CUDNN_HEUR_MODE_A, configs, 0);
         count = configs_of(p, graph, CUDNN_HEUR_MODE_FALLBACK, configs, count);
@@ -351,6 +379,7 @@ static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_co
             drop(p->lib, configs[i]);
         drop(p->lib, graph);
     }
+    try_own(b, &plan, places);
     p->items[p->count] = plan;
     *out = &p->items[p->count++];
     return VG_OK;
@@ -359,7 +388,7 @@ static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_co
 vg_status vg_cuda__conv_run(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places, bool *served) {
     cuda_plan *plan;
     VG_TRY(plan_for(b, key, places, &plan));
-    *served = plan->plan != NULL;
+    *served = plan->plan || plan->own;
     return *served ? execute(b, plan, places) : VG_OK;
 }
 
@@ -367,7 +396,7 @@ float vg_cuda__conv_time(vg_backend *b, const cuda_conv_key *key) {
     cuda_plans *p = cuda_of(b)->plans;
     for (size_t i = 0; i < p->count; i++)
         if (memcmp(&p->items[i].key, key, sizeof *key) == 0)
-            return p->items[i].plan ? p->items[i].time : 0;
+            return p->items[i].plan || p->items[i].own ? p->items[i].time : 0;
     return -1;
 }
 
@@ -389,6 +418,8 @@ vg_status vg_cuda__plans_new(vg_backend *b) {
     VG_TRY(vg_cuda__library(&p->lib));
     const char *patience = getenv("VARGATE_CUDA_PATIENCE");
     p->patience = patience ? atof(patience) : 3;
+    const char *own = getenv("VARGATE_CUDA_OWN");
+    p->own = !own || strcmp(own, "0") != 0;
     cudnnStatus_t status = p->lib->cudnnCreate(&p->handle);
     if (status == CUDNN_STATUS_SUCCESS)
         status = p->lib->cudnnSetStream(p->handle, c->stream);

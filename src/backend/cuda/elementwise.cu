@@ -41,7 +41,7 @@ __device__ static inline void store8(float *out, const float *in) {
 #define FOR_EACH(i, count)                                                                                                     \
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < (count); i += (size_t)gridDim.x * blockDim.x)
 
-template <typename T> __global__ void add_kernel(T *y, const T *a, const T *b, size_t groups) {
+template <typename T> static __global__ void add_kernel(T *y, const T *a, const T *b, size_t groups) {
     FOR_EACH(g, groups) {
         float p[8], q[8];
         load8(p, a + 8 * g);
@@ -53,7 +53,7 @@ template <typename T> __global__ void add_kernel(T *y, const T *a, const T *b, s
     }
 }
 
-template <typename TO, typename FROM> __global__ void convert_kernel(TO *out, const FROM *in, size_t groups) {
+template <typename TO, typename FROM> static __global__ void convert_kernel(TO *out, const FROM *in, size_t groups) {
     FOR_EACH(g, groups) {
         float p[8];
         load8(p, in + 8 * g);
@@ -61,7 +61,7 @@ template <typename TO, typename FROM> __global__ void convert_kernel(TO *out, co
     }
 }
 
-__global__ void narrow_rows_kernel(bf16 *out, const float *in, size_t rows, size_t row, size_t twin_row) {
+static __global__ void narrow_rows_kernel(bf16 *out, const float *in, size_t rows, size_t row, size_t twin_row) {
     FOR_EACH(i, rows * twin_row) {
         size_t r = i / twin_row, c = i % twin_row;
         out[i] = __float2bfloat16(c < row ? in[r * row + c] : 0.0f);
@@ -75,7 +75,7 @@ __device__ static inline float to_float(float x) { return x; }
 __device__ static inline float to_float(bf16 x) { return __bfloat162float(x); }
 
 template <typename T>
-__global__ void to_activation_kernel(T *out, const float *in, size_t n, size_t c, size_t pixels, size_t channels) {
+static __global__ void to_activation_kernel(T *out, const float *in, size_t n, size_t c, size_t pixels, size_t channels) {
     FOR_EACH(i, n * pixels * channels) {
         size_t k = i % channels, p = i / channels % pixels, row = i / (channels * pixels);
         out[i] = to_type<T>(k < c ? in[(row * c + k) * pixels + p] : 0.0f);
@@ -83,20 +83,21 @@ __global__ void to_activation_kernel(T *out, const float *in, size_t n, size_t c
 }
 
 template <typename T>
-__global__ void from_activation_kernel(float *out, const T *in, size_t n, size_t c, size_t pixels, size_t channels) {
+static __global__ void from_activation_kernel(float *out, const T *in, size_t n, size_t c, size_t pixels, size_t channels) {
     FOR_EACH(i, n * pixels * c) {
         size_t p = i % pixels, k = i / pixels % c, row = i / (pixels * c);
         out[i] = to_float(in[(row * pixels + p) * channels + k]);
     }
 }
 
-__global__ void bias_kernel(float *y, const float *bias, size_t rows, size_t columns) {
+static __global__ void bias_kernel(float *y, const float *bias, size_t rows, size_t columns) {
     FOR_EACH(i, rows * columns) y[i] += bias[i % columns];
 }
 
 /* One column a thread of x, rows dealt to the threads of y and their sums added in order. */
 enum { SUM_X = 32, SUM_Y = 16 };
-template <typename T> __global__ void column_sums_kernel(float *out, const T *in, size_t rows, size_t columns, size_t pitch) {
+template <typename T>
+static __global__ void column_sums_kernel(float *out, const T *in, size_t rows, size_t columns, size_t pitch) {
     __shared__ float part[SUM_Y][SUM_X];
     size_t column = blockIdx.x * (size_t)SUM_X + threadIdx.x;
     float sum = 0;
@@ -112,10 +113,11 @@ template <typename T> __global__ void column_sums_kernel(float *out, const T *in
     }
 }
 
-__global__ void multiply_kernel(float *a, const float *b, size_t count) { FOR_EACH(i, count) a[i] *= b[i]; }
+static __global__ void multiply_kernel(float *a, const float *b, size_t count) { FOR_EACH(i, count) a[i] *= b[i]; }
 
 enum { ANCHOR_BLOCKS = 128 };
-__global__ void anchor_kernel(float *grad, const float *theta, const float *start, size_t count, float scale, double *partial) {
+static __global__ void anchor_kernel(float *grad, const float *theta, const float *start, size_t count, float scale,
+                                     double *partial) {
     __shared__ double part[THREADS];
     double sum = 0;
     FOR_EACH(i, count) {
@@ -133,10 +135,10 @@ __global__ void anchor_kernel(float *grad, const float *theta, const float *star
         partial[blockIdx.x] = part[0];
 }
 
-__global__ void step_kernel(cuda_step *place, cuda_step value) { *place = value; }
+static __global__ void step_kernel(cuda_step *place, cuda_step value) { *place = value; }
 
 /* 28 to 30 bytes an element: gradient, parameter and moments read, the last three and the twin written. */
-__global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS)
     adam_kernel(const cuda_step *step, float4 *theta, const float4 *grad, const uint2 *half, const unsigned char *narrow,
                 float4 *m, float4 *v, uint2 *twin, size_t groups) {
     const vg_step s = step->step;

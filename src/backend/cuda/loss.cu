@@ -92,7 +92,7 @@ __device__ static void add_up(const cuda_loss_work &w, double *room) {
     }
 }
 
-__global__ void __launch_bounds__(THREADS) loss_kernel(cuda_loss_work w) {
+static __global__ void __launch_bounds__(THREADS) loss_kernel(cuda_loss_work w) {
     extern __shared__ float shared[]; /* normaliser[H], sums[C] */
     __shared__ float partial[THREADS];
     __shared__ double room[THREADS];

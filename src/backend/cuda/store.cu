@@ -96,7 +96,7 @@ __device__ static inline void put(float &to, float x) { to = x; }
 __device__ static inline void put(__nv_bfloat16 &to, float x) { to = __float2bfloat16(x); }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS)
     batch_kernel(T *images, int32_t *labels, store_view v, const cuda_step *step, int channels) {
     extern __shared__ float image[];
     const vg_store_sample s = v.plan[step->step.batch + blockIdx.x];

@@ -1,6 +1,6 @@
-/* columns.h - launchers of columns.cu. Internal. */
-#ifndef VG_CUDA_COLUMNS_H
-#define VG_CUDA_COLUMNS_H
+/* patches.h - launchers of patches.cu. Internal. */
+#ifndef VG_CUDA_PATCHES_H
+#define VG_CUDA_PATCHES_H
 
 #include "backend/cuda/cuda_backend.h"
 

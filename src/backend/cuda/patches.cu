@@ -1,7 +1,7 @@
-/* columns.cu - the patches of an image as rows of a matrix, and back. */
+/* patches.cu - the patches of an image as rows of a matrix, and back. */
 #include <cuda_bf16.h>
 
-#include "backend/cuda/columns.h"
+#include "backend/cuda/patches.h"
 
 typedef __nv_bfloat16 bf16;
 
@@ -20,7 +20,7 @@ static unsigned grid_for(size_t items) {
 
 /* Eight columns a thread. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) columns_kernel(T *columns, const T *x, cuda_columns q, unsigned items) {
+static __global__ void __launch_bounds__(THREADS) columns_kernel(T *columns, const T *x, cuda_columns q, unsigned items) {
     unsigned groups = q.k / 8;
     for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < items; i += gridDim.x * THREADS) {
         unsigned row = i / groups, first = (i - row * groups) * 8;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(THREADS) columns_kernel(T *columns, const T *x
 
 /* One element of dx a thread: the taps that read it, in order. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS)
     uncolumns_kernel(T *dx, const T *columns, const T *addend, cuda_columns q, size_t items) {
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < items; i += (size_t)gridDim.x * THREADS) {
         size_t pixel = i / q.channels;
