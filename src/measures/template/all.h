@@ -10,6 +10,7 @@
 #include "measures/template/js_weights.h"
 #include "measures/template/js.h"
 #include "measures/template/js32.h"
+#include "measures/template/js32_small.h"
 #include "measures/template/js64.h"
 #include "measures/template/margin.h"
 #include "measures/template/js_class.h"

@@ -321,22 +321,44 @@ static void gated_cross(tile *t) {
     gate_groups(t, cross_4, NULL, cross_1);
 }
 
+/* U/mu of class c at gate k. */
+INLINE vd shift_ratio(const tile *t, size_t k, size_t c) {
+    vd mu = t->mu[c];
+    vl empty = mu < 1e-290;
+    return vd_select(empty, vd_set(0.0), t->shift[k * t->C + c] * vd_reciprocal(vd_select(empty, vd_set(1.0), mu)));
+}
+/* phi(U/mu) of classes c and c + 1; in float, two a vector, where the members are floats: it is of fourth order in their
+ * spread. */
+INLINE void shift_phi(const tile *t, size_t k, size_t c, vd *phi) {
+    size_t next = c + 1 < t->C ? c + 1 : c;
+    vd one = shift_ratio(t, k, c), two = shift_ratio(t, k, next), lambda, psi;
+    if (t->fused) {
+        vf r = vf_pack(one, two), y = vf_pack(1.0 + one, 1.0 + two), lambda32, psi32;
+        vm_bregman32(vf_max(y, vf_set(1e-37f)), r, &lambda32, &psi32);
+        vf both = r * lambda32 - psi32;
+        phi[0] = vd_from(vf_low(both));
+        phi[1] = vd_from(vf_high(both));
+    } else {
+        vm_bregman(vd_max(1.0 + one, vd_set(1e-300)), one, &lambda, &psi, &phi[0]);
+        vm_bregman(vd_max(1.0 + two, vd_set(1e-300)), two, &lambda, &psi, &phi[1]);
+    }
+}
+
 static measures gated(tile *t, size_t k) {
     const vg_kernel_job *job = t->job;
     const vd *q = t->gmean64 + k * t->C;
     measures out = {.tu = entropy(t->gmean + k * t->C, t->C, 0.0)};
     if (!job->need_gated_logs)
         return out;
-    vd inverse = t->inverse_zbar[k];
+    vd inverse = t->inverse_zbar[k], phis[2];
     out.eu = t->psi_z[k];
     out.reverse = -t->psi_z[k];
     for (size_t c = 0; c < t->C; c++) {
         size_t at = k * t->C + c;
         vd g = t->gamma[at] * inverse, mu = t->mu[c];
-        vl empty = mu < 1e-290;
-        vd r = vd_select(empty, vd_set(0.0), t->shift[at] * vd_reciprocal(vd_select(empty, vd_set(1.0), mu)));
-        vd y = vd_max(1.0 + r, vd_set(1e-300)), lambda, psi, phi;
-        vm_bregman(y, r, &lambda, &psi, &phi);
+        if (c % 2 == 0)
+            shift_phi(t, k, c, phis);
+        vd phi = phis[c % 2];
         vd own = g * mu;
         out.eu += own * (t->phi[c] - phi) + g * t->cross[at];
         out.reverse += q[c] * t->psi[c] + own * phi;

@@ -36,8 +36,11 @@ static void js32_load(tile *t, size_t c, bool scaled) {
 
 /* 1/Z_m divided by the largest, for the integral. */
 static void pack_weights32(tile *t) {
-    for (size_t k = 0; k < t->K; k++) {
+    t->weight_ratio[0] = vh_from(vd_set(1.0));
+    for (size_t k = 0; k < t->K && t->job->out.gepjs; k++) {
         vd inverse = vd_reciprocal(t->weight_high[k]);
+        t->weight_ratio[1 + k] = vh_from(t->weight_low[k] * inverse);
+        t->weight_top[1 + k] = vh_from(t->inverse_zbar[k] * inverse);
         vf *to = t->weights32 + k * t->pairs;
         vf scale = vf_both(t->inverse_zbar[k] * inverse);
         if (t->fused)
@@ -178,16 +181,22 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
     }
     for (; i + 8 <= vectors; i += 8)
         js32_narrow_block(first, second, beta, x, w, i, nodes, 8);
+    for (; i + 4 <= vectors; i += 4)
+        js32_narrow_block(first, second, beta, x, w, i, nodes, 4);
     for (; i < vectors; i++)
         js32_narrow_block(first, second, beta, x, w, i, nodes, 1);
-    double over = 1.0 / (double)t->M, padded = (double)(t->M % 2);
-    vd value = {0};
+    float over = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2);
+    vj lanes = __builtin_convertvector(lane_nodes, vj);
+    vh value = {0}, zero = {0};
     for (size_t j = 0; j < nodes; j++) { /* the pad's b is 0, so its deviation was -beta */
-        vd own = vf_fold(beta[j]) * 0.5;
-        vd e = (vf_fold(first[j]) + padded * own) * over, square = (vf_fold(second[j]) - padded * own * own) * over;
-        value += vd_max(square - e * e, vd_set(0.0)) * js_lane_weight(js32_weight[j], j, lane_nodes, JS32_MOST, 2.0);
+        vh own = vf_low(beta[j]);
+        vh e = (vf_halves(first[j]) + padded * own) * over, square = (vf_halves(second[j]) - padded * own * own) * over;
+        float weight =
+            (float)(js32_weight[j] * (j + 1 == JS32_MOST ? 2.0 : 1.0)); /* the upper tail is folded into the last node */
+        vh taken = (vh)((vj)(zero + weight) & (lanes > (int)j));
+        value += vh_max(square - e * e, zero) * taken;
     }
-    return value;
+    return vd_from(value);
 }
 
 /* x/mean - 1 of pair i of a set's members. From floats by differences alone: with r = p/mu - 1, omega and u = U/mu,
@@ -211,13 +220,30 @@ INLINE vf js32_deviation(const tile *t, const js_set *set, const js32_ratio *of,
     return vf_pack(a, b);
 }
 
+/* Terms `from` .. `to` of js_series in float, without its floor: none is a difference of nearly equal numbers. */
+INLINE vh js32_terms(const vh *moment, const int from, const int to) {
+    vh plain = {0};
+    UNROLL
+    for (int n = from; n <= to; n++) {
+        vh mixed = moment[n];
+        UNROLL
+        for (int i = 1; 2 * i < n; i++)
+            mixed += (float)js_binomial[n][i] * moment[i] * moment[n - i];
+        if (n % 2 == 0)
+            mixed += (float)(0.5 * js_binomial[n][n / 2]) * moment[n / 2] * moment[n / 2];
+        plain += (moment[n] - (float)ldexp(2.0, -n) * mixed) * (float)((n % 2 ? -1.0 : 1.0) / (double)(n * (n - 1)));
+    }
+    return plain;
+}
+
 /* Order 6 with members within 0.15, else 10 within 0.35: the first term left out is below 4e-6 of the value. */
 static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
     size_t M = t->M;
     vl far = tight & ~js_tight(set, 0.15);
     bool more = vl_any(far);
     vd inverse = vd_reciprocal(vd_select(tight, set->mean, vd_set(1.0)));
-    js32_ratio of = {.omega = NULL};
+    js32_ratio of;
+    of.omega = NULL;
     if (t->fused) {
         vd over_mu = vd_reciprocal(vd_select(tight, t->mu[c], vd_set(1.0)));
         of.high = vf_twice(t->mu_high[c]);
@@ -253,21 +279,23 @@ static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
             sum[10] += r5 * r5;
         }
     }
-    vd moment[11] = {vd_set(1.0)};
+    vh moment[11];
     UNROLL
     for (int n = 1; n <= 6; n++)
-        moment[n] = vf_fold(sum[n]) * (1.0 / (double)M);
-    vd value = js_series(moment, 2, 6, set->mean, 0.0);
-    if (!more)
-        return value;
-    UNROLL
-    for (int n = 7; n <= 10; n++)
-        moment[n] = vf_fold(sum[n]) * (1.0 / (double)M);
-    return vd_select(far, value + js_series(moment, 7, 10, set->mean, 0.0), value);
+        moment[n] = vf_halves(sum[n]) * (float)(1.0 / (double)M);
+    vh value = js32_terms(moment, 2, 6);
+    if (more) {
+        UNROLL
+        for (int n = 7; n <= 10; n++)
+            moment[n] = vf_halves(sum[n]) * (float)(1.0 / (double)M);
+        vj too = __builtin_convertvector(far, vj);
+        value += (vh)((vj)js32_terms(moment, 7, 10) & too);
+    }
+    return vd_from(value) * set->mean;
 }
 
-/* One class of one set; its members are in t->columns. */
-static vd js32(tile *t, const js_set *set, size_t c) {
+/* One class of one set, the class at hand; `given`: its wide form where that is there already. */
+static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
     vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.35) | empty; /* below 1e-30: no weight */
     vd value = {0};
     if (vl_any(tight & ~empty))
@@ -277,8 +305,12 @@ static vd js32(tile *t, const js_set *set, size_t c) {
         /* The ungated spread foretells which form serves; the value checks it. */
         vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
         if (vl_any(~(narrow | tight))) {
-            vl lane_nodes = js_lane_nodes(low, 1 / JS32_WIDE_S0, JS32_REACH, 1, JS32_SWITCH + 1, JS32_WIDE_MOST);
-            wide = js32_wide(t, set, lane_nodes, js_most_nodes(lane_nodes, tight));
+            if (given)
+                wide = *given;
+            else {
+                vl lane_nodes = js_lane_nodes(low, 1 / JS32_WIDE_S0, JS32_REACH, 1, JS32_SWITCH + 1, JS32_WIDE_MOST);
+                wide = js32_wide(t, set, lane_nodes, js_most_nodes(lane_nodes, tight));
+            }
             narrow |= ~(wide >= 0.005 * set->mean * inverse) & ~tight;
         }
         if (vl_any(narrow)) {

@@ -5,15 +5,30 @@ static void js_reset(tile *t) {
         t->js[s] = vd_set(0.0);
 }
 
+/* Bound of a set's members. */
+INLINE vd largest(const tile *t, size_t c, size_t s) {
+    return s ? t->high[c] * t->gamma[(s - 1) * t->C + c] * t->weight_high[s - 1] : t->high[c];
+}
+
 /* `single`: the class's members stand in t->columns as floats, and the float form serves. */
 static void js_class(tile *t, size_t c, bool single) {
     size_t from = t->job->out.epjs ? 0 : 1, to = t->job->out.gepjs ? t->K : 0;
+    double add = floor_add(t) ? t->job->options.floor : 0.0;
+    bool few = single && t->M <= JS32_FEW;
+    if (few && js32_few(t, c, from, to)) {
+        for (size_t s = from; s <= to; s++)
+            t->js[s] += vd_max(t->wide[s] * largest(t, c, s), vd_set(0.0));
+        return;
+    }
     for (size_t s = from; s <= to; s++) {
-        js_set set = {.add = floor_add(t) ? t->job->options.floor : 0.0,
-                      .mean = t->mu[c],
-                      .gate = vd_set(1.0),
-                      .low = t->low[c],
-                      .high = t->high[c]};
+        js_set set;
+        set.index = 0;
+        set.weights32 = NULL;
+        set.add = add;
+        set.gate = vd_set(1.0);
+        set.mean = t->mu[c];
+        set.low = t->low[c];
+        set.high = t->high[c];
         if (s > 0) {
             size_t k = s - 1, at = k * t->C + c;
             set.index = s;
@@ -21,8 +36,8 @@ static void js_class(tile *t, size_t c, bool single) {
             set.gate = t->gamma[at];
             set.mean = t->gmean[at];
             set.low = t->low[c] * set.gate * t->weight_low[k];
-            set.high = t->high[c] * set.gate * t->weight_high[k];
+            set.high = largest(t, c, s);
         }
-        t->js[s] += single ? js32(t, &set, c) : js64(t, &set, c);
+        t->js[s] += single ? js32(t, &set, c, few ? t->wide + s : NULL) : js64(t, &set, c);
     }
 }

@@ -188,6 +188,23 @@ INLINE vf vf_most(vf a, vf b) { return vf_max(a, b); }
 INLINE vf vf_reciprocal(vf x) { return 1.0f / x; }
 #endif
 
+INLINE vi vi_choose(vi mask, vi yes, vi no) { return (yes & mask) | (no & ~mask); }
+INLINE vi vi_more(vi a, vi b) { return vi_choose(a > b, a, b); }
+INLINE vi vi_within(vi x, int low, int high) {
+    x = vi_choose(x < high, x, (vi){0} + high);
+    return vi_choose(x > low, x, (vi){0} + low);
+}
+#if defined(VG_TIER_IS_AVX512)
+INLINE int vi_most(vi x) { return _mm512_reduce_max_epi32((__m512i)x); }
+#else
+INLINE int vi_most(vi x) {
+    int most = x[0];
+    for (int i = 1; i < 2 * VG_LANES; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+#endif
+
 /* Flush-to-zero around a tile: tails of the integral run through denormals that
  * do not matter and would cost 100 cycles each. Denormal inputs still count. */
 #if defined(__x86_64__)

@@ -131,7 +131,7 @@ static void plain_classes(tile *t) {
         gated_cross(t);
     if (!job->out.epjs && !job->out.gepjs)
         return;
-    if (single && job->out.gepjs)
+    if (single)
         pack_weights32(t);
     for (size_t c = 0; c < t->C; c++) {
         if (single)

@@ -29,6 +29,9 @@ typedef struct tile {
     const vf *members32;              /* the class at hand */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vh *gamma32;                      /* [C][K] the gates as floats */
+    vd *wide;                         /* [1 + K + 3] the wide form of the integral for every set of a class, for few members */
+    vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
+    vh *weight_top;                   /* [1 + K] Zbar over the smallest Z_m, inverted */
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
@@ -61,7 +64,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
                job->options.floor_form == VG_FLOOR_MAX;
     t->pairs = M / 2 + M % 2;
     t->pitch = 2 * (t->pairs | 1);
-    vd *floats = NULL, *chunk = NULL;
+    vd *floats = NULL, *chunk = NULL, *ratio = NULL;
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
               carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
               carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
@@ -84,7 +87,8 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
         return false;
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
         ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
-    ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1);
+    ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
+         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];
@@ -94,6 +98,8 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->mu_low = (vh *)packed[6];
     t->gamma32 = (vh *)packed[7];
     t->chunk = (vh *)chunk;
+    t->weight_ratio = (vh *)ratio;
+    t->weight_top = t->weight_ratio ? t->weight_ratio + 1 + K : NULL;
     t->x = (vh *)floats;
     t->write = t->write_psi = ~(vl){0};
     *bytes = used;
