@@ -58,11 +58,13 @@ vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, 
 
 /* A worker's memory for orderings. */
 typedef struct vg_rank_cell vg_rank_cell;
+typedef struct vg_rank_bounds vg_rank_bounds;
 typedef struct vg_rank_room {
     uint64_t *memory, *items; /* of all chunks, and its first that lies at a multiple of their size */
     uint32_t *link, chunks;   /* the chunk after each; chunks in use */
     uint64_t **cursor;        /* of each bucket: where its next row goes, */
-    uint32_t *full;           /* and how many full chunks it has */
+    uint32_t *full;           /* how many full chunks it has, */
+    vg_rank_bounds *bounds;   /* and where its values lie */
     vg_rank_cell *cells;
     uint64_t *hot;   /* a bucket and its sorted form, */
     uint16_t *fine;  /* and its cells: small enough to stay in the first caches */

@@ -20,7 +20,7 @@ enum {
     MOST_BUCKETS = 4096,
     BUCKET_ROWS = 384,
     WANTED_BUCKETS = 384, /* more would spill from the caches while rows are brought together */
-    ONE_BUCKET = 1024,     /* so few rows need no map */
+    ONE_BUCKET = 1024,    /* so few rows need no map */
     SAMPLED = 1 << 14,
     CHUNK = 512, /* rows; a bucket is a chain of chunks */
     CHUNK_BYTES = CHUNK * 8,
@@ -35,6 +35,13 @@ struct vg_rank_cell {
     uint32_t shift; /* of the bits below the cell's, to the bucket within it */
 };
 
+/* Where the items of a bucket lie: at least `least`, below least + 2^range. range 0: not known, the bucket is of joined cells.
+ */
+struct vg_rank_bounds {
+    uint64_t least;
+    unsigned range;
+};
+
 static unsigned bits_of(uint64_t value) { return value ? 64u - (unsigned)__builtin_clzll(value) : 0; }
 
 /* --- cells to buckets ------------------------------------------------------------------------------------------------------
@@ -44,6 +51,7 @@ typedef struct bucket_map {
     unsigned shift; /* key to cell */
     uint64_t below; /* mask of the bits below it */
     size_t buckets;
+    vg_rank_bounds *bounds;
 } bucket_map;
 
 static inline size_t bucket_of(const bucket_map *map, uint64_t key) {
@@ -68,18 +76,24 @@ static bool share_out(bucket_map *map, vg_rank_cell *cells, size_t count, size_t
             buckets += is_open;
             is_open = false;
             cells[i] = (vg_rank_cell){(uint32_t)buckets, map->shift - bits};
-            buckets += (size_t)1 << bits;
+            if (buckets + ((size_t)1 << bits) > MOST_BUCKETS)
+                return false;
+            for (size_t part = 0; part < (size_t)1 << bits; part++, buckets++) {
+                map->bounds[buckets].least = ((uint64_t)i << map->shift | (uint64_t)part << (map->shift - bits)) << 1;
+                map->bounds[buckets].range = map->shift - bits + 1;
+            }
         } else {
             if (is_open && open + rows > wanted) {
                 buckets++;
                 is_open = false;
             }
+            if (buckets >= MOST_BUCKETS)
+                return false;
             open = is_open ? open + rows : rows;
             is_open = true;
+            map->bounds[buckets].range = 0;
             cells[i] = (vg_rank_cell){(uint32_t)buckets, map->shift};
         }
-        if (buckets >= MOST_BUCKETS)
-            return false;
     }
     map->buckets = buckets + is_open;
     return true;
@@ -90,7 +104,7 @@ static bool learn(bucket_map *map, vg_rank_room *room, const vg_measure *measure
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
     size_t step = rows / SAMPLED + 1, wanted = rows / WANTED_BUCKETS;
     double sign = measure->certainty ? -1 : 1;
-    *map = (bucket_map){.cells = room->cells, .shift = 64 - bits};
+    *map = (bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
     map->below = ((uint64_t)1 << map->shift) - 1;
     memset(room->cells, 0, ((size_t)1 << bits) * sizeof *room->cells);
     for (size_t i = 0; i < rows; i += step)
@@ -101,8 +115,10 @@ static bool learn(bucket_map *map, vg_rank_room *room, const vg_measure *measure
 /* One bucket for each quarter of all keys. */
 static void quarter(bucket_map *map, vg_rank_room *room) {
     *map = (bucket_map){.cells = room->cells, .shift = 62, .below = ((uint64_t)1 << 62) - 1, .buckets = QUARTERS};
-    for (uint32_t i = 0; i < QUARTERS; i++)
+    for (uint32_t i = 0; i < QUARTERS; i++) {
         room->cells[i] = (vg_rank_cell){i, 62};
+        room->bounds[i].range = 0;
+    }
 }
 
 /* --- rows to buckets ------------------------------------------------------------------------------------------------------ */
@@ -245,6 +261,32 @@ static uint64_t *sort_items(uint64_t *from, uint64_t *to, size_t n, uint64_t lea
     return to;
 }
 
+/* The same for a bucket whose bounds are known, straight from its chunks into `to`. NULL, and nothing done, where it is too
+ * small or too large for that. */
+static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
+    vg_rank_bounds bounds = room->bounds[bucket];
+    uint64_t least = bounds.least;
+    unsigned bits = bits_of(n) + FINER, shift = bounds.range > bits ? bounds.range - bits : 0;
+    uint16_t *cells = room->fine;
+    if (bounds.range == 0 || n <= SMALL || n > LARGE)
+        return NULL;
+    memset(cells, 0, sizeof *cells << (bounds.range - shift));
+    for (size_t done = 0, chunk = bucket; done < n; done += CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * CHUNK, *end = from + (n - done < CHUNK ? n - done : CHUNK);
+        for (; from < end; from++)
+            cells[(*from - least) >> shift]++;
+    }
+    sum_up(cells, (size_t)1 << (bounds.range - shift));
+    for (size_t done = 0, chunk = bucket; done < n; done += CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * CHUNK, *end = from + (n - done < CHUNK ? n - done : CHUNK);
+        for (; from < end; from++)
+            to[cells[(*from - least) >> shift]++] = *from;
+    }
+    if (shift > 0 && !straighten(to, n))
+        vg_evaluate__sort_keys(to, to + LARGE, n);
+    return to;
+}
+
 /* The n items of a bucket out of its chunks, the least of them, and how many bits their distance from it takes. */
 static unsigned gather(uint64_t *to, uint64_t *least, const vg_rank_room *room, size_t bucket, size_t n) {
     uint64_t low = UINT64_MAX, high = 0;
@@ -269,9 +311,12 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
         order->next++;
     if (order->next == order->buckets)
         return false;
-    uint64_t least, *items = n > LARGE ? room->spill : room->hot, *other = items + (n > LARGE ? n : (size_t)LARGE);
-    unsigned range = gather(items, &least, room, order->next, n);
-    run->items = sort_items(items, other, n, least, range, room->fine);
+    run->items = sort_chunks(room->hot, room, order->next, n);
+    if (!run->items) {
+        uint64_t least, *items = n > LARGE ? room->spill : room->hot, *other = items + (n > LARGE ? n : (size_t)LARGE);
+        unsigned range = gather(items, &least, room, order->next, n);
+        run->items = sort_items(items, other, n, least, range, room->fine);
+    }
     run->count = n;
     run->high = order->next >= order->upper ? (uint64_t)1 << 63 : 0;
     order->next++;
@@ -294,6 +339,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
         {&room->link, chunks, sizeof *room->link},
         {&room->cursor, buckets, sizeof *room->cursor},
         {&room->full, buckets, sizeof *room->full},
+        {&room->bounds, buckets, sizeof *room->bounds},
         {&room->cells, rows <= ONE_BUCKET ? (size_t)QUARTERS : cells, sizeof *room->cells},
         {&room->hot, 2 * (size_t)LARGE, sizeof *room->hot},
         {&room->fine, (size_t)LARGE << (FINER + 1), sizeof *room->fine},
@@ -313,8 +359,8 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
 }
 
 void vg_evaluate__rank_room_free(vg_rank_room *room) {
-    void *parts[] = {room->memory, room->link,  room->cursor, room->full,  room->cells, room->hot,
-                     room->fine,   room->spill, room->before, room->where, room->tied};
+    void *parts[] = {room->bounds, room->memory, room->link,  room->cursor, room->full,  room->cells,
+                     room->hot,    room->fine,   room->spill, room->before, room->where, room->tied};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
     *room = (vg_rank_room){0};
