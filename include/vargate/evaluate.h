@@ -164,7 +164,7 @@ typedef struct vg_evaluate_options {
     uint64_t seed;
     double confidence; /* of the bootstrap interval */
     unsigned threads;  /* 0: one per core */
-    vg_progress_fn progress;
+    vg_progress_fn progress; /* asked between slices of a few milliseconds whether to go on, with or without a bootstrap */
     void *progress_context;
 } vg_evaluate_options;
 #define VG_EVALUATE_OPTIONS_INIT { sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL }
@@ -247,7 +247,7 @@ typedef struct vg_select_options {
 typedef struct vg_selection {
     size_t struct_size; /* set by the caller: VG_SELECTION_INIT */
     int met;            /* 1: the target is met at `threshold`; 0: it is not, and what follows is the best that can be reached:
-                           risk target: the smallest bound; coverage target: the largest coverage */
+                           risk target: the smallest bound tested; coverage target: the largest coverage */
     double threshold;   /* keep rows with value < threshold, or > threshold where the measure is a certainty (k: ratio > k) */
     size_t rows, kept, errors;        /* on the validation data; errors: among the kept */
     double coverage, risk;            /* kept / rows, errors / kept (NaN if none) */

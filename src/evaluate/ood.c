@@ -230,7 +230,10 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
     const vg_ood_options *o = options ? options : &defaults;
     VG_TRY(check(out, id, id_rows, ood, ood_rows, count, o));
     vg_pool *pool;
-    VG_TRY(vg_pool__new(&pool, o->threads));
+    unsigned threads = o->threads ? o->threads : vg_base__cores();
+    if (o->resamples == 0 && count < threads) /* a measure is one worker's */
+        threads = count > 0 ? (unsigned)count : 1;
+    VG_TRY(vg_pool__new(&pool, threads));
     vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "ood", .total = count + o->resamples};
     vg_ood_work work = {.id = id,
                         .ood = ood,

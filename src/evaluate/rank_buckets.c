@@ -21,8 +21,9 @@ enum {
     BUCKET_ROWS = 384,
     WANTED_BUCKETS = 384, /* more would spill from the caches while rows are brought together */
     ONE_BUCKET = 1024,    /* so few rows need no map */
-    SAMPLED = 1 << 14,
-    CHUNK = 512, /* rows; a bucket is a chain of chunks */
+    SAMPLED = 1 << 14,    /* rows at most, */
+    SPARSE = 8,           /* and every eighth at most */
+    CHUNK = 512,          /* rows; a bucket is a chain of chunks */
     CHUNK_BYTES = CHUNK * 8,
     SMALL = 12,
     LARGE = 8192,
@@ -102,7 +103,7 @@ static bool share_out(bucket_map *map, vg_rank_cell *cells, size_t count, size_t
 /* The map for a measure, learned from every step-th row. */
 static bool learn(bucket_map *map, vg_rank_room *room, const vg_measure *measure, size_t rows) {
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
-    size_t step = rows / SAMPLED + 1, wanted = rows / WANTED_BUCKETS;
+    size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
     double sign = measure->certainty ? -1 : 1;
     *map = (bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
     map->below = ((uint64_t)1 << map->shift) - 1;
