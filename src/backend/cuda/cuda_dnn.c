@@ -159,7 +159,7 @@ static descriptor graph_of(const cuda_plans *p, const cuda_conv_key *k, bool bf1
     d[3] = geometry_of(lib, k);
     bool good = d[0] && d[1] && d[2] && d[3];
     if (good)
-        d[4] = product_of(lib, k->kind, d[3], d[0], d[1], d[2]);
+        d[4] = product_of(lib, (cuda_conv_kind)k->kind, d[3], d[0], d[1], d[2]);
     good = d[4] != NULL;
     if (good && k->addend) {
         d[5] = tensor_of(lib, UID_ADDEND, type, k->n, k->o, k->oh, k->ow, false);

@@ -8,7 +8,7 @@ typedef enum cuda_conv_kind { CUDA_CONV_FORWARD = 0, CUDA_CONV_DATA = 1, CUDA_CO
 
 /* One convolution; channels are padded ones. */
 typedef struct cuda_conv_key {
-    cuda_conv_kind kind;
+    int64_t kind;       /* a cuda_conv_kind: keys are compared byte by byte, so no gap may lie behind it */
     int64_t n, c, h, w; /* x, dx */
     int64_t o, r, s;    /* filters */
     int64_t oh, ow;     /* y, dy */
