@@ -1,8 +1,8 @@
 /* kernel.h - what the scorer hands a SIMD tier, and the table through which it picks one. Internal to measures.
  *
  * A tier works on a tile: as many samples as it has lanes of double, one sample a lane, so that nothing is ever summed across
- * lanes. The tile holds p[m][c][lane], in double, or for float32 probabilities taken as they are in float: these have float forms of
- * the logarithms' sums (class32.h) and of the pairwise Jensen-Shannon integral (js32.h); everything else is computed in double. */
+ * lanes. The tile holds p[m][c][lane] in double, or for float32 probabilities taken as they are x[c][m][lane] in float: these have float
+ * forms of the gates' sums (gates32.h), of the logarithms' (class32.h) and of the pairwise Jensen-Shannon integral (js32.h). */
 #ifndef VG_MEASURES_KERNEL_H
 #define VG_MEASURES_KERNEL_H
 

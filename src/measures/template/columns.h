@@ -22,12 +22,17 @@ static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count
     }
 }
 
-/* H members from m on, H even, the first of them at t->chunk: to their places, and into the sums over members in t->mu. Returns
- * whether some row is not surely a distribution: sums in float, signs of all values together. */
-INLINE bool take_members(tile *t, const vh *from, size_t m, const float *const *ahead, ptrdiff_t further, const int H) {
-    size_t C = t->C;
+typedef struct taking {
+    vi worst, sign; /* largest |sum of a row - 1|, as bits, so that NaN is larger than any; signs of all values together */
+    const float *ahead[VG_LANES]; /* what to fetch from memory meanwhile, a place a lane */
+    bool fetch;
+} taking;
+
+/* H members from m on, H even, which stand at `from`: to their places, and into the sums over members in t->mu. */
+INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, const int H) {
+    size_t C = t->C, lane = 0, line = 0;
     vf *to = (vf *)(t->x + m), rows[CHUNK / 2];
-    vi sign = {0}, doubt = {0};
+    vi sign = taken->sign;
     UNROLL
     for (int i = 0; i < H / 2; i++)
         rows[i] = vf_set(0.0f);
@@ -47,63 +52,66 @@ INLINE bool take_members(tile *t, const vh *from, size_t m, const float *const *
         else if (H == 4)
             sum[0] += sum[1];
         t->mu[c] += sum[0];
-        if (ahead)
-            UNROLL
-        for (size_t i = 0; i < (size_t)H / 2; i++) {
-            size_t q = c * ((size_t)H / 2) + i;
-            __builtin_prefetch(ahead[q % VG_LANES] + further + (ptrdiff_t)(q / VG_LANES * 16), 0, 3);
-        }
         to += t->pitch / 2;
+        if (H / 2 <= VG_LANES && taken->fetch) { /* as many lines as were read */
+            UNROLL
+            for (int i = 0; i < H / 2; i++)
+                __builtin_prefetch(taken->ahead[lane + (size_t)i] + line, 0, 3);
+            lane += (size_t)H / 2;
+            if (lane == VG_LANES) {
+                lane = 0;
+                line += 16;
+            }
+        }
     }
     UNROLL
     for (int i = 0; i < H / 2; i++)
-        doubt |= ~((rows[i] < 1.0009f) & (rows[i] > 0.9991f));
-    return vi_any(doubt | (sign < 0));
+        taken->worst = vi_more((vi)(rows[i] - 1.0f) & INT32_MAX, taken->worst);
+    taken->sign = sign;
 }
 /* The odd last member. */
-static bool take_last(tile *t, const vh *from) {
-    vh sum = {0}, least = {0};
+static void take_last(tile *t, const vh *from, taking *taken) {
+    vh sum = {0};
     for (size_t c = 0; c < t->C; c++) {
         vh *to = t->x + c * t->pitch + t->M - 1;
         to[0] = from[c];
         to[1] = (vh){0};
         t->mu[c] += vd_from(from[c]);
         sum += from[c];
-        least = vh_min(from[c], least);
+        taken->sign |= (vi)vf_twice(from[c]);
     }
-    vj doubt = ~((least >= 0.0f) & (sum < 1.0009f) & (sum > 0.9991f));
-    return vl_any(__builtin_convertvector(doubt, vl));
+    taken->worst = vi_more((vi)(vf_twice(sum) - 1.0f) & INT32_MAX, taken->worst);
 }
 
-/* The whole tile. t->mu holds sums afterwards. Returns whether some row is in doubt. */
+/* The whole tile. t->mu holds sums afterwards. Returns whether some row is not surely a distribution. */
 static bool fill_columns(tile *t, size_t first, size_t count) {
     const vg_predictions *in = &t->job->in;
-    size_t M = t->M, C = t->C, step = C > MANY_CLASSES ? CHUNK / 2 : CHUNK, taken;
+    size_t M = t->M, C = t->C, step = C > MANY_CLASSES ? CHUNK / 2 : CHUNK, done;
     const float *rows[VG_LANES] = {0};
-    bool doubt = false, plain = in->dtype == VG_F32 && in->stride_c == 1;
-    const float *const *ahead = plain ? rows : NULL;
-    if (plain)
-        for (int lane = 0; lane < VG_LANES; lane++)
-            rows[lane] = (const float *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n;
+    taking taken = {.fetch = in->dtype == VG_F32 && in->stride_c == 1};
+    for (int lane = 0; lane < VG_LANES && in->dtype == VG_F32; lane++)
+        rows[lane] = (const float *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n;
     for (size_t c = 0; c < C; c++)
         t->mu[c] = vd_set(0.0);
     for (size_t m = 0; m < M; m += step) {
         size_t members = M - m < step ? M - m : step;
         fill_chunk(t, rows, m, members, first, count);
-        /* where the next chunk starts, in this tile or the next; it is fetched from memory meanwhile */
+        /* the next chunk, of this tile or the next */
         ptrdiff_t further = m + step < M                    ? (ptrdiff_t)(m + step) * in->stride_m
                             : first + 2 * VG_LANES <= in->n ? VG_LANES * in->stride_n
                                                             : 0;
+        for (int lane = 0; lane < VG_LANES && taken.fetch; lane++)
+            taken.ahead[lane] = rows[lane] + further;
         if (members == CHUNK) {
-            doubt |= take_members(t, t->chunk, m, ahead, further, CHUNK);
+            take_members(t, t->chunk, m, &taken, CHUNK);
             continue;
         }
-        for (taken = 0; taken + 4 <= members; taken += 4)
-            doubt |= take_members(t, t->chunk + taken * C, m + taken, ahead, further, 4);
-        for (; taken + 2 <= members; taken += 2)
-            doubt |= take_members(t, t->chunk + taken * C, m + taken, NULL, 0, 2);
-        if (taken < members)
-            doubt |= take_last(t, t->chunk + taken * C);
+        for (done = 0; done + 4 <= members; done += 4)
+            take_members(t, t->chunk + done * C, m + done, &taken, 4);
+        for (; done + 2 <= members; done += 2)
+            take_members(t, t->chunk + done * C, m + done, &taken, 2);
+        if (done < members)
+            take_last(t, t->chunk + done * C, &taken);
     }
-    return doubt;
+    return vi_any((taken.sign < 0) | ~((vf)taken.worst < 0.0009f));
 }

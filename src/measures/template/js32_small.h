@@ -26,91 +26,110 @@ INLINE vh js32_center(const tile *t, size_t c, size_t set, vd over) {
 
 INLINE vf js32_positive(vf x) { return vf_max(x, vf_set(0.0f)); }
 
-/* Sets from .. from + S - 1 of class c (past the last: the last again); values over the largest member, in wide[]. B vectors
- * hold the members. * Returns whether these surely serve in all lanes: js32() asks the same in double, here with something to
- * spare. */
-INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, vd *wide, const int S, const int B) {
-    float scale = (float)(1.0 / (double)t->M), spare = (float)(2 * B - (int)t->M);
-    vf b[4][8], here[2], value[2], squares[2], mean[2];
-    vi own[2], most = {0}, unclear = {0};
-    vd high = vd_select(t->high[c] < 1e-30, vd_set(1.0), t->high[c]);
-    vd over = vd_reciprocal(high);
-    vh low = vh_from(vd_select(t->high[c] < 1e-30, vd_set(1.0), t->low[c]) * over);
+typedef struct js32_sets { /* up to four sets of a class; two share a vector in all but b */
+    vf b[4][8];
+    vf here[2], value[2], mean[2]; /* mean over members at the node, the integral so far, the sets' means */
+    vi own[2], unclear;            /* nodes a lane takes; lanes in which another form may be wanted */
+} js32_sets;
+
+/* Nodes a lane takes, and what foretells which form serves, of sets one and two. */
+INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, const int g, size_t one, size_t two) {
+    vl none = t->high[c] < 1e-30;
+    vd over = vd_reciprocal(vd_select(none, vd_set(1.0), t->high[c]));
+    vh low = vh_from(vd_select(none, vd_set(1.0), t->low[c]) * over);
+    vf least = vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]);
+    vf mean = vf_join(js32_center(t, c, one, over), js32_center(t, c, two, over));
+    vf span = (float)(JS32_REACH / JS32_WIDE_S0) / vf_max(least, vf_set(1e-30f));
+    at->own[g] = vi_within(((vi)span >> 23) - 127 + 2, JS32_SWITCH + 1, JS32_WIDE_MOST);
+    at->unclear |= ~((1.0f - mean > 0.3505f * mean) | (mean - least > 0.3505f * mean));
+    at->mean[g] = mean;
+}
+
+/* The first node. B vectors hold the members. */
+INLINE void js32_few_enter(const tile *t, js32_sets *at, size_t from, size_t last, float scale, const int S, const int B) {
     UNROLL
     for (int s = 0; s < S; s++) {
         size_t set = from + (size_t)s < last ? from + (size_t)s : last;
         const vf *w = set ? t->weights32 + (set - 1) * t->pairs : NULL;
         UNROLL
         for (int v = 0; v < B; v++) {
-            b[s][v] = vf_set(0.0f);
+            at->b[s][v] = vf_set(0.0f);
             if ((size_t)v < t->pairs)
-                b[s][v] = vf_rounded(js32_start(w ? t->scaled32[v] * w[v] : t->scaled32[v], (float)JS32_WIDE_S0));
+                at->b[s][v] = vf_rounded(js32_start(w ? t->scaled32[v] * w[v] : t->scaled32[v], (float)JS32_WIDE_S0));
         }
     }
     UNROLL
     for (int g = 0; g < S / 2; g++) {
-        size_t one = from + (size_t)(2 * g) < last ? from + (size_t)(2 * g) : last, two = one < last ? one + 1 : last;
-        vf least = vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]);
-        vf span = (float)(JS32_REACH / JS32_WIDE_S0) / vf_max(least, vf_set(1e-30f));
-        own[g] = ((vi)span >> 23) - 127 + 2;
-        mean[g] = vf_join(js32_center(t, c, one, over), js32_center(t, c, two, over));
-        unclear |= ~((1.0f - mean[g] > 0.3505f * mean[g]) | (mean[g] - least > 0.3505f * mean[g]));
-        own[g] = vi_within(own[g], JS32_SWITCH + 1, JS32_WIDE_MOST);
-        most = vi_more(own[g], most);
         vf square[2][8];
         UNROLL
         for (int v = 0; v < B; v++) {
-            square[0][v] = vf_rounded(b[2 * g][v] * b[2 * g][v]);
-            square[1][v] = vf_rounded(b[2 * g + 1][v] * b[2 * g + 1][v]);
+            square[0][v] = vf_rounded(at->b[2 * g][v] * at->b[2 * g][v]);
+            square[1][v] = vf_rounded(at->b[2 * g + 1][v] * at->b[2 * g + 1][v]);
         }
-        squares[g] = js32_mean((const vf(*)[8])square, 0.0f, scale, B);
-        here[g] = js32_mean((const vf(*)[8])(b + 2 * g), 0.0f, scale, B);
-        value[g] = vf_rounded(js32_positive(squares[g] - here[g] * here[g]) * (float)js32_wide_weight[0]);
+        vf squares = js32_mean((const vf(*)[8])square, 0.0f, scale, B);
+        vf here = js32_mean((const vf(*)[8])(at->b + 2 * g), 0.0f, scale, B);
+        at->value[g] = vf_rounded(js32_positive(squares - here * here) * (float)js32_wide_weight[0]);
+        at->here[g] = here;
     }
-    for (int j = 0; j < JS32_SWITCH; j++) { /* to nodes 1, 2 and JS32_SWITCH */
-        bool turn = j + 1 == JS32_SWITCH;
-        UNROLL
-        for (int s = 0; s < S; s++)
-            UNROLL
-        for (int v = 0; v < B; v++)
-            b[s][v] = vf_rounded(b[s][v] * (2.0f - b[s][v]));
+}
+
+/* From node j < JS32_SWITCH to the next. */
+INLINE void js32_few_step(js32_sets *at, int j, float spare, float scale, const int S, const int B) {
+    bool turn = j + 1 == JS32_SWITCH;
+    UNROLL
+    for (int i = 0; i < S * B; i++) {
+        vf *b = &at->b[i / B][i % B];
+        *b = vf_rounded(*b * (2.0f - *b));
         if (turn)
-            UNROLL
-        for (int s = 0; s < S; s++)
-            UNROLL
-        for (int v = 0; v < B; v++)
-            b[s][v] = 1.0f - b[s][v];
-        UNROLL
-        for (int g = 0; g < S / 2; g++) {
-            vf next = js32_mean((const vf(*)[8])(b + 2 * g), turn ? spare : 0.0f, scale, B), both = turn ? 1.0f - next : next;
-            if (j > 0)
-                value[g] += js32_positive((2.0f * here[g] - both) - here[g] * here[g]) * (float)js32_wide_weight[j];
-            here[g] = next;
-        }
+            *b = 1.0f - *b;
     }
+    UNROLL
+    for (int g = 0; g < S / 2; g++) {
+        vf next = js32_mean((const vf(*)[8])(at->b + 2 * g), turn ? spare : 0.0f, scale, B), both = turn ? 1.0f - next : next;
+        vf here = at->here[g];
+        if (j > 0)
+            at->value[g] += js32_positive((2.0f * here - both) - here * here) * (float)js32_wide_weight[j];
+        at->here[g] = next;
+    }
+}
+
+/* Sets from .. from + S - 1 of class c (past the last: the last again); values over the largest member, in wide[]. Returns
+ * whether these surely serve in all lanes: js32() asks the same in double, here with something to spare. */
+INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, vd *wide, const int S, const int B) {
+    float scale = (float)(1.0 / (double)t->M), spare = (float)(2 * B - (int)t->M);
+    js32_sets at;
+    at.unclear = (vi){0};
+    js32_few_enter(t, &at, from, last, scale, S, B);
+    vi most = {0};
+    UNROLL
+    for (int g = 0; g < S / 2; g++) {
+        size_t one = from + (size_t)(2 * g) < last ? from + (size_t)(2 * g) : last;
+        js32_few_plan(t, &at, c, g, one, one < last ? one + 1 : last);
+        most = vi_more(at.own[g], most);
+    }
+    for (int j = 0; j < JS32_SWITCH; j++)
+        js32_few_step(&at, j, spare, scale, S, B);
     int nodes = vi_most(most);
     for (int j = JS32_SWITCH; j < nodes; j++) {
         float weight = (float)js32_wide_weight[j] * (j == JS32_WIDE_MOST - 1 ? 2.0f : 1.0f); /* the upper tail */
         UNROLL
-        for (int s = 0; s < S; s++)
-            UNROLL
-        for (int v = 0; v < B; v++)
-            b[s][v] = b[s][v] * b[s][v];
+        for (int i = 0; i < S * B; i++)
+            at.b[i / B][i % B] = vf_rounded(at.b[i / B][i % B] * at.b[i / B][i % B]);
         UNROLL
         for (int g = 0; g < S / 2; g++) {
-            vf next = js32_mean((const vf(*)[8])(b + 2 * g), spare, scale, B);
-            vf taken = (vf)((vi)vf_set(weight) & (own[g] > j));
-            value[g] += js32_positive(next - here[g] * here[g]) * taken;
-            here[g] = next;
+            vf next = js32_mean((const vf(*)[8])(at.b + 2 * g), spare, scale, B);
+            vf taken = (vf)((vi)vf_set(weight) & (at.own[g] > j));
+            at.value[g] += js32_positive(next - at.here[g] * at.here[g]) * taken;
+            at.here[g] = next;
         }
     }
     UNROLL
     for (int g = 0; g < S / 2; g++) {
-        wide[2 * g] = vd_from(vf_low(value[g]));
-        wide[2 * g + 1] = vd_from(vf_high(value[g]));
-        unclear |= ~(value[g] > 0.00505f * mean[g]);
+        wide[2 * g] = vd_from(vf_low(at.value[g]));
+        wide[2 * g + 1] = vd_from(vf_high(at.value[g]));
+        at.unclear |= ~(at.value[g] > 0.00505f * at.mean[g]);
     }
-    return !vi_any(unclear) && !vl_any((t->high[c] < 1e-29) | ~(t->variance[c] > 0.0202 * t->mu[c] * t->mu[c]));
+    return !vi_any(at.unclear) && !vl_any(~(t->variance[c] > 0.0202 * t->mu[c] * t->mu[c]));
 }
 
 static bool js32_few_four(const tile *t, size_t c, size_t from, size_t last, vd *wide) {

@@ -17,7 +17,7 @@ static void js_class(tile *t, size_t c, bool single) {
     bool few = single && t->M <= JS32_FEW;
     if (few && js32_few(t, c, from, to)) {
         for (size_t s = from; s <= to; s++)
-            t->js[s] += vd_max(t->wide[s] * largest(t, c, s), vd_set(0.0));
+            t->js[s] += vd_select(largest(t, c, s) < 1e-30, vd_set(0.0), t->wide[s] * largest(t, c, s));
         return;
     }
     for (size_t s = from; s <= to; s++) {

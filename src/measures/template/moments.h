@@ -29,8 +29,8 @@ static void moments(tile *t) {
 }
 
 /* The same from floats, sums over members standing in mu (sums of floats in double carry no rounding worth correcting for:
- * equal members give their value). Squared deviations from the mean in two floats, in double by sixteens. `extremes`: smallest
- * and largest are wanted too. */
+ * equal members give their value). Squared deviations from the mean in two floats, in double by thirty-twos. `extremes`:
+ * smallest and largest are wanted too. */
 INLINE void spread32_class(tile *t, size_t c, bool extremes) {
     const vh *x = class_at(t, c);
     const vf *pair = (const vf *)x;
@@ -39,7 +39,7 @@ INLINE void spread32_class(tile *t, size_t c, bool extremes) {
     vf hi = vf_twice(high), lo = vf_twice(low), least = vf_twice(x[0]), most = least;
     vd squares = {0};
     while (i < full) {
-        size_t stop = full - i < 16 ? full : i + 16;
+        size_t stop = full - i < 32 ? full : i + 32;
         vf part[4] = {{0}, {0}, {0}, {0}};
         for (; i + 4 <= stop; i += 4)
             UNROLL
