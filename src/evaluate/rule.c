@@ -104,18 +104,22 @@ void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *t) {
     row->k = k;
     row->rows = t->rows;
     vg_k_name(row->name, k);
-    for (size_t r = 0; r < t->rows; r++) {
+    size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
+    size_t kept_rows = 0, kept_errors = 0, errors = 0;
+    for (size_t r = 0; r < t->rows; r++) { /* without a branch on what cannot be foreseen */
         bool wrong = t->error[r] != 0, kept = k < t->ratio[r];
-        row->kept += kept;
-        row->kept_errors += kept & wrong;
-        row->abstained_errors += !kept & wrong;
-        if (t->multilabel) {
-            row->abstained_by_label[r % t->classes] += !kept;
-            row->abstained_by_prediction[r % t->classes] += !kept && t->prediction[r] != 0;
-        } else { /* without a branch on what cannot be foreseen */
-            row->abstained_by_label[t->label[r]] += !kept;
-            row->abstained_by_prediction[t->prediction[r]] += !kept;
-        }
+        size_t c = t->multilabel ? r % t->classes : (size_t)t->label[r];
+        kept_rows += kept;
+        kept_errors += kept & wrong;
+        errors += wrong;
+        by_label[c] += !kept;
+        if (t->multilabel)
+            by_prediction[c] += !kept & (t->prediction[r] != 0);
+        else
+            by_prediction[t->prediction[r]] += !kept;
     }
+    row->kept = kept_rows;
+    row->kept_errors = kept_errors;
+    row->abstained_errors = errors - kept_errors;
     vg_evaluate__rule_finish(row);
 }

@@ -122,17 +122,23 @@ static inline bool outside(double p) { return !(p >= 0 && p <= 1.002); }
 
 /* The first of count values that is none: NaN, negative, above 1. SIZE_MAX when all are fine. */
 static size_t first_outside(const double *p, size_t count) {
-    size_t i = 0;
-    for (; i + 8 <= count; i += 8) { /* eight at a time, one branch */
-        unsigned bad = 0;
-        for (size_t j = 0; j < 8; j++)
-            bad |= outside(p[i + j]);
-        if (bad)
-            break;
+    const double most = 1.002;
+    uint64_t limit, bits[8];
+    memcpy(&limit, &most, sizeof limit);
+    for (size_t i = 0; i < count; i += 8) {
+        size_t here = count - i < 8 ? count - i : 8;
+        if (here == 8) { /* as whole numbers the good ones are 0 to limit: eight at a time, one branch */
+            uint64_t odd = 0;
+            memcpy(bits, p + i, sizeof bits);
+            for (size_t j = 0; j < 8; j++)
+                odd |= bits[j] | (limit - bits[j]);
+            if (!(odd >> 63))
+                continue;
+        }
+        for (size_t j = i; j < i + here; j++)
+            if (outside(p[j]))
+                return j;
     }
-    for (; i < count; i++)
-        if (outside(p[i]))
-            return i;
     return SIZE_MAX;
 }
 
