@@ -53,12 +53,40 @@ void vg_cuda__free(cuda_context *c, void *memory, size_t bytes) {
     c->memory_used -= bytes;
 }
 
+typedef struct cuda_retired {
+    struct cuda_retired *next;
+    void *memory;
+    size_t size;
+} cuda_retired;
+
+/* Gives outgrown working memory back, or keeps it for the recordings that use it. */
+static vg_status retire(cuda_context *c, void *memory, size_t size) {
+    cuda_retired *item;
+    if (!c->recordings) {
+        vg_cuda__free(c, memory, size);
+        return VG_OK;
+    }
+    VG_TRY(vg_base__alloc(&item, 1, sizeof *item, "working memory"));
+    *item = (cuda_retired){c->retired, memory, size};
+    c->retired = item;
+    return VG_OK;
+}
+
+static void free_retired(cuda_context *c) {
+    while (c->retired) {
+        cuda_retired *item = c->retired;
+        c->retired = item->next;
+        vg_cuda__free(c, item->memory, item->size);
+        vg_base__release(item);
+    }
+}
+
 static vg_status grow(cuda_context *c, void **memory, size_t *size, size_t bytes, const char *what) {
     if (bytes <= *size && *memory)
         return VG_OK;
     if (*memory && !c->recording) {
         VG_TRY(vg_cuda__check(cudaDeviceSynchronize(), "waiting for the device"));
-        vg_cuda__free(c, *memory, *size);
+        VG_TRY(retire(c, *memory, *size));
         *memory = NULL;
         *size = 0;
     }
@@ -400,10 +428,10 @@ static size_t memory_used(vg_backend *b) { return cuda_of(b)->memory_used; }
 static void close_cuda(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     if (c) {
-        if (c->main)
-            cudaDeviceSynchronize();
+        c->lost = c->main && cudaDeviceSynchronize() != cudaSuccess;
         vg_cuda__plans_free(b);
         vg_cuda__products_free(b);
+        free_retired(c);
         vg_cuda__free(c, c->scratch, c->scratch_size);
         vg_cuda__free(c, c->spare, c->spare_size);
         vg_cuda__free(c, c->third, c->third_size);

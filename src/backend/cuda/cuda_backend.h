@@ -82,6 +82,9 @@ typedef struct cuda_context {
     int multiprocessors;
     size_t memory_used;
     bool recording;
+    unsigned recordings;          /* alive: what they point at must stay */
+    struct cuda_retired *retired; /* working memory that was outgrown while recordings were alive */
+    bool lost;                    /* the device failed: nothing can be given back to it */
     struct cuda_plans *plans;
     struct cuda_products *products;
 } cuda_context;

@@ -205,7 +205,7 @@ void vg_cuda__products_free(vg_backend *b) {
         cudaEventDestroy(s->start);
     if (s->stop)
         cudaEventDestroy(s->stop);
-    if (s->handle)
+    if (s->handle && !cuda_of(b)->lost)
         s->lib->cublasLtDestroy(s->handle);
     vg_base__release(s->items);
     vg_base__release(s);

@@ -48,7 +48,8 @@ static vg_status patches(vg_backend *b, const cuda_columns *q, const vg_tensor *
         VG_TRY(vg_cuda__spare(c, out, bytes));
     } else {
         if (t->patches_size < bytes) {
-            VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
+            bytes = bytes / x->n * x->capacity; /* the largest batch at once: recordings hold the address */
+            VG_TRY(vg_cuda__check(cudaDeviceSynchronize(), "waiting for the device"));
             vg_cuda__free(c, t->patches, t->patches_size);
             t->patches = NULL;
             t->patches_size = 0;

@@ -1,6 +1,6 @@
 /* cuda_dnn.c - execution plans: describing a convolution to cuDNN, listing engines, timing them, remembering the best.
  *
- * Trying all engines of a shape takes seconds, some of them being compiled for it: VARGATE_CUDA_PATIENCE (seconds a shape, 3)
+ * Trying all engines of a shape takes seconds, some of them being compiled for it: VARGATE_CUDA_PATIENCE (seconds a shape, 1)
  * bounds it; 0 takes the first that will do. Engines that may give other bits on another run are passed over, so training is
  * deterministic without a mode. In float32 mode engines that round operands to TF32 are passed over as well. */
 #include "backend/cuda/cuda_dnn.h"
@@ -417,7 +417,7 @@ vg_status vg_cuda__plans_new(vg_backend *b) {
     c->plans = p;
     VG_TRY(vg_cuda__library(&p->lib));
     const char *patience = getenv("VARGATE_CUDA_PATIENCE");
-    p->patience = patience ? atof(patience) : 3;
+    p->patience = patience ? atof(patience) : 1;
     const char *own = getenv("VARGATE_CUDA_OWN");
     p->own = !own || strcmp(own, "0") != 0;
     cudnnStatus_t status = p->lib->cudnnCreate(&p->handle);
@@ -434,14 +434,14 @@ void vg_cuda__plans_free(vg_backend *b) {
     cuda_plans *p = cuda_of(b)->plans;
     if (!p)
         return;
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count && !cuda_of(b)->lost; i++)
         drop(p->lib, p->items[i].plan);
     vg_cuda__choices_close(p->choices);
     if (p->start)
         cudaEventDestroy(p->start);
     if (p->stop)
         cudaEventDestroy(p->stop);
-    if (p->handle)
+    if (p->handle && !cuda_of(b)->lost) /* on a device that failed cuDNN may not survive it */
         p->lib->cudnnDestroy(p->handle);
     vg_base__release(p->items);
     vg_base__release(p);

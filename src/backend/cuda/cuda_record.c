@@ -29,6 +29,7 @@ vg_status vg_cuda__record_end(vg_backend *b, vg_recording **out) {
         status = vg_cuda__check(cudaGraphInstantiate(&recording->graph, graph, 0), "recording");
         if (status == VG_OK)
             status = vg_cuda__check(cudaGraphUpload(recording->graph, c->stream), "recording");
+        c->recordings++;
         if (status == VG_OK)
             *out = recording;
         else
@@ -46,8 +47,10 @@ vg_status vg_cuda__replay(vg_backend *b, const vg_recording *recording) {
 void vg_cuda__recording_free(vg_backend *b, vg_recording *recording) {
     if (!recording)
         return;
-    cudaStreamSynchronize(cuda_of(b)->stream);
-    if (recording->graph)
+    cuda_of(b)->recordings--;
+    bool alive =
+        cudaStreamSynchronize(cuda_of(b)->stream) == cudaSuccess; /* else the device failed: nothing can be given back */
+    if (recording->graph && alive)
         cudaGraphExecDestroy(recording->graph);
     vg_base__release(recording);
 }
