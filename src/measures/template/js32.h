@@ -61,9 +61,12 @@ INLINE vf js32_start(vf u, const float s) {
 }
 
 /* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
+INLINE vf js32_sum8(const vf *b) { return ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7])); }
 INLINE vf js32_sum(const vf *b, const int B) {
+    if (B == 10)
+        return js32_sum8(b) + (b[8] + b[9]);
     if (B == 8)
-        return ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7]));
+        return js32_sum8(b);
     if (B == 4)
         return (b[0] + b[1]) + (b[2] + b[3]);
     return B == 2 ? b[0] + b[1] : b[0];
@@ -76,22 +79,25 @@ INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, const float s,
         b[v] = js32_start(w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v], s);
 }
 
+/* B vectors. Each goes through the first exponential and the first nodes by itself: one is heavy in multiplications, the others
+ * in additions, and the vectors do not wait for each other. */
 INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, size_t nodes, const int B) {
-    vf b[8], square[8];
-    js32_enter(b, x, w, i, (float)JS32_WIDE_S0, B);
+    vf b[10], first[JS32_SWITCH][2], square[2];
     UNROLL
-    for (int v = 0; v < B; v++)
-        square[v] = b[v] * b[v];
-    sums[JS32_SQUARES] += js32_sum(square, B);
-    for (int j = 0; j < JS32_SWITCH; j++) {
-        sums[j] += js32_sum(b, B);
+    for (int v = 0; v < B; v++) {
+        vf here = js32_start(w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v], (float)JS32_WIDE_S0);
+        square[v % 2] = v < 2 ? here * here : square[v % 2] + here * here;
         UNROLL
-        for (int v = 0; v < B; v++)
-            b[v] = b[v] * (2.0f - b[v]);
+        for (int j = 0; j < JS32_SWITCH; j++) {
+            first[j][v % 2] = v < 2 ? here : first[j][v % 2] + here;
+            here = j + 1 < JS32_SWITCH ? here * (2.0f - here) : 1.0f - here * (2.0f - here);
+        }
+        b[v] = here;
     }
+    sums[JS32_SQUARES] += B > 1 ? square[0] + square[1] : square[0];
     UNROLL
-    for (int v = 0; v < B; v++)
-        b[v] = 1.0f - b[v];
+    for (int j = 0; j < JS32_SWITCH; j++)
+        sums[j] += B > 1 ? first[j][0] + first[j][1] : first[j][0];
     for (size_t j = JS32_SWITCH; j <= nodes; j++) {
         sums[j] += js32_sum(b, B);
         UNROLL
@@ -129,6 +135,16 @@ INLINE vd js32_wide_value(const tile *t, const vf *sums, vl lane_nodes, size_t n
     return vd_from(value);
 }
 
+/* Large blocks, cut so that little is left over; returns how far they go. */
+INLINE size_t js32_wide_blocks(vf *sums, const vf *x, const vf *w, size_t vectors, size_t nodes) {
+    size_t i = 0;
+    for (; vectors - i >= 18 || vectors - i == 10; i += 10)
+        js32_wide_block(sums, x, w, i, nodes, 10);
+    for (; vectors - i >= 8; i += 8)
+        js32_wide_block(sums, x, w, i, nodes, 8);
+    return i;
+}
+
 static vd js32_wide(const tile *t, const js_set *set, vl lane_nodes, size_t nodes) {
     const vf *x = t->scaled32, *w = set->weights32;
     size_t vectors = t->pairs, i = 0;
@@ -136,12 +152,7 @@ static vd js32_wide(const tile *t, const js_set *set, vl lane_nodes, size_t node
     for (size_t j = 0; j <= nodes; j++)
         sums[j] = vf_set(0.0f);
     sums[JS32_SQUARES] = vf_set(0.0f);
-    if (w)
-        for (; i + 8 <= vectors; i += 8)
-            js32_wide_block(sums, x, w, i, nodes, 8);
-    else
-        for (; i + 8 <= vectors; i += 8)
-            js32_wide_block(sums, x, NULL, i, nodes, 8);
+    i = w ? js32_wide_blocks(sums, x, w, vectors, nodes) : js32_wide_blocks(sums, x, NULL, vectors, nodes);
     for (; i + 4 <= vectors; i += 4)
         js32_wide_block(sums, x, w, i, nodes, 4);
     for (; i + 2 <= vectors; i += 2)
