@@ -64,10 +64,17 @@ static size_t against_cpu(const char *name, const vg_predictions *view, const vg
     if (status == VG_OK) {
         count = compare_scores(name, &cpu, &device, shape, &cpu);
         for (int f = 0; f < SCORE_FIELDS; f++)
-            count +=
-                memcmp(*score_place(&device, f), *score_place(&again, f), score_count(shape, score_fields[f].size) * 8) != 0;
-        count += fabs(of_cpu.diversity - of_device.diversity) > 1e-9 || fabs(of_cpu.mean_tu - of_device.mean_tu) > 1e-6 ||
-                 fabs(of_cpu.mean_gtu - of_device.mean_gtu) > 1e-6;
+            if (memcmp(*score_place(&device, f), *score_place(&again, f), score_count(shape, score_fields[f].size) * 8) != 0) {
+                fprintf(stderr, "  [%s]: field %d differs from run to run\n", name, f);
+                count++;
+            }
+        if (fabs(of_cpu.diversity - of_device.diversity) > 1e-8 || fabs(of_cpu.mean_tu - of_device.mean_tu) > 1e-6 ||
+            fabs(of_cpu.mean_gtu - of_device.mean_gtu) > 1e-6) {
+            fprintf(stderr, "  [%s]: diversity %.12g and %.12g, mean TU %.9g and %.9g, mean GTU %.9g and %.9g\n", name,
+                    of_cpu.diversity, of_device.diversity, of_cpu.mean_tu, of_device.mean_tu, of_cpu.mean_gtu,
+                    of_device.mean_gtu);
+            count++;
+        }
     } else
         fprintf(stderr, "  [%s]: refused: %s\n", name, vg_error_message());
     scores_free(&cpu), scores_free(&device), scores_free(&again);

@@ -22,6 +22,13 @@ vg_status vg_cuda__check(cudaError_t error, const char *doing) {
                          cudaGetErrorString(error));
 }
 
+/* Through the backend's own queue: a plain cudaMemcpy of few bytes may return before they have arrived, and other queues do not
+ * wait for it. */
+vg_status vg_cuda__copy(cuda_context *c, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, const char *what) {
+    VG_TRY(vg_cuda__check(cudaMemcpyAsync(to, from, bytes, kind, c->main), what));
+    return vg_cuda__check(cudaStreamSynchronize(c->main), what);
+}
+
 vg_status vg_cuda__launched(const char *kernel) { return vg_cuda__check(cudaGetLastError(), kernel); }
 
 vg_status vg_cuda__alloc(cuda_context *c, void *out, size_t bytes, bool zero, const char *what) {
@@ -325,9 +332,8 @@ static vg_status param_upload(vg_backend *b, vg_block *block, const vg_param *p,
     reorder(packed, values, p, true);
     vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
     if (status == VG_OK)
-        status = vg_cuda__check(
-            cudaMemcpy(cuda_b(block)->data + p->offset, packed, p->size * sizeof *packed, cudaMemcpyHostToDevice),
-            "copying to the device");
+        status = vg_cuda__copy(c, cuda_b(block)->data + p->offset, packed, p->size * sizeof *packed, cudaMemcpyHostToDevice,
+                               "copying to the device");
     vg_base__release(packed);
     block->version++;
     if (status == VG_OK && is_narrow(block, p))
@@ -345,9 +351,8 @@ static vg_status param_download(vg_backend *b, float *values, const vg_block *bl
                          p->size);
     vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
     if (status == VG_OK)
-        status = vg_cuda__check(
-            cudaMemcpy(packed, cuda_b(block)->data + p->offset, p->size * sizeof *packed, cudaMemcpyDeviceToHost),
-            "copying from the device");
+        status = vg_cuda__copy(c, packed, cuda_b(block)->data + p->offset, p->size * sizeof *packed, cudaMemcpyDeviceToHost,
+                               "copying from the device");
     if (status == VG_OK)
         reorder(values, packed, p, false);
     vg_base__release(packed);

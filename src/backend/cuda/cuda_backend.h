@@ -98,6 +98,8 @@ static inline bool cuda_bf16(const vg_backend *b) { return b->compute == VG_COMP
 
 /* VG_OK, or a failure with one line: what was being done and what CUDA says. Out of memory is VG_ERR_MEMORY. */
 vg_status vg_cuda__check(cudaError_t error, const char *doing);
+/* Copies and waits. */
+vg_status vg_cuda__copy(cuda_context *, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, const char *what);
 /* After a launch. */
 vg_status vg_cuda__launched(const char *kernel);
 /* Device memory, zeroed when `zero`. */

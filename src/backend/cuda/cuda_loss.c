@@ -52,5 +52,5 @@ vg_status vg_cuda__totals_new(cuda_context *c) {
     VG_TRY(vg_cuda__alloc(c, &c->totals, sizeof *c->totals, true, "loss totals"));
     VG_TRY(vg_cuda__check(cudaMallocHost((void **)&c->totals_host, 2 * sizeof *c->totals_host), "pinned memory"));
     c->totals_host[0] = c->totals_host[1] = (cuda_totals){0, 0, 0, -1};
-    return vg_cuda__check(cudaMemcpy(c->totals, c->totals_host + 1, sizeof *c->totals, cudaMemcpyHostToDevice), "loss totals");
+    return vg_cuda__copy(c, c->totals, c->totals_host + 1, sizeof *c->totals, cudaMemcpyHostToDevice, "loss totals");
 }

@@ -27,9 +27,8 @@ static vg_status make(vg_backend *b, vg_store *s, const vg_store_images *images)
     VG_TRY(vg_cuda__alloc(c, &s->plan, s->plan_room * sizeof *s->plan, true, "an epoch's plan"));
     VG_TRY(vg_cuda__check(cudaMallocHost((void **)&s->staged, s->plan_room * sizeof *s->staged), "pinned memory"));
     VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&s->copied, cudaEventDisableTiming), "making an event"));
-    VG_TRY(vg_cuda__check(cudaMemcpy(s->pixels, images->pixels, values, cudaMemcpyHostToDevice), "copying the data set"));
-    return vg_cuda__check(cudaMemcpy(s->labels, images->labels, s->n * sizeof *s->labels, cudaMemcpyHostToDevice),
-                          "copying labels");
+    VG_TRY(vg_cuda__copy(c, s->pixels, images->pixels, values, cudaMemcpyHostToDevice, "copying the data set"));
+    return vg_cuda__copy(c, s->labels, images->labels, s->n * sizeof *s->labels, cudaMemcpyHostToDevice, "copying labels");
 }
 
 vg_status vg_cuda__store_new(vg_backend *b, vg_store **out, const vg_store_images *images) {

@@ -28,7 +28,7 @@ static vg_status places_out(const vg_device_scorer *s, const vg_scores *to, cons
             VG_TRY(vg_device__check(cudaMemcpy(vg_device__field(to, f), vg_device__field(from, f),
                                                samples * vg_device__field_bytes(s, f), cudaMemcpyHostToDevice),
                                     "results to the device"));
-    return VG_OK;
+    return vg_device__check(cudaDeviceSynchronize(), "results to the device");
 }
 
 /* Some samples through a scorer: predictions over to the host where need be, results back. */

@@ -58,6 +58,8 @@ static vg_status copy_settings(vg_device_scorer *s) {
     double *inverse;
     VG_TRY(vg_device__check(cudaMalloc((void **)&s->gates_device, s->k * sizeof(double)), "memory for the gates"));
     VG_TRY(vg_device__check(cudaMemcpy(s->gates_device, s->gates, s->k * sizeof(double), cudaMemcpyHostToDevice), "the gates"));
+    /* Few bytes may still be on their way when the call returns, and other streams do not wait for them. */
+    VG_TRY(vg_device__check(cudaDeviceSynchronize(), "the gates"));
     if (!s->temperature)
         return VG_OK;
     VG_TRY(vg_base__alloc(&inverse, s->m, sizeof *inverse, "temperatures"));
@@ -66,6 +68,8 @@ static vg_status copy_settings(vg_device_scorer *s) {
     cudaError_t error = cudaMalloc((void **)&s->inverse_temperature, s->m * sizeof(double));
     if (error == cudaSuccess)
         error = cudaMemcpy(s->inverse_temperature, inverse, s->m * sizeof(double), cudaMemcpyHostToDevice);
+    if (error == cudaSuccess)
+        error = cudaDeviceSynchronize();
     vg_base__release(inverse);
     return vg_device__check(error, "the temperatures");
 }
