@@ -25,6 +25,9 @@ typedef struct prediction {
 /* Logits of samples first .. first + count - 1 (at most PREDICTION_CHUNK) into p->all, members of the networks side by side. */
 vg_status prediction_logits(prediction *p, size_t first, size_t count);
 
+/* Normalised images of those samples into p->images, as network k wants them. */
+vg_status prediction_images(prediction *p, size_t k, size_t first, size_t count);
+
 /* Scores the logits as they come, a chunk in memory at a time: a file of scores, or a summary. Returns an exit code. */
 int prediction_scores(prediction *p);
 

@@ -105,16 +105,21 @@ static int open_set(prediction *p) {
     return CLI_OK;
 }
 
-vg_status prediction_logits(prediction *p, size_t first, size_t count) {
-    size_t C = p->info[0].classes, done = 0, order[PREDICTION_CHUNK];
+vg_status prediction_images(prediction *p, size_t k, size_t first, size_t count) {
+    size_t order[PREDICTION_CHUNK];
+    vg_statistics statistics = {.channels = p->info[k].channels};
     for (size_t i = 0; i < count; i++)
         order[i] = p->indices ? p->indices[first + i] : first + i;
+    memcpy(statistics.mean, p->info[k].mean, sizeof statistics.mean);
+    memcpy(statistics.std, p->info[k].std, sizeof statistics.std);
+    return vg_dataset_fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
+}
+
+vg_status prediction_logits(prediction *p, size_t first, size_t count) {
+    size_t C = p->info[0].classes, done = 0;
     for (size_t k = 0; k < p->request->run_count; k++) {
         size_t M = p->info[k].members;
-        vg_statistics statistics = {.channels = p->info[k].channels};
-        memcpy(statistics.mean, p->info[k].mean, sizeof statistics.mean);
-        memcpy(statistics.std, p->info[k].std, sizeof statistics.std);
-        vg_status status = vg_dataset_fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
+        vg_status status = prediction_images(p, k, first, count);
         if (status == VG_OK)
             status = vg_predictor_run(p->predictors[k], p->one, p->images, count, first);
         if (status != VG_OK)

@@ -30,11 +30,32 @@ static int engine_for(const prediction *p) {
     return SCORE_ON_CUDA;
 }
 
-/* Logits of a chunk, and in which memory they lie. A network on a GPU leaves them there. */
-static vg_status logits_block(prediction *p, size_t first, size_t count, vg_predictions *view, vg_memory *at) {
-    vg_status status = prediction_logits(p, first, count);
-    *view = vg_predictions_f32(p->all, count, p->members, p->info[0].classes);
-    *at = VG_MEMORY_HOST;
+/* Whether logits stay in the GPU's memory: one network, scored there. Several networks' members come together on the host. */
+static bool stays_there(const scoring *s) { return s->engine.gpu && s->from->request->run_count == 1; }
+
+/* Samples scored at once. */
+static size_t chunk_of(const scoring *s) {
+    size_t piece = stays_there(s) ? vg_predictor_piece(s->from->predictors[0]) : PREDICTION_CHUNK;
+    return piece < PREDICTION_CHUNK ? piece : PREDICTION_CHUNK;
+}
+
+/* Logits of a chunk, and in which memory they lie. */
+static vg_status logits_block(scoring *s, size_t first, size_t count, vg_predictions *view, vg_memory *at) {
+    prediction *p = s->from;
+    const float *logits = p->all;
+    void *stream;
+    vg_status status;
+    *at = stays_there(s) ? VG_MEMORY_DEVICE : VG_MEMORY_HOST;
+    if (*at == VG_MEMORY_HOST) {
+        status = prediction_logits(p, first, count);
+    } else {
+        status = prediction_images(p, 0, first, count);
+        if (status == VG_OK)
+            status = vg_predictor_run_there(p->predictors[0], &logits, &stream, p->images, count, first);
+        if (status == VG_OK)
+            status = vg_device_scorer_stream(s->engine.gpu, stream);
+    }
+    *view = vg_predictions_f32(logits, count, p->members, p->info[0].classes);
     return status;
 }
 
@@ -79,7 +100,7 @@ static int take_options(scoring *s) {
 static int score_chunk(scoring *s, size_t first, size_t count, const vg_scores *places) {
     vg_predictions view;
     vg_memory at;
-    if (logits_block(s->from, first, count, &view, &at) != VG_OK || score_engine_feed(&s->engine, places, &view, at) != VG_OK)
+    if (logits_block(s, first, count, &view, &at) != VG_OK || score_engine_feed(&s->engine, places, &view, at) != VG_OK)
         return console_fail_library();
     if (s->summarise)
         score_tally_add(&s->tally, &s->in.layout, places, count, s->in.labels ? s->in.labels + first : NULL);
@@ -93,8 +114,9 @@ static int score_all(scoring *s) {
     if (!score_block_new(&places, s->computed, &s->in.layout, PREDICTION_CHUNK))
         return console_fail_memory("a block of scores");
     progress_begin(&bar, "predicting", "images");
-    for (size_t i = 0; i < s->from->n && code == CLI_OK && !console_interrupted(); i += PREDICTION_CHUNK) {
-        size_t count = s->from->n - i < PREDICTION_CHUNK ? s->from->n - i : PREDICTION_CHUNK;
+    size_t chunk = chunk_of(s);
+    for (size_t i = 0; i < s->from->n && code == CLI_OK && !console_interrupted(); i += chunk) {
+        size_t count = s->from->n - i < chunk ? s->from->n - i : chunk;
         code = score_chunk(s, i, count, &places);
         progress_update(&bar, i + count, s->from->n);
     }

@@ -216,6 +216,11 @@ VG_API vg_predictor_info vg_predictor_describe(const vg_predictor *predictor);
 /* Logits[n][M][C] of n images, the first of which is number `first` of its set: the same image under the same number has the
  * same members, however a set is cut into calls. */
 VG_API vg_status vg_predictor_run(vg_predictor *predictor, float *logits, const float *images, size_t n, uint64_t first);
+/* The same, left in a GPU's memory: valid there for work queued on `*stream` (a cudaStream_t), until the next call. n is at most
+ * vg_predictor_piece. VG_ERR_UNSUPPORTED when the network runs on the CPU. */
+VG_API vg_status vg_predictor_run_there(vg_predictor *predictor, const float **logits, void **stream, const float *images, size_t n,
+                                        uint64_t first);
+VG_API size_t vg_predictor_piece(const vg_predictor *predictor);
 /* Softmax over the last axis of rows x classes, in place. */
 VG_API void vg_softmax_rows(float *values, size_t rows, size_t classes);
 

@@ -139,6 +139,15 @@ typedef struct vg_store_sample {
     float factor[4];
 } vg_store_sample;
 
+/* Which ensemble members rows of logits give: row r is pass (at + r) % passes of image (at + r) / passes. `paired`: pass t is
+ * member t, through head t; otherwise pass t is members t * taken .. t * taken + taken - 1, through the first heads. */
+typedef struct vg_member_rows {
+    size_t heads, classes; /* of a row */
+    size_t passes, taken;
+    bool paired;
+    uint64_t at;
+} vg_member_rows;
+
 /* A sequence of operations noted once, run again by replay. */
 typedef struct vg_recording vg_recording;
 
@@ -238,7 +247,10 @@ typedef struct vg_backend_ops {
                              vg_dropout dropout);
 
     /* --- the rest may be NULL: a backend that gains nothing by it.
-     * A data set on the device: store_plan sets an epoch's order, store_batch makes the images and labels of images->n samples
+     * out (PLAIN, a row an image, members x classes) takes the members that z's rows give, plus prior's logits (PLAIN, a row an
+     * image, heads x classes; NULL: none). */
+    vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);
+    /* A data set on the device: store_plan sets an epoch's order, store_batch makes the images and labels of images->n samples
      * from place step.batch on: cut, flipped, jittered, normalised, erased as drawn. */
     vg_status (*store_new)(vg_backend *, vg_store **out, const vg_store_images *images);
     void (*store_free)(vg_backend *, vg_store *store);

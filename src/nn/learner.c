@@ -36,6 +36,7 @@ void vg_learner__free(vg_learner *l) {
     b->ops->block_free(b, l->anchor);
     b->ops->tensor_free(b, l->labels);
     b->ops->tensor_free(b, l->weights);
+    b->ops->tensor_free(b, l->kept);
     vg_base__release(l->feature_mask);
     vg_base__release(l->anchor_weight);
     vg_base__release(l->anchor_bias);

@@ -36,7 +36,8 @@ typedef struct vg_learner {
         size_t rows;
         bool refused; /* it could not be noted: run operation by operation */
     } noted;
-    double penalty; /* sum over steps since last read of rows * anchor penalty */
+    vg_tensor *kept; /* logits of members that stay on the device */
+    double penalty;  /* sum over steps since last read of rows * anchor penalty */
 } vg_learner;
 
 vg_status vg_learner__new(vg_learner **out, vg_backend *backend, const vg_learner_options *options);
@@ -79,5 +80,9 @@ typedef struct vg_members {
  * pass) rows to compute at once. */
 vg_status vg_learner__predict(vg_learner *learner, float *logits, const float *images, size_t n, uint64_t first,
                               const vg_members *members, size_t rows);
+/* The same, left on the device: PLAIN, n rows of members x classes, valid until the next call. VG_ERR_UNSUPPORTED where the
+ * backend does not place members. */
+vg_status vg_learner__predict_there(vg_learner *learner, vg_tensor **logits, const float *images, size_t n, uint64_t first,
+                                    const vg_members *members, size_t rows);
 
 #endif

@@ -100,6 +100,17 @@ vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, 
     return vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows);
 }
 
+size_t vg_predictor_piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
+
+vg_status vg_predictor_run_there(vg_predictor *p, const float **logits, void **stream, const float *images, size_t n,
+                                 uint64_t first) {
+    vg_tensor *kept;
+    if (!p->backend->ops->tensor_address)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory", p->backend->device);
+    VG_TRY(vg_learner__predict_there(p->learner, &kept, images, n, first, &p->members, p->rows));
+    return p->backend->ops->tensor_address(p->backend, kept, logits, stream);
+}
+
 void vg_softmax_rows(float *values, size_t rows, size_t classes) {
     for (size_t r = 0; r < rows; r++) {
         float *p = values + r * classes, top = -INFINITY;

@@ -203,6 +203,15 @@ static vg_status index_upload(vg_backend *b, vg_tensor *t, const int32_t *values
                           "copying to the device");
 }
 
+static vg_status members(vg_backend *b, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior,
+                         const vg_member_rows *rows) {
+    VG_TRY(vg_cuda__writes(b, out));
+    cuda_t(out)->twin_valid = false;
+    vg_cuda__k_members(cuda_of(b)->stream, cuda_t(out)->data, cuda_t(z)->data, prior ? cuda_t(prior)->data : NULL, *rows, z->n,
+                       out->shape.c / rows->classes);
+    return vg_cuda__launched("members");
+}
+
 static vg_status tensor_address(vg_backend *b, const vg_tensor *t, const float **values, void **queue) {
     if (t->kind != VG_TENSOR_PLAIN)
         return vg_base__fail(VG_ERR_ARGUMENT, "cuda: only plain tensors have an address");
@@ -487,6 +496,7 @@ static const vg_backend_ops ops = {
     .block_anchor = vg_cuda__block_anchor,
     .adam = vg_cuda__adam,
     .repeat_rows = vg_cuda__repeat_rows,
+    .members = members,
     .store_new = vg_cuda__store_new,
     .store_free = vg_cuda__store_free,
     .store_plan = vg_cuda__store_plan,

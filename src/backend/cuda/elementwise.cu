@@ -135,6 +135,17 @@ static __global__ void anchor_kernel(float *grad, const float *theta, const floa
         partial[blockIdx.x] = part[0];
 }
 
+/* One value of one member a thread. */
+static __global__ void members_kernel(float *out, const float *z, const float *prior, vg_member_rows m, size_t n, size_t M) {
+    size_t C = m.classes, K = m.heads * C, taken = m.paired ? 1 : m.taken, values = taken * C;
+    FOR_EACH(i, n * values) {
+        size_t r = i / values, rest = i - r * values, g = rest / C, c = rest - g * C;
+        size_t image = (size_t)((m.at + r) / m.passes), pass = (size_t)((m.at + r) % m.passes);
+        size_t head = m.paired ? pass : g, member = pass * taken + g;
+        out[(image * M + member) * C + c] = z[r * K + head * C + c] + (prior ? prior[image * K + head * C + c] : 0.0f);
+    }
+}
+
 static __global__ void step_kernel(cuda_step *place, cuda_step value) { *place = value; }
 
 /* 28 to 30 bytes an element: gradient, parameter and moments read, the last three and the twin written. */
@@ -240,6 +251,12 @@ int vg_cuda__k_anchor(cudaStream_t stream, float *grad, const float *theta, cons
                       double *partial) {
     anchor_kernel<<<ANCHOR_BLOCKS, THREADS, 0, stream>>>(grad, theta, start, count, scale, partial);
     return ANCHOR_BLOCKS;
+}
+
+void vg_cuda__k_members(cudaStream_t stream, float *out, const float *z, const float *prior, vg_member_rows rows, size_t n,
+                        size_t M) {
+    size_t items = n * (rows.paired ? 1 : rows.taken) * rows.classes;
+    members_kernel<<<grid_for(items), THREADS, 0, stream>>>(out, z, prior, rows, n, M);
 }
 
 void vg_cuda__k_step(cudaStream_t stream, cuda_step *place, cuda_step value) { step_kernel<<<1, 1, 0, stream>>>(place, value); }

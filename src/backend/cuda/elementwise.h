@@ -28,6 +28,8 @@ void vg_cuda__k_multiply(cudaStream_t, float *a, const float *b, size_t count);
 /* grad += 2 scale (theta - start); partial sums of squares to partial[blocks] (returned count), in a fixed order. */
 int vg_cuda__k_anchor(cudaStream_t, float *grad, const float *theta, const float *start, size_t count, float scale,
                       double *partial);
+/* See vg_backend_ops.members; M: members of a row of out. */
+void vg_cuda__k_members(cudaStream_t, float *out, const float *z, const float *prior, vg_member_rows rows, size_t n, size_t M);
 void vg_cuda__k_step(cudaStream_t, cuda_step *place, cuda_step value);
 /* Adam over `count` floats, a multiple of 16; twin (may be NULL): bfloat16 copy of theta. Where narrow (may be NULL) has a 1
  * for sixteen floats, their gradients are half's instead of grad's. */

@@ -202,6 +202,7 @@ static const vg_backend_ops ops = {
     .block_anchor = block_anchor,
     .adam = adam,
     .repeat_rows = vg_ref__repeat_rows,
+    .members = vg_ref__members,
 };
 
 vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options) {

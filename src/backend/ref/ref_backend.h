@@ -52,6 +52,7 @@ vg_status vg_ref__linear_backward_weights(vg_backend *, vg_block *grad, const vg
 vg_status vg_ref__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
                        const vg_tensor *labels, const vg_tensor *weights);
 vg_status vg_ref__loss_read(vg_backend *, vg_loss_totals *totals);
+vg_status vg_ref__members(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);
 vg_status vg_ref__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                               vg_dropout dropout);
 

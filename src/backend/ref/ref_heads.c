@@ -120,3 +120,18 @@ vg_status vg_ref__loss_read(vg_backend *backend, vg_loss_totals *totals) {
     *own = (vg_loss_totals){0, 0, 0, -1};
     return VG_OK;
 }
+
+vg_status vg_ref__members(vg_backend *backend, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior,
+                          const vg_member_rows *m) {
+    (void)backend;
+    size_t C = m->classes, K = m->heads * C, M = out->shape.c / C, taken = m->paired ? 1 : m->taken;
+    for (size_t r = 0; r < z->n; r++)
+        for (size_t g = 0; g < taken; g++) {
+            size_t image = (size_t)((m->at + r) / m->passes), pass = (size_t)((m->at + r) % m->passes);
+            size_t head = m->paired ? pass : g, member = pass * taken + g;
+            for (size_t c = 0; c < C; c++)
+                ref_data(out)[(image * M + member) * C + c] =
+                    ref_data(z)[r * K + head * C + c] + (prior ? ref_data(prior)[image * K + head * C + c] : 0.0f);
+        }
+    return VG_OK;
+}
