@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 typedef void *cudaStream_t;
 typedef void *cudaEvent_t;
 typedef int cudaError_t;
