@@ -5,7 +5,7 @@
 #define TRANSPOSE(NAME, TYPE, VECTOR)                                                                                          \
     INLINE void NAME(VECTOR *out, const TYPE *const *rows, size_t from, size_t count) {                                        \
         for (size_t i = from; i < count; i++) {                                                                                \
-            VECTOR v;                                                                                                          \
+            VECTOR v = {0};                                                                                                    \
             for (int lane = 0; lane < VG_LANES; lane++)                                                                        \
                 v[lane] = rows[lane][i];                                                                                       \
             out[i] = v;                                                                                                        \
