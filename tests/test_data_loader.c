@@ -1,5 +1,7 @@
 /* The loader: every sample once an epoch, the same batches at any thread count and after any seek, orders that follow the seed.
  */
+#include <math.h>
+
 #include "data_util.h"
 
 enum { N = 103, SIZE = 6 };
@@ -232,9 +234,62 @@ static void edges(void **state) {
     vg_dataset_free(set);
 }
 
+/* One value of a sample made by hand from what was drawn; jitter off. */
+static float by_hand(const vg_dataset *set, const vg_sample_draw *d, const vg_statistics *s, int c, int y, int x) {
+    const unsigned char *bytes = vg_dataset_pixels(set);
+    int from_y = y + d->dy, from_x = (d->flip ? SIZE - 1 - x : x) + d->dx;
+    if (d->erase && y >= d->top && y < d->top + d->height && x >= d->left && x < d->left + d->width)
+        return 0;
+    from_y = from_y < 0 ? -from_y : from_y >= SIZE ? 2 * (SIZE - 1) - from_y : from_y;
+    from_x = from_x < 0 ? -from_x : from_x >= SIZE ? 2 * (SIZE - 1) - from_x : from_x;
+    return (float)((bytes[((d->index * 3 + (unsigned)c) * SIZE + (unsigned)from_y) * SIZE + (unsigned)from_x] / 255.0 -
+                    s->mean[c]) /
+                   s->std[c]);
+}
+
+/* An epoch's draws, asked for at once, are those its batches are made with; the loader's place stays. */
+static void draws_of_an_epoch(void **state) {
+    (void)state;
+    vg_dataset *set = numbered();
+    vg_loader_options options = usual(2);
+    vg_loader *loader;
+    static vg_sample_draw draws[N];
+    size_t erased = 0, flipped = 0, moved = 0;
+    options.augment = (vg_augment){2, 0.5, 0.5, 0, 0, 0, 0};
+    OK(vg_loader_new(&loader, set, NULL, 0, &options));
+    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+        OK(vg_loader_draws(loader, 7, draws)); /* another epoch's in between */
+        OK(vg_loader_draws(loader, epoch, draws));
+        for (size_t at = 0; at < N;) {
+            vg_batch batch;
+            OK(vg_loader_next(loader, &batch));
+            assert_int_equal(batch.epoch, epoch);
+            for (size_t i = 0; i < batch.count; i++, at++) {
+                const vg_sample_draw *d = &draws[at];
+                assert_int_equal(d->index, batch.indices[i]);
+                assert_int_equal(d->jitter, 0);
+                erased += d->erase, flipped += d->flip, moved += d->dy || d->dx;
+                for (int k = 0; k < 3 * SIZE * SIZE; k++)
+                    assert_true(fabsf(batch.images[i * 3 * SIZE * SIZE + (size_t)k] -
+                                      by_hand(set, d, &options.statistics, k / (SIZE * SIZE), k / SIZE % SIZE, k % SIZE)) <
+                                1e-6f);
+            }
+        }
+    }
+    assert_true(erased > N && flipped > N && moved > 2 * N); /* of 3 N */
+    vg_loader_free(loader);
+    options.augment = (vg_augment){0, 0, 0, 0.2, 0, 0.2, 0.1};
+    OK(vg_loader_new(&loader, set, NULL, 0, &options));
+    OK(vg_loader_draws(loader, 0, draws));
+    assert_int_equal(draws[0].jitter, 1 | 4 | 8);
+    vg_loader_free(loader);
+    vg_dataset_free(set);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_at_any_thread_count),   cmocka_unit_test(same_after_any_seek),
                                        cmocka_unit_test(every_sample_once_an_epoch), cmocka_unit_test(unshuffled_is_plain),
-                                       cmocka_unit_test(seeds_and_epochs_differ),    cmocka_unit_test(edges)};
+                                       cmocka_unit_test(seeds_and_epochs_differ),    cmocka_unit_test(edges),
+                                       cmocka_unit_test(draws_of_an_epoch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
