@@ -106,11 +106,12 @@ int report_names_read(char ***out, size_t classes, const char *text) {
     }
     free(file);
     *out = names;
-    if (failed)
-        return console_fail_memory("the class names");
-    if (count != classes)
-        return console_fail("--class-names: %zu names for %zu classes", count, classes);
-    return CLI_OK;
+    if (!failed && count == classes)
+        return CLI_OK;
+    report_names_free(names, classes);
+    *out = NULL;
+    return failed ? console_fail_memory("the class names")
+                  : console_fail("--class-names: %zu names for %zu classes", count, classes);
 }
 
 void report_names_free(char **names, size_t classes) {

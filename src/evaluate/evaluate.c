@@ -237,7 +237,7 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *mea
     release_work(&work, pool);
     if (status == VG_OK && o->resamples > 0)
         status = vg_evaluate__bootstrap(e, t, measures, &plan, o, &pulse, pool);
-    return status;
+    return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;
 }
 
 vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,

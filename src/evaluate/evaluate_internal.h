@@ -25,6 +25,8 @@ typedef struct vg_pulse {
 } vg_pulse;
 enum { VG_SLICE = 1 << 18 };                                    /* rows between two questions */
 vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker); /* VG_ERR_INTERRUPTED to stop; pulse may be NULL */
+/* At the end of a call: a stop that was asked for while the last slices ran is one all the same. */
+vg_status vg_evaluate__pulse_end(const vg_pulse *pulse);
 void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps);
 void vg_evaluate__pulse_idle(void *pulse); /* for vg_pool__while_waiting */
 

@@ -247,5 +247,5 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
     vg_status status = run_all(&work, pool);
     release(&work, vg_pool__threads(pool));
     vg_pool__free(pool);
-    return status;
+    return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;
 }

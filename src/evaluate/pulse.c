@@ -9,6 +9,10 @@ vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker) {
     return atomic_load(&pulse->stop) ? vg_base__fail(VG_ERR_INTERRUPTED, "%s: interrupted", pulse->what) : VG_OK;
 }
 
+vg_status vg_evaluate__pulse_end(const vg_pulse *pulse) {
+    return atomic_load(&pulse->stop) ? vg_base__fail(VG_ERR_INTERRUPTED, "%s: interrupted", pulse->what) : VG_OK;
+}
+
 void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps) {
     if (pulse)
         atomic_fetch_add(&pulse->done, steps);
