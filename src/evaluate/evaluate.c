@@ -233,7 +233,9 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *mea
     vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
     rank_work work = {e, t, measures, k, NULL, &plan, &label_plan, tails, NULL, &pulse};
     vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
-    vg_status status = rank_all(&work, pool);
+    vg_status status = vg_evaluate__pulse(&pulse, 0); /* once at least, however fast the others are */
+    if (status == VG_OK)
+        status = rank_all(&work, pool);
     release_work(&work, pool);
     if (status == VG_OK && o->resamples > 0)
         status = vg_evaluate__bootstrap(e, t, measures, &plan, o, &pulse, pool);

@@ -244,7 +244,9 @@ vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows,
                         .out = out,
                         .pulse = &pulse};
     vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
-    vg_status status = run_all(&work, pool);
+    vg_status status = vg_evaluate__pulse(&pulse, 0); /* once at least, however fast the others are */
+    if (status == VG_OK)
+        status = run_all(&work, pool);
     release(&work, vg_pool__threads(pool));
     vg_pool__free(pool);
     return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;
