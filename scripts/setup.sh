@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh [tests|checks] - installs the packages that the sources at hand need and the system lacks (Debian, Ubuntu; apt).
-# Does nothing when nothing is missing, so it works offline once it has run. `tests` adds the browser of the report's tests,
+# Does nothing when nothing is missing, so it works offline once it has run. `tests` adds Python's venv and the browser of the report's tests,
 # `checks` what `make check-all` uses.
 # Required packages that cannot be installed are an error; optional ones a warning, tried once.
 set -u
@@ -33,8 +33,13 @@ if [ -d src/data ]; then
     library libpng || want libpng-dev
 fi
 if [ -d src/report ]; then have gnuplot || want gnuplot-nox; fi
-if [ "${1:-}" = tests ] && [ -d web ] && have npm; then
-    have chromium || have chromium-browser || have google-chrome || want chromium
+if [ "${1:-}" = tests ]; then
+    if [ -d python ]; then python3 -c 'import ensurepip, venv' 2>/dev/null || want python3-venv; fi
+    if [ -d web ]; then
+        have node || want nodejs
+        have npm || want npm
+        have chromium || have chromium-browser || have google-chrome || want chromium
+    fi
 fi
 if [ "${1:-}" = checks ]; then
     have clang || want clang

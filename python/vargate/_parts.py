@@ -19,7 +19,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array
 from ._tally import tally
-from .decide import MULTIPLICITIES, Selection
+from .decide import Selection, selection
 from .scores import Scores
 
 __all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts", "select"]
@@ -238,21 +238,4 @@ def select(
     options.target_risk, options.target_coverage, options.confidence = target_risk or 0.0, target_coverage or 0.0, confidence
     found = _native.Selection(struct_size=sizeof(_native.Selection))
     _native.check(_native.lib.vg_select_k(byref(found), flat.ctypes.data, marks.ctypes.data, len(flat), byref(options)))
-    return Selection(
-        by="k",
-        threshold=found.threshold,
-        met=bool(found.met),
-        target_risk=target_risk,
-        target_coverage=target_coverage,
-        confidence=confidence,
-        n=found.rows,
-        kept=found.kept,
-        errors=found.errors if labelled else None,
-        coverage=found.coverage,
-        risk=found.risk if labelled else None,
-        risk_bound=found.risk_bound if labelled else None,
-        level=found.level,
-        grid=found.grid_count,
-        starts=found.starts,
-        multiplicity=MULTIPLICITIES[found.multiplicity],
-    )
+    return selection(found, "k", target_risk, target_coverage, confidence, labelled)

@@ -237,7 +237,22 @@ def _select(
             listed = measure_list({by: column})
             _native.check(lib.vg_select_threshold(byref(found), listed, errors, rows, byref(o)))
     labelled = s.labels is not None
-    chosen = Selection(
+    chosen = selection(found, by, target_risk, target_coverage, confidence, labelled)
+    if must_meet and not chosen.met:
+        raise ValueError(_missed(chosen))
+    return chosen
+
+
+def selection(
+    found: _native.Selection,
+    by: str,
+    target_risk: float | None,
+    target_coverage: float | None,
+    confidence: float,
+    labelled: bool,
+) -> Selection:
+    """What the library found, as a `Selection`; without labels there are no errors to speak of."""
+    return Selection(
         by=by,
         threshold=found.threshold,
         met=bool(found.met),
@@ -255,9 +270,6 @@ def _select(
         starts=found.starts,
         multiplicity=MULTIPLICITIES[found.multiplicity],
     )
-    if must_meet and not chosen.met:
-        raise ValueError(_missed(chosen))
-    return chosen
 
 
 def _missed(s: Selection) -> str:
