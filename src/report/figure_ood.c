@@ -70,7 +70,7 @@ vg_status vg_report__draw_ood(vg_emit *e, const vg_report *report) {
         VG_TRY(roc_data(e, report, set_of[i], measure_of[i], i));
     double span = curves.high > curves.low ? curves.high - curves.low : 1, step = pow(10, floor(log10(span)));
     step = span / step < 2 ? step / 2 : span / step < 5 ? step : 2 * step;
-    vg_report__format(e, "set xrange [%.8g:%.8g]\nset xtics %.3g\n", curves.low, curves.low + span, step);
+    vg_report__format(e, "set xrange [%.8g:%.8g]\nset xtics %.3g\nset format x '%%g'\n", curves.low, curves.low + span, step);
     vg_report__raw(
         e,
         "set multiplot layout 2,1 margins 0.17,0.94,0.10,0.97 spacing 0,0.16\nset style fill transparent solid 0.55 noborder\n"

@@ -18,6 +18,20 @@ static const vg_ranking *ranking(const vg_evaluation *v, const char *name) {
 /* --- risk and coverage
  * -------------------------------------------------------------------------------------------------------- */
 
+/* The smallest and the largest k of the rule, beside their points and clear of each other: the points lie close at the right.
+ */
+static void rule_ends(vg_emit *e, const vg_evaluation *v) {
+    size_t first = 0, last = v->rule_count;
+    while (first < last && v->rule[first].kept == 0)
+        first++;
+    while (last > first && v->rule[last - 1].kept == 0)
+        last--;
+    for (size_t i = first; i<last; i += last - first> 1 ? last - first - 1 : 1) {
+        vg_report__format(e, "set label 'k=%s' at %.6g,%.6g right offset -0.8,%s\n", v->rule[i].name,
+                          100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value), i == first ? "0.6" : "-0.6");
+    }
+}
+
 vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
     const vg_evaluation *v = report->evaluation;
     char gated[VG_NAME_SIZE] = "", gated_title[VG_NAME_SIZE] = "", k[VG_NAME_SIZE];
@@ -39,13 +53,13 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
     vg_report__raw(e, "$rule << EOD\n");
     for (size_t i = 0; i < v->rule_count; i++) {
         if (v->rule[i].kept > 0)
-            vg_report__format(e, "%.6g %.6g k=%s\n", 100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value),
-                              v->rule[i].name);
+            vg_report__format(e, "%.6g %.6g\n", 100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value));
     }
-    vg_report__raw(
-        e,
-        "EOD\nset key outside top center horizontal maxrows 2\nset xlabel 'coverage (%)' offset 0,0.4\nset ylabel 'risk on the kept (%)' offset 1.2,0\n"
-        "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\nplot ");
+    vg_report__raw(e, "EOD\nset key outside top center horizontal maxrows 2\nset xlabel 'coverage (%)' offset 0,0.4\nset "
+                      "ylabel 'risk on the kept (%)' offset 1.2,0\n"
+                      "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\n");
+    rule_ends(e, v);
+    vg_report__raw(e, "plot ");
     for (size_t s = 0, shown = 0; s < SERIES; s++) {
         if (!ranking(v, names[s]))
             continue;
@@ -54,8 +68,7 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
         vg_report__quote(e, titles[s]);
     }
     if (v->rule_count > 0)
-        vg_report__raw(e, ", $rule with points pt 7 ps 0.5 lc '#000000' title 'rule', $rule using 1:2:3 with labels left "
-                          "offset 0.6,-0.7 notitle");
+        vg_report__raw(e, ", $rule with points pt 7 ps 0.5 lc '#000000' title 'rule'");
     vg_report__raw(e, "\n");
     return VG_OK;
 }
