@@ -9,6 +9,8 @@
 #include "measures/template/gates32.h"
 #include "measures/template/js_weights.h"
 #include "measures/template/js.h"
+#include "measures/template/js_powers.h"
+#include "measures/template/js32_wide.h"
 #include "measures/template/js32.h"
 #include "measures/template/js32_small.h"
 #include "measures/template/js64.h"

@@ -1,21 +1,19 @@
-/* js32.h - the integral of js.h in float, two members of each lane's sample a vector. Error below 1e-6, relative 2e-5.
+/* js32.h - EPJS of one class in float, two members of each lane's sample a vector. Error below 1e-6, relative 1e-4.
  *
  * Three forms, by how much the members of a class differ:
  * - spread within 0.35 of the mean: the series to order 6 or 10, from deviations taken in double;
- * - wide: nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2
- * on a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. Three, then two operations a node;
+ * - wide: means of powers (js32_wide.h); with few members the integral of js.h from first moments (js32_small.h);
  * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
  *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean). */
 
 #define JS32_REACH 4.0 /* the last node has s x >= this for every member, so the first one left out 8 */
-#define JS32_WIDE_S0 0.25
-#define JS32_WIDE_MOST 31                 /* s up to 2^28 */
-#define JS32_SQUARES (JS32_WIDE_MOST + 1) /* the first node's weight is large: its squares are summed, not derived */
-#define JS32_SWITCH 3                     /* first node in the form a = 1 - b: s = 2 */
+#define JS32_FEW 16    /* members */
 #define JS32_S0 0.0625
 #define JS32_MOST 33
 
-/* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
+/* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. Above
+ * JS32_FEW members scaled32 and weights32 hold the roots. */
+INLINE bool js32_rooted(const tile *t) { return t->M > JS32_FEW; }
 static void js32_load(tile *t, size_t c, bool scaled) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;
@@ -30,8 +28,9 @@ static void js32_load(tile *t, size_t c, bool scaled) {
         return;
     vd high = t->high[c], inverse = vd_reciprocal(vd_select(high < 1e-30, vd_set(1.0), high));
     vf over = vf_pack(inverse, inverse);
+    bool rooted = js32_rooted(t);
     for (size_t i = 0; i < t->pairs; i++)
-        t->scaled32[i] = t->members32[i] * over;
+        t->scaled32[i] = rooted ? vf_sqrt(t->members32[i] * over) : t->members32[i] * over;
 }
 
 /* 1/Z_m divided by the largest, for the integral. */
@@ -50,6 +49,8 @@ static void pack_weights32(tile *t) {
             for (size_t m = 0; m < t->M; m += 2)
                 to[m / 2] = vf_pack(t->weight[k * t->M + m] * inverse,
                                     m + 1 < t->M ? t->weight[k * t->M + m + 1] * inverse : vd_set(0.0));
+        for (size_t i = 0; js32_rooted(t) && i < t->pairs; i++)
+            to[i] = vf_sqrt(to[i]);
     }
 }
 
@@ -60,112 +61,14 @@ INLINE vf js32_start(vf u, const float s) {
     return u * (a + u * (b + u * (c + u * (d + u * e))));
 }
 
-/* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
-INLINE vf js32_sum8(const vf *b) { return ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7])); }
-INLINE vf js32_sum(const vf *b, const int B) {
-    if (B == 10)
-        return js32_sum8(b) + (b[8] + b[9]);
-    if (B == 8)
-        return js32_sum8(b);
-    if (B == 4)
-        return (b[0] + b[1]) + (b[2] + b[3]);
-    return B == 2 ? b[0] + b[1] : b[0];
-}
-
-/* b at the first node, s, for B vectors from i on. */
-INLINE void js32_enter(vf *b, const vf *x, const vf *w, size_t i, const float s, const int B) {
-    UNROLL
-    for (int v = 0; v < B; v++)
-        b[v] = js32_start(w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v], s);
-}
-
-/* B vectors. Each goes through the first exponential and the first nodes by itself: one is heavy in multiplications, the others
- * in additions, and the vectors do not wait for each other. */
-INLINE void js32_wide_block(vf *sums, const vf *x, const vf *w, size_t i, size_t nodes, const int B) {
-    vf b[10], first[JS32_SWITCH][2], square[2];
+INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, size_t nodes,
+                              bool rooted, const int B) {
+    vf b[8];
     UNROLL
     for (int v = 0; v < B; v++) {
-        vf here = js32_start(w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v], (float)JS32_WIDE_S0);
-        square[v % 2] = v < 2 ? here * here : square[v % 2] + here * here;
-        UNROLL
-        for (int j = 0; j < JS32_SWITCH; j++) {
-            first[j][v % 2] = v < 2 ? here : first[j][v % 2] + here;
-            here = j + 1 < JS32_SWITCH ? here * (2.0f - here) : 1.0f - here * (2.0f - here);
-        }
-        b[v] = here;
+        vf u = w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v];
+        b[v] = js32_start(rooted ? u * u : u, (float)JS32_S0);
     }
-    sums[JS32_SQUARES] += B > 1 ? square[0] + square[1] : square[0];
-    UNROLL
-    for (int j = 0; j < JS32_SWITCH; j++)
-        sums[j] += B > 1 ? first[j][0] + first[j][1] : first[j][0];
-    for (size_t j = JS32_SWITCH; j <= nodes; j++) {
-        sums[j] += js32_sum(b, B);
-        UNROLL
-        for (int v = 0; v < B; v++)
-            b[v] = b[v] * b[v];
-    }
-}
-
-/* Folds the sums into the value: nodes up to `nodes` > JS32_SWITCH. In float, as exact as the sums are. */
-INLINE vd js32_wide_value(const tile *t, const vf *sums, vl lane_nodes, size_t nodes) {
-    float scale = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2);
-    vj own = __builtin_convertvector(lane_nodes, vj);
-    size_t common = (size_t)vl_least(lane_nodes) - 1;
-    vh value = {0}, here = vf_halves(sums[0]) * scale, zero = {0};
-    for (size_t j = 0; j < nodes; j++) { /* `here` is E[b_j], from the switch on E[a_j] */
-        vh next = vf_halves(sums[j + 1]), variance;
-        if (j + 1 < JS32_SWITCH) {
-            next *= scale;
-            variance = (j == 0 ? vf_halves(sums[JS32_SQUARES]) * scale : 2.0f * here - next) - here * here;
-        } else {
-            next = (next - padded) * scale;
-            variance = j < JS32_SWITCH ? here * (2.0f - here) - (1.0f - next) : next - here * here;
-        }
-        vj positive = variance > zero;
-        float weight = (float)js32_wide_weight[j];
-        if (j < common)
-            value += (vh)((vj)variance & positive) * weight;
-        else {
-            vj at = (vj){0} + (int)j, last = (own == JS32_WIDE_MOST) & (at == JS32_WIDE_MOST - 1);
-            vh w = (vh)((vj)((vh){0} + weight) & (at < own)); /* the upper tail is folded into the last node */
-            value += (vh)((vj)variance & positive) * (w + (vh)((vj)w & last));
-        }
-        here = next;
-    }
-    return vd_from(value);
-}
-
-/* Large blocks, cut so that little is left over; returns how far they go. */
-INLINE size_t js32_wide_blocks(vf *sums, const vf *x, const vf *w, size_t vectors, size_t nodes) {
-    size_t i = 0;
-    for (; vectors - i >= 18 || vectors - i == 10; i += 10)
-        js32_wide_block(sums, x, w, i, nodes, 10);
-    for (; vectors - i >= 8; i += 8)
-        js32_wide_block(sums, x, w, i, nodes, 8);
-    return i;
-}
-
-static vd js32_wide(const tile *t, const js_set *set, vl lane_nodes, size_t nodes) {
-    const vf *x = t->scaled32, *w = set->weights32;
-    size_t vectors = t->pairs, i = 0;
-    vf sums[JS32_WIDE_MOST + 2];
-    for (size_t j = 0; j <= nodes; j++)
-        sums[j] = vf_set(0.0f);
-    sums[JS32_SQUARES] = vf_set(0.0f);
-    i = w ? js32_wide_blocks(sums, x, w, vectors, nodes) : js32_wide_blocks(sums, x, NULL, vectors, nodes);
-    for (; i + 4 <= vectors; i += 4)
-        js32_wide_block(sums, x, w, i, nodes, 4);
-    for (; i + 2 <= vectors; i += 2)
-        js32_wide_block(sums, x, w, i, nodes, 2);
-    for (; i < vectors; i++)
-        js32_wide_block(sums, x, w, i, nodes, 1);
-    return js32_wide_value(t, sums, lane_nodes, nodes);
-}
-
-INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, size_t nodes,
-                              const int B) {
-    vf b[8];
-    js32_enter(b, x, w, i, (float)JS32_S0, B);
     for (size_t j = 0; j < nodes; j++) {
         vf e[8], square[8];
         UNROLL
@@ -182,6 +85,7 @@ INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x
 static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_nodes, size_t nodes) {
     const vf *x = t->scaled32, *w = set->weights32;
     size_t vectors = t->pairs, i = 0;
+    bool rooted = js32_rooted(t);
     vd start = set->mean * inverse;
     vf beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
     beta[0] = js32_start(vf_pack(start, start), (float)JS32_S0);
@@ -191,11 +95,11 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
         first[j] = second[j] = vf_set(0.0f);
     }
     for (; i + 8 <= vectors; i += 8)
-        js32_narrow_block(first, second, beta, x, w, i, nodes, 8);
+        js32_narrow_block(first, second, beta, x, w, i, nodes, rooted, 8);
     for (; i + 4 <= vectors; i += 4)
-        js32_narrow_block(first, second, beta, x, w, i, nodes, 4);
+        js32_narrow_block(first, second, beta, x, w, i, nodes, rooted, 4);
     for (; i < vectors; i++)
-        js32_narrow_block(first, second, beta, x, w, i, nodes, 1);
+        js32_narrow_block(first, second, beta, x, w, i, nodes, rooted, 1);
     float over = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2);
     vj lanes = __builtin_convertvector(lane_nodes, vj);
     vh value = {0}, zero = {0};
@@ -318,10 +222,8 @@ static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
         if (vl_any(~(narrow | tight))) {
             if (given)
                 wide = *given;
-            else {
-                vl lane_nodes = js_lane_nodes(low, 1 / JS32_WIDE_S0, JS32_REACH, 1, JS32_SWITCH + 1, JS32_WIDE_MOST);
-                wide = js32_wide(t, set, lane_nodes, js_most_nodes(lane_nodes, tight));
-            }
+            else
+                wide = js32_wide(t, set, inverse, low, tight);
             narrow |= ~(wide >= 0.005 * set->mean * inverse) & ~tight;
         }
         if (vl_any(narrow)) {

@@ -1,9 +1,12 @@
-/* js32_small.h - the wide form of js32.h for few members: all sets of a class side by side, so that no set waits for another.
+/* js32_small.h - the wide form for few members, the integral of js.h: all sets of a class side by side, so that none waits.
  *
- * Same nodes and weights. Sums over members never leave the registers, and what follows from them is had for two sets a vector.
- */
+ * Nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2 on
+ * a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large: its squares are summed, not derived.
+ * Sums over members never leave the registers, and what follows from them is had for two sets a vector. */
 
-#define JS32_FEW 16 /* members */
+#define JS32_WIDE_S0 0.25
+#define JS32_WIDE_MOST 31 /* s up to 2^28 */
+#define JS32_SWITCH 3     /* first node in the form a = 1 - b: s = 2 */
 
 /* The sums over two sets' members, one set a half. */
 INLINE vf js32_fold(vf a, vf b) {

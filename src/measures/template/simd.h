@@ -163,6 +163,7 @@ typedef __mmask16 vfm;
 INLINE vfm vi_zero(vi x) { return _mm512_testn_epi32_mask((__m512i)x, (__m512i)x); }
 INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)_mm512_mask_blend_ps(mask, (__m512)no, (__m512)yes); }
 INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+INLINE vf vf_sqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
 INLINE vf vf_least(vf a, vf b) { return (vf)_mm512_min_epi32((__m512i)a, (__m512i)b); }
 INLINE vf vf_most(vf a, vf b) { return (vf)_mm512_max_epi32((__m512i)a, (__m512i)b); }
 INLINE bool vi_any(vi x) { return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0; }
@@ -177,10 +178,16 @@ INLINE vfm vi_zero(vi x) { return x == 0; }
 INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)(((vi)yes & mask) | ((vi)no & ~mask)); }
 #if defined(VG_TIER_IS_AVX2)
 INLINE vf vf_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+INLINE vf vf_sqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
 INLINE vf vf_least(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE bool vi_any(vi x) { return !_mm256_testz_si256((__m256i)x, (__m256i)x); }
 #else
 INLINE vf vf_max(vf a, vf b) { return vf_choose(a > b, a, b); }
+INLINE vf vf_sqrt(vf a) {
+    for (int i = 0; i < 2 * VG_LANES; i++)
+        a[i] = sqrtf(a[i]);
+    return a;
+}
 INLINE vf vf_least(vf a, vf b) { return vf_choose(a < b, a, b); }
 INLINE bool vi_any(vi x) { return vl_any((vl)x); }
 #endif
