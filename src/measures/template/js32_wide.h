@@ -8,8 +8,8 @@
 #define JS32_PRODUCTS 5 /* doublings that are followed by a product of neighbours */
 #define JS32_FEWEST 6   /* doublings */
 #define JS32_DOUBLINGS 11
-#define JS32_SIDE 2
-#define JS32_RUN 32 /* vectors: float sums stay short */
+#define JS32_SIDE 4
+#define JS32_RUN 64 /* vectors: float sums stay short */
 
 /* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
 INLINE vf js32_sum(const vf *b, const int B) {
@@ -85,26 +85,29 @@ INLINE void js32_power_row(vh *value, vh *f, const float **w, const int i) {
     *w += i + 1;
 }
 
-/* The value over the largest member: `mean` of u; `own`: the doublings that a lane takes. */
-INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vj own, const int L) {
-    float scale = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2); /* the pad's u is 0, its powers 1 */
+/* The value over the largest member, from sums of powers; `mean` of u; `own`: the doublings that a lane takes. */
+INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vl own, const int L) {
     const float *w = js32_power_weight;
+    float count = (float)t->M;
     vh f[2 + JS32_POWERS + 1];
-    f[0] = (vh){0} + 1.0f;
-    f[1] = mean;
-    int at = 2;
-    f[at++] = (vf_halves(sums[0]) - padded) * scale;
+    f[0] = (vh){0} + count;
+    f[1] = mean * count;
     UNROLL
-    for (int l = 1; l <= L; l++) {
-        vj taken = own >= l;
-        f[at] = (vh)((vj)((vf_halves(sums[at - 2]) - padded) * scale) & taken);
-        at++;
-        if (l <= JS32_PRODUCTS) {
-            f[at] = (vh)((vj)((vf_halves(sums[at - 2]) - padded) * scale) & taken);
-            at++;
-        }
+    for (int j = 0; j <= L; j++)
+        f[2 + j] = vf_halves(sums[j]);
+    UNROLL
+    for (int j = L + 1; j < js32_powers(L); j++)
+        f[2 + j] = vf_halves(sums[j]);
+    if (t->M % 2) /* the pad's u is 0, its powers 1 */
+        for (int j = 0; j < js32_powers(L); j++)
+            f[2 + j] -= 1.0f;
+    if (L > JS32_FEWEST && vl_any(own != L)) {
+        vj taken = __builtin_convertvector(own, vj);
+        UNROLL
+        for (int l = JS32_FEWEST + 1; l <= L; l++)
+            f[1 + js32_powers(l)] = (vh)((vj)f[1 + js32_powers(l)] & (taken >= l));
     }
-    f[at] = (vh){0};
+    f[2 + js32_powers(L)] = (vh){0};
     vh value = w[0] * f[0];
     w++;
     UNROLL
@@ -113,10 +116,10 @@ INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vj own, const
     UNROLL
     for (int i = 10; i < 2 + js32_powers(L); i++)
         js32_power_row(&value, f, &w, i);
-    return value;
+    return value * (1.0f / (count * count));
 }
 
-INLINE vh js32_wide_of(const tile *t, const vf *x, const vf *w, vh mean, vj own, const int L) {
+INLINE vh js32_wide_of(const tile *t, const vf *x, const vf *w, vh mean, vl own, const int L) {
     vf sums[JS32_POWERS];
     for (int j = 0; j < js32_powers(L); j++)
         sums[j] = vf_set(0.0f);
@@ -127,7 +130,7 @@ INLINE vh js32_wide_of(const tile *t, const vf *x, const vf *w, vh mean, vj own,
     return js32_power_value(t, sums, mean, own, L);
 }
 #define JS32_WIDE(L) \
-    static vh js32_wide_##L(const tile *t, const vf *w, vh mean, vj own) { return js32_wide_of(t, t->scaled32, w, mean, own, L); }
+    static vh js32_wide_##L(const tile *t, const vf *w, vh mean, vl own) { return js32_wide_of(t, t->scaled32, w, mean, own, L); }
 JS32_WIDE(6)
 JS32_WIDE(7)
 JS32_WIDE(8)
@@ -138,12 +141,11 @@ JS32_WIDE(11)
 /* low: a lower bound of u; `ignore`: lanes of no interest. A lane takes L doublings where every member has sqrt(u) 2^L >= 4, 3.4,
  * 3, 2.5, 2.1 for L = 6 .. 10: the powers left out are worth 5e-8 at most. */
 static vd js32_wide(const tile *t, const js_set *set, vd inverse, vd low, vl ignore) {
-    static vh (*const by_doublings[])(const tile *, const vf *, vh, vj) = {js32_wide_6, js32_wide_7,  js32_wide_8,
+    static vh (*const by_doublings[])(const tile *, const vf *, vh, vl) = {js32_wide_6, js32_wide_7,  js32_wide_8,
                                                                             js32_wide_9, js32_wide_10, js32_wide_11};
     vl own = (vl){0} + JS32_FEWEST;
     own -= (low < 4.0 * 4.0 / 4096) + (low < 3.4 * 3.4 / 16384) + (low < 3.0 * 3.0 / 65536) + (low < 2.5 * 2.5 / 262144) +
            (low < 2.1 * 2.1 / 1048576);
     size_t most = (size_t)vl_most(vl_select(ignore, (vl){0} + JS32_FEWEST, own));
-    return vd_from(by_doublings[most - JS32_FEWEST](t, set->weights32, vh_from(set->mean * inverse),
-                                                    __builtin_convertvector(own, vj)));
+    return vd_from(by_doublings[most - JS32_FEWEST](t, set->weights32, vh_from(set->mean * inverse), own));
 }

@@ -163,7 +163,11 @@ typedef __mmask16 vfm;
 INLINE vfm vi_zero(vi x) { return _mm512_testn_epi32_mask((__m512i)x, (__m512i)x); }
 INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)_mm512_mask_blend_ps(mask, (__m512)no, (__m512)yes); }
 INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
-INLINE vf vf_sqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
+/* The root of x >= 0 to an ulp or so, 0 below 1e-37; the instruction that rounds it would keep its unit busy for as long as ten. */
+INLINE vf vf_sqrt(vf x) {
+    vf y = (vf)_mm512_rsqrt14_ps((__m512)vf_max(x, vf_set(1e-37f))), root = x * y;
+    return root + (0.5f * root) * (1.0f - root * y);
+}
 INLINE vf vf_least(vf a, vf b) { return (vf)_mm512_min_epi32((__m512i)a, (__m512i)b); }
 INLINE vf vf_most(vf a, vf b) { return (vf)_mm512_max_epi32((__m512i)a, (__m512i)b); }
 INLINE bool vi_any(vi x) { return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0; }
