@@ -108,7 +108,7 @@ INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vl own, const
             f[1 + js32_powers(l)] = (vh)((vj)f[1 + js32_powers(l)] & (taken >= l));
     }
     f[2 + js32_powers(L)] = (vh){0};
-    vh value = w[0] * f[0];
+    vh value = w[0] * f[0] * f[0];
     w++;
     UNROLL
     for (int i = 1; i < 10; i++)
