@@ -35,7 +35,7 @@ INLINE void js32_power_block(vf *sum, const vf *x, const vf *w, size_t i, const 
     for (int l = 1; l <= L; l++) {
         UNROLL
         for (int v = 0; v < B; v++)
-            next[v] = a[v] * a[v];
+            next[v] = vf_rounded(a[v] * a[v]); /* also after the last doubling: the same bits whatever follows */
         sum[at++] += js32_sum(next, B);
         if (l <= JS32_PRODUCTS) {
             UNROLL
