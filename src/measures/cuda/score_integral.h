@@ -1,5 +1,5 @@
 /* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The forms and the choice among
- * them are those of template/js.h, js32.h and js64.h; here a thread walks over the members and keeps the sums of all nodes in
+ * them are those of template/js.h, js32_wide.h, js32.h and js64.h; here a thread walks over the members and keeps all sums in
  * registers.
  *
  * Deviations for the series come from pieces that are exact in float: with x_m = g p_m (1 + omega_m) and mean x = g (mu + U),
@@ -10,7 +10,8 @@
 #include "measures/cuda/score_job.h"
 #include "measures/cuda/score_math.h"
 
-enum { INTEGRAL_WIDE_MOST = 31, INTEGRAL_NARROW_MOST = 33, INTEGRAL_FINE_MOST = 104, INTEGRAL_SWITCH = 3, INTEGRAL_STEPS = 11 };
+enum { INTEGRAL_NARROW_MOST = 33, INTEGRAL_FINE_MOST = 104, INTEGRAL_STEPS = 11 };
+enum { POWERS_PRODUCTS = 5, POWERS_FEWEST = 6, POWERS_MOST = 11 }; /* doublings */
 
 /* One class of one set: x_m = gate p_m w_m. */
 typedef struct score_column {
@@ -76,79 +77,93 @@ SCORE_FN float block_sum(const float *b, const int B) {
     return (b[0] + b[1]) + (b[2] + b[3]);
 }
 
-/* b of B members from m on at the first node. */
-SCORE_FN void integral_enter(float *b, const score_column *x, int m, float over, const float s, const int B, const int wide) {
+/* The number of powers after L doublings. */
+SCORE_FN int powers_after(const int L) { return 1 + L + (L < POWERS_PRODUCTS ? L : POWERS_PRODUCTS); }
+
+/* The value from the sums of the powers, over the largest member; functions above the thread's own doublings do not count. */
+SCORE_FN float powers_value(const score_job *job, const score_column *x, const float *sum, float mean, int own, const int L) {
+    float f[2 + SCORE_POWERS + 1], count = (float)x->members, spare = (float)(x->padded - x->members), value = 0.0f;
+    f[0] = count;
+    f[1] = mean * count;
     SCORE_UNROLL
-    for (int v = 0; v < B; v++) {
-        int at = x->held && m + v >= x->members ? x->members - 1 : m + v;
-        b[v] = integral_start((column_value32(x, at, wide) * over) * column_weight32(x, m + v, wide), s);
+    for (int j = 0; j < powers_after(L); j++)
+        f[2 + j] = sum[j] - spare; /* of places without a member every power is 1 */
+    SCORE_UNROLL
+    for (int l = POWERS_FEWEST + 1; l <= L; l++)
+        f[1 + powers_after(l)] = l <= own ? f[1 + powers_after(l)] : 0.0f;
+    f[2 + powers_after(L)] = 0.0f;
+    SCORE_UNROLL
+    for (int i = 0; i < 2 + powers_after(L); i++) {
+        float row = 0.0f;
+        if (i >= 2)
+            f[i] -= f[i + 1];
+        SCORE_UNROLL
+        for (int j = 0; j <= i; j++)
+            row += job->power_weight[i * (i + 1) / 2 + j] * f[j];
+        value += f[i] * row;
     }
+    return value / (count * count);
 }
 
-/* Wide form, first moments alone; `nodes` >= own, the thread's number of nodes (the others of the warp may need more). */
-SCORE_FN float integral_wide(const score_job *job, const score_column *x, float over, int own, const int nodes, const int B,
-                             const int wide) {
-    float sum[INTEGRAL_WIDE_MOST + 1], square = 0.0f;
+/* Wide form: means of powers, template/js32_wide.h. L >= own, the thread's doublings (the others of the warp may need more). */
+SCORE_FN float powers_wide(const score_job *job, const score_column *x, float over, float mean, int own, const int L, const int B,
+                           const int wide) {
+    float sum[SCORE_POWERS];
     SCORE_UNROLL
-    for (int j = 0; j <= nodes; j++)
+    for (int j = 0; j < powers_after(L); j++)
         sum[j] = 0.0f;
     SCORE_ROLLED
     for (int m = 0; m < x->padded; m += B) {
-        float b[8], squares[8];
-        integral_enter(b, x, m, over, 0.25f, B, wide);
+        float a[8], next[8];
+        int at = 1;
         SCORE_UNROLL
-        for (int v = 0; v < B; v++)
-            squares[v] = b[v] * b[v];
-        square += block_sum(squares, B);
+        for (int v = 0; v < B; v++) {
+            int held = x->held && m + v >= x->members ? x->members - 1 : m + v;
+            a[v] = 1.0f - score_root32((column_value32(x, held, wide) * over) * column_weight32(x, m + v, wide));
+        }
+        sum[0] += block_sum(a, B);
         SCORE_UNROLL
-        for (int j = 0; j <= nodes; j++) {
-            if (j == INTEGRAL_SWITCH)
-                SCORE_UNROLL
-            for (int v = 0; v < B; v++)
-                b[v] = 1.0f - b[v];
-            sum[j] += block_sum(b, B);
+        for (int l = 1; l <= L; l++) {
             SCORE_UNROLL
             for (int v = 0; v < B; v++)
-                b[v] = j < INTEGRAL_SWITCH ? b[v] * (2.0f - b[v]) : b[v] * b[v];
+                next[v] = score_square32(a[v]);
+            sum[at++] += block_sum(next, B);
+            if (l <= POWERS_PRODUCTS) {
+                SCORE_UNROLL
+                for (int v = 0; v < B; v++)
+                    sum[at] += a[v] * next[v];
+                at++;
+            }
+            SCORE_UNROLL
+            for (int v = 0; v < B; v++)
+                a[v] = next[v];
         }
     }
-    float scale = (float)(1.0 / (double)x->members), spare = (float)(x->padded - x->members), value = 0.0f,
-          here = sum[0] * scale;
-    SCORE_UNROLL
-    for (int j = 0; j < nodes; j++) { /* `here` is E[b_j], from the switch on E[a_j] */
-        float next = (sum[j + 1] - (j + 1 < INTEGRAL_SWITCH ? 0.0f : spare)) * scale, variance;
-        if (j + 1 < INTEGRAL_SWITCH)
-            variance = (j == 0 ? square * scale : 2.0f * here - next) - here * here;
-        else
-            variance = j < INTEGRAL_SWITCH ? here * (2.0f - here) - (1.0f - next) : next - here * here;
-        float weight = job->wide_weight[j];
-        if (j == INTEGRAL_WIDE_MOST - 1) /* the upper tail is folded into the last node */
-            weight *= 2.0f;
-        value += variance > 0.0f && j < own ? variance * weight : 0.0f;
-        here = next;
-    }
-    return value;
+    return powers_value(job, x, sum, mean, own, L);
 }
 
-/* By how many nodes the warp's widest class needs. */
-SCORE_FN float integral_wide_any(const score_job *job, const score_column *x, float over, int own, const int B,
-                                 const int wide) {
+/* By how many doublings the warp's widest class needs; `own` 0: none. */
+SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, float over, float mean, int own, const int B,
+                               const int wide) {
     int most = warp_most(own);
     if (most == 0)
         return 0.0f;
-#define AT_MOST(nodes)                                                                                                         \
-    if (most <= (nodes))                                                                                                       \
-    return integral_wide(job, x, over, own, nodes, B, wide)
+#define AT_MOST(L)                                                                                                             \
+    if (most <= (L))                                                                                                           \
+    return powers_wide(job, x, over, mean, own, L, B, wide)
+    AT_MOST(6);
+    AT_MOST(7);
     AT_MOST(8);
-    AT_MOST(11);
-    AT_MOST(13);
-    AT_MOST(15);
-    AT_MOST(17);
-    AT_MOST(19);
-    AT_MOST(21);
-    AT_MOST(25);
+    AT_MOST(9);
+    AT_MOST(10);
 #undef AT_MOST
-    return integral_wide(job, x, over, own, INTEGRAL_WIDE_MOST, B, wide);
+    return powers_wide(job, x, over, mean, own, POWERS_MOST, B, wide);
+}
+
+/* Doublings for members of at least `low`; template/js32_wide.h. */
+SCORE_FN int powers_own(double low) {
+    return POWERS_FEWEST + (low < 4.0 * 4.0 / 4096) + (low < 3.4 * 3.4 / 16384) + (low < 3.0 * 3.0 / 65536) +
+           (low < 2.5 * 2.5 / 262144) + (low < 2.1 * 2.1 / 1048576);
 }
 
 /* Narrow but for some members: deviations from the mean's own b, a few nodes at a time. */
@@ -267,7 +282,7 @@ SCORE_FN bool column_tight(const score_column *x, double rho) {
     return score_most(x->high - x->mean, x->mean - x->low) <= rho * x->mean;
 }
 
-/* The class's part of EPJS in float: error below 1e-6, relative 2e-5. Every thread of a warp must come here; `idle` ones get 0.
+/* The class's part of EPJS in float: error below 1e-6, relative 1e-4. Every thread of a warp must come here; `idle` ones get 0.
  */
 SCORE_FN double integral32(const score_job *job, const score_column *x, bool idle, const int B, const int wide) {
     bool empty = idle || x->high < 1e-30 || x->low == x->high, tight = !empty && column_tight(x, 0.35);
@@ -278,8 +293,8 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
     /* p over high / (gate w_high) times w over w_high is x over high */
     float over = (float)(x->gate * inverse);
     bool narrow = !empty && !tight && x->variance < 0.02 * x->mu * x->mu;
-    int own = empty || tight || narrow ? 0 : integral_nodes(low, 4.0, 4.0, 1, INTEGRAL_SWITCH + 1, INTEGRAL_WIDE_MOST);
-    double wide_value = (double)integral_wide_any(job, x, over, own, B, wide);
+    int own = empty || tight || narrow ? 0 : powers_own(low);
+    double wide_value = (double)powers_wide_any(job, x, over, (float)(x->mean * inverse), own, B, wide);
     if (own > 0) {
         value = wide_value * x->high;
         narrow = !(wide_value >= 0.005 * x->mean * inverse);

@@ -25,6 +25,26 @@ SCORE_FN double score_most(double a, double b) { return a > b ? a : b; }
 SCORE_FN float score_least32(float a, float b) { return a < b ? a : b; }
 SCORE_FN float score_most32(float a, float b) { return a > b ? a : b; }
 
+/* The root of x >= 0 to an ulp or two. */
+SCORE_FN float score_root32(float x) {
+#ifdef __CUDA_ARCH__
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
+#else
+    return sqrtf(x);
+#endif
+}
+
+/* x x, rounded: never part of a later sum, so that all ways to it give the same bits. */
+SCORE_FN float score_square32(float x) {
+#ifdef __CUDA_ARCH__
+    return __fmul_rn(x, x);
+#else
+    return x * x;
+#endif
+}
+
 SCORE_FN float score_half(uint16_t bits) {
     uint32_t sign = (uint32_t)(bits & 0x8000u) << 16, exponent = (bits >> 10) & 31u, mantissa = bits & 0x3ffu, out;
     float value = (float)mantissa * 0x1p-24f;
