@@ -31,10 +31,14 @@ static void js32_load(tile *t, size_t c, bool scaled) {
     bool rooted = js32_rooted(t);
     for (size_t i = 0; i < t->pairs; i++)
         t->scaled32[i] = rooted ? vf_sqrt(t->members32[i] * over) : t->members32[i] * over;
+    for (size_t i = t->pairs; rooted && i < js32_vectors(t); i++)
+        t->scaled32[i] = vf_set(0.0f);
 }
 
 /* 1/Z_m divided by the largest, for the integral. */
 static void pack_weights32(tile *t) {
+    for (size_t i = 0; i < JS32_SIDE; i++) /* read with the last row, of members that are not there */
+        t->weights32[t->K * t->pairs + i] = vf_set(0.0f);
     t->weight_ratio[0] = vh_from(vd_set(1.0));
     for (size_t k = 0; k < t->K && t->job->out.gepjs; k++) {
         vd inverse = vd_reciprocal(t->weight_high[k]);

@@ -8,8 +8,7 @@
 #define JS32_PRODUCTS 5 /* doublings that are followed by a product of neighbours */
 #define JS32_FEWEST 6   /* doublings */
 #define JS32_DOUBLINGS 11
-#define JS32_SIDE 4
-#define JS32_RUN 64 /* vectors: float sums stay short */
+#define JS32_RUN 64 /* vectors, whole blocks: float sums stay short */
 
 /* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
 INLINE vf js32_sum(const vf *b, const int B) {
@@ -19,6 +18,9 @@ INLINE vf js32_sum(const vf *b, const int B) {
         return (b[0] + b[1]) + (b[2] + b[3]);
     return B == 2 ? b[0] + b[1] : b[0];
 }
+
+/* Vectors that hold the members, whole blocks of them. */
+INLINE size_t js32_vectors(const tile *t) { return (t->pairs + JS32_SIDE - 1) / JS32_SIDE * JS32_SIDE; }
 
 /* The number of powers after L doublings. */
 INLINE int js32_powers(const int L) { return 1 + L + (L < JS32_PRODUCTS ? L : JS32_PRODUCTS); }
@@ -58,10 +60,10 @@ INLINE void js32_power_run(vf *sums, const vf *x, const vf *w, size_t i, size_t 
     UNROLL
     for (int j = L + 1; j < js32_powers(L); j++)
         sum[j] = vf_set(0.0f);
-    for (; i + JS32_SIDE <= stop; i += JS32_SIDE)
-        js32_power_block(sum, x, w, i, L, JS32_SIDE);
-    for (; i < stop; i++)
-        js32_power_block(sum, x, w, i, L, 1);
+    for (; i + 4 <= stop; i += 4)
+        js32_power_block(sum, x, w, i, L, 4);
+    if (i < stop)
+        js32_power_block(sum, x, w, i, L, 2);
     UNROLL
     for (int j = 0; j <= L; j++)
         sums[j] += sum[j];
@@ -98,9 +100,13 @@ INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vl own, const
     UNROLL
     for (int j = L + 1; j < js32_powers(L); j++)
         f[2 + j] = vf_halves(sums[j]);
-    if (t->M % 2) /* the pad's u is 0, its powers 1 */
-        for (int j = 0; j < js32_powers(L); j++)
-            f[2 + j] -= 1.0f;
+    float spare = (float)(2 * js32_vectors(t) - t->M); /* places without a member: u is 0, its powers 1 */
+    UNROLL
+    for (int j = 0; j <= L; j++)
+        f[2 + j] -= spare;
+    UNROLL
+    for (int j = L + 1; j < js32_powers(L); j++)
+        f[2 + j] -= spare;
     if (L > JS32_FEWEST && vl_any(own != L)) {
         vj taken = __builtin_convertvector(own, vj);
         UNROLL
@@ -123,8 +129,9 @@ INLINE vh js32_wide_of(const tile *t, const vf *x, const vf *w, vh mean, vl own,
     vf sums[JS32_POWERS];
     for (int j = 0; j < js32_powers(L); j++)
         sums[j] = vf_set(0.0f);
-    for (size_t i = 0; i < t->pairs; i += JS32_RUN) {
-        size_t stop = t->pairs - i < JS32_RUN ? t->pairs : i + JS32_RUN;
+    size_t vectors = js32_vectors(t);
+    for (size_t i = 0; i < vectors; i += JS32_RUN) {
+        size_t stop = vectors - i < JS32_RUN ? vectors : i + JS32_RUN;
         w ? js32_power_run(sums, x, w, i, stop, L) : js32_power_run(sums, x, NULL, i, stop, L);
     }
     return js32_power_value(t, sums, mean, own, L);

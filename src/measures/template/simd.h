@@ -19,9 +19,13 @@ typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats 
 typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
-/* Before a short loop over an array that must live in registers. */
+/* Before a short loop over an array that must live in registers. Not where a sanitizer watches: clang then takes minutes. */
 #if defined(__clang__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNROLL
+#else
 #define UNROLL _Pragma("clang loop unroll(full)")
+#endif
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -38,6 +38,7 @@ typedef struct tile {
     bool fused;          /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
 
+#define JS32_SIDE 2 /* js32_wide.h takes vectors of members by fours, or so many at the end */
 #define CHUNK 8 /* members; half as many where there are many classes */
 #define MANY_CLASSES 64
 
@@ -81,12 +82,12 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, &used, per_gate[i], K, 1);
     size_t half = t->pairs, fused = t->fused ? 1 : 0;
-    vd *packed[8] = {0};
-    size_t rows[8] = {K, K, K * fused, 1, 1, fused, fused, fused}, lengths[8] = {half, half, half, half, half, C, C, C};
+    vd *packed[8] = {0}, *spare = NULL; /* after weights32 */
+    size_t rows[8] = {K, K, K * fused, 1, 1, fused, fused, fused}, lengths[8] = {half, half, half, half, half + JS32_SIDE, C, C, C};
     if (fused && !vg_base__mul(&lengths[7], C, K))
         return false;
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
-        ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
+        ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]) && (i > 0 || carve_one(b, &used, &spare, JS32_SIDE, 1));
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
          carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
