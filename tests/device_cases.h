@@ -36,10 +36,10 @@ static const device_recipe device_recipes[] = {
     {MAKE_TIE, 0.2, 5, 11, 19},         {MAKE_FLOOR, 0, 7, 8, 10},
     {MAKE_FLOOR, 1, 7, 8, 10},          {MAKE_DENORMAL, 0, 5, 6, 9},
     {MAKE_DENORMAL, 1, 5, 6, 9},        {MAKE_PEAKED, 0, 9, 10, 10},
-    {MAKE_PEAKED, 0, 3, 100, 4},        {MAKE_LOGITS, 1, 7, 9, 10},
-    {MAKE_LOGITS, 20, 7, 9, 10},        {MAKE_LOGITS, 300, 5, 6, 12},
-    {MAKE_LOGITS_NEAR, 1e-3, 7, 8, 10}, {MAKE_LOGITS_NEAR, 1e-6, 7, 8, 10},
-    {MAKE_LOGITS, 3, 2, 70, 100},
+    {MAKE_FAR, 6, 9, 33, 10},           {MAKE_PEAKED, 0, 3, 100, 4},
+    {MAKE_LOGITS, 1, 7, 9, 10},         {MAKE_LOGITS, 20, 7, 9, 10},
+    {MAKE_LOGITS, 300, 5, 6, 12},       {MAKE_LOGITS_NEAR, 1e-3, 7, 8, 10},
+    {MAKE_LOGITS_NEAR, 1e-6, 7, 8, 10}, {MAKE_LOGITS, 3, 2, 70, 100},
 };
 enum { DEVICE_RECIPES = sizeof device_recipes / sizeof *device_recipes };
 

@@ -61,6 +61,7 @@ typedef enum maker {
     MAKE_FLOOR,      /* all classes but one log-uniform in 1e-16 .. 1e-8 */
     MAKE_DENORMAL,   /* all classes but one subnormal (in float32), or a little above */
     MAKE_PEAKED,     /* collapsed ensemble: one class above 1 - 1e-6 in every member */
+    MAKE_FAR,        /* two kinds of members, up to `parameter` decades apart, by sample and class */
     MAKE_LOGITS,     /* normal logits times parameter */
     MAKE_LOGITS_NEAR /* one draw of normal logits times 3, plus parameter * normal */
 } maker;
@@ -132,6 +133,14 @@ static inline void draw_member(double *row, size_t c, maker kind, double paramet
     case MAKE_FLOOR: draw_small(row, c, -16, -8, parameter > 0 ? chosen : 0); break;
     case MAKE_DENORMAL: draw_small(row, c, -44, -30, parameter > 0 ? chosen : 0); break;
     case MAKE_PEAKED: draw_small(row, c, -14, -7 - log10((double)c), 0); break;
+    case MAKE_FAR: /* the last class takes what the others leave */
+        row[c - 1] = 1;
+        for (size_t i = 0; i + 1 < c; i++) {
+            double decades = parameter * (0.3 + 0.7 * fmod(1000 * base[i], 1));
+            row[i] = 0.5 / (double)c * (rng_below(2) ? 1 : pow(10, -decades) * (1 + 0.1 * rng_uniform()));
+            row[c - 1] -= row[i];
+        }
+        break;
     case MAKE_LOGITS:
         for (size_t i = 0; i < c; i++)
             row[i] = parameter * rng_normal();

@@ -52,6 +52,10 @@ static const recipe recipes[] = {
     {MAKE_DENORMAL, 1, 5, 6, 9},
     {MAKE_PEAKED, 0, 9, 10, 10},
     {MAKE_PEAKED, 0, 3, 100, 4},
+    {MAKE_FAR, 6, 9, 18, 10},
+    {MAKE_FAR, 6, 9, 33, 10},
+    {MAKE_FAR, 3, 17, 20, 30},
+    {MAKE_FAR, 6, 4, 131, 5},
 };
 
 static const recipe more_recipes[] = {
@@ -62,8 +66,8 @@ static const recipe more_recipes[] = {
     {MAKE_FLOOR, 1, 2, 200, 10},         {MAKE_TIE, 1, 1, 500, 4},
 };
 
-static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",   "zero-class", "some-zero",
-                                          "tie",       "floor",   "denormal",  "peaked", "logits",     "logits-near"};
+static const char *const maker_names[] = {"dirichlet", "one-hot",  "identical", "near", "zero-class", "some-zero",  "tie",
+                                          "floor",     "denormal", "peaked",    "far",  "logits",     "logits-near"};
 
 static score_case *cases;
 static size_t case_count;

@@ -6,7 +6,8 @@
 #include "base/base.h"
 #include "measures/cuda/score_job.h"
 #include "measures/cuda/score_weights.h"
-#include "measures/template/js_powers.h"
+
+static const float power_weight[JS32_TRIANGLE] = {JS32_WEIGHTS};
 
 void vg_measures__score_switches(score_job *job, const vg_score_options *o, const vg_scores *out) {
     double M = (double)job->m, corrected = job->m > 1 ? M / (M - 1) : 1.0;
@@ -32,8 +33,7 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     job->need_sets = job->need_logs || job->need_gated || out->tu || out->epjs;
     job->need_margin = out->gmu || out->snr || out->pred || out->second || out->decision || out->flags;
     job->gated = job->need_gated ? job->k : 0;
-    _Static_assert(JS32_POWERS == SCORE_POWERS && sizeof js32_power_weight == sizeof job->power_weight, "the same functions");
-    memcpy(job->power_weight, js32_power_weight, sizeof job->power_weight);
+    memcpy(job->power_weight, power_weight, sizeof job->power_weight);
     for (int j = 0; j < 33; j++)
         job->narrow_weight[j] = (float)score_narrow_weight[j];
     for (int j = 0; j < 104; j++) {

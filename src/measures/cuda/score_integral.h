@@ -11,7 +11,6 @@
 #include "measures/cuda/score_math.h"
 
 enum { INTEGRAL_NARROW_MOST = 33, INTEGRAL_FINE_MOST = 104, INTEGRAL_STEPS = 11 };
-enum { POWERS_PRODUCTS = 5, POWERS_FEWEST = 6, POWERS_MOST = 11 }; /* doublings */
 
 /* One class of one set: x_m = gate p_m w_m. */
 typedef struct score_column {
@@ -78,18 +77,18 @@ SCORE_FN float block_sum(const float *b, const int B) {
 }
 
 /* The number of powers after L doublings. */
-SCORE_FN int powers_after(const int L) { return 1 + L + (L < POWERS_PRODUCTS ? L : POWERS_PRODUCTS); }
+SCORE_FN int powers_after(const int L) { return 1 + L + (L < JS32_PRODUCTS ? L : JS32_PRODUCTS); }
 
 /* The value from the sums of the powers, over the largest member; functions above the thread's own doublings do not count. */
 SCORE_FN float powers_value(const score_job *job, const score_column *x, const float *sum, float mean, int own, const int L) {
-    float f[2 + SCORE_POWERS + 1], count = (float)x->members, spare = (float)(x->padded - x->members), value = 0.0f;
+    float f[2 + JS32_POWERS + 1], count = (float)x->members, spare = (float)(x->padded - x->members), value = 0.0f;
     f[0] = count;
     f[1] = mean * count;
     SCORE_UNROLL
     for (int j = 0; j < powers_after(L); j++)
         f[2 + j] = sum[j] - spare; /* of places without a member every power is 1 */
     SCORE_UNROLL
-    for (int l = POWERS_FEWEST + 1; l <= L; l++)
+    for (int l = JS32_FEWEST + 1; l <= L; l++)
         f[1 + powers_after(l)] = l <= own ? f[1 + powers_after(l)] : 0.0f;
     f[2 + powers_after(L)] = 0.0f;
     SCORE_UNROLL
@@ -106,9 +105,9 @@ SCORE_FN float powers_value(const score_job *job, const score_column *x, const f
 }
 
 /* Wide form: means of powers, template/js32_wide.h. L >= own, the thread's doublings (the others of the warp may need more). */
-SCORE_FN float powers_wide(const score_job *job, const score_column *x, float over, float mean, int own, const int L, const int B,
-                           const int wide) {
-    float sum[SCORE_POWERS];
+SCORE_FN float powers_wide(const score_job *job, const score_column *x, float over, float mean, int own, const int L,
+                           const int B, const int wide) {
+    float sum[JS32_POWERS];
     SCORE_UNROLL
     for (int j = 0; j < powers_after(L); j++)
         sum[j] = 0.0f;
@@ -128,7 +127,7 @@ SCORE_FN float powers_wide(const score_job *job, const score_column *x, float ov
             for (int v = 0; v < B; v++)
                 next[v] = score_square32(a[v]);
             sum[at++] += block_sum(next, B);
-            if (l <= POWERS_PRODUCTS) {
+            if (l <= JS32_PRODUCTS) {
                 SCORE_UNROLL
                 for (int v = 0; v < B; v++)
                     sum[at] += a[v] * next[v];
@@ -157,13 +156,17 @@ SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, floa
     AT_MOST(9);
     AT_MOST(10);
 #undef AT_MOST
-    return powers_wide(job, x, over, mean, own, POWERS_MOST, B, wide);
+    return powers_wide(job, x, over, mean, own, JS32_DOUBLINGS, B, wide);
 }
 
-/* Doublings for members of at least `low`; template/js32_wide.h. */
+/* Doublings for members of at least `low`. */
 SCORE_FN int powers_own(double low) {
-    return POWERS_FEWEST + (low < 4.0 * 4.0 / 4096) + (low < 3.4 * 3.4 / 16384) + (low < 3.0 * 3.0 / 65536) +
-           (low < 2.5 * 2.5 / 262144) + (low < 2.1 * 2.1 / 1048576);
+    const double least[] = {JS32_LEAST};
+    int own = JS32_FEWEST;
+    SCORE_UNROLL
+    for (int l = 0; l < JS32_DOUBLINGS - JS32_FEWEST; l++)
+        own += low < least[l];
+    return own;
 }
 
 /* Narrow but for some members: deviations from the mean's own b, a few nodes at a time. */

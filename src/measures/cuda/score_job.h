@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "measures/template/js_powers.h"
 #include "vargate/measures.h"
 
 #ifdef __cplusplus
@@ -18,8 +19,6 @@ extern "C" {
 
 enum {
     SCORE_PARTS = 16,     /* R */
-    SCORE_POWERS = 17, /* of template/js_powers.h, and the entries of its triangle */
-    SCORE_POWER_WEIGHTS = 190,
     SCORE_GROUP = 4,      /* gates handled together in registers */
     SCORE_MOST_SPLIT = 8, /* F */
     SCORE_SUMS = 5        /* TU, EU, reverse divergence in two pieces, EPJS */
@@ -57,9 +56,9 @@ typedef struct score_job {
     unsigned *redo, *redo_count;       /* n: samples to be done again, in any order */
     const unsigned *list, *list_count; /* the samples to take; NULL: all n */
     int widest;
-    float power_weight[SCORE_POWER_WEIGHTS]; /* template/js_powers.h */
-    float narrow_weight[33];                 /* of the integral's nodes: template/js_weights.h */
-    double fine_weight[104];                 /* the same in double, s^-1 included */
+    float power_weight[JS32_TRIANGLE]; /* template/js_powers.h */
+    float narrow_weight[33];           /* of the integral's nodes: template/js_weights.h */
+    double fine_weight[104];           /* the same in double, s^-1 included */
     bool need_logs, need_reverse, need_gated, need_gated_logs, need_gated_reverse, need_margin, need_sets;
     /* how the work is laid out */
     int samples, threads, split, block; /* S, threads of a block, F, members a step of the integral */

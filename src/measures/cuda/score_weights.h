@@ -1,5 +1,5 @@
-/* score_weights.h - weights of the integral's nodes (scripts/make_js_weights.py): s_j = 2^(j-4), narrow, and factors of h / (2 s) at
- * s_j = 2^((j-10)/2). */
+/* score_weights.h - weights of the integral's nodes (scripts/make_js_weights.py): s_j = 2^(j-4), narrow, and factors of h / (2
+ * s) at s_j = 2^((j-10)/2). */
 #ifndef VG_MEASURES_SCORE_WEIGHTS_H
 #define VG_MEASURES_SCORE_WEIGHTS_H
 

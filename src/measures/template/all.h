@@ -1,6 +1,7 @@
 /* all.h - the whole kernel, once a tier. The including file sets VG_LANES and the target. */
 #include "measures/template/simd.h"
 /* in this order */
+/* clang-format off */
 #include "measures/template/vmath.h"
 #include "measures/template/workspace.h"
 #include "measures/template/fill.h"
@@ -18,3 +19,4 @@
 #include "measures/template/js_class.h"
 #include "measures/template/class32.h"
 #include "measures/template/tile.h"
+/* clang-format on */

@@ -31,20 +31,18 @@ static void js32_load(tile *t, size_t c, bool scaled) {
     bool rooted = js32_rooted(t);
     for (size_t i = 0; i < t->pairs; i++)
         t->scaled32[i] = rooted ? vf_sqrt(t->members32[i] * over) : t->members32[i] * over;
-    for (size_t i = t->pairs; rooted && i < js32_vectors(t); i++)
-        t->scaled32[i] = vf_set(0.0f);
+    if (t->vectors > t->pairs)
+        t->scaled32[t->pairs] = vf_set(0.0f);
 }
 
 /* 1/Z_m divided by the largest, for the integral. */
 static void pack_weights32(tile *t) {
-    for (size_t i = 0; i < JS32_SIDE; i++) /* read with the last row, of members that are not there */
-        t->weights32[t->K * t->pairs + i] = vf_set(0.0f);
     t->weight_ratio[0] = vh_from(vd_set(1.0));
     for (size_t k = 0; k < t->K && t->job->out.gepjs; k++) {
         vd inverse = vd_reciprocal(t->weight_high[k]);
         t->weight_ratio[1 + k] = vh_from(t->weight_low[k] * inverse);
         t->weight_top[1 + k] = vh_from(t->inverse_zbar[k] * inverse);
-        vf *to = t->weights32 + k * t->pairs;
+        vf *to = t->weights32 + k * t->vectors;
         vf scale = vf_both(t->inverse_zbar[k] * inverse);
         if (t->fused)
             for (size_t i = 0; i < t->pairs; i++)
@@ -55,6 +53,8 @@ static void pack_weights32(tile *t) {
                                     m + 1 < t->M ? t->weight[k * t->M + m + 1] * inverse : vd_set(0.0));
         for (size_t i = 0; js32_rooted(t) && i < t->pairs; i++)
             to[i] = vf_sqrt(to[i]);
+        if (t->vectors > t->pairs)
+            to[t->pairs] = vf_set(0.0f);
     }
 }
 

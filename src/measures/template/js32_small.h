@@ -1,8 +1,8 @@
 /* js32_small.h - the wide form for few members, the integral of js.h: all sets of a class side by side, so that none waits.
  *
  * Nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2 on
- * a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large: its squares are summed, not derived.
- * Sums over members never leave the registers, and what follows from them is had for two sets a vector. */
+ * a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large: its squares are summed, not
+ * derived. Sums over members never leave the registers, and what follows from them is had for two sets a vector. */
 
 #define JS32_WIDE_S0 0.25
 #define JS32_WIDE_MOST 31 /* s up to 2^28 */
@@ -53,7 +53,7 @@ INLINE void js32_few_enter(const tile *t, js32_sets *at, size_t from, size_t las
     UNROLL
     for (int s = 0; s < S; s++) {
         size_t set = from + (size_t)s < last ? from + (size_t)s : last;
-        const vf *w = set ? t->weights32 + (set - 1) * t->pairs : NULL;
+        const vf *w = set ? t->weights32 + (set - 1) * t->vectors : NULL;
         UNROLL
         for (int v = 0; v < B; v++) {
             at->b[s][v] = vf_set(0.0f);

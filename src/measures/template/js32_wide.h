@@ -1,13 +1,11 @@
-/* js32_wide.h - EPJS of one class in float, members that differ widely, from means of powers. Error below 2e-7 of the largest member.
+/* js32_wide.h - EPJS of one class in float, members that differ widely, from means of powers. Error below 2e-7 of the largest
+ * member.
  *
  *     EPJS_c = high sum_ij W_ij E[f_i] E[f_j],   f = 1, u, (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 8 .. 48, 64, 128 .. 2048
- * with u = x/high: every function costs one multiplication and at most one addition, and all sums stay in registers. W is given for the
- * differences of neighbouring powers (js_powers.h). Members weigh their class's roots with the roots of 1/Z_m, so one root serves
- * every gate. Powers that have vanished for every member are left out, lane by lane. */
+ * with u = x/high: every function costs one multiplication and at most one addition, and all sums stay in registers. W is given
+ * for the differences of neighbouring powers (js_powers.h). Members weigh their class's roots with the roots of 1/Z_m, so one
+ * root serves every gate. Powers that have all but vanished for every member are left out, lane by lane. */
 
-#define JS32_PRODUCTS 5 /* doublings that are followed by a product of neighbours */
-#define JS32_FEWEST 6   /* doublings */
-#define JS32_DOUBLINGS 11
 #define JS32_RUN 64 /* vectors, whole blocks: float sums stay short */
 
 /* Sums over a block of B vectors: pairwise, so that rounding grows with the logarithm. */
@@ -18,9 +16,6 @@ INLINE vf js32_sum(const vf *b, const int B) {
         return (b[0] + b[1]) + (b[2] + b[3]);
     return B == 2 ? b[0] + b[1] : b[0];
 }
-
-/* Vectors that hold the members, whole blocks of them. */
-INLINE size_t js32_vectors(const tile *t) { return (t->pairs + JS32_SIDE - 1) / JS32_SIDE * JS32_SIDE; }
 
 /* The number of powers after L doublings. */
 INLINE int js32_powers(const int L) { return 1 + L + (L < JS32_PRODUCTS ? L : JS32_PRODUCTS); }
@@ -55,58 +50,28 @@ INLINE void js32_power_block(vf *sum, const vf *x, const vf *w, size_t i, const 
 INLINE void js32_power_run(vf *sums, const vf *x, const vf *w, size_t i, size_t stop, const int L) {
     vf sum[JS32_POWERS];
     UNROLL
-    for (int j = 0; j <= L; j++)
-        sum[j] = vf_set(0.0f);
-    UNROLL
-    for (int j = L + 1; j < js32_powers(L); j++)
+    for (int j = 0; j < js32_powers(L); j++)
         sum[j] = vf_set(0.0f);
     for (; i + 4 <= stop; i += 4)
         js32_power_block(sum, x, w, i, L, 4);
     if (i < stop)
         js32_power_block(sum, x, w, i, L, 2);
     UNROLL
-    for (int j = 0; j <= L; j++)
+    for (int j = 0; j < js32_powers(L); j++)
         sums[j] += sum[j];
-    UNROLL
-    for (int j = L + 1; j < js32_powers(L); j++)
-        sums[j] += sum[j];
-}
-
-/* Row i of the form; from 2 on the function is the difference of neighbouring powers. */
-INLINE void js32_power_row(vh *value, vh *f, const float **w, const int i) {
-    vh row = (*w)[0] * f[0], other = {0};
-    if (i >= 2)
-        f[i] -= f[i + 1];
-    UNROLL
-    for (int j = 1; j <= i && j <= 10; j++)
-        row += (*w)[j] * f[j];
-    UNROLL
-    for (int j = 11; j <= i; j++)
-        other += (*w)[j] * f[j];
-    *value += f[i] * (row + other);
-    *w += i + 1;
 }
 
 /* The value over the largest member, from sums of powers; `mean` of u; `own`: the doublings that a lane takes. */
 INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vl own, const int L) {
-    const float *w = js32_power_weight;
-    float count = (float)t->M;
+    static const float weight[] = {JS32_WEIGHTS};
+    const float *w = weight;
+    float count = (float)t->M, spare = (float)(2 * t->vectors - t->M); /* places without a member: u is 0, its powers 1 */
     vh f[2 + JS32_POWERS + 1];
     f[0] = (vh){0} + count;
     f[1] = mean * count;
     UNROLL
-    for (int j = 0; j <= L; j++)
-        f[2 + j] = vf_halves(sums[j]);
-    UNROLL
-    for (int j = L + 1; j < js32_powers(L); j++)
-        f[2 + j] = vf_halves(sums[j]);
-    float spare = (float)(2 * js32_vectors(t) - t->M); /* places without a member: u is 0, its powers 1 */
-    UNROLL
-    for (int j = 0; j <= L; j++)
-        f[2 + j] -= spare;
-    UNROLL
-    for (int j = L + 1; j < js32_powers(L); j++)
-        f[2 + j] -= spare;
+    for (int j = 0; j < js32_powers(L); j++)
+        f[2 + j] = vf_halves(sums[j]) - spare;
     if (L > JS32_FEWEST && vl_any(own != L)) {
         vj taken = __builtin_convertvector(own, vj);
         UNROLL
@@ -114,14 +79,18 @@ INLINE vh js32_power_value(const tile *t, const vf *sums, vh mean, vl own, const
             f[1 + js32_powers(l)] = (vh)((vj)f[1 + js32_powers(l)] & (taken >= l));
     }
     f[2 + js32_powers(L)] = (vh){0};
-    vh value = w[0] * f[0] * f[0];
-    w++;
+    vh value = {0};
     UNROLL
-    for (int i = 1; i < 10; i++)
-        js32_power_row(&value, f, &w, i);
-    UNROLL
-    for (int i = 10; i < 2 + js32_powers(L); i++)
-        js32_power_row(&value, f, &w, i);
+    for (int i = 0; i < 2 + js32_powers(L); i++) { /* from 2 on the function is the difference of neighbouring powers */
+        vh row = {0}, other = {0};                 /* two sums: less to wait for */
+        if (i >= 2)
+            f[i] -= f[i + 1];
+        UNROLL
+        for (int j = 0; j <= i; j++)
+            *(j % 2 ? &other : &row) += w[j] * f[j];
+        value += f[i] * (row + other);
+        w += i + 1;
+    }
     return value * (1.0f / (count * count));
 }
 
@@ -129,15 +98,16 @@ INLINE vh js32_wide_of(const tile *t, const vf *x, const vf *w, vh mean, vl own,
     vf sums[JS32_POWERS];
     for (int j = 0; j < js32_powers(L); j++)
         sums[j] = vf_set(0.0f);
-    size_t vectors = js32_vectors(t);
-    for (size_t i = 0; i < vectors; i += JS32_RUN) {
-        size_t stop = vectors - i < JS32_RUN ? vectors : i + JS32_RUN;
+    for (size_t i = 0; i < t->vectors; i += JS32_RUN) {
+        size_t stop = t->vectors - i < JS32_RUN ? t->vectors : i + JS32_RUN;
         w ? js32_power_run(sums, x, w, i, stop, L) : js32_power_run(sums, x, NULL, i, stop, L);
     }
     return js32_power_value(t, sums, mean, own, L);
 }
-#define JS32_WIDE(L) \
-    static vh js32_wide_##L(const tile *t, const vf *w, vh mean, vl own) { return js32_wide_of(t, t->scaled32, w, mean, own, L); }
+#define JS32_WIDE(L)                                                                                                           \
+    static vh js32_wide_##L(const tile *t, const vf *w, vh mean, vl own) {                                                     \
+        return js32_wide_of(t, t->scaled32, w, mean, own, L);                                                                  \
+    }
 JS32_WIDE(6)
 JS32_WIDE(7)
 JS32_WIDE(8)
@@ -145,14 +115,14 @@ JS32_WIDE(9)
 JS32_WIDE(10)
 JS32_WIDE(11)
 
-/* low: a lower bound of u; `ignore`: lanes of no interest. A lane takes L doublings where every member has sqrt(u) 2^L >= 4, 3.4,
- * 3, 2.5, 2.1 for L = 6 .. 10: the powers left out are worth 5e-8 at most. */
+/* low: a lower bound of u; `ignore`: lanes of no interest. */
 static vd js32_wide(const tile *t, const js_set *set, vd inverse, vd low, vl ignore) {
     static vh (*const by_doublings[])(const tile *, const vf *, vh, vl) = {js32_wide_6, js32_wide_7,  js32_wide_8,
-                                                                            js32_wide_9, js32_wide_10, js32_wide_11};
+                                                                           js32_wide_9, js32_wide_10, js32_wide_11};
+    static const double least[] = {JS32_LEAST};
     vl own = (vl){0} + JS32_FEWEST;
-    own -= (low < 4.0 * 4.0 / 4096) + (low < 3.4 * 3.4 / 16384) + (low < 3.0 * 3.0 / 65536) + (low < 2.5 * 2.5 / 262144) +
-           (low < 2.1 * 2.1 / 1048576);
+    for (size_t l = 0; l < sizeof least / sizeof *least; l++)
+        own -= low < least[l];
     size_t most = (size_t)vl_most(vl_select(ignore, (vl){0} + JS32_FEWEST, own));
     return vd_from(by_doublings[most - JS32_FEWEST](t, set->weights32, vh_from(set->mean * inverse), own));
 }

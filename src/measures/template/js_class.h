@@ -32,7 +32,7 @@ static void js_class(tile *t, size_t c, bool single) {
         if (s > 0) {
             size_t k = s - 1, at = k * t->C + c;
             set.index = s;
-            set.weights32 = t->weights32 + k * t->pairs;
+            set.weights32 = t->weights32 + k * t->vectors;
             set.gate = t->gamma[at];
             set.mean = t->gmean[at];
             set.low = t->low[c] * set.gate * t->weight_low[k];

@@ -27,7 +27,7 @@ typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 #define UNROLL _Pragma("clang loop unroll(full)")
 #endif
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 32")
 #endif
 
 INLINE vd vd_set(double x) { return x - (vd){0}; }
@@ -167,7 +167,8 @@ typedef __mmask16 vfm;
 INLINE vfm vi_zero(vi x) { return _mm512_testn_epi32_mask((__m512i)x, (__m512i)x); }
 INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)_mm512_mask_blend_ps(mask, (__m512)no, (__m512)yes); }
 INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
-/* The root of x >= 0 to an ulp or so, 0 below 1e-37; the instruction that rounds it would keep its unit busy for as long as ten. */
+/* The root of x >= 0 to an ulp or so, 0 below 1e-37; the instruction that rounds it would keep its unit busy for as long as
+ * ten. */
 INLINE vf vf_sqrt(vf x) {
     vf y = (vf)_mm512_rsqrt14_ps((__m512)vf_max(x, vf_set(1e-37f))), root = x * y;
     return root + (0.5f * root) * (1.0f - root * y);

@@ -24,6 +24,7 @@ typedef struct tile {
     vd *columns; /* members of one class in the integral: [M + 4], or as floats two a vector */
     /* floats, two members a vector, rows of `pairs` vectors */
     size_t pairs;                     /* (M + 1) / 2 */
+    size_t vectors;                   /* pairs, made even: rows of weights32 and of scaled32, 0 after the last member */
     vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest, omega, and 1 + omega (float forms only) */
     vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest */
     const vf *members32;              /* the class at hand */
@@ -38,7 +39,6 @@ typedef struct tile {
     bool fused;          /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
 
-#define JS32_SIDE 2 /* js32_wide.h takes vectors of members by fours, or so many at the end */
 #define CHUNK 8 /* members; half as many where there are many classes */
 #define MANY_CLASSES 64
 
@@ -64,6 +64,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
     t->pairs = M / 2 + M % 2;
+    t->vectors = t->pairs + t->pairs % 2;
     t->pitch = 2 * (t->pairs | 1);
     vd *floats = NULL, *chunk = NULL, *ratio = NULL;
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
@@ -81,13 +82,13 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     vd **per_gate[] = {&t->zbar, &t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, &used, per_gate[i], K, 1);
-    size_t half = t->pairs, fused = t->fused ? 1 : 0;
-    vd *packed[8] = {0}, *spare = NULL; /* after weights32 */
-    size_t rows[8] = {K, K, K * fused, 1, 1, fused, fused, fused}, lengths[8] = {half, half, half, half, half + JS32_SIDE, C, C, C};
+    size_t half = t->pairs, even = t->vectors, fused = t->fused ? 1 : 0;
+    vd *packed[8] = {0};
+    size_t rows[8] = {K, K, K * fused, 1, 1, fused, fused, fused}, lengths[8] = {even, half, half, half, even, C, C, C};
     if (fused && !vg_base__mul(&lengths[7], C, K))
         return false;
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
-        ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]) && (i > 0 || carve_one(b, &used, &spare, JS32_SIDE, 1));
+        ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
          carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
