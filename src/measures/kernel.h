@@ -2,7 +2,7 @@
  *
  * A tier works on a tile: as many samples as it has lanes of double, one sample a lane, so that nothing is ever summed across
  * lanes. The tile holds p[m][c][lane] in double, or for float32 probabilities taken as they are x[c][m][lane] in float: these have float
- * forms of the gates' sums (gates32.h), of the logarithms' (class32.h) and of the pairwise Jensen-Shannon integral (js32.h). */
+ * forms of the gates' sums (gates32.h), of the logarithms' (class32.h) and of EPJS (js32.h). */
 #ifndef VG_MEASURES_KERNEL_H
 #define VG_MEASURES_KERNEL_H
 
@@ -16,7 +16,7 @@ typedef struct vg_kernel_job {
     vg_score_options options;
     const double *gates;        /* the k settings */
     const double *inverse_temperature; /* m values; NULL: 1 */
-    bool single_precision; /* float32 accuracy is asked for: the float form of the integral serves */
+    bool single_precision; /* float32 accuracy is asked for: the float form of EPJS serves */
     vg_predictions in;
     vg_scores out;
     size_t first; /* index of in's sample 0 in the whole stream, for messages */

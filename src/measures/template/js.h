@@ -13,7 +13,7 @@
 
 typedef struct js_set {       /* the members of one class: x_m = p_m gate / Z_m */
     size_t index;             /* 0: ungated, all weights 1; else 1 + the gate */
-    const vf *weights32;      /* the weights over their largest, two members a vector; NULL: 1 */
+    const vf *weights32;      /* a row of the tile's; NULL: 1 */
     vd gate, mean, low, high; /* mean of x; bounds of x */
     double add;
 } js_set;

@@ -11,9 +11,10 @@
 #define JS32_S0 0.0625
 #define JS32_MOST 33
 
-/* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. Above
- * JS32_FEW members scaled32 and weights32 hold the roots. */
+/* Whether scaled32 and weights32 hold roots, as js32_wide.h takes them. */
 INLINE bool js32_rooted(const tile *t) { return t->M > JS32_FEW; }
+
+/* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
 static void js32_load(tile *t, size_t c, bool scaled) {
     vf *x = (vf *)t->columns;
     size_t M = t->M, C = t->C;
@@ -35,7 +36,7 @@ static void js32_load(tile *t, size_t c, bool scaled) {
         t->scaled32[t->pairs] = vf_set(0.0f);
 }
 
-/* 1/Z_m divided by the largest, for the integral. */
+/* 1/Z_m divided by the largest. */
 static void pack_weights32(tile *t) {
     t->weight_ratio[0] = vh_from(vd_set(1.0));
     for (size_t k = 0; k < t->K && t->job->out.gepjs; k++) {

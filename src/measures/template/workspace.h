@@ -25,8 +25,8 @@ typedef struct tile {
     /* floats, two members a vector, rows of `pairs` vectors */
     size_t pairs;                     /* (M + 1) / 2 */
     size_t vectors;                   /* pairs, made even: rows of weights32 and of scaled32, 0 after the last member */
-    vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest, omega, and 1 + omega (float forms only) */
-    vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest */
+    vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest (js32.h: or the root), omega, 1 + omega */
+    vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest (or the root) */
     const vf *members32;              /* the class at hand */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vh *gamma32;                      /* [C][K] the gates as floats */
