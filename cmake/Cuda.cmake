@@ -48,7 +48,7 @@ function(vg_cuda_module module)
   list(FILTER sources EXCLUDE REGEX "/hopper_[a-z]*[.]cu$")
   if(hopper)
     add_library(vargate-${module}-hopper OBJECT ${hopper})
-    target_include_directories(vargate-${module}-hopper PRIVATE ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
+    target_include_directories(vargate-${module}-hopper PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_options(vargate-${module}-hopper PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo -Xcompiler=-fno-exceptions>)
     set_target_properties(vargate-${module}-hopper PROPERTIES
       CUDA_ARCHITECTURES 90a-real CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)

@@ -345,7 +345,7 @@ static size_t room_of(const problem *q) {
 }
 
 /* problems[index] with its inputs drawn. */
-static problem prepare(const problem *problems, int index, bool rounded) {
+static inline problem prepare(const problem *problems, int index, bool rounded) {
     problem q = problems[index];
     generator = vg_random__start(2024, (uint64_t)index);
     size_t big = room_of(&q);
@@ -379,7 +379,7 @@ static problem prepare(const problem *problems, int index, bool rounded) {
     return q;
 }
 
-static void finish(problem *q) {
+static inline void finish(problem *q) {
     float *all[] = {q->x, q->dy, q->wgt, q->bias, q->gamma, q->beta, q->add, q->prior, q->wts, q->running};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
@@ -394,7 +394,7 @@ typedef struct bounds {
 
 /* A problem by a backend, once with tensors of just its rows and once with more, when the backend finds what it has made the
  * first time. */
-static void compare_with(const result *want, vg_backend *b, const problem *q, bounds allowed) {
+static inline void compare_with(const result *want, vg_backend *b, const problem *q, bounds allowed) {
     result got;
     for (int round = 0; round < 2; round++) {
         spare_rows = round ? 3 : 0;

@@ -77,6 +77,7 @@ static array fresh(size_t count, size_t element) {
     a.host = malloc(a.bytes);
     cuda(cudaMalloc((void **)&a.device, a.bytes + 2 * GUARD), "device memory");
     cuda(cudaMemset(a.device, 0xff, a.bytes + 2 * GUARD), "guard");
+    cuda(cudaDeviceSynchronize(), "guard"); /* the kernels' queue does not wait for this one */
     return a;
 }
 static void send(const array *a) {
@@ -84,6 +85,7 @@ static void send(const array *a) {
     for (size_t i = 0; i < a->count; i++)
         values[i] = to_bf16((float)a->small[i]);
     cuda(cudaMemcpy(place(a), a->host, a->bytes, cudaMemcpyHostToDevice), "sending");
+    cuda(cudaDeviceSynchronize(), "sending");
 }
 static array input(size_t count, uint64_t seed, int range) {
     array a = fresh(count, 2);
@@ -104,6 +106,7 @@ static void scramble(const array *a) {
         values[i] = (uint16_t)((bits & 0x807f) | (122 + (bits >> 20 & 7)) << 7);
     }
     cuda(cudaMemcpy(place(a), a->host, a->bytes, cudaMemcpyHostToDevice), "sending");
+    cuda(cudaDeviceSynchronize(), "sending");
 }
 static void release(array *a) {
     free(a->small);

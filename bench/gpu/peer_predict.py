@@ -25,6 +25,7 @@ def run(args):
     if args.variant == "compiled":
         model = torch.compile(net, mode="default" if args.tiny else "max-autotune-no-cudagraphs")
     best = (0.0, 0)
+    rates = {}
     for batch in [4] if args.tiny else [512] if args.variant == "compiled" else [128, 256, 512]:
         x = torch.randn(batch, 3, 32, 32, device=args.device, dtype=torch.bfloat16 if half else torch.float32)
         x = x.contiguous(memory_format=torch.channels_last)
@@ -35,8 +36,9 @@ def run(args):
 
         work = Captured(one_pass, 3) if args.variant == "compiled" and args.device == "cuda" else one_pass
         seconds = seconds_a_call(work, args.device, **args.windows)
+        rates[batch] = round(batch / seconds)
         best = max(best, (batch / seconds, batch))
-    say("predict wrn-28-10", args.variant, best[0], "image-passes/s", batch=best[1], passes=100, images_per_s=round(best[0] / 100, 2))
+    say("predict wrn-28-10", args.variant, best[0], "image-passes/s", batch=best[1], rates=rates, passes=100, images_per_s=round(best[0] / 100, 2))
 
 
 if __name__ == "__main__":

@@ -102,6 +102,17 @@ typedef struct vg_norm {
     vg_dropout dropout;
 } vg_norm;
 
+/* A convolution and the batch-norm of its result. */
+typedef struct vg_conv_norm {
+    vg_conv conv;
+    vg_norm norm;                /* not training */
+    const vg_tensor *x, *addend; /* addend: may be NULL */
+    vg_tensor *y;                /* conv(x) + addend; NULL: not wanted */
+    vg_tensor *z;                /* norm(y) */
+    const vg_param *w, *gamma, *beta;
+    const vg_tensor *running;
+} vg_conv_norm;
+
 typedef enum vg_loss_form {
     VG_LOSS_MEAN = 0,   /* mean over heads of each head's cross-entropy */
     VG_LOSS_MIXTURE = 1 /* cross-entropy of the heads' mean probability */
@@ -247,7 +258,10 @@ typedef struct vg_backend_ops {
                              vg_dropout dropout);
 
     /* --- the rest may be NULL: a backend that gains nothing by it.
-     * out (PLAIN, a row an image, members x classes) takes the members that z's rows give, plus prior's logits (PLAIN, a row an
+     * conv_forward and norm_forward in one go, to the same bits; *done is false, and nothing was done, where this backend has
+     * no such way for these shapes. */
+    vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
+    /* out (PLAIN, a row an image, members x classes) takes the members that z's rows give, plus prior's logits (PLAIN, a row an
      * image, heads x classes; NULL: none). */
     vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);
     /* A data set on the device: store_plan sets an epoch's order, store_batch makes the images and labels of images->n samples

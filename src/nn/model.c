@@ -144,20 +144,29 @@ static vg_status forward_stage(vg_model *model, int i, const vg_pass *pass, vg_t
                                  node->b < 0 ? NULL : &model->params[node->b]);
 }
 
-static vg_status forward_norm(vg_model *model, int i, const vg_pass *pass, vg_tensor *y) {
-    const vg_node *node = &model->net->nodes[i];
-    vg_backend *b = model->backend;
+/* A norm node as this pass runs it, and the statistics it uses. */
+static vg_norm norm_of(const vg_node *node, const vg_pass *pass) {
     vg_norm norm = node->norm;
-    vg_shape row = {y->shape.c, 1, 1};
     if (!pass->dropout)
         norm.dropout.p = 0;
     norm.training = pass->statistics == VG_USE_BATCH || pass->statistics == VG_REFRESH;
+    return norm;
+}
+
+static vg_tensor *statistics_of(vg_model *model, const vg_node *node, const vg_pass *pass) {
     bool second = pass->statistics == VG_REFRESH || pass->statistics == VG_USE_REFRESHED;
+    return second ? model->refreshed[node->statistics] : model->running[node->statistics];
+}
+
+static vg_status forward_norm(vg_model *model, int i, const vg_pass *pass, vg_tensor *y) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    vg_norm norm = norm_of(node, pass);
+    vg_shape row = {y->shape.c, 1, 1};
     if (pass->keep)
         VG_TRY(vg_model__take(model, &model->saved[i], VG_TENSOR_PLAIN, 2, row));
-    return b->ops->norm_forward(
-        b, &norm, y, model->values[node->x], model->theta, &model->params[node->w], &model->params[node->b],
-        second ? model->refreshed[node->statistics] : model->running[node->statistics], model->saved[i]);
+    return b->ops->norm_forward(b, &norm, y, model->values[node->x], model->theta, &model->params[node->w],
+                                &model->params[node->b], statistics_of(model, node, pass), model->saved[i]);
 }
 
 static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
@@ -181,16 +190,62 @@ static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
     return VG_OK;
 }
 
+/* Nodes i and i + 1 in one operation, where they are a convolution and its batch-norm by statistics that are there, and the
+ * backend has a way. The convolution's own result is made only if somebody else reads it. */
+static vg_status forward_pair(vg_model *model, int i, const vg_pass *pass, bool *done) {
+    const vg_node *conv = &model->net->nodes[i], *norm = conv + 1;
+    vg_backend *b = model->backend;
+    *done = false;
+    if (pass->keep || !b->ops->conv_norm_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV ||
+        norm->kind != VG_NODE_NORM || norm->x != conv->y || norm_of(norm, pass).training)
+        return VG_OK;
+    const vg_value *value = &model->net->values[conv->y];
+    size_t rows = model->values[conv->x]->n;
+    vg_tensor *y = NULL, *z;
+    if (value->uses > 1)
+        VG_TRY(vg_model__take(model, &y, value->kind, rows, value->shape));
+    VG_TRY(vg_model__take(model, &z, value->kind, rows, value->shape));
+    vg_conv_norm op = {.conv = conv->conv,
+                       .norm = norm_of(norm, pass),
+                       .x = model->values[conv->x],
+                       .addend = conv->addend < 0 ? NULL : model->values[conv->addend],
+                       .y = y,
+                       .z = z,
+                       .w = &model->params[conv->w],
+                       .gamma = &model->params[norm->w],
+                       .beta = &model->params[norm->b],
+                       .running = statistics_of(model, norm, pass)};
+    VG_TRY(b->ops->conv_norm_forward(b, &op, model->theta, done));
+    if (!*done) {
+        vg_model__give(model, y);
+        vg_model__give(model, z);
+        return VG_OK;
+    }
+    model->values[conv->y] = y;
+    model->values[norm->y] = z;
+    return VG_OK;
+}
+
+/* Gives back what node i was the last to read. */
+static void forget(vg_model *model, int i) {
+    const vg_node *node = &model->net->nodes[i];
+    int used[2] = {node->x, node->addend};
+    for (int k = 0; k < 2; k++)
+        if (used[k] >= 0 && model->net->values[used[k]].last_use == i) {
+            vg_model__give(model, model->values[used[k]]);
+            model->values[used[k]] = NULL;
+        }
+}
+
 vg_status vg_model__forward(vg_model *model, const vg_pass *pass) {
-    for (int i = pass->first; i < pass->last; i++) {
-        VG_TRY(forward_node(model, i, pass));
-        const vg_node *node = &model->net->nodes[i];
-        int used[2] = {node->x, node->addend};
-        for (int k = 0; k < 2 && !pass->keep; k++)
-            if (used[k] >= 0 && model->net->values[used[k]].last_use == i) {
-                vg_model__give(model, model->values[used[k]]);
-                model->values[used[k]] = NULL;
-            }
+    for (int i = pass->first, count; i < pass->last; i += count) {
+        bool pair;
+        VG_TRY(forward_pair(model, i, pass, &pair));
+        if (!pair)
+            VG_TRY(forward_node(model, i, pass));
+        count = pair ? 2 : 1;
+        for (int k = 0; k < count && !pass->keep; k++)
+            forget(model, i + k);
     }
     return VG_OK;
 }

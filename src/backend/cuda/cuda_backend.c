@@ -496,6 +496,7 @@ static const vg_backend_ops ops = {
     .block_anchor = vg_cuda__block_anchor,
     .adam = vg_cuda__adam,
     .repeat_rows = vg_cuda__repeat_rows,
+    .conv_norm_forward = vg_cuda__conv_norm_forward,
     .members = members,
     .store_new = vg_cuda__store_new,
     .store_free = vg_cuda__store_free,
@@ -524,6 +525,7 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s has compute capability %d.%d, 8.0 or newer is needed",
                              properties.name, properties.major, properties.minor);
     c->multiprocessors = properties.multiProcessorCount;
+    b->rows = 5 * (unsigned)c->multiprocessors; /* tiles of WRN-28-10's layers in whole rounds over the multiprocessors */
     snprintf(b->device, sizeof b->device, "%.60s", properties.name);
     return VG_OK;
 }
@@ -559,7 +561,6 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
     b->compute = options->compute;
     b->threads = options->threads;
     b->read_every = 100;
-    b->rows = 640;
     b->context = status == VG_OK ? context : NULL;
     if (status == VG_OK)
         status = open_all(b);

@@ -137,6 +137,7 @@ vg_status vg_cuda__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *
                                       const vg_param *w, const vg_tensor *addend);
 vg_status vg_cuda__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
                                          const vg_tensor *dy);
+vg_status vg_cuda__conv_norm_forward(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
 vg_status vg_cuda__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                  const vg_block *theta, const vg_param *bias);
 vg_status vg_cuda__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,

@@ -4,11 +4,10 @@
  * to data are added in a pass. Weight gradients of bfloat16 products stay bfloat16 (sums in float32, rounded once) and are
  * widened by Adam. */
 #include "backend/cuda/cuda_conv.h"
-#include "backend/cuda/cuda_dnn.h"
 #include "backend/cuda/elementwise.h"
 
-static cuda_conv_key key_of(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
-                            const vg_tensor *y) {
+cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
+                                const vg_tensor *y) {
     cuda_conv_key key = {.kind = kind,
                          .n = (int64_t)x->n,
                          .c = (int64_t)cuda_pad(w->i),
@@ -30,11 +29,17 @@ static const float BYTES_PER_MS = 3.5e9f;
 /* Whether the key that does more in one go is there and no slower than the other one and a pass after it. */
 static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_conv_places *fused_places,
                         const cuda_conv_key *plain, const cuda_conv_places *plain_places, float pass, bool *out) {
-    bool served;
-    if (vg_cuda__conv_time(b, fused) < 0)
+    bool served, tried = false;
+    if (vg_cuda__conv_time(b, fused) < 0) {
         VG_TRY(vg_cuda__conv_run(b, fused, fused_places, &served));
-    if (vg_cuda__conv_time(b, plain) < 0)
+        tried = true;
+    }
+    if (vg_cuda__conv_time(b, plain) < 0) {
         VG_TRY(vg_cuda__conv_run(b, plain, plain_places, &served));
+        tried = true;
+    }
+    if (tried) /* what the trials wrote may be memory that the other queue works with next */
+        VG_TRY(vg_cuda__check(cudaStreamSynchronize(cuda_of(b)->stream), "waiting for trials"));
     float together = vg_cuda__conv_time(b, fused), alone = vg_cuda__conv_time(b, plain);
     *out = together > 0 && (alone <= 0 || together <= alone + pass);
     return VG_OK;
@@ -43,7 +48,7 @@ static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_co
 vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                 const vg_param *w, const vg_tensor *addend) {
     cuda_context *c = cuda_of(b);
-    cuda_conv_key key = key_of(CUDA_CONV_FORWARD, conv, w, x, y);
+    cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_FORWARD, conv, w, x, y);
     const void *weights;
     bool served;
     size_t count = y->n * cuda_t(y)->row, bytes = count * cuda_t(y)->element;
@@ -75,7 +80,7 @@ vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y
 vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
                                       const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
     cuda_context *c = cuda_of(b);
-    cuda_conv_key key = key_of(CUDA_CONV_DATA, conv, w, dx, dy);
+    cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_DATA, conv, w, dx, dy);
     const void *weights;
     bool served;
     size_t count = dx->n * cuda_t(dx)->row;
@@ -109,7 +114,7 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
 
 static vg_status backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w, const vg_tensor *x,
                                   const vg_tensor *dy) {
-    cuda_conv_key key = key_of(CUDA_CONV_WEIGHTS, conv, w, x, dy);
+    cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_WEIGHTS, conv, w, x, dy);
     cuda_conv_places places = {cuda_t(x)->data, cuda_b(grad)->data + w->offset, cuda_t(dy)->data, NULL};
     bool served;
     if (vg_cuda__packed(w))

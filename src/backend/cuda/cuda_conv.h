@@ -1,8 +1,12 @@
-/* cuda_conv.h - convolutions as products over patches, for cuda_conv.c. Internal. */
+/* cuda_conv.h - what the operations on convolutions share: their keys, and convolutions as products over patches. Internal. */
 #ifndef VG_CUDA_CONV_H
 #define VG_CUDA_CONV_H
 
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/cuda_dnn.h"
+
+/* Channels as they lie in memory. */
+cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
+                                const vg_tensor *y);
 
 vg_status vg_cuda__columns_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                    const vg_param *w, const vg_tensor *addend);

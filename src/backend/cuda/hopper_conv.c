@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "backend/cuda/hopper_kernels.h"
-
 int vg_cuda__hopper_variant;
 
 typedef CUresult (*encode_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
@@ -78,7 +76,7 @@ static vg_status failed(int error, const char *kernel) {
     return error == (int)cudaSuccess ? VG_OK : vg_cuda__check((cudaError_t)error, kernel);
 }
 
-static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places) {
+static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places, const hopper_norm *norm) {
     bool turned = k->kind == CUDA_CONV_DATA;
     hopper_forward work = {.y = turned ? places->x : places->y,
                            .addend = k->addend ? places->addend : NULL,
@@ -91,6 +89,8 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .b_bits = turned ? bits(1, 64 * 128, 1024) : bits(1, 16, 1024),
                            .mode = vg_cuda__hopper_variant >> 1,
                            .blocks = cuda_of(b)->multiprocessors};
+    if (norm)
+        work.norm = *norm;
     cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
     cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
     VG_TRY(activation(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 64, HOPPER_PIXELS, 2));
@@ -119,5 +119,10 @@ static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
 }
 
 vg_status vg_cuda__hopper_run(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places) {
-    return key->kind == CUDA_CONV_WEIGHTS ? weights(b, key, places) : forward(b, key, places);
+    return key->kind == CUDA_CONV_WEIGHTS ? weights(b, key, places) : forward(b, key, places, NULL);
+}
+
+vg_status vg_cuda__hopper_run_norm(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places,
+                                   const hopper_norm *norm) {
+    return forward(b, key, places, norm);
 }

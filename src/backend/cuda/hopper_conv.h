@@ -7,12 +7,17 @@
 #define VG_CUDA_HOPPER_CONV_H
 
 #include "backend/cuda/cuda_dnn.h"
+#include "backend/cuda/hopper_kernels.h"
 
 /* Whether vg_cuda__hopper_run takes this convolution on this device. */
 bool vg_cuda__hopper_serves(vg_backend *, const cuda_conv_key *key);
 /* Runs it. places as vg_cuda__conv_run; with key->addend the addend may be the result itself (forward and data). The same bits
  * every run. Uses the scratch memory (weights). */
 vg_status vg_cuda__hopper_run(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places);
+
+/* Forward, with the batch-norm behind it: places->y may be NULL, then only norm->z is written. */
+vg_status vg_cuda__hopper_run_norm(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places,
+                                   const hopper_norm *norm);
 
 /* For measurements: bit 0 takes the pixels of a weight gradient in the plain order; the rest: hopper_kernels.h's mode. */
 extern int vg_cuda__hopper_variant;

@@ -7,6 +7,8 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
+#include "backend/cuda/cuda_layers.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,18 +22,28 @@ enum {
     HOPPER_A_BYTES = 40960, /* a forward tile's pixels with the rows above and below, 64 channels */
 };
 
+/* Batch-norm by the running statistics on the way out: z = relu(a d + c), d = dropout(y), y rounded to bfloat16 first, as
+ * norm.cu finds it in memory. */
+typedef struct hopper_norm {
+    void *z;                             /* NULL: none */
+    const float *gamma, *beta, *running; /* running: [2][columns] */
+    float epsilon, floor;
+    cuda_mask mask; /* CUDA_MASK_NONE or CUDA_MASK_ALIGNED */
+} hopper_norm;
+
 /* Forward: y[p][o] = sum over taps and c of x[p + tap][c] w[o][tap][c] (+ addend). Gradient to the data: the same with x = dy
  * and w[c][tap][o] the other way round: `turned` reads w as it lies, [k][8 - tap][n]. */
 typedef struct hopper_forward {
-    CUtensorMap x; /* (channels, w, h, n): boxes (64, w, rows + 2, images) */
-    CUtensorMap w; /* (c, tap, o): boxes (64, 1, 160), turned (64, 1, 64) */
-    void *y;
+    CUtensorMap x;            /* (channels, w, h, n): boxes (64, w, rows + 2, images) */
+    CUtensorMap w;            /* (c, tap, o): boxes (64, 1, 160), turned (64, 1, 64) */
+    void *y;                  /* NULL: only norm.z is wanted */
     const void *addend;       /* NULL: none */
     int n, width, k, columns; /* images; w = h; channels summed over; channels made */
     int turned;
     uint64_t a_bits, b_bits; /* descriptors without their addresses */
     int blocks;
     int mode; /* measurements: 1 copies nothing, 2 multiplies nothing, 3 does not add the parts */
+    hopper_norm norm;
 } hopper_forward;
 int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cudaError_t */
 

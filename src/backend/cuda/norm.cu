@@ -10,12 +10,8 @@
  *
  * The second pass goes over the tensor from its end to its beginning: what the first read last is still in the cache. Its
  * blocks may come in while the first pass's last block is at work: they ask for their first values, then wait. */
+#include "backend/cuda/affine.cuh"
 #include "backend/cuda/sums.cuh"
-
-__device__ __forceinline__ void affine(float *a, float *c, float gamma, float beta, float mean, float inverse) {
-    *a = gamma * inverse;
-    *c = fmaf(-mean, *a, beta);
-}
 
 /* --- forward */
 
@@ -98,7 +94,7 @@ __device__ __forceinline__ void running_coefficients(float a[8], float c[8], con
         a[j] = c[j] = 0.0f;
         if (channel >= args.channels)
             continue;
-        float mean = args.running[channel], inverse = 1.0f / sqrtf(args.running[args.channels + channel] + args.epsilon);
+        float mean = args.running[channel], inverse = inverse_std(args.running[args.channels + channel], args.epsilon);
         affine(&a[j], &c[j], args.gamma[channel], args.beta[channel], mean, inverse);
         if (args.saved && at.tile == 0 && at.lane == 0) {
             args.saved[channel] = mean;
