@@ -26,6 +26,7 @@ template <int B, int wide, int where, int fine> static __device__ __forceinline_
     STAGE(12);
     STAGE(13);
     STAGE(14);
+    STAGE(15);
 #undef STAGE
 }
 

@@ -22,8 +22,21 @@
 
 SCORE_FN double score_least(double a, double b) { return a < b ? a : b; }
 SCORE_FN double score_most(double a, double b) { return a > b ? a : b; }
-SCORE_FN float score_least32(float a, float b) { return a < b ? a : b; }
-SCORE_FN float score_most32(float a, float b) { return a > b ? a : b; }
+/* b where a is not a number. */
+SCORE_FN float score_least32(float a, float b) {
+#ifdef __CUDA_ARCH__
+    return fminf(a, b);
+#else
+    return a < b ? a : b;
+#endif
+}
+SCORE_FN float score_most32(float a, float b) {
+#ifdef __CUDA_ARCH__
+    return fmaxf(a, b);
+#else
+    return a > b ? a : b;
+#endif
+}
 
 /* The root of x >= 0 to an ulp or two. */
 SCORE_FN float score_root32(float x) {

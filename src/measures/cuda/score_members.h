@@ -19,95 +19,110 @@ SCORE_FN bool row_good(const score_view *v, int row, const int wide) {
     return good && fabs(sum - 1.0) <= 1e-3;
 }
 
-/* One gate of one member from sum_c Gamma (p - mu). */
-SCORE_FN void member_weight(const score_view *v, int s, int m, int k, double deviation, const int wide) {
+/* sum_c Gamma (p - mu) of G gates from k on, of one member, where omega will be; in float also the row's sum and least. */
+SCORE_FN void member_gates32(const score_view *v, int s, int m, int k, float *row_sum, float *row_least, const int G) {
     const score_job *job = v->job;
-    double inverse = v->zbar[2 * (s * job->gated + k) + 1], z = deviation * inverse, y = 1.0 + z;
-    int member = s * job->m + m;
-    if (z < -0.5) { /* so far below the mean that the deviations have lost digits */
-        double direct = 0.0;
-        for (int c = 0; c < job->c; c++)
-            direct += get(v->gamma, (s * job->c + c) * job->groups + k, wide) * get(v->p, member * job->row + c, wide);
-        y = direct * inverse;
-        if (!(direct > SCORE_FAINT)) {
-            raise_flag(v->large + s);
-            y = 1.0;
-        }
-        z = y - 1.0;
+    int C = job->c, gamma = s * C * job->groups + k;
+    const float *p = (const float *)v->p + (s * job->m + m) * job->row, *halves = v->halves + 2 * s * C;
+    float sum[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, g[SCORE_GROUP], all = 0.0f, least = 1.0f;
+    for (int c = 0; c < C; c++, gamma += job->groups) {
+        float d = (p[c] - halves[2 * c]) - halves[2 * c + 1];
+        all += p[c];
+        least = score_least32(p[c], least);
+        get4(g, (const float *)v->gamma + gamma);
+        SCORE_UNROLL
+        for (int j = 0; j < G; j++)
+            sum[j] += g[j] * d;
     }
-    double over = 1.0 / y, lambda, psi, phi;
-    put(v->omega, member * job->groups + k, -z * over, wide);
-    put(v->weight, (s * padded_members(job) + m) * (job->gated + 1) + 1 + k, over, wide);
-    if (job->need_gated_logs) {
-        score_bregman64(score_most(y, 1e-300), z, &lambda, &psi, &phi);
-        put(v->partial, member * job->gated + k, psi, wide);
-    }
+    *row_sum = all;
+    *row_least = least;
+    SCORE_UNROLL
+    for (int j = 0; j < SCORE_GROUP; j++)
+        ((float *)v->omega)[(s * job->m + m) * job->groups + k + j] = j < G ? sum[j] : 0.0f;
 }
 
-/* Four gates from k on of one member. */
-SCORE_FN void member_gates(const score_view *v, int s, int m, int k, const int wide) {
+SCORE_FN void member_gates64(const score_view *v, int s, int m, int k) {
     const score_job *job = v->job;
     int C = job->c, row = (s * job->m + m) * job->row, gamma = s * C * job->groups + k;
-    double deviation[SCORE_GROUP];
-    if (wide) {
+    double deviation[SCORE_GROUP] = {0.0, 0.0, 0.0, 0.0};
+    for (int c = 0; c < C; c++, gamma += job->groups) {
+        double d = ((const double *)v->p)[row + c] - v->mu[s * C + c];
         SCORE_UNROLL
         for (int j = 0; j < SCORE_GROUP; j++)
-            deviation[j] = 0.0;
-        for (int c = 0; c < C; c++, gamma += job->groups) {
-            double d = ((const double *)v->p)[row + c] - v->mu[s * C + c];
-            SCORE_UNROLL
-            for (int j = 0; j < SCORE_GROUP; j++)
-                deviation[j] += ((const double *)v->gamma)[gamma + j] * d;
-        }
-    } else {
-        const float *halves = v->halves + 2 * s * C;
-        float sum[SCORE_GROUP], g[SCORE_GROUP];
-        SCORE_UNROLL
-        for (int j = 0; j < SCORE_GROUP; j++)
-            sum[j] = 0.0f;
-        for (int c = 0; c < C; c++, gamma += job->groups) {
-            float d = (((const float *)v->p)[row + c] - halves[2 * c]) - halves[2 * c + 1];
-            get4(g, (const float *)v->gamma + gamma);
-            SCORE_UNROLL
-            for (int j = 0; j < SCORE_GROUP; j++)
-                sum[j] += g[j] * d;
-        }
-        SCORE_UNROLL
-        for (int j = 0; j < SCORE_GROUP; j++)
-            deviation[j] = (double)sum[j];
+            deviation[j] += ((const double *)v->gamma)[gamma + j] * d;
     }
     SCORE_UNROLL
     for (int j = 0; j < SCORE_GROUP; j++)
-        if (k + j < job->gated)
-            member_weight(v, s, m, k + j, deviation[j], wide);
-        else
-            put(v->omega, (s * job->m + m) * job->groups + k + j, 0.0, wide);
+        ((double *)v->omega)[(s * job->m + m) * job->groups + k + j] = deviation[j];
 }
 
-/* A thread a member. */
+/* A row's sum and least in float. */
+SCORE_FN void row_look(const score_view *v, int row, float *sum, float *least) {
+    const float *p = (const float *)v->p + row * v->job->row;
+    float all = 0.0f, small = 1.0f;
+    for (int c = 0; c < v->job->c; c++) {
+        all += p[c];
+        small = score_least32(p[c], small);
+    }
+    *sum = all;
+    *least = small;
+}
+
+/* A thread a member: is its row a distribution, and every gate's deviations. */
 SCORE_FN void stage_members(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
-    int padded = padded_members(job), C = job->c;
+    int padded = padded_members(job);
     for (int i = tid; i < v->samples * job->m; i += job->threads) {
-        int s = i / job->m, m = i % job->m;
-        if (!job->logits) {
-            float sum = 0.0f, least = 1.0f;
-            for (int c = 0; !wide && C <= 1024 && c < C; c++) {
-                float p = ((const float *)v->p)[i * job->row + c];
-                sum += p;
-                least = score_least32(p, least);
-            }
-            bool sure = sum > 0.9991f && sum < 1.0009f && least >= 0.0f;
-            if (!sure && !row_good(v, i, wide))
-                report_row(job, sample_of(v, s) * job->m + m);
-        }
-        put(v->weight, (s * padded + m) * (job->gated + 1), 1.0, wide);
+        int s = i / job->m, m = i - s * job->m;
+        float sum = 0.0f, least = 1.0f;
+        if (!wide && !job->gated)
+            row_look(v, i, &sum, &least);
+        SCORE_ROLLED
         for (int k = 0; k < job->gated; k += SCORE_GROUP)
-            member_gates(v, s, m, k, wide);
+            if (wide)
+                member_gates64(v, s, m, k);
+            else if (job->gated - k == 3)
+                member_gates32(v, s, m, k, &sum, &least, 3);
+            else
+                member_gates32(v, s, m, k, &sum, &least, SCORE_GROUP);
+        /* a sum of very many floats may be further off than what is asked for */
+        bool sure = !wide && job->c <= 1024 && sum > 0.9991f && sum < 1.0009f && least >= 0.0f;
+        if (!job->logits && !sure && !row_good(v, i, wide))
+            report_row(job, sample_of(v, s) * job->m + m);
+        put(v->weight, (s * padded + m) * (job->gated + 1), 1.0, wide);
     }
     int spare = (padded - job->m) * (job->gated + 1);
     for (int i = tid; i < v->samples * spare; i += job->threads)
         put(v->weight, (i / spare * padded + job->m) * (job->gated + 1) + i % spare, 0.0, wide);
+}
+
+/* A thread a member and gate: from deviations to weights. */
+SCORE_FN void stage_weights(const score_view *v, int tid, const int wide) {
+    const score_job *job = v->job;
+    for (int i = tid; i < v->samples * job->m * job->gated; i += job->threads) {
+        int member = i / job->gated, k = i - member * job->gated, s = member / job->m, m = member - s * job->m;
+        int at = member * job->groups + k;
+        double inverse = v->zbar[2 * (s * job->gated + k) + 1], z = get(v->omega, at, wide) * inverse, y = 1.0 + z;
+        if (z < -0.5) { /* so far below the mean that the deviations have lost digits */
+            double direct = 0.0;
+            SCORE_ROLLED
+            for (int c = 0; c < job->c; c++)
+                direct += get(v->gamma, (s * job->c + c) * job->groups + k, wide) * get(v->p, member * job->row + c, wide);
+            y = direct * inverse;
+            if (!(direct > SCORE_FAINT)) {
+                raise_flag(v->large + s);
+                y = 1.0;
+            }
+            z = y - 1.0;
+        }
+        double over = 1.0 / y, lambda, psi, phi;
+        put(v->omega, at, -z * over, wide);
+        put(v->weight, (s * padded_members(job) + m) * (job->gated + 1) + 1 + k, over, wide);
+        if (job->need_gated_logs) {
+            score_bregman64(score_most(y, 1e-300), z, &lambda, &psi, &phi);
+            put(v->partial, member * job->gated + k, psi, wide);
+        }
+    }
 }
 
 /* Parts of the mean of psi(z) and of the extremes of 1/y. */
@@ -117,6 +132,7 @@ SCORE_FN void stage_member_parts(const score_view *v, int tid, const int wide) {
         int r = i % SCORE_PARTS, k = i / SCORE_PARTS % job->gated, s = i / SCORE_PARTS / job->gated;
         int from = part_from(job->m, r, SCORE_PARTS), to = part_from(job->m, r + 1, SCORE_PARTS);
         double psi = 0.0, low = 1e300, high = 0.0;
+        SCORE_ROLLED
         for (int m = from; m < to; m++) {
             double w = get(v->weight, (s * padded_members(job) + m) * (job->gated + 1) + 1 + k, wide);
             if (job->need_gated_logs)

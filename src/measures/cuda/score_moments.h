@@ -93,31 +93,34 @@ SCORE_FN void stage_squares(const score_view *v, int tid, const int wide) {
     }
 }
 
-/* Variances, gates, and the places mean and std. */
+/* Variances, gates, and the places mean and std. A thread a class and gate; the first of a class keeps its variance. */
 SCORE_FN void stage_gates(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
-    int C = job->c, F = job->split;
+    int C = job->c, F = job->split, gates = job->gated ? job->groups : 1;
     double count = (double)job->m;
-    for (int i = tid; i < v->samples * C; i += job->threads) {
-        int s = i / C, c = i % C;
+    for (int j = tid; j < v->samples * C * gates; j += job->threads) {
+        int i = j / gates, k = j - i * gates, s = i / C, c = i - s * C;
         double squares = 0.0, rest = 0.0, mu = v->mu[i];
+        SCORE_ROLLED
         for (int f = 0; f < F; f++) {
             squares += moment_sums(v, 1)[(s * F + f) * C + c];
             rest += moment_sums(v, 2)[(s * F + f) * C + c];
         }
         double variance = wide ? score_most((squares - rest * (rest / count)) / count, 0.0) : squares / count;
-        double sigma = sqrt(variance * job->gate_spread);
-        v->variance[i] = variance;
-        if (job->out.mean)
-            job->out.mean[sample_of(v, s) * C + c] = mu;
-        if (job->out.std)
-            job->out.std[sample_of(v, s) * C + c] = sqrt(variance);
-        for (int k = 0; job->gated && k < job->groups; k++) {
-            double gate = k < job->gated ? job->gates[k] : 1.0;
+        if (k == 0) {
+            v->variance[i] = variance;
+            if (job->out.mean)
+                job->out.mean[sample_of(v, s) * C + c] = mu;
+            if (job->out.std)
+                job->out.std[sample_of(v, s) * C + c] = sqrt(variance);
+        }
+        if (k < job->gated) {
+            double sigma = sqrt(variance * job->gate_spread), gate = job->gates[k];
             double below = job->inside ? score_most(gate, 1e-3) * (sigma + job->eps) : gate * sigma + job->eps;
             double gamma = -expm1(-mu / below);
-            gamma = job->inside ? score_most(gamma, job->eps) : gamma;
-            put(v->gamma, i * job->groups + k, k < job->gated ? gamma : 0.0, wide);
+            put(v->gamma, i * job->groups + k, job->inside ? score_most(gamma, job->eps) : gamma, wide);
+        } else if (job->gated) {
+            put(v->gamma, i * job->groups + k, 0.0, wide);
         }
     }
 }
@@ -154,6 +157,7 @@ SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
             to = part_from(C, r + 1, SCORE_PARTS);
         leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
         double variance = 0.0, *part = class_part(v, s, r);
+        SCORE_ROLLED
         for (int c = from; c < to; c++) {
             double mu = v->mu[s * C + c], var = v->variance[s * C + c];
             lead(&g, mu, var, c);
@@ -166,8 +170,10 @@ SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
         part[4] = (double)g.first;
         part[5] = (double)g.second;
         part[6] = variance;
+        SCORE_ROLLED
         for (int k = 0; k < job->gated; k++) {
             double sum = 0.0;
+            SCORE_ROLLED
             for (int c = from; c < to; c++)
                 sum += get(v->gamma, (s * C + c) * job->groups + k, wide) * v->mu[s * C + c];
             part[7 + k] = sum;
@@ -196,35 +202,35 @@ SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) 
 
 #define SCORE_FAINT 1e-20 /* normalisers below are the host's affair */
 
-/* The sums themselves: item 0 of a sample the leading classes, 1 the variance, then one a gate. */
+/* The sums themselves: the variance and every gate's normaliser; and the leading classes, which take longest, by the last
+ * threads, so that another warp does the sums meanwhile. */
 SCORE_FN void stage_class_totals(const score_view *v, int tid) {
     const score_job *job = v->job;
-    int items = 2 + job->gated;
+    int items = 1 + job->gated;
     for (int i = tid; i < v->samples * items; i += job->threads) {
-        int s = i / items, item = i % items;
-        if (item == 0) {
-            leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
-            for (int r = 0; r < SCORE_PARTS; r++) {
-                const double *part = class_part(v, s, r);
-                lead(&g, part[0], part[2], (int)part[4]);
-                lead(&g, part[1], part[3], (int)part[5]);
-            }
-            if (job->need_margin)
-                write_margin(job, &g, sample_of(v, s));
-            continue;
-        }
+        int s = i / items, item = i - s * items;
         double sum = 0.0;
         for (int r = 0; r < SCORE_PARTS; r++)
-            sum += class_part(v, s, r)[5 + item];
-        if (item == 1) {
+            sum += class_part(v, s, r)[6 + item];
+        if (item == 0) {
             job->units[sample_of(v, s)] = sum;
         } else {
             bool faint = !(sum > SCORE_FAINT);
-            v->zbar[2 * (s * job->gated + item - 2)] = sum;
-            v->zbar[2 * (s * job->gated + item - 2) + 1] = faint ? 1.0 : 1.0 / sum;
+            v->zbar[2 * (s * job->gated + item - 1)] = sum;
+            v->zbar[2 * (s * job->gated + item - 1) + 1] = faint ? 1.0 : 1.0 / sum;
             if (faint)
                 raise_flag(v->large + s);
         }
+    }
+    for (int s = job->threads - 1 - tid; s < v->samples && job->need_margin; s += job->threads) {
+        leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
+        SCORE_ROLLED
+        for (int r = 0; r < SCORE_PARTS; r++) {
+            const double *part = class_part(v, s, r);
+            lead(&g, part[0], part[2], (int)part[4]);
+            lead(&g, part[1], part[3], (int)part[5]);
+        }
+        write_margin(job, &g, sample_of(v, s));
     }
 }
 

@@ -16,8 +16,8 @@ typedef struct member_sums {
     double phi, psi, shift[SCORE_GROUP], cross[SCORE_GROUP];
 } member_sums;
 
-/* Members x.from .. x.to - 1 in float, kept in double by 32s: relative error 2e-7. */
-SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs, member_sums *out) {
+/* Members x.from .. x.to - 1 in float, kept in double by 32s: relative error 2e-7. G: gates from k on. */
+SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs, member_sums *out, const int G) {
     const score_job *job = v->job;
     double mu = v->mu[x->s * job->c + x->c];
     bool empty = mu < 1e-30;
@@ -34,7 +34,7 @@ SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs,
         for (; m < stop; m++, at += job->row, omega += job->groups) {
             float p = ((const float *)v->p)[at], w[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, lambda = 0.0f, own_phi, own_psi;
             int exponent;
-            if (job->gated)
+            if (G)
                 get4(w, omega);
             if (logs) {
                 float r = ((p - hi) - lo) * inverse, y = score_most32(p * inverse + fill, least);
@@ -45,7 +45,7 @@ SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs,
             }
             float weighted = p * lambda;
             SCORE_UNROLL
-            for (int j = 0; j < SCORE_GROUP; j++) {
+            for (int j = 0; j < G; j++) {
                 shift[j] += w[j] * p;
                 cross[j] += w[j] * weighted;
             }
@@ -53,7 +53,7 @@ SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs,
         out->phi += (double)phi;
         out->psi += (double)psi;
         SCORE_UNROLL
-        for (int j = 0; j < SCORE_GROUP; j++) {
+        for (int j = 0; j < G; j++) {
             out->shift[j] += (double)shift[j];
             out->cross[j] += (double)cross[j];
         }
@@ -103,8 +103,12 @@ SCORE_FN void stage_member_sums(const score_view *v, int tid, const int wide) {
             bool logs = k == 0 ? job->need_logs : job->need_gated_logs;
             if (wide)
                 sums64(v, &x, k, logs, &sums);
+            else if (!job->gated)
+                sums32(v, &x, k, logs, &sums, 0);
+            else if (job->gated - k == 3)
+                sums32(v, &x, k, logs, &sums, 3);
             else
-                sums32(v, &x, k, logs, &sums);
+                sums32(v, &x, k, logs, &sums, SCORE_GROUP);
             if (k == 0) {
                 put(v->partial, member_sum(job, x.s, x.f, 0, x.c), sums.phi * scale, wide);
                 put_pieces(v->partial, member_sum(job, x.s, x.f, 1, x.c), job->c, sums.psi * scale, wide);

@@ -4,7 +4,7 @@
 
 #include "measures/cuda/score_sets.h"
 
-enum { SCORE_STAGES = 15 };
+enum { SCORE_STAGES = 16 };
 
 /* B: members a step of the integral; wide: doubles; place: a score_where; fine: the integral in double. All constants. */
 SCORE_FN void score_stage(const score_view *v, const int stage, int tid, const int B, const int wide, const int place,
@@ -23,27 +23,28 @@ SCORE_FN void score_stage(const score_view *v, const int stage, int tid, const i
     case 5: stage_class_parts(v, tid, wide); break;
     case 6: stage_class_totals(v, tid); break;
     case 7: stage_members(v, tid, wide); break;
-    case 8:
+    case 8: stage_weights(v, tid, wide); break;
+    case 9:
         if (job->gated)
             stage_member_parts(v, tid, wide);
         break;
-    case 9:
+    case 10:
         if (job->gated)
             stage_member_totals(v, tid);
         break;
-    case 10:
+    case 11:
         if (job->need_logs || job->gated)
             stage_member_sums(v, tid, wide);
         break;
-    case 11:
+    case 12:
         if (sets)
             stage_sets(v, tid, B, wide, place != SCORE_SHARED, fine);
         break;
-    case 12:
+    case 13:
         if (sets)
             stage_set_parts(v, tid, wide);
         break;
-    case 13:
+    case 14:
         if (sets)
             stage_write(v, tid, wide);
         break;
