@@ -112,10 +112,15 @@ static int split_for(const score_job *job) {
     return split < job->m / 4 ? (split > 1 ? split : 1) : job->m / 4 > 1 ? least(split, job->m / 4) : 1;
 }
 
+/* Blocks that a multiprocessor has at a time. */
+static int resident(const score_job *job, size_t shared_all) {
+    return least(least((int)(shared_all / (job->bytes + 1024)), 65536 / (REGISTERS * job->threads)), 2048 / job->threads);
+}
+
 /* How well the multiprocessors are used: idle threads in the widest stage, too few warps to hide latency, a last wave. */
 static double worth(const score_job *job, size_t shared_all, int multiprocessors) {
     double items = (double)job->samples * (job->gated + 1) * job->c, T = job->threads, busy = items / (T * ceil(items / T));
-    int blocks = least(least((int)(shared_all / (job->bytes + 1024)), 65536 / (REGISTERS * job->threads)), 2048 / job->threads);
+    int blocks = resident(job, shared_all);
     double warps = blocks * T / 32, waves = ceil((double)job->n / job->samples) / ((double)blocks * multiprocessors);
     double hidden = warps >= 18 ? 1 : sqrt(warps / 18);
     return blocks == 0 ? 0 : busy * hidden * (waves / ceil(waves));
@@ -139,14 +144,26 @@ static void shape_best(score_job *found, double *best, score_job job, score_wher
         }
 }
 
+/* Blocks that begin together stay together, through stages for few threads as through those that fill the multiprocessor. Set
+ * apart by their share of a block's time, roughly known, one fills what another leaves; that pays over many rounds. */
+static void set_apart(score_job *job, size_t shared_all, int multiprocessors) {
+    job->multiprocessors = multiprocessors;
+    job->resident = resident(job, shared_all);
+    long long tiles = (job->n + job->samples - 1) / job->samples, rounds = tiles / ((long long)job->resident * multiprocessors);
+    double cycles = 4e4 + 8.0 * job->samples * job->m * job->c;
+    job->apart = job->place == SCORE_SHARED && rounds >= 8 ? (int)(cycles / job->resident) : 0;
+}
+
 bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors) {
     double best = 0;
     score_job start = *job;
     shape_best(job, &best, start, SCORE_SHARED, shared, shared_all, multiprocessors);
     if (!start.wide)
         shape_best(job, &best, start, SCORE_LARGE, shared, shared_all, multiprocessors);
-    if (best > 0)
+    if (best > 0) {
+        set_apart(job, shared_all, multiprocessors);
         return true;
+    }
     job->place = SCORE_GLOBAL;
     job->samples = 1;
     job->threads = 256;

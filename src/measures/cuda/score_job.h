@@ -65,7 +65,9 @@ typedef struct score_job {
     int row;                            /* elements from member to member of p */
     int groups;                         /* K rounded up to whole groups */
     score_where place;
-    int gated; /* gates whose measures are wanted: k or 0 */
+    int multiprocessors, resident; /* blocks that a multiprocessor has at a time */
+    int apart;                     /* clock cycles by which those are set apart at the start; 0: not at all */
+    int gated;                     /* gates whose measures are wanted: k or 0 */
     size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, pass, zbar, psi_mean, weight_bounds, terms,
         offset, large;
     size_t bytes;   /* of the arrays above for one block */
