@@ -9,10 +9,16 @@ typedef struct js32_plan { /* up to four sets of a class, two a vector */
     vi maybe, unsure; /* lanes that may want this form; lanes that may want another */
 } js32_plan;
 
+/* A table that the compiler must read where it stands: it would make a vector of every number, and fill the cache with them. */
+INLINE const float *js32_hidden(const float *table) {
+    __asm__("" : "+r"(table));
+    return table;
+}
+
 /* Values over the largest member, from two sets' sums. */
 INLINE vf js32_power_values(const tile *t, const vf *one, const vf *two, vf mean, vi own, const int L) {
     static const float weight[] = {JS32_WEIGHTS};
-    const float *w = weight;
+    const float *w = js32_hidden(weight);
     float count = (float)t->M, spare = (float)(2 * t->vectors - t->M); /* places without a member: u is 0, its powers 1 */
     vf f[2 + JS32_POWERS + 1];
     f[0] = vf_set(count);
