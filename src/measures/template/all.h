@@ -14,6 +14,7 @@
 #include "measures/template/js32_wide.h"
 #include "measures/template/js32.h"
 #include "measures/template/js32_small.h"
+#include "measures/template/js32_many.h"
 #include "measures/template/js64.h"
 #include "measures/template/margin.h"
 #include "measures/template/js_class.h"

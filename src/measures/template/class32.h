@@ -43,55 +43,147 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     t->phi[c] = vd_select(empty, vd_set(0.0), (total_both - total_psi) * scale);
 }
 
-/* U of the class at hand at G gates from k on, and T where `cross`; in two
- * interleaved sums. */
-INLINE void class_sums32_block(tile *t, size_t c, size_t k, bool cross, const int G) {
-    size_t half = t->pairs, i = 0;
+/* U of the class at hand at G gates from k on, and T where `cross`; `slip`: what is to be added to every lambda. */
+INLINE void class_sums32_block(tile *t, size_t c, size_t k, bool cross, vd slip, const int G) {
+    size_t half = t->pairs;
     const vf *omega = t->omega32 + k * half, *x = t->members32;
-    vf shift[4][2], both[4][2];
+    vf shift[4], both[4];
     UNROLL
     for (int j = 0; j < G; j++)
-        shift[j][0] = shift[j][1] = both[j][0] = both[j][1] = vf_set(0.0f);
-    for (; i + 2 <= half; i += 2)
-        UNROLL
-    for (int a = 0; a < 2; a++) {
-        vf p = vf_held(x[i + (size_t)a]), q = cross ? vf_held(t->plog32[i + (size_t)a]) : p;
+        shift[j] = both[j] = vf_set(0.0f);
+    for (size_t i = 0; i < half; i++) {
+        vf p = vf_held(x[i]), q = cross ? vf_held(t->plog32[i]) : p;
         UNROLL
         for (int j = 0; j < G; j++) {
-            vf w = vf_held(omega[(size_t)j * half + i + (size_t)a]);
-            shift[j][a] += w * p;
+            vf w = vf_held(omega[(size_t)j * half + i]);
+            shift[j] += w * p;
             if (cross)
-                both[j][a] += w * q;
+                both[j] += w * q;
         }
     }
     UNROLL
     for (int j = 0; j < G; j++) {
         size_t at = (k + (size_t)j) * t->C + c;
-        if (i < half) {
-            shift[j][0] += omega[(size_t)j * half + i] * x[i];
-            if (cross)
-                both[j][0] += omega[(size_t)j * half + i] * t->plog32[i];
-        }
-        t->shift[at] = vf_fold(shift[j][0] + shift[j][1]) * (1.0 / (double)t->M);
+        t->shift[at] = vf_fold(shift[j]) * (1.0 / (double)t->M);
         if (cross)
-            t->cross[at] = vf_fold(both[j][0] + both[j][1]) * (1.0 / (double)t->M);
+            t->cross[at] = vf_fold(both[j]) * (1.0 / (double)t->M) + slip * t->shift[at];
     }
 }
 
-INLINE void class_sums32_of(tile *t, size_t c, bool cross) {
-    size_t k = 0;
+#if defined(VG_TIER_IS_AVX512)
+/* Classes with a spread of at least 0.14 of their mean: their terms are no differences of nearly equal numbers, and since the
+ * mean of r is 0 they follow from lambda alone, psi = -mean lambda and phi = mean y lambda. What 1/mu loses as a float shifts
+ * every lambda alike and is put back into the sums. */
+typedef struct far_class {
+    vl lanes; /* the others are left as they are */
+    vd over, slip;
+    vf inverse, least;
+} far_class;
+
+INLINE far_class far_class_of(const tile *t, size_t c) {
+    vd mu = t->mu[c];
+    far_class far;
+    far.lanes = (t->variance[c] >= 0.02 * (mu * mu)) & ~(mu < 1e-30);
+    if (t->M > 4096) /* a rounding that nearly all members share must not count */
+        far.lanes = (vl){0};
+    far.over = vd_reciprocal(vd_select(far.lanes, mu, vd_set(1.0)));
+    far.inverse = vf_both(far.over);
+    far.least = vf_both(far.over * TINY);
+    far.slip = vd_select(far.lanes, 1.0 - vd_from(vf_low(far.inverse)) * mu, vd_set(0.0));
+    return far;
+}
+
+/* phi and psi, and with them U and T at the first G gates. `mixed`: some lanes are not such; their p lambda stands in
+ * t->plog32. */
+INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, const int G) {
+    const vf *x = t->members32, *omega = t->omega32;
+    size_t half = t->pairs, full = t->M / 2, i = 0;
+    vf inverse = far->inverse, least = far->least, shift[4], both[4];
+    vi taken = (vi)vf_twice((vh) __builtin_convertvector(far->lanes, vj));
+    vd total_log = {0}, total_both = {0};
+    UNROLL
+    for (int j = 0; j < G; j++)
+        shift[j] = both[j] = vf_set(0.0f);
+    while (i < half) {
+        size_t stop = half - i < 32 ? half : i + 32; /* float sums stay short */
+        vf sum_log = vf_set(0.0f), sum_both = vf_set(0.0f);
+        for (; i < stop; i++) {
+            vf p = vf_held(x[i]), y = vf_max(p * inverse, least);
+            if (i == full) /* the odd member's partner */
+                y = vf_pair(y, 1.0f);
+            vf lambda = vf_rounded(vm_log32(y)), q = vf_rounded(p * lambda);
+            sum_log += lambda;
+            sum_both += q;
+            if (mixed)
+                q = vf_choose(~vi_zero(taken), q, t->plog32[i]);
+            if (G != 0 && G != 3)
+                t->plog32[i] = q; /* for the other gates */
+            UNROLL
+            for (int j = 0; j < G; j++) {
+                vf w = vf_held(omega[(size_t)j * half + i]);
+                shift[j] += w * p;
+                both[j] += w * q;
+            }
+        }
+        total_log += vf_fold(sum_log);
+        total_both += vf_fold(sum_both);
+    }
+    double scale = 1.0 / (double)t->M;
+    t->psi[c] = vd_select(far->lanes, -(total_log * scale + far->slip), t->psi[c]);
+    t->phi[c] = vd_select(far->lanes, total_both * scale * far->over + far->slip, t->phi[c]);
+    UNROLL
+    for (int j = 0; j < G; j++) {
+        size_t at = (size_t)j * t->C + c;
+        t->shift[at] = vf_fold(shift[j]) * scale;
+        t->cross[at] = vf_fold(both[j]) * scale + far->slip * t->shift[at];
+    }
+}
+
+INLINE void class_far32_of(tile *t, size_t c, const far_class *far, const int G) {
+    vl_any(~far->lanes) ? class_far32(t, c, far, true, G) : class_far32(t, c, far, false, G);
+}
+static void class_far32_0(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 0); }
+static void class_far32_1(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 1); }
+static void class_far32_3(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 3); }
+static void class_far32_4(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 4); }
+
+/* phi and psi; returns the number of gates that have U and T already. */
+static size_t class_logs32(tile *t, size_t c, bool keep, vd *slip) {
+    far_class far = far_class_of(t, c);
+    if (vl_any(~far.lanes))
+        keep ? class_terms32(t, c, true) : class_terms32(t, c, false);
+    if (!vl_any(far.lanes))
+        return 0;
+    *slip = far.slip;
+    size_t gates = !keep ? 0 : t->K == 3 ? 3 : t->K > 3 ? 4 : 1;
+    gates == 0   ? class_far32_0(t, c, &far)
+    : gates == 1 ? class_far32_1(t, c, &far)
+    : gates == 3 ? class_far32_3(t, c, &far)
+                 : class_far32_4(t, c, &far);
+    return gates;
+}
+#else
+static size_t class_logs32(tile *t, size_t c, bool keep, vd *slip) {
+    (void)slip;
+    keep ? class_terms32(t, c, true) : class_terms32(t, c, false);
+    return 0;
+}
+#endif
+
+INLINE void class_sums32_of(tile *t, size_t c, size_t k, bool cross, vd slip) {
     for (; k + 4 <= t->K; k += 4)
-        class_sums32_block(t, c, k, cross, 4);
+        class_sums32_block(t, c, k, cross, slip, 4);
     if (t->K - k == 3)
-        class_sums32_block(t, c, k, cross, 3);
+        class_sums32_block(t, c, k, cross, slip, 3);
     else
         for (; k < t->K; k++)
-            class_sums32_block(t, c, k, cross, 1);
+            class_sums32_block(t, c, k, cross, slip, 1);
     for (k = 0; k < t->K; k++)
         gated_mean(t, k, c, t->gmean);
 }
-static void class_sums32(tile *t, size_t c) {
-    t->job->need_gated_logs ? class_sums32_of(t, c, true) : class_sums32_of(t, c, false);
+/* U and T from gate k on, and the means of all. */
+static void class_sums32(tile *t, size_t c, size_t k, vd slip) {
+    t->job->need_gated_logs ? class_sums32_of(t, c, k, true, slip) : class_sums32_of(t, c, k, false, slip);
 }
 
 /* The lanes whose divergences are too large for float; which they are must not
@@ -111,11 +203,11 @@ static void fused_classes(tile *t) {
     if (integral)
         pack_weights32(t);
     for (size_t c = 0; c < t->C; c++) {
+        vd slip = {0};
         js32_load(t, c, integral);
-        if (logs)
-            keep ? class_terms32(t, c, true) : class_terms32(t, c, false);
+        size_t done = logs ? class_logs32(t, c, keep, &slip) : 0;
         if (t->K)
-            class_sums32(t, c);
+            class_sums32(t, c, done, slip);
         if (integral)
             js_class(t, c, true);
     }

@@ -42,7 +42,8 @@ static void pack_weights32(tile *t) {
     for (size_t k = 0; k < t->K && t->job->out.gepjs; k++) {
         vd inverse = vd_reciprocal(t->weight_high[k]);
         t->weight_ratio[1 + k] = vh_from(t->weight_low[k] * inverse);
-        t->weight_top[1 + k] = vh_from(t->inverse_zbar[k] * inverse);
+        t->weight_share[1 + k] = t->inverse_zbar[k] * inverse;
+        t->weight_top[1 + k] = vh_from(t->weight_share[1 + k]);
         vf *to = t->weights32 + k * t->vectors;
         vf scale = vf_both(t->inverse_zbar[k] * inverse);
         if (t->fused)
@@ -214,7 +215,7 @@ static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
     return vd_from(value) * set->mean;
 }
 
-/* One class of one set, the class at hand; `given`: its wide form where that is there already. */
+/* One class of one set, the class at hand; `given`: its wide form, where some lane wants it. */
 static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
     vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.35) | empty; /* below 1e-30: no weight */
     vd value = {0};
@@ -225,10 +226,7 @@ static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
         /* The ungated spread foretells which form serves; the value checks it. */
         vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
         if (vl_any(~(narrow | tight))) {
-            if (given)
-                wide = *given;
-            else
-                wide = js32_wide(t, set, inverse, low, tight);
+            wide = *given;
             narrow |= ~(wide >= 0.005 * set->mean * inverse) & ~tight;
         }
         if (vl_any(narrow)) {

@@ -14,8 +14,7 @@ INLINE vd largest(const tile *t, size_t c, size_t s) {
 static void js_class(tile *t, size_t c, bool single) {
     size_t from = t->job->out.epjs ? 0 : 1, to = t->job->out.gepjs ? t->K : 0;
     double add = floor_add(t) ? t->job->options.floor : 0.0;
-    bool few = single && t->M <= JS32_FEW;
-    if (few && js32_few(t, c, from, to)) {
+    if (single && (js32_rooted(t) ? js32_many(t, c, from, to) : js32_few(t, c, from, to))) {
         for (size_t s = from; s <= to; s++)
             t->js[s] += vd_select(largest(t, c, s) < 1e-30, vd_set(0.0), t->wide[s] * largest(t, c, s));
         return;
@@ -38,6 +37,6 @@ static void js_class(tile *t, size_t c, bool single) {
             set.low = t->low[c] * set.gate * t->weight_low[k];
             set.high = largest(t, c, s);
         }
-        t->js[s] += single ? js32(t, &set, c, few ? t->wide + s : NULL) : js64(t, &set, c);
+        t->js[s] += single ? js32(t, &set, c, t->wide + s) : js64(t, &set, c);
     }
 }

@@ -68,6 +68,26 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
     *psi = vf_choose(near, small, r - l);
 }
 
+#if defined(VG_TIER_IS_AVX512)
+/* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1), by a table of 16: y = 2^e m, m in 1 .. 2, f = m c
+ * - 1 with c next to 1/m. The first and last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other
+ * c are such that their logarithms are floats but for 1e-11. f - log1p(f) = f^2 Q(f), Q of degree 2 to 6e-9 in f^2 Q. */
+INLINE vf vm_log32(vf y) {
+    const vf inverse = {1.0f,         0.914179265f, 0.864982545f, 0.820661068f, 0.780449152f, 0.744031608f,
+                        0.711086273f, 0.681020498f, 0.652947783f, 0.627575815f, 0.603858888f, 0.581756234f,
+                        0.561426818f, 0.542515874f, 0.524453163f, 0.5f};
+    const vf logs = {0.0f,         0.0897285938f, 0.145045951f, 0.197645083f, 0.247885689f, 0.295671761f,
+                     0.340961516f, 0.384162873f,  0.426258117f, 0.465890795f, 0.504414737f, 0.541703761f,
+                     0.577273846f, 0.611537933f,  0.645399153f, (float)VG_LN2};
+    vf e = (vf)_mm512_getexp_ps((__m512)y), m = (vf)_mm512_getmant_ps((__m512)y, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
+    __m512i at = _mm512_srli_epi32((__m512i)m, 19); /* the permutation takes the low four bits */
+    vf f = m * (vf)_mm512_permutexvar_ps(at, (__m512)inverse) - 1.0f;
+    vf base = e * (float)VG_LN2 + (vf)_mm512_permutexvar_ps(at, (__m512)logs);
+    vf q = 0.5000111f + f * (-0.33344247f + f * 0.23735161f);
+    return base + (f - (f * f) * q);
+}
+#endif
+
 /* exp(x), x <= 0; below -745 it is 0. The reduced argument's polynomial is Taylor's to degree 13 on |r| <= ln 2 / 2. */
 INLINE vd vm_expm1_reduced(vd r) {
     vd q = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;

@@ -33,6 +33,7 @@ typedef struct tile {
     vd *wide;                         /* [1 + K + 3] the wide form of the integral for every set of a class, for few members */
     vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
     vh *weight_top;                   /* [1 + K] Zbar over the smallest Z_m, inverted */
+    vd *weight_share;                 /* [1 + K] the same in double */
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
@@ -90,7 +91,8 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
         ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
-         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
+         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1) &&
+         carve_one(b, &used, &t->weight_share, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];

@@ -1,0 +1,124 @@
+/* js32_many.h - the wide form for many members: the powers of js32_wide.h for all sets of a class, one after the other, and the
+ * form in their means for two sets a vector. */
+
+typedef struct js32_plan { /* up to four sets of a class, two a vector */
+    size_t count;
+    const vf *weights[4];
+    vf mean[2];       /* over the largest member */
+    vi own[2];        /* doublings a lane takes */
+    vi maybe, unsure; /* lanes that may want this form; lanes that may want another */
+} js32_plan;
+
+/* A table that the compiler must read where it stands: it would make a vector of every number, and fill the cache with them. */
+INLINE const float *js32_hidden(const float *table) {
+    __asm__("" : "+r"(table));
+    return table;
+}
+
+/* Values over the largest member, from two sets' sums. */
+INLINE vf js32_power_values(const tile *t, const vf *one, const vf *two, vf mean, vi own, const int L) {
+    static const float weight[] = {JS32_WEIGHTS};
+    const float *w = js32_hidden(weight);
+    float count = (float)t->M, spare = (float)(2 * t->vectors - t->M); /* places without a member: u is 0, its powers 1 */
+    vf f[2 + JS32_POWERS + 1];
+    f[0] = vf_set(count);
+    f[1] = mean * count;
+    UNROLL
+    for (int j = 0; j < js32_powers(L); j++)
+        f[2 + j] = js32_fold(one[j], two[j]) - spare;
+    if (L > JS32_FEWEST && vi_any(own != L)) {
+        UNROLL
+        for (int l = JS32_FEWEST + 1; l <= L; l++)
+            f[1 + js32_powers(l)] = (vf)((vi)f[1 + js32_powers(l)] & (own >= l));
+    }
+    f[2 + js32_powers(L)] = vf_set(0.0f);
+    vf value = vf_set(0.0f);
+    UNROLL
+    for (int i = 0; i < 2 + js32_powers(L); i++) { /* from 2 on the function is the difference of neighbouring powers */
+        vf row = vf_set(0.0f), other = row;        /* two sums: less to wait for */
+        if (i >= 2)
+            f[i] -= f[i + 1];
+        UNROLL
+        for (int j = 0; j <= i; j++)
+            *(j % 2 ? &other : &row) += w[j] * f[j];
+        value += f[i] * (row + other);
+        w += i + 1;
+    }
+    return value * (1.0f / (count * count));
+}
+
+INLINE void js32_many_of(const tile *t, const js32_plan *plan, vd *wide, const int L) {
+    vf sums[4][JS32_POWERS];
+    for (size_t s = 0; s < plan->count; s++)
+        plan->weights[s] ? js32_power_sums(sums[s], t, plan->weights[s], L) : js32_power_sums(sums[s], t, NULL, L);
+    for (size_t s = 0; s < plan->count; s += 2) {
+        size_t next = s + 1 < plan->count ? s + 1 : s;
+        vf values = js32_power_values(t, sums[s], sums[next], plan->mean[s / 2], plan->own[s / 2], L);
+        wide[s] = vd_from(vf_low(values));
+        wide[next] = vd_from(next == s ? vf_low(values) : vf_high(values));
+    }
+}
+#define JS32_MANY(L)                                                                                                           \
+    static void js32_many_##L(const tile *t, const js32_plan *plan, vd *wide) { js32_many_of(t, plan, wide, L); }
+JS32_MANY(6)
+JS32_MANY(7)
+JS32_MANY(8)
+JS32_MANY(9)
+JS32_MANY(10)
+JS32_MANY(11)
+
+/* A set's mean over its largest member; for gates (mu + U)/high over the largest 1/Z_m. */
+INLINE vh js32_many_center(const tile *t, size_t c, size_t set, vd over) {
+    return vh_from(set ? (t->mu[c] + t->shift[(set - 1) * t->C + c]) * (over * t->weight_share[set]) : t->mu[c] * over);
+}
+
+/* Sets from .. from + 3, the last at most. js32() asks the same in double, here with something to spare. */
+INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from, size_t last) {
+    static const float bound[] = {JS32_LEAST};
+    vd mu = t->mu[c], variance = t->variance[c];
+    vl none = t->high[c] < 1e-30;
+    vd over = vd_reciprocal(vd_select(none, vd_set(1.0), t->high[c]));
+    vh low = vh_from(t->low[c] * over);
+    vi wide = (vi)vf_twice((vh) __builtin_convertvector((variance > 0.0198 * (mu * mu)) & ~none, vj));
+    plan->count = last - from < 4 ? last - from + 1 : 4;
+    plan->maybe = (vi){0};
+    plan->unsure = (vi)vf_twice((vh) __builtin_convertvector(~(variance > 0.0202 * (mu * mu)), vj));
+    for (size_t s = 0; s < plan->count; s += 2) {
+        size_t one = from + s, two = s + 1 < plan->count ? one + 1 : one;
+        plan->weights[s] = one ? t->weights32 + (one - 1) * t->vectors : NULL;
+        plan->weights[s + 1] = t->weights32 + (two - 1) * t->vectors;
+        vf least = vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]);
+        vf mean = vf_join(js32_many_center(t, c, one, over), js32_many_center(t, c, two, over));
+        vf most = vf_max(1.0f - mean, mean - least);
+        vi own = (vi){0} + JS32_FEWEST, maybe = wide & (most > 0.3495f * mean);
+        UNROLL
+        for (size_t l = 0; l < sizeof bound / sizeof *bound; l++)
+            own -= least < bound[l];
+        plan->own[s / 2] = vi_choose(maybe, own, (vi){0} + JS32_FEWEST);
+        plan->mean[s / 2] = mean;
+        plan->maybe |= maybe;
+        plan->unsure |= ~(most > 0.3505f * mean);
+    }
+}
+
+/* All sets of class c into t->wide, where any wants this form; whether it surely serves in all lanes. */
+static bool js32_many(const tile *t, size_t c, size_t from, size_t to) {
+    static void (*const by_doublings[])(const tile *, const js32_plan *, vd *) = {js32_many_6, js32_many_7,  js32_many_8,
+                                                                                  js32_many_9, js32_many_10, js32_many_11};
+    bool clear = true;
+    for (size_t s = from; s <= to; s += 4) {
+        js32_plan plan;
+        js32_many_plan(t, &plan, c, s, to);
+        if (vi_any(plan.maybe)) {
+            vi own = plan.count > 2 ? vi_more(plan.own[0], plan.own[1]) : plan.own[0];
+            by_doublings[vi_most(own) - JS32_FEWEST](t, &plan, t->wide + s);
+        }
+        clear &= !vi_any(plan.unsure);
+        for (size_t i = 0; clear && i < plan.count; i++) {
+            vf mean = plan.mean[i / 2];
+            vd own = vd_from(i % 2 ? vf_high(mean) : vf_low(mean));
+            clear = !vl_any(~(t->wide[s + i] > 0.00505 * own));
+        }
+    }
+    return clear;
+}
