@@ -2,6 +2,9 @@
 #ifndef VG_CUDA_AFFINE_CUH
 #define VG_CUDA_AFFINE_CUH
 
+#include <cuda_runtime_api.h>
+#include <math.h>
+
 __device__ __forceinline__ void affine(float *a, float *c, float gamma, float beta, float mean, float inverse) {
     *a = gamma * inverse;
     *c = fmaf(-mean, *a, beta);
