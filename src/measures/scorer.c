@@ -110,8 +110,8 @@ static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_
     if (!out || !block)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
     if (block->m != s->m || block->c != s->c)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
-                             block->c, s->m, s->c);
+        return vg_base__fail(VG_ERR_ARGUMENT, "a block has %zu members and %zu classes, the scorer was made for %zu and %zu",
+                             block->m, block->c, s->m, s->c);
     if (block->n > 0 && !block->data)
         return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
     if ((int)block->dtype < 0 || block->dtype > VG_BF16)
@@ -162,13 +162,16 @@ typedef struct chunk_work {
     const vg_kernel_job *job;
     const vg_scorer *scorer;
     size_t units, per; /* units in the chunk, and units an index takes (whole tiles) */
+    size_t runs;       /* the first indices take RUN times as many, so that a tile can fetch the next one */
 } chunk_work;
+enum { RUN = 4 };
 
 static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     const chunk_work *w = context;
-    size_t lanes = w->scorer->tier->lanes, end = (index + 1) * w->per;
+    size_t lanes = w->scorer->tier->lanes, steps = index < w->runs ? RUN : 1;
+    size_t first = index < w->runs ? index * RUN : w->runs * (RUN - 1) + index, end = (first + steps) * w->per;
     void *workspace = w->scorer->workspace + worker * w->scorer->workspace_bytes;
-    for (size_t u = index * w->per; u < end && u < w->units; u += lanes)
+    for (size_t u = first * w->per; u < end && u < w->units; u += lanes)
         VG_TRY(w->scorer->tier->tile(w->job, workspace, u, w->units - u < lanes ? w->units - u : lanes));
     return VG_OK;
 }
@@ -209,7 +212,9 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     job->unit_tu = s->scratch + units;
     job->unit_gtu = s->scratch + 2 * units;
     size_t per = lanes * (1 + 16384 / (s->m * job->c * lanes)), count = (units + per - 1) / per;
-    chunk_work work = {job, s, units, per};
+    size_t runs = count / RUN > 4 * s->threads ? count / RUN - 2 * s->threads : 0; /* threads end together */
+    chunk_work work = {job, s, units, per, runs};
+    count -= runs * (RUN - 1);
     if (s->pool && count > 1)
         VG_TRY(vg_pool__run(s->pool, count, run_tiles, &work));
     else
@@ -252,7 +257,8 @@ vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
     return VG_OK;
 }
 
-vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions, const vg_score_options *options) {
+vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions,
+                   const vg_score_options *options) {
     vg_scorer *s;
     if (!out || !predictions)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs predictions and places for results");

@@ -197,6 +197,16 @@ static void find_large(tile *t) {
     t->write = t->write_psi = ~(forward < LARGE) | ~(reverse < LARGE);
 }
 
+/* The next tile's samples, a share a class. */
+INLINE void fetch_class(const tile *t, size_t c) {
+    if (t->ahead)
+        for (int lane = 0; lane < VG_LANES; lane++) {
+            const char *row = t->ahead + (ptrdiff_t)lane * t->ahead_stride;
+            for (size_t i = c * t->ahead_share; i < (c + 1) * t->ahead_share; i += 64)
+                __builtin_prefetch(row + i, 0, 2);
+        }
+}
+
 static void fused_classes(tile *t) {
     const vg_kernel_job *job = t->job;
     bool logs = job->need_logs, keep = job->need_gated_logs, integral = job->out.epjs || job->out.gepjs;
@@ -204,6 +214,7 @@ static void fused_classes(tile *t) {
         pack_weights32(t);
     for (size_t c = 0; c < t->C; c++) {
         vd slip = {0};
+        fetch_class(t, c);
         js32_load(t, c, integral);
         size_t done = logs ? class_logs32(t, c, keep, &slip) : 0;
         if (t->K)

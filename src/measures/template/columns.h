@@ -113,5 +113,10 @@ static bool fill_columns(tile *t, size_t first, size_t count) {
         if (done < members)
             take_last(t, t->chunk + done * C, &taken);
     }
+    if (taken.fetch && in->stride_m == (ptrdiff_t)C && first + 2 * VG_LANES <= in->n) {
+        t->ahead = (const char *)(rows[0] + VG_LANES * in->stride_n);
+        t->ahead_stride = in->stride_n * (ptrdiff_t)sizeof(float);
+        t->ahead_share = (M * sizeof(float) + 63) & ~(size_t)63;
+    }
     return vi_any((taken.sign < 0) | ~((vf)taken.worst < 0.0009f));
 }

@@ -37,7 +37,10 @@ typedef struct tile {
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
-    bool fused;          /* float32 probabilities as they are: the float forms of class32.h serve */
+    const char *ahead;   /* the next tile's first sample, to be fetched meanwhile, or NULL */
+    ptrdiff_t ahead_stride;
+    size_t ahead_share;
+    bool fused; /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
 
 #define CHUNK 8 /* members; half as many where there are many classes */
