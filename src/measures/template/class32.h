@@ -119,6 +119,8 @@ static void fused_classes(tile *t) {
         if (integral)
             js_class(t, c, true);
     }
+    if (integral && t->M <= JS32_FEW)
+        js_finish(t);
     vd *corrected = t->gmean64;
     t->gmean64 = t->gmean;
     if (!logs)

@@ -138,6 +138,8 @@ static void plain_classes(tile *t) {
             js32_load(t, c, true);
         js_class(t, c, single);
     }
+    if (single && t->M <= JS32_FEW)
+        js_finish(t);
 }
 
 static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {

@@ -24,16 +24,18 @@ typedef struct tile {
     vd *columns; /* members of one class in the integral: [M + 4], or as floats two a vector */
     /* floats, two members a vector, rows of `pairs` vectors */
     size_t pairs;                     /* (M + 1) / 2 */
-    size_t vectors;                   /* pairs, made even: rows of weights32 and of scaled32, 0 after the last member */
+    size_t vectors;                   /* rows of weights32 and of scaled32: pairs made even, 4 or 8 for few members; 0 after the
+                                         last member */
     vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest (js32.h: or the root), omega, 1 + omega */
     vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest (or the root) */
     const vf *members32;              /* the class at hand */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vh *gamma32;                      /* [C][K] the gates as floats */
-    vd *wide;                         /* [1 + K + 3] the wide form of the integral for every set of a class, for few members */
+    vh *few;                          /* [C][few_pitch] for few members: the wide form of the integral for every set */
+    size_t few_pitch;                 /* even, at least 1 + K + 3 */
     vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
-    vh *weight_top;                   /* [1 + K] Zbar over the smallest Z_m, inverted */
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
+    vd *js_marked, *js_reach;         /* [1 + K] for few members: of its marked classes the values and the largest members */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
     bool fused;          /* float32 probabilities as they are: the float forms of class32.h serve */
@@ -41,6 +43,7 @@ typedef struct tile {
 
 #define CHUNK 8 /* members; half as many where there are many classes */
 #define MANY_CLASSES 64
+#define FEW_MEMBERS 16 /* js32_small.h's */
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     size_t count, bytes, end;
@@ -64,9 +67,11 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
     t->pairs = M / 2 + M % 2;
-    t->vectors = t->pairs + t->pairs % 2;
+    bool few = M <= FEW_MEMBERS;
+    t->vectors = !few ? t->pairs + t->pairs % 2 : t->pairs > 4 ? 8 : 4;
+    t->few_pitch = few ? (4 + K + 1) / 2 * 2 : 0;
     t->pitch = 2 * (t->pairs | 1);
-    vd *floats = NULL, *chunk = NULL, *ratio = NULL;
+    vd *floats = NULL, *chunk = NULL, *ratio = NULL, *wide = NULL;
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
               carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
               carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
@@ -90,7 +95,8 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
         ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
-         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
+         carve_one(b, &used, &wide, t->few_pitch / 2, C) && carve_one(b, &used, &t->js_marked, 1 + K, 1) &&
+         carve_one(b, &used, &t->js_reach, 1 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];
@@ -101,7 +107,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->gamma32 = (vh *)packed[7];
     t->chunk = (vh *)chunk;
     t->weight_ratio = (vh *)ratio;
-    t->weight_top = t->weight_ratio ? t->weight_ratio + 1 + K : NULL;
+    t->few = (vh *)wide;
     t->x = (vh *)floats;
     t->write = t->write_psi = ~(vl){0};
     *bytes = used;
