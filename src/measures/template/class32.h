@@ -17,6 +17,7 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     vd mu = t->mu[c];
     vl empty = mu < 1e-30;
     vd over = vd_reciprocal(vd_select(empty, vd_set(1.0), mu));
+    t->over_mu[c] = vd_select(empty, vd_set(0.0), over);
     vf hi = vf_twice(t->mu_high[c]), lo = vf_twice(t->mu_low[c]);
     vf inverse = vf_both(over), least = vf_both(vd_select(empty, vd_set(1.0), over * TINY)); /* 1: an empty class has y = 1 */
     vd total_both = {0}, total_psi = {0};

@@ -65,9 +65,8 @@ static void write_moments(const tile *t, size_t first, size_t count) {
             for (size_t i = 0; i < count; i++)
                 job->out.mean[(first + i) * width + c] = t->mu[from + c][i];
         if (job->out.std) {
-            vd sigma = vd_sqrt(t->variance[from + c]);
             for (size_t i = 0; i < count; i++)
-                job->out.std[(first + i) * width + c] = sigma[i];
+                job->out.std[(first + i) * width + c] = t->sigma[from + c][i];
         }
     }
 }

@@ -96,7 +96,7 @@ static vg_status gated_stage(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
     for (size_t k = 0; k < t->K; k++) {
-        measures set = floor_add(t) ? gated_add(t, k) : gated(t, k);
+        measures set = floor_add(t) ? gated_add(t, k) : t->fused ? gated32(t, k) : gated(t, k);
         places at = {out->gtu ? out->gtu + k : NULL,
                      out->gau ? out->gau + k : NULL,
                      out->geu ? out->geu + k : NULL,
@@ -156,13 +156,15 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             moments32(&t, job->need_reverse || job->need_gated_reverse || job->out.epjs || job->out.gepjs);
         else
             moments(&t);
+        for (size_t c = 0; (job->need_gated || job->out.std) && c < t.C; c++)
+            t.sigma[c] = vd_sqrt(t.variance[c]);
         write_moments(&t, first, count);
         if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags) {
             margin g = leaders(&t);
             write_margin(&t, &g, first, count);
         }
         if (job->need_gated) {
-            gates(&t);
+            t.fused ? gates32(&t) : gates(&t);
             t.fused ? gated_weights32(&t) : gated_weights(&t);
         }
         js_reset(&t);

@@ -13,6 +13,7 @@ typedef struct tile {
     vd *log;                         /* [M][C] log p, logits input only */
     vd *plog;                        /* [M][C] p log(p/mu), for the gated sums */
     vd *mu, *variance, *low, *high;  /* [C] mean, population variance, smallest and largest member */
+    vd *sigma;                       /* [C] the variance's root */
     vd *phi, *psi;                   /* [C] means over members of the two Bregman terms against mu */
     vd *gamma;                       /* [K][C] the gates */
     vd *z, *omega, *weight;          /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
@@ -31,6 +32,7 @@ typedef struct tile {
     const vf *members32;              /* the class at hand */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vh *gamma32;                      /* [C][K] the gates as floats */
+    vd *over_mu;                      /* [C] 1/mu, 0 where mu is no weight */
     vh *few;                          /* [C][few_pitch] for few members: the wide form of the integral for every set */
     size_t few_pitch;                 /* even, at least 1 + K + 3 */
     vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
@@ -75,7 +77,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
               carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
               carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
-    vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->phi, &t->psi};
+    vd **per_class[] = {&t->mu, &t->variance, &t->sigma, &t->low, &t->high, &t->phi, &t->psi, &t->over_mu};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
         ok = carve_one(b, &used, per_class[i], C, 1);
     vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean, &t->gmean64};
