@@ -38,6 +38,7 @@ typedef struct tile {
     vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
     vd *js_marked, *js_reach;         /* [1 + K] for few members: of its marked classes the values and the largest members */
+    vd *results;                      /* [SET_RESULTS][K] what goes out */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
     bool fused;          /* float32 probabilities as they are: the float forms of class32.h serve */
@@ -46,6 +47,7 @@ typedef struct tile {
 #define CHUNK 8 /* members; half as many where there are many classes */
 #define MANY_CLASSES 64
 #define FEW_MEMBERS 16 /* js32_small.h's */
+#define SET_RESULTS 6  /* TU AU EU EPCE EPKL EPJS */
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     size_t count, bytes, end;
@@ -98,7 +100,8 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
         ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
          carve_one(b, &used, &wide, t->few_pitch / 2, C) && carve_one(b, &used, &t->js_marked, 1 + K, 1) &&
-         carve_one(b, &used, &t->js_reach, 1 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1);
+         carve_one(b, &used, &t->js_reach, 1 + K, 1) && carve_one(b, &used, &t->results, K, SET_RESULTS) &&
+         carve_one(b, &used, &ratio, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];
