@@ -110,7 +110,7 @@ static void fused_classes(tile *t) {
     const vg_kernel_job *job = t->job;
     bool logs = job->need_logs, keep = job->need_gated_logs, integral = job->out.epjs || job->out.gepjs;
     if (integral)
-        pack_weights32(t);
+        js_prepare(t);
     for (size_t c = 0; c < t->C; c++) {
         js32_load(t, c, integral);
         if (logs)

@@ -14,32 +14,38 @@
 #define JS32_WIDE_LEAST 7 /* the least last node */
 #define JS32_CLEAR 0.005f /* of the largest member: a smaller value is marked */
 
-/* The sums over two sets' members, one set a half. */
-INLINE vf js32_fold(vf a, vf b) {
-#if defined(VG_TIER_IS_AVX512)
-    return (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0x44) + (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0xee);
-#else
-    return vf_join(vf_halves(a), vf_halves(b));
-#endif
-}
-
-typedef struct js32_sets { /* up to four sets of a class; two share a vector in all but b */
-    vf b[4][8];
+typedef struct js32_sets { /* up to two pairs of sets of a class, members by themselves */
+    vf b[2][16];
     vf here[2], value[2]; /* sum over members at the node, M^2 times the integral so far */
     vi last[2];           /* node a lane takes */
 } js32_sets;
 
-INLINE vf js32_both(const js32_sets *at, const int g, const int B) {
-    return vf_rounded(js32_fold(js32_sum(at->b[2 * g], B), js32_sum(at->b[2 * g + 1], B)));
+/* The sum over B members, 8 or 16. */
+INLINE vf js32_members(const vf *b, const int B) {
+    return vf_rounded(B == 16 ? js32_sum(b, 8) + js32_sum(b + 8, 8) : js32_sum(b, 8));
+}
+
+/* For few members: sets first .. last by pairs, in order. */
+static void pack_pairs32(tile *t, size_t first, size_t last) {
+    size_t members = 2 * t->vectors;
+    vh one = vh_from(vd_set(1.0));
+    for (size_t s = first, g = 0; s <= last; s += 2, g++) {
+        size_t next = s < last ? s + 1 : last;
+        const vh *a = s ? (const vh *)(t->weights32 + (s - 1) * t->vectors) : NULL;
+        const vh *b = next ? (const vh *)(t->weights32 + (next - 1) * t->vectors) : NULL;
+        for (size_t m = 0; m < members; m++)
+            t->pairs32[g * members + m] = vf_join(a ? a[m] : one, b ? b[m] : one);
+    }
 }
 
 /* The last node of each lane: the one before it has s x >= JS32_REACH for every member, so that its own a is below e^(-2
- * REACH). */
-INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, size_t from, size_t last, const int S) {
+ * REACH).
+ */
+INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, size_t from, size_t last, const int G) {
     vl none = t->high[c] < 1e-30;
     vh low = vh_from(vd_select(none, vd_set(1.0), t->low[c]) * vd_reciprocal(vd_select(none, vd_set(1.0), t->high[c])));
     UNROLL
-    for (int g = 0; g < S / 2; g++) {
+    for (int g = 0; g < G; g++) {
         size_t one = from + (size_t)(2 * g) < last ? from + (size_t)(2 * g) : last, two = one < last ? one + 1 : last;
         vf least = vf_max(vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]), vf_set(1e-30f));
         vi octaves = ((vi)vf_set((float)(JS32_REACH / JS32_WIDE_S0)) - (vi)least) >> 23; /* of their ratio, rounded down */
@@ -55,94 +61,100 @@ INLINE vf js32_few_start(vf u) {
     return vf_rounded(u * (a + u * (b + u * (c + u * d))));
 }
 
-/* The first node. B vectors hold the members, zeros after the last. */
-INLINE void js32_few_enter(const tile *t, js32_sets *at, size_t from, size_t last, float count, const int S, const int B) {
+/* The first node. `w`: the pairs' weights; places after the last member hold zeros. */
+INLINE void js32_few_enter(const tile *t, js32_sets *at, const vf *w, float count, const int G, const int B) {
+    const vh *u = (const vh *)t->scaled32;
     UNROLL
-    for (int s = 0; s < S; s++) {
-        size_t set = from + (size_t)s < last ? from + (size_t)s : last;
-        const vf *w = set ? t->weights32 + (set - 1) * t->vectors : NULL;
-        if (w)
-            UNROLL
-        for (int v = 0; v < B; v++)
-            at->b[s][v] = js32_few_start(t->scaled32[v] * w[v]);
-        else UNROLL for (int v = 0; v < B; v++) at->b[s][v] = js32_few_start(t->scaled32[v]);
+    for (int m = 0; m < B; m++) {
+        vf own = vf_twice(u[m]);
+        UNROLL
+        for (int g = 0; g < G; g++)
+            at->b[g][m] = js32_few_start(vf_rounded(own * w[g * B + m]));
     }
     UNROLL
-    for (int g = 0; g < S / 2; g++) {
-        vf sums[2];
+    for (int g = 0; g < G; g++) {
+        vf square[16];
         UNROLL
-        for (int i = 0; i < 2; i++) {
-            vf square[8];
-            UNROLL
-            for (int v = 0; v < B; v++)
-                square[v] = vf_rounded(at->b[2 * g + i][v] * at->b[2 * g + i][v]);
-            sums[i] = js32_sum(square, B);
-        }
-        vf squares = vf_rounded(js32_fold(sums[0], sums[1])), here = js32_both(at, g, B);
+        for (int m = 0; m < B; m++)
+            square[m] = vf_rounded(at->b[g][m] * at->b[g][m]);
+        vf squares = js32_members(square, B), here = js32_members(at->b[g], B);
         at->value[g] = vf_rounded((count * squares - here * here) * (float)js32_wide_weight[0]);
         at->here[g] = here;
     }
 }
 
 /* Nodes 1 and 2, and on to a = e^(-us) at the third. */
-INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int S, const int B) {
+INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int G, const int B) {
     UNROLL
-    for (int j = 1; j <= 3; j++) {
+    for (int j = 1; j <= 3; j++)
         UNROLL
-        for (int i = 0; i < S * B; i++) {
-            vf *b = &at->b[i / B][i % B], a = 1.0f - *b;
+    for (int g = 0; g < G; g++) {
+        UNROLL
+        for (int m = 0; m < B; m++) {
+            vf *b = &at->b[g][m], a = 1.0f - *b;
             *b = vf_rounded(j < 3 ? *b * (2.0f - *b) : a * a);
         }
-        UNROLL
-        for (int g = 0; g < S / 2; g++) {
-            vf here = at->here[g], next = j < 3 ? js32_both(at, g, B) : js32_both(at, g, B) - spare;
-            vf next_b = j < 3 ? next : count - next;
-            if (j > 1)
-                at->value[g] += (count * (2.0f * here - next_b) - here * here) * (float)js32_wide_weight[j - 1];
-            at->here[g] = next;
-        }
+        vf here = at->here[g], next = js32_members(at->b[g], B);
+        if (j == 3)
+            next -= spare;
+        if (j > 1)
+            at->value[g] +=
+                (count * (2.0f * here - (j < 3 ? next : count - next)) - here * here) * (float)js32_wide_weight[j - 1];
+        at->here[g] = next;
     }
     UNROLL
-    for (int g = 0; g < S / 2; g++)
+    for (int g = 0; g < G; g++)
         at->value[g] -= at->here[g] * at->here[g] * (float)js32_wide_weight[3];
 }
 
-INLINE void js32_few_square(js32_sets *at, const int S, const int B) {
+/* a squared, and its sum over members. */
+INLINE vf js32_few_square(js32_sets *at, const int g, float spare, bool padded, const int B) {
     UNROLL
-    for (int i = 0; i < S * B; i++)
-        at->b[i / B][i % B] = vf_rounded(at->b[i / B][i % B] * at->b[i / B][i % B]);
+    for (int m = 0; m < B; m++)
+        at->b[g][m] = vf_rounded(at->b[g][m] * at->b[g][m]);
+    vf sum = js32_members(at->b[g], B);
+    return padded ? sum - spare : sum;
 }
 
-/* Sets from .. from + S - 1 of class c (past the last: the last again); values over the largest member, below zero where
- * marked, in wide[]. Returns whether none is marked. */
-INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, vh *wide, const int S, const int B) {
-    float count = (float)t->M, spare = (float)(2 * B - (int)t->M);
+/* value + x weight in the lanes whose last node is j or a later one. */
+INLINE vf js32_few_take(vf value, vf x, float weight, vi last, int j) {
+#if defined(VG_TIER_IS_AVX512)
+    __mmask16 taken = _mm512_cmp_epi32_mask((__m512i)last, _mm512_set1_epi32(j), _MM_CMPINT_NLT);
+    return (vf)_mm512_mask3_fmadd_ps((__m512)x, _mm512_set1_ps(weight), (__m512)value, taken);
+#else
+    return value + x * (vf)((vi)vf_set(weight) & (last >= j));
+#endif
+}
+
+/* G pairs of sets from `from` on of class c (past the last: the last again), group `first` of the pairs' weights; values over
+ * the largest member, below zero where marked, in wide[]. `padded`: there are fewer than B members. Returns whether none is
+ * marked. */
+INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide, bool padded, const int G,
+                           const int B) {
+    float count = (float)t->M, spare = (float)(B - (int)t->M);
     js32_sets at;
-    js32_few_plan(t, &at, c, from, last, S);
-    js32_few_enter(t, &at, from, last, count, S, B);
-    js32_few_rise(&at, count, spare, S, B);
+    js32_few_plan(t, &at, c, from, last, G);
+    js32_few_enter(t, &at, t->pairs32 + first * (size_t)B, count, G, B);
+    js32_few_rise(&at, count, spare, G, B);
     UNROLL
-    for (int j = 4; j < JS32_WIDE_LEAST; j++) {
-        js32_few_square(&at, S, B);
+    for (int j = 4; j < JS32_WIDE_LEAST; j++)
         UNROLL
-        for (int g = 0; g < S / 2; g++) {
-            vf here = js32_both(&at, g, B) - spare;
-            at.value[g] += here * (count * (float)js32_wide_weight[j - 1] - here * (float)js32_wide_weight[j]);
-        }
+    for (int g = 0; g < G; g++) {
+        vf here = js32_few_square(&at, g, spare, padded, B);
+        at.value[g] += here * (count * (float)js32_wide_weight[j - 1] - here * (float)js32_wide_weight[j]);
     }
-    int nodes = S == 4 ? vi_most(vi_more(at.last[0], at.last[1])) : vi_most(at.last[0]);
+    int nodes = G == 2 ? vi_most(vi_more(at.last[0], at.last[1])) : vi_most(at.last[0]);
     for (int j = JS32_WIDE_LEAST; j <= nodes; j++) {
         float weight = (float)js32_wide_weight[j] * (j == JS32_WIDE_LAST ? 2.0f : 1.0f); /* the upper tail */
-        js32_few_square(&at, S, B);
         UNROLL
-        for (int g = 0; g < S / 2; g++) {
-            vf here = js32_both(&at, g, B) - spare, taken = (vf)((vi)vf_set(weight) & (at.last[g] >= j));
-            at.value[g] += vf_rounded(here * (2.0f * count - here)) * taken;
+        for (int g = 0; g < G; g++) {
+            vf here = js32_few_square(&at, g, spare, padded, B);
+            at.value[g] = js32_few_take(at.value[g], vf_rounded(here * (2.0f * count - here)), weight, at.last[g], j);
         }
     }
     vi marked = {0};
     UNROLL
-    for (int g = 0; g < S / 2; g++) {
+    for (int g = 0; g < G; g++) {
         vf value = vf_max(at.value[g] * (1.0f / (count * count)), vf_set(0.0f));
         vi mark = value < JS32_CLEAR;
         value = (vf)((vi)value | (mark & INT32_MIN));
@@ -153,26 +165,22 @@ INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, vh
     return !vi_any(marked);
 }
 
-static bool js32_few_four(const tile *t, size_t c, size_t from, size_t last, vh *wide) {
-    return js32_few_block(t, c, from, last, wide, 4, 4);
-}
-static bool js32_few_two(const tile *t, size_t c, size_t from, size_t last, vh *wide) {
-    return js32_few_block(t, c, from, last, wide, 2, 4);
-}
-static bool js32_few_large(const tile *t, size_t c, size_t from, size_t last, vh *wide) {
-    return js32_few_block(t, c, from, last, wide, 2, 8);
-}
+typedef bool js32_few_run(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide);
+#define JS32_FEW_RUN(NAME, PADDED, G, B)                                                                                       \
+    static bool NAME(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide) {                              \
+        return js32_few_block(t, c, from, last, first, wide, PADDED, G, B);                                                    \
+    }
+JS32_FEW_RUN(js32_few_eight, false, 2, 8)
+JS32_FEW_RUN(js32_few_four, true, 2, 8)
+JS32_FEW_RUN(js32_few_two, true, 1, 8)
+JS32_FEW_RUN(js32_few_large, true, 1, 16)
 
 /* All sets of class c into wide[from .. to], and up to three more. Returns whether none is marked. */
 static bool js32_few(const tile *t, size_t c, size_t from, size_t to, vh *wide) {
-    bool clear = true;
-    if (t->pairs > 4)
-        for (size_t s = from; s <= to; s += 2)
-            clear &= js32_few_large(t, c, s, to, wide + s);
-    else if (to - from >= 2)
-        for (size_t s = from; s <= to; s += 4)
-            clear &= js32_few_four(t, c, s, to, wide + s);
-    else
-        clear = js32_few_two(t, c, from, to, wide + from);
+    bool clear = true, large = t->M > 8, two = large || to - from < 2;
+    js32_few_run *run = large ? js32_few_large : two ? js32_few_two : t->M == 8 ? js32_few_eight : js32_few_four;
+    size_t step = two ? 2 : 4;
+    for (size_t s = from; s <= to; s += step)
+        clear &= run(t, c, s, to, (s - from) / 2, wide + s);
     return clear;
 }

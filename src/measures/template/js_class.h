@@ -8,6 +8,13 @@
 INLINE size_t js_first(const tile *t) { return t->job->out.epjs ? 0 : 1; }
 INLINE size_t js_last(const tile *t) { return t->job->out.gepjs ? t->K : 0; }
 
+/* The gates' weights, as the float forms want them. */
+static void js_prepare(tile *t) {
+    pack_weights32(t);
+    if (t->M <= JS32_FEW)
+        pack_pairs32(t, js_first(t), js_last(t));
+}
+
 static void js_reset(tile *t) {
     for (size_t s = 0; s <= t->K; s++)
         t->js[s] = t->js_marked[s] = t->js_reach[s] = vd_set(0.0);

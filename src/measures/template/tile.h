@@ -134,7 +134,7 @@ static void plain_classes(tile *t) {
     if (!job->out.epjs && !job->out.gepjs)
         return;
     if (single)
-        pack_weights32(t);
+        js_prepare(t);
     for (size_t c = 0; c < t->C; c++) {
         if (single)
             js32_load(t, c, true);

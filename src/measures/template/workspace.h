@@ -33,6 +33,7 @@ typedef struct tile {
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vh *gamma32;                      /* [C][K] the gates as floats */
     vd *over_mu;                      /* [C] 1/mu, 0 where mu is no weight */
+    vf *pairs32;                      /* [1 + K / 2][2 vectors] for few members: 1/Z_m of two sets, a member by itself */
     vh *few;                          /* [C][few_pitch] for few members: the wide form of the integral for every set */
     size_t few_pitch;                 /* even, at least 1 + K + 3 */
     vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
@@ -75,7 +76,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->vectors = !few ? t->pairs + t->pairs % 2 : t->pairs > 4 ? 8 : 4;
     t->few_pitch = few ? (4 + K + 1) / 2 * 2 : 0;
     t->pitch = 2 * (t->pairs | 1);
-    vd *floats = NULL, *chunk = NULL, *ratio = NULL, *wide = NULL;
+    vd *floats = NULL, *chunk = NULL, *ratio = NULL, *wide = NULL, *pairs = NULL;
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
               carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
               carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
@@ -99,9 +100,9 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
         ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
-         carve_one(b, &used, &wide, t->few_pitch / 2, C) && carve_one(b, &used, &t->js_marked, 1 + K, 1) &&
-         carve_one(b, &used, &t->js_reach, 1 + K, 1) && carve_one(b, &used, &t->results, K, SET_RESULTS) &&
-         carve_one(b, &used, &ratio, 1 + K, 1);
+         carve_one(b, &used, &wide, t->few_pitch / 2, C) && carve_one(b, &used, &pairs, few ? 2 + K / 2 : 0, 2 * t->vectors) &&
+         carve_one(b, &used, &t->js_marked, 1 + K, 1) && carve_one(b, &used, &t->js_reach, 1 + K, 1) &&
+         carve_one(b, &used, &t->results, K, SET_RESULTS) && carve_one(b, &used, &ratio, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];
@@ -113,6 +114,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->chunk = (vh *)chunk;
     t->weight_ratio = (vh *)ratio;
     t->few = (vh *)wide;
+    t->pairs32 = (vf *)pairs;
     t->x = (vh *)floats;
     t->write = t->write_psi = ~(vl){0};
     *bytes = used;
