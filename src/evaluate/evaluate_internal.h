@@ -55,13 +55,70 @@ typedef struct vg_keyed {
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
+/* --- rows by vectors (rows_plain.c, x86/rows_avx512.c)
+ * ------------------------------------------------------------------------
+ */
+
+/* A cell of keys (rank_buckets.c): its first bucket, and how far the bits below the cell's are shifted to the bucket in it. */
+typedef struct vg_rank_cell {
+    uint32_t first, shift;
+} vg_rank_cell;
+typedef struct vg_rank_bounds vg_rank_bounds;
+typedef struct vg_bucket_map {
+    const vg_rank_cell *cells;
+    unsigned shift; /* key to cell */
+    uint64_t below; /* mask of the bits below it */
+    size_t buckets;
+    vg_rank_bounds *bounds;
+} vg_bucket_map;
+
+/* Rows to be ordered: a measure's values and the error marks. */
+typedef struct vg_rank_rows {
+    const double *values;
+    size_t stride;
+    bool certainty; /* larger values come first */
+    const uint8_t *errors;
+    size_t error_stride;
+} vg_rank_rows;
+
+enum { VG_ROW_BATCH = 256, VG_CLASS_BATCH = 1024 }; /* rows, and classes of samples together, taken at a time */
+
+/* What is found of samples before they are counted: by sample, and by sample and class. */
+typedef struct vg_sample_batch {
+    uint32_t best[VG_ROW_BATCH], second[VG_ROW_BATCH]; /* classes of largest mean, ties the lower index first */
+    double brier[VG_ROW_BATCH];
+    double *gap;    /* mean - [label = c] */
+    uint32_t *cell; /* c bins + the bin of mean */
+} vg_sample_batch;
+
+typedef struct vg_rank_room vg_rank_room;
+typedef struct vg_row_kernels {
+    /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a value is NaN. */
+    bool (*bring)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last);
+    /* Counts to first places; they sum to less than 2^16. */
+    void (*sum_up)(uint16_t *cells, size_t count);
+    /* Where among n items those with the lowest bit set are; returns how many. where: room for n and 8 more. */
+    size_t (*marked)(uint32_t *where, const uint64_t *items, size_t n);
+    /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */
+    void (*samples)(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
+                    const double *edges, size_t bins);
+    /* The first of count values that is below `most` or above: for NaN, too. Or an earlier one; SIZE_MAX when there is none. */
+    size_t (*doubtful)(const double *values, size_t count, double most);
+} vg_row_kernels;
+extern const vg_row_kernels vg_evaluate__rows_plain;
+#if defined(__x86_64__)
+extern const vg_row_kernels vg_evaluate__rows_avx512;
+#endif
+/* Those of the tier in use. Which does not change an order or a count; sums of a sample's squares may differ in the last bit.
+ */
+const vg_row_kernels *vg_evaluate__rows(void);
+
 /* --- orderings (rank_buckets.c) ---------------------------------------------------------------------------------------------
  */
 
 /* A worker's memory for orderings. */
-typedef struct vg_rank_cell vg_rank_cell;
-typedef struct vg_rank_bounds vg_rank_bounds;
-typedef struct vg_rank_room {
+struct vg_rank_room {
+    const vg_row_kernels *kernels;
     uint64_t *memory, *items; /* of all chunks, and its first that lies at a multiple of their size */
     uint32_t *link, chunks;   /* the chunk after each; chunks in use */
     uint64_t **cursor;        /* of each bucket: where its next row goes, */
@@ -72,11 +129,24 @@ typedef struct vg_rank_room {
     uint16_t *fine;  /* and its cells: small enough to stay in the first caches */
     uint64_t *spill; /* 2 spill_rows: in place of `hot` for large buckets, made when there is one */
     size_t spill_rows;
-    uint32_t *before, *where;   /* rows each: of groups, of errors in a run */
+    uint32_t *before, *where;   /* rows each (where: 8 more): of groups, of errors in a run */
     struct vg_tied_group *tied; /* rows / 2 */
     vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
-} vg_rank_room;
+};
+enum { VG_CHUNK = 512, VG_CHUNK_BYTES = VG_CHUNK * 8 }; /* rows; a bucket is a chain of chunks */
+/* Appends an item to a bucket. */
+static inline void vg_evaluate__append(vg_rank_room *room, size_t bucket, uint64_t item) {
+    uint64_t *end = room->cursor[bucket];
+    *end++ = item;
+    if ((uintptr_t)end % VG_CHUNK_BYTES == 0) { /* full: a fresh chunk behind it */
+        uint32_t chunk = room->chunks++;
+        room->link[(size_t)(end - room->items) / VG_CHUNK - 1] = chunk;
+        room->full[bucket]++;
+        end = room->items + (size_t)chunk * VG_CHUNK;
+    }
+    room->cursor[bucket] = end;
+}
 vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker);
 void vg_evaluate__rank_room_free(vg_rank_room *room);
 
@@ -205,6 +275,7 @@ struct vg_tally {
     double nll_sum, brier_sum;
     size_t correct;
     vg_class_row *per_class; /* counts only */
+    vg_sample_batch batch;   /* not multilabel: samples being counted */
     uint64_t *confusion;     /* classes x classes or NULL */
     /* multilabel, by label (and bin of confidence): */
     double *label_gap; /* classes x bins: sum of confidence - correct */

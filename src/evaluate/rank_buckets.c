@@ -22,18 +22,12 @@ enum {
     WANTED_BUCKETS = 384, /* more would spill from the caches while rows are brought together */
     ONE_BUCKET = 1024,    /* so few rows need no map */
     SAMPLED = 1 << 14,    /* rows at most, */
-    SPARSE = 8,           /* and every eighth at most */
-    CHUNK = 512,          /* rows; a bucket is a chain of chunks */
-    CHUNK_BYTES = CHUNK * 8,
+    SPARSE = 8,           /* and every eighth at most, */
+    TOGETHER = 4,         /* that many rows in a place, which come from memory together */
     SMALL = 12,
     LARGE = 8192,
     FINER = 1,   /* cells than rows, as a power of 2 */
     PATIENCE = 4 /* moves a row before insertion gives up */
-};
-
-struct vg_rank_cell {
-    uint32_t first; /* its first bucket, or how many of the sample it holds */
-    uint32_t shift; /* of the bits below the cell's, to the bucket within it */
 };
 
 /* Where the items of a bucket lie: at least `least`, below least + 2^range. range 0: not known, the bucket is of joined cells.
@@ -47,22 +41,14 @@ static unsigned bits_of(uint64_t value) { return value ? 64u - (unsigned)__built
 
 /* --- cells to buckets ------------------------------------------------------------------------------------------------------
  */
-typedef struct bucket_map {
-    const vg_rank_cell *cells;
-    unsigned shift; /* key to cell */
-    uint64_t below; /* mask of the bits below it */
-    size_t buckets;
-    vg_rank_bounds *bounds;
-} bucket_map;
-
-static inline size_t bucket_of(const bucket_map *map, uint64_t key) {
+static inline size_t bucket_of(const vg_bucket_map *map, uint64_t key) {
     vg_rank_cell cell = map->cells[key >> map->shift];
     return cell.first + (size_t)((key & map->below) >> cell.shift);
 }
 
 /* cells[].first holds counts of the sample, of which each stands for `step` rows; `wanted` rows shall make a bucket. False when
  * there would be too many buckets. */
-static bool share_out(bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted) {
+static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted) {
     size_t buckets = 0, open = 0; /* rows in the bucket now open, of joined cells; buckets is the next to open */
     bool is_open = false;
     for (size_t i = 0; i < count; i++) {
@@ -100,22 +86,23 @@ static bool share_out(bucket_map *map, vg_rank_cell *cells, size_t count, size_t
     return true;
 }
 
-/* The map for a measure, learned from every step-th row. */
-static bool learn(bucket_map *map, vg_rank_room *room, const vg_measure *measure, size_t rows) {
+/* The map for a measure, learned from one row in `step`. */
+static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_measure *measure, size_t rows) {
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
     size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
     double sign = measure->certainty ? -1 : 1;
-    *map = (bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
+    *map = (vg_bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
     map->below = ((uint64_t)1 << map->shift) - 1;
     memset(room->cells, 0, ((size_t)1 << bits) * sizeof *room->cells);
-    for (size_t i = 0; i < rows; i += step)
-        room->cells[vg_evaluate__key(sign * measure->values[i * measure->stride]) >> map->shift].first++;
+    for (size_t i = 0; i + TOGETHER <= rows; i += TOGETHER * step)
+        for (size_t j = i; j < i + TOGETHER; j++)
+            room->cells[vg_evaluate__key(sign * measure->values[j * measure->stride]) >> map->shift].first++;
     return share_out(map, room->cells, (size_t)1 << bits, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS);
 }
 
 /* One bucket for each quarter of all keys. */
-static void quarter(bucket_map *map, vg_rank_room *room) {
-    *map = (bucket_map){.cells = room->cells, .shift = 62, .below = ((uint64_t)1 << 62) - 1, .buckets = QUARTERS};
+static void quarter(vg_bucket_map *map, vg_rank_room *room) {
+    *map = (vg_bucket_map){.cells = room->cells, .shift = 62, .below = ((uint64_t)1 << 62) - 1, .buckets = QUARTERS};
     for (uint32_t i = 0; i < QUARTERS; i++) {
         room->cells[i] = (vg_rank_cell){i, 62};
         room->bounds[i].range = 0;
@@ -130,40 +117,8 @@ static vg_status nan_found(const vg_measure *measure, size_t rows) {
     return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it", measure->name, i);
 }
 
-/* A fresh chunk for a bucket, behind the full one that ends at `end`. */
-static uint64_t *next_chunk(vg_rank_room *room, size_t bucket, const uint64_t *end) {
-    uint32_t chunk = room->chunks++;
-    room->link[(size_t)(end - room->items) / CHUNK - 1] = chunk;
-    room->full[bucket]++;
-    return room->items + (size_t)chunk * CHUNK;
-}
-
 static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
-    return (size_t)room->full[bucket] * CHUNK + (uintptr_t)room->cursor[bucket] % CHUNK_BYTES / sizeof(uint64_t);
-}
-
-/* Brings rows first .. last - 1 to their buckets. False where a value is NaN. */
-static bool bring(vg_rank_room *room, const bucket_map *map, const vg_measure *measure, const uint8_t *errors,
-                  size_t error_stride, size_t first, size_t last) {
-    double sign = measure->certainty ? -1 : 1;
-    size_t stride = measure->stride;
-    const double *value = measure->values + first * stride;
-    uint64_t **cursor = room->cursor;
-    const bucket_map m = *map;
-    bool odd = false;
-    errors += first * error_stride;
-    for (size_t i = first; i < last; i++, value += stride, errors += error_stride) {
-        double x = sign * *value;
-        odd |= isnan(x);
-        uint64_t key = vg_evaluate__key(x);
-        size_t bucket = bucket_of(&m, key);
-        uint64_t *end = cursor[bucket];
-        *end++ = key << 1 | (*errors != 0);
-        if ((uintptr_t)end % CHUNK_BYTES == 0)
-            end = next_chunk(room, bucket, end);
-        cursor[bucket] = end;
-    }
-    return !odd;
+    return (size_t)room->full[bucket] * VG_CHUNK + (uintptr_t)room->cursor[bucket] % VG_CHUNK_BYTES / sizeof(uint64_t);
 }
 
 /* Memory for buckets too large for `hot`, twice the largest. */
@@ -184,18 +139,19 @@ static vg_status make_spill(vg_rank_room *room, size_t buckets) {
 
 vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
                                   size_t error_stride, size_t rows) {
-    bucket_map map;
+    vg_bucket_map map;
     if (rows <= ONE_BUCKET || !learn(&map, room, measure, rows))
         quarter(&map, room);
     room->chunks = (uint32_t)map.buckets; /* one for each to begin with */
     for (size_t b = 0; b < map.buckets; b++) {
-        room->cursor[b] = room->items + b * CHUNK;
+        room->cursor[b] = room->items + b * VG_CHUNK;
         room->full[b] = 0;
     }
+    vg_rank_rows source = {measure->values, measure->stride, measure->certainty != 0, errors, error_stride};
     for (size_t first = 0; first < rows; first += VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
         size_t last = rows - first < VG_SLICE ? rows : first + VG_SLICE;
-        if (!bring(room, &map, measure, errors, error_stride, first, last))
+        if (!room->kernels->bring(room, &map, &source, first, last))
             return nan_found(measure, rows);
     }
     VG_TRY(make_spill(room, map.buckets));
@@ -223,28 +179,10 @@ static bool straighten(uint64_t *items, size_t n) {
     return true;
 }
 
-/* Counts to first places. Four counts of 16 bits are summed by one multiplication; a bucket's rows fit 16 bits. */
-static void sum_up(uint16_t *cells, size_t count) {
-    size_t c = 0, place = 0;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    const uint64_t ones = 0x0001000100010001u;
-    for (uint64_t four; c + 4 <= count; c += 4) {
-        memcpy(&four, cells + c, sizeof four);
-        uint64_t upto = four * ones, first = upto - four + place * ones;
-        memcpy(cells + c, &first, sizeof first);
-        place += upto >> 48;
-    }
-#endif
-    for (; c < count; c++) {
-        size_t here = cells[c];
-        cells[c] = (uint16_t)place;
-        place += here;
-    }
-}
-
 /* Sorts n items, `least` the smallest and all below least + 2^range; the result lies in one of the two arrays, which is
  * returned. */
-static uint64_t *sort_items(uint64_t *from, uint64_t *to, size_t n, uint64_t least, unsigned range, uint16_t *cells) {
+static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *to, size_t n, uint64_t least, unsigned range) {
+    uint16_t *cells = room->fine;
     unsigned bits = bits_of(n) + FINER, shift = range > bits ? range - bits : 0;
     if (n <= SMALL || n > LARGE) {
         if (n > LARGE || !straighten(from, n))
@@ -254,7 +192,7 @@ static uint64_t *sort_items(uint64_t *from, uint64_t *to, size_t n, uint64_t lea
     memset(cells, 0, sizeof *cells << (range - shift));
     for (size_t i = 0; i < n; i++)
         cells[(from[i] - least) >> shift]++;
-    sum_up(cells, (size_t)1 << (range - shift));
+    room->kernels->sum_up(cells, (size_t)1 << (range - shift));
     for (size_t i = 0; i < n; i++)
         to[cells[(from[i] - least) >> shift]++] = from[i];
     if (shift > 0 && !straighten(to, n))
@@ -272,14 +210,14 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
     if (bounds.range == 0 || n <= SMALL || n > LARGE)
         return NULL;
     memset(cells, 0, sizeof *cells << (bounds.range - shift));
-    for (size_t done = 0, chunk = bucket; done < n; done += CHUNK, chunk = room->link[chunk]) {
-        const uint64_t *from = room->items + chunk * CHUNK, *end = from + (n - done < CHUNK ? n - done : CHUNK);
+    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * VG_CHUNK, *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
         for (; from < end; from++)
             cells[(*from - least) >> shift]++;
     }
-    sum_up(cells, (size_t)1 << (bounds.range - shift));
-    for (size_t done = 0, chunk = bucket; done < n; done += CHUNK, chunk = room->link[chunk]) {
-        const uint64_t *from = room->items + chunk * CHUNK, *end = from + (n - done < CHUNK ? n - done : CHUNK);
+    room->kernels->sum_up(cells, (size_t)1 << (bounds.range - shift));
+    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * VG_CHUNK, *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
         for (; from < end; from++)
             to[cells[(*from - least) >> shift]++] = *from;
     }
@@ -291,9 +229,9 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
 /* The n items of a bucket out of its chunks, the least of them, and how many bits their distance from it takes. */
 static unsigned gather(uint64_t *to, uint64_t *least, const vg_rank_room *room, size_t bucket, size_t n) {
     uint64_t low = UINT64_MAX, high = 0;
-    for (size_t done = 0, chunk = bucket; done < n; done += CHUNK, chunk = room->link[chunk]) {
-        const uint64_t *from = room->items + chunk * CHUNK;
-        size_t here = n - done < CHUNK ? n - done : CHUNK;
+    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
+        const uint64_t *from = room->items + chunk * VG_CHUNK;
+        size_t here = n - done < VG_CHUNK ? n - done : VG_CHUNK;
         for (size_t i = 0; i < here; i++) {
             uint64_t item = from[i];
             to[done + i] = item;
@@ -316,7 +254,7 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
     if (!run->items) {
         uint64_t least, *items = n > LARGE ? room->spill : room->hot, *other = items + (n > LARGE ? n : (size_t)LARGE);
         unsigned range = gather(items, &least, room, order->next, n);
-        run->items = sort_items(items, other, n, least, range, room->fine);
+        run->items = sort_items(room, items, other, n, least, range);
     }
     run->count = n;
     run->high = order->next >= order->upper ? (uint64_t)1 << 63 : 0;
@@ -327,16 +265,16 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
 /* --- memory ------------------------------------------------------------------------------------------------------------------
  */
 vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker) {
-    *room = (vg_rank_room){.pulse = pulse, .worker = worker};
+    *room = (vg_rank_room){.kernels = vg_evaluate__rows(), .pulse = pulse, .worker = worker};
     if (rows > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "ranking: %zu rows, at most %u", rows, UINT32_MAX);
-    size_t buckets = rows <= ONE_BUCKET ? (size_t)QUARTERS : (size_t)MOST_BUCKETS, chunks = rows / CHUNK + buckets;
+    size_t buckets = rows <= ONE_BUCKET ? (size_t)QUARTERS : (size_t)MOST_BUCKETS, chunks = rows / VG_CHUNK + buckets;
     size_t cells = (size_t)1 << (rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS);
     const struct {
         void *place;
         size_t count, size;
     } parts[] = {
-        {&room->memory, chunks + 1, CHUNK_BYTES},
+        {&room->memory, chunks + 1, VG_CHUNK_BYTES},
         {&room->link, chunks, sizeof *room->link},
         {&room->cursor, buckets, sizeof *room->cursor},
         {&room->full, buckets, sizeof *room->full},
@@ -345,7 +283,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
         {&room->hot, 2 * (size_t)LARGE, sizeof *room->hot},
         {&room->fine, (size_t)LARGE << (FINER + 1), sizeof *room->fine},
         {&room->before, rows, sizeof *room->before},
-        {&room->where, rows, sizeof *room->where},
+        {&room->where, rows + 8, sizeof *room->where},
         {&room->tied, rows / 2, sizeof *room->tied},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -355,7 +293,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
             return status;
         }
     }
-    room->items = room->memory + (CHUNK - (uintptr_t)room->memory % CHUNK_BYTES / sizeof(uint64_t)) % CHUNK;
+    room->items = room->memory + (VG_CHUNK - (uintptr_t)room->memory % VG_CHUNK_BYTES / sizeof(uint64_t)) % VG_CHUNK;
     return VG_OK;
 }
 

@@ -3,13 +3,10 @@
 #include "evaluate/evaluate_internal.h"
 
 /* The groups of one run: items rising, the errors' places found first, so that no branch depends on a mark. */
-static void add_run(vg_rank_groups *g, const vg_rank_run *run, uint32_t *where, size_t before) {
+static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_room *room, size_t before) {
     const uint64_t *items = run->items;
-    size_t wrong = 0, count = g->count;
-    for (size_t i = 0; i < run->count; i++) {
-        where[wrong] = (uint32_t)i;
-        wrong += items[i] & 1;
-    }
+    uint32_t *where = room->where;
+    size_t wrong = room->kernels->marked(where, items, run->count), count = g->count;
     for (size_t w = 0; w < wrong;) {
         size_t first = where[w], next = w + 1;
         uint64_t item = items[first];
@@ -38,7 +35,7 @@ vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const 
     *g = (vg_rank_groups){.rows = rows, .before = room->before, .tied = room->tied};
     size_t done = 0, slice = 0;
     while (vg_evaluate__rank_next(&run, &order)) {
-        add_run(g, &run, room->where, done);
+        add_run(g, &run, room, done);
         done += run.count;
         if (done - slice >= VG_SLICE) {
             slice = done;

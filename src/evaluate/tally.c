@@ -20,7 +20,14 @@ static vg_status allocate_sums(vg_tally *t, bool confusion) {
     VG_TRY(vg_base__zalloc(&t->per_class, t->classes, sizeof(vg_class_row), "counts of classes"));
     if (confusion)
         VG_TRY(vg_base__zalloc(&t->confusion, square, sizeof(uint64_t), "confusion matrix"));
-    if (t->multilabel) {
+    if (cells > UINT32_MAX)
+        return vg_base__fail(VG_ERR_MEMORY, "tally: %zu classes with %zu bins are more than %u", t->classes, t->bins,
+                             UINT32_MAX);
+    if (!t->multilabel) {
+        size_t room = t->classes > VG_CLASS_BATCH ? t->classes : (size_t)VG_CLASS_BATCH;
+        VG_TRY(vg_base__alloc(&t->batch.gap, room, sizeof(double), "classes of samples"));
+        VG_TRY(vg_base__alloc(&t->batch.cell, room, sizeof(uint32_t), "classes of samples"));
+    } else {
         VG_TRY(vg_base__zalloc(&t->label_gap, cells, sizeof(double), "bins of labels"));
         VG_TRY(vg_base__zalloc(&t->label_nll, t->classes, sizeof(double), "sums of labels"));
         VG_TRY(vg_base__zalloc(&t->label_brier, t->classes, sizeof(double), "sums of labels"));
@@ -72,7 +79,8 @@ void vg_tally_free(vg_tally *t) {
         return;
     void *parts[] = {t->edges,     t->confidence, t->ratio,     t->error,     t->label,       t->prediction,     t->nll,
                      t->brier,     t->gap,        t->cell,      t->bin_count, t->bin_correct, t->bin_confidence, t->class_gap,
-                     t->per_class, t->confusion,  t->label_gap, t->label_nll, t->label_brier, t->label_correct};
+                     t->per_class, t->confusion,  t->label_gap, t->label_nll, t->label_brier, t->label_correct,  t->batch.gap,
+                     t->batch.cell};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
     vg_base__release(t);
@@ -122,22 +130,14 @@ static inline bool outside(double p) { return !(p >= 0 && p <= 1.002); }
 
 /* The first of count values that is none: NaN, negative, above 1. SIZE_MAX when all are fine. */
 static size_t first_outside(const double *p, size_t count) {
-    const double most = 1.002;
-    uint64_t limit, bits[8];
-    memcpy(&limit, &most, sizeof limit);
-    for (size_t i = 0; i < count; i += 8) {
-        size_t here = count - i < 8 ? count - i : 8;
-        if (here == 8) { /* as whole numbers the good ones are 0 to limit: eight at a time, one branch */
-            uint64_t odd = 0;
-            memcpy(bits, p + i, sizeof bits);
-            for (size_t j = 0; j < 8; j++)
-                odd |= bits[j] | (limit - bits[j]);
-            if (!(odd >> 63))
-                continue;
-        }
-        for (size_t j = i; j < i + here; j++)
-            if (outside(p[j]))
-                return j;
+    const vg_row_kernels *kernels = vg_evaluate__rows();
+    for (size_t i = 0; i < count; i++) {
+        size_t next = kernels->doubtful(p + i, count - i, 1.002);
+        if (next == SIZE_MAX)
+            return SIZE_MAX;
+        i += next;
+        if (outside(p[i]))
+            return i;
     }
     return SIZE_MAX;
 }
@@ -183,31 +183,23 @@ static void count_row(vg_tally *t, size_t row, double p, bool correct, double nl
     }
 }
 
-/* A multiclass block of n samples; mean, std (or NULL): n x classes. What is added to stands in local variables: the compiler
- * cannot know that the tally is not among the arrays written. */
-static void count_block(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+/* Counts n samples of a multiclass block, of which the batch holds what was found. What is added to stands in local variables:
+ * the compiler cannot know that the tally is not among the arrays written. */
+static void count_batch(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    const vg_sample_batch *batch = &t->batch;
     size_t c_count = t->classes, bins = t->bins, row = t->rows;
-    const double *edges = t->edges, floor = t->floor;
+    const double *edges = t->edges, floor = t->floor, *gap = batch->gap;
+    const uint32_t *cell = batch->cell;
     double *class_gap = t->class_gap, nll_sum = t->nll_sum, brier_sum = t->brier_sum;
-    for (size_t i = 0; i < n; i++, row++, mean += c_count) {
-        size_t label = (size_t)labels[i], best, second;
-        double brier = 0;
-        for (size_t c = 0; c < c_count; c++) {
-            double gap = mean[c] - (c == label);
-            size_t b = vg_evaluate__bin(edges, bins, mean[c]);
-            class_gap[c * bins + b] += gap;
-            brier += gap * gap;
-            if (t->bootstrap) {
-                t->gap[row * c_count + c] = (float)gap;
-                t->cell[row * c_count + c] = (uint16_t)b;
-            }
-        }
-        vg_evaluate__top_two(&best, &second, mean, c_count);
+    for (size_t i = 0; i < n; i++, row++, mean += c_count, gap += c_count, cell += c_count) {
+        size_t label = (size_t)labels[i], best = batch->best[i], second = batch->second[i];
+        for (size_t c = 0; c < c_count; c++)
+            class_gap[cell[c]] += gap[c];
         double p = mean[label] > floor ? mean[label] : floor, nll = -log(p);
         size_t b = vg_evaluate__bin(edges, bins, mean[best]);
         bool correct = best == label;
         nll_sum += nll;
-        brier_sum += brier;
+        brier_sum += batch->brier[i];
         t->bin_count[b]++;
         t->bin_correct[b] += correct;
         t->bin_confidence[b] += mean[best];
@@ -225,13 +217,29 @@ static void count_block(vg_tally *t, const double *mean, const double *std, cons
             t->confusion[label * c_count + best]++;
         if (t->bootstrap) {
             t->nll[row] = nll;
-            t->brier[row] = brier;
+            t->brier[row] = batch->brier[i];
+            for (size_t c = 0; c < c_count; c++) {
+                t->gap[row * c_count + c] = (float)gap[c];
+                t->cell[row * c_count + c] = (uint16_t)(cell[c] - c * bins);
+            }
         }
     }
     t->nll_sum = nll_sum;
     t->brier_sum = brier_sum;
     t->rows = row;
     t->n += n;
+}
+
+/* A multiclass block of n samples; mean, std (or NULL): n x classes. */
+static void count_block(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+    const vg_row_kernels *kernels = vg_evaluate__rows();
+    size_t c_count = t->classes, step = VG_CLASS_BATCH / c_count;
+    step = step > VG_ROW_BATCH ? VG_ROW_BATCH : step < 1 ? 1 : step;
+    for (size_t i = 0; i < n; i += step) {
+        size_t here = n - i < step ? n - i : step;
+        kernels->samples(&t->batch, mean + i * c_count, labels + i, here, c_count, t->edges, t->bins);
+        count_batch(t, mean + i * c_count, std ? std + i * c_count : NULL, labels + i, here);
+    }
 }
 
 /* One label c of a sample: u the probability of 1. Returns whether the prediction was right. */

@@ -213,6 +213,10 @@ static size_t piece_i64(int64_t *out, const piece *in, size_t count, vg_element 
 size_t vg_convert__i64(int64_t *out, const uint8_t *raw, size_t count, vg_element element, bool swapped) {
     size_t size = vg_element_size(element);
     piece in;
+    if (element == VG_ELEMENT_I64 && !swapped && count > 0) {
+        memcpy(out, raw, count * size);
+        return count;
+    }
     for (size_t done = 0; done < count; done += PIECE) {
         size_t now = count - done < PIECE ? count - done : PIECE;
         load(&in, raw + done * size, now, size, swapped);

@@ -17,6 +17,7 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     vd mu = t->mu[c];
     vl empty = mu < 1e-30;
     vd over = vd_reciprocal(vd_select(empty, vd_set(1.0), mu));
+    t->over_mu[c] = vd_select(empty, vd_set(0.0), over);
     vf hi = vf_twice(t->mu_high[c]), lo = vf_twice(t->mu_low[c]);
     vf inverse = vf_both(over), least = vf_both(vd_select(empty, vd_set(1.0), over * TINY)); /* 1: an empty class has y = 1 */
     vd total_both = {0}, total_psi = {0};
@@ -211,7 +212,7 @@ static void fused_classes(tile *t) {
     const vg_kernel_job *job = t->job;
     bool logs = job->need_logs, keep = job->need_gated_logs, integral = job->out.epjs || job->out.gepjs;
     if (integral)
-        pack_weights32(t);
+        js_prepare(t);
     for (size_t c = 0; c < t->C; c++) {
         vd slip = {0};
         fetch_class(t, c);
@@ -222,6 +223,8 @@ static void fused_classes(tile *t) {
         if (integral)
             js_class(t, c, true);
     }
+    if (integral && t->M <= JS32_FEW)
+        js_finish(t);
     vd *corrected = t->gmean64;
     t->gmean64 = t->gmean;
     if (!logs)

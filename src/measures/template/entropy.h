@@ -122,19 +122,8 @@ static measures ungated(tile *t) {
 
 /* --- gates ------------------------------------------------------------------------------------------------------------- */
 
-static void gates(tile *t) {
-    const vg_score_options *o = &t->job->options;
-    double sample = t->M > 1 ? (double)t->M / (double)(t->M - 1) : 1.0;
-    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE;
-    for (size_t c = 0; c < t->C; c++) {
-        vd mu = t->mu[c], sigma = vd_sqrt(o->sigma_gate == VG_SIGMA_SAMPLE ? t->variance[c] * sample : t->variance[c]);
-        for (size_t k = 0; k < t->K; k++) {
-            double gate = t->job->gates[k];
-            vd below = inside ? (gate < 1e-3 ? 1e-3 : gate) * (sigma + o->eps) : gate * sigma + o->eps;
-            vd gamma = vm_gate(mu * vd_reciprocal(below));
-            t->gamma[k * t->C + c] = inside ? vd_max(gamma, vd_set(o->eps)) : gamma;
-        }
-    }
+/* Zbar and its inverse. */
+static void gate_totals(tile *t) {
     for (size_t k = 0; k < t->K; k++) {
         vd sum = {0};
         for (size_t c = 0; c < t->C; c++)
@@ -143,6 +132,22 @@ static void gates(tile *t) {
         t->zbar[k] = vd_select(dead, vd_set(0.0), sum);
         t->inverse_zbar[k] = 1.0 / vd_select(dead, vd_set(1.0), sum);
     }
+}
+
+static void gates(tile *t) {
+    const vg_score_options *o = &t->job->options;
+    double sample = t->M > 1 ? (double)t->M / (double)(t->M - 1) : 1.0;
+    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE;
+    for (size_t c = 0; c < t->C; c++) {
+        vd mu = t->mu[c], sigma = o->sigma_gate == VG_SIGMA_SAMPLE ? vd_sqrt(t->variance[c] * sample) : t->sigma[c];
+        for (size_t k = 0; k < t->K; k++) {
+            double gate = t->job->gates[k];
+            vd below = inside ? (gate < 1e-3 ? 1e-3 : gate) * (sigma + o->eps) : gate * sigma + o->eps;
+            vd gamma = vm_gate(mu * vd_reciprocal(below));
+            t->gamma[k * t->C + c] = inside ? vd_max(gamma, vd_set(o->eps)) : gamma;
+        }
+    }
+    gate_totals(t);
 }
 
 /* Z_m directly, for lanes where it is so far below its mean that the deviation form has lost digits. */
@@ -327,39 +332,19 @@ INLINE vd shift_ratio(const tile *t, size_t k, size_t c) {
     vl empty = mu < 1e-290;
     return vd_select(empty, vd_set(0.0), t->shift[k * t->C + c] * vd_reciprocal(vd_select(empty, vd_set(1.0), mu)));
 }
-/* phi(U/mu) of classes c and c + 1; in float, two a vector, where the members are floats: it is of fourth order in their
- * spread. */
-INLINE void shift_phi(const tile *t, size_t k, size_t c, vd *phi) {
-    size_t next = c + 1 < t->C ? c + 1 : c;
-    vd one = shift_ratio(t, k, c), two = shift_ratio(t, k, next), lambda, psi;
-    if (t->fused) {
-        vf r = vf_pack(one, two), y = vf_pack(1.0 + one, 1.0 + two), lambda32, psi32;
-        vm_bregman32(vf_max(y, vf_set(1e-37f)), r, &lambda32, &psi32);
-        vf both = r * lambda32 - psi32;
-        phi[0] = vd_from(vf_low(both));
-        phi[1] = vd_from(vf_high(both));
-    } else {
-        vm_bregman(vd_max(1.0 + one, vd_set(1e-300)), one, &lambda, &psi, &phi[0]);
-        vm_bregman(vd_max(1.0 + two, vd_set(1e-300)), two, &lambda, &psi, &phi[1]);
-    }
-}
-
 static measures gated(tile *t, size_t k) {
     const vg_kernel_job *job = t->job;
     const vd *q = t->gmean64 + k * t->C;
     measures out = {.tu = entropy(t->gmean + k * t->C, t->C, 0.0)};
     if (!job->need_gated_logs)
         return out;
-    vd inverse = t->inverse_zbar[k], phis[2];
+    vd inverse = t->inverse_zbar[k];
     out.eu = t->psi_z[k];
     out.reverse = -t->psi_z[k];
     for (size_t c = 0; c < t->C; c++) {
         size_t at = k * t->C + c;
-        vd g = t->gamma[at] * inverse, mu = t->mu[c];
-        if (c % 2 == 0)
-            shift_phi(t, k, c, phis);
-        vd phi = phis[c % 2];
-        vd own = g * mu;
+        vd g = t->gamma[at] * inverse, own = g * t->mu[c], ratio = shift_ratio(t, k, c), lambda, psi, phi;
+        vm_bregman(vd_max(1.0 + ratio, vd_set(1e-300)), ratio, &lambda, &psi, &phi);
         out.eu += own * (t->phi[c] - phi) + g * t->cross[at];
         out.reverse += q[c] * t->psi[c] + own * phi;
         if (job->need_gated_reverse && floor_max(t) && vl_any(t->low[c] * t->gamma[at] * t->weight_low[k] < job->options.floor))

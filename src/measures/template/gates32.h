@@ -1,5 +1,29 @@
-/* gates32.h - z, omega and 1/Z_m of float members, in float from differences that are exact: their errors are 1e-7 of the
- * members' spread, and enter the gated measures multiplied by it once more. Two members a vector. */
+/* gates32.h - float members: the gates, two classes a vector; z, omega and 1/Z_m, two members a vector.
+ *
+ * A gate's relative error, 3e-7, is one of the whole distribution that is measured. z comes in float from differences that are
+ * exact: its errors are 1e-7 of the members' spread, and enter the gated measures multiplied by it once more. */
+
+static void gates32(tile *t) {
+    const vg_score_options *o = &t->job->options;
+    size_t C = t->C, K = t->K;
+    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE, sample = o->sigma_gate == VG_SIGMA_SAMPLE && t->M > 1;
+    float eps = (float)o->eps, scale = sample ? (float)sqrt((double)t->M / (double)(t->M - 1)) : 1.0f;
+    for (size_t c = 0; c < C; c += 2) {
+        size_t next = c + 1 < C ? c + 1 : c;
+        vf mu = vf_join(t->mu_high[c], t->mu_high[next]), sigma = vf_pack(t->sigma[c], t->sigma[next]) * scale;
+        for (size_t k = 0; k < K; k++) {
+            float gate = (float)(t->job->gates[k] < 1e25 ? t->job->gates[k] : 1e25);
+            vf below = inside ? (gate < 1e-3f ? 1e-3f : gate) * (sigma + eps) : gate * sigma + eps;
+            vf gamma = vm_gate32(mu * vf_reciprocal(vf_max(below, vf_set(1e-37f))));
+            gamma = inside ? vf_max(gamma, vf_set(eps)) : gamma;
+            t->gamma32[c * K + k] = vf_low(gamma);
+            t->gamma32[next * K + k] = next > c ? vf_high(gamma) : vf_low(gamma);
+            t->gamma[k * C + c] = vd_from(t->gamma32[c * K + k]);
+            t->gamma[k * C + next] = vd_from(t->gamma32[next * K + k]);
+        }
+    }
+    gate_totals(t);
+}
 
 typedef struct gate32 {  /* running results of one gate */
     vf inverse;          /* 1/Zbar */
@@ -117,10 +141,40 @@ static void weights32_three(tile *t, size_t k) {
 static void weights32_one(tile *t, size_t k) { t->job->need_gated_logs ? weights32(t, k, true, 1) : weights32(t, k, false, 1); }
 
 static void gated_weights32(tile *t) {
-    for (size_t k = 0; k < t->K; k++) {
+    for (size_t k = 0; k < t->K; k++)
         t->gated_out |= t->zbar[k] == 0.0;
-        for (size_t c = 0; c < t->C; c++)
-            t->gamma32[c * t->K + k] = vh_from(t->gamma[k * t->C + c]);
-    }
     gate_groups(t, weights32_four, weights32_three, weights32_one);
+}
+
+/* gated() of entropy.h, two classes a vector: logarithms in float; phi(U/mu) is of fourth order in the members' spread. */
+static measures gated32(tile *t, size_t k) {
+    const vg_kernel_job *job = t->job;
+    size_t C = t->C, first = k * C;
+    const vd *entropic = t->gmean + first, *q = t->gmean64 + first, *gamma = t->gamma + first;
+    bool logs = job->need_gated_logs;
+    vd inverse = t->inverse_zbar[k], least = vd_set(1.0), zero = {0};
+    measures out = {.eu = logs ? t->psi_z[k] : zero, .reverse = logs ? -t->psi_z[k] : zero};
+    for (size_t c = 0; c < C; c += 2) {
+        size_t next = c + 1 < C ? c + 1 : c, count = next - c + 1;
+        vf lambda, phi = vf_set(0.0f);
+        vm_bregman32(vf_max(vf_pack(entropic[c], entropic[next]), vf_set(1e-37f)),
+                     vf_pack(entropic[c] - 1.0, entropic[next] - 1.0), &lambda, &phi);
+        if (logs)
+            phi = vm_phi32(vf_pack(t->shift[first + c] * t->over_mu[c], t->shift[first + next] * t->over_mu[next]));
+        for (size_t i = 0; i < count; i++) {
+            size_t at = c + i;
+            out.tu -= entropic[at] * vd_from(i ? vf_high(lambda) : vf_low(lambda));
+            if (!logs)
+                continue;
+            vd g = gamma[at] * inverse, own = g * t->mu[at], own_phi = own * vd_from(i ? vf_high(phi) : vf_low(phi));
+            out.eu += (own * t->phi[at] - own_phi) + g * t->cross[first + at];
+            out.reverse += q[at] * t->psi[at] + own_phi;
+            least = vd_min(t->low[at] * gamma[at], least);
+        }
+    }
+    if (job->need_gated_reverse && floor_max(t) && vl_any(least * t->weight_low[k] < job->options.floor))
+        for (size_t c = 0; c < C; c++)
+            if (vl_any(t->low[c] * gamma[c] * t->weight_low[k] < job->options.floor))
+                out.reverse -= q[c] * floored(t, c, 1 + k, &out.diagonal);
+    return out;
 }

@@ -7,7 +7,7 @@
  *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean). */
 
 #define JS32_REACH 4.0 /* the last node has s x >= this for every member, so the first one left out 8 */
-#define JS32_FEW 16    /* members */
+#define JS32_FEW FEW_MEMBERS
 #define JS32_S0 0.0625
 #define JS32_MOST 33
 
@@ -32,8 +32,8 @@ static void js32_load(tile *t, size_t c, bool scaled) {
     bool rooted = js32_rooted(t);
     for (size_t i = 0; i < t->pairs; i++)
         t->scaled32[i] = rooted ? vf_sqrt(t->members32[i] * over) : t->members32[i] * over;
-    if (t->vectors > t->pairs)
-        t->scaled32[t->pairs] = vf_set(0.0f);
+    for (size_t i = t->pairs; i < t->vectors; i++)
+        t->scaled32[i] = vf_set(0.0f);
 }
 
 /* 1/Z_m divided by the largest. */
@@ -43,7 +43,6 @@ static void pack_weights32(tile *t) {
         vd inverse = vd_reciprocal(t->weight_high[k]);
         t->weight_ratio[1 + k] = vh_from(t->weight_low[k] * inverse);
         t->weight_share[1 + k] = t->inverse_zbar[k] * inverse;
-        t->weight_top[1 + k] = vh_from(t->weight_share[1 + k]);
         vf *to = t->weights32 + k * t->vectors;
         vf scale = vf_both(t->inverse_zbar[k] * inverse);
         if (t->fused)
@@ -55,8 +54,8 @@ static void pack_weights32(tile *t) {
                                     m + 1 < t->M ? t->weight[k * t->M + m + 1] * inverse : vd_set(0.0));
         for (size_t i = 0; js32_rooted(t) && i < t->pairs; i++)
             to[i] = vf_sqrt(to[i]);
-        if (t->vectors > t->pairs)
-            to[t->pairs] = vf_set(0.0f);
+        for (size_t i = t->pairs; i < t->vectors; i++)
+            to[i] = vf_set(0.0f);
     }
 }
 

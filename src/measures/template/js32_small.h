@@ -1,160 +1,186 @@
 /* js32_small.h - the wide form for few members, the integral of js.h: all sets of a class side by side, so that none waits.
  *
- * Nodes s_j = 2^(j-2). The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from s = 2 on
- * a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large: its squares are summed, not
- * derived. Sums over members never leave the registers, and what follows from them is had for two sets a vector. */
+ * Nodes s_j = 2^(j-2), weights W_j. The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from
+ * s = 2 on a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large: its squares are summed,
+ * not derived. With A_j the sum of a over the M members, M^2 times the integral from s = 2 on is sum_(j>=3) W_j (M A_(j+1) -
+ * A_j^2) = -W_3 A_3^2 + sum_(j>=4) A_j (M W_(j-1) - W_j A_j) and W_(j-1) = 2 W_j from j = 7 on. Sums over members never leave
+ * the registers, and what follows from them is had for two sets a vector.
+ *
+ * The error of a class is some 1e-7 of its largest member. Where that may be too much of the value, the class is marked, and
+ * js_class.h asks whether it is too much of the sum over classes. */
 
 #define JS32_WIDE_S0 0.25
-#define JS32_WIDE_MOST 31 /* s up to 2^28 */
-#define JS32_SWITCH 3     /* first node in the form a = 1 - b: s = 2 */
+#define JS32_WIDE_LAST 30 /* node: s = 2^28 */
+#define JS32_WIDE_LEAST 7 /* the least last node */
+#define JS32_CLEAR 0.005f /* of the largest member: a smaller value is marked */
 
-/* The sums over two sets' members, one set a half. */
-INLINE vf js32_fold(vf a, vf b) {
-#if defined(VG_TIER_IS_AVX512)
-    return (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0x44) + (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0xee);
-#else
-    return vf_join(vf_halves(a), vf_halves(b));
-#endif
-}
-
-/* Means over members at a node: of b, or of a = 1 - b, in which spare places (b = 0) count 1 each. */
-INLINE vf js32_mean(const vf (*b)[8], float spare, float scale, const int B) {
-    return vf_rounded((js32_fold(js32_sum(b[0], B), js32_sum(b[1], B)) - spare) * scale);
-}
-
-/* A set's mean over its largest member; for gates (mu + U)/high over the largest 1/Z_m. */
-INLINE vh js32_center(const tile *t, size_t c, size_t set, vd over) {
-    return set ? vh_from((t->mu[c] + t->shift[(set - 1) * t->C + c]) * over) * t->weight_top[set] : vh_from(t->mu[c] * over);
-}
-
-INLINE vf js32_positive(vf x) { return vf_max(x, vf_set(0.0f)); }
-
-typedef struct js32_sets { /* up to four sets of a class; two share a vector in all but b */
-    vf b[4][8];
-    vf here[2], value[2], mean[2]; /* mean over members at the node, the integral so far, the sets' means */
-    vi own[2], unclear;            /* nodes a lane takes; lanes in which another form may be wanted */
+typedef struct js32_sets { /* up to two pairs of sets of a class, members by themselves */
+    vf b[2][16];
+    vf here[2], value[2]; /* sum over members at the node, M^2 times the integral so far */
+    vi last[2];           /* node a lane takes */
 } js32_sets;
 
-/* Nodes a lane takes, and what foretells which form serves, of sets one and two. */
-INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, const int g, size_t one, size_t two) {
-    vl none = t->high[c] < 1e-30;
-    vd over = vd_reciprocal(vd_select(none, vd_set(1.0), t->high[c]));
-    vh low = vh_from(vd_select(none, vd_set(1.0), t->low[c]) * over);
-    vf least = vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]);
-    vf mean = vf_join(js32_center(t, c, one, over), js32_center(t, c, two, over));
-    vf span = (float)(JS32_REACH / JS32_WIDE_S0) / vf_max(least, vf_set(1e-30f));
-    at->own[g] = vi_within(((vi)span >> 23) - 127 + 2, JS32_SWITCH + 1, JS32_WIDE_MOST);
-    at->unclear |= ~((1.0f - mean > 0.3505f * mean) | (mean - least > 0.3505f * mean));
-    at->mean[g] = mean;
+/* The sum over B members, 8 or 16. */
+INLINE vf js32_members(const vf *b, const int B) {
+    return vf_rounded(B == 16 ? js32_sum(b, 8) + js32_sum(b + 8, 8) : js32_sum(b, 8));
 }
 
-/* The first node. B vectors hold the members. */
-INLINE void js32_few_enter(const tile *t, js32_sets *at, size_t from, size_t last, float scale, const int S, const int B) {
+/* For few members: sets first .. last by pairs, in order. */
+static void pack_pairs32(tile *t, size_t first, size_t last) {
+    size_t members = 2 * t->vectors;
+    vh one = vh_from(vd_set(1.0));
+    for (size_t s = first, g = 0; s <= last; s += 2, g++) {
+        size_t next = s < last ? s + 1 : last;
+        const vh *a = s ? (const vh *)(t->weights32 + (s - 1) * t->vectors) : NULL;
+        const vh *b = next ? (const vh *)(t->weights32 + (next - 1) * t->vectors) : NULL;
+        for (size_t m = 0; m < members; m++)
+            t->pairs32[g * members + m] = vf_join(a ? a[m] : one, b ? b[m] : one);
+    }
+}
+
+/* The last node of each lane: the one before it has s x >= JS32_REACH for every member, so that its own a is below e^(-2
+ * REACH).
+ */
+INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, size_t from, size_t last, const int G) {
+    vl none = t->high[c] < 1e-30;
+    vh low = vh_from(vd_select(none, vd_set(1.0), t->low[c]) * vd_reciprocal(vd_select(none, vd_set(1.0), t->high[c])));
     UNROLL
-    for (int s = 0; s < S; s++) {
-        size_t set = from + (size_t)s < last ? from + (size_t)s : last;
-        const vf *w = set ? t->weights32 + (set - 1) * t->vectors : NULL;
+    for (int g = 0; g < G; g++) {
+        size_t one = from + (size_t)(2 * g) < last ? from + (size_t)(2 * g) : last, two = one < last ? one + 1 : last;
+        vf least = vf_max(vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]), vf_set(1e-30f));
+        vi octaves = ((vi)vf_set((float)(JS32_REACH / JS32_WIDE_S0)) - (vi)least) >> 23; /* of their ratio, rounded down */
+        at->last[g] = vi_within(octaves + 2, JS32_WIDE_LEAST, JS32_WIDE_LAST);
+    }
+}
+
+/* 1 - exp(-u s) for u in 0 .. 1 and s = 1/4: t P(t), t = u s, P of degree 3. Its relative error, 2.4e-7, is as one of u. */
+INLINE vf js32_few_start(vf u) {
+    const float s = (float)JS32_WIDE_S0;
+    const float a = 0.999999756258816f * s, b = -0.499969314370167f * s * s, c = 0.166055088230401f * s * s * s;
+    const float d = -0.0377099921747203f * s * s * s * s;
+    return vf_rounded(u * (a + u * (b + u * (c + u * d))));
+}
+
+/* The first node. `w`: the pairs' weights; places after the last member hold zeros. */
+INLINE void js32_few_enter(const tile *t, js32_sets *at, const vf *w, float count, const int G, const int B) {
+    const vh *u = (const vh *)t->scaled32;
+    UNROLL
+    for (int m = 0; m < B; m++) {
+        vf own = vf_twice(u[m]);
         UNROLL
-        for (int v = 0; v < B; v++) {
-            at->b[s][v] = vf_set(0.0f);
-            if ((size_t)v < t->pairs)
-                at->b[s][v] = vf_rounded(js32_start(w ? t->scaled32[v] * w[v] : t->scaled32[v], (float)JS32_WIDE_S0));
-        }
+        for (int g = 0; g < G; g++)
+            at->b[g][m] = js32_few_start(vf_rounded(own * w[g * B + m]));
     }
     UNROLL
-    for (int g = 0; g < S / 2; g++) {
-        vf square[2][8];
+    for (int g = 0; g < G; g++) {
+        vf square[16];
         UNROLL
-        for (int v = 0; v < B; v++) {
-            square[0][v] = vf_rounded(at->b[2 * g][v] * at->b[2 * g][v]);
-            square[1][v] = vf_rounded(at->b[2 * g + 1][v] * at->b[2 * g + 1][v]);
-        }
-        vf squares = js32_mean((const vf(*)[8])square, 0.0f, scale, B);
-        vf here = js32_mean((const vf(*)[8])(at->b + 2 * g), 0.0f, scale, B);
-        at->value[g] = vf_rounded(js32_positive(squares - here * here) * (float)js32_wide_weight[0]);
+        for (int m = 0; m < B; m++)
+            square[m] = vf_rounded(at->b[g][m] * at->b[g][m]);
+        vf squares = js32_members(square, B), here = js32_members(at->b[g], B);
+        at->value[g] = vf_rounded((count * squares - here * here) * (float)js32_wide_weight[0]);
         at->here[g] = here;
     }
 }
 
-/* From node j < JS32_SWITCH to the next. */
-INLINE void js32_few_step(js32_sets *at, int j, float spare, float scale, const int S, const int B) {
-    bool turn = j + 1 == JS32_SWITCH;
+/* Nodes 1 and 2, and on to a = e^(-us) at the third. */
+INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int G, const int B) {
     UNROLL
-    for (int i = 0; i < S * B; i++) {
-        vf *b = &at->b[i / B][i % B];
-        *b = vf_rounded(*b * (2.0f - *b));
-        if (turn)
-            *b = 1.0f - *b;
-    }
-    UNROLL
-    for (int g = 0; g < S / 2; g++) {
-        vf next = js32_mean((const vf(*)[8])(at->b + 2 * g), turn ? spare : 0.0f, scale, B), both = turn ? 1.0f - next : next;
-        vf here = at->here[g];
-        if (j > 0)
-            at->value[g] += js32_positive((2.0f * here - both) - here * here) * (float)js32_wide_weight[j];
+    for (int j = 1; j <= 3; j++)
+        UNROLL
+    for (int g = 0; g < G; g++) {
+        UNROLL
+        for (int m = 0; m < B; m++) {
+            vf *b = &at->b[g][m], a = 1.0f - *b;
+            *b = vf_rounded(j < 3 ? *b * (2.0f - *b) : a * a);
+        }
+        vf here = at->here[g], next = js32_members(at->b[g], B);
+        if (j == 3)
+            next -= spare;
+        if (j > 1)
+            at->value[g] +=
+                (count * (2.0f * here - (j < 3 ? next : count - next)) - here * here) * (float)js32_wide_weight[j - 1];
         at->here[g] = next;
     }
+    UNROLL
+    for (int g = 0; g < G; g++)
+        at->value[g] -= at->here[g] * at->here[g] * (float)js32_wide_weight[3];
 }
 
-/* Sets from .. from + S - 1 of class c (past the last: the last again); values over the largest member, in wide[]. Returns
- * whether these surely serve in all lanes: js32() asks the same in double, here with something to spare. */
-INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, vd *wide, const int S, const int B) {
-    float scale = (float)(1.0 / (double)t->M), spare = (float)(2 * B - (int)t->M);
-    js32_sets at;
-    at.unclear = (vi){0};
-    js32_few_enter(t, &at, from, last, scale, S, B);
-    vi most = {0};
+/* a squared, and its sum over members. */
+INLINE vf js32_few_square(js32_sets *at, const int g, float spare, bool padded, const int B) {
     UNROLL
-    for (int g = 0; g < S / 2; g++) {
-        size_t one = from + (size_t)(2 * g) < last ? from + (size_t)(2 * g) : last;
-        js32_few_plan(t, &at, c, g, one, one < last ? one + 1 : last);
-        most = vi_more(at.own[g], most);
+    for (int m = 0; m < B; m++)
+        at->b[g][m] = vf_rounded(at->b[g][m] * at->b[g][m]);
+    vf sum = js32_members(at->b[g], B);
+    return padded ? sum - spare : sum;
+}
+
+/* value + x weight in the lanes whose last node is j or a later one. */
+INLINE vf js32_few_take(vf value, vf x, float weight, vi last, int j) {
+#if defined(VG_TIER_IS_AVX512)
+    __mmask16 taken = _mm512_cmp_epi32_mask((__m512i)last, _mm512_set1_epi32(j), _MM_CMPINT_NLT);
+    return (vf)_mm512_mask3_fmadd_ps((__m512)x, _mm512_set1_ps(weight), (__m512)value, taken);
+#else
+    return value + x * (vf)((vi)vf_set(weight) & (last >= j));
+#endif
+}
+
+/* G pairs of sets from `from` on of class c (past the last: the last again), group `first` of the pairs' weights; values over
+ * the largest member, below zero where marked, in wide[]. `padded`: there are fewer than B members. Returns whether none is
+ * marked. */
+INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide, bool padded, const int G,
+                           const int B) {
+    float count = (float)t->M, spare = (float)(B - (int)t->M);
+    js32_sets at;
+    js32_few_plan(t, &at, c, from, last, G);
+    js32_few_enter(t, &at, t->pairs32 + first * (size_t)B, count, G, B);
+    js32_few_rise(&at, count, spare, G, B);
+    UNROLL
+    for (int j = 4; j < JS32_WIDE_LEAST; j++)
+        UNROLL
+    for (int g = 0; g < G; g++) {
+        vf here = js32_few_square(&at, g, spare, padded, B);
+        at.value[g] += here * (count * (float)js32_wide_weight[j - 1] - here * (float)js32_wide_weight[j]);
     }
-    for (int j = 0; j < JS32_SWITCH; j++)
-        js32_few_step(&at, j, spare, scale, S, B);
-    int nodes = vi_most(most);
-    for (int j = JS32_SWITCH; j < nodes; j++) {
-        float weight = (float)js32_wide_weight[j] * (j == JS32_WIDE_MOST - 1 ? 2.0f : 1.0f); /* the upper tail */
+    int nodes = G == 2 ? vi_most(vi_more(at.last[0], at.last[1])) : vi_most(at.last[0]);
+    for (int j = JS32_WIDE_LEAST; j <= nodes; j++) {
+        float weight = (float)js32_wide_weight[j] * (j == JS32_WIDE_LAST ? 2.0f : 1.0f); /* the upper tail */
         UNROLL
-        for (int i = 0; i < S * B; i++)
-            at.b[i / B][i % B] = vf_rounded(at.b[i / B][i % B] * at.b[i / B][i % B]);
-        UNROLL
-        for (int g = 0; g < S / 2; g++) {
-            vf next = js32_mean((const vf(*)[8])(at.b + 2 * g), spare, scale, B);
-            vf taken = (vf)((vi)vf_set(weight) & (at.own[g] > j));
-            at.value[g] += js32_positive(next - at.here[g] * at.here[g]) * taken;
-            at.here[g] = next;
+        for (int g = 0; g < G; g++) {
+            vf here = js32_few_square(&at, g, spare, padded, B);
+            at.value[g] = js32_few_take(at.value[g], vf_rounded(here * (2.0f * count - here)), weight, at.last[g], j);
         }
     }
+    vi marked = {0};
     UNROLL
-    for (int g = 0; g < S / 2; g++) {
-        wide[2 * g] = vd_from(vf_low(at.value[g]));
-        wide[2 * g + 1] = vd_from(vf_high(at.value[g]));
-        at.unclear |= ~(at.value[g] > 0.00505f * at.mean[g]);
+    for (int g = 0; g < G; g++) {
+        vf value = vf_max(at.value[g] * (1.0f / (count * count)), vf_set(0.0f));
+        vi mark = value < JS32_CLEAR;
+        value = (vf)((vi)value | (mark & INT32_MIN));
+        wide[2 * g] = vf_low(value);
+        wide[2 * g + 1] = vf_high(value);
+        marked |= mark;
     }
-    return !vi_any(at.unclear) && !vl_any(~(t->variance[c] > 0.0202 * t->mu[c] * t->mu[c]));
+    return !vi_any(marked);
 }
 
-static bool js32_few_four(const tile *t, size_t c, size_t from, size_t last, vd *wide) {
-    return js32_few_block(t, c, from, last, wide, 4, 4);
-}
-static bool js32_few_two(const tile *t, size_t c, size_t from, size_t last, vd *wide) {
-    return js32_few_block(t, c, from, last, wide, 2, 4);
-}
-static bool js32_few_large(const tile *t, size_t c, size_t from, size_t last, vd *wide) {
-    return js32_few_block(t, c, from, last, wide, 2, 8);
-}
+typedef bool js32_few_run(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide);
+#define JS32_FEW_RUN(NAME, PADDED, G, B)                                                                                       \
+    static bool NAME(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide) {                              \
+        return js32_few_block(t, c, from, last, first, wide, PADDED, G, B);                                                    \
+    }
+JS32_FEW_RUN(js32_few_eight, false, 2, 8)
+JS32_FEW_RUN(js32_few_four, true, 2, 8)
+JS32_FEW_RUN(js32_few_two, true, 1, 8)
+JS32_FEW_RUN(js32_few_large, true, 1, 16)
 
-/* All sets of class c into t->wide. */
-static bool js32_few(const tile *t, size_t c, size_t from, size_t to) {
-    bool clear = true;
-    if (t->pairs > 4)
-        for (size_t s = from; s <= to; s += 2)
-            clear &= js32_few_large(t, c, s, to, t->wide + s);
-    else if (to - from >= 2)
-        for (size_t s = from; s <= to; s += 4)
-            clear &= js32_few_four(t, c, s, to, t->wide + s);
-    else
-        clear = js32_few_two(t, c, from, to, t->wide + from);
+/* All sets of class c into wide[from .. to], and up to three more. Returns whether none is marked. */
+static bool js32_few(const tile *t, size_t c, size_t from, size_t to, vh *wide) {
+    bool clear = true, large = t->M > 8, two = large || to - from < 2;
+    js32_few_run *run = large ? js32_few_large : two ? js32_few_two : t->M == 8 ? js32_few_eight : js32_few_four;
+    size_t step = two ? 2 : 4;
+    for (size_t s = from; s <= to; s += step)
+        clear &= run(t, c, s, to, (s - from) / 2, wide + s);
     return clear;
 }

@@ -51,6 +51,41 @@ static void write_margin(const tile *t, const margin *g, size_t first, size_t co
     }
 }
 
+/* width values of each lane to rows of `out`, one a lane. */
+static void put_rows(double *out, size_t width, const vd *from, size_t count) {
+    size_t c = 0;
+#if VG_LANES > 2
+    for (; count == VG_LANES && c + VG_LANES <= width; c += VG_LANES) {
+        vd r[VG_LANES];
+        UNROLL
+        for (int i = 0; i < VG_LANES; i++)
+            r[i] = from[c + (size_t)i];
+        TRANSPOSE_BLOCK(r, vd);
+        UNROLL
+        for (int lane = 0; lane < VG_LANES; lane++)
+            memcpy(out + (size_t)lane * width + c, &r[lane], sizeof r[lane]);
+    }
+#endif
+#if VG_LANES == 8
+    if (count == VG_LANES && width == 3) { /* three gates, the usual case */
+        vd a = from[0], b = from[1], d = from[2], x, y, z;
+        x = SHUFFLE8(a, b, 0, 8, 0, 1, 9, 0, 2, 10);
+        y = SHUFFLE8(a, b, 0, 3, 11, 0, 4, 12, 0, 5);
+        z = SHUFFLE8(a, b, 13, 0, 6, 14, 0, 7, 15, 0);
+        x = SHUFFLE8(x, d, 0, 1, 8, 3, 4, 9, 6, 7);
+        y = SHUFFLE8(y, d, 10, 1, 2, 11, 4, 5, 12, 7);
+        z = SHUFFLE8(z, d, 0, 13, 2, 3, 14, 5, 6, 15);
+        memcpy(out, &x, sizeof x);
+        memcpy(out + 8, &y, sizeof y);
+        memcpy(out + 16, &z, sizeof z);
+        return;
+    }
+#endif
+    for (; c < width; c++)
+        for (size_t i = 0; i < count; i++)
+            out[i * width + c] = from[c][i];
+}
+
 /* mean and std of the classes; in multilabel mode of outcome 1. */
 static void write_moments(const tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
@@ -60,14 +95,8 @@ static void write_moments(const tile *t, size_t first, size_t count) {
         total += t->variance[c];
     for (size_t i = 0; i < count; i++)
         job->unit_variance[first + i] = job->labels ? t->variance[1][i] : total[i];
-    for (size_t c = 0; c < width; c++) {
-        if (job->out.mean)
-            for (size_t i = 0; i < count; i++)
-                job->out.mean[(first + i) * width + c] = t->mu[from + c][i];
-        if (job->out.std) {
-            vd sigma = vd_sqrt(t->variance[from + c]);
-            for (size_t i = 0; i < count; i++)
-                job->out.std[(first + i) * width + c] = sigma[i];
-        }
-    }
+    if (job->out.mean)
+        put_rows(job->out.mean + first * width, width, t->mu + from, count);
+    if (job->out.std)
+        put_rows(job->out.std + first * width, width, t->sigma + from, count);
 }

@@ -1,18 +1,20 @@
 /* tile.h - one tile from input to results: the order of the stages, and the conventions applied to finished sums. */
 
-typedef struct places { /* where one set's results go, k already applied; stride between samples */
-    double *tu, *au, *eu, *epce, *epkl, *epjs;
-    size_t stride;
+typedef struct places { /* where one set's results go */
+    double *at[SET_RESULTS];
 } places;
 
-INLINE void put(double *place, vd value, const places *at, size_t first, size_t count) {
-    if (place)
+/* A value a lane to consecutive places. */
+INLINE void put(double *place, vd value, size_t first, size_t count) {
+    if (place && count == VG_LANES)
+        memcpy(place + first, &value, sizeof value);
+    else if (place)
         for (size_t i = 0; i < count; i++)
-            place[(first + i) * at->stride] = value[i];
+            place[first + i] = value[i];
 }
 
-/* Pairs, base of the logarithm, normalisation; then out. */
-static void write_set(const tile *t, const measures *set, vd epjs, const places *at, size_t first, size_t count) {
+/* Pairs, base of the logarithm, normalisation: the results TU AU EU EPCE EPKL EPJS, `pitch` apart. */
+static void finish_set(const tile *t, const measures *set, vd epjs, vd *to, size_t pitch) {
     const vg_score_options *o = &t->job->options;
     double M = (double)t->M, pairs = o->pairs == VG_PAIRS_DISTINCT ? (t->M > 1 ? M / (M - 1) : 0.0) : 1.0;
     double unit = o->log_base == VG_LOG_2 ? 1.0 / VG_LN2 : 1.0;
@@ -27,12 +29,12 @@ static void write_set(const tile *t, const measures *set, vd epjs, const places 
     vd au = floor_add(t) ? set->tu - eu : vd_max(set->tu - eu, zero), epce = au + epkl;
     if (floor_add(t))
         epkl = vd_max(epkl, zero);
-    put(at->tu, set->tu * share, at, first, count);
-    put(at->au, au * share, at, first, count);
-    put(at->eu, eu * share, at, first, count);
-    put(at->epce, epce * unit, at, first, count);
-    put(at->epkl, epkl * unit, at, first, count);
-    put(at->epjs, epjs * (pairs * unit), at, first, count);
+    to[0] = set->tu * share;
+    to[pitch] = au * share;
+    to[2 * pitch] = eu * share;
+    to[3 * pitch] = epce * unit;
+    to[4 * pitch] = epkl * unit;
+    to[5 * pitch] = epjs * (pairs * unit);
 }
 
 /* VG_FLOOR_ADD: the gated members themselves are measured. */
@@ -57,7 +59,7 @@ static measures gated_add(tile *t, size_t k) {
 }
 
 /* A lane in which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
-static vg_status rescue(const tile *t, size_t k, int lane, const places *at, size_t unit) {
+static vg_status rescue(const tile *t, size_t k, int lane, const places *to, size_t unit) {
     const vg_kernel_job *job = t->job;
     size_t M = t->M, C = t->C;
     double *q, results[6];
@@ -73,21 +75,23 @@ static vg_status rescue(const tile *t, size_t k, int lane, const places *at, siz
     }
     vg_measures__direct(results, q, M, C, &job->options);
     vg_base__release(q);
-    double *to[6] = {at->tu, at->au, at->eu, at->epce, at->epkl, at->epjs};
-    for (int i = 0; i < 6; i++)
-        if (to[i])
-            to[i][unit * at->stride] = results[i];
+    for (int i = 0; i < SET_RESULTS; i++)
+        if (to->at[i])
+            to->at[i][unit * t->K + k] = results[i];
     return VG_OK;
 }
 
 static void ungated_stage(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
-    places at = {out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs, 1};
+    places to = {{out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs}};
     if (!job->need_logs && !out->tu && !out->epjs)
         return;
     measures set = ungated(t);
-    write_set(t, &set, t->js[0], &at, first, count);
+    vd results[SET_RESULTS];
+    finish_set(t, &set, t->js[0], results, 1);
+    for (int i = 0; i < SET_RESULTS; i++)
+        put(to.at[i], results[i], first, count);
     for (size_t i = 0; out->tu && i < count; i++)
         job->unit_tu[first + i] = set.tu[i];
 }
@@ -95,23 +99,21 @@ static void ungated_stage(tile *t, size_t first, size_t count) {
 static vg_status gated_stage(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
-    for (size_t k = 0; k < t->K; k++) {
-        measures set = floor_add(t) ? gated_add(t, k) : gated(t, k);
-        places at = {out->gtu ? out->gtu + k : NULL,
-                     out->gau ? out->gau + k : NULL,
-                     out->geu ? out->geu + k : NULL,
-                     out->gepce ? out->gepce + k : NULL,
-                     out->gepkl ? out->gepkl + k : NULL,
-                     out->gepjs ? out->gepjs + k : NULL,
-                     t->K};
-        write_set(t, &set, t->js[1 + k], &at, first, count);
+    size_t K = t->K;
+    places to = {{out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs}};
+    for (size_t k = 0; k < K; k++) {
+        measures set = floor_add(t) ? gated_add(t, k) : t->fused ? gated32(t, k) : gated(t, k);
+        finish_set(t, &set, t->js[1 + k], t->results + k, K);
         if (k == job->widest && out->gtu)
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
-        for (int lane = 0; lane < (int)count; lane++)
-            if (t->gated_out[lane])
-                VG_TRY(rescue(t, k, lane, &at, first + (size_t)lane));
     }
+    for (int i = 0; i < SET_RESULTS; i++)
+        if (to.at[i])
+            put_rows(to.at[i] + first * K, K, t->results + (size_t)i * K, count);
+    for (int lane = 0; vl_any(t->gated_out) && lane < (int)count; lane++)
+        for (size_t k = 0; t->gated_out[lane] && k < K; k++)
+            VG_TRY(rescue(t, k, lane, &to, first + (size_t)lane));
     for (size_t i = 0; out->flags && i < count; i++)
         if (t->gated_out[i])
             out->flags[first + i] |= VG_FLAG_GATED_OUT;
@@ -132,12 +134,14 @@ static void plain_classes(tile *t) {
     if (!job->out.epjs && !job->out.gepjs)
         return;
     if (single)
-        pack_weights32(t);
+        js_prepare(t);
     for (size_t c = 0; c < t->C; c++) {
         if (single)
             js32_load(t, c, true);
         js_class(t, c, single);
     }
+    if (single && t->M <= JS32_FEW)
+        js_finish(t);
 }
 
 static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
@@ -154,13 +158,15 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             moments32(&t, job->need_reverse || job->need_gated_reverse || job->out.epjs || job->out.gepjs);
         else
             moments(&t);
+        for (size_t c = 0; (job->need_gated || job->out.std) && c < t.C; c++)
+            t.sigma[c] = vd_sqrt(t.variance[c]);
         write_moments(&t, first, count);
         if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags) {
             margin g = leaders(&t);
             write_margin(&t, &g, first, count);
         }
         if (job->need_gated) {
-            gates(&t);
+            t.fused ? gates32(&t) : gates(&t);
             t.fused ? gated_weights32(&t) : gated_weights(&t);
         }
         js_reset(&t);

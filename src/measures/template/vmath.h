@@ -88,6 +88,19 @@ INLINE vf vm_log32(vf y) {
 }
 #endif
 
+/* phi(r) = (1 + r) log(1 + r) - r of floats, r > -1. Where all r are small the logarithm needs no exponent: the same value by
+ * fewer operations. */
+INLINE vf vm_phi32(vf r) {
+    vf lambda, psi;
+    if (vi_any((r > 0.29f) | (r < -0.29f)))
+        vm_bregman32(vf_max(1.0f + r, vf_set(1e-37f)), r, &lambda, &psi);
+    else {
+        psi = vf_rounded(vm_psi32(r));
+        lambda = r - psi;
+    }
+    return r * lambda - psi;
+}
+
 /* exp(x), x <= 0; below -745 it is 0. The reduced argument's polynomial is Taylor's to degree 13 on |r| <= ln 2 / 2. */
 INLINE vd vm_expm1_reduced(vd r) {
     vd q = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
@@ -123,4 +136,16 @@ INLINE vd vm_gate(vd x) {
     vd scale;
     vd r = vm_reduce(-x, &scale);
     return (1.0 - scale) - scale * vm_expm1_reduced(r);
+}
+/* The same in float, relative error about 2e-7. exp(r) - 1 = r + r^2 P(r) on |r| <= ln 2 / 2, P minimax of degree 4. */
+INLINE vf vm_gate32(vf x) {
+    x = vf_least(x, vf_set(80.0f));
+    vf shifted = x * 1.44269504f + 12582912.0f, whole = shifted - 12582912.0f; /* through the mantissa of 1.5 2^23 */
+    vf r = (whole * 0.693359375f - x) - whole * 2.12194440e-4f;
+    vf p = r * 1.388251643e-3f + 8.366547130e-3f;
+    p = p * r + 4.166720071e-2f;
+    p = p * r + 1.666654342e-1f;
+    p = p * r + 4.999999815e-1f;
+    vf scale = (vf)((127 + 0x4b400000 - (vi)shifted) << 23), q = p * (r * r) + r;
+    return (1.0f - scale) - scale * q;
 }

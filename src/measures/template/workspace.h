@@ -13,6 +13,7 @@ typedef struct tile {
     vd *log;                         /* [M][C] log p, logits input only */
     vd *plog;                        /* [M][C] p log(p/mu), for the gated sums */
     vd *mu, *variance, *low, *high;  /* [C] mean, population variance, smallest and largest member */
+    vd *sigma;                       /* [C] the variance's root */
     vd *phi, *psi;                   /* [C] means over members of the two Bregman terms against mu */
     vd *gamma;                       /* [K][C] the gates */
     vd *z, *omega, *weight;          /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
@@ -24,17 +25,23 @@ typedef struct tile {
     vd *columns; /* members of one class in the integral: [M + 4], or as floats two a vector */
     /* floats, two members a vector, rows of `pairs` vectors */
     size_t pairs;                     /* (M + 1) / 2 */
-    size_t vectors;                   /* pairs, made even: rows of weights32 and of scaled32, 0 after the last member */
+    size_t vectors;                   /* rows of weights32 and of scaled32: pairs made even, 4 or 8 for few members; 0 after the
+                                         last member */
     vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest (js32.h: or the root), omega, 1 + omega */
     vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest (or the root) */
     const vf *members32;              /* the class at hand */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vh *gamma32;                      /* [C][K] the gates as floats */
-    vd *wide;                         /* [1 + K + 3] the wide form of the integral for every set of a class, for few members */
+    vd *over_mu;                      /* [C] 1/mu, 0 where mu is no weight */
+    vf *pairs32;                      /* [1 + K / 2][2 vectors] for few members: 1/Z_m of two sets, a member by itself */
+    vh *few;                          /* [C][few_pitch] for few members: the wide form of the integral for every set */
+    size_t few_pitch;                 /* even, at least 1 + K + 3 */
     vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
-    vh *weight_top;                   /* [1 + K] Zbar over the smallest Z_m, inverted */
-    vd *weight_share;                 /* [1 + K] the same in double */
+    vd *weight_share;                 /* [1 + K] Zbar over the smallest Z_m, inverted */
+    vd *wide;                         /* [1 + K + 3] for many members: the wide form for every set of a class */
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
+    vd *js_marked, *js_reach;         /* [1 + K] for few members: of its marked classes the values and the largest members */
+    vd *results;                      /* [SET_RESULTS][K] what goes out */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
     const char *ahead;   /* the next tile's first sample, to be fetched meanwhile, or NULL */
@@ -45,6 +52,8 @@ typedef struct tile {
 
 #define CHUNK 8 /* members; half as many where there are many classes */
 #define MANY_CLASSES 64
+#define FEW_MEMBERS 16 /* js32_small.h's */
+#define SET_RESULTS 6  /* TU AU EU EPCE EPKL EPJS */
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     size_t count, bytes, end;
@@ -68,13 +77,15 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
     t->pairs = M / 2 + M % 2;
-    t->vectors = t->pairs + t->pairs % 2;
+    bool few = M <= FEW_MEMBERS;
+    t->vectors = !few ? t->pairs + t->pairs % 2 : t->pairs > 4 ? 8 : 4;
+    t->few_pitch = few ? (4 + K + 1) / 2 * 2 : 0;
     t->pitch = 2 * (t->pairs | 1);
-    vd *floats = NULL, *chunk = NULL, *ratio = NULL;
+    vd *floats = NULL, *chunk = NULL, *ratio = NULL, *wide = NULL, *pairs = NULL;
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
               carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
               carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
-    vd **per_class[] = {&t->mu, &t->variance, &t->low, &t->high, &t->phi, &t->psi};
+    vd **per_class[] = {&t->mu, &t->variance, &t->sigma, &t->low, &t->high, &t->phi, &t->psi, &t->over_mu};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
         ok = carve_one(b, &used, per_class[i], C, 1);
     vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean, &t->gmean64};
@@ -94,8 +105,10 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
         ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
     ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
-         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &ratio, 1 + K, 1) &&
-         carve_one(b, &used, &t->weight_share, 1 + K, 1);
+         carve_one(b, &used, &wide, t->few_pitch / 2, C) && carve_one(b, &used, &pairs, few ? 2 + K / 2 : 0, 2 * t->vectors) &&
+         carve_one(b, &used, &t->js_marked, 1 + K, 1) && carve_one(b, &used, &t->js_reach, 1 + K, 1) &&
+         carve_one(b, &used, &t->results, K, SET_RESULTS) && carve_one(b, &used, &ratio, 1 + K, 1) &&
+         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &t->weight_share, 1 + K, 1);
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];
@@ -106,7 +119,8 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->gamma32 = (vh *)packed[7];
     t->chunk = (vh *)chunk;
     t->weight_ratio = (vh *)ratio;
-    t->weight_top = t->weight_ratio ? t->weight_ratio + 1 + K : NULL;
+    t->few = (vh *)wide;
+    t->pairs32 = (vf *)pairs;
     t->x = (vh *)floats;
     t->write = t->write_psi = ~(vl){0};
     *bytes = used;

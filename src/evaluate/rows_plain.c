@@ -1,0 +1,93 @@
+/* rows_plain.c - rows and samples, one after the other: what x86/rows_avx512.c does eight at a time; and the choice. */
+#include "base/cpu.h"
+#include "evaluate/evaluate_internal.h"
+
+static bool bring(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last) {
+    const vg_bucket_map m = *map;
+    const double sign = rows->certainty ? -1 : 1, *value = rows->values + first * rows->stride;
+    const uint8_t *error = rows->errors + first * rows->error_stride;
+    size_t stride = rows->stride, error_stride = rows->error_stride;
+    bool odd = false;
+    for (size_t i = first; i < last; i++, value += stride, error += error_stride) {
+        double x = sign * *value;
+        odd |= isnan(x);
+        uint64_t key = vg_evaluate__key(x);
+        vg_rank_cell cell = m.cells[key >> m.shift];
+        vg_evaluate__append(room, cell.first + (size_t)((key & m.below) >> cell.shift), key << 1 | (*error != 0));
+    }
+    return !odd;
+}
+
+/* Four counts of 16 bits are summed by one multiplication. */
+static void sum_up(uint16_t *cells, size_t count) {
+    size_t c = 0, place = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint64_t ones = 0x0001000100010001u;
+    for (uint64_t four; c + 4 <= count; c += 4) {
+        memcpy(&four, cells + c, sizeof four);
+        uint64_t upto = four * ones, first = upto - four + place * ones;
+        memcpy(cells + c, &first, sizeof first);
+        place += upto >> 48;
+    }
+#endif
+    for (; c < count; c++) {
+        size_t here = cells[c];
+        cells[c] = (uint16_t)place;
+        place += here;
+    }
+}
+
+static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        where[found] = (uint32_t)i;
+        found += items[i] & 1;
+    }
+    return found;
+}
+
+static void samples(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
+                    const double *edges, size_t bins) {
+    double *gaps = out->gap;
+    uint32_t *cells = out->cell;
+    for (size_t i = 0; i < n; i++, mean += classes, gaps += classes, cells += classes) {
+        size_t label = (size_t)labels[i], best, second;
+        double brier = 0;
+        for (size_t c = 0; c < classes; c++) {
+            double gap = mean[c] - (c == label);
+            gaps[c] = gap;
+            cells[c] = (uint32_t)(c * bins + vg_evaluate__bin(edges, bins, mean[c]));
+            brier += gap * gap;
+        }
+        vg_evaluate__top_two(&best, &second, mean, classes);
+        out->best[i] = (uint32_t)best;
+        out->second[i] = (uint32_t)second;
+        out->brier[i] = brier;
+    }
+}
+
+/* As whole numbers the good ones are 0 to limit: eight at a time, one branch. */
+static size_t doubtful(const double *values, size_t count, double most) {
+    uint64_t limit, bits[8];
+    size_t i = 0;
+    memcpy(&limit, &most, sizeof limit);
+    for (; i + 8 <= count; i += 8) {
+        uint64_t odd = 0;
+        memcpy(bits, values + i, sizeof bits);
+        for (size_t j = 0; j < 8; j++)
+            odd |= bits[j] | (limit - bits[j]);
+        if (odd >> 63)
+            return i;
+    }
+    return i < count ? i : SIZE_MAX;
+}
+
+const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, marked, samples, doubtful};
+
+const vg_row_kernels *vg_evaluate__rows(void) {
+#if defined(__x86_64__)
+    if (vg_base__cpu_tier() == VG_TIER_AVX512)
+        return &vg_evaluate__rows_avx512;
+#endif
+    return &vg_evaluate__rows_plain;
+}

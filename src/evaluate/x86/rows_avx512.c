@@ -1,0 +1,174 @@
+/* rows_avx512.c - rows and samples with AVX-512 (F, DQ, VL, BW), eight values a vector. See evaluate_internal.h. */
+#if defined(__x86_64__)
+#include "evaluate/evaluate_internal.h"
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"))), apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
+#endif
+
+/* Values of rows 0 .. 7. Every third (one measure at three gates) by two permutations, other strides by a gather. */
+static inline __m512d every(const double *from, size_t stride, __m512i places) {
+    if (stride == 1)
+        return _mm512_loadu_pd(from);
+    if (stride == 3) {
+        __m512d a = _mm512_loadu_pd(from), b = _mm512_loadu_pd(from + 8), c = _mm512_maskz_loadu_pd(0x3f, from + 16);
+        __m512d ab = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 3, 6, 9, 12, 15, 0, 0), b);
+        return _mm512_permutex2var_pd(ab, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 8 + 2, 8 + 5), c);
+    }
+    return _mm512_i64gather_pd(places, from, 8);
+}
+
+/* Items and buckets of n rows, a multiple of 8. Returns which lanes held a NaN. */
+static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
+                      size_t n) {
+    const double *value = rows->values + first * rows->stride;
+    const uint8_t *error = rows->errors + first;
+    const __m512i high = _mm512_set1_epi64(INT64_MIN), below = _mm512_set1_epi64((long long)map->below);
+    const __m512i flip = rows->certainty ? high : _mm512_setzero_si512(), one = _mm512_set1_epi64(1);
+    const __m512i places =
+        _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)rows->stride));
+    const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
+    __mmask8 odd = 0;
+    for (size_t i = 0; i < n; i += 8, value += 8 * rows->stride) {
+        __m512d x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(every(value, rows->stride, places)), flip));
+        x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
+        odd |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
+        __m512i bits = _mm512_castpd_si512(x);
+        __m512i key = _mm512_ternarylogic_epi64(bits, _mm512_srai_epi64(bits, 63), high, 0x1e); /* bits ^ (sign | high) */
+        __m512i cell = _mm512_i64gather_epi64(_mm512_srl_epi64(key, shift), map->cells, sizeof *map->cells);
+        __m512i part = _mm512_srlv_epi64(_mm512_and_si512(key, below), _mm512_srli_epi64(cell, 32));
+        _mm256_storeu_si256((__m256i *)(void *)(buckets + i), _mm512_cvtepi64_epi32(_mm512_add_epi64(cell, part)));
+        __m512i marks = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(error + i)));
+        __m512i item = _mm512_add_epi64(key, key);
+        item = _mm512_mask_or_epi64(item, _mm512_test_epi64_mask(marks, marks), item, one);
+        _mm512_storeu_si512(items + i, item);
+    }
+    return odd;
+}
+
+static bool bring(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last) {
+    uint64_t items[VG_ROW_BATCH];
+    uint32_t buckets[VG_ROW_BATCH];
+    __mmask8 odd = 0;
+    size_t i = first, stop = rows->error_stride == 1 ? last - (last - first) % 8 : first;
+    for (size_t n; i < stop; i += n) {
+        n = stop - i < VG_ROW_BATCH ? stop - i : (size_t)VG_ROW_BATCH;
+        odd |= place(items, buckets, map, rows, i, n);
+        for (size_t j = 0; j < n; j++)
+            vg_evaluate__append(room, buckets[j], items[j]);
+    }
+    return vg_evaluate__rows_plain.bring(room, map, rows, i, last) && !odd;
+}
+
+/* Sums within quarters of 8, then over the quarters, then all that came before. */
+static void sum_up(uint16_t *cells, size_t count) {
+    const __m512i last = _mm512_set1_epi16(0x0f0e), zero = _mm512_setzero_si512();
+    __m512i before = zero;
+    if (count % 32) {
+        vg_evaluate__rows_plain.sum_up(cells, count);
+        return;
+    }
+    for (size_t c = 0; c < count; c += 32) {
+        __m512i own = _mm512_loadu_si512(cells + c), sum = own;
+        sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 2));
+        sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 4));
+        sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 8));
+        __m512i quarter = _mm512_shuffle_epi8(sum, last), lower = _mm512_alignr_epi64(quarter, zero, 6);
+        lower = _mm512_add_epi16(lower, _mm512_alignr_epi64(lower, zero, 6));
+        lower = _mm512_add_epi16(lower, _mm512_alignr_epi64(lower, zero, 4));
+        lower = _mm512_add_epi16(lower, before);
+        _mm512_storeu_si512(cells + c, _mm512_add_epi16(_mm512_sub_epi16(sum, own), lower));
+        lower = _mm512_add_epi16(lower, quarter);
+        before = _mm512_shuffle_i64x2(lower, lower, 0xff);
+    }
+}
+
+static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
+    const __m512i one = _mm512_set1_epi64(1);
+    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    size_t found = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __mmask8 here = _mm512_test_epi64_mask(_mm512_loadu_si512(items + i), one);
+        _mm256_storeu_si256((__m256i *)(void *)(where + found), _mm256_maskz_compress_epi32(here, place));
+        found += (size_t)__builtin_popcount(here);
+        place = _mm256_add_epi32(place, _mm256_set1_epi32(8));
+    }
+    for (; i < n; i++) {
+        where[found] = (uint32_t)i;
+        found += items[i] & 1;
+    }
+    return found;
+}
+
+static inline __mmask8 lanes(size_t left) { return (__mmask8)(left < 8 ? (1u << left) - 1 : 0xff); }
+
+/* The first class of largest mean but for class `without` (SIZE_MAX: none). */
+static inline size_t largest(const double *mean, size_t classes, size_t without) {
+    const __m512d none = _mm512_set1_pd(-1);
+    __m512d most = none;
+    for (size_t c = 0; c < classes; c += 8) {
+        __mmask8 here = lanes(classes - c) & (__mmask8) ~(without - c < 8 ? 1u << (without - c) : 0);
+        most = _mm512_max_pd(most, _mm512_mask_loadu_pd(none, here, mean + c));
+    }
+    __m512d all = _mm512_set1_pd(_mm512_reduce_max_pd(most));
+    for (size_t c = 0;; c += 8) {
+        __mmask8 here = lanes(classes - c) & (__mmask8) ~(without - c < 8 ? 1u << (without - c) : 0);
+        unsigned found = _mm512_mask_cmp_pd_mask(here, _mm512_maskz_loadu_pd(here, mean + c), all, _CMP_EQ_OQ);
+        if (found || c + 8 >= classes)
+            return c + (found ? (size_t)__builtin_ctz(found) : 0);
+    }
+}
+
+static void samples(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
+                    const double *edges, size_t bins) {
+    const __m512d scale = _mm512_set1_pd((double)bins), end = _mm512_set1_pd((double)bins - 0.5);
+    const __m512d half = _mm512_set1_pd(0.5), close = _mm512_set1_pd(0.5 - 1e-9), one = _mm512_set1_pd(1);
+    const __m512i count = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), width = _mm512_set1_epi64((long long)bins);
+    double *gaps = out->gap;
+    uint32_t *cells = out->cell;
+    for (size_t i = 0; i < n; i++, mean += classes, gaps += classes, cells += classes) {
+        size_t label = (size_t)labels[i];
+        __m512d brier = _mm512_setzero_pd();
+        for (size_t c = 0; c < classes; c += 8) {
+            __mmask8 here = lanes(classes - c), own = (__mmask8)(label - c < 8 ? 1u << (label - c) : 0);
+            __m512d p = _mm512_maskz_loadu_pd(here, mean + c), gap = _mm512_mask_sub_pd(p, own, p, one);
+            __m512d scaled = _mm512_min_pd(_mm512_mul_pd(p, scale), end);
+            __m512i bin = _mm512_cvttpd_epi64(scaled);
+            __m512d off = _mm512_abs_pd(_mm512_sub_pd(_mm512_sub_pd(scaled, _mm512_cvtepi64_pd(bin)), half));
+            __m512i first = _mm512_mullo_epi64(_mm512_add_epi64(count, _mm512_set1_epi64((long long)c)), width);
+            _mm512_mask_storeu_pd(gaps + c, here, gap);
+            _mm256_mask_storeu_epi32(cells + c, here, _mm512_cvtepi64_epi32(_mm512_add_epi64(first, bin)));
+            brier = _mm512_fmadd_pd(gap, gap, brier);
+            /* near an edge, the edges themselves decide */
+            for (unsigned near = _mm512_mask_cmp_pd_mask(here, off, close, _CMP_GT_OQ); near; near &= near - 1) {
+                size_t at = c + (size_t)__builtin_ctz(near);
+                cells[at] = (uint32_t)(at * bins + vg_evaluate__bin(edges, bins, mean[at]));
+            }
+        }
+        size_t best = largest(mean, classes, SIZE_MAX);
+        out->best[i] = (uint32_t)best;
+        out->second[i] = (uint32_t)largest(mean, classes, best);
+        out->brier[i] = _mm512_reduce_add_pd(brier);
+    }
+}
+
+static size_t doubtful(const double *values, size_t count, double most) {
+    const __m512i limit = _mm512_castpd_si512(_mm512_set1_pd(most));
+    for (size_t i = 0; i < count; i += 8) {
+        __m512i bits = _mm512_maskz_loadu_epi64(lanes(count - i), values + i);
+        if (_mm512_cmpgt_epu64_mask(bits, limit))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+const vg_row_kernels vg_evaluate__rows_avx512 = {bring, sum_up, marked, samples, doubtful};
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+typedef int vg_not_x86_rows;
+#endif
