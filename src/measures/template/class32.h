@@ -17,7 +17,6 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     vd mu = t->mu[c];
     vl empty = mu < 1e-30;
     vd over = vd_reciprocal(vd_select(empty, vd_set(1.0), mu));
-    t->over_mu[c] = vd_select(empty, vd_set(0.0), over);
     vf hi = vf_twice(t->mu_high[c]), lo = vf_twice(t->mu_low[c]);
     vf inverse = vf_both(over), least = vf_both(vd_select(empty, vd_set(1.0), over * TINY)); /* 1: an empty class has y = 1 */
     vd total_both = {0}, total_psi = {0};
@@ -217,6 +216,7 @@ static void fused_classes(tile *t) {
         vd slip = {0};
         fetch_class(t, c);
         js32_load(t, c, integral);
+        t->over_mu[c] = vd_select(t->mu[c] < 1e-30, vd_set(0.0), vd_reciprocal(vd_max(t->mu[c], vd_set(1e-30))));
         size_t done = logs ? class_logs32(t, c, keep, &slip) : 0;
         if (t->K)
             class_sums32(t, c, done, slip);

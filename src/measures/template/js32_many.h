@@ -1,6 +1,15 @@
 /* js32_many.h - the wide form for many members: the powers of js32_wide.h for all sets of a class, one after the other, and the
  * form in their means for two sets a vector. */
 
+/* The sums over two sets' members, one set a half. */
+INLINE vf js32_fold(vf a, vf b) {
+#if defined(VG_TIER_IS_AVX512)
+    return (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0x44) + (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0xee);
+#else
+    return vf_join(vf_halves(a), vf_halves(b));
+#endif
+}
+
 typedef struct js32_plan { /* up to four sets of a class, two a vector */
     size_t count;
     const vf *weights[4];
