@@ -105,7 +105,7 @@ INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from
 /* All sets of class c into t->wide, where any wants this form; whether it surely serves in all lanes. */
 static bool js32_many(const tile *t, size_t c, size_t from, size_t to) {
     static void (*const by_doublings[])(const tile *, js32_plan *, vd *) = {js32_many_0, js32_many_1, js32_many_2,
-                                                                                  js32_many_3, js32_many_4, js32_many_5};
+                                                                            js32_many_3, js32_many_4, js32_many_5};
     bool clear = true;
     for (size_t s = from; s <= to; s += 4) {
         js32_plan plan;
