@@ -77,7 +77,7 @@ SCORE_FN float block_sum(const float *b, const int B) {
 }
 
 /* The number of powers after L doublings. */
-SCORE_FN int powers_after(const int L) { return 1 + L + (L < JS32_PRODUCTS ? L : JS32_PRODUCTS); }
+SCORE_FN int powers_after(const int L) { return JS32_ALWAYS + L; }
 
 /* The value from the sums of the powers, over the largest member; functions above the thread's own doublings do not count. */
 SCORE_FN float powers_value(const score_job *job, const score_column *x, const float *sum, float mean, int own, const int L) {
@@ -88,7 +88,7 @@ SCORE_FN float powers_value(const score_job *job, const score_column *x, const f
     for (int j = 0; j < powers_after(L); j++)
         f[2 + j] = sum[j] - spare; /* of places without a member every power is 1 */
     SCORE_UNROLL
-    for (int l = JS32_FEWEST + 1; l <= L; l++)
+    for (int l = 1; l <= L; l++)
         f[1 + powers_after(l)] = l <= own ? f[1 + powers_after(l)] : 0.0f;
     f[2 + powers_after(L)] = 0.0f;
     SCORE_UNROLL
@@ -104,6 +104,19 @@ SCORE_FN float powers_value(const score_job *job, const score_column *x, const f
     return value / (count * count);
 }
 
+/* a b of B members. */
+SCORE_FN void powers_times(float *to, const float *a, const float *b, const int B) {
+    SCORE_UNROLL
+    for (int v = 0; v < B; v++)
+        to[v] = score_times32(a[v], b[v]);
+}
+/* Adds a power that no other needs. */
+SCORE_FN void powers_add_product(float *sum, const float *a, const float *b, const int B) {
+    SCORE_UNROLL
+    for (int v = 0; v < B; v++)
+        *sum += a[v] * b[v];
+}
+
 /* Wide form: means of powers, template/js32_wide.h. L >= own, the thread's doublings (the others of the warp may need more). */
 SCORE_FN float powers_wide(const score_job *job, const score_column *x, float over, float mean, int own, const int L,
                            const int B, const int wide) {
@@ -113,48 +126,52 @@ SCORE_FN float powers_wide(const score_job *job, const score_column *x, float ov
         sum[j] = 0.0f;
     SCORE_ROLLED
     for (int m = 0; m < x->padded; m += B) {
-        float a[8], next[8];
-        int at = 1;
+        float a1[8], a2[8], a3[8], a6[8], a9[8], a15[8], a24[8], last[8];
         SCORE_UNROLL
         for (int v = 0; v < B; v++) {
             int held = x->held && m + v >= x->members ? x->members - 1 : m + v;
-            a[v] = 1.0f - score_root32((column_value32(x, held, wide) * over) * column_weight32(x, m + v, wide));
+            a1[v] = 1.0f - score_root32((column_value32(x, held, wide) * over) * column_weight32(x, m + v, wide));
         }
-        sum[0] += block_sum(a, B);
+        sum[0] += block_sum(a1, B);
+        powers_times(a2, a1, a1, B);
+        sum[1] += block_sum(a2, B);
+        powers_times(a3, a1, a2, B);
+        sum[2] += block_sum(a3, B);
+        powers_add_product(&sum[3], a2, a2, B);
+        powers_times(a6, a3, a3, B);
+        sum[4] += block_sum(a6, B);
+        powers_times(a9, a3, a6, B);
+        sum[5] += block_sum(a9, B);
+        powers_times(a15, a6, a9, B);
+        sum[6] += block_sum(a15, B);
+        powers_times(a24, a9, a15, B);
+        sum[7] += block_sum(a24, B);
+        powers_add_product(&sum[8], a15, a24, B);
+        powers_times(last, a24, a24, B);
+        sum[9] += block_sum(last, B);
         SCORE_UNROLL
-        for (int l = 1; l <= L; l++) {
-            SCORE_UNROLL
-            for (int v = 0; v < B; v++)
-                next[v] = score_square32(a[v]);
-            sum[at++] += block_sum(next, B);
-            if (l <= JS32_PRODUCTS) {
-                SCORE_UNROLL
-                for (int v = 0; v < B; v++)
-                    sum[at] += a[v] * next[v];
-                at++;
-            }
-            SCORE_UNROLL
-            for (int v = 0; v < B; v++)
-                a[v] = next[v];
+        for (int l = 0; l < L; l++) {
+            powers_times(last, last, last, B);
+            sum[JS32_ALWAYS + l] += block_sum(last, B);
         }
     }
     return powers_value(job, x, sum, mean, own, L);
 }
 
-/* By how many doublings the warp's widest class needs; `own` 0: none. */
+/* By how many doublings the warp's widest class needs; `own` below 0: the form is not wanted. */
 SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, float over, float mean, int own, const int B,
                                const int wide) {
     int most = warp_most(own);
-    if (most == 0)
+    if (most < 0)
         return 0.0f;
 #define AT_MOST(L)                                                                                                             \
     if (most <= (L))                                                                                                           \
     return powers_wide(job, x, over, mean, own, L, B, wide)
-    AT_MOST(6);
-    AT_MOST(7);
-    AT_MOST(8);
-    AT_MOST(9);
-    AT_MOST(10);
+    AT_MOST(0);
+    AT_MOST(1);
+    AT_MOST(2);
+    AT_MOST(3);
+    AT_MOST(4);
 #undef AT_MOST
     return powers_wide(job, x, over, mean, own, JS32_DOUBLINGS, B, wide);
 }
@@ -162,9 +179,9 @@ SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, floa
 /* Doublings for members of at least `low`. */
 SCORE_FN int powers_own(double low) {
     const double least[] = {JS32_LEAST};
-    int own = JS32_FEWEST;
+    int own = 0;
     SCORE_UNROLL
-    for (int l = 0; l < JS32_DOUBLINGS - JS32_FEWEST; l++)
+    for (int l = 0; l < JS32_DOUBLINGS; l++)
         own += low < least[l];
     return own;
 }
@@ -296,9 +313,9 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
     /* p over high / (gate w_high) times w over w_high is x over high */
     float over = (float)(x->gate * inverse);
     bool narrow = !empty && !tight && x->variance < 0.02 * x->mu * x->mu;
-    int own = empty || tight || narrow ? 0 : powers_own(low);
+    int own = empty || tight || narrow ? -1 : powers_own(low);
     double wide_value = (double)powers_wide_any(job, x, over, (float)(x->mean * inverse), own, B, wide);
-    if (own > 0) {
+    if (own >= 0) {
         value = wide_value * x->high;
         narrow = !(wide_value >= 0.005 * x->mean * inverse);
     }

@@ -49,12 +49,12 @@ SCORE_FN float score_root32(float x) {
 #endif
 }
 
-/* x x, rounded: never part of a later sum, so that all ways to it give the same bits. */
-SCORE_FN float score_square32(float x) {
+/* x y, rounded: never part of a later sum, so that all ways to it give the same bits. */
+SCORE_FN float score_times32(float x, float y) {
 #ifdef __CUDA_ARCH__
-    return __fmul_rn(x, x);
+    return __fmul_rn(x, y);
 #else
-    return x * x;
+    return x * y;
 #endif
 }
 

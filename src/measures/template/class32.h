@@ -95,7 +95,7 @@ INLINE far_class far_class_of(const tile *t, size_t c) {
 
 /* phi and psi, and with them U and T at the first G gates. `mixed`: some lanes are not such; their p lambda stands in
  * t->plog32. */
-INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, const int G) {
+INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, bool odd, const int G) {
     const vf *x = t->members32, *omega = t->omega32;
     size_t half = t->pairs, full = t->M / 2, i = 0;
     vf inverse = far->inverse, least = far->least, shift[4], both[4];
@@ -109,7 +109,7 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, con
         vf sum_log = vf_set(0.0f), sum_both = vf_set(0.0f);
         for (; i < stop; i++) {
             vf p = vf_held(x[i]), y = vf_max(p * inverse, least);
-            if (i == full) /* the odd member's partner */
+            if (odd && i == full) /* the odd member's partner */
                 y = vf_pair(y, 1.0f);
             vf lambda = vf_rounded(vm_log32(y)), q = vf_rounded(p * lambda);
             sum_log += lambda;
@@ -140,7 +140,11 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, con
 }
 
 INLINE void class_far32_of(tile *t, size_t c, const far_class *far, const int G) {
-    vl_any(~far->lanes) ? class_far32(t, c, far, true, G) : class_far32(t, c, far, false, G);
+    bool mixed = vl_any(~far->lanes);
+    if (mixed || t->M % 2)
+        class_far32(t, c, far, mixed, true, G);
+    else
+        class_far32(t, c, far, false, false, G);
 }
 static void class_far32_0(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 0); }
 static void class_far32_1(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 1); }
@@ -214,14 +218,16 @@ static void fused_classes(tile *t) {
         js_prepare(t);
     for (size_t c = 0; c < t->C; c++) {
         vd slip = {0};
-        fetch_class(t, c);
-        js32_load(t, c, integral);
+        js32_load(t, c, false);
         t->over_mu[c] = vd_select(t->mu[c] < 1e-30, vd_set(0.0), vd_reciprocal(vd_max(t->mu[c], vd_set(1e-30))));
         size_t done = logs ? class_logs32(t, c, keep, &slip) : 0;
         if (t->K)
             class_sums32(t, c, done, slip);
-        if (integral)
-            js_class(t, c, true);
+    }
+    for (size_t c = 0; integral && c < t->C; c++) { /* once more: the cache holds what one of the two needs, not both */
+        fetch_class(t, c);
+        js32_load(t, c, true);
+        js_class(t, c, true);
     }
     if (integral && t->M <= JS32_FEW)
         js_finish(t);

@@ -85,7 +85,7 @@ INLINE void member_weight32(tile *t, size_t k, size_t i, vf deviation, gate32 *g
 INLINE void weights32_block(tile *t, size_t k, size_t i, gate32 *g, bool logs, const int G, const int B) {
     const vf *x = (const vf *)t->x + i;
     const vh *gamma = t->gamma32 + k;
-    vf sum[4][4];
+    vf sum[8][4];
     UNROLL
     for (int b = 0; b < B; b++)
         UNROLL
@@ -119,8 +119,11 @@ INLINE void weights32(tile *t, size_t k, bool logs, const int G) {
     UNROLL
     for (int j = 0; j < G; j++)
         g[j] = (gate32){vf_both(t->inverse_zbar[k + (size_t)j]), vf_set(1e30f), vf_set(0.0f), vf_set(0.0f)};
-    for (; i + 4 <= t->pairs; i += 4)
-        weights32_block(t, k, i, g, logs, G, 4);
+    const size_t many = G < 4 ? 8 : 4; /* sums that the registers hold */
+    for (; i + many <= t->pairs; i += many)
+        weights32_block(t, k, i, g, logs, G, G < 4 ? 8 : 4);
+    for (; i + 2 <= t->pairs; i += 2)
+        weights32_block(t, k, i, g, logs, G, 2);
     for (; i < t->pairs; i++)
         weights32_block(t, k, i, g, logs, G, 1);
     UNROLL

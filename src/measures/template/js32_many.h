@@ -35,9 +35,9 @@ INLINE vf js32_power_values(const tile *t, const vf *one, const vf *two, vf mean
     UNROLL
     for (int j = 0; j < js32_powers(L); j++)
         f[2 + j] = js32_fold(one[j], two[j]) - spare;
-    if (L > JS32_FEWEST && vi_any(own != L)) {
+    if (L > 0 && vi_any(own != L)) {
         UNROLL
-        for (int l = JS32_FEWEST + 1; l <= L; l++)
+        for (int l = 1; l <= L; l++)
             f[1 + js32_powers(l)] = (vf)((vi)f[1 + js32_powers(l)] & (own >= l));
     }
     f[2 + js32_powers(L)] = vf_set(0.0f);
@@ -56,25 +56,26 @@ INLINE vf js32_power_values(const tile *t, const vf *one, const vf *two, vf mean
     return value * (1.0f / (count * count));
 }
 
-INLINE void js32_many_of(const tile *t, const js32_plan *plan, vd *wide, const int L) {
+INLINE void js32_many_of(const tile *t, js32_plan *plan, vd *wide, const int L) {
     vf sums[4][JS32_POWERS];
     for (size_t s = 0; s < plan->count; s++)
         plan->weights[s] ? js32_power_sums(sums[s], t, plan->weights[s], L) : js32_power_sums(sums[s], t, NULL, L);
     for (size_t s = 0; s < plan->count; s += 2) {
         size_t next = s + 1 < plan->count ? s + 1 : s;
         vf values = js32_power_values(t, sums[s], sums[next], plan->mean[s / 2], plan->own[s / 2], L);
+        plan->unsure |= ~(values > 0.00505f * plan->mean[s / 2]);
+        wide[next] = vd_from(vf_high(values)); /* the same where there is no second set */
         wide[s] = vd_from(vf_low(values));
-        wide[next] = vd_from(next == s ? vf_low(values) : vf_high(values));
     }
 }
 #define JS32_MANY(L)                                                                                                           \
-    static void js32_many_##L(const tile *t, const js32_plan *plan, vd *wide) { js32_many_of(t, plan, wide, L); }
-JS32_MANY(6)
-JS32_MANY(7)
-JS32_MANY(8)
-JS32_MANY(9)
-JS32_MANY(10)
-JS32_MANY(11)
+    static void js32_many_##L(const tile *t, js32_plan *plan, vd *wide) { js32_many_of(t, plan, wide, L); }
+JS32_MANY(0)
+JS32_MANY(1)
+JS32_MANY(2)
+JS32_MANY(3)
+JS32_MANY(4)
+JS32_MANY(5)
 
 /* A set's mean over its largest member; for gates (mu + U)/high over the largest 1/Z_m. */
 INLINE vh js32_many_center(const tile *t, size_t c, size_t set, vd over) {
@@ -99,11 +100,11 @@ INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from
         vf least = vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]);
         vf mean = vf_join(js32_many_center(t, c, one, over), js32_many_center(t, c, two, over));
         vf most = vf_max(1.0f - mean, mean - least);
-        vi own = (vi){0} + JS32_FEWEST, maybe = wide & (most > 0.3495f * mean);
+        vi own = {0}, maybe = wide & (most > 0.3495f * mean);
         UNROLL
         for (size_t l = 0; l < sizeof bound / sizeof *bound; l++)
             own -= least < bound[l];
-        plan->own[s / 2] = vi_choose(maybe, own, (vi){0} + JS32_FEWEST);
+        plan->own[s / 2] = own & maybe;
         plan->mean[s / 2] = mean;
         plan->maybe |= maybe;
         plan->unsure |= ~(most > 0.3505f * mean);
@@ -112,22 +113,17 @@ INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from
 
 /* All sets of class c into t->wide, where any wants this form; whether it surely serves in all lanes. */
 static bool js32_many(const tile *t, size_t c, size_t from, size_t to) {
-    static void (*const by_doublings[])(const tile *, const js32_plan *, vd *) = {js32_many_6, js32_many_7,  js32_many_8,
-                                                                                  js32_many_9, js32_many_10, js32_many_11};
+    static void (*const by_doublings[])(const tile *, js32_plan *, vd *) = {js32_many_0, js32_many_1, js32_many_2,
+                                                                            js32_many_3, js32_many_4, js32_many_5};
     bool clear = true;
     for (size_t s = from; s <= to; s += 4) {
         js32_plan plan;
         js32_many_plan(t, &plan, c, s, to);
         if (vi_any(plan.maybe)) {
             vi own = plan.count > 2 ? vi_more(plan.own[0], plan.own[1]) : plan.own[0];
-            by_doublings[vi_most(own) - JS32_FEWEST](t, &plan, t->wide + s);
+            by_doublings[vi_most(own)](t, &plan, t->wide + s);
         }
         clear &= !vi_any(plan.unsure);
-        for (size_t i = 0; clear && i < plan.count; i++) {
-            vf mean = plan.mean[i / 2];
-            vd own = vd_from(i % 2 ? vf_high(mean) : vf_low(mean));
-            clear = !vl_any(~(t->wide[s + i] > 0.00505 * own));
-        }
     }
     return clear;
 }

@@ -1,7 +1,7 @@
-/* js32_wide.h - EPJS of one class in float, members that differ widely, from means of powers. Error below 2e-7 of the largest
+/* js32_wide.h - EPJS of one class in float, members that differ widely, from means of powers. Error below 5e-7 of the largest
  * member.
  *
- *     EPJS_c = high sum_ij W_ij E[f_i] E[f_j],   f = 1, u, (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 8 .. 48, 64, 128 .. 2048
+ *     EPJS_c = high sum_ij W_ij E[f_i] E[f_j],   f = 1, u, (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 24, 39, 48, 96 .. 1536
  * with u = x/high: every function costs one multiplication and at most one addition, and all sums stay in registers. W is given
  * for the differences of neighbouring powers (js_powers.h). Members weigh their class's roots with the roots of 1/Z_m, so one
  * root serves every gate. Powers that have all but vanished for every member are left out, lane by lane. */
@@ -18,31 +18,48 @@ INLINE vf js32_sum(const vf *b, const int B) {
 }
 
 /* The number of powers after L doublings. */
-INLINE int js32_powers(const int L) { return 1 + L + (L < JS32_PRODUCTS ? L : JS32_PRODUCTS); }
+INLINE int js32_powers(const int L) { return JS32_ALWAYS + L; }
 
-/* Adds the powers of B vectors from i on: side by side, since each waits for its last square. */
-INLINE void js32_power_block(vf *sum, const vf *x, const vf *w, size_t i, const int L, const int B) {
-    vf a[4], next[4];
-    int at = 0;
+/* a b, of B vectors; rounded, so that their sums have the same bits whatever else becomes of them. */
+INLINE void js32_times(vf *to, const vf *a, const vf *b, const int B) {
     UNROLL
     for (int v = 0; v < B; v++)
-        a[v] = 1.0f - (w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v]);
-    sum[at++] += js32_sum(a, B);
+        to[v] = vf_rounded(a[v] * b[v]);
+}
+/* Adds a power that no other needs. */
+INLINE void js32_add_product(vf *sum, const vf *a, const vf *b, const int B) {
     UNROLL
-    for (int l = 1; l <= L; l++) {
-        UNROLL
-        for (int v = 0; v < B; v++)
-            next[v] = vf_rounded(a[v] * a[v]); /* also after the last doubling: the same bits whatever follows */
-        sum[at++] += js32_sum(next, B);
-        if (l <= JS32_PRODUCTS) {
-            UNROLL
-            for (int v = 0; v < B; v++)
-                sum[at] += a[v] * next[v];
-            at++;
-        }
-        UNROLL
-        for (int v = 0; v < B; v++)
-            a[v] = next[v];
+    for (int v = 0; v < B; v++)
+        *sum += a[v] * b[v];
+}
+
+/* Adds the powers of B vectors from i on: side by side, since each waits for the last. */
+INLINE void js32_power_block(vf *sum, const vf *x, const vf *w, size_t i, const int L, const int B) {
+    vf a1[4], a2[4], a3[4], a6[4], a9[4], a15[4], a24[4], last[4];
+    UNROLL
+    for (int v = 0; v < B; v++)
+        a1[v] = 1.0f - (w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v]);
+    sum[0] += js32_sum(a1, B);
+    js32_times(a2, a1, a1, B);
+    sum[1] += js32_sum(a2, B);
+    js32_times(a3, a1, a2, B);
+    sum[2] += js32_sum(a3, B);
+    js32_add_product(&sum[3], a2, a2, B);
+    js32_times(a6, a3, a3, B);
+    sum[4] += js32_sum(a6, B);
+    js32_times(a9, a3, a6, B);
+    sum[5] += js32_sum(a9, B);
+    js32_times(a15, a6, a9, B);
+    sum[6] += js32_sum(a15, B);
+    js32_times(a24, a9, a15, B);
+    sum[7] += js32_sum(a24, B);
+    js32_add_product(&sum[8], a15, a24, B);
+    js32_times(last, a24, a24, B);
+    sum[9] += js32_sum(last, B);
+    UNROLL
+    for (int l = 0; l < L; l++) {
+        js32_times(last, last, last, B);
+        sum[JS32_ALWAYS + l] += js32_sum(last, B);
     }
 }
 

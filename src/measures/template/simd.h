@@ -170,8 +170,8 @@ INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
 /* The root of x >= 0 to an ulp or so, 0 below 1e-37; the instruction that rounds it would keep its unit busy for as long as
  * ten. */
 INLINE vf vf_sqrt(vf x) {
-    vf y = (vf)_mm512_rsqrt14_ps((__m512)vf_max(x, vf_set(1e-37f))), root = x * y;
-    return root + (0.5f * root) * (1.0f - root * y);
+    vf twice = x + x, half = (vf)_mm512_rsqrt14_ps((__m512)vf_max(twice + twice, vf_set(4e-37f))), root = twice * half;
+    return root + root * (0.5f - root * half);
 }
 INLINE vf vf_least(vf a, vf b) { return (vf)_mm512_min_epi32((__m512i)a, (__m512i)b); }
 INLINE vf vf_most(vf a, vf b) { return (vf)_mm512_max_epi32((__m512i)a, (__m512i)b); }
