@@ -65,8 +65,12 @@ static int take_block(void *context, size_t first, size_t rows, const vg_scores 
         return CLI_OK;
     for (size_t i = 0; job->spread != 1 && i < rows * layout->c; i++)
         block->std[i] *= job->spread;
-    tally_block counted = {block->mean, block->std, job->in->labels + first * (layout->multilabel ? layout->c : 1), rows};
-    if (job->beside) {
+    size_t each = layout->multilabel ? layout->c : 1; /* rows of a sample */
+    tally_block counted = {block->mean, block->std, job->in->labels + first * each, rows, NULL, 0, 0};
+    if (job->beside) { /* the next block is being scored already: the one after it */
+        counted.columns = job->columns;
+        counted.ahead = (first + 2 * rows) * each;
+        counted.ahead_rows = rows * each;
         job->second = !job->second;
         job->refused = !tally_beside_post(job->beside, &counted);
         return job->refused ? CLI_FAILED : CLI_OK;

@@ -26,6 +26,7 @@ static void *count_blocks(void *argument) {
             break;
         tally_block block = b->block;
         pthread_mutex_unlock(&b->lock);
+        vg_columns_ahead(block.columns, block.ahead, block.ahead_rows);
         bool counted = vg_tally_feed(b->tally, block.mean, block.std, block.labels, block.rows) == VG_OK;
         pthread_mutex_lock(&b->lock);
         if (!counted && !b->failed) {

@@ -1,4 +1,5 @@
-/* tally_beside.h - counting one block of means against the labels while the next is scored. */
+/* tally_beside.h - counting one block of means against the labels while the next is scored, and preparing the memory of the one
+ * after. */
 #ifndef CLI_TALLY_BESIDE_H
 #define CLI_TALLY_BESIDE_H
 
@@ -11,6 +12,8 @@ typedef struct tally_block {
     const double *mean, *std;
     const int64_t *labels;
     size_t rows;
+    const vg_columns *columns; /* rows `ahead` to ahead + ahead_rows will be written soon */
+    size_t ahead, ahead_rows;
 } tally_block;
 
 typedef struct tally_beside tally_beside;

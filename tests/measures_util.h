@@ -62,6 +62,7 @@ typedef enum maker {
     MAKE_DENORMAL,   /* all classes but one subnormal (in float32), or a little above */
     MAKE_PEAKED,     /* collapsed ensemble: one class above 1 - 1e-6 in every member */
     MAKE_FAR,        /* two kinds of members, up to `parameter` decades apart, by sample and class */
+    MAKE_MIXED,      /* one draw, each class times exp(a spread of its own * normal), spreads over `parameter` decades below 1 */
     MAKE_LOGITS,     /* normal logits times parameter */
     MAKE_LOGITS_NEAR /* one draw of normal logits times 3, plus parameter * normal */
 } maker;
@@ -140,6 +141,11 @@ static inline void draw_member(double *row, size_t c, maker kind, double paramet
             row[i] = 0.5 / (double)c * (rng_below(2) ? 1 : pow(10, -decades) * (1 + 0.1 * rng_uniform()));
             row[c - 1] -= row[i];
         }
+        break;
+    case MAKE_MIXED:
+        for (size_t i = 0; i < c; i++)
+            row[i] = log(base[i] > 1e-30 ? base[i] : 1e-30) + pow(10, -parameter * fmod(1000 * base[i], 1)) * rng_normal();
+        to_distribution(row, c);
         break;
     case MAKE_LOGITS:
         for (size_t i = 0; i < c; i++)

@@ -56,6 +56,12 @@ static const recipe recipes[] = {
     {MAKE_FAR, 6, 9, 33, 10},
     {MAKE_FAR, 3, 17, 20, 30},
     {MAKE_FAR, 6, 4, 131, 5},
+    {MAKE_MIXED, 2, 40, 8, 10},
+    {MAKE_MIXED, 3, 40, 8, 4},
+    {MAKE_MIXED, 4, 40, 5, 3},
+    {MAKE_MIXED, 3, 40, 16, 6},
+    {MAKE_MIXED, 3, 20, 2, 5},
+    {MAKE_MIXED, 3, 20, 25, 5},
 };
 
 static const recipe more_recipes[] = {
@@ -66,8 +72,9 @@ static const recipe more_recipes[] = {
     {MAKE_FLOOR, 1, 2, 200, 10},         {MAKE_TIE, 1, 1, 500, 4},
 };
 
-static const char *const maker_names[] = {"dirichlet", "one-hot",  "identical", "near", "zero-class", "some-zero",  "tie",
-                                          "floor",     "denormal", "peaked",    "far",  "logits",     "logits-near"};
+static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",       "zero-class",
+                                          "some-zero", "tie",     "floor",     "denormal",   "peaked",
+                                          "far",       "mixed",   "logits",    "logits-near"};
 
 static score_case *cases;
 static size_t case_count;

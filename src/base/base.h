@@ -37,6 +37,11 @@ static inline bool vg_base__add(size_t *out, size_t a, size_t b) { return !__bui
 vg_status vg_base__alloc(void *out, size_t count, size_t size, const char *what);
 vg_status vg_base__zalloc(void *out, size_t count, size_t size, const char *what);
 void vg_base__release(void *memory);
+/* Asks for the pages of memory that will be written soon, all at once: cheaper than one after the other on the way. What is in them
+ * stays. Nothing happens where the system cannot. */
+void vg_base__populate(void *memory, size_t bytes);
+/* Releases an allocation of `bytes`; of a large one the pages are given back by all cores. */
+void vg_base__release_large(void *memory, size_t bytes);
 /* A copy of a NUL-terminated string; release with vg_base__release. */
 vg_status vg_base__strdup(char **out, const char *text);
 

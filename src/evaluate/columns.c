@@ -82,6 +82,7 @@ struct vg_columns {
     double *k;
     vg_scores places; /* of row 0 */
     double *memory;
+    size_t values;
 };
 
 vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which) {
@@ -114,6 +115,7 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
     }
     memcpy(columns->k, k, k_count * sizeof *k);
     columns->rows = rows;
+    columns->values = values;
     columns->k_count = k_count;
     double *next = columns->memory, **plain[PLAIN], **gated[GATED];
     places_of(&columns->places, plain, gated);
@@ -134,7 +136,7 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
 void vg_columns_free(vg_columns *columns) {
     if (!columns)
         return;
-    vg_base__release(columns->memory);
+    vg_base__release_large(columns->memory, columns->values * sizeof *columns->memory);
     vg_base__release(columns->k);
     vg_base__release(columns);
 }
@@ -149,6 +151,20 @@ void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places) {
     for (size_t i = 0; i < GATED; i++)
         if (*gated[i])
             *gated[i] += row * columns->k_count;
+}
+
+void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
+    if (row >= columns->rows)
+        return;
+    rows = rows < columns->rows - row ? rows : columns->rows - row;
+    vg_scores places;
+    double **plain[PLAIN], **gated[GATED];
+    vg_columns_at(columns, row, &places);
+    places_of(&places, plain, gated);
+    for (size_t i = 0; i < PLAIN; i++)
+        vg_base__populate(*plain[i], rows * sizeof(double));
+    for (size_t i = 0; i < GATED; i++)
+        vg_base__populate(*gated[i], rows * columns->k_count * sizeof(double));
 }
 
 size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity) {

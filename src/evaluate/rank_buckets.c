@@ -212,6 +212,10 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
     memset(cells, 0, sizeof *cells << (bounds.range - shift));
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
         const uint64_t *from = room->items + chunk * VG_CHUNK, *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
+        /* the next chunk's first lines; the others follow by themselves */
+        size_t next = n - done > VG_CHUNK ? room->link[chunk] : bucket + 1;
+        for (size_t line = 0; line < 8; line++)
+            __builtin_prefetch(room->items + next * VG_CHUNK + 8 * line);
         for (; from < end; from++)
             cells[(*from - least) >> shift]++;
     }

@@ -159,14 +159,15 @@ static measures gated32(tile *t, size_t k) {
     measures out = {.eu = logs ? t->psi_z[k] : zero, .reverse = logs ? -t->psi_z[k] : zero};
     for (size_t c = 0; c < C; c += 2) {
         size_t next = c + 1 < C ? c + 1 : c, count = next - c + 1;
-        vf lambda, phi = vf_set(0.0f);
-        vm_bregman32(vf_max(vf_pack(entropic[c], entropic[next]), vf_set(1e-37f)),
-                     vf_pack(entropic[c] - 1.0, entropic[next] - 1.0), &lambda, &phi);
+        vf e, rest, phi = vf_set(0.0f);
+        vm_log32_parts(vf_max(vf_pack(entropic[c], entropic[next]), vf_set(1e-37f)),
+                       vf_pack(entropic[c] - 1.0, entropic[next] - 1.0), &e, &rest);
         if (logs)
             phi = vm_phi32(vf_pack(t->shift[first + c] * t->over_mu[c], t->shift[first + next] * t->over_mu[next]));
         for (size_t i = 0; i < count; i++) {
             size_t at = c + i;
-            out.tu -= entropic[at] * vd_from(i ? vf_high(lambda) : vf_low(lambda));
+            vd whole = vd_from(i ? vf_high(e) : vf_low(e)), part = vd_from(i ? vf_high(rest) : vf_low(rest));
+            out.tu -= entropic[at] * (whole * VG_LN2 + part);
             if (!logs)
                 continue;
             vd g = gamma[at] * inverse, own = g * t->mu[at], own_phi = own * vd_from(i ? vf_high(phi) : vf_low(phi));

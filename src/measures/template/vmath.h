@@ -88,6 +88,15 @@ INLINE vf vm_log32(vf y) {
 }
 #endif
 
+/* log(y) = e ln 2 + rest for floats, y > 0 and normal, r = y - 1: with the product in double only the rest, at most 0.35, is
+ * rounded to a float. */
+INLINE void vm_log32_parts(vf y, vf r, vf *e, vf *rest) {
+    vi bits = (vi)y - 0x3f3504f3, exponent = bits >> 23;
+    vf f = vf_choose(vi_zero(exponent), r, (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
+    *e = __builtin_convertvector(exponent, vf);
+    *rest = f - vm_psi32(f);
+}
+
 /* phi(r) = (1 + r) log(1 + r) - r of floats, r > -1. Where all r are small the logarithm needs no exponent: the same value by
  * fewer operations. */
 INLINE vf vm_phi32(vf r) {

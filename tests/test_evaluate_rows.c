@@ -1,0 +1,214 @@
+/* test_evaluate_rows.c - the vector kernels on rows and samples against the plain ones, to the bit: strides, lengths that are
+ * no whole vectors, values of either sign, ties, NaN; means on the edges of bins and beside them. And memory asked for ahead.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "evaluate/evaluate_internal.h"
+
+static uint64_t state = 12345;
+static uint64_t draw(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+static double uniform(void) { return (double)(draw() >> 11) * 0x1p-53; }
+
+static void *room_for(size_t bytes) {
+    void *memory = malloc(bytes);
+    assert_non_null(memory);
+    return memory;
+}
+
+/* All items of an ordering by one set of kernels. */
+static size_t ordered(uint64_t *out, const vg_row_kernels *kernels, const vg_measure *measure, const uint8_t *errors,
+                      size_t stride, size_t rows) {
+    vg_rank_room room;
+    vg_rank_order order;
+    vg_rank_run run;
+    size_t count = 0;
+    assert_int_equal(vg_evaluate__rank_room(&room, rows, NULL, 0), VG_OK);
+    room.kernels = kernels;
+    assert_int_equal(vg_evaluate__rank_order(&order, &room, measure, errors, stride, rows), VG_OK);
+    while (vg_evaluate__rank_next(&run, &order)) {
+        memcpy(out + count, run.items, run.count * sizeof *out);
+        count += run.count;
+    }
+    vg_evaluate__rank_room_free(&room);
+    return count;
+}
+
+static void same_order(void **unused) {
+    static const size_t lengths[] = {1, 7, 8, 9, 100, 1025, 5003, 70001}, strides[] = {1, 2, 3, 5};
+    (void)unused;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t j = 0; j < sizeof strides / sizeof *strides; j++)
+            for (int kind = 0; kind < 4; kind++) {
+                size_t rows = lengths[i], stride = strides[j], error_stride = kind == 3 ? 2 : 1;
+                double *values = room_for(rows * stride * sizeof *values);
+                uint8_t *errors = room_for(rows * error_stride);
+                uint64_t *one = room_for(rows * sizeof *one), *two = room_for(rows * sizeof *two);
+                for (size_t r = 0; r < rows * stride; r++) {
+                    double u = uniform();
+                    values[r] = kind == 0 ? u : kind == 1 ? (u - 0.5) * 1e-3 : kind == 2 ? floor(8 * u) - 4 : exp(40 * u - 60);
+                    if (kind == 2 && values[r] == 0 && draw() % 2)
+                        values[r] = -0.0;
+                }
+                for (size_t r = 0; r < rows * error_stride; r++)
+                    errors[r] = draw() % 4 == 0 ? 3 : 0; /* any value but 0 marks an error */
+                vg_measure measure = {.name = "u", .values = values, .stride = stride, .certainty = kind == 1};
+                assert_int_equal(ordered(one, &vg_evaluate__rows_plain, &measure, errors, error_stride, rows), rows);
+                assert_int_equal(ordered(two, vg_evaluate__rows(), &measure, errors, error_stride, rows), rows);
+                assert_memory_equal(one, two, rows * sizeof *one);
+                free(values);
+                free(errors);
+                free(one);
+                free(two);
+            }
+}
+
+static void nan_is_found_in_every_lane(void **unused) {
+    enum { ROWS = 67 };
+    double values[3 * ROWS];
+    uint8_t errors[ROWS] = {0};
+    vg_rank_room room;
+    vg_rank_order order;
+    (void)unused;
+    assert_int_equal(vg_evaluate__rank_room(&room, ROWS, NULL, 0), VG_OK);
+    for (size_t stride = 1; stride <= 3; stride++)
+        for (size_t bad = 0; bad < ROWS; bad++) {
+            for (size_t i = 0; i < 3 * ROWS; i++)
+                values[i] = uniform();
+            values[bad * stride] = NAN;
+            vg_measure measure = {.name = "u", .values = values, .stride = stride};
+            assert_int_equal(vg_evaluate__rank_order(&order, &room, &measure, errors, 1, ROWS), VG_ERR_DATA);
+        }
+    vg_evaluate__rank_room_free(&room);
+}
+
+static void same_sums_and_marks(void **unused) {
+    uint16_t one[2048], two[2048];
+    uint64_t items[2048];
+    uint32_t here[2048 + 8], there[2048 + 8];
+    (void)unused;
+    for (size_t count = 1; count <= 2048; count += count < 70 ? 1 : 97) {
+        for (size_t i = 0; i < count; i++) {
+            one[i] = two[i] = (uint16_t)(draw() % 20);
+            items[i] = draw();
+        }
+        vg_evaluate__rows_plain.sum_up(one, count);
+        vg_evaluate__rows()->sum_up(two, count);
+        assert_memory_equal(one, two, count * sizeof *one);
+        size_t found = vg_evaluate__rows_plain.marked(here, items, count);
+        assert_int_equal(found, vg_evaluate__rows()->marked(there, items, count));
+        assert_memory_equal(here, there, found * sizeof *here);
+    }
+}
+
+/* Means that lie on an edge, beside one, at 0 and above 1; equal ones. */
+static double some_mean(size_t bins) {
+    double edge = (double)(draw() % (bins + 1)) / (double)bins;
+    switch (draw() % 6) {
+    case 0: return edge;
+    case 1: return nextafter(edge, 2);
+    case 2: return edge > 0 ? nextafter(edge, -1) : 0;
+    case 3: return 1.0019 * uniform();
+    case 4: return (double)(draw() % 3) / 4;
+    default: return uniform() * uniform();
+    }
+}
+
+static void same_samples(void **unused) {
+    enum { MOST = 40, N = 60 };
+    static const size_t bin_counts[] = {1, 2, 15, 49, 10000};
+    vg_sample_batch one, two;
+    double *mean = room_for(N * MOST * sizeof *mean), *edges = room_for(10001 * sizeof *edges);
+    int64_t labels[N];
+    vg_sample_batch *both[2] = {&one, &two};
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        both[i]->gap = room_for(N * MOST * sizeof(double));
+        both[i]->cell = room_for(N * MOST * sizeof(uint32_t));
+    }
+    for (size_t b = 0; b < sizeof bin_counts / sizeof *bin_counts; b++)
+        for (size_t classes = 2; classes <= MOST; classes++) {
+            size_t bins = bin_counts[b];
+            for (size_t i = 0; i <= bins; i++)
+                edges[i] = (double)i / (double)bins;
+            for (size_t i = 0; i < N * classes; i++)
+                mean[i] = some_mean(bins);
+            for (size_t i = 0; i < N; i++)
+                labels[i] = (int64_t)(draw() % classes);
+            vg_evaluate__rows_plain.samples(&one, mean, labels, N, classes, edges, bins);
+            vg_evaluate__rows()->samples(&two, mean, labels, N, classes, edges, bins);
+            assert_memory_equal(one.best, two.best, N * sizeof *one.best);
+            assert_memory_equal(one.second, two.second, N * sizeof *one.second);
+            assert_memory_equal(one.gap, two.gap, N * classes * sizeof *one.gap);
+            assert_memory_equal(one.cell, two.cell, N * classes * sizeof *one.cell);
+            for (size_t i = 0; i < N; i++)
+                assert_true(fabs(one.brier[i] - two.brier[i]) <= 1e-14 * one.brier[i]);
+        }
+    for (int i = 0; i < 2; i++) {
+        free(both[i]->gap);
+        free(both[i]->cell);
+    }
+    free(mean);
+    free(edges);
+}
+
+/* The first value that is none must be at or after the answer, and before it nothing is wrong. */
+static void doubtful_values_are_named(void **unused) {
+    enum { COUNT = 50 };
+    static const double wrong[] = {-1e-300, 1.0021, NAN, INFINITY, -INFINITY};
+    double values[COUNT];
+    const vg_row_kernels *kernels[2] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
+    (void)unused;
+    for (int k = 0; k < 2; k++)
+        for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++)
+            for (size_t bad = 0; bad < COUNT; bad++) {
+                for (size_t i = 0; i < COUNT; i++)
+                    values[i] = uniform();
+                values[bad] = wrong[w];
+                size_t answer = kernels[k]->doubtful(values, COUNT, 1.002);
+                assert_true(answer <= bad && bad < answer + 8);
+            }
+}
+
+static void memory_ahead_changes_nothing(void **unused) {
+    enum { ROWS = 5000 };
+    const double k[] = {1, 2};
+    vg_columns *columns;
+    vg_scores places;
+    (void)unused;
+    assert_int_equal(vg_columns_new(&columns, ROWS, k, 2, VG_COLUMN_TU | VG_COLUMN_GEU), VG_OK);
+    vg_columns_at(columns, 0, &places);
+    for (size_t i = 0; i < ROWS; i++) {
+        places.tu[i] = (double)i;
+        places.geu[2 * i] = places.geu[2 * i + 1] = -(double)i;
+    }
+    vg_columns_ahead(columns, 0, ROWS);
+    vg_columns_ahead(columns, 10, SIZE_MAX);
+    vg_columns_ahead(columns, ROWS, 5);
+    vg_columns_ahead(columns, SIZE_MAX, SIZE_MAX);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_true(places.tu[i] == (double)i);
+        assert_true(places.geu[2 * i] == -(double)i && places.geu[2 * i + 1] == -(double)i);
+    }
+    vg_columns_free(columns);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_order),
+        cmocka_unit_test(nan_is_found_in_every_lane),
+        cmocka_unit_test(same_sums_and_marks),
+        cmocka_unit_test(same_samples),
+        cmocka_unit_test(doubtful_values_are_named),
+        cmocka_unit_test(memory_ahead_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
