@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,8 +202,12 @@ int column_stats_compute(column_request *requests, size_t count, const column_st
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     threads = threads ? threads : cores > 0 ? (size_t)cores : 1;
     threads = threads < count ? threads : count;
+    sigset_t all, before; /* signals are the main thread's */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (started + 1 < threads && started < THREADS_MOST && pthread_create(&others[started], NULL, take_columns, &work) == 0)
         started++; /* those that could not be started are not missed */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     take_columns(&work);
     for (size_t i = 0; i < started; i++)
         pthread_join(others[i], NULL);
