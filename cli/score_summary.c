@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "collapse.h"
 #include "column_stats.h"
@@ -35,23 +36,27 @@ static double share(unsigned long long part, unsigned long long whole) { return 
 /* Calls `show` for each measure and gate setting of the store. */
 typedef void (*stats_show)(void *context, const char *name, const column_stats *plain, const column_stats *max);
 
-static int each_measure(const column_store *store, stats_show show, void *context) {
-    bool multilabel = store->layout.multilabel;
+static int each_measure(const column_store *store, size_t threads, stats_show show, void *context) {
+    size_t each = store->layout.multilabel ? 2 : 1, count = 0;
+    column_request *requests = calloc(FIELD_MEASURES * (store->layout.k_count + 1) * each, sizeof *requests);
+    if (!requests)
+        return console_fail_memory("the summary");
     for (int f = 0; f < FIELD_MEASURES; f++) {
         size_t gates = score_field_gated(f) ? store->layout.k_count : 1;
         for (size_t k = 0; (store->set & SCORE_BIT(f)) && k < gates; k++) {
-            char name[SCORE_NAME];
-            column_stats plain, max;
-            score_name(name, f, &store->layout, k);
-            int code = column_stats_compute(&plain, store, f, k, multilabel ? STATS_LABEL_MEAN : STATS_PLAIN);
-            if (code == CLI_OK && multilabel)
-                code = column_stats_compute(&max, store, f, k, STATS_LABEL_MAX);
-            if (code != CLI_OK)
-                return code;
-            show(context, name, &plain, multilabel ? &max : NULL);
+            requests[count++] = (column_request){.field = f, .k = k, .over = each == 2 ? STATS_LABEL_MEAN : STATS_PLAIN};
+            if (each == 2)
+                requests[count++] = (column_request){.field = f, .k = k, .over = STATS_LABEL_MAX};
         }
     }
-    return CLI_OK;
+    int code = column_stats_compute(requests, count, store, threads);
+    for (size_t i = 0; i < count && code == CLI_OK; i += each) {
+        char name[SCORE_NAME];
+        score_name(name, requests[i].field, &store->layout, requests[i].k);
+        show(context, name, &requests[i].stats, each == 2 ? &requests[i + 1].stats : NULL);
+    }
+    free(requests);
+    return code;
 }
 
 /* --- as text ------------------------------------------------------------------------------------------------------------ */
@@ -68,13 +73,13 @@ static void show_row(void *context, const char *name, const column_stats *plain,
     }
 }
 
-static int print_measures(const column_store *store) {
+static int print_measures(const column_store *store, size_t threads) {
     text_table table;
     if ((store->set & SCORE_MEASURES) == 0)
         return CLI_OK;
     table_begin(&table, store->layout.multilabel ? "measure (mean of labels)|mean|median|95th pct|max: mean|median|95th pct"
                                                  : "measure|mean|median|95th pct");
-    int code = each_measure(store, show_row, &table);
+    int code = each_measure(store, threads, show_row, &table);
     int printed = table_print(&table);
     return code == CLI_OK ? printed : code;
 }
@@ -100,7 +105,7 @@ static int print_text(const score_input *in, const column_store *store, const sc
     const score_layout *layout = &in->layout;
     printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", in->path, layout->n, layout->m, layout->m == 1 ? "" : "s",
            layout->c, layout->multilabel ? "labels" : "classes", in->logits ? "logits" : "probabilities");
-    int code = print_measures(store);
+    int code = print_measures(store, in->options.threads);
     if (code == CLI_OK && (set & SCORE_BIT(FIELD_DECISION)))
         code = print_rule(in, tally);
     if (in->labels && (set & SCORE_BIT(FIELD_PRED)))
@@ -156,7 +161,7 @@ static int print_json(const score_input *in, const column_store *store, const sc
     json_put(out, "logits", json_boolean(in->logits));
     json_put(out, "multilabel", json_boolean(in->layout.multilabel));
     json_put(out, "k", json_numbers(in->layout.k, in->layout.k_count));
-    int code = each_measure(store, show_json, measures);
+    int code = each_measure(store, in->options.threads, show_json, measures);
     json_put(out, "measures", measures);
     if (set & SCORE_BIT(FIELD_DECISION))
         json_put(out, "rule", rule_json(in, tally));
