@@ -122,25 +122,52 @@ static inline size_t largest(const double *mean, size_t classes, size_t without)
     }
 }
 
+/* The larger and the smaller of two lanes' leaders, and of what they beat, in both lanes. */
+#define FOLD(SHUFFLED_HIGH, SHUFFLED_LOW)                                                                                      \
+    do {                                                                                                                       \
+        __m512d other = SHUFFLED_HIGH, beaten = SHUFFLED_LOW;                                                                  \
+        low = _mm512_max_pd(_mm512_min_pd(high, other), _mm512_max_pd(low, beaten));                                           \
+        high = _mm512_max_pd(high, other);                                                                                     \
+    } while (0)
+
+/* The two classes of largest mean among up to 16: the two largest values go through the lanes together. */
+static inline void leaders(uint32_t *best, uint32_t *second, const double *mean, size_t classes) {
+    const __m512d none = _mm512_set1_pd(-1);
+    size_t more = classes > 8 ? classes - 8 : 0;
+    __m512d a = _mm512_mask_loadu_pd(none, lanes(classes), mean);
+    __m512d b = more ? _mm512_mask_loadu_pd(none, lanes(more), mean + 8) : none;
+    __m512d high = _mm512_max_pd(a, b), low = _mm512_min_pd(a, b);
+    FOLD(_mm512_shuffle_f64x2(high, high, 0x4e), _mm512_shuffle_f64x2(low, low, 0x4e));
+    FOLD(_mm512_shuffle_f64x2(high, high, 0xb1), _mm512_shuffle_f64x2(low, low, 0xb1));
+    FOLD(_mm512_permute_pd(high, 0x55), _mm512_permute_pd(low, 0x55));
+    unsigned first = _mm512_cmp_pd_mask(a, high, _CMP_EQ_OQ) | (unsigned)_mm512_cmp_pd_mask(b, high, _CMP_EQ_OQ) << 8;
+    unsigned next = _mm512_cmp_pd_mask(a, low, _CMP_EQ_OQ) | (unsigned)_mm512_cmp_pd_mask(b, low, _CMP_EQ_OQ) << 8;
+    *best = (uint32_t)__builtin_ctz(first);
+    next &= ~(1u << *best);
+    *second = (uint32_t)__builtin_ctz(next);
+}
+
 static void samples(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins) {
     const __m512d scale = _mm512_set1_pd((double)bins), end = _mm512_set1_pd((double)bins - 0.5);
     const __m512d half = _mm512_set1_pd(0.5), close = _mm512_set1_pd(0.5 - 1e-9), one = _mm512_set1_pd(1);
-    const __m512i count = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), width = _mm512_set1_epi64((long long)bins);
+    const __m512i width = _mm512_set1_epi64((long long)bins), eight = _mm512_slli_epi64(width, 3);
+    const __m512i cells_of = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), width);
     double *gaps = out->gap;
     uint32_t *cells = out->cell;
     for (size_t i = 0; i < n; i++, mean += classes, gaps += classes, cells += classes) {
         size_t label = (size_t)labels[i];
         __m512d brier = _mm512_setzero_pd();
+        __m512i first = cells_of;
         for (size_t c = 0; c < classes; c += 8) {
             __mmask8 here = lanes(classes - c), own = (__mmask8)(label - c < 8 ? 1u << (label - c) : 0);
             __m512d p = _mm512_maskz_loadu_pd(here, mean + c), gap = _mm512_mask_sub_pd(p, own, p, one);
             __m512d scaled = _mm512_min_pd(_mm512_mul_pd(p, scale), end);
             __m512i bin = _mm512_cvttpd_epi64(scaled);
             __m512d off = _mm512_abs_pd(_mm512_sub_pd(_mm512_sub_pd(scaled, _mm512_cvtepi64_pd(bin)), half));
-            __m512i first = _mm512_mullo_epi64(_mm512_add_epi64(count, _mm512_set1_epi64((long long)c)), width);
             _mm512_mask_storeu_pd(gaps + c, here, gap);
             _mm256_mask_storeu_epi32(cells + c, here, _mm512_cvtepi64_epi32(_mm512_add_epi64(first, bin)));
+            first = _mm512_add_epi64(first, eight);
             brier = _mm512_fmadd_pd(gap, gap, brier);
             /* near an edge, the edges themselves decide */
             for (unsigned near = _mm512_mask_cmp_pd_mask(here, off, close, _CMP_GT_OQ); near; near &= near - 1) {
@@ -148,9 +175,13 @@ static void samples(vg_sample_batch *out, const double *mean, const int64_t *lab
                 cells[at] = (uint32_t)(at * bins + vg_evaluate__bin(edges, bins, mean[at]));
             }
         }
-        size_t best = largest(mean, classes, SIZE_MAX);
-        out->best[i] = (uint32_t)best;
-        out->second[i] = (uint32_t)largest(mean, classes, best);
+        if (classes <= 16)
+            leaders(&out->best[i], &out->second[i], mean, classes);
+        else {
+            size_t best = largest(mean, classes, SIZE_MAX);
+            out->best[i] = (uint32_t)best;
+            out->second[i] = (uint32_t)largest(mean, classes, best);
+        }
         out->brier[i] = _mm512_reduce_add_pd(brier);
     }
 }
