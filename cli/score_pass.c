@@ -6,7 +6,7 @@
 #include "score_engine.h"
 
 /* Bytes of input (as float32) and of results that are in flight at once. */
-enum { BLOCK_BYTES = 8 << 20 };
+enum { BLOCK_BYTES = 32 << 20 };
 
 static size_t block_rows(const score_layout *layout, score_set set) {
     size_t row = layout->m * layout->c * sizeof(float) + score_set_bytes(set, layout);
