@@ -57,9 +57,9 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
     return VG_OK;
 }
 
-/* About 32 million elements, some tens of milliseconds of work, make a chunk: threads wait for each other at its end. */
+/* About 64 million elements, some tens of milliseconds of work, make a chunk: threads wait for each other at its end. */
 static size_t chunk_for(size_t m, size_t c, size_t lanes) {
-    size_t elements = 32000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
+    size_t elements = 64000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
     size_t least = 16 * lanes;
     return chunk < least ? least : chunk > 65536 ? 65536 : chunk;
 }
