@@ -1,5 +1,9 @@
 /* columns.h - float members to x[c][m], some at a time: transposed into a piece that the cache holds, then rows are checked,
- * sums over members taken and classes moved to their places while it is there. */
+ * sums over members taken and classes moved to their places while it is there.
+ *
+ * Squared deviations are summed in the same pass, from the mean of the first members (t->mu_high until moments32 is done with
+ * it): their differences are exact where members agree, and of the sum over members at most M / 8 times the variance is taken
+ * off again. In float by sixty-fours of members. */
 
 /* Members m .. m + count - 1 of every lane to t->chunk. */
 static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count, size_t first, size_t units) {
@@ -28,8 +32,9 @@ typedef struct taking {
     bool fetch;
 } taking;
 
-/* H members from m on, H even, which stand at `from`: to their places, and into the sums over members in t->mu. */
-INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, const int H) {
+/* H members from m on, H even, which stand at `from`: into the sums over members in t->mu and t->squares, and to their places
+ * where `keep`. */
+INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, bool keep, const int H) {
     size_t C = t->C, lane = 0, line = 0;
     vf *to = (vf *)(t->x + m), rows[CHUNK / 2];
     vi sign = taken->sign;
@@ -38,6 +43,7 @@ INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, const
         rows[i] = vf_set(0.0f);
     for (size_t c = 0; c < C; c++) {
         vd sum[CHUNK];
+        vf members[CHUNK / 2];
         UNROLL
         for (int i = 0; i < H / 2; i++) {
             vh a = from[(size_t)(2 * i) * C + c], b = from[(size_t)(2 * i + 1) * C + c];
@@ -45,13 +51,24 @@ INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, const
             sum[i] = vd_from(a) + vd_from(b);
             rows[i] += both;
             sign |= (vi)both;
-            to[i] = both;
+            members[i] = both;
+            if (keep)
+                to[i] = both;
         }
         if (H == 8)
             sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
         else if (H == 4)
             sum[0] += sum[1];
         t->mu[c] += sum[0];
+        if (m == 0)
+            t->mu_high[c] = vh_from(sum[0] * (1.0 / H));
+        vf about = vf_twice(t->mu_high[c]), squares = t->squares[c];
+        UNROLL
+        for (int i = 0; i < H / 2; i++) {
+            vf d = members[i] - about;
+            squares += d * d;
+        }
+        t->squares[c] = squares;
         to += t->pitch / 2;
         if (H / 2 <= VG_LANES && taken->fetch) { /* as many lines as were read */
             UNROLL
@@ -77,23 +94,39 @@ static void take_last(tile *t, const vh *from, taking *taken) {
         to[0] = from[c];
         to[1] = (vh){0};
         t->mu[c] += vd_from(from[c]);
+        if (t->M == 1)
+            t->mu_high[c] = from[c];
+        vh d = from[c] - t->mu_high[c];
+        t->variance[c] += vd_from(d * d);
         sum += from[c];
         taken->sign |= (vi)vf_twice(from[c]);
     }
     taken->worst = vi_more((vi)(vf_twice(sum) - 1.0f) & INT32_MAX, taken->worst);
 }
 
-/* The whole tile. t->mu holds sums afterwards. Returns whether some row is not surely a distribution. */
-static bool fill_columns(tile *t, size_t first, size_t count) {
+static void fold_squares(tile *t) {
+    for (size_t c = 0; c < t->C; c++) {
+        t->variance[c] += vf_fold(t->squares[c]);
+        t->squares[c] = vf_set(0.0f);
+    }
+}
+
+/* The whole tile. t->mu and t->variance hold sums afterwards. `keep`: x is wanted. Returns whether some row is not surely a
+ * distribution. */
+INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
     const vg_predictions *in = &t->job->in;
     size_t M = t->M, C = t->C, step = C > MANY_CLASSES ? CHUNK / 2 : CHUNK, done;
     const float *rows[VG_LANES] = {0};
     taking taken = {.fetch = in->dtype == VG_F32 && in->stride_c == 1};
     for (int lane = 0; lane < VG_LANES && in->dtype == VG_F32; lane++)
         rows[lane] = (const float *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n;
-    for (size_t c = 0; c < C; c++)
-        t->mu[c] = vd_set(0.0);
+    for (size_t c = 0; c < C; c++) {
+        t->mu[c] = t->variance[c] = vd_set(0.0);
+        t->squares[c] = vf_set(0.0f);
+    }
     for (size_t m = 0; m < M; m += step) {
+        if (m > 0 && m % 64 == 0)
+            fold_squares(t);
         size_t members = M - m < step ? M - m : step;
         fill_chunk(t, rows, m, members, first, count);
         /* the next chunk, of this tile or the next */
@@ -103,13 +136,13 @@ static bool fill_columns(tile *t, size_t first, size_t count) {
         for (int lane = 0; lane < VG_LANES && taken.fetch; lane++)
             taken.ahead[lane] = rows[lane] + further;
         if (members == CHUNK) {
-            take_members(t, t->chunk, m, &taken, CHUNK);
+            take_members(t, t->chunk, m, &taken, keep, CHUNK);
             continue;
         }
         for (done = 0; done + 4 <= members; done += 4)
-            take_members(t, t->chunk + done * C, m + done, &taken, 4);
+            take_members(t, t->chunk + done * C, m + done, &taken, keep, 4);
         for (; done + 2 <= members; done += 2)
-            take_members(t, t->chunk + done * C, m + done, &taken, 2);
+            take_members(t, t->chunk + done * C, m + done, &taken, keep, 2);
         if (done < members)
             take_last(t, t->chunk + done * C, &taken);
     }
@@ -118,5 +151,11 @@ static bool fill_columns(tile *t, size_t first, size_t count) {
         t->ahead_stride = in->stride_n * (ptrdiff_t)sizeof(float);
         t->ahead_share = (M * sizeof(float) + 63) & ~(size_t)63;
     }
+    fold_squares(t);
     return vi_any((taken.sign < 0) | ~((vf)taken.worst < 0.0009f));
+}
+static bool fill_columns(tile *t, size_t first, size_t count) { return fill_columns_of(t, first, count, true); }
+/* For moments alone; where a row is in doubt x is there nevertheless. */
+static bool sum_columns(tile *t, size_t first, size_t count) {
+    return fill_columns_of(t, first, count, false) && fill_columns(t, first, count);
 }

@@ -274,7 +274,7 @@ static vg_status fill(tile *t, size_t first, size_t count) {
     else if (in->stride_c == 1 && in->dtype == VG_F64)
         fill_rows_f64(t->p, t, first, count);
     else if (t->fused)
-        doubt = fill_columns(t, first, count);
+        doubt = beyond_moments(t) ? fill_columns(t, first, count) : sum_columns(t, first, count);
     else if (in->stride_c == 1 && in->dtype == VG_F32)
         widen_rows(t, first, count);
     else

@@ -28,61 +28,45 @@ static void moments(tile *t) {
     }
 }
 
-/* The same from floats, sums over members standing in mu (sums of floats in double carry no rounding worth correcting for:
- * equal members give their value). Squared deviations from the mean in two floats, in double by thirty-twos. `extremes`:
- * smallest and largest are wanted too. */
-INLINE void spread32_class(tile *t, size_t c, bool extremes) {
+/* The smallest and largest of the class's floats. */
+static void extremes32_class(tile *t, size_t c) {
     const vh *x = class_at(t, c);
     const vf *pair = (const vf *)x;
     size_t M = t->M, full = M / 2, i = 0;
-    vh high = t->mu_high[c], low = t->mu_low[c];
-    vf hi = vf_twice(high), lo = vf_twice(low), least = vf_twice(x[0]), most = least;
-    vd squares = {0};
-    while (i < full) {
-        size_t stop = full - i < 32 ? full : i + 32;
-        vf part[4] = {{0}, {0}, {0}, {0}};
-        for (; i + 4 <= stop; i += 4)
-            UNROLL
-        for (int a = 0; a < 4; a++) {
-            vf value = vf_held(pair[i + (size_t)a]), d = (value - hi) - lo;
-            part[a] += d * d;
-            if (extremes) {
-                least = vf_least(value, least);
-                most = vf_most(value, most);
-            }
-        }
-        for (; i < stop; i++) {
-            vf value = vf_held(pair[i]), d = (value - hi) - lo;
-            part[0] += d * d;
-            if (extremes) {
-                least = vf_least(value, least);
-                most = vf_most(value, most);
-            }
-        }
-        squares += vf_fold((part[0] + part[1]) + (part[2] + part[3]));
+    vf least[2], most[2];
+    least[0] = least[1] = most[0] = most[1] = vf_twice(x[0]);
+    for (; i + 2 <= full; i += 2)
+        UNROLL
+    for (int a = 0; a < 2; a++) {
+        vf value = vf_held(pair[i + (size_t)a]);
+        least[a] = vf_least(value, least[a]);
+        most[a] = vf_most(value, most[a]);
+    }
+    for (; i < full; i++) {
+        least[0] = vf_least(pair[i], least[0]);
+        most[0] = vf_most(pair[i], most[0]);
     }
     if (M % 2) {
-        vh value = x[M - 1], d = (value - high) - low;
-        squares += vd_from(d * d);
-        least = vf_least(vf_twice(value), least);
-        most = vf_most(vf_twice(value), most);
+        least[1] = vf_least(vf_twice(x[M - 1]), least[1]);
+        most[1] = vf_most(vf_twice(x[M - 1]), most[1]);
     }
-    t->low[c] = vd_from(vh_min(vf_low(least), vf_high(least)));
-    t->high[c] = vd_from(vh_max(vf_low(most), vf_high(most)));
-    t->variance[c] = squares / (double)M;
+    least[0] = vf_least(least[1], least[0]);
+    most[0] = vf_most(most[1], most[0]);
+    t->low[c] = vd_from(vh_min(vf_low(least[0]), vf_high(least[0])));
+    t->high[c] = vd_from(vh_max(vf_low(most[0]), vf_high(most[0])));
 }
 
+/* The same from floats and the sums that columns.h took (sums of floats in double carry no rounding worth correcting for: equal
+ * members give their value). `extremes`: smallest and largest are wanted too. */
 static void moments32(tile *t, bool extremes) {
+    double count = (double)t->M;
     for (size_t c = 0; c < t->C; c++) {
-        vd mean = t->mu[c] / (double)t->M;
+        vd mean = t->mu[c] / count, off = mean - vd_from(t->mu_high[c]);
+        t->variance[c] = vd_max(t->variance[c] / count - off * off, vd_set(0.0));
         t->mu[c] = mean;
         t->mu_high[c] = vh_from(mean);
         t->mu_low[c] = vh_from(mean - vd_from(t->mu_high[c]));
     }
-    if (extremes)
-        for (size_t c = 0; c < t->C; c++)
-            spread32_class(t, c, true);
-    else
-        for (size_t c = 0; c < t->C; c++)
-            spread32_class(t, c, false);
+    for (size_t c = 0; extremes && c < t->C; c++)
+        extremes32_class(t, c);
 }

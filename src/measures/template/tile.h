@@ -153,7 +153,7 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
     if (status == VG_OK) {
         if (job->out.flags)
             memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
-        bool more = job->need_logs || job->need_gated || job->out.tu || job->out.epjs;
+        bool more = beyond_moments(&t);
         if (t.fused)
             moments32(&t, job->need_reverse || job->need_gated_reverse || job->out.epjs || job->out.gepjs);
         else

@@ -31,6 +31,7 @@ typedef struct tile {
     vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest (or the root) */
     const vf *members32;              /* the class at hand */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
+    vf *squares;                      /* [C] squared deviations of the latest members */
     vh *gamma32;                      /* [C][K] the gates as floats */
     vd *over_mu;                      /* [C] 1/mu, 0 where mu is no weight */
     vf *pairs32;                      /* [1 + K / 2][2 vectors] for few members: 1/Z_m of two sets, a member by itself */
@@ -49,6 +50,12 @@ typedef struct tile {
     size_t ahead_share;
     bool fused; /* float32 probabilities as they are: the float forms of class32.h serve */
 } tile;
+
+/* Whether more is asked for than what moments give. */
+INLINE bool beyond_moments(const tile *t) {
+    const vg_kernel_job *job = t->job;
+    return job->need_logs || job->need_gated || job->out.tu || job->out.epjs;
+}
 
 #define CHUNK 8 /* members; half as many where there are many classes */
 #define MANY_CLASSES 64
@@ -98,8 +105,9 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
         ok = carve_one(b, &used, per_gate[i], K, 1);
     size_t half = t->pairs, even = t->vectors, fused = t->fused ? 1 : 0;
-    vd *packed[8] = {0};
-    size_t rows[8] = {K, K, K * fused, 1, 1, fused, fused, fused}, lengths[8] = {even, half, half, half, even, C, C, C};
+    vd *packed[9] = {0};
+    size_t rows[9] = {K, K, K * fused, 1, 1, fused, fused, fused, fused},
+           lengths[9] = {even, half, half, half, even, C, C, C, C};
     if (fused && !vg_base__mul(&lengths[7], C, K))
         return false;
     for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
@@ -117,6 +125,7 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->mu_high = (vh *)packed[5];
     t->mu_low = (vh *)packed[6];
     t->gamma32 = (vh *)packed[7];
+    t->squares = (vf *)packed[8];
     t->chunk = (vh *)chunk;
     t->weight_ratio = (vh *)ratio;
     t->few = (vh *)wide;
