@@ -115,7 +115,7 @@ static void fold_squares(tile *t) {
  * distribution. */
 INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
     const vg_predictions *in = &t->job->in;
-    size_t M = t->M, C = t->C, step = C > MANY_CLASSES ? CHUNK / 2 : CHUNK, done;
+    size_t M = t->M, C = t->C, step = chunk_members(C), done;
     const float *rows[VG_LANES] = {0};
     taking taken = {.fetch = in->dtype == VG_F32 && in->stride_c == 1};
     for (int lane = 0; lane < VG_LANES && in->dtype == VG_F32; lane++)
@@ -133,18 +133,25 @@ INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
         ptrdiff_t further = m + step < M                    ? (ptrdiff_t)(m + step) * in->stride_m
                             : first + 2 * VG_LANES <= in->n ? VG_LANES * in->stride_n
                                                             : 0;
-        for (int lane = 0; lane < VG_LANES && taken.fetch; lane++)
-            taken.ahead[lane] = rows[lane] + further;
-        if (members == CHUNK) {
-            take_members(t, t->chunk, m, &taken, keep, CHUNK);
-            continue;
+        for (done = 0; done < members;) {
+            const vh *from = t->chunk + done * C;
+            size_t left = members - done, at = m + done;
+            for (int lane = 0; lane < VG_LANES && taken.fetch; lane++)
+                taken.ahead[lane] = rows[lane] + further + (ptrdiff_t)done * in->stride_m;
+            if (left >= CHUNK) {
+                take_members(t, from, at, &taken, keep, CHUNK);
+                done += CHUNK;
+            } else if (left >= 4) {
+                take_members(t, from, at, &taken, keep, 4);
+                done += 4;
+            } else if (left >= 2) {
+                take_members(t, from, at, &taken, keep, 2);
+                done += 2;
+            } else {
+                take_last(t, from, &taken);
+                done++;
+            }
         }
-        for (done = 0; done + 4 <= members; done += 4)
-            take_members(t, t->chunk + done * C, m + done, &taken, keep, 4);
-        for (; done + 2 <= members; done += 2)
-            take_members(t, t->chunk + done * C, m + done, &taken, keep, 2);
-        if (done < members)
-            take_last(t, t->chunk + done * C, &taken);
     }
     if (taken.fetch && in->stride_m == (ptrdiff_t)C && first + 2 * VG_LANES <= in->n) {
         t->ahead = (const char *)(rows[0] + VG_LANES * in->stride_n);

@@ -9,7 +9,7 @@ typedef struct tile {
     vh *x; /* [C][pitch] probabilities as the floats they came as, where `fused`: a class's members side by side, 0 after an odd
               one */
     size_t pitch;                    /* even; half of it odd, so that classes do not share sets of the cache */
-    vh *chunk;                       /* [CHUNK][C] some members on their way to x */
+    vh *chunk;                       /* [chunk_members(C)][C] some members on their way to x */
     vd *log;                         /* [M][C] log p, logits input only */
     vd *plog;                        /* [M][C] p log(p/mu), for the gated sums */
     vd *mu, *variance, *low, *high;  /* [C] mean, population variance, smallest and largest member */
@@ -57,8 +57,9 @@ INLINE bool beyond_moments(const tile *t) {
     return job->need_logs || job->need_gated || job->out.tu || job->out.epjs;
 }
 
-#define CHUNK 8 /* members; half as many where there are many classes */
-#define MANY_CLASSES 64
+#define CHUNK 8 /* members taken at once */
+/* Members transposed at once: few where there are many classes, so that the cache holds them. */
+INLINE size_t chunk_members(size_t C) { return C > 64 ? CHUNK / 2 : C > 16 ? CHUNK : 2 * CHUNK; }
 #define FEW_MEMBERS 16 /* js32_small.h's */
 #define SET_RESULTS 6  /* TU AU EU EPCE EPKL EPJS */
 
@@ -90,8 +91,9 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->pitch = 2 * (t->pairs | 1);
     vd *floats = NULL, *chunk = NULL, *ratio = NULL, *wide = NULL, *pairs = NULL;
     bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
-              carve_one(b, &used, &chunk, t->fused ? CHUNK / 2 : 0, C) && carve_one(b, &used, &t->p, t->fused ? 0 : M, C) &&
-              carve_one(b, &used, &t->log, logs ? M : 0, C) && carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
+              carve_one(b, &used, &chunk, t->fused ? chunk_members(C) / 2 : 0, C) &&
+              carve_one(b, &used, &t->p, t->fused ? 0 : M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
+              carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
     vd **per_class[] = {&t->mu, &t->variance, &t->sigma, &t->low, &t->high, &t->phi, &t->psi, &t->over_mu};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
         ok = carve_one(b, &used, per_class[i], C, 1);
