@@ -317,7 +317,7 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
     double wide_value = (double)powers_wide_any(job, x, over, (float)(x->mean * inverse), own, B, wide);
     if (own >= 0) {
         value = wide_value * x->high;
-        narrow = !(wide_value >= 0.005 * x->mean * inverse);
+        narrow = !(wide_value >= 0.0125 * x->mean * inverse);
     }
     if (narrow) {
         int nodes = integral_nodes(low, 16.0, 4.0, 1, 1, INTEGRAL_NARROW_MOST);

@@ -4,11 +4,13 @@
  * - spread within 0.35 of the mean: the series to order 6 or 10, from deviations taken in double;
  * - wide: means of powers (js32_wide.h); with few members the integral of js.h from first moments (js32_small.h);
  * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
- *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean). */
+ *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean, 1/80 from powers).
+ */
 
 #define JS32_REACH 4.0 /* the last node has s x >= this for every member, so the first one left out 8 */
 #define JS32_FEW FEW_MEMBERS
 #define JS32_S0 0.0625
+#define JS32_WORTH 0.0125 /* of the mean: means of powers are off by 4e-7 of the largest */
 #define JS32_MOST 33
 
 /* Whether scaled32 and weights32 hold roots, as js32_wide.h takes them. */
@@ -226,7 +228,7 @@ static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
         vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
         if (vl_any(~(narrow | tight))) {
             wide = *given;
-            narrow |= ~(wide >= 0.005 * set->mean * inverse) & ~tight;
+            narrow |= ~(wide >= (js32_rooted(t) ? JS32_WORTH : 0.005) * set->mean * inverse) & ~tight;
         }
         if (vl_any(narrow)) {
             vl lane_nodes = js_lane_nodes(low, 1 / JS32_S0, JS32_REACH, 1, 1, JS32_MOST);

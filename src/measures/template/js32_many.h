@@ -63,7 +63,7 @@ INLINE void js32_many_of(const tile *t, js32_plan *plan, vd *wide, const int L) 
     for (size_t s = 0; s < plan->count; s += 2) {
         size_t next = s + 1 < plan->count ? s + 1 : s;
         vf values = js32_power_values(t, sums[s], sums[next], plan->mean[s / 2], plan->own[s / 2], L);
-        plan->unsure |= ~(values > 0.00505f * plan->mean[s / 2]);
+        plan->unsure |= ~(values > (float)(1.01 * JS32_WORTH) * plan->mean[s / 2]);
         wide[next] = vd_from(vf_high(values)); /* the same where there is no second set */
         wide[s] = vd_from(vf_low(values));
     }
