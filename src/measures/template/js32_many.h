@@ -96,7 +96,7 @@ INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from
     for (size_t s = 0; s < plan->count; s += 2) {
         size_t one = from + s, two = s + 1 < plan->count ? one + 1 : one;
         plan->weights[s] = one ? t->weights32 + (one - 1) * t->vectors : NULL;
-        plan->weights[s + 1] = t->weights32 + (two - 1) * t->vectors;
+        plan->weights[s + 1] = two ? t->weights32 + (two - 1) * t->vectors : NULL;
         vf least = vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]);
         vf mean = vf_join(js32_many_center(t, c, one, over), js32_many_center(t, c, two, over));
         vf most = vf_max(1.0f - mean, mean - least);
