@@ -94,7 +94,7 @@ int measure_columns_score(vg_columns **columns, vg_tally *tally, score_input *in
     if (vg_columns_new(columns, rows, layout->k, layout->k_count, measure_columns_bits(set)) != VG_OK)
         return console_fail_library();
     column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = rule_spread(in)};
-    score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
+    score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
     int code = score_pass(in, tally ? SCORE_BIT(FIELD_MEAN) | SCORE_BIT(FIELD_STD) : 0, &sink, NULL);
     const char *message = job.beside ? tally_beside_wait(job.beside) : NULL;
     if (message && (code == CLI_OK || job.refused)) /* it came after the pass, or stopped it; else another line was printed */

@@ -5,12 +5,13 @@
 #include "progress.h"
 #include "score_engine.h"
 
-/* Bytes of input (as float32) and of results that are in flight at once. */
-enum { BLOCK_BYTES = 32 << 20 };
+/* Bytes of input (as float32) and of results that are in flight at once: more where each block is written or kept, fewer where
+ * it is counted while the cache has it. */
+enum { BLOCK_BYTES = 32 << 20, COUNTED_BYTES = 8 << 20 };
 
-static size_t block_rows(const score_layout *layout, score_set set) {
+static size_t block_rows(const score_layout *layout, score_set set, bool counted) {
     size_t row = layout->m * layout->c * sizeof(float) + score_set_bytes(set, layout);
-    size_t rows = BLOCK_BYTES / row;
+    size_t rows = (size_t)(counted ? COUNTED_BYTES : BLOCK_BYTES) / row;
     rows = rows > 256 ? rows / 256 * 256 : rows > 1 ? rows : 1; /* whole tiles of samples for the kernels */
     return rows < layout->n ? rows : layout->n;
 }
@@ -46,7 +47,7 @@ static int run_blocks(score_input *in, score_engine *scorer, const vg_scores *bl
 int score_pass(score_input *in, score_set set, const score_sink *sink, vg_score_summary *summary) {
     score_engine scorer;
     vg_scores block;
-    size_t rows = block_rows(&in->layout, set);
+    size_t rows = block_rows(&in->layout, set, sink->counted);
     int code = score_engine_open(&scorer, in->device, in->layout.m, in->layout.c, &in->options);
     if (code != CLI_OK)
         return code;

@@ -11,6 +11,7 @@ typedef struct score_sink {
     int (*take)(void *context, size_t first, size_t rows, const vg_scores *block);
     /* Points places of a block that starts at sample `first` to the sink's own memory, before it is scored. NULL: none. */
     void (*place)(void *context, size_t first, vg_scores *block);
+    bool counted; /* blocks are counted at once: small ones serve better */
 } score_sink;
 
 /* Scores every sample. The fields of `set` get room for a block; the sink may place others. `summary` may be NULL. Returns an

@@ -214,22 +214,25 @@ INLINE void fetch_class(const tile *t, size_t c) {
 static void fused_classes(tile *t) {
     const vg_kernel_job *job = t->job;
     bool logs = job->need_logs, keep = job->need_gated_logs, integral = job->out.epjs || job->out.gepjs;
+    bool few = integral && t->M <= JS32_FEW, many = integral && !few;
     if (integral)
         js_prepare(t);
     for (size_t c = 0; c < t->C; c++) {
         vd slip = {0};
-        js32_load(t, c, false);
+        js32_load(t, c, few);
         t->over_mu[c] = vd_select(t->mu[c] < 1e-30, vd_set(0.0), vd_reciprocal(vd_max(t->mu[c], vd_set(1e-30))));
         size_t done = logs ? class_logs32(t, c, keep, &slip) : 0;
         if (t->K)
             class_sums32(t, c, done, slip);
+        if (few)
+            js_class(t, c, true);
     }
-    for (size_t c = 0; integral && c < t->C; c++) { /* once more: the cache holds what one of the two needs, not both */
+    for (size_t c = 0; many && c < t->C; c++) { /* once more: the cache holds what one of the two needs, not both */
         fetch_class(t, c);
         js32_load(t, c, true);
         js_class(t, c, true);
     }
-    if (integral && t->M <= JS32_FEW)
+    if (few)
         js_finish(t);
     vd *corrected = t->gmean64;
     t->gmean64 = t->gmean;
