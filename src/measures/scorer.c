@@ -57,9 +57,10 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
     return VG_OK;
 }
 
-/* About 64 million elements, some tens of milliseconds of work, make a chunk: threads wait for each other at its end. */
-static size_t chunk_for(size_t m, size_t c, size_t lanes) {
-    size_t elements = 64000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
+/* About 64 million elements, some tens of milliseconds of work, make a chunk: threads wait for each other at its end. Fewer
+ * where somebody wants to hear of progress, or to stop. */
+static size_t chunk_for(size_t m, size_t c, size_t lanes, bool watched) {
+    size_t elements = watched ? 4000000 : 64000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
     size_t least = 16 * lanes;
     return chunk < least ? least : chunk > 65536 ? 65536 : chunk;
 }
@@ -72,7 +73,7 @@ static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
     s->options.k_count = s->k;
     s->options.temperature = NULL;
     s->threads = o->threads ? o->threads : vg_base__cores();
-    s->chunk_samples = chunk_for(s->m, s->c, s->tier->lanes);
+    s->chunk_samples = chunk_for(s->m, s->c, s->tier->lanes, s->options.progress != NULL);
     size_t units;
     if (!vg_base__mul(&units, s->chunk_samples, o->task == VG_TASK_MULTICLASS ? 1 : s->c))
         return vg_base__fail(VG_ERR_MEMORY, "%zu labels do not fit in memory", s->c);
