@@ -126,33 +126,24 @@ SCORE_FN float powers_wide(const score_job *job, const score_column *x, float ov
         sum[j] = 0.0f;
     SCORE_ROLLED
     for (int m = 0; m < x->padded; m += B) {
-        float a1[8], a2[8], a3[8], a6[8], a9[8], a15[8], a24[8], last[8];
+        float a1[8], a2[8], a3[8], a6[8], a9[8], a15[8], a24[8], a48[8];
         SCORE_UNROLL
         for (int v = 0; v < B; v++) {
             int held = x->held && m + v >= x->members ? x->members - 1 : m + v;
             a1[v] = 1.0f - score_root32((column_value32(x, held, wide) * over) * column_weight32(x, m + v, wide));
         }
         sum[0] += block_sum(a1, B);
-        powers_times(a2, a1, a1, B);
-        sum[1] += block_sum(a2, B);
-        powers_times(a3, a1, a2, B);
-        sum[2] += block_sum(a3, B);
-        powers_add_product(&sum[3], a2, a2, B);
-        powers_times(a6, a3, a3, B);
-        sum[4] += block_sum(a6, B);
-        powers_times(a9, a3, a6, B);
-        sum[5] += block_sum(a9, B);
-        powers_times(a15, a6, a9, B);
-        sum[6] += block_sum(a15, B);
-        powers_times(a24, a9, a15, B);
-        sum[7] += block_sum(a24, B);
-        powers_add_product(&sum[8], a15, a24, B);
-        powers_times(last, a24, a24, B);
-        sum[9] += block_sum(last, B);
+#define POWER(j, n, p, q)                                                                                                      \
+    powers_times(a##n, a##p, a##q, B);                                                                                         \
+    sum[j] += block_sum(a##n, B);
+#define PRODUCT(j, n, p, q) powers_add_product(&sum[j], a##p, a##q, B);
+        JS32_CHAIN(POWER, PRODUCT)
+#undef POWER
+#undef PRODUCT
         SCORE_UNROLL
         for (int l = 0; l < L; l++) {
-            powers_times(last, last, last, B);
-            sum[JS32_ALWAYS + l] += block_sum(last, B);
+            powers_times(a48, a48, a48, B);
+            sum[JS32_ALWAYS + l] += block_sum(a48, B);
         }
     }
     return powers_value(job, x, sum, mean, own, L);

@@ -35,31 +35,22 @@ INLINE void js32_add_product(vf *sum, const vf *a, const vf *b, const int B) {
 
 /* Adds the powers of B vectors from i on: side by side, since each waits for the last. */
 INLINE void js32_power_block(vf *sum, const vf *x, const vf *w, size_t i, const int L, const int B) {
-    vf a1[4], a2[4], a3[4], a6[4], a9[4], a15[4], a24[4], last[4];
+    vf a1[4], a2[4], a3[4], a6[4], a9[4], a15[4], a24[4], a48[4];
     UNROLL
     for (int v = 0; v < B; v++)
         a1[v] = 1.0f - (w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v]);
     sum[0] += js32_sum(a1, B);
-    js32_times(a2, a1, a1, B);
-    sum[1] += js32_sum(a2, B);
-    js32_times(a3, a1, a2, B);
-    sum[2] += js32_sum(a3, B);
-    js32_add_product(&sum[3], a2, a2, B);
-    js32_times(a6, a3, a3, B);
-    sum[4] += js32_sum(a6, B);
-    js32_times(a9, a3, a6, B);
-    sum[5] += js32_sum(a9, B);
-    js32_times(a15, a6, a9, B);
-    sum[6] += js32_sum(a15, B);
-    js32_times(a24, a9, a15, B);
-    sum[7] += js32_sum(a24, B);
-    js32_add_product(&sum[8], a15, a24, B);
-    js32_times(last, a24, a24, B);
-    sum[9] += js32_sum(last, B);
+#define POWER(j, n, p, q)                                                                                                      \
+    js32_times(a##n, a##p, a##q, B);                                                                                           \
+    sum[j] += js32_sum(a##n, B);
+#define PRODUCT(j, n, p, q) js32_add_product(&sum[j], a##p, a##q, B);
+    JS32_CHAIN(POWER, PRODUCT)
+#undef POWER
+#undef PRODUCT
     UNROLL
     for (int l = 0; l < L; l++) {
-        js32_times(last, last, last, B);
-        sum[JS32_ALWAYS + l] += js32_sum(last, B);
+        js32_times(a48, a48, a48, B);
+        sum[JS32_ALWAYS + l] += js32_sum(a48, B);
     }
 }
 

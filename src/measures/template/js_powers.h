@@ -5,6 +5,17 @@
 #define JS32_POWERS 15
 #define JS32_ALWAYS 10 /* of these are taken whatever the members */
 #define JS32_DOUBLINGS 5 /* of the last one */
+/* POWER(i, n, a, b): power n, number i, from powers a and b; PRODUCT: the same where no other needs it */
+#define JS32_CHAIN(POWER, PRODUCT) \
+    POWER(1, 2, 1, 1) \
+    POWER(2, 3, 1, 2) \
+    PRODUCT(3, 4, 2, 2) \
+    POWER(4, 6, 3, 3) \
+    POWER(5, 9, 3, 6) \
+    POWER(6, 15, 6, 9) \
+    POWER(7, 24, 9, 15) \
+    PRODUCT(8, 39, 15, 24) \
+    POWER(9, 48, 24, 24)
 /* 0 .. 4 doublings serve members of at least this u: the powers left out are worth 5e-08 at most */
 #define JS32_LEAST 0.00729600694, 0.00140625, 0.000332302517, 6.51719835e-05, 1.1461046e-05
 /* W, its lower triangle row by row, off the diagonal doubled */
