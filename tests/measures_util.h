@@ -62,8 +62,9 @@ typedef enum maker {
     MAKE_DENORMAL,   /* all classes but one subnormal (in float32), or a little above */
     MAKE_PEAKED,     /* collapsed ensemble: one class above 1 - 1e-6 in every member */
     MAKE_FAR,        /* two kinds of members, up to `parameter` decades apart, by sample and class */
-    MAKE_MIXED,      /* one draw, each class times exp(a spread of its own * normal), spreads over `parameter` decades below 1 */
-    MAKE_LOGITS,     /* normal logits times parameter */
+    MAKE_MIXED,  /* one draw, each class times exp(a spread of its own * normal), spreads over `parameter` decades below 1 */
+    MAKE_FIRST,  /* the first nine members Dirichlet(0.3), the others close together (MAKE_NEAR) */
+    MAKE_LOGITS, /* normal logits times parameter */
     MAKE_LOGITS_NEAR /* one draw of normal logits times 3, plus parameter * normal */
 } maker;
 
@@ -164,13 +165,19 @@ static inline double *make_predictions(size_t n, size_t m, size_t c, maker kind,
     static const double alphas[] = {0.05, 0.3, 1, 5, 100};
     for (size_t i = 0; i < n; i++) {
         draw_dirichlet(base, c, kind == MAKE_IDENTICAL ? parameter : alphas[i % 5]);
-        if (kind == MAKE_NEAR || kind == MAKE_LOGITS_NEAR)
+        if (kind == MAKE_NEAR || kind == MAKE_FIRST || kind == MAKE_LOGITS_NEAR)
             for (size_t x = 0; x < c; x++)
                 base[x] = base[x] > 1e-9 ? base[x] : 1e-9;
-        if (kind == MAKE_NEAR)
+        if (kind == MAKE_NEAR || kind == MAKE_FIRST)
             scale_to_one(base, c);
-        for (size_t j = 0; j < m; j++)
-            draw_member(data + (i * m + j) * c, c, kind, parameter, base);
+        for (size_t j = 0; j < m; j++) {
+            int apart = kind == MAKE_FIRST && j < 9;
+            draw_member(data + (i * m + j) * c, c,
+                        apart                ? MAKE_DIRICHLET
+                        : kind == MAKE_FIRST ? MAKE_NEAR
+                                             : kind,
+                        apart ? 0.3 : parameter, base);
+        }
     }
     free(base);
     return data;

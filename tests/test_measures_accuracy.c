@@ -62,6 +62,10 @@ static const recipe recipes[] = {
     {MAKE_MIXED, 3, 40, 16, 6},
     {MAKE_MIXED, 3, 20, 2, 5},
     {MAKE_MIXED, 3, 20, 25, 5},
+    {MAKE_FIRST, 1e-3, 10, 100, 10},
+    {MAKE_FIRST, 1e-5, 10, 41, 5},
+    {MAKE_FIRST, 1e-3, 2, 700, 7},
+    {MAKE_FIRST, 1e-4, 8, 12, 4},
 };
 
 static const recipe more_recipes[] = {
@@ -72,9 +76,9 @@ static const recipe more_recipes[] = {
     {MAKE_FLOOR, 1, 2, 200, 10},         {MAKE_TIE, 1, 1, 500, 4},
 };
 
-static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",       "zero-class",
-                                          "some-zero", "tie",     "floor",     "denormal",   "peaked",
-                                          "far",       "mixed",   "logits",    "logits-near"};
+static const char *const maker_names[] = {"dirichlet", "one-hot", "identical", "near",     "zero-class",
+                                          "some-zero", "tie",     "floor",     "denormal", "peaked",
+                                          "far",       "mixed",   "first",     "logits",   "logits-near"};
 
 static score_case *cases;
 static size_t case_count;

@@ -55,9 +55,7 @@ typedef struct vg_keyed {
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
-/* --- rows by vectors (rows_plain.c, x86/rows_avx512.c)
- * ------------------------------------------------------------------------
- */
+/* --- rows by vectors: rows_plain.c, x86/rows_avx512.c ------------------------------------------------------------------- */
 
 /* A cell of keys (rank_buckets.c): its first bucket, and how far the bits below the cell's are shifted to the bucket in it. */
 typedef struct vg_rank_cell {
@@ -102,7 +100,7 @@ typedef struct vg_row_kernels {
     /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */
     void (*samples)(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins);
-    /* The first of count values that is below `most` or above: for NaN, too. Or an earlier one; SIZE_MAX when there is none. */
+    /* The first of count values that is not in 0 .. most (a NaN, too), or one before it; SIZE_MAX when there is none. */
     size_t (*doubtful)(const double *values, size_t count, double most);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
