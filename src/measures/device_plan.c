@@ -128,13 +128,16 @@ static int resident(const score_job *job, size_t shared_all) {
     return least((int)(shared_all / (job->bytes + 1024)), warps / (job->threads / 32));
 }
 
-/* How well the multiprocessors are used: idle threads in the widest stage, too few warps to hide latency, a last wave. */
+/* Samples a unit of time, as seen on an H200: a block's time grows with the rounds of the widest stage beside a fixed part; up
+ * to five blocks fill each other's thin stages; warps at work hide what others wait for, up to 24; a last wave counts whole. */
 static double worth(const score_job *job, size_t shared_all, int multiprocessors) {
-    double items = (double)job->samples * (job->gated + 1) * job->c, T = job->threads, busy = items / (T * ceil(items / T));
-    int blocks = resident(job, shared_all);
-    double warps = blocks * T / 32, waves = ceil((double)job->n / job->samples) / ((double)blocks * multiprocessors);
-    double hidden = warps >= 18 ? 1 : sqrt(warps / 18);
-    return blocks == 0 ? 0 : busy * hidden * (waves / ceil(waves));
+    double items = (double)job->samples * (job->gated + 1) * job->c, T = job->threads, rounds = ceil(items / T);
+    int blocks = resident(job, shared_all), together = least(blocks, 5);
+    if (blocks == 0)
+        return 0;
+    double warps = blocks * (items < T ? ceil(items / 32) : T / 32), hidden = pow((warps < 24 ? warps : 24) / 24, 0.8);
+    double waves = ceil((double)job->n / job->samples) / ((double)blocks * multiprocessors);
+    return job->samples * together / (1 + 0.35 * rounds) * hidden * (waves / ceil(waves));
 }
 
 /* The best shape with arrays in `place`; better than *best, or `found` stays. */

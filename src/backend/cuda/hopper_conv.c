@@ -92,7 +92,7 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
     if (norm)
         work.norm = *norm;
     cuuint64_t sizes[3] = {(cuuint64_t)k->c, k->lean ? 12 : 9, (cuuint64_t)k->o};
-    cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
+    cuuint32_t box[3] = {64, 1, turned ? 64 : k->lean ? HOPPER_N / 2 : HOPPER_N};
     void *w = places->w;
     cudaStream_t stream = cuda_of(b)->stream;
     if (k->lean) {

@@ -62,17 +62,26 @@ __device__ static inline void get_line(float (&v)[8], uint32_t at) {
                      : "memory");
 }
 
+/* Where the 64 rows of a half lie in memory: one after another, or (`woven`) eight at a time in four images of 8 x 8, two rows
+ * of pixels of each. */
+struct half_rows {
+    size_t first;
+    bool woven;
+    __device__ size_t of(int r) const { return first + (woven ? (r >> 3 & 3) * 64 + (r >> 5) * 8 + (r & 7) : r); }
+};
+
 /* The masks of a thread's pieces, eight bits each, the newest lowest. */
 struct kept_bits {
     uint32_t word[5];
 };
 
-/* Draws the mask of piece t, 0 to 19; `row`: the group's first pixel. */
-__device__ static inline void draw_piece(kept_bits &kept, int t, const hopper_forward &work, uint32_t row, int n0) {
+/* Draws the mask of piece t, 0 to 19; `first`, `second`: the group's halves. */
+__device__ static inline void draw_piece(kept_bits &kept, int t, const hopper_forward &work, const half_rows &first,
+                                         const half_rows &second, int n0) {
     const cuda_mask &mask = work.norm.mask;
     cuda_draw draw = draw_of<CUDA_MASK_ALIGNED>(mask);
     int piece = (t < PIECES ? t : t - PIECES) * 128 + threadIdx.x % 128, r = piece / 20, q = piece % 20;
-    uint32_t position = row + (t < PIECES ? 0 : 64) + r, image = cuda_divide(position, mask.area);
+    uint32_t position = (uint32_t)(t < PIECES ? first.of(r) : second.of(r)), image = cuda_divide(position, mask.area);
     uint32_t pixel = position - image * mask.area.divisor, lanes[4], byte = 0;
     asm volatile("" : "+r"(draw.key0), "+r"(draw.key1)); /* or twenty registers would hold the rounds' keys */
     cuda_lanes_aligned(lanes, &draw, image, pixel * mask.channels + n0 + q * 8);
@@ -98,8 +107,8 @@ __device__ static inline void put_normal(const hopper_forward &work, size_t to, 
     store_above((bf16 *)work.norm.z, to / 8, v, work.norm.floor);
 }
 
-/* 64 rows of the addend to where the sums will pass; rows from `row` on, of `rows`. */
-__device__ static inline void bring_addend(const hopper_forward &work, uint32_t out, size_t row, size_t rows, int n0,
+/* 64 rows of the addend to where the sums will pass; there are `rows` in memory. */
+__device__ static inline void bring_addend(const hopper_forward &work, uint32_t out, const half_rows &half, size_t rows, int n0,
                                            int group) {
     int thread = threadIdx.x % 128;
     const __nv_bfloat16 *addend = (const __nv_bfloat16 *)work.addend;
@@ -107,8 +116,9 @@ __device__ static inline void bring_addend(const hopper_forward &work, uint32_t 
     for (int i = 0; i < PIECES; i++) {
         int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
         uint4 v = make_uint4(0, 0, 0, 0);
-        if (row + r < rows)
-            v = *(const uint4 *)(addend + (row + r) * work.columns + n0 + q * 8);
+        size_t row = half.of(r);
+        if (row < rows)
+            v = *(const uint4 *)(addend + row * work.columns + n0 + q * 8);
         asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(out + r * PITCH + q * 16), "r"(v.x), "r"(v.y), "r"(v.z),
                      "r"(v.w)
                      : "memory");
@@ -136,8 +146,8 @@ __device__ static inline void stage_sums(const float (&d)[80], uint32_t mine, ui
 
 /* 64 rows of sums from shared memory to memory. HALF: the first 64 of a group's 128 or the second. */
 template <int HALF, int NORM, int MASK>
-__device__ static inline void put_rows(const hopper_forward &work, uint32_t out, size_t row, size_t rows, int n0, uint32_t line,
-                                       const kept_bits &kept) {
+__device__ static inline void put_rows(const hopper_forward &work, uint32_t out, const half_rows &half, size_t rows, int n0,
+                                       uint32_t line, const kept_bits &kept) {
     int thread = threadIdx.x % 128;
     __nv_bfloat16 *y = (__nv_bfloat16 *)work.y;
 #pragma unroll
@@ -148,43 +158,43 @@ __device__ static inline void put_rows(const hopper_forward &work, uint32_t out,
                      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                      : "r"(out + r * PITCH + q * 16)
                      : "memory");
-        size_t to = (row + r) * work.columns + n0 + q * 8;
-        if (row + r < rows && (!NORM || y))
+        size_t row = half.of(r), to = row * work.columns + n0 + q * 8;
+        if (row < rows && (!NORM || y))
             *(uint4 *)(y + to) = v;
         constexpr int last = 2 * PIECES - 1 - HALF * PIECES;
-        if (NORM && row + r < rows)
+        if (NORM && row < rows)
             put_normal<MASK>(work, to, v, line, q, kept.word[(last - i) / 4] >> (last - i) % 4 * 8);
     }
 }
 
 /* 64 rows of sums to memory. */
 template <int HALF, int NORM, int MASK>
-__device__ static inline void put(const float (&d)[80], const hopper_forward &work, uint32_t out, size_t row, size_t rows,
-                                  int n0, int group, uint32_t line, const kept_bits &kept) {
+__device__ static inline void put(const float (&d)[80], const hopper_forward &work, uint32_t out, const half_rows &half,
+                                  size_t rows, int n0, int group, uint32_t line, const kept_bits &kept) {
     int thread = threadIdx.x % 128, lane = thread % 32;
     if (work.addend)
-        bring_addend(work, out, row, rows, n0, group);
+        bring_addend(work, out, half, rows, n0, group);
     stage_sums(d, out + (thread / 32 * 16 + lane / 4) * PITCH + lane % 4 * 4, 8 * PITCH, work.addend);
     warpgroup_sync(group);
-    put_rows<HALF, NORM, MASK>(work, out, row, rows, n0, line, kept);
+    put_rows<HALF, NORM, MASK>(work, out, half, rows, n0, line, kept);
     warpgroup_sync(group);
 }
 
 /* 64 rows where the products belong to every other row: even rows' sums in `even`, odd rows' in `odd`. */
 template <int HALF, int NORM, int MASK>
 __device__ static inline void put_pairs(const float (&even)[80], const float (&odd)[80], const hopper_forward &work,
-                                        uint32_t out, size_t row, size_t rows, int n0, int group, uint32_t line,
+                                        uint32_t out, const half_rows &half, size_t rows, int n0, int group, uint32_t line,
                                         const kept_bits &kept) {
     int thread = threadIdx.x % 128, lane = thread % 32, warp = thread / 32;
     if (work.addend)
-        bring_addend(work, out, row, rows, n0, group);
+        bring_addend(work, out, half, rows, n0, group);
     if (warp / 2 == HALF) { /* two warps have these rows */
         uint32_t mine = out + 2 * (warp % 2 * 16 + lane / 4) * PITCH + lane % 4 * 4;
         stage_sums(even, mine, 16 * PITCH, work.addend);
         stage_sums(odd, mine + PITCH, 16 * PITCH, work.addend);
     }
     warpgroup_sync(group);
-    put_rows<HALF, NORM, MASK>(work, out, row, rows, n0, line, kept);
+    put_rows<HALF, NORM, MASK>(work, out, half, rows, n0, line, kept);
     warpgroup_sync(group);
 }
 

@@ -105,6 +105,7 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
         hold(d1);
         int last_a = -1, last_b = -1; /* stages to give back once their products are done */
         size_t row = (size_t)(tile / columns) * HOPPER_PIXELS + group * 128;
+        half_rows first = {row, false}, second = {row + 64, false};
         int n0 = tile % columns * N, drawn = 0;
         if (NORM && n0 != normal)
             put_lines(work, at.line(group), n0);
@@ -135,7 +136,7 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
                     }
                     product_commit();
                     if (MASK != CUDA_MASK_NONE && drawn < 2 * PIECES)
-                        draw_piece(kept, drawn++, work, (uint32_t)row, n0);
+                        draw_piece(kept, drawn++, work, first, second, n0);
                     product_wait<1>();
                     if (speaker) {
                         if (last_b >= 0)
@@ -151,7 +152,7 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
             }
         }
         for (; MASK != CUDA_MASK_NONE && drawn < 2 * PIECES; drawn++)
-            draw_piece(kept, drawn, work, (uint32_t)row, n0);
+            draw_piece(kept, drawn, work, first, second, n0);
         product_wait<0>();
         hold(d0);
         hold(d1);
@@ -160,8 +161,8 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
             barrier_arrive(at.a_empty(last_a));
         }
         uint32_t out = at.out + group * OUT_BYTES;
-        put<0, NORM, MASK>(d0, work, out, row, rows, n0, group + 1, at.line(group), kept);
-        put<1, NORM, MASK>(d1, work, out, row + 64, rows, n0, group + 1, at.line(group), kept);
+        put<0, NORM, MASK>(d0, work, out, first, rows, n0, group + 1, at.line(group), kept);
+        put<1, NORM, MASK>(d1, work, out, second, rows, n0, group + 1, at.line(group), kept);
     }
 }
 

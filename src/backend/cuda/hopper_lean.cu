@@ -9,9 +9,10 @@
  * bfloat16 once more than in the plain form: its price.
  *
  * For each 64 channels the copy engine brings the tile's pixels with the row above and the row below. Three warps make of them
- * the combination that is wanted, a row of 128 bytes a pair of pixels; on images of 16 and 32 ky only moves the start by whole
- * rows, on images of 8 (where that would not be a multiple of the swizzle) each ky has its own. One warp copies, two warpgroups
- * multiply 64 pairs each. The combinations of weights are made before each convolution: [o][4 ky-filters of three][c]. */
+ * the combination that is wanted, 128 bytes a pair of pixels; ky then only moves the start by whole rows of pixels. The four
+ * 8 x 8 images of a tile are woven row by row, so that these rows are 2048 bytes as well. One warp copies, two warpgroups
+ * multiply 64 pairs each. Two blocks of a cluster take neighbouring tiles of the same channels: each brings half of the weights
+ * for both. The combinations of weights are made before each convolution: [o][combination][ky][c]. */
 #include "backend/cuda/hopper_epilogue.cuh"
 
 namespace {
@@ -48,13 +49,29 @@ struct places {
 /* Which product: in the first turn m1 and m2, in the second m0 and m3. */
 __device__ static inline int product_of(int turn, int which) { return turn == 0 ? 1 + which : 3 * which; }
 
-__device__ static inline void copy(const hopper_forward &work, const places &at, int tiles) {
+/* A cluster's tiles: two of 256 pixels that follow each other, of the same output channels. */
+struct tiling {
+    int columns, count, step, rank;
+    __device__ explicit tiling(const hopper_forward &work) {
+        size_t rows = (size_t)work.n * work.width * work.width;
+        columns = work.columns / N;
+        count = (int)((rows + 2 * HOPPER_PIXELS - 1) / (2 * HOPPER_PIXELS)) * columns;
+        step = gridDim.x / 2;
+        rank = (int)cluster_rank();
+    }
+    __device__ int first() const { return blockIdx.x / 2; }
+    __device__ int pixels(int pair) const { return pair / columns * 2 + rank; } /* in tiles */
+    __device__ int n0(int pair) const { return pair % columns * N; }
+};
+
+__device__ static inline void copy(const hopper_forward &work, const places &at) {
     place<1> raw;
     place<B_STAGES> b;
-    int columns = work.columns / N, width = work.width;
+    tiling tiles(work);
+    int width = work.width;
     uint32_t raw_bytes = width == 16 ? 18 * 16 * 128 : 320 * 128;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        int pixels = tile / columns, n0 = tile % columns * N;
+    for (int pair = tiles.first(); pair < tiles.count; pair += tiles.step) {
+        int pixels = tiles.pixels(pair), n0 = tiles.n0(pair) + N / 2 * tiles.rank;
         int image = width == 32 ? pixels / 4 : width == 16 ? pixels : pixels * 4, y = width == 32 ? pixels % 4 * 8 : 0;
         for (int turn = 0; turn < 2; turn++)
             for (int k0 = 0; k0 < work.k; k0 += HOPPER_K) {
@@ -65,8 +82,8 @@ __device__ static inline void copy(const hopper_forward &work, const places &at,
                 for (int tap = 0; tap < 6; tap++) {
                     barrier_wait(at.b_empty(b.stage), b.phase ^ 1);
                     barrier_expect(at.b_full(b.stage), B_BYTES);
-                    load_box(at.b + b.stage * B_BYTES, &work.w, k0, 3 * product_of(turn, tap / 3) + tap % 3, n0,
-                             at.b_full(b.stage));
+                    load_box_all(at.b + b.stage * B_BYTES + tiles.rank * (B_BYTES / 2), &work.w, k0,
+                                 3 * product_of(turn, tap / 3) + tap % 3, n0, at.b_full(b.stage), 3);
                     b.next();
                 }
             }
@@ -95,47 +112,57 @@ __device__ static inline uint4 combine(uint4 a, uint4 b, bool plus) {
     return make_uint4(combine2(a.x, b.x, plus), combine2(a.y, b.y, plus), combine2(a.z, b.z, plus), combine2(a.w, b.w, plus));
 }
 
-/* Rows first, first + 12, ... of combination `which`, bytes 16 q to 16 q + 15 of each. A row is a pair of pixels; `ky` moves it
- * down on images of 8. */
-template <int WIDTH> __device__ static inline void make(uint32_t to, uint32_t raw, int which, int ky, int first, int q) {
-    constexpr int PAIRS = WIDTH / 2, ROWS = WIDTH == 32 ? 160 : WIDTH == 16 ? 144 : 128;
+/* Pairs of pixels of combination `which`, bytes 16 q to 16 q + 15 of each: eight at a time, this thread's r and r + 4 of them.
+ */
+template <int WIDTH> __device__ static inline void make(uint32_t to, uint32_t raw, int which, int first, int r, int q) {
+    constexpr int PAIRS = WIDTH / 2, ROWS = WIDTH == 16 ? 144 : 160;
     /* the two pixels of a combination, from the pair's first: 0: -1 and 1, 1: 0 and 1, 2: 1 and 0, 3: 0 and 2 */
     int from_a = which == 0 ? -1 : which == 2, from_b = which == 3 ? 2 : which != 2;
     int edge = which == 0 ? 0 : which == 3 ? PAIRS - 1 : -1; /* the pair one of whose pixels lies outside: there it is 0 */
-#pragma unroll 2
-    for (int row = first; row < ROWS; row += 4 * MAKERS) {
-        int pixel = WIDTH == 8 ? ((row >> 5) * 10 + (row >> 2 & 7) + ky) * 8 + (row & 3) * 2 : 2 * row;
-        bool outside = (row & (PAIRS - 1)) == edge;
-        int a = outside && which == 0 ? pixel : pixel + from_a, b = outside && which == 3 ? pixel : pixel + from_b;
-        uint4 u = read16(swizzled(raw, a, q)), v = read16(swizzled(raw, b, q));
-        if (outside && which == 0)
-            u = make_uint4(0, 0, 0, 0);
-        if (outside && which == 3)
-            v = make_uint4(0, 0, 0, 0);
-        write16(swizzled(to, row, q), combine(u, v, which == 1));
+#pragma unroll 1
+    for (int row = first * 8 + r; row < ROWS; row += MAKERS * 8) {
+        uint4 u[2], v[2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            int mine = row + 4 * i;
+            int pixel = WIDTH == 8 ? (mine >> 2 & 3) * 80 + (mine >> 4) * 8 + (mine & 3) * 2 : 2 * mine;
+            bool outside = (mine & (PAIRS - 1)) == edge;
+            u[i] = read16(swizzled(raw, outside && which == 0 ? pixel : pixel + from_a, q));
+            v[i] = read16(swizzled(raw, outside && which == 3 ? pixel : pixel + from_b, q));
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            bool outside = ((row + 4 * i) & (PAIRS - 1)) == edge;
+            if (outside && which == 0)
+                u[i] = make_uint4(0, 0, 0, 0);
+            if (outside && which == 3)
+                v[i] = make_uint4(0, 0, 0, 0);
+            write16(swizzled(to, row + 4 * i, q), combine(u[i], v[i], which == 1));
+        }
     }
 }
 
-__device__ static inline void make_all(const hopper_forward &work, const places &at, int tiles) {
+__device__ static inline void make_all(const hopper_forward &work, const places &at) {
     place<1> raw;
     place<X_STAGES> x;
-    int thread = threadIdx.x - 32, q = thread % 8, first = thread / 8, width = work.width, parts = width == 8 ? 3 : 1;
+    tiling tiles(work);
+    int warp = threadIdx.x / 32 - 1, r = threadIdx.x % 32 / 8, q = threadIdx.x % 8, width = work.width;
     bool speaker = threadIdx.x % 32 == 0;
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+    for (int pair = tiles.first(); pair < tiles.count; pair += tiles.step)
         for (int turn = 0; turn < 2; turn++)
             for (int k0 = 0; k0 < work.k; k0 += HOPPER_K) {
                 bool mine = q < (work.k - k0 < HOPPER_K ? 4 : 8);
                 barrier_wait(at.raw_full(), raw.phase);
-                for (int part = 0; part < 2 * parts; part++) {
-                    int which = product_of(turn, part / parts), ky = part % parts;
+                for (int part = 0; part < 2; part++) {
+                    int which = product_of(turn, part);
                     uint32_t to = at.x + x.stage * X_BYTES;
                     barrier_wait(at.x_empty(x.stage), x.phase ^ 1);
                     if (mine && width == 32)
-                        make<32>(to, at.raw, which, ky, first, q);
+                        make<32>(to, at.raw, which, warp, r, q);
                     else if (mine && width == 16)
-                        make<16>(to, at.raw, which, ky, first, q);
+                        make<16>(to, at.raw, which, warp, r, q);
                     else if (mine)
-                        make<8>(to, at.raw, which, ky, first, q);
+                        make<8>(to, at.raw, which, warp, r, q);
                     async_fence();
                     __syncwarp();
                     if (speaker)
@@ -156,26 +183,33 @@ struct used {
 };
 __device__ static inline void give_back(const places &at, used &last) {
     if (threadIdx.x % 32 == 0) {
-        if (last.b >= 0)
-            barrier_arrive(at.b_empty(last.b));
+        if (last.b >= 0) { /* both blocks bring halves of it */
+            barrier_arrive_at(at.b_empty(last.b), 0);
+            barrier_arrive_at(at.b_empty(last.b), 1);
+        }
         if (last.x >= 0)
             barrier_arrive(at.x_empty(last.x));
     }
     last.x = last.b = -1;
 }
 
+/* Where a group's sums go. */
+struct target {
+    half_rows first, second;
+    int n0;
+};
+
 /* d += of one combination, its three ky. */
 template <int MASK>
 __device__ static inline void multiply_three(float (&d)[80], const hopper_forward &work, const places &at, place<X_STAGES> &x,
                                              place<B_STAGES> &b, used &last, bool half, int group, kept_bits &kept, int &drawn,
-                                             uint32_t row, int n0) {
-    bool narrow = work.width == 8;
+                                             const target &to) {
+    uint32_t row_bytes = work.width == 16 ? 8 * 128 : 16 * 128;
+    barrier_wait(at.x_full(x.stage), x.phase);
     for (int ky = 0; ky < 3; ky++) {
-        if (ky == 0 || narrow)
-            barrier_wait(at.x_full(x.stage), x.phase);
         barrier_wait(at.b_full(b.stage), b.phase);
-        uint32_t from = at.x + x.stage * X_BYTES + group * 64 * 128 + (narrow ? 0 : ky * work.width * 64);
-        uint64_t p = descriptor(work.a_bits, from), q = descriptor(work.b_bits, at.b + b.stage * B_BYTES);
+        uint64_t p = descriptor(work.a_bits, at.x + x.stage * X_BYTES + group * 64 * 128 + ky * row_bytes);
+        uint64_t q = descriptor(work.b_bits, at.b + b.stage * B_BYTES);
         product_fence();
 #pragma unroll
         for (int i = 0; i < 2; i++)
@@ -188,43 +222,44 @@ __device__ static inline void multiply_three(float (&d)[80], const hopper_forwar
         }
         product_commit();
         if (MASK != CUDA_MASK_NONE && drawn < 2 * PIECES)
-            draw_piece(kept, drawn++, work, row, n0);
+            draw_piece(kept, drawn++, work, to.first, to.second, to.n0);
         product_wait<1>();
         give_back(at, last);
         last.b = b.stage;
         b.next();
-        if (ky == 2 || narrow) {
-            last.x = x.stage;
-            x.next();
-        }
     }
+    last.x = x.stage;
+    x.next();
 }
 
-template <int NORM, int MASK> __device__ static inline void multiply(const hopper_forward &work, const places &at, int tiles) {
+template <int NORM, int MASK> __device__ static inline void multiply(const hopper_forward &work, const places &at) {
     place<X_STAGES> x;
     place<B_STAGES> b;
-    int group = threadIdx.x / 128 - 1, columns = work.columns / N;
+    tiling tiles(work);
+    int group = threadIdx.x / 128 - 1;
     size_t rows = (size_t)work.n * work.width * work.width;
     float d0[80], d1[80];
     kept_bits kept = {};
     int normal = -1; /* the columns whose a and c lie in shared memory */
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        size_t row = (size_t)(tile / columns) * HOPPER_PIXELS + group * 128;
-        int n0 = tile % columns * N, drawn = 0;
+    for (int pair = tiles.first(); pair < tiles.count; pair += tiles.step) {
+        bool woven = work.width == 8;
+        size_t row = (size_t)tiles.pixels(pair) * HOPPER_PIXELS + group * (woven ? 32 : 128);
+        target to = {{row, woven}, {row + (woven ? 16 : 64), woven}, tiles.n0(pair)};
+        int drawn = 0;
         used last;
 #pragma unroll
         for (int i = 0; i < 80; i++)
             d0[i] = d1[i] = 0;
         hold(d0);
         hold(d1);
-        if (NORM && n0 != normal)
-            put_lines(work, at.line(group), n0);
-        normal = n0;
+        if (NORM && to.n0 != normal)
+            put_lines(work, at.line(group), to.n0);
+        normal = to.n0;
         for (int turn = 0; turn < 2; turn++) {
             for (int k0 = 0; k0 < work.k; k0 += HOPPER_K) {
                 bool half = work.k - k0 < HOPPER_K;
-                multiply_three<MASK>(d0, work, at, x, b, last, half, group, kept, drawn, (uint32_t)row, n0);
-                multiply_three<MASK>(d1, work, at, x, b, last, half, group, kept, drawn, (uint32_t)row, n0);
+                multiply_three<MASK>(d0, work, at, x, b, last, half, group, kept, drawn, to);
+                multiply_three<MASK>(d1, work, at, x, b, last, half, group, kept, drawn, to);
             }
             product_wait<0>();
             hold(d0);
@@ -242,23 +277,18 @@ template <int NORM, int MASK> __device__ static inline void multiply(const hoppe
             }
         }
         for (; MASK != CUDA_MASK_NONE && drawn < 2 * PIECES; drawn++)
-            draw_piece(kept, drawn, work, (uint32_t)row, n0);
+            draw_piece(kept, drawn, work, to.first, to.second, to.n0);
         uint32_t out = at.out + group * OUT_BYTES, line = at.line(group);
-        put_pairs<0, NORM, MASK>(d0, d1, work, out, row, rows, n0, group + 1, line, kept);
-        put_pairs<1, NORM, MASK>(d0, d1, work, out, row + 64, rows, n0, group + 1, line, kept);
+        put_pairs<0, NORM, MASK>(d0, d1, work, out, to.first, rows, to.n0, group + 1, line, kept);
+        put_pairs<1, NORM, MASK>(d0, d1, work, out, to.second, rows, to.n0, group + 1, line, kept);
     }
 }
 
-__device__ __host__ static inline int tiles_of(const hopper_forward &work) {
-    size_t rows = (size_t)work.n * work.width * work.width;
-    return (int)((rows + HOPPER_PIXELS - 1) / HOPPER_PIXELS) * (work.columns / N);
-}
-
 template <int NORM, int MASK>
-__global__ void __launch_bounds__(THREADS, 1) lean_kernel(const __grid_constant__ hopper_forward work) {
+__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1)
+    lean_kernel(const __grid_constant__ hopper_forward work) {
     extern __shared__ unsigned char memory[];
     places at((shared_address(memory) + 1023) & ~1023u);
-    int tiles = tiles_of(work);
     if (threadIdx.x == 0) {
         prefetch_map(&work.x);
         prefetch_map(&work.w);
@@ -270,21 +300,22 @@ __global__ void __launch_bounds__(THREADS, 1) lean_kernel(const __grid_constant_
         }
         for (int i = 0; i < B_STAGES; i++) {
             barrier_init(at.b_full(i), 1);
-            barrier_init(at.b_empty(i), 8);
+            barrier_init(at.b_empty(i), 16);
         }
         barrier_init_done();
     }
-    __syncthreads();
+    cluster_sync();
     if (threadIdx.x < 128) {
         registers_down<40>();
         if (threadIdx.x == 0)
-            copy(work, at, tiles);
+            copy(work, at);
         else if (threadIdx.x >= 32)
-            make_all(work, at, tiles);
+            make_all(work, at);
     } else {
         registers_up<232>();
-        multiply<NORM, MASK>(work, at, tiles);
+        multiply<NORM, MASK>(work, at);
     }
+    cluster_sync(); /* neither goes while the other may still write to it */
 }
 
 /* --- combinations of weights: w [o][ky][kx][c], out [o][combination][ky][c]; a thread takes eight channels. */
@@ -327,7 +358,6 @@ int vg_cuda__k_hopper_lean(cudaStream_t stream, const hopper_forward *work) {
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
     if (error != cudaSuccess)
         return (int)error;
-    int tiles = tiles_of(*work), blocks = tiles < work->blocks ? tiles : work->blocks;
-    kernel<<<blocks, THREADS, SHARED_BYTES, stream>>>(*work);
+    kernel<<<work->blocks / 2 * 2, THREADS, SHARED_BYTES, stream>>>(*work);
     return (int)cudaGetLastError();
 }
