@@ -1,0 +1,47 @@
+/* conv_stage.h - launchers of conv_stage.cu. Internal. */
+#ifndef VG_CUDA_CONV_STAGE_H
+#define VG_CUDA_CONV_STAGE_H
+
+#include "backend/cuda/cuda_layers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    CONV_STAGE_TAPS = 32,   /* bfloat16 a row of the weights: 25 and padding */
+    CONV_STAGE_WORDS = 1024 /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
+};
+
+typedef struct cuda_conv_stage_args {
+    const void *images;  /* bfloat16 [n][height][width][CUDA_PAD], of which the first channel counts */
+    const void *weights; /* bfloat16 [channels][CONV_STAGE_TAPS] */
+    const float *bias;   /* may be NULL */
+    void *y;             /* bfloat16 [n][windows][channels] */
+    uint8_t *choice;     /* forward: may be NULL. Four bits an element: stage.cu's */
+    const void *dy;      /* backward: of y's shape */
+    float *partials;     /* backward: scratch, vg_cuda__conv_stage_scratch floats */
+    float *dw;           /* [channels][CONV_STAGE_TAPS] */
+    float *dbias;        /* may be NULL */
+    uint32_t n, height, width, channels;
+    uint32_t windows;       /* pooled positions of an image */
+    cuda_divider out_width; /* of the pooled map */
+    cuda_divider pitch;     /* pixels a row of an image in shared memory */
+    float scale;            /* backward: of what passes */
+    cuda_mask mask;
+} cuda_conv_stage_args;
+
+/* What the kernels can do: 5 x 5 taps, stride 1, no border, pooling 2 x 2, even sides, 64 or 128 channels. */
+static inline bool vg_cuda__conv_stage_fits(size_t height, size_t width, size_t channels) {
+    return (channels == 64 || channels == 128) && height >= 6 && width >= 6 && height % 2 == 0 && width % 2 == 0 &&
+           height < 128 && width < 128 && (height + 1) * (width / 2 + 1) <= CONV_STAGE_WORDS;
+}
+static inline size_t vg_cuda__conv_stage_scratch(size_t n, size_t channels) { return n * channels * CONV_STAGE_TAPS; }
+
+void vg_cuda__conv_stage_run_forward(const cuda_conv_stage_args *, cudaStream_t);
+void vg_cuda__conv_stage_run_backward(const cuda_conv_stage_args *, cudaStream_t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,58 @@
+/* cuda_conv_stage.c - the first convolution of a CNN and the stage behind it in one go (conv_stage.cu), where their shapes
+ * suit. */
+#include "backend/cuda/conv_stage.h"
+
+static bool serves(const vg_backend *b, const vg_conv_stage *op) {
+    const vg_param *w = op->w;
+    vg_shape x = op->x->shape, y = op->y->shape;
+    return cuda_bf16(b) && w->kind == VG_PARAM_CONV && w->i == 1 && w->h == 5 && w->w == 5 && op->conv.stride == 1 &&
+           op->conv.pad == 0 && op->stage.pool == 2 && op->stage.relu && vg_cuda__conv_stage_fits(x.h, x.w, w->o) &&
+           y.h * 2 + 4 == x.h && y.w * 2 + 4 == x.w && y.c == w->o && op->x->n < (size_t)1 << 20;
+}
+
+/* What both ways share. */
+static cuda_conv_stage_args shared_args(vg_backend *b, const vg_conv_stage *op) {
+    vg_shape x = op->x->shape, y = op->y->shape;
+    return (cuda_conv_stage_args){.images = cuda_t(op->x)->data,
+                                  .choice = op->choice ? cuda_t(op->choice)->data : NULL,
+                                  .n = (uint32_t)op->x->n,
+                                  .height = (uint32_t)x.h,
+                                  .width = (uint32_t)x.w,
+                                  .channels = (uint32_t)y.c,
+                                  .windows = (uint32_t)(y.h * y.w),
+                                  .out_width = cuda_divider_of((uint32_t)y.w),
+                                  .pitch = cuda_divider_of((uint32_t)x.w + 2),
+                                  .mask = vg_cuda__mask(b, op->stage.dropout, y)};
+}
+
+vg_status vg_cuda__conv_stage_forward(vg_backend *b, const vg_conv_stage *op, const vg_block *theta, bool *done) {
+    const void *weights;
+    *done = serves(b, op);
+    if (!*done)
+        return VG_OK;
+    VG_TRY(vg_cuda__output(b, op->y));
+    VG_TRY(vg_cuda__weights(b, &weights, theta, op->w));
+    cuda_conv_stage_args args = shared_args(b, op);
+    args.weights = weights;
+    args.bias = op->bias ? cuda_b(theta)->data + op->bias->offset : NULL;
+    args.y = cuda_t(op->y)->data;
+    vg_cuda__conv_stage_run_forward(&args, cuda_of(b)->stream);
+    return vg_cuda__launched("convolution, pooling, ReLU");
+}
+
+vg_status vg_cuda__conv_stage_backward(vg_backend *b, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy) {
+    void *scratch;
+    if (!serves(b, op) || !op->choice)
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "cuda: gradients of a convolution and its pooling in one go: not of this shape");
+    cuda_conv_stage_args args = shared_args(b, op);
+    VG_TRY(vg_cuda__scratch(cuda_of(b), &scratch, vg_cuda__conv_stage_scratch(args.n, args.channels) * sizeof(float)));
+    args.partials = scratch;
+    args.dy = cuda_t(dy)->data;
+    args.scale = args.mask.scale;
+    args.dw = cuda_b(grad)->data + op->w->offset;
+    args.dbias = op->bias ? cuda_b(grad)->data + op->bias->offset : NULL;
+    grad->version++;
+    vg_cuda__conv_stage_run_backward(&args, cuda_of(b)->stream);
+    return vg_cuda__launched("gradients of a convolution and its pooling");
+}
