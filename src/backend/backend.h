@@ -113,7 +113,7 @@ typedef struct vg_conv_norm {
     const vg_tensor *running;
 } vg_conv_norm;
 
-/* A convolution and the stage behind it, of images whose gradient nobody wants. */
+/* A convolution and the stage behind it. */
 typedef struct vg_conv_stage {
     vg_conv conv;
     vg_stage stage;
@@ -271,8 +271,9 @@ typedef struct vg_backend_ops {
      * conv_forward and norm_forward in one go, to the same bits; *done is false, and nothing was done, where this backend has
      * no such way for these shapes. */
     vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
-    /* conv_forward and stage_forward in one go, the convolution's result not rounded between them; *done as above. Where it
-     * was, conv_stage_backward takes the same op and gives the gradients of w and bias from dy. Both or neither are there. */
+    /* conv_forward and stage_forward in one go, the convolution's result not rounded between them; *done as above. Backward
+     * goes by stage_backward and the convolution's as ever, or, where x is an image of one channel and its gradient is not
+     * wanted, by conv_stage_backward: the same op, from dy to the gradients of w and bias. Both are there or neither. */
     vg_status (*conv_stage_forward)(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
     vg_status (*conv_stage_backward)(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
     /* adam over `count` values from `first` on, multiples of 16. `beside`: it may run beside what is queued after it, which

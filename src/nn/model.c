@@ -226,7 +226,7 @@ static vg_status forward_pair(vg_model *model, int i, const vg_pass *pass, bool 
     return VG_OK;
 }
 
-/* Nodes i and i + 1 as one operation: a convolution of the images and the stage behind it. */
+/* Nodes i and i + 1 as one operation: a convolution and the stage behind it. */
 static vg_conv_stage conv_stage_of(vg_model *model, int i) {
     const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
     return (vg_conv_stage){.conv = conv->conv,
@@ -239,15 +239,15 @@ static vg_conv_stage conv_stage_of(vg_model *model, int i) {
 }
 
 /* The same where they are that and the backend has a way. The convolution's own value stays NULL: backward knows by it. */
-static vg_status forward_first(vg_model *model, int i, const vg_pass *pass, bool *done) {
+static vg_status forward_pooled(vg_model *model, int i, const vg_pass *pass, bool *done) {
     const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
     vg_backend *b = model->backend;
     *done = false;
     if (!b->ops->conv_stage_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV || stage->kind != VG_NODE_STAGE ||
-        conv->x != 0 || conv->addend >= 0 || stage->x != conv->y || model->net->values[conv->y].uses > 1)
+        conv->addend >= 0 || stage->x != conv->y || model->net->values[conv->y].uses > 1)
         return VG_OK;
     const vg_value *value = &model->net->values[stage->y];
-    size_t rows = model->values[0]->n;
+    size_t rows = model->values[conv->x]->n;
     VG_TRY(vg_model__take(model, &model->values[stage->y], value->kind, rows, value->shape));
     if (pass->keep && stage->stage.pool > 1)
         VG_TRY(vg_model__take(model, &model->choices[i + 1], VG_TENSOR_CHOICE, rows, value->shape));
@@ -279,7 +279,7 @@ vg_status vg_model__forward(vg_model *model, const vg_pass *pass) {
         bool pair;
         VG_TRY(forward_pair(model, i, pass, &pair));
         if (!pair)
-            VG_TRY(forward_first(model, i, pass, &pair));
+            VG_TRY(forward_pooled(model, i, pass, &pair));
         if (!pair)
             VG_TRY(forward_node(model, i, pass));
         count = pair ? 2 : 1;
@@ -321,8 +321,11 @@ static vg_status backward_conv(vg_model *model, const vg_node *node, vg_tensor *
 static vg_status backward_stage(vg_model *model, int i, vg_tensor *dy) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
+    const vg_value *x = &model->net->values[node->x];
     /* Backward does not need the stage's input: its memory takes the gradient. Without pooling dy itself does. */
     vg_tensor *dx = node->stage.pool == 1 ? dy : model->values[node->x];
+    if (!dx) /* it was never made */
+        VG_TRY(vg_model__take(model, &dx, x->kind, dy->n, x->shape));
     VG_TRY(b->ops->stage_backward(b, &node->stage, dx, model->grad, node->b < 0 ? NULL : &model->params[node->b], dy,
                                   model->values[node->y], model->choices[i]));
     model->gradients[node->x] = dx;
@@ -369,7 +372,12 @@ static vg_status backward_node(vg_model *model, int i) {
     return VG_OK;
 }
 
-/* Nodes i - 1 and i, which forward ran as one. */
+/* Whether forward ran node i and the one before it as one, of images with one channel. */
+static bool first_pooled(const vg_model *model, int i) {
+    const vg_node *node = &model->net->nodes[i];
+    return node->kind == VG_NODE_STAGE && !model->values[node->x] && node[-1].x == 0 && model->net->input.c == 1;
+}
+
 static vg_status backward_first(vg_model *model, int i) {
     vg_backend *b = model->backend;
     int y = model->net->nodes[i].y;
@@ -401,7 +409,7 @@ vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits, size_t *settle
     if (settled)
         *settled = model->theta->count;
     for (int i = net->node_count; i-- > 0;) {
-        if (net->nodes[i].kind == VG_NODE_STAGE && !model->values[net->nodes[i].x]) {
+        if (first_pooled(model, i)) {
             VG_TRY(backward_first(model, i--));
             continue;
         }

@@ -94,6 +94,7 @@ void give_way(state at) {
 /* What the threads of one warp bring to a product; `turn` goes up when all have brought it and when all have taken theirs. */
 struct warp {
     uint32_t a[32][4], b[32][2];
+    const void *rows[32];
     unsigned arrived, turn;
 };
 warp warps[32];
@@ -126,6 +127,16 @@ void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t 
             c[i] +=
                 half_of(w.a[row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2], k) * half_of(w.b[column * 4 + k % 8 / 2][k / 8], k);
     }
+    meet(w);
+}
+
+void emulate_load_matrices(uint32_t (&words)[4], const void *row) {
+    unsigned lane = threadIdx.x % 32;
+    warp &w = warps[threadIdx.x / 32];
+    w.rows[lane] = row;
+    meet(w);
+    for (unsigned m = 0; m < 4; m++)
+        words[m] = ((const uint32_t *)w.rows[8 * m + lane / 4])[lane % 4];
     meet(w);
 }
 

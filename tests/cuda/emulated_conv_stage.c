@@ -1,5 +1,5 @@
-/* emulated_conv_stage.c - conv_stage.cu on the host: results, choices and gradients against plain loops, without a GPU. Inputs
- * are small whole numbers, so that every sum is exact and the comparison is for equality. */
+/* emulated_conv_stage.c - conv_stage.cu and conv_stage_wide.cu on the host: results, choices and gradients against plain loops,
+ * without a GPU. Inputs are small whole numbers, so that every sum is exact and the comparison is for equality. */
 #include "backend/cuda/conv_stage.h"
 #include "backend_util.h"
 
@@ -8,11 +8,18 @@
 typedef struct layer {
     uint32_t n, height, width, channels;
     float p;
-    bool bias;
+    bool bias, wide;
 } layer;
 
-static const layer layers[] = {{3, 28, 28, 128, 0.25f, true}, {2, 28, 28, 64, 0, true},  {1, 8, 8, 64, 0.5f, true},
-                               {9, 6, 10, 64, 0.125f, false}, {2, 16, 30, 128, 0, true}, {17, 6, 6, 64, 0, true}};
+static const layer layers[] = {{3, 28, 28, 128, 0.25f, true, false}, {2, 28, 28, 64, 0, true, false},
+                               {1, 8, 8, 64, 0.5f, true, false},     {9, 6, 10, 64, 0.125f, false, false},
+                               {2, 16, 30, 128, 0, true, false},     {17, 6, 6, 64, 0, true, false}};
+static const layer wide_layers[] = {{3, 12, 12, 64, 0.25f, true, true}, {1, 12, 12, 128, 0, false, true}};
+
+/* Channels of an image in memory, those that count, values a row of weights. */
+static size_t lie(const layer *l) { return l->wide ? CONV_STAGE_WIDE_INPUTS : CUDA_PAD; }
+static size_t count(const layer *l) { return l->wide ? CONV_STAGE_WIDE_INPUTS : 1; }
+static size_t filter(const layer *l) { return l->wide ? 25 * CONV_STAGE_WIDE_INPUTS : CONV_STAGE_TAPS; }
 
 static uint16_t narrow(float v) {
     uint32_t u;
@@ -57,9 +64,9 @@ static void make(world *w, const layer *l) {
     uint32_t oh = (l->height - 4) / 2, ow = (l->width - 4) / 2;
     *w = (world){.l = *l};
     w->step.step = (vg_step){.seed = 0x123456789abcdefu, .number = 7, .row = 1000};
-    w->images_count = (size_t)l->n * l->height * l->width * CUDA_PAD;
+    w->images_count = (size_t)l->n * l->height * l->width * lie(l);
     w->y_count = (size_t)l->n * oh * ow * l->channels;
-    w->w_count = (size_t)l->channels * CONV_STAGE_TAPS;
+    w->w_count = l->channels * filter(l);
     w->images = room(w->images_count, 2);
     w->weights = room(w->w_count, 2);
     w->y = room(w->y_count, 2);
@@ -70,9 +77,9 @@ static void make(world *w, const layer *l) {
     w->dw = room(w->w_count, 4);
     w->partials = room(vg_cuda__conv_stage_scratch(l->n, l->channels), 4);
     for (size_t i = 0; i < w->images_count; i++)
-        w->images[i] = narrow(i % CUDA_PAD ? 0 : (float)whole(9));
+        w->images[i] = narrow(i % lie(l) >= count(l) ? 0 : (float)whole(l->wide ? 2 : 9));
     for (size_t i = 0; i < w->w_count; i++)
-        w->weights[i] = narrow(i % CONV_STAGE_TAPS < 25 ? (float)whole(3) : 0);
+        w->weights[i] = narrow(i % filter(l) < 25 * count(l) ? (float)whole(l->wide ? 1 : 3) : 0);
     for (size_t i = 0; i < w->y_count; i++)
         w->dy[i] = narrow((float)whole(20));
     for (size_t i = 0; i < l->channels; i++)
@@ -116,8 +123,8 @@ static void unmake(world *w) {
     drop_room(w->partials, vg_cuda__conv_stage_scratch(w->l.n, w->l.channels), 4);
 }
 
-static float pixel(const world *w, uint32_t n, uint32_t y, uint32_t x) {
-    return widen(w->images[(((size_t)n * w->l.height + y) * w->l.width + x) * CUDA_PAD]);
+static float pixel(const world *w, uint32_t n, uint32_t y, uint32_t x, size_t c) {
+    return widen(w->images[(((size_t)n * w->l.height + y) * w->l.width + x) * lie(&w->l) + c]);
 }
 
 static bool kept(const world *w, uint32_t n, uint32_t window, uint32_t channel) {
@@ -135,7 +142,9 @@ static float value_of(const world *w, uint32_t n, uint32_t window, uint32_t o, u
     for (uint32_t r = 0; r < 4; r++) {
         float sum = 0;
         for (uint32_t tap = 0; tap < 25; tap++)
-            sum += widen(w->weights[o * CONV_STAGE_TAPS + tap]) * pixel(w, n, 2 * p + r / 2 + tap / 5, 2 * q + r % 2 + tap % 5);
+            for (size_t c = 0; c < count(&w->l); c++)
+                sum += widen(w->weights[o * filter(&w->l) + tap * count(&w->l) + c]) *
+                       pixel(w, n, 2 * p + r / 2 + tap / 5, 2 * q + r % 2 + tap % 5, c);
         if (sum > best) {
             best = sum;
             *which = r;
@@ -176,7 +185,7 @@ static void backward_is_right(world *w) {
                 dbias[o] += d;
                 for (uint32_t tap = 0; tap < 25; tap++)
                     dw[o * CONV_STAGE_TAPS + tap] +=
-                        d * (double)pixel(w, n, 2 * p + which / 2 + tap / 5, 2 * q + which % 2 + tap % 5);
+                        d * (double)pixel(w, n, 2 * p + which / 2 + tap / 5, 2 * q + which % 2 + tap % 5, 0);
             }
     for (size_t i = 0; i < w->w_count; i++)
         if (w->dw[i] != (float)dw[i] * w->args.scale)
@@ -206,7 +215,21 @@ static void against_loops(void **state) {
     }
 }
 
+static void wide_against_loops(void **state) {
+    (void)state;
+    generator = vg_random__start(12, 12);
+    for (size_t i = 0; i < sizeof wide_layers / sizeof wide_layers[0]; i++) {
+        world w;
+        make(&w, &wide_layers[i]);
+        emulate_seed += 7;
+        vg_cuda__conv_stage_run_wide(&w.args, NULL);
+        forward_is_right(&w);
+        assert_int_equal(emulate_errors, 0);
+        unmake(&w);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(against_loops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(against_loops), cmocka_unit_test(wide_against_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,7 @@
  * Backward. Positions lie along k: 4 * window + number in the window. Channel 8 g + 2 i + e of 64 is row g + 8 e of tile i, so
  * that a thread reads eight neighbouring channels of dy. Columns are taps; column 25 is ones: the bias's gradient. */
 #include "backend/cuda/conv_stage.h"
-#include "backend/cuda/mma.cuh"
-#include "backend/cuda/vec.cuh"
+#include "backend/cuda/window.cuh"
 
 enum {
     FORWARD_WARPS = 12,
@@ -27,8 +26,7 @@ enum {
     AHEAD = 3,      /* steps of four windows whose dy a warp asks for at once */
     SUM_WARPS = 8,
     TAPS = 25,
-    ACROSS = 5,
-    NONE = 15 /* choice of a window that gave nothing */
+    ACROSS = 5
 };
 
 /* Row by row with zeros behind each row and one row of them below; the second copy begins with the second pixel. */
@@ -63,44 +61,6 @@ __device__ __forceinline__ uint32_t two_taps(const bf16 *weights, uint32_t chann
     const bf16 *row = weights + channel * CONV_STAGE_TAPS + r * ACROSS + s;
     const uint32_t low = r < ACROSS ? row[0].bits : 0, high = r < ACROSS && s + 1 < ACROSS ? row[1].bits : 0;
     return low | high << 16;
-}
-
-/* The window's largest sums and which they are: the first of equals, a NaN before all. */
-__device__ __forceinline__ void largest(float (&best)[8], uint32_t (&which)[8], const float (&sums)[2][4][4]) {
-#pragma unroll
-    for (int c = 0; c < 8; c++) {
-        best[c] = -INFINITY;
-        which[c] = 0;
-#pragma unroll
-        for (int r = 0; r < 4; r++) {
-            const float v = sums[r / 2][c / 2][r % 2 * 2 + c % 2];
-            if (v > best[c] || v != v) {
-                best[c] = v;
-                which[c] = r;
-            }
-        }
-    }
-}
-
-/* Bias, ReLU and dropout, and what the thread writes: eight channels of one window. */
-template <int MASK>
-__device__ __forceinline__ void finish(const cuda_conv_stage_args &args, const cuda_draw &draw, const float (&sums)[2][4][4],
-                                       const float (&bias)[8], uint32_t row, uint32_t window, uint32_t group) {
-    float v[8];
-    uint32_t which[8], lanes[4], bits = 0;
-    largest(v, which, sums);
-    lanes_in_row<MASK>(lanes, draw, args.mask, row, window, group * 8);
-#pragma unroll
-    for (int c = 0; c < 8; c++) {
-        v[c] = raise_to(v[c] + bias[c], 0.0f);
-        if (MASK != CUDA_MASK_NONE)
-            v[c] = kept<MASK>(lanes, c, draw) ? v[c] * args.mask.scale : 0.0f;
-        bits |= (v[c] > 0.0f ? which[c] : (uint32_t)NONE) << (4 * c);
-    }
-    const size_t vector = ((size_t)row * args.windows + window) * (args.channels / 8) + group;
-    store((bf16 *)args.y, vector, v);
-    if (args.choice)
-        ((uint32_t *)args.choice)[vector] = bits;
 }
 
 template <int MASK>
@@ -139,7 +99,7 @@ __global__ void __launch_bounds__(FORWARD_WARPS * 32) conv_stage_forward(const _
                     multiply_add(sums[below][j], a, b[j][k]);
             }
         if (first + g < args.windows)
-            finish<MASK>(args, draw, sums, bias, row, first + g, group);
+            finish_window<MASK>(args, draw, sums, bias, row, first + g, group);
     }
 }
 

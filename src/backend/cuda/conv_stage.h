@@ -1,4 +1,4 @@
-/* conv_stage.h - launchers of conv_stage.cu. Internal. */
+/* conv_stage.h - launchers of conv_stage.cu and conv_stage_wide.cu. Internal. */
 #ifndef VG_CUDA_CONV_STAGE_H
 #define VG_CUDA_CONV_STAGE_H
 
@@ -9,13 +9,16 @@ extern "C" {
 #endif
 
 enum {
-    CONV_STAGE_TAPS = 32,   /* bfloat16 a row of the weights: 25 and padding */
-    CONV_STAGE_WORDS = 1024 /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
+    CONV_STAGE_TAPS = 32,      /* bfloat16 a row of the weights: 25 and padding */
+    CONV_STAGE_WORDS = 1024,   /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
+    CONV_STAGE_WIDE_SIDE = 12, /* of conv_stage_wide.cu's images */
+    CONV_STAGE_WIDE_INPUTS = 128,
+    CONV_STAGE_WIDE_SHARED = 2 * 144 * 256 + 4 * 64 * 256 /* bytes of shared memory a block */
 };
 
 typedef struct cuda_conv_stage_args {
-    const void *images;  /* bfloat16 [n][height][width][CUDA_PAD], of which the first channel counts */
-    const void *weights; /* bfloat16 [channels][CONV_STAGE_TAPS] */
+    const void *images;  /* bfloat16 [n][height][width][CUDA_PAD], of which the first channel counts; wide: [n][12][12][128] */
+    const void *weights; /* bfloat16 [channels][CONV_STAGE_TAPS]; wide: [channels][25][128] */
     const float *bias;   /* may be NULL */
     void *y;             /* bfloat16 [n][windows][channels] */
     uint8_t *choice;     /* forward: may be NULL. Four bits an element: stage.cu's */
@@ -40,6 +43,8 @@ static inline size_t vg_cuda__conv_stage_scratch(size_t n, size_t channels) { re
 
 void vg_cuda__conv_stage_run_forward(const cuda_conv_stage_args *, cudaStream_t);
 void vg_cuda__conv_stage_run_backward(const cuda_conv_stage_args *, cudaStream_t);
+/* The same from 12 x 12 images of 128 channels to a multiple of 64; height, width, pitch are not read. */
+void vg_cuda__conv_stage_run_wide(const cuda_conv_stage_args *, cudaStream_t);
 
 #ifdef __cplusplus
 }

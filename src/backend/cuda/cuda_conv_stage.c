@@ -1,13 +1,36 @@
-/* cuda_conv_stage.c - the first convolution of a CNN and the stage behind it in one go (conv_stage.cu), where their shapes
- * suit. */
+/* cuda_conv_stage.c - a convolution of the CNN and the stage behind it in one go, where their shapes suit: the first layer both
+ * ways (conv_stage.cu), the second forward (conv_stage_wide.cu). */
 #include "backend/cuda/conv_stage.h"
 
-static bool serves(const vg_backend *b, const vg_conv_stage *op) {
+#include <stdlib.h>
+#include <string.h>
+
+/* VARGATE_CUDA_OWN=0: our own kernels do not stand in for cuDNN. */
+static bool wanted(void) {
+    const char *own = getenv("VARGATE_CUDA_OWN");
+    return !own || strcmp(own, "0") != 0;
+}
+
+/* A 5 x 5 convolution without border, pooled by two. */
+static bool suits(const vg_backend *b, const vg_conv_stage *op) {
     const vg_param *w = op->w;
     vg_shape x = op->x->shape, y = op->y->shape;
-    return cuda_bf16(b) && w->kind == VG_PARAM_CONV && w->i == 1 && w->h == 5 && w->w == 5 && op->conv.stride == 1 &&
-           op->conv.pad == 0 && op->stage.pool == 2 && op->stage.relu && vg_cuda__conv_stage_fits(x.h, x.w, w->o) &&
-           y.h * 2 + 4 == x.h && y.w * 2 + 4 == x.w && y.c == w->o && op->x->n < (size_t)1 << 20;
+    return cuda_bf16(b) && wanted() && w->kind == VG_PARAM_CONV && w->h == 5 && w->w == 5 && op->conv.stride == 1 &&
+           op->conv.pad == 0 && op->stage.pool == 2 && op->stage.relu && y.h * 2 + 4 == x.h && y.w * 2 + 4 == x.w &&
+           y.c == w->o && op->x->n < (size_t)1 << 20;
+}
+
+static bool first_serves(const vg_backend *b, const vg_conv_stage *op) {
+    return suits(b, op) && op->w->i == 1 && vg_cuda__conv_stage_fits(op->x->shape.h, op->x->shape.w, op->w->o);
+}
+
+static bool wide_serves(const vg_backend *b, const vg_conv_stage *op) {
+    int device = 0, shared = 0;
+    vg_shape x = op->x->shape;
+    return suits(b, op) && op->w->i == CONV_STAGE_WIDE_INPUTS && x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE &&
+           op->w->o % 64 == 0 && op->w->o <= 4096 && cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess &&
+           shared >= CONV_STAGE_WIDE_SHARED;
 }
 
 /* What both ways share. */
@@ -27,7 +50,8 @@ static cuda_conv_stage_args shared_args(vg_backend *b, const vg_conv_stage *op) 
 
 vg_status vg_cuda__conv_stage_forward(vg_backend *b, const vg_conv_stage *op, const vg_block *theta, bool *done) {
     const void *weights;
-    *done = serves(b, op);
+    bool first = first_serves(b, op);
+    *done = first || wide_serves(b, op);
     if (!*done)
         return VG_OK;
     VG_TRY(vg_cuda__output(b, op->y));
@@ -36,13 +60,16 @@ vg_status vg_cuda__conv_stage_forward(vg_backend *b, const vg_conv_stage *op, co
     args.weights = weights;
     args.bias = op->bias ? cuda_b(theta)->data + op->bias->offset : NULL;
     args.y = cuda_t(op->y)->data;
-    vg_cuda__conv_stage_run_forward(&args, cuda_of(b)->stream);
+    if (first)
+        vg_cuda__conv_stage_run_forward(&args, cuda_of(b)->stream);
+    else
+        vg_cuda__conv_stage_run_wide(&args, cuda_of(b)->stream);
     return vg_cuda__launched("convolution, pooling, ReLU");
 }
 
 vg_status vg_cuda__conv_stage_backward(vg_backend *b, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy) {
     void *scratch;
-    if (!serves(b, op) || !op->choice)
+    if (!first_serves(b, op) || !op->choice)
         return vg_base__fail(VG_ERR_UNSUPPORTED,
                              "cuda: gradients of a convolution and its pooling in one go: not of this shape");
     cuda_conv_stage_args args = shared_args(b, op);

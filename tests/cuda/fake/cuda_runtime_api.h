@@ -42,6 +42,8 @@ extern unsigned emulate_errors, emulate_launches;
         emulate_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); });                                                     \
     } while (0)
 #define CUDA_LAUNCH_EARLY CUDA_LAUNCH
+#define CUDA_LAUNCH_SHARED(kernel, blocks, threads, bytes, stream, ...)                                                        \
+    CUDA_LAUNCH(kernel, blocks, threads, stream, __VA_ARGS__)
 
 struct emulate_index {
     unsigned x;
@@ -51,6 +53,8 @@ void emulate_launch(unsigned blocks, unsigned threads, const std::function<void(
 void __syncthreads();
 /* mma.cuh's product, by all 32 threads of a warp. */
 void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+void emulate_load_matrices(uint32_t (&words)[4], const void *row);
+#define CUDA_DYNAMIC_SHARED(name) alignas(1024) static unsigned char name[227 * 1024]
 
 struct alignas(8) uint2 {
     uint32_t x, y;
