@@ -18,6 +18,7 @@ static const layer layers[] = {
     {.n = 17, .height = 12, .width = 12, .o = 128, .kernel = 5, .pool = 2, .p = 0.05f, .c = 128, .must = true},
     {.n = 3, .height = 12, .width = 12, .o = 64, .kernel = 5, .pool = 2, .p = 0, .c = 128, .bare = true, .must = true},
     {.n = 1, .height = 12, .width = 12, .o = 192, .kernel = 5, .pool = 2, .p = 0.4f, .c = 128, .must = true},
+    {.n = 41, .height = 12, .width = 12, .o = 64, .kernel = 5, .pool = 2, .p = 0.1f, .c = 128, .must = true},
     {.n = 2, .height = 12, .width = 12, .o = 96, .kernel = 5, .pool = 2, .p = 0.4f, .c = 128},
     {.n = 2, .height = 14, .width = 12, .o = 64, .kernel = 5, .pool = 2, .p = 0.4f, .c = 128},
     {.n = 2, .height = 12, .width = 12, .o = 64, .kernel = 5, .pool = 2, .p = 0.4f, .c = 64},
@@ -28,7 +29,7 @@ static const layer layers[] = {
     {.n = 5, .height = 64, .width = 64, .o = 128, .kernel = 5, .pool = 2, .p = 0.1f},
 };
 
-enum { Y, DW, DBIAS, OUTPUTS };
+enum { Y, DW, DBIAS, DX, OUTPUTS }; /* the last of images with several channels alone */
 
 typedef struct inputs {
     float *x, *w, *bias, *dy;
@@ -73,6 +74,7 @@ static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, r
     vg_tensor *x = tensor(b, 0, l->n, q->in, q->x), *mid = tensor(b, 0, l->n, q->mid, NULL),
               *y = tensor(b, 0, l->n, q->out, NULL);
     vg_tensor *dy = tensor(b, 0, l->n, q->out, q->dy), *choice = tensor(b, VG_TENSOR_CHOICE, l->n, q->out, NULL);
+    vg_tensor *dx = tensor(b, 0, l->n, q->in, NULL);
     vg_conv_stage op = {conv, stage, x, y, choice, &ps[0], bias};
     if (together) {
         OK(b->ops->conv_stage_forward(b, &op, theta, &done));
@@ -85,12 +87,16 @@ static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, r
     } else if (done) {
         OK(b->ops->stage_backward(b, &stage, mid, grad, bias, dy, y, choice));
         OK(b->ops->conv_backward_weights(b, &conv, grad, &ps[0], x, mid));
+        if (l->c)
+            OK(b->ops->conv_backward_data(b, &conv, dx, mid, theta, &ps[0], NULL));
     }
     keep_tensor(r, b, y);
     keep_param(r, b, grad, &ps[0]);
     keep_param(r, b, grad, &ps[1]);
-    vg_tensor *tensors[] = {x, mid, dy, choice};
-    for (int i = 0; i < 4; i++)
+    if (l->c)
+        keep(r, values_of(b, dx), l->n * vg_shape__size(q->in));
+    vg_tensor *tensors[] = {x, mid, dy, choice, dx};
+    for (int i = 0; i < 5; i++)
         b->ops->tensor_free(b, tensors[i]);
     b->ops->block_free(b, theta);
     b->ops->block_free(b, grad);
@@ -98,7 +104,7 @@ static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, r
 }
 
 static void compare(vg_backend *ref, vg_backend *b, const layer *l) {
-    static const char *const names[OUTPUTS] = {"y", "dw", "dbias"};
+    static const char *const names[OUTPUTS] = {"y", "dw", "dbias", "dx"};
     inputs q = draw_inputs(l);
     result want, got, again;
     run(ref, l, &q, false, &want);
@@ -109,7 +115,7 @@ static void compare(vg_backend *ref, vg_backend *b, const layer *l) {
         spare_rows = 3;
         run(b, l, &q, true, &again);
         spare_rows = 0;
-        for (int k = 0; k < OUTPUTS; k++) {
+        for (int k = 0; k < want.count; k++) {
             double whole = distance(got.values[k], want.values[k], want.counts[k]);
             double element = worst_element(got.values[k], want.values[k], want.counts[k]);
             if (!(whole <= (l->c ? 1e-2 : 4e-3)) || !(element <= (l->c ? 6e-2 : 3e-2)))

@@ -140,6 +140,18 @@ void emulate_load_matrices(uint32_t (&words)[4], const void *row) {
     meet(w);
 }
 
+void emulate_load_matrices_turned(uint32_t (&words)[4], const void *row) {
+    unsigned lane = threadIdx.x % 32;
+    warp &w = warps[threadIdx.x / 32];
+    w.rows[lane] = row;
+    meet(w);
+    for (unsigned m = 0; m < 4; m++) {
+        const void *const *rows = w.rows + 8 * m + lane % 4 * 2;
+        words[m] = ((const uint16_t *)rows[0])[lane / 4] | (uint32_t)((const uint16_t *)rows[1])[lane / 4] << 16;
+    }
+    meet(w);
+}
+
 void emulate_launch(unsigned blocks, unsigned threads, const std::function<void()> &kernel) {
     std::vector<unsigned> order(blocks);
     random_state = emulate_seed + 1000003u * emulate_launches++;

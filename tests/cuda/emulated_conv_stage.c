@@ -1,5 +1,6 @@
-/* emulated_conv_stage.c - conv_stage.cu and conv_stage_wide.cu on the host: results, choices and gradients against plain loops,
- * without a GPU. Inputs are small whole numbers, so that every sum is exact and the comparison is for equality. */
+/* emulated_conv_stage.c - conv_stage.cu, conv_stage_wide.cu and conv_wide_data.cu on the host: results, choices and gradients
+ * against plain loops, without a GPU. Inputs are small whole numbers, so that every sum is exact and the comparison is for
+ * equality. */
 #include "backend/cuda/conv_stage.h"
 #include "backend_util.h"
 
@@ -229,7 +230,49 @@ static void wide_against_loops(void **state) {
     }
 }
 
+/* One element of dx by plain loops. */
+static float dx_of(const uint16_t *dy, const uint16_t *w, uint32_t inputs, uint32_t n, uint32_t y, uint32_t x, uint32_t c) {
+    float sum = 0;
+    for (uint32_t r = 0; r < 5; r++)
+        for (uint32_t s = 0; s < 5; s++)
+            for (uint32_t o = 0; y >= r && y - r < 8 && x >= s && x - s < 8 && o < CONV_STAGE_WIDE_OUTPUTS; o++)
+                sum += widen(dy[(((size_t)n * 8 + y - r) * 8 + x - s) * CONV_STAGE_WIDE_OUTPUTS + o]) *
+                       widen(w[((size_t)o * 25 + r * 5 + s) * inputs + c]);
+    return sum;
+}
+
+static void data_against_loops(void **state) {
+    (void)state;
+    static const uint32_t shapes[2][2] = {{3, 64}, {1, 128}}; /* images, input channels */
+    generator = vg_random__start(13, 13);
+    for (int k = 0; k < 2; k++) {
+        uint32_t n = shapes[k][0], inputs = shapes[k][1];
+        size_t dys = (size_t)n * 64 * CONV_STAGE_WIDE_OUTPUTS, ws = (size_t)CONV_STAGE_WIDE_OUTPUTS * 25 * inputs,
+               dxs = (size_t)n * 144 * inputs;
+        uint16_t *dy = room(dys, 2), *w = room(ws, 2), *dx = room(dxs, 2);
+        for (size_t i = 0; i < dys; i++)
+            dy[i] = narrow((float)whole(2));
+        for (size_t i = 0; i < ws; i++)
+            w[i] = narrow((float)whole(2));
+        cuda_conv_wide_data args = {dy, w, dx, n, inputs};
+        emulate_seed += 7;
+        vg_cuda__conv_wide_run_data(&args, NULL);
+        assert_int_equal(emulate_errors, 0);
+        for (size_t i = 0; i < dxs; i++) {
+            float want = dx_of(dy, w, inputs, (uint32_t)(i / inputs / 144), (uint32_t)(i / inputs / 12 % 12),
+                               (uint32_t)(i / inputs % 12), (uint32_t)(i % inputs));
+            if (dx[i] != narrow(want))
+                fail_msg("dx of image %zu, pixel %zu, channel %zu is %g, wanted %g", i / inputs / 144, i / inputs % 144,
+                         i % inputs, (double)widen(dx[i]), (double)want);
+        }
+        drop_room(dy, dys, 2);
+        drop_room(w, ws, 2);
+        drop_room(dx, dxs, 2);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(against_loops), cmocka_unit_test(wide_against_loops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(against_loops), cmocka_unit_test(wide_against_loops),
+                                       cmocka_unit_test(data_against_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

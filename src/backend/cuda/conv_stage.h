@@ -13,6 +13,7 @@ enum {
     CONV_STAGE_WORDS = 1024,   /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
     CONV_STAGE_WIDE_SIDE = 12, /* of conv_stage_wide.cu's images */
     CONV_STAGE_WIDE_INPUTS = 128,
+    CONV_STAGE_WIDE_OUTPUTS = 128,                        /* of the gradient */
     CONV_STAGE_WIDE_SHARED = 2 * 144 * 256 + 4 * 64 * 256 /* bytes of shared memory a block */
 };
 
@@ -45,6 +46,15 @@ void vg_cuda__conv_stage_run_forward(const cuda_conv_stage_args *, cudaStream_t)
 void vg_cuda__conv_stage_run_backward(const cuda_conv_stage_args *, cudaStream_t);
 /* The same from 12 x 12 images of 128 channels to a multiple of 64; height, width, pitch are not read. */
 void vg_cuda__conv_stage_run_wide(const cuda_conv_stage_args *, cudaStream_t);
+
+/* The gradient to those images: dx[n][12][12][inputs], inputs a multiple of 64, from dy[n][8][8][128] and
+ * weights[128][25][inputs], all bfloat16. */
+typedef struct cuda_conv_wide_data {
+    const void *dy, *weights;
+    void *dx;
+    uint32_t n, inputs;
+} cuda_conv_wide_data;
+void vg_cuda__conv_wide_run_data(const cuda_conv_wide_data *, cudaStream_t);
 
 #ifdef __cplusplus
 }

@@ -11,15 +11,6 @@
  * number are changed by a key of the row, another for each of the eight rows that are read at once: windows are 4 x 4. */
 #include "backend/cuda/window.cuh"
 
-/* A test without a GPU has its own. */
-#ifndef CUDA_LAUNCH_SHARED
-#define CUDA_LAUNCH_SHARED(kernel, blocks, threads, bytes, stream, ...)                                                        \
-    do {                                                                                                                       \
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (bytes));                                    \
-        kernel<<<(blocks), (threads), (bytes), (stream)>>>(__VA_ARGS__);                                                       \
-    } while (0)
-#endif
-
 enum {
     SIDE = CONV_STAGE_WIDE_SIDE,
     INPUTS = CONV_STAGE_WIDE_INPUTS,

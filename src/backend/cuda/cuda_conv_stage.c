@@ -1,6 +1,7 @@
 /* cuda_conv_stage.c - a convolution of the CNN and the stage behind it in one go, where their shapes suit: the first layer both
- * ways (conv_stage.cu), the second forward (conv_stage_wide.cu). */
+ * ways (conv_stage.cu), the second forward (conv_stage_wide.cu); and the second's gradient to its input (conv_wide_data.cu). */
 #include "backend/cuda/conv_stage.h"
+#include "backend/cuda/cuda_conv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +25,18 @@ static bool first_serves(const vg_backend *b, const vg_conv_stage *op) {
     return suits(b, op) && op->w->i == 1 && vg_cuda__conv_stage_fits(op->x->shape.h, op->x->shape.w, op->w->o);
 }
 
-static bool wide_serves(const vg_backend *b, const vg_conv_stage *op) {
+/* Whether a block may have the shared memory that the second layer's kernels take. */
+static bool room_for_wide(void) {
     int device = 0, shared = 0;
-    vg_shape x = op->x->shape;
-    return suits(b, op) && op->w->i == CONV_STAGE_WIDE_INPUTS && x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE &&
-           op->w->o % 64 == 0 && op->w->o <= 4096 && cudaGetDevice(&device) == cudaSuccess &&
+    return cudaGetDevice(&device) == cudaSuccess &&
            cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess &&
            shared >= CONV_STAGE_WIDE_SHARED;
+}
+
+static bool wide_serves(const vg_backend *b, const vg_conv_stage *op) {
+    vg_shape x = op->x->shape;
+    return suits(b, op) && op->w->i == CONV_STAGE_WIDE_INPUTS && x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE &&
+           op->w->o % 64 == 0 && op->w->o <= 4096 && room_for_wide();
 }
 
 /* What both ways share. */
@@ -82,4 +88,19 @@ vg_status vg_cuda__conv_stage_backward(vg_backend *b, const vg_conv_stage *op, v
     grad->version++;
     vg_cuda__conv_stage_run_backward(&args, cuda_of(b)->stream);
     return vg_cuda__launched("gradients of a convolution and its pooling");
+}
+
+vg_status vg_cuda__conv_wide_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                                  const vg_param *w, const vg_tensor *addend, bool *done) {
+    const void *weights;
+    vg_shape x = dx->shape;
+    *done = cuda_bf16(b) && wanted() && !addend && w->h == 5 && w->w == 5 && conv->stride == 1 && conv->pad == 0 &&
+            x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE && w->o == CONV_STAGE_WIDE_OUTPUTS && w->i % 64 == 0 &&
+            w->i <= 4096 && dx->n < (size_t)1 << 20 && room_for_wide();
+    if (!*done)
+        return VG_OK;
+    VG_TRY(vg_cuda__weights(b, &weights, theta, w));
+    cuda_conv_wide_data args = {cuda_t(dy)->data, weights, cuda_t(dx)->data, (uint32_t)dx->n, (uint32_t)w->i};
+    vg_cuda__conv_wide_run_data(&args, cuda_of(b)->stream);
+    return vg_cuda__launched("gradient to a convolution's input");
 }

@@ -34,6 +34,18 @@ __device__ __forceinline__ void load_matrices(uint32_t (&words)[4], const void *
 #endif
 }
 
+/* The same the other way: elements g of rows 2 t and 2 t + 1. */
+__device__ __forceinline__ void load_matrices_turned(uint32_t (&words)[4], const void *row) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "memory");
+#elif !defined(__CUDACC__)
+    emulate_load_matrices_turned(words, row);
+#endif
+}
+
 /* 16 bytes from global to shared memory, there after wait_for_copies: a copy belongs to the group that end_copies closes next,
  * and all groups but the last LEFT have come. */
 __device__ __forceinline__ void copy_16(void *to, const void *from) {
@@ -55,9 +67,14 @@ template <int LEFT> __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/* Shared memory whose size the launch gives. */
+/* Shared memory whose size the launch gives; a test without a GPU has its own. */
 #ifndef CUDA_DYNAMIC_SHARED
 #define CUDA_DYNAMIC_SHARED(name) extern __shared__ __align__(1024) unsigned char name[]
+#define CUDA_LAUNCH_SHARED(kernel, blocks, threads, bytes, stream, ...)                                                        \
+    do {                                                                                                                       \
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (bytes));                                    \
+        kernel<<<(blocks), (threads), (bytes), (stream)>>>(__VA_ARGS__);                                                       \
+    } while (0)
 #endif
 
 #endif

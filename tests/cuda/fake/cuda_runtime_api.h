@@ -54,6 +54,7 @@ void __syncthreads();
 /* mma.cuh's product, by all 32 threads of a warp. */
 void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void emulate_load_matrices(uint32_t (&words)[4], const void *row);
+void emulate_load_matrices_turned(uint32_t (&words)[4], const void *row);
 #define CUDA_DYNAMIC_SHARED(name) alignas(1024) static unsigned char name[227 * 1024]
 
 struct alignas(8) uint2 {
@@ -61,6 +62,9 @@ struct alignas(8) uint2 {
 };
 struct alignas(16) uint4 {
     uint32_t x, y, z, w;
+};
+struct alignas(8) float2 {
+    float x, y;
 };
 struct alignas(16) float4 {
     float x, y, z, w;
