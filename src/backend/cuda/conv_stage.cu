@@ -167,7 +167,8 @@ __device__ __forceinline__ void add_splits(float (&sums)[4][4][4], float (&room)
     }
 }
 
-__global__ void __launch_bounds__(2 * SPLITS * 32) conv_stage_backward(const __grid_constant__ cuda_conv_stage_args args) {
+static __global__ void __launch_bounds__(2 * SPLITS * 32)
+    conv_stage_backward(const __grid_constant__ cuda_conv_stage_args args) {
     __shared__ uint32_t image[2][CONV_STAGE_WORDS];
     __shared__ float room[2][2][BACK_PART][32];
     const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, row = blockIdx.x;
@@ -207,7 +208,7 @@ __global__ void __launch_bounds__(2 * SPLITS * 32) conv_stage_backward(const __g
 }
 
 /* One block adds up one number of a thread, of 32 lanes, over the images: SUM_WARPS sums of every eighth, then those. */
-__global__ void __launch_bounds__(SUM_WARPS * 32) conv_stage_sums(const __grid_constant__ cuda_conv_stage_args args) {
+static __global__ void __launch_bounds__(SUM_WARPS * 32) conv_stage_sums(const __grid_constant__ cuda_conv_stage_args args) {
     __shared__ float room[SUM_WARPS][32];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = blockIdx.x / BACK_PART, k = blockIdx.x % BACK_PART;
     const float *from = args.partials + (size_t)blockIdx.x * 32 + lane;

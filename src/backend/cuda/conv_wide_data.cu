@@ -127,7 +127,7 @@ __device__ __forceinline__ void put_dx(const cuda_conv_wide_data &args, const un
     }
 }
 
-__global__ void __launch_bounds__(THREADS, 1) conv_wide_data(const __grid_constant__ cuda_conv_wide_data args) {
+static __global__ void __launch_bounds__(THREADS, 1) conv_wide_data(const __grid_constant__ cuda_conv_wide_data args) {
     CUDA_DYNAMIC_SHARED(memory);
     const uint32_t warp = threadIdx.x / 32, image = warp % 2, half = warp / 2 % 2, side = warp / 4;
     const uint32_t parts = args.inputs / PART, part = blockIdx.x % parts, first = blockIdx.x / parts * IMAGES;
