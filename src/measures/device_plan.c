@@ -61,13 +61,21 @@ static size_t cut(cutter *at, size_t a, size_t b, size_t c, size_t each) {
 
 static size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
+/* Elements from row to row of p. In shared memory rows begin in different banks: an odd number of elements, or of four at a
+ * time where classes come in fours. */
+static int row_of(const score_job *job) {
+    if (job->place != SCORE_SHARED)
+        return job->c;
+    return !job->wide && job->c % 4 == 0 ? (job->c / 4 | 1) * 4 : job->c | 1;
+}
+
 bool vg_measures__score_layout(score_job *job) {
     size_t S = (size_t)job->samples, M = (size_t)job->m, C = (size_t)job->c, K = (size_t)job->gated, F = (size_t)job->split;
     size_t R = job->wide ? 8 : 4, padded = (M + 7) / 8 * 8, parts = SCORE_PARTS;
     cutter at = {0, true}, own = {0, true};
     bool in_place = job->packed && !job->logits && job->dtype == (job->wide ? VG_F64 : VG_F32);
     job->groups = (int)((K + SCORE_GROUP - 1) / SCORE_GROUP * SCORE_GROUP);
-    job->row = job->place == SCORE_SHARED ? (int)(C | 1) : (int)C;
+    job->row = row_of(job);
     size_t groups = (size_t)job->groups;
     if (job->place == SCORE_SHARED)
         job->p = cut(&at, S * M + padded - M, (size_t)job->row, 1, R);
@@ -85,7 +93,8 @@ bool vg_measures__score_layout(score_job *job) {
     /* the moments' parts, psi of every member and gate, and sums over members take turns */
     size_t moments = 24 + 2 * R, psi = (M * K * R + F * C - 1) / (F * C), sums = (3 + 2 * K) * R;
     job->partial = cut(&at, S, F * C, most(moments, most(psi, sums)), 1);
-    job->pass = cut(&at, S, parts, most(7 + K, most(3 * K, SCORE_SUMS * (K + 1))), 8);
+    job->leads = cut(&at, S, parts, 6, job->need_margin ? 8 : 0);
+    job->pass = cut(&at, S, parts, most(1 + K, most(3 * K, SCORE_SUMS * (K + 1))), 8);
     job->zbar = cut(&at, S, K, 2, 8);
     job->psi_mean = cut(&at, S, K, 1, 8);
     job->weight_bounds = cut(&at, S, K, 2, 8);
@@ -98,7 +107,7 @@ bool vg_measures__score_layout(score_job *job) {
 
 /* --- shape ------------------------------------------------------------------------------------------------------------------
  */
-enum { REGISTERS = 96, MOST_THREADS = 512, MOST_SAMPLES = 32 };
+enum { QUARTER = 16384, MOST_THREADS = 512, MOST_SAMPLES = 32 }; /* QUARTER: registers that a fourth of the warps share */
 /* What reading predictions from device memory in every stage is worth beside shared memory. */
 #define LARGE_WORTH 0.7
 
@@ -112,9 +121,11 @@ static int split_for(const score_job *job) {
     return split < job->m / 4 ? (split > 1 ? split : 1) : job->m / 4 > 1 ? least(split, job->m / 4) : 1;
 }
 
-/* Blocks that a multiprocessor has at a time. */
+/* Blocks that a multiprocessor has at a time: by shared memory, by warps that its registers hold. */
 static int resident(const score_job *job, size_t shared_all) {
-    return least(least((int)(shared_all / (job->bytes + 1024)), 65536 / (REGISTERS * job->threads)), 2048 / job->threads);
+    int registers = job->wide || job->place != SCORE_SHARED ? SCORE_REGISTERS_WIDE : SCORE_REGISTERS;
+    int warps = least(4 * (QUARTER / (registers * 32)), 64);
+    return least((int)(shared_all / (job->bytes + 1024)), warps / (job->threads / 32));
 }
 
 /* How well the multiprocessors are used: idle threads in the widest stage, too few warps to hide latency, a last wave. */
@@ -144,26 +155,14 @@ static void shape_best(score_job *found, double *best, score_job job, score_wher
         }
 }
 
-/* Blocks that begin together stay together, through stages for few threads as through those that fill the multiprocessor. Set
- * apart by their share of a block's time, roughly known, one fills what another leaves; that pays over many rounds. */
-static void set_apart(score_job *job, size_t shared_all, int multiprocessors) {
-    job->multiprocessors = multiprocessors;
-    job->resident = resident(job, shared_all);
-    long long tiles = (job->n + job->samples - 1) / job->samples, rounds = tiles / ((long long)job->resident * multiprocessors);
-    double cycles = 4e4 + 8.0 * job->samples * job->m * job->c;
-    job->apart = job->place == SCORE_SHARED && rounds >= 8 ? (int)(cycles / job->resident) : 0;
-}
-
 bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors) {
     double best = 0;
     score_job start = *job;
     shape_best(job, &best, start, SCORE_SHARED, shared, shared_all, multiprocessors);
     if (!start.wide)
         shape_best(job, &best, start, SCORE_LARGE, shared, shared_all, multiprocessors);
-    if (best > 0) {
-        set_apart(job, shared_all, multiprocessors);
+    if (best > 0)
         return true;
-    }
     job->place = SCORE_GLOBAL;
     job->samples = 1;
     job->threads = 256;

@@ -4,34 +4,20 @@
  * pixels are 8 rows of 32, 16 rows of 16 or 4 images of 8 x 8. For each (64 channels, kx) the copy engine brings the tile's
  * pixels shifted by kx - 1, with the row above and the row below (zeros outside of the image); ky then only moves the start by
  * whole rows, so one box serves three taps. The weights of one tap come as 160 x 64. One warp copies, two warpgroups multiply
- * two tiles of 64 pixels each. Sums go through shared memory to whole 16-byte writes, an addend is added on the way.
- *
- * NORM: in prediction the batch-norm, dropout and ReLU behind the convolution are a line, a mask and a floor: they are applied
- * to the 16 bytes on their way out, the plain sums are written only where a residual needs them. A thread draws the masks of
- * its twenty pieces while the tensor cores are at work and keeps them as 160 bits.
+ * two tiles of 64 pixels each. The way out: hopper_epilogue.cuh.
  *
  * Gradient to the data (TURNED): dx[p][c] = sum over taps and o of dy[p + tap][o] w[o][8 - tap][c]; w is read as it lies, its
  * columns running along memory. */
-#include <cuda_bf16.h>
-
-#include "backend/cuda/affine.cuh"
-#include "backend/cuda/hopper_kernels.h"
-#include "backend/cuda/hopper_ptx.cuh"
-#include "backend/cuda/vec.cuh"
+#include "backend/cuda/hopper_epilogue.cuh"
 
 namespace {
 
 using namespace hopper;
 
 enum {
-    N = HOPPER_N,
     THREADS = 384,
     A_STAGES = 2,
     A_BYTES = HOPPER_A_BYTES,
-    PITCH = 336, /* bytes a row of the output on its way: 320, and 16 against bank conflicts */
-    OUT_BYTES = 64 * PITCH,
-    PIECES = 10,        /* of eight channels, a thread has of 64 pixels */
-    LINE_BYTES = N * 4, /* a or c of a tile's columns: first the lower four of each eight channels, then the upper */
 };
 template <int TURNED> struct shape;
 template <> struct shape<0> {
@@ -57,18 +43,6 @@ template <int TURNED> struct places {
     __device__ uint32_t a_empty(int i) const { return barriers + 8 * (A_STAGES + i); }
     __device__ uint32_t b_full(int i) const { return barriers + 8 * (2 * A_STAGES + i); }
     __device__ uint32_t b_empty(int i) const { return barriers + 8 * (2 * A_STAGES + shape<TURNED>::B_STAGES + i); }
-};
-
-/* A ring's place: which stage, and which time round. */
-template <int STAGES> struct place {
-    int stage = 0;
-    uint32_t phase = 0;
-    __device__ void next() {
-        if (++stage == STAGES) {
-            stage = 0;
-            phase ^= 1;
-        }
-    }
 };
 
 template <int TURNED, int MODE>
@@ -108,120 +82,6 @@ __device__ static inline void copy(const hopper_forward &work, const places<TURN
                 }
             }
     }
-}
-
-/* --- batch-norm behind the convolution */
-
-/* a and c of the columns from n0 on. */
-__device__ static inline void put_lines(const hopper_forward &work, uint32_t line, int n0) {
-    for (int i = threadIdx.x % 128; i < N; i += 128) {
-        const hopper_norm &norm = work.norm;
-        int channel = n0 + i;
-        uint32_t to = line + ((i >> 2 & 1) * (N / 8) + i / 8) * 16 + i % 4 * 4;
-        float a, c;
-        affine(&a, &c, norm.gamma[channel], norm.beta[channel], norm.running[channel],
-               inverse_std(norm.running[work.columns + channel], norm.epsilon));
-        a *= norm.mask.scale;
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(a) : "memory");
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to + LINE_BYTES), "f"(c) : "memory");
-    }
-}
-__device__ static inline void get_line(float (&v)[8], uint32_t at) {
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                     : "=f"(v[4 * i]), "=f"(v[4 * i + 1]), "=f"(v[4 * i + 2]), "=f"(v[4 * i + 3])
-                     : "r"(at + i * (LINE_BYTES / 2))
-                     : "memory");
-}
-
-/* The masks of a thread's pieces, eight bits each, the newest lowest. */
-struct kept_bits {
-    uint32_t word[5];
-};
-
-/* Draws the mask of piece t, 0 to 19; `row`: the group's first pixel. */
-__device__ static inline void draw_piece(kept_bits &kept, int t, const hopper_forward &work, uint32_t row, int n0) {
-    const cuda_mask &mask = work.norm.mask;
-    cuda_draw draw = draw_of<CUDA_MASK_ALIGNED>(mask);
-    int piece = (t < PIECES ? t : t - PIECES) * 128 + threadIdx.x % 128, r = piece / 20, q = piece % 20;
-    uint32_t position = row + (t < PIECES ? 0 : 64) + r, image = cuda_divide(position, mask.area);
-    uint32_t pixel = position - image * mask.area.divisor, lanes[4], byte = 0;
-    asm volatile("" : "+r"(draw.key0), "+r"(draw.key1)); /* or twenty registers would hold the rounds' keys */
-    cuda_lanes_aligned(lanes, &draw, image, pixel * mask.channels + n0 + q * 8);
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-        byte |= (uint32_t)cuda_kept(lanes, j, draw.threshold) << j;
-#pragma unroll
-    for (int i = 4; i > 0; i--)
-        kept.word[i] = __funnelshift_l(kept.word[i - 1], kept.word[i], 8);
-    kept.word[0] = kept.word[0] << 8 | byte;
-}
-
-template <int MASK>
-__device__ static inline void put_normal(const hopper_forward &work, size_t to, uint4 words, uint32_t line, int q,
-                                         uint32_t kept) {
-    float v[8], a[8], c[8];
-    widen(v, pack<bf16>{words});
-    get_line(a, line + q * 16);
-    get_line(c, line + LINE_BYTES + q * 16);
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-        v[j] = MASK == CUDA_MASK_NONE || (kept >> j & 1) ? fmaf(a[j], v[j], c[j]) : c[j];
-    store_above((bf16 *)work.norm.z, to / 8, v, work.norm.floor);
-}
-
-/* 64 rows of sums to memory; rows from `row` on, of `rows`. HALF: the first 64 of a group's 128 or the second. */
-template <int HALF, int NORM, int MASK>
-__device__ static inline void put(float (&d)[80], const hopper_forward &work, uint32_t out, size_t row, size_t rows, int n0,
-                                  int group, uint32_t line, const kept_bits &kept) {
-    int thread = threadIdx.x % 128, lane = thread % 32;
-    uint32_t mine = out + (thread / 32 * 16 + lane / 4) * PITCH + lane % 4 * 4;
-    __nv_bfloat16 *y = (__nv_bfloat16 *)work.y;
-    const __nv_bfloat16 *addend = (const __nv_bfloat16 *)work.addend;
-    if (addend) {
-#pragma unroll
-        for (int i = 0; i < 10; i++) {
-            int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
-            uint4 v = make_uint4(0, 0, 0, 0);
-            if (row + r < rows)
-                v = *(const uint4 *)(addend + (row + r) * work.columns + n0 + q * 8);
-            asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(out + r * PITCH + q * 16), "r"(v.x), "r"(v.y),
-                         "r"(v.z), "r"(v.w)
-                         : "memory");
-        }
-        warpgroup_sync(group);
-    }
-#pragma unroll
-    for (int i = 0; i < 40; i++) { /* i / 2: eight columns; i % 2: the row 8 below */
-        uint32_t to = mine + i / 2 * 16 + i % 2 * (8 * PITCH);
-        float u = d[2 * i], v = d[2 * i + 1];
-        if (addend) {
-            uint32_t pair;
-            asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pair) : "r"(to) : "memory");
-            u += __uint_as_float(pair << 16);
-            v += __uint_as_float(pair & 0xffff0000u);
-        }
-        __nv_bfloat162 both = __floats2bfloat162_rn(u, v);
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(*(uint32_t *)&both) : "memory");
-    }
-    warpgroup_sync(group);
-#pragma unroll
-    for (int i = 0; i < 10; i++) {
-        int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
-        uint4 v;
-        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                     : "r"(out + r * PITCH + q * 16)
-                     : "memory");
-        size_t to = (row + r) * work.columns + n0 + q * 8;
-        if (row + r < rows && (!NORM || y))
-            *(uint4 *)(y + to) = v;
-        constexpr int last = 2 * PIECES - 1 - HALF * PIECES;
-        if (NORM && row + r < rows)
-            put_normal<MASK>(work, to, v, line, q, kept.word[(last - i) / 4] >> (last - i) % 4 * 8);
-    }
-    warpgroup_sync(group);
 }
 
 template <int TURNED, int MODE, int NORM, int MASK>

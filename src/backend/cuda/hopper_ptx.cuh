@@ -26,6 +26,8 @@ __device__ static inline void barrier_arrive(uint32_t barrier) {
 __device__ static inline void barrier_expect(uint32_t barrier, uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
+/* What threads wrote to shared memory may be read by the copy engine and the tensor cores. */
+__device__ static inline void async_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 /* Waits until the phase of this parity has ended. */
 __device__ static inline void barrier_wait(uint32_t barrier, uint32_t parity) {
     asm volatile("{\n"

@@ -30,42 +30,15 @@ template <int B, int wide, int where, int fine> static __device__ __forceinline_
 #undef STAGE
 }
 
-/* The first blocks of a multiprocessor begin one after another (vg_measures__score_plan). */
-static __device__ __forceinline__ void set_apart(const score_job &job) {
-    int place = (int)(blockIdx.x / (unsigned)job.multiprocessors);
-    if (place >= job.resident)
-        return;
-    if (threadIdx.x == 0) {
-        long long begin = clock64(), wait = (long long)place * job.apart;
-        while (clock64() - begin < wait)
-            __nanosleep(200);
-    }
-    __syncthreads();
-}
-
-/* What the block after this one on a multiprocessor will read: into the second level of cache. */
-static __device__ __forceinline__ void fetch_ahead(const score_job &job, long long tile, long long tiles) {
-    tile += (long long)job.multiprocessors * job.resident;
-    if (tile >= tiles || !job.packed || job.list || job.dtype != VG_F32)
-        return;
-    long long each = (long long)job.samples * job.m * job.c * 4, from = tile * each, to = from + each,
-              end = job.n * job.m * job.c * 4;
-    const char *in = (const char *)job.in;
-    for (long long at = from + 128 * threadIdx.x; at < (to < end ? to : end); at += 128 * job.threads)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(in + at));
-}
-
+/* Registers a thread: few enough that the sums of powers stay in them, and more warps hide what the others wait for. */
 template <int B, int wide, int where, int fine>
-static __global__ void __maxnreg__(96) score(const __grid_constant__ score_job job) {
+static __global__ void __maxnreg__(wide || where != SCORE_SHARED ? SCORE_REGISTERS_WIDE : SCORE_REGISTERS)
+    score(const __grid_constant__ score_job job) {
     extern __shared__ __align__(16) char shared[];
     long long count = job.list ? (long long)*job.list_count : job.n, tiles = (count + job.samples - 1) / job.samples;
-    if (where == SCORE_SHARED && job.apart && !job.list)
-        set_apart(job);
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         if (where == SCORE_SHARED) {
             score_view v = score_view_of(&job, tile * job.samples, count, shared, shared + job.p, 1);
-            if (job.apart && !wide)
-                fetch_ahead(job, tile, tiles);
             run_stages<B, wide, where, fine>(&v);
         } else {
             char *own = job.memory + (size_t)blockIdx.x * (job.p_bytes + (where == SCORE_GLOBAL ? job.bytes : 0));

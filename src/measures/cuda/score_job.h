@@ -21,7 +21,9 @@ enum {
     SCORE_PARTS = 16,     /* R */
     SCORE_GROUP = 4,      /* gates handled together in registers */
     SCORE_MOST_SPLIT = 8, /* F */
-    SCORE_SUMS = 5        /* TU, EU, reverse divergence in two pieces, EPJS */
+    SCORE_SUMS = 5,       /* TU, EU, reverse divergence in two pieces, EPJS */
+    SCORE_REGISTERS = 72, /* of a thread: floats in shared memory */
+    SCORE_REGISTERS_WIDE = 96
 };
 
 /* Where arrays live: everything in shared memory; the probabilities left in device memory; everything in device memory. */
@@ -65,10 +67,8 @@ typedef struct score_job {
     int row;                            /* elements from member to member of p */
     int groups;                         /* K rounded up to whole groups */
     score_where place;
-    int multiprocessors, resident; /* blocks that a multiprocessor has at a time */
-    int apart;                     /* clock cycles by which those are set apart at the start; 0: not at all */
-    int gated;                     /* gates whose measures are wanted: k or 0 */
-    size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, pass, zbar, psi_mean, weight_bounds, terms,
+    int gated; /* gates whose measures are wanted: k or 0 */
+    size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, leads, pass, zbar, psi_mean, weight_bounds, terms,
         offset, large;
     size_t bytes;   /* of the arrays above for one block */
     char *memory;   /* SCORE_GLOBAL: blocks x bytes; SCORE_LARGE: blocks x p_bytes where p is not the input itself */

@@ -19,26 +19,47 @@ SCORE_FN bool row_good(const score_view *v, int row, const int wide) {
     return good && fabs(sum - 1.0) <= 1e-3;
 }
 
+/* Sums over a row: p, its least, and Gamma (p - mu) of up to four gates. */
+typedef struct row_sums {
+    float all, least, sum[SCORE_GROUP];
+} row_sums;
+SCORE_FN void row_take(row_sums *x, float p, const float *halves, const float *gamma, const int G) {
+    float d = (p - halves[0]) - halves[1], g[SCORE_GROUP];
+    x->all += p;
+    x->least = score_least32(p, x->least);
+    get4(g, gamma);
+    SCORE_UNROLL
+    for (int j = 0; j < G; j++)
+        x->sum[j] += g[j] * d;
+}
+
 /* sum_c Gamma (p - mu) of G gates from k on, of one member, where omega will be; in float also the row's sum and least. */
 SCORE_FN void member_gates32(const score_view *v, int s, int m, int k, float *row_sum, float *row_least, const int G) {
     const score_job *job = v->job;
-    int C = job->c, gamma = s * C * job->groups + k;
-    const float *p = (const float *)v->p + (s * job->m + m) * job->row, *halves = v->halves + 2 * s * C;
-    float sum[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, g[SCORE_GROUP], all = 0.0f, least = 1.0f;
-    for (int c = 0; c < C; c++, gamma += job->groups) {
-        float d = (p[c] - halves[2 * c]) - halves[2 * c + 1];
-        all += p[c];
-        least = score_least32(p[c], least);
-        get4(g, (const float *)v->gamma + gamma);
-        SCORE_UNROLL
-        for (int j = 0; j < G; j++)
-            sum[j] += g[j] * d;
+    int C = job->c;
+    const float *p = (const float *)v->p + (s * job->m + m) * job->row, *halves = v->halves + 2 * s * C,
+                *gamma = (const float *)v->gamma + s * C * job->groups + k;
+    row_sums x = {0.0f, 1.0f, {0.0f, 0.0f, 0.0f, 0.0f}};
+    if (job->place == SCORE_SHARED && C % 4 == 0) { /* rows lie on multiples of 16 bytes, and so do their classes' halves */
+        SCORE_ROLLED
+        for (int c = 0; c < C; c += 4) {
+            float four[4], h[8];
+            get4(four, p + c);
+            get4(h, halves + 2 * c);
+            get4(h + 4, halves + 2 * c + 4);
+            SCORE_UNROLL
+            for (int u = 0; u < 4; u++, gamma += job->groups)
+                row_take(&x, four[u], h + 2 * u, gamma, G);
+        }
+    } else {
+        for (int c = 0; c < C; c++, gamma += job->groups)
+            row_take(&x, p[c], halves + 2 * c, gamma, G);
     }
-    *row_sum = all;
-    *row_least = least;
+    *row_sum = x.all;
+    *row_least = x.least;
     SCORE_UNROLL
     for (int j = 0; j < SCORE_GROUP; j++)
-        ((float *)v->omega)[(s * job->m + m) * job->groups + k + j] = j < G ? sum[j] : 0.0f;
+        ((float *)v->omega)[(s * job->m + m) * job->groups + k + j] = j < G ? x.sum[j] : 0.0f;
 }
 
 SCORE_FN void member_gates64(const score_view *v, int s, int m, int k) {

@@ -145,39 +145,40 @@ SCORE_FN void lead(leading *g, double mu, double variance, int c) {
     }
 }
 
-/* Of one sample's pass: values a part. [0 .. 5] leading, 6 variance, then Zbar by gate. */
-SCORE_FN double *class_part(const score_view *v, int s, int r) { return v->pass + (s * SCORE_PARTS + r) * (7 + v->job->gated); }
+/* Sums over a part of the classes: 0 the variance, then Zbar by gate. */
+SCORE_FN double *class_part(const score_view *v, int s, int r) { return v->pass + (s * SCORE_PARTS + r) * (1 + v->job->gated); }
 
-/* Parts of the sums over classes. */
+SCORE_FN void part_lead(const score_view *v, int s, int r, int from, int to) {
+    leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
+    double *part = v->leads + (s * SCORE_PARTS + r) * 6;
+    SCORE_ROLLED
+    for (int c = from; c < to; c++)
+        lead(&g, v->mu[s * v->job->c + c], v->variance[s * v->job->c + c], c);
+    part[0] = g.mu1;
+    part[1] = g.mu2;
+    part[2] = g.var1;
+    part[3] = g.var2;
+    part[4] = (double)g.first;
+    part[5] = (double)g.second;
+}
+
+/* Parts of the sums over classes, and the leading classes of each: a thread a part and sum. */
 SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
-    int C = job->c;
-    for (int i = tid; i < v->samples * SCORE_PARTS; i += job->threads) {
-        int s = i / SCORE_PARTS, r = i % SCORE_PARTS, from = part_from(C, r, SCORE_PARTS),
-            to = part_from(C, r + 1, SCORE_PARTS);
-        leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
-        double variance = 0.0, *part = class_part(v, s, r);
-        SCORE_ROLLED
-        for (int c = from; c < to; c++) {
-            double mu = v->mu[s * C + c], var = v->variance[s * C + c];
-            lead(&g, mu, var, c);
-            variance += var;
+    int C = job->c, each = job->gated + 1 + (job->need_margin ? 1 : 0), items = v->samples * SCORE_PARTS * each;
+    for (int i = tid; i < items; i += job->threads) {
+        int which = i / SCORE_PARTS % each, r = i % SCORE_PARTS, s = i / SCORE_PARTS / each;
+        int from = part_from(C, r, SCORE_PARTS), to = part_from(C, r + 1, SCORE_PARTS);
+        double sum = 0.0;
+        if (which > job->gated) {
+            part_lead(v, s, r, from, to);
+            continue;
         }
-        part[0] = g.mu1;
-        part[1] = g.mu2;
-        part[2] = g.var1;
-        part[3] = g.var2;
-        part[4] = (double)g.first;
-        part[5] = (double)g.second;
-        part[6] = variance;
         SCORE_ROLLED
-        for (int k = 0; k < job->gated; k++) {
-            double sum = 0.0;
-            SCORE_ROLLED
-            for (int c = from; c < to; c++)
-                sum += get(v->gamma, (s * C + c) * job->groups + k, wide) * v->mu[s * C + c];
-            part[7 + k] = sum;
-        }
+        for (int c = from; c < to; c++)
+            sum +=
+                which ? get(v->gamma, (s * C + c) * job->groups + which - 1, wide) * v->mu[s * C + c] : v->variance[s * C + c];
+        class_part(v, s, r)[which] = sum;
     }
 }
 
@@ -202,8 +203,7 @@ SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) 
 
 #define SCORE_FAINT 1e-20 /* normalisers below are the host's affair */
 
-/* The sums themselves: the variance and every gate's normaliser; and the leading classes, which take longest, by the last
- * threads, so that another warp does the sums meanwhile. */
+/* The sums themselves: the variance and every gate's normaliser. */
 SCORE_FN void stage_class_totals(const score_view *v, int tid) {
     const score_job *job = v->job;
     int items = 1 + job->gated;
@@ -211,7 +211,7 @@ SCORE_FN void stage_class_totals(const score_view *v, int tid) {
         int s = i / items, item = i - s * items;
         double sum = 0.0;
         for (int r = 0; r < SCORE_PARTS; r++)
-            sum += class_part(v, s, r)[6 + item];
+            sum += class_part(v, s, r)[item];
         if (item == 0) {
             job->units[sample_of(v, s)] = sum;
         } else {
@@ -222,11 +222,16 @@ SCORE_FN void stage_class_totals(const score_view *v, int tid) {
                 raise_flag(v->large + s);
         }
     }
+}
+
+/* The leading classes and what rests on them, by the block's last threads: in a stage that leaves other warps idle. */
+SCORE_FN void stage_margin(const score_view *v, int tid) {
+    const score_job *job = v->job;
     for (int s = job->threads - 1 - tid; s < v->samples && job->need_margin; s += job->threads) {
         leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
         SCORE_ROLLED
         for (int r = 0; r < SCORE_PARTS; r++) {
-            const double *part = class_part(v, s, r);
+            const double *part = v->leads + (s * SCORE_PARTS + r) * 6;
             lead(&g, part[0], part[2], (int)part[4]);
             lead(&g, part[1], part[3], (int)part[5]);
         }

@@ -47,6 +47,7 @@ SCORE_FN void score_stage(const score_view *v, const int stage, int tid, const i
     case 14:
         if (sets)
             stage_write(v, tid, wide);
+        stage_margin(v, tid);
         break;
     default: stage_list(v, tid);
     }

@@ -22,6 +22,7 @@ typedef struct score_view {
     void *omega;           /* R [S][M][groups] Zbar/Z_m - 1 */
     void *weight;          /* R [S][padded M][gated + 1] 1, then Zbar/Z_m of every gate; 0 past M */
     void *partial;         /* sums over parts of the members */
+    double *leads;         /* [S][R][6] the two leading classes of a part */
     double *pass;          /* parts of sums over classes or members */
     double *zbar;          /* [S][gated][2] sum_c Gamma mu and its inverse */
     double *psi_mean;      /* [S][gated] mean of psi(Z_m/Zbar - 1) */
@@ -121,6 +122,7 @@ SCORE_FN score_view score_view_of(const score_job *job, long long first, long lo
     v.omega = base + job->omega;
     v.weight = base + job->weight;
     v.partial = base + job->partial;
+    v.leads = (double *)(void *)(base + job->leads);
     v.pass = (double *)(void *)(base + job->pass);
     v.zbar = (double *)(void *)(base + job->zbar);
     v.psi_mean = (double *)(void *)(base + job->psi_mean);
