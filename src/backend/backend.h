@@ -113,6 +113,16 @@ typedef struct vg_conv_norm {
     const vg_tensor *running;
 } vg_conv_norm;
 
+/* A convolution and the stage behind it. */
+typedef struct vg_conv_stage {
+    vg_conv conv;
+    vg_stage stage;
+    const vg_tensor *x;
+    vg_tensor *y;             /* stage(conv(x)) */
+    vg_tensor *choice;        /* NULL: no backward will follow */
+    const vg_param *w, *bias; /* bias NULL: none */
+} vg_conv_stage;
+
 typedef enum vg_loss_form {
     VG_LOSS_MEAN = 0,   /* mean over heads of each head's cross-entropy */
     VG_LOSS_MIXTURE = 1 /* cross-entropy of the heads' mean probability */
@@ -261,6 +271,15 @@ typedef struct vg_backend_ops {
      * conv_forward and norm_forward in one go, to the same bits; *done is false, and nothing was done, where this backend has
      * no such way for these shapes. */
     vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
+    /* conv_forward and stage_forward in one go, the convolution's result not rounded between them; *done as above. Backward
+     * goes by stage_backward and the convolution's as ever, or, where x is an image of one channel and its gradient is not
+     * wanted, by conv_stage_backward: the same op, from dy to the gradients of w and bias. Both are there or neither. */
+    vg_status (*conv_stage_forward)(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
+    vg_status (*conv_stage_backward)(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
+    /* adam over `count` values from `first` on, multiples of 16. `beside`: it may run beside what is queued after it, which
+     * neither reads these parameters nor writes their gradients, up to an adam_part that is not beside, or to adam. */
+    vg_status (*adam_part)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
+                           size_t count, bool beside);
     /* out (PLAIN, a row an image, members x classes) takes the members that z's rows give, plus prior's logits (PLAIN, a row an
      * image, heads x classes; NULL: none). */
     vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);

@@ -255,8 +255,8 @@ static vg_status set_step(vg_learner *l, uint32_t number, double rate, uint64_t 
     return l->backend->ops->step_set(l->backend, &step);
 }
 
-/* Loss and gradients of n images in model->values[0], labels and weights in their places. */
-static vg_status compute(vg_learner *l, size_t n) {
+/* Loss and gradients of n images in model->values[0], labels and weights in their places. settled: see vg_model__backward. */
+static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     vg_backend *b = l->backend;
     vg_model *model = l->model;
     vg_pass pass = {VG_USE_BATCH, true, true, 0, model->net->node_count};
@@ -272,7 +272,7 @@ static vg_status compute(vg_learner *l, size_t n) {
     vg_tensor *logits = vg_model__logits(model);
     VG_TRY(vg_model__take(model, &dlogits, VG_TENSOR_PLAIN, n, logits->shape));
     VG_TRY(b->ops->loss(b, &loss, dlogits, logits, addend, l->labels, l->options.head_bootstrap ? l->weights : NULL));
-    VG_TRY(vg_model__backward(model, dlogits));
+    VG_TRY(vg_model__backward(model, dlogits, settled));
     const vg_param *w = &model->params[head_weight(l)];
     if (l->anchor) {
         double penalty = 0;
@@ -285,26 +285,39 @@ static vg_status compute(vg_learner *l, size_t n) {
     return VG_OK;
 }
 
-static vg_status adam(vg_learner *l) {
-    return l->backend->ops->adam(l->backend, l->model->theta, l->model->grad, l->model->m, l->model->v);
+/* The same and the optimiser's step. What changes the heads' gradients once they are there keeps Adam waiting for the end. */
+static vg_status compute_and_step(vg_learner *l, size_t n) {
+    const vg_backend_ops *ops = l->backend->ops;
+    vg_model *model = l->model;
+    size_t rest = model->theta->count;
+    VG_TRY(compute(l, n, l->anchor || l->mask ? NULL : &rest));
+    if (rest < model->theta->count)
+        return ops->adam_part(l->backend, model->theta, model->grad, model->m, model->v, 0, rest, false);
+    return ops->adam(l->backend, model->theta, model->grad, model->m, model->v);
 }
 
-vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
-                                uint32_t number, double rate) {
+/* A batch and the step's figures to the device. */
+static vg_status send(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
+                      uint32_t number, double rate) {
     vg_backend *b = l->backend;
     VG_TRY(set_step(l, number, rate, 0));
     VG_TRY(batch_room(l, n));
     VG_TRY(b->ops->index_upload(b, vg_tensor__rows(l->labels, n), labels));
     if (l->options.head_bootstrap)
         VG_TRY(bootstrap_weights(l, indices, n));
-    VG_TRY(vg_model__input(l->model, images, n));
-    return compute(l, n);
+    return vg_model__input(l->model, images, n);
+}
+
+vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
+                                uint32_t number, double rate) {
+    VG_TRY(send(l, images, labels, indices, n, number, rate));
+    return compute(l, n, NULL);
 }
 
 vg_status vg_learner__step(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
                            uint32_t number, double rate) {
-    VG_TRY(vg_learner__gradients(l, images, labels, indices, n, number, rate));
-    return adam(l);
+    VG_TRY(send(l, images, labels, indices, n, number, rate));
+    return compute_and_step(l, n);
 }
 
 /* --- steps on images that the device keeps */
@@ -314,8 +327,7 @@ bool vg_learner__takes_store(const vg_learner *l) { return l->backend->ops->stor
 static vg_status stored_step(vg_learner *l, const vg_store *store, size_t n) {
     VG_TRY(vg_model__begin(l->model, n));
     VG_TRY(l->backend->ops->store_batch(l->backend, store, l->model->values[0], vg_tensor__rows(l->labels, n)));
-    VG_TRY(compute(l, n));
-    return adam(l);
+    return compute_and_step(l, n);
 }
 
 /* Notes the step for batches of n. What cannot be noted is run operation by operation. */

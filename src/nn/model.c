@@ -226,6 +226,43 @@ static vg_status forward_pair(vg_model *model, int i, const vg_pass *pass, bool 
     return VG_OK;
 }
 
+/* Nodes i and i + 1 as one operation: a convolution and the stage behind it. */
+static vg_conv_stage conv_stage_of(vg_model *model, int i) {
+    const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
+    return (vg_conv_stage){.conv = conv->conv,
+                           .stage = stage->stage,
+                           .x = model->values[conv->x],
+                           .y = model->values[stage->y],
+                           .choice = model->choices[i + 1],
+                           .w = &model->params[conv->w],
+                           .bias = stage->b < 0 ? NULL : &model->params[stage->b]};
+}
+
+/* The same where they are that and the backend has a way. The convolution's own value stays NULL: backward knows by it. */
+static vg_status forward_pooled(vg_model *model, int i, const vg_pass *pass, bool *done) {
+    const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
+    vg_backend *b = model->backend;
+    *done = false;
+    if (!b->ops->conv_stage_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV || stage->kind != VG_NODE_STAGE ||
+        conv->addend >= 0 || stage->x != conv->y || model->net->values[conv->y].uses > 1)
+        return VG_OK;
+    const vg_value *value = &model->net->values[stage->y];
+    size_t rows = model->values[conv->x]->n;
+    VG_TRY(vg_model__take(model, &model->values[stage->y], value->kind, rows, value->shape));
+    if (pass->keep && stage->stage.pool > 1)
+        VG_TRY(vg_model__take(model, &model->choices[i + 1], VG_TENSOR_CHOICE, rows, value->shape));
+    vg_conv_stage op = conv_stage_of(model, i);
+    if (!pass->dropout)
+        op.stage.dropout.p = 0;
+    VG_TRY(b->ops->conv_stage_forward(b, &op, model->theta, done));
+    if (*done)
+        return VG_OK;
+    vg_model__give(model, model->values[stage->y]);
+    vg_model__give(model, model->choices[i + 1]);
+    model->values[stage->y] = model->choices[i + 1] = NULL;
+    return VG_OK;
+}
+
 /* Gives back what node i was the last to read. */
 static void forget(vg_model *model, int i) {
     const vg_node *node = &model->net->nodes[i];
@@ -241,6 +278,8 @@ vg_status vg_model__forward(vg_model *model, const vg_pass *pass) {
     for (int i = pass->first, count; i < pass->last; i += count) {
         bool pair;
         VG_TRY(forward_pair(model, i, pass, &pair));
+        if (!pair)
+            VG_TRY(forward_pooled(model, i, pass, &pair));
         if (!pair)
             VG_TRY(forward_node(model, i, pass));
         count = pair ? 2 : 1;
@@ -282,8 +321,11 @@ static vg_status backward_conv(vg_model *model, const vg_node *node, vg_tensor *
 static vg_status backward_stage(vg_model *model, int i, vg_tensor *dy) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
+    const vg_value *x = &model->net->values[node->x];
     /* Backward does not need the stage's input: its memory takes the gradient. Without pooling dy itself does. */
     vg_tensor *dx = node->stage.pool == 1 ? dy : model->values[node->x];
+    if (!dx) /* it was never made */
+        VG_TRY(vg_model__take(model, &dx, x->kind, dy->n, x->shape));
     VG_TRY(b->ops->stage_backward(b, &node->stage, dx, model->grad, node->b < 0 ? NULL : &model->params[node->b], dy,
                                   model->values[node->y], model->choices[i]));
     model->gradients[node->x] = dx;
@@ -330,10 +372,51 @@ static vg_status backward_node(vg_model *model, int i) {
     return VG_OK;
 }
 
-vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits) {
-    model->gradients[model->net->nodes[model->net->node_count - 1].y] = dlogits;
-    for (int i = model->net->node_count; i-- > 0;)
+/* Whether forward ran node i and the one before it as one, of images with one channel. */
+static bool first_pooled(const vg_model *model, int i) {
+    const vg_node *node = &model->net->nodes[i];
+    return node->kind == VG_NODE_STAGE && !model->values[node->x] && node[-1].x == 0 && model->net->input.c == 1;
+}
+
+static vg_status backward_first(vg_model *model, int i) {
+    vg_backend *b = model->backend;
+    int y = model->net->nodes[i].y;
+    vg_conv_stage op = conv_stage_of(model, i - 1);
+    VG_TRY(b->ops->conv_stage_backward(b, &op, model->grad, model->gradients[y]));
+    vg_model__give(model, model->gradients[y]);
+    model->gradients[y] = NULL;
+    return VG_OK;
+}
+
+/* Parameters of a layer from which on Adam before the step's end pays. */
+static const size_t LARGE_LAYER = (size_t)1 << 20;
+
+/* Node i's gradients are under way, and those of all behind it: a large linear layer's parameters, and what lies behind them
+ * in the block, will not be read again in this step. */
+static vg_status settle(vg_model *model, int i, size_t *settled) {
+    const vg_node *node = &model->net->nodes[i];
+    vg_backend *b = model->backend;
+    if (node->kind != VG_NODE_LINEAR || !b->ops->adam_part || model->params[node->w].size < LARGE_LAYER)
+        return VG_OK;
+    size_t first = model->params[node->w].offset, count = *settled - first;
+    *settled = first;
+    return b->ops->adam_part(b, model->theta, model->grad, model->m, model->v, first, count, true);
+}
+
+vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits, size_t *settled) {
+    const vg_network *net = model->net;
+    model->gradients[net->nodes[net->node_count - 1].y] = dlogits;
+    if (settled)
+        *settled = model->theta->count;
+    for (int i = net->node_count; i-- > 0;) {
+        if (first_pooled(model, i)) {
+            VG_TRY(backward_first(model, i--));
+            continue;
+        }
         VG_TRY(backward_node(model, i));
+        if (settled)
+            VG_TRY(settle(model, i, settled));
+    }
     return VG_OK;
 }
 

@@ -60,8 +60,10 @@ void vg_model__borrow(vg_model *model, vg_tensor *images);
 vg_status vg_model__input(vg_model *model, const float *images, size_t n);
 /* Runs nodes of a pass from the values already there. The logits end in the last node's value. */
 vg_status vg_model__forward(vg_model *model, const vg_pass *pass);
-/* From dlogits (taken over by the model) to the gradients of every parameter. */
-vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits);
+/* From dlogits (taken over by the model) to the gradients of every parameter. settled, where it is not NULL: Adam may begin with
+ * the parameters of large layers meanwhile; those of the blocks' values from *settled on have had it or are having it, and the
+ * rest is due by adam_part. Parameters lie in the order of the nodes that use them. */
+vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits, size_t *settled);
 static inline vg_tensor *vg_model__logits(vg_model *model) {
     return model->values[model->net->nodes[model->net->node_count - 1].y];
 }

@@ -43,6 +43,21 @@ void enter() {
     swapcontext(&current->context, &scheduler);
 }
 
+/* Threads that wait at a barrier go on when all do; one that has ended by then should have been there. */
+void release(unsigned threads) {
+    unsigned waiting = 0, done = 0;
+    for (unsigned t = 0; t < threads; t++) {
+        waiting += fibers[t].at == WAITING;
+        done += fibers[t].at == DONE;
+    }
+    if (waiting == 0 || waiting + done < threads)
+        return;
+    emulate_errors += done > 0;
+    for (unsigned t = 0; t < threads; t++)
+        if (fibers[t].at == WAITING)
+            fibers[t].at = READY;
+}
+
 void run_block(unsigned threads) {
     std::vector<unsigned> order(threads);
     for (unsigned t = 0; t < threads; t++) {
@@ -56,29 +71,85 @@ void run_block(unsigned threads) {
         makecontext(&f.context, enter, 0);
     }
     for (unsigned done = 0; done < threads;) {
-        unsigned waiting = 0;
         shuffle(order);
         for (unsigned t : order) {
             current = &fibers[t];
-            if (current->at == DONE)
+            if (current->at != READY)
                 continue;
             threadIdx.x = t;
             swapcontext(&scheduler, &current->context);
-            waiting += current->at == WAITING;
             done += current->at == DONE;
         }
-        if (waiting > 0 && done > 0)
-            emulate_errors++;
+        release(threads);
     }
 }
+
+void give_way(state at) {
+    unsigned t = threadIdx.x;
+    current->at = at;
+    swapcontext(&current->context, &scheduler);
+    threadIdx.x = t;
+}
+
+/* What the threads of one warp bring to a product; `turn` goes up when all have brought it and when all have taken theirs. */
+struct warp {
+    uint32_t a[32][4], b[32][2];
+    const void *rows[32];
+    unsigned arrived, turn;
+};
+warp warps[32];
+
+void meet(warp &w) {
+    unsigned turn = w.turn;
+    if (++w.arrived == 32) {
+        w.arrived = 0;
+        w.turn++;
+    }
+    while (w.turn == turn)
+        give_way(READY);
+}
+
+float half_of(uint32_t word, unsigned k) { return __uint_as_float(k % 2 ? word & 0xFFFF0000u : word << 16); }
 } // namespace
 
-void __syncthreads() {
-    unsigned t = threadIdx.x;
-    current->at = WAITING;
-    swapcontext(&current->context, &scheduler);
-    current->at = READY;
-    threadIdx.x = t;
+void __syncthreads() { give_way(WAITING); }
+
+/* Element (row, k) of a 16 x 16 lies with lane 4 (row % 8) + k % 8 / 2, in word row / 8 + 2 (k / 8); of b likewise. */
+void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    unsigned lane = threadIdx.x % 32;
+    warp &w = warps[threadIdx.x / 32];
+    memcpy(w.a[lane], a, sizeof a);
+    memcpy(w.b[lane], b, sizeof b);
+    meet(w);
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+        for (unsigned k = 0; k < 16; k++)
+            c[i] +=
+                half_of(w.a[row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2], k) * half_of(w.b[column * 4 + k % 8 / 2][k / 8], k);
+    }
+    meet(w);
+}
+
+void emulate_load_matrices(uint32_t (&words)[4], const void *row) {
+    unsigned lane = threadIdx.x % 32;
+    warp &w = warps[threadIdx.x / 32];
+    w.rows[lane] = row;
+    meet(w);
+    for (unsigned m = 0; m < 4; m++)
+        words[m] = ((const uint32_t *)w.rows[8 * m + lane / 4])[lane % 4];
+    meet(w);
+}
+
+void emulate_load_matrices_turned(uint32_t (&words)[4], const void *row) {
+    unsigned lane = threadIdx.x % 32;
+    warp &w = warps[threadIdx.x / 32];
+    w.rows[lane] = row;
+    meet(w);
+    for (unsigned m = 0; m < 4; m++) {
+        const void *const *rows = w.rows + 8 * m + lane % 4 * 2;
+        words[m] = ((const uint16_t *)rows[0])[lane / 4] | (uint32_t)((const uint16_t *)rows[1])[lane / 4] << 16;
+    }
+    meet(w);
 }
 
 void emulate_launch(unsigned blocks, unsigned threads, const std::function<void()> &kernel) {

@@ -412,17 +412,6 @@ vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *t
     return VG_OK;
 }
 
-vg_status vg_cuda__adam(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
-    cuda_block *block = cuda_b(theta);
-    VG_TRY(vg_cuda__join(b));
-    vg_cuda__k_adam(cuda_of(b)->stream, cuda_of(b)->step, block->data, cuda_b(grad)->data, cuda_b(grad)->twin,
-                    cuda_b(grad)->narrow, cuda_b(m)->data, cuda_b(v)->data, block->twin, theta->count);
-    theta->version++;
-    if (block->twin)
-        block->twin_version = theta->version;
-    return vg_cuda__launched("Adam");
-}
-
 /* --- life */
 
 static vg_status step_set(vg_backend *b, const vg_step *step) {
@@ -455,9 +444,7 @@ static void close_cuda(vg_backend *b) {
         vg_cuda__free(c, c->counters, CUDA_COUNTERS * sizeof *c->counters);
         if (c->totals_host)
             cudaFreeHost(c->totals_host);
-        vg_cuda__side_close(c);
-        if (c->main)
-            cudaStreamDestroy(c->main);
+        vg_cuda__queues_close(c);
         vg_base__release(c);
     }
     vg_base__release(b);
@@ -497,6 +484,9 @@ static const vg_backend_ops ops = {
     .adam = vg_cuda__adam,
     .repeat_rows = vg_cuda__repeat_rows,
     .conv_norm_forward = vg_cuda__conv_norm_forward,
+    .conv_stage_forward = vg_cuda__conv_stage_forward,
+    .conv_stage_backward = vg_cuda__conv_stage_backward,
+    .adam_part = vg_cuda__adam_part,
     .members = members,
     .store_new = vg_cuda__store_new,
     .store_free = vg_cuda__store_free,
@@ -536,9 +526,7 @@ static vg_status open_all(vg_backend *b) {
     VG_TRY(find_device(b, c));
     VG_TRY(vg_cuda__library(&library));
     VG_TRY(vg_cuda__check(cudaSetDevice(0), "taking the device"));
-    VG_TRY(vg_cuda__check(cudaStreamCreateWithFlags(&c->main, cudaStreamNonBlocking), "making a stream"));
-    c->stream = c->main;
-    VG_TRY(vg_cuda__side_open(c));
+    VG_TRY(vg_cuda__queues_open(c));
     VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
     VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));
     VG_TRY(vg_cuda__totals_new(c));

@@ -9,10 +9,11 @@
  *
  * Operations are queued on one stream and return. Weight gradients go to a second one beside it, since nothing but Adam waits
  * for them: vg_cuda__side_begin and _end. An operation that writes a tensor which such a gradient still reads waits for it
- * (vg_cuda__writes), and what reads gradients waits for all of them (vg_cuda__join). While a recording is made
- * (cudaStreamBeginCapture) nothing may allocate, copy from the host or wait: an operation does those only when it meets a size
- * for the first time, which is why a sequence is run once before it is recorded. What changes between replays is read from
- * device memory (context->step). */
+ * (vg_cuda__writes), and what reads gradients waits for all of them (vg_cuda__join). Adam of parameters whose gradients are
+ * there early goes to a third queue (vg_cuda__late_begin). The main queue's work comes first where there is not room for all.
+ * While a recording is made (cudaStreamBeginCapture) nothing may allocate, copy from the host or wait: an operation does those
+ * only when it meets a size for the first time, which is why a sequence is run once before it is recorded. What changes between
+ * replays is read from device memory (context->step). */
 #ifndef VG_CUDA_BACKEND_H
 #define VG_CUDA_BACKEND_H
 
@@ -63,8 +64,10 @@ struct cuda_products; /* cuBLASLt: matrix products by shape (cuda_blas.c) */
 enum { CUDA_SIDE_EVENTS = 64 };
 
 typedef struct cuda_context {
-    cudaStream_t stream; /* the queue in use: main, or the second one within vg_cuda__side_begin ... _end */
-    cudaStream_t main, side;
+    cudaStream_t stream;           /* the queue in use: main, or the second one within vg_cuda__side_begin ... _end */
+    cudaStream_t main, side, late; /* the last two may be NULL: everything is on the main one then */
+    bool late_busy;                /* the main queue has not waited for the third */
+    cudaEvent_t late_done;
     cudaEvent_t fork, read[CUDA_SIDE_EVENTS];
     uint64_t side_count, side_joined; /* operations put on the second queue; those the main one has waited for */
     void *side_scratch;
@@ -116,11 +119,16 @@ vg_status vg_cuda__narrow_gradient(vg_backend *, vg_block *grad, const vg_param 
 vg_status vg_cuda__wide_gradient(vg_backend *, vg_block *grad, const vg_param *w);
 /* The second queue: what is launched between begin and end runs there, after all that was queued before; x and dy are what it
  * reads. Nothing may fail to reach end. */
-vg_status vg_cuda__side_open(cuda_context *); /* VARGATE_CUDA_QUEUES=1: does without */
-void vg_cuda__side_close(cuda_context *);
+vg_status vg_cuda__queues_open(cuda_context *); /* VARGATE_CUDA_QUEUES: how many of the three */
+void vg_cuda__queues_close(cuda_context *);
 vg_status vg_cuda__side_begin(vg_backend *);
 vg_status vg_cuda__side_end(vg_backend *, const vg_tensor *x, const vg_tensor *dy);
+/* The main queue waits for the weight gradients; for them and what the third queue does. */
+vg_status vg_cuda__join_side(vg_backend *);
 vg_status vg_cuda__join(vg_backend *);
+/* The third queue: what is launched between begin and end runs there, after all that both others have been given. */
+vg_status vg_cuda__late_begin(vg_backend *);
+vg_status vg_cuda__late_end(vg_backend *);
 /* Before an operation on the main queue writes t. */
 vg_status vg_cuda__writes(vg_backend *, const vg_tensor *t);
 vg_status vg_cuda__plans_stream(vg_backend *, cudaStream_t stream);
@@ -138,6 +146,8 @@ vg_status vg_cuda__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *
 vg_status vg_cuda__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
                                          const vg_tensor *dy);
 vg_status vg_cuda__conv_norm_forward(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
+vg_status vg_cuda__conv_stage_forward(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
+vg_status vg_cuda__conv_stage_backward(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
 vg_status vg_cuda__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                  const vg_block *theta, const vg_param *bias);
 vg_status vg_cuda__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
@@ -164,6 +174,8 @@ vg_status vg_cuda__block_multiply(vg_backend *, vg_block *a, size_t offset, cons
 vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
                                 size_t count, float scale, double *penalty);
 vg_status vg_cuda__adam(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
+vg_status vg_cuda__adam_part(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
+                             size_t count, bool beside);
 
 #ifdef __cplusplus
 }

@@ -87,6 +87,9 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
     VG_TRY(vg_cuda__writes(b, dx));
     if (vg_cuda__packed(w))
         return vg_cuda__columns_backward_data(b, conv, dx, dy, theta, w, addend);
+    VG_TRY(vg_cuda__conv_wide_data(b, conv, dx, dy, theta, w, addend, &served));
+    if (served)
+        return VG_OK;
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     cuda_conv_places places = {cuda_t(dx)->data, (void *)weights, cuda_t(dy)->data, NULL};
     if (addend) {

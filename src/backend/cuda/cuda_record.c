@@ -26,7 +26,8 @@ vg_status vg_cuda__record_end(vg_backend *b, vg_recording **out) {
     if (status == VG_OK && out)
         status = vg_base__zalloc(&recording, 1, sizeof *recording, "recording");
     if (status == VG_OK && out) {
-        status = vg_cuda__check(cudaGraphInstantiate(&recording->graph, graph, 0), "recording");
+        status = vg_cuda__check(cudaGraphInstantiate(&recording->graph, graph, cudaGraphInstantiateFlagUseNodePriority),
+                                "recording");
         if (status == VG_OK)
             status = vg_cuda__check(cudaGraphUpload(recording->graph, c->stream), "recording");
         c->recordings++;

@@ -1,4 +1,7 @@
-/* cuda_side.c - the second queue, for weight gradients. */
+/* cuda_side.c - the queues beside the main one: the second for weight gradients, the third for Adam of what is ready early.
+ *
+ * Where the device has not room for everything at once, blocks of the main queue go first, then those of the second: what the
+ * next operation waits for comes before what only the step's end does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +24,7 @@ vg_status vg_cuda__side_end(vg_backend *b, const vg_tensor *x, const vg_tensor *
     c->stream = c->main;
     VG_TRY(vg_cuda__plans_stream(b, c->main));
     if (c->side_count - c->side_joined >= CUDA_SIDE_EVENTS) /* the ring is full: its oldest event is to be used again */
-        VG_TRY(vg_cuda__join(b));
+        VG_TRY(vg_cuda__join_side(b));
     c->side_count++;
     cuda_t(x)->side_read = cuda_t(dy)->side_read = c->side_count;
     return vg_cuda__check(cudaEventRecord(c->read[c->side_count % CUDA_SIDE_EVENTS], c->side), "a second queue");
@@ -35,26 +38,75 @@ static vg_status wait_for(cuda_context *c, uint64_t count) {
     return vg_cuda__check(cudaStreamWaitEvent(c->main, c->read[count % CUDA_SIDE_EVENTS], 0), "a second queue");
 }
 
-vg_status vg_cuda__join(vg_backend *b) { return wait_for(cuda_of(b), cuda_of(b)->side_count); }
+vg_status vg_cuda__join_side(vg_backend *b) { return wait_for(cuda_of(b), cuda_of(b)->side_count); }
+
+vg_status vg_cuda__join(vg_backend *b) {
+    cuda_context *c = cuda_of(b);
+    VG_TRY(vg_cuda__join_side(b));
+    if (!c->late_busy)
+        return VG_OK;
+    c->late_busy = false;
+    return vg_cuda__check(cudaStreamWaitEvent(c->main, c->late_done, 0), "a third queue");
+}
 
 vg_status vg_cuda__writes(vg_backend *b, const vg_tensor *t) { return wait_for(cuda_of(b), cuda_t(t)->side_read); }
 
-vg_status vg_cuda__side_open(cuda_context *c) {
-    const char *wanted = getenv("VARGATE_CUDA_QUEUES");
-    if (wanted && strcmp(wanted, "1") == 0)
-        return VG_OK;
-    VG_TRY(vg_cuda__check(cudaStreamCreateWithFlags(&c->side, cudaStreamNonBlocking), "making a stream"));
-    VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&c->fork, cudaEventDisableTiming), "making an event"));
-    for (int i = 0; i < CUDA_SIDE_EVENTS; i++)
-        VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&c->read[i], cudaEventDisableTiming), "making an event"));
+vg_status vg_cuda__late_begin(vg_backend *b) {
+    cuda_context *c = cuda_of(b);
+    if (!c->late)
+        return vg_cuda__join_side(b);
+    VG_TRY(vg_cuda__check(cudaEventRecord(c->fork, c->main), "a third queue"));
+    VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->late, c->fork, 0), "a third queue"));
+    if (c->side_count > c->side_joined)
+        VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->late, c->read[c->side_count % CUDA_SIDE_EVENTS], 0), "a third queue"));
+    c->late_busy = true;
+    c->stream = c->late;
     return VG_OK;
 }
 
-void vg_cuda__side_close(cuda_context *c) {
-    if (c->side)
-        cudaStreamDestroy(c->side);
+vg_status vg_cuda__late_end(vg_backend *b) {
+    cuda_context *c = cuda_of(b);
+    c->stream = c->main;
+    return c->late ? vg_cuda__check(cudaEventRecord(c->late_done, c->late), "a third queue") : VG_OK;
+}
+
+/* `level` 0 is the most urgent. */
+static vg_status queue(cudaStream_t *out, int level) {
+    int least = 0, greatest = 0;
+    const char *even = getenv("VARGATE_CUDA_EVEN");
+    VG_TRY(vg_cuda__check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for the device"));
+    int most = least - 2 > greatest ? least - 2 : greatest, priority = most + level < least ? most + level : least;
+    if (even && strcmp(even, "1") == 0)
+        priority = least;
+    return vg_cuda__check(cudaStreamCreateWithPriority(out, cudaStreamNonBlocking, priority), "making a stream");
+}
+
+vg_status vg_cuda__queues_open(cuda_context *c) {
+    const char *wanted = getenv("VARGATE_CUDA_QUEUES");
+    int count = wanted && *wanted ? atoi(wanted) : 3;
+    VG_TRY(queue(&c->main, 0));
+    c->stream = c->main;
+    if (count < 2)
+        return VG_OK;
+    VG_TRY(queue(&c->side, 1));
+    VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&c->fork, cudaEventDisableTiming), "making an event"));
+    for (int i = 0; i < CUDA_SIDE_EVENTS; i++)
+        VG_TRY(vg_cuda__check(cudaEventCreateWithFlags(&c->read[i], cudaEventDisableTiming), "making an event"));
+    if (count < 3)
+        return VG_OK;
+    VG_TRY(queue(&c->late, 2));
+    return vg_cuda__check(cudaEventCreateWithFlags(&c->late_done, cudaEventDisableTiming), "making an event");
+}
+
+void vg_cuda__queues_close(cuda_context *c) {
+    cudaStream_t queues[] = {c->side, c->late, c->main};
+    for (int i = 0; i < 3; i++)
+        if (queues[i])
+            cudaStreamDestroy(queues[i]);
     if (c->fork)
         cudaEventDestroy(c->fork);
+    if (c->late_done)
+        cudaEventDestroy(c->late_done);
     for (int i = 0; i < CUDA_SIDE_EVENTS; i++)
         if (c->read[i])
             cudaEventDestroy(c->read[i]);

@@ -155,7 +155,8 @@ static __global__ void __launch_bounds__(THREADS)
     const vg_step s = step->step;
     float b1 = s.beta1, b2 = s.beta2, c1 = 1.0f / s.correction1, c2 = 1.0f / s.correction2;
     FOR_EACH(g, groups) {
-        float4 T = theta[g], M = m[g], V = v[g], G;
+        /* Not wanted again before the next step: the second level of cache keeps gradients, twin and activations instead. */
+        float4 T = __ldcs(theta + g), M = __ldcs(m + g), V = __ldcs(v + g), G;
         if (narrow && narrow[g / 4]) {
             uint2 both = half[g];
             float2 low = __bfloat1622float2(*reinterpret_cast<__nv_bfloat162 *>(&both.x));
@@ -173,9 +174,9 @@ static __global__ void __launch_bounds__(THREADS)
             q[i] = b2 * q[i] + (1.0f - b2) * d[i] * d[i];
             t[i] -= s.rate * (p[i] * c1) / (sqrtf(q[i] * c2) + s.epsilon);
         }
-        theta[g] = make_float4(t[0], t[1], t[2], t[3]);
-        m[g] = make_float4(p[0], p[1], p[2], p[3]);
-        v[g] = make_float4(q[0], q[1], q[2], q[3]);
+        __stcs(theta + g, make_float4(t[0], t[1], t[2], t[3]));
+        __stcs(m + g, make_float4(p[0], p[1], p[2], p[3]));
+        __stcs(v + g, make_float4(q[0], q[1], q[2], q[3]));
         if (twin) {
             __nv_bfloat162 low = __floats2bfloat162_rn(t[0], t[1]), high = __floats2bfloat162_rn(t[2], t[3]);
             uint2 both;

@@ -1,10 +1,11 @@
 /* loss.cu - cross-entropy of H softmax heads and its gradient, one block a row; the last block to finish adds the rows up, in
- * order. Formulas: ref/ref_heads.c. */
+ * order. Formulas: ref/ref_heads.c. Rows of few classes that fit shared memory are read once and each exponential is taken
+ * twice (few_kernel); others go through memory (loss_kernel). */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/loss.h"
 
-enum { THREADS = 256, WARPS = THREADS / 32, FEW_CLASSES = 32 };
+enum { THREADS = 256, WARPS = THREADS / 32, FEW_CLASSES = 32, FEW_BYTES = 40 << 10 };
 
 __device__ static inline float value(const cuda_loss_work &w, size_t at) {
     return w.logits[at] + (w.addend ? w.addend[at] : 0.0f);
@@ -61,16 +62,23 @@ __device__ static void class_sums(const cuda_loss_work &w, size_t row, const flo
     }
 }
 
-/* Sum of one double a thread, in a fixed order; the result in thread 0. */
+/* Sum over a warp's lanes, in each of them; the same order always. */
+template <typename T> __device__ static inline T warp_sum(T x) {
+    for (int d = 16; d > 0; d /= 2)
+        x += __shfl_xor_sync(0xFFFFFFFFu, x, d);
+    return x;
+}
+
+/* Sum of one double a thread, in a fixed order, in every thread. room: WARPS doubles, which nobody else uses. */
 __device__ static double block_sum(double x, double *room) {
-    room[threadIdx.x] = x;
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if ((int)threadIdx.x < half)
-            room[threadIdx.x] += room[threadIdx.x + half];
-    }
+    x = warp_sum(x);
+    if (threadIdx.x % 32 == 0)
+        room[threadIdx.x / 32] = x;
     __syncthreads();
-    return room[0];
+    x = room[0];
+    for (int w = 1; w < WARPS; w++)
+        x += room[w];
+    return x;
 }
 
 __device__ static void add_up(const cuda_loss_work &w, double *room) {
@@ -79,9 +87,8 @@ __device__ static void add_up(const cuda_loss_work &w, double *room) {
         loss += __ldcg(w.row_loss + r);
         right += __ldcg(w.row_right + r);
     }
-    loss = block_sum(loss, room);
-    __syncthreads();
-    right = block_sum(right, room);
+    loss = block_sum(loss, room + WARPS);
+    right = block_sum(right, room + 2 * WARPS);
     if (threadIdx.x == 0) {
         w.totals->loss += loss;
         w.totals->rows += w.rows;
@@ -92,11 +99,24 @@ __device__ static void add_up(const cuda_loss_work &w, double *room) {
     }
 }
 
+/* A block's end: the last one adds up. */
+__device__ static void leave(const cuda_loss_work &w, double *room) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicAdd(w.counter, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (last) {
+        __threadfence();
+        add_up(w, room);
+    }
+}
+
 static __global__ void __launch_bounds__(THREADS) loss_kernel(cuda_loss_work w) {
     extern __shared__ float shared[]; /* normaliser[H], sums[C] */
     __shared__ float partial[THREADS];
-    __shared__ double room[THREADS];
-    __shared__ bool last;
+    __shared__ double room[3 * WARPS];
     float *normaliser = shared, *sums = shared + w.heads;
     size_t row = blockIdx.x, C = w.classes, K = w.heads * C, base = row * K;
     size_t label = (size_t)w.labels[row];
@@ -132,18 +152,107 @@ static __global__ void __launch_bounds__(THREADS) loss_kernel(cuda_loss_work w) 
         if (w.twin)
             ((__nv_bfloat16 *)w.twin)[row * w.twin_row + i] = __float2bfloat16(gradient);
     }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        last = atomicAdd(w.counter, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (last) {
-        __threadfence();
-        add_up(w, room);
+    leave(w, room);
+}
+
+/* --- few classes */
+
+/* The row's logits into values[K]. */
+__device__ static void read_row(const cuda_loss_work &w, float *values) {
+    const unsigned K = (unsigned)(w.heads * w.classes);
+    const size_t base = (size_t)blockIdx.x * K;
+    for (unsigned i = threadIdx.x; i < K; i += THREADS)
+        values[i] = value(w, base + i);
+}
+
+/* values become probabilities; chosen[H]: the label's logarithms. */
+__device__ static void probabilities(const cuda_loss_work &w, float *values, float *normaliser, float *chosen, unsigned label) {
+    const unsigned C = (unsigned)w.classes, H = (unsigned)w.heads;
+    for (unsigned h = threadIdx.x; h < H; h += THREADS) {
+        const float *z = values + h * C;
+        float top = -INFINITY, sum = 0;
+        for (unsigned c = 0; c < C; c++)
+            top = fmaxf(top, z[c]);
+        for (unsigned c = 0; c < C; c++)
+            sum += expf(z[c] - top);
+        normaliser[h] = top + logf(sum);
+        chosen[h] = z[label] - normaliser[h];
     }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < H * C; i += THREADS)
+        values[i] = expf(values[i] - normaliser[i / C]);
+    __syncthreads();
+}
+
+/* sums[c] over the heads, a warp a class. */
+__device__ static void few_sums(const cuda_loss_work &w, const float *values, float *sums) {
+    const unsigned C = (unsigned)w.classes, H = (unsigned)w.heads, lane = threadIdx.x % 32;
+    for (unsigned c = threadIdx.x / 32; c < C; c += WARPS) {
+        float sum = 0;
+        for (unsigned h = lane; h < H; h += 32)
+            sum += values[h * C + c];
+        sum = warp_sum(sum);
+        if (lane == 0)
+            sums[c] = sum;
+    }
+    __syncthreads();
+}
+
+__device__ static void put_gradient(const cuda_loss_work &w, const float *values, const float *sums, unsigned label) {
+    const unsigned C = (unsigned)w.classes, K = (unsigned)w.heads * C;
+    const unsigned width = w.twin && w.twin_row > K ? (unsigned)w.twin_row : K;
+    const size_t row = blockIdx.x;
+    const float over_rows = 1.0f / (float)w.rows, over_heads = 1.0f / (float)w.heads;
+    for (unsigned i = threadIdx.x; i < width; i += THREADS) {
+        float gradient = 0;
+        if (i < K) {
+            const unsigned h = i / C;
+            const float factor = w.mixture ? values[h * C + label] / sums[label]
+                                           : (w.weights ? w.weights[row * w.heads + h] : 1.0f) * over_heads;
+            gradient = over_rows * factor * (values[i] - (i - h * C == label ? 1.0f : 0.0f));
+            w.dlogits[row * K + i] = gradient;
+        }
+        if (w.twin)
+            ((__nv_bfloat16 *)w.twin)[row * w.twin_row + i] = __float2bfloat16(gradient);
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS) few_kernel(const __grid_constant__ cuda_loss_work w) {
+    extern __shared__ float shared[]; /* values[K], normaliser[H], chosen[H], sums[C] */
+    __shared__ double room[3 * WARPS];
+    float *values = shared, *normaliser = values + w.heads * w.classes, *chosen = normaliser + w.heads,
+          *sums = chosen + w.heads;
+    const size_t row = blockIdx.x;
+    const unsigned label = (unsigned)w.labels[row];
+    read_row(w, values);
+    __syncthreads();
+    probabilities(w, values, normaliser, chosen, label);
+    if (w.mixture)
+        few_sums(w, values, sums);
+    if (w.dlogits)
+        put_gradient(w, values, sums, label);
+    if (!w.mixture)
+        few_sums(w, values, sums);
+    double loss = 0;
+    for (unsigned h = threadIdx.x; h < w.heads && !w.mixture; h += THREADS)
+        loss -= (w.weights ? (double)w.weights[row * w.heads + h] : 1.0) * (double)chosen[h];
+    loss = block_sum(loss, room);
+    if (threadIdx.x == 0) {
+        unsigned best = 0;
+        for (unsigned c = 1; c < w.classes; c++)
+            if (sums[c] > sums[best])
+                best = c;
+        w.row_right[row] = best == label;
+        w.row_loss[row] = w.mixture ? -log((double)sums[label] / (double)w.heads) : loss / (double)w.heads;
+    }
+    leave(w, room);
 }
 
 extern "C" void vg_cuda__k_loss(cudaStream_t stream, const cuda_loss_work *w) {
     size_t shared = (w->heads + w->classes) * sizeof(float);
-    loss_kernel<<<(unsigned)w->rows, THREADS, shared, stream>>>(*w);
+    size_t few = (w->heads * w->classes + 2 * w->heads + w->classes) * sizeof(float);
+    if (w->classes <= FEW_CLASSES && few <= FEW_BYTES)
+        few_kernel<<<(unsigned)w->rows, THREADS, few, stream>>>(*w);
+    else
+        loss_kernel<<<(unsigned)w->rows, THREADS, shared, stream>>>(*w);
 }

@@ -1,5 +1,6 @@
 /* cuda_runtime_api.h - a stand-in for CUDA's header: kernels run on the host, one block after another, each thread of a block
- * as a coroutine that gives way at __syncthreads. Enough for kernels without warp instructions and without asynchronous copies.
+ * as a coroutine that gives way at __syncthreads and at a warp's products. Enough for kernels without other warp instructions and
+ * without asynchronous copies.
  *
  * In which order blocks and, between two barriers, threads run is drawn anew for each launch (emulate_seed), so that a missing
  * barrier or a sum that depends on which block ends last shows as a difference between two runs. A barrier that some threads of
@@ -41,6 +42,8 @@ extern unsigned emulate_errors, emulate_launches;
         emulate_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); });                                                     \
     } while (0)
 #define CUDA_LAUNCH_EARLY CUDA_LAUNCH
+#define CUDA_LAUNCH_SHARED(kernel, blocks, threads, bytes, stream, ...)                                                        \
+    CUDA_LAUNCH(kernel, blocks, threads, stream, __VA_ARGS__)
 
 struct emulate_index {
     unsigned x;
@@ -48,12 +51,20 @@ struct emulate_index {
 extern emulate_index threadIdx, blockIdx, blockDim, gridDim;
 void emulate_launch(unsigned blocks, unsigned threads, const std::function<void()> &kernel);
 void __syncthreads();
+/* mma.cuh's product, by all 32 threads of a warp. */
+void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+void emulate_load_matrices(uint32_t (&words)[4], const void *row);
+void emulate_load_matrices_turned(uint32_t (&words)[4], const void *row);
+#define CUDA_DYNAMIC_SHARED(name) alignas(1024) static unsigned char name[227 * 1024]
 
 struct alignas(8) uint2 {
     uint32_t x, y;
 };
 struct alignas(16) uint4 {
     uint32_t x, y, z, w;
+};
+struct alignas(8) float2 {
+    float x, y;
 };
 struct alignas(16) float4 {
     float x, y, z, w;

@@ -1,0 +1,48 @@
+/* cuda_adam.c - Adam over a block or a part of it (elementwise.cu), the twin of the weights written along. */
+#include "backend/cuda/elementwise.h"
+
+static vg_status launch(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
+                        size_t count) {
+    cuda_block *to = cuda_b(theta);
+    const cuda_block *from = cuda_b(grad);
+    vg_cuda__k_adam(cuda_of(b)->stream, cuda_of(b)->step, to->data + first, from->data + first,
+                    from->twin ? (const uint16_t *)from->twin + first : NULL, from->narrow ? from->narrow + first / 16 : NULL,
+                    cuda_b(m)->data + first, cuda_b(v)->data + first, to->twin ? (uint16_t *)to->twin + first : NULL, count);
+    return vg_cuda__launched("Adam");
+}
+
+/* A twin that was up to date still is. */
+static void changed(vg_block *theta) {
+    cuda_block *block = cuda_b(theta);
+    bool current = block->twin && block->twin_version == theta->version;
+    theta->version++;
+    if (current)
+        block->twin_version = theta->version;
+}
+
+vg_status vg_cuda__adam(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v) {
+    VG_TRY(vg_cuda__join(b));
+    VG_TRY(launch(b, theta, grad, m, v, 0, theta->count));
+    theta->version++;
+    if (cuda_b(theta)->twin)
+        cuda_b(theta)->twin_version = theta->version;
+    return VG_OK;
+}
+
+vg_status vg_cuda__adam_part(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
+                             size_t count, bool beside) {
+    if (first % 16 || count % 16 || first > theta->count || count > theta->count - first)
+        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: Adam over %zu values from %zu on, of a block of %zu: not whole sixteens",
+                             count, first, theta->count);
+    changed(theta);
+    if (!beside) {
+        VG_TRY(vg_cuda__join_side(b));
+        vg_status status = count ? launch(b, theta, grad, m, v, first, count) : VG_OK;
+        vg_status joined = vg_cuda__join(b);
+        return status == VG_OK ? joined : status;
+    }
+    VG_TRY(vg_cuda__late_begin(b));
+    vg_status status = launch(b, theta, grad, m, v, first, count);
+    vg_status end = vg_cuda__late_end(b);
+    return status == VG_OK ? end : status;
+}
