@@ -4,7 +4,11 @@
  *
  * NORM: in prediction the batch-norm, dropout and ReLU behind the convolution are a line, a mask and a floor: they are applied
  * to the 16 bytes on their way out, the plain sums are written only where a residual needs them. A thread draws the masks of
- * its twenty pieces while the tensor cores are at work and keeps them as 160 bits. */
+ * its 22 pieces while the tensor cores are at work and keeps them as 176 bits.
+ *
+ * The tensor cores wait meanwhile, with two warps to a scheduler: what counts is how many instructions there are and how few
+ * wait for each other. A thread therefore keeps to the same eight channels, 120 of 128 threads six rows at a time; all
+ * arithmetic is unconditional, only writes are not. */
 #ifndef VG_CUDA_HOPPER_EPILOGUE_CUH
 #define VG_CUDA_HOPPER_EPILOGUE_CUH
 
@@ -21,7 +25,8 @@ enum {
     N = HOPPER_N,
     PITCH = 336, /* bytes a row of the output on its way: 320, and 16 against bank conflicts */
     OUT_BYTES = 64 * PITCH,
-    PIECES = 10,        /* of eight channels, a thread has of 64 pixels */
+    WRITERS = 120,      /* threads of a group that pass rows on, six rows of 20 pieces at a time */
+    PIECES = 11,        /* of eight channels, a thread has of 64 pixels; the last one may be past them */
     LINE_BYTES = N * 4, /* a or c of a tile's columns: first the lower four of each eight channels, then the upper */
 };
 
@@ -58,8 +63,7 @@ __device__ static inline void get_line(float (&v)[8], uint32_t at) {
     for (int i = 0; i < 2; i++)
         asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                      : "=f"(v[4 * i]), "=f"(v[4 * i + 1]), "=f"(v[4 * i + 2]), "=f"(v[4 * i + 3])
-                     : "r"(at + i * (LINE_BYTES / 2))
-                     : "memory");
+                     : "r"(at + i * (LINE_BYTES / 2)));
 }
 
 /* Where the 64 rows of a half lie in memory: one after another, or (`woven`) eight at a time in four images of 8 x 8, two rows
@@ -67,61 +71,80 @@ __device__ static inline void get_line(float (&v)[8], uint32_t at) {
 struct half_rows {
     size_t first;
     bool woven;
-    __device__ size_t of(int r) const { return first + (woven ? (r >> 3 & 3) * 64 + (r >> 5) * 8 + (r & 7) : r); }
+    __device__ int after(int r) const { return woven ? (r >> 3 & 3) * 64 + (r >> 5) * 8 + (r & 7) : r; }
+    /* How many of `rows` in memory are not before the first. */
+    __device__ int left(size_t rows) const { return rows <= first ? 0 : rows - first < 1024 ? (int)(rows - first) : 1024; }
+};
+
+/* A thread's piece i of a half: its row, below 64 or else not there, and where in the row it begins. */
+struct piece_of {
+    int r, q;
+    __device__ explicit piece_of(int i) : r(6 * i + threadIdx.x % 128 / 20), q(threadIdx.x % 128 % 20) {}
+    __device__ uint32_t staged(uint32_t out) const { return out + (r < 64 ? r : 63) * PITCH + q * 16; }
 };
 
 /* The masks of a thread's pieces, eight bits each, the newest lowest. */
 struct kept_bits {
-    uint32_t word[5];
+    uint32_t word[6];
 };
 
-/* Draws the mask of piece t, 0 to 19; `first`, `second`: the group's halves. */
+/* Draws the mask of piece t, 0 to 21; `first`, `second`: the group's halves. */
 __device__ static inline void draw_piece(kept_bits &kept, int t, const hopper_forward &work, const half_rows &first,
                                          const half_rows &second, int n0) {
     const cuda_mask &mask = work.norm.mask;
     cuda_draw draw = draw_of<CUDA_MASK_ALIGNED>(mask);
-    int piece = (t < PIECES ? t : t - PIECES) * 128 + threadIdx.x % 128, r = piece / 20, q = piece % 20;
-    uint32_t position = (uint32_t)(t < PIECES ? first.of(r) : second.of(r)), image = cuda_divide(position, mask.area);
+    piece_of at(t < PIECES ? t : t - PIECES);
+    const half_rows &half = t < PIECES ? first : second;
+    uint32_t position = (uint32_t)half.first + (uint32_t)half.after(at.r), image = cuda_divide(position, mask.area);
     uint32_t pixel = position - image * mask.area.divisor, lanes[4], byte = 0;
     asm volatile("" : "+r"(draw.key0), "+r"(draw.key1)); /* or twenty registers would hold the rounds' keys */
-    cuda_lanes_aligned(lanes, &draw, image, pixel * mask.channels + n0 + q * 8);
+    cuda_lanes_aligned(lanes, &draw, image, pixel * mask.channels + n0 + at.q * 8);
 #pragma unroll
     for (int j = 0; j < 8; j++)
         byte |= (uint32_t)cuda_kept(lanes, j, draw.threshold) << j;
 #pragma unroll
-    for (int i = 4; i > 0; i--)
+    for (int i = 5; i > 0; i--)
         kept.word[i] = __funnelshift_l(kept.word[i - 1], kept.word[i], 8);
     kept.word[0] = kept.word[0] << 8 | byte;
 }
 
+/* Batch-norm, dropout and ReLU of eight channels. */
 template <int MASK>
-__device__ static inline void put_normal(const hopper_forward &work, size_t to, uint4 words, uint32_t line, int q,
-                                         uint32_t kept) {
-    float v[8], a[8], c[8];
+__device__ static inline uint4 normal(uint4 words, const float (&a)[8], const float (&c)[8], uint32_t kept, float floor) {
+    float v[8];
     widen(v, pack<bf16>{words});
-    get_line(a, line + q * 16);
-    get_line(c, line + LINE_BYTES + q * 16);
 #pragma unroll
     for (int j = 0; j < 8; j++)
         v[j] = MASK == CUDA_MASK_NONE || (kept >> j & 1) ? fmaf(a[j], v[j], c[j]) : c[j];
-    store_above((bf16 *)work.norm.z, to / 8, v, work.norm.floor);
+    return make_uint4(narrow2_above(v[0], v[1], floor), narrow2_above(v[2], v[3], floor), narrow2_above(v[4], v[5], floor),
+                      narrow2_above(v[6], v[7], floor));
 }
 
 /* 64 rows of the addend to where the sums will pass; there are `rows` in memory. */
 __device__ static inline void bring_addend(const hopper_forward &work, uint32_t out, const half_rows &half, size_t rows, int n0,
                                            int group) {
-    int thread = threadIdx.x % 128;
-    const __nv_bfloat16 *addend = (const __nv_bfloat16 *)work.addend;
+    const __nv_bfloat16 *addend =
+        (const __nv_bfloat16 *)work.addend + half.first * (size_t)work.columns + n0 + piece_of(0).q * 8;
+    int left = half.left(rows);
+    if (threadIdx.x % 128 < WRITERS) {
 #pragma unroll
-    for (int i = 0; i < PIECES; i++) {
-        int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
-        uint4 v = make_uint4(0, 0, 0, 0);
-        size_t row = half.of(r);
-        if (row < rows)
-            v = *(const uint4 *)(addend + row * work.columns + n0 + q * 8);
-        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(out + r * PITCH + q * 16), "r"(v.x), "r"(v.y), "r"(v.z),
-                     "r"(v.w)
-                     : "memory");
+        for (int from = 0; from < PIECES; from += 6) {
+            uint4 v[6];
+#pragma unroll
+            for (int i = 0; i < 6 && from + i < PIECES; i++) {
+                piece_of at(from + i);
+                int row = half.after(at.r);
+                v[i] = make_uint4(0, 0, 0, 0);
+                if (at.r < 64 && row < left)
+                    v[i] = *(const uint4 *)(addend + row * work.columns);
+            }
+#pragma unroll
+            for (int i = 0; i < 6 && from + i < PIECES; i++)
+                if (piece_of(from + i).r < 64)
+                    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(piece_of(from + i).staged(out)), "r"(v[i].x),
+                                 "r"(v[i].y), "r"(v[i].z), "r"(v[i].w)
+                                 : "memory");
+        }
     }
     warpgroup_sync(group);
 }
@@ -130,17 +153,27 @@ __device__ static inline void bring_addend(const hopper_forward &work, uint32_t 
  * columns; its other row lies `below` bytes further. */
 __device__ static inline void stage_sums(const float (&d)[80], uint32_t mine, uint32_t below, bool addend) {
 #pragma unroll
-    for (int i = 0; i < 40; i++) { /* i / 2: eight columns; i % 2: the row 8 below */
-        uint32_t to = mine + i / 2 * 16 + i % 2 * below;
-        float u = d[2 * i], v = d[2 * i + 1];
+    for (int from = 0; from < 40; from += 8) { /* i / 2: eight columns; i % 2: the row 8 below */
+        uint32_t pair[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            pair[i] = 0;
         if (addend) {
-            uint32_t pair;
-            asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pair) : "r"(to) : "memory");
-            u += __uint_as_float(pair << 16);
-            v += __uint_as_float(pair & 0xffff0000u);
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pair[i]) : "r"(mine + (from + i) / 2 * 16 + i % 2 * below));
         }
-        __nv_bfloat162 both = __floats2bfloat162_rn(u, v);
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(*(uint32_t *)&both) : "memory");
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            float u = d[2 * (from + i)], v = d[2 * (from + i) + 1];
+            if (addend) {
+                u += __uint_as_float(pair[i] << 16);
+                v += __uint_as_float(pair[i] & 0xffff0000u);
+            }
+            __nv_bfloat162 both = __floats2bfloat162_rn(u, v);
+            asm volatile("st.shared.b32 [%0], %1;" ::"r"(mine + (from + i) / 2 * 16 + i % 2 * below), "r"(*(uint32_t *)&both)
+                         : "memory");
+        }
     }
 }
 
@@ -148,22 +181,33 @@ __device__ static inline void stage_sums(const float (&d)[80], uint32_t mine, ui
 template <int HALF, int NORM, int MASK>
 __device__ static inline void put_rows(const hopper_forward &work, uint32_t out, const half_rows &half, size_t rows, int n0,
                                        uint32_t line, const kept_bits &kept) {
-    int thread = threadIdx.x % 128;
-    __nv_bfloat16 *y = (__nv_bfloat16 *)work.y;
+    size_t begin = half.first * (size_t)work.columns + n0 + piece_of(0).q * 8;
+    __nv_bfloat16 *y = (__nv_bfloat16 *)work.y + begin, *z = (__nv_bfloat16 *)work.norm.z + begin;
+    bool plain = !NORM || work.y;
+    int left = half.left(rows);
+    float a[8], c[8];
+    if (threadIdx.x % 128 >= WRITERS)
+        return;
+    if (NORM) {
+        get_line(a, line + piece_of(0).q * 16);
+        get_line(c, line + LINE_BYTES + piece_of(0).q * 16);
+    }
 #pragma unroll
     for (int i = 0; i < PIECES; i++) {
-        int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
-        uint4 v;
+        piece_of at(i);
+        constexpr int last = 2 * PIECES - 1 - HALF * PIECES;
+        uint4 v, w;
         asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                     : "r"(out + r * PITCH + q * 16)
-                     : "memory");
-        size_t row = half.of(r), to = row * work.columns + n0 + q * 8;
-        if (row < rows && (!NORM || y))
+                     : "r"(at.staged(out)));
+        int row = half.after(at.r), to = row * work.columns;
+        bool there = at.r < 64 && row < left;
+        if (NORM)
+            w = normal<MASK>(v, a, c, kept.word[(last - i) / 4] >> (last - i) % 4 * 8, work.norm.floor);
+        if (there && plain)
             *(uint4 *)(y + to) = v;
-        constexpr int last = 2 * PIECES - 1 - HALF * PIECES;
-        if (NORM && row < rows)
-            put_normal<MASK>(work, to, v, line, q, kept.word[(last - i) / 4] >> (last - i) % 4 * 8);
+        if (NORM && there)
+            *(uint4 *)(z + to) = w;
     }
 }
 
