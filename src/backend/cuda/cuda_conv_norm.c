@@ -1,30 +1,6 @@
-/* cuda_conv_norm.c - a convolution and the batch-norm behind it in one go, where our own kernel does the convolution: the plain
- * one or, where that is faster, the lean one. */
+/* cuda_conv_norm.c - a convolution and the batch-norm behind it in one go, where our own kernel does the convolution. */
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/hopper_conv.h"
-
-/* Bytes through memory a millisecond, for weighing a pass of its own for the batch-norm. */
-static const float BYTES_PER_MS = 3.5e9f;
-
-/* Which of our kernels takes it, key->lean with it; *own: one of them. */
-static vg_status choose(vg_backend *b, cuda_conv_key *key, const cuda_conv_places *places, size_t bytes, bool *own) {
-    cuda_conv_key lean = *key;
-    bool served;
-    lean.lean = 1;
-    VG_TRY(vg_cuda__conv_own(b, key, places, own));
-    int wanted = vg_cuda__conv_lean(b);
-    if (!wanted || !vg_cuda__hopper_serves(b, &lean))
-        return VG_OK;
-    if (vg_cuda__conv_time(b, &lean) < 0)
-        VG_TRY(vg_cuda__conv_run(b, &lean, places, &served));
-    float plain = vg_cuda__conv_time(b, key), less = vg_cuda__conv_time(b, &lean);
-    float pass = *own ? 0.0f : 2.0f * (float)bytes / BYTES_PER_MS + 0.002f;
-    if (less > 0 && (wanted == 2 || plain <= 0 || less <= plain + pass)) {
-        key->lean = 1;
-        *own = true;
-    }
-    return VG_OK;
-}
 
 vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {
     vg_tensor *y = op->y, *z = op->z;
@@ -39,7 +15,7 @@ vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, cons
     VG_TRY(vg_cuda__weights(b, &weights, theta, op->w));
     cuda_conv_places places = {cuda_t(op->x)->data, (void *)weights, cuda_t(z)->data,
                                op->addend ? cuda_t(op->addend)->data : NULL};
-    VG_TRY(choose(b, &key, &places, z->n * cuda_t(z)->row * cuda_t(z)->element, &own));
+    VG_TRY(vg_cuda__conv_own(b, &key, &places, &own));
     if (!own)
         return VG_OK;
     hopper_norm norm = {.z = cuda_t(z)->data,

@@ -36,7 +36,6 @@ typedef struct cuda_plans {
     cudaEvent_t start, stop;
     bool own;        /* our own kernels may be tried */
     bool always;     /* and are taken where they serve */
-    int lean;        /* vg_cuda__conv_lean */
     double patience; /* seconds of trying engines a shape, past which the best so far is taken */
 } cuda_plans;
 
@@ -297,10 +296,9 @@ static float time_of(vg_backend *b, const cuda_plan *plan, const cuda_conv_place
 
 static void name_of(char *out, size_t size, const cuda_conv_key *k, const vg_backend *b) {
     static const char *const kinds[] = {"forward", "data", "weights"};
-    snprintf(out, size, "%s%s-%d-n%lld-c%lld-%lldx%lld-o%lld-%lldx%lld-s%lld-p%lld-a%lld-f%lld", kinds[k->kind],
-             k->lean ? "-lean" : "", (int)b->compute, (long long)k->n, (long long)k->c, (long long)k->h, (long long)k->w,
-             (long long)k->o, (long long)k->r, (long long)k->s, (long long)k->stride, (long long)k->pad, (long long)k->addend,
-             (long long)k->wide);
+    snprintf(out, size, "%s-%d-n%lld-c%lld-%lldx%lld-o%lld-%lldx%lld-s%lld-p%lld-a%lld-f%lld", kinds[k->kind], (int)b->compute,
+             (long long)k->n, (long long)k->c, (long long)k->h, (long long)k->w, (long long)k->o, (long long)k->r,
+             (long long)k->s, (long long)k->stride, (long long)k->pad, (long long)k->addend, (long long)k->wide);
 }
 
 /* The fastest of `count` configurations, or the one a former run chose. */
@@ -373,7 +371,7 @@ static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_co
     }
     cuda_plan plan = {.key = *key};
     /* cuDNN writes no float32 gradients of bfloat16 operands at a speed worth it, and adds nothing to gradients. */
-    bool foreign = !key->wide && !key->lean && !(key->kind == CUDA_CONV_DATA && key->addend);
+    bool foreign = !key->wide && !(key->kind == CUDA_CONV_DATA && key->addend);
     descriptor graph = foreign ? graph_of(p, key, cuda_bf16(b)) : NULL, configs[CONFIGS + 1] = {0};
     if (graph) {
         int count = configs_of(p, graph, CUDNN_HEUR_MODE_A, configs, 0);
@@ -403,8 +401,6 @@ vg_status vg_cuda__conv_own(vg_backend *b, const cuda_conv_key *key, const cuda_
     return VG_OK;
 }
 
-int vg_cuda__conv_lean(vg_backend *b) { return cuda_of(b)->plans->lean; }
-
 float vg_cuda__conv_time(vg_backend *b, const cuda_conv_key *key) {
     cuda_plans *p = cuda_of(b)->plans;
     for (size_t i = 0; i < p->count; i++)
@@ -433,8 +429,7 @@ vg_status vg_cuda__plans_new(vg_backend *b) {
     p->patience = patience ? atof(patience) : 1;
     const char *own = getenv("VARGATE_CUDA_OWN");
     p->own = !own || strcmp(own, "0") != 0;
-    p->always = own && (strcmp(own, "1") == 0 || strcmp(own, "2") == 0);
-    p->lean = !own ? 1 : strcmp(own, "2") == 0 ? 2 : 0;
+    p->always = own && strcmp(own, "1") == 0;
     cudnnStatus_t status = p->lib->cudnnCreate(&p->handle);
     if (status == CUDNN_STATUS_SUCCESS)
         status = p->lib->cudnnSetStream(p->handle, c->stream);

@@ -15,7 +15,6 @@ typedef struct cuda_conv_key {
     int64_t stride, pad;
     int64_t addend; /* forward: y = conv + addend in one pass */
     int64_t wide;   /* weights: the gradient is float32 although the operands are bfloat16 */
-    int64_t lean;   /* forward: by our own kernel with fewer products, whose operands are rounded once more */
 } cuda_conv_key;
 
 /* x, w, y as the kind reads them: forward x, w -> y (+ addend); data dy = y, w -> x; weights x, y -> w. */
@@ -30,8 +29,6 @@ void vg_cuda__plans_free(vg_backend *);
 vg_status vg_cuda__conv_run(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places, bool *served);
 /* Whether our own kernel (hopper_conv.h) was chosen for this key; the first call of a key tries, as vg_cuda__conv_run. */
 vg_status vg_cuda__conv_own(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places, bool *own);
-/* Whether lean convolutions are wanted: 0 not at all, 1 where they are faster, 2 wherever they serve (VARGATE_CUDA_OWN). */
-int vg_cuda__conv_lean(vg_backend *);
 /* The time the chosen engine took when it was tried, in milliseconds; 0: there is no engine; -1: not tried yet. */
 float vg_cuda__conv_time(vg_backend *, const cuda_conv_key *key);
 

@@ -37,8 +37,8 @@ bool vg_cuda__hopper_serves(vg_backend *b, const cuda_conv_key *k) {
                  (k->h == 8 || k->h == 16 || k->h == 32) && k->c % 32 == 0 && k->o % 32 == 0 && k->n > 0 && k->n <= 65536 &&
                  k->c <= 4096 && k->o <= 4096;
     int64_t columns = k->kind == CUDA_CONV_DATA ? k->c : k->o;
-    return cuda_bf16(b) && shape && columns % HOPPER_N == 0 && (!k->lean || k->kind == CUDA_CONV_FORWARD) &&
-           (k->kind != CUDA_CONV_WEIGHTS || k->wide) && hopper_device() && encoder() != NULL;
+    return cuda_bf16(b) && shape && columns % HOPPER_N == 0 && (k->kind != CUDA_CONV_WEIGHTS || k->wide) && hopper_device() &&
+           encoder() != NULL;
 }
 
 static vg_status map(CUtensorMap *out, const void *at, cuuint32_t rank, const cuuint64_t *sizes, const cuuint32_t *box,
@@ -91,19 +91,12 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .blocks = cuda_of(b)->multiprocessors};
     if (norm)
         work.norm = *norm;
-    cuuint64_t sizes[3] = {(cuuint64_t)k->c, k->lean ? 12 : 9, (cuuint64_t)k->o};
-    cuuint32_t box[3] = {64, 1, turned ? 64 : k->lean ? HOPPER_N / 2 : HOPPER_N};
-    void *w = places->w;
-    cudaStream_t stream = cuda_of(b)->stream;
-    if (k->lean) {
-        VG_TRY(vg_cuda__scratch(cuda_of(b), &w, (size_t)(k->o * 12 * k->c) * 2));
-        VG_TRY(failed(vg_cuda__k_hopper_lean_weights(stream, w, places->w, work.columns, work.k), "a convolution's weights"));
-    }
+    cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
+    cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
     VG_TRY(activation(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 64, HOPPER_PIXELS, 2));
-    VG_TRY(map(&work.w, w, 3, sizes, box, CU_TENSOR_MAP_SWIZZLE_128B));
-    if (k->lean)
-        return failed(vg_cuda__k_hopper_lean(stream, &work), "a convolution");
-    return failed(vg_cuda__k_hopper_forward(cuda_of(b)->stream, &work), "a convolution");
+    VG_TRY(map(&work.w, places->w, 3, sizes, box, CU_TENSOR_MAP_SWIZZLE_128B));
+    cudaStream_t stream = cuda_of(b)->stream;
+    return failed(norm ? vg_cuda__k_hopper_norm(stream, &work) : vg_cuda__k_hopper_forward(stream, &work), "a convolution");
 }
 
 static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places) {

@@ -46,9 +46,8 @@ typedef struct hopper_forward {
     hopper_norm norm;
 } hopper_forward;
 int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cudaError_t */
-/* The same with two thirds of the products (hopper_lean.cu): w is (c, 12 taps, o), made by the second. */
-int vg_cuda__k_hopper_lean(cudaStream_t, const hopper_forward *work);
-int vg_cuda__k_hopper_lean_weights(cudaStream_t, void *out, const void *w, int columns, int k);
+/* The forward one with its batch-norm. */
+int vg_cuda__k_hopper_norm(cudaStream_t, const hopper_forward *work);
 
 /* Gradient to the weights: grad[o][tap][c] = sum over pixels of x[p + tap][c] dy[p][o]. */
 typedef struct hopper_weights {

@@ -26,29 +26,6 @@ __device__ static inline void barrier_arrive(uint32_t barrier) {
 __device__ static inline void barrier_expect(uint32_t barrier, uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
-/* The same in the other block of a cluster of two. */
-__device__ static inline void barrier_arrive_at(uint32_t barrier, uint32_t block) {
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
-                 "}" ::"r"(barrier),
-                 "r"(block)
-                 : "memory");
-}
-/* All threads of a cluster's blocks meet. */
-__device__ static inline void cluster_sync() {
-    asm volatile("barrier.cluster.arrive.release;\n"
-                 "barrier.cluster.wait.acquire;" ::
-                     : "memory");
-}
-__device__ static inline uint32_t cluster_rank() {
-    uint32_t rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-/* What threads wrote to shared memory may be read by the copy engine and the tensor cores. */
-__device__ static inline void async_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 /* Waits until the phase of this parity has ended. */
 __device__ static inline void barrier_wait(uint32_t barrier, uint32_t parity) {
     asm volatile("{\n"
@@ -75,14 +52,6 @@ __device__ static inline void load_box(uint32_t to, const CUtensorMap *map, int 
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
                  "l"(map), "r"(i0), "r"(i1), "r"(i2), "r"(barrier)
-                 : "memory");
-}
-/* To the same place, and counted by the same barrier, of every block of a cluster whose bit is set. */
-__device__ static inline void load_box_all(uint32_t to, const CUtensorMap *map, int i0, int i1, int i2, uint32_t barrier,
-                                           uint16_t blocks) {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
-                 " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
-                 "l"(map), "r"(i0), "r"(i1), "r"(i2), "r"(barrier), "h"(blocks)
                  : "memory");
 }
 __device__ static inline void prefetch_map(const CUtensorMap *map) {
