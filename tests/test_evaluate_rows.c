@@ -109,6 +109,41 @@ static void same_sums_and_marks(void **unused) {
     }
 }
 
+static int by_size(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Items in order but for those of a cell, as counting leaves them; sorted, whatever is behind them untouched. A reversed array
+ * is given up, with every item there. */
+static void straightened(void **unused) {
+    enum { MOST = 2100, MARK = 77 };
+    const vg_row_kernels *kernels[] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
+    uint64_t items[MOST + 16], sorted[MOST];
+    (void)unused;
+    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 103)
+        for (unsigned cell = 1; cell <= 7; cell++)
+            for (size_t which = 0; which < 2; which++) {
+                for (size_t i = 0; i < MOST + 16; i++)
+                    items[i] = MARK;
+                for (size_t i = 0; i < n; i++) /* the largest that there are, too, and ties */
+                    sorted[i] = items[i] = UINT64_MAX - 16 * (uint64_t)((n - 1 - i) / cell) - draw() % 16 / (1 + draw() % 4);
+                qsort(sorted, n, sizeof *sorted, by_size);
+                assert_true(kernels[which]->straighten(items, n, cell * n));
+                assert_memory_equal(items, sorted, n * sizeof *items);
+                for (size_t i = n; i < MOST + 16; i++)
+                    assert_int_equal(items[i], MARK);
+            }
+    for (size_t which = 0; which < 2; which++) {
+        for (size_t i = 0; i < MOST; i++)
+            items[i] = MOST - i;
+        assert_false(kernels[which]->straighten(items, MOST, 4 * (size_t)MOST));
+        qsort(items, MOST, sizeof *items, by_size);
+        for (size_t i = 0; i < MOST; i++)
+            assert_int_equal(items[i], i + 1);
+    }
+}
+
 /* Means that lie on an edge, beside one, at 0 and above 1; equal ones. */
 static double some_mean(size_t bins) {
     double edge = (double)(draw() % (bins + 1)) / (double)bins;
@@ -206,6 +241,7 @@ int main(void) {
         cmocka_unit_test(same_order),
         cmocka_unit_test(nan_is_found_in_every_lane),
         cmocka_unit_test(same_sums_and_marks),
+        cmocka_unit_test(straightened),
         cmocka_unit_test(same_samples),
         cmocka_unit_test(doubtful_values_are_named),
         cmocka_unit_test(memory_ahead_changes_nothing),

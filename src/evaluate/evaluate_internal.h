@@ -95,6 +95,10 @@ typedef struct vg_row_kernels {
     bool (*bring)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last);
     /* Counts to first places; they sum to less than 2^16. */
     void (*sum_up)(uint16_t *cells, size_t count);
+    /* Sorts n items among which few inversions are left. False, items all there in some order, when that takes more than
+     * `most` moves by insertion. */
+    bool (*straighten)(uint64_t *items, size_t n, size_t most);
+    unsigned finer; /* cells than rows that suit it, as a power of 2, 0 or 1 */
     /* Where among n items those with the lowest bit set are; returns how many. where: room for n and 8 more. */
     size_t (*marked)(uint32_t *where, const uint64_t *items, size_t n);
     /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */

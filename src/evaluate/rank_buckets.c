@@ -5,9 +5,10 @@
  * 2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes a row are read, 8 written. The error
  *    mark is below the key in one number, the item; the key's highest bit, for which there is no room, is the same in all of a
  *    bucket. Of equal values the correct rows so come first.
- * 3. A bucket, a few hundred rows, is sorted where it lies in the first-level cache: counted into about as many fine cells as
- * it has rows, then straightened out by insertion. The error mark is the lowest bit of what is sorted, so that of equal values
- *    the correct rows come first. Buckets that are too large or too bunched for that go to the general sort.
+ * 3. A bucket, a few hundred rows or thousand, is sorted where it lies in the first-level cache: counted into about as many
+ * fine cells as it has rows, then straightened out: neighbours exchanged by vectors, what is left by insertion. The error mark
+ * is the lowest bit of what is sorted, so that of equal values the correct rows come first. Buckets that are too large or too
+ * bunched for that go to the general sort.
  *
  * The sample decides how even the buckets are, never the order, which is exact whatever the values. */
 #include "evaluate/evaluate_internal.h"
@@ -26,7 +27,7 @@ enum {
     TOGETHER = 4,         /* that many rows in a place, which come from memory together */
     SMALL = 12,
     LARGE = 8192,
-    FINER = 1,   /* cells than rows, as a power of 2 */
+    FINEST = 1,  /* kernels->finer at most */
     PATIENCE = 4 /* moves a row before insertion gives up */
 };
 
@@ -161,31 +162,18 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
 
 /* --- one bucket in order ----------------------------------------------------------------------------------------------------
  */
-/* Insertion: few inversions are left, or few items there. False, items all there in some order, when it turns out long. */
-static bool straighten(uint64_t *items, size_t n) {
-    size_t moves = 0, most = PATIENCE * (n + SMALL);
-    for (size_t i = 1; i < n; i++) {
-        uint64_t item = items[i];
-        if (items[i - 1] <= item)
-            continue;
-        size_t j = i;
-        for (; j > 0 && items[j - 1] > item; j--)
-            items[j] = items[j - 1];
-        items[j] = item;
-        moves += i - j;
-        if (moves > most)
-            return false;
-    }
-    return true;
+/* By insertion: few inversions are left, or few items there. False, items all there in some order, when it turns out long. */
+static bool straighten(const vg_rank_room *room, uint64_t *items, size_t n) {
+    return room->kernels->straighten(items, n, PATIENCE * (n + SMALL));
 }
 
 /* Sorts n items, `least` the smallest and all below least + 2^range; the result lies in one of the two arrays, which is
  * returned. */
 static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *to, size_t n, uint64_t least, unsigned range) {
     uint16_t *cells = room->fine;
-    unsigned bits = bits_of(n) + FINER, shift = range > bits ? range - bits : 0;
+    unsigned bits = bits_of(n) + room->kernels->finer, shift = range > bits ? range - bits : 0;
     if (n <= SMALL || n > LARGE) {
-        if (n > LARGE || !straighten(from, n))
+        if (n > LARGE || !straighten(room, from, n))
             vg_evaluate__sort_keys(from, to, n);
         return from;
     }
@@ -195,7 +183,7 @@ static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *
     room->kernels->sum_up(cells, (size_t)1 << (range - shift));
     for (size_t i = 0; i < n; i++)
         to[cells[(from[i] - least) >> shift]++] = from[i];
-    if (shift > 0 && !straighten(to, n))
+    if (shift > 0 && !straighten(room, to, n))
         vg_evaluate__sort_keys(to, from, n);
     return to;
 }
@@ -205,7 +193,7 @@ static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *
 static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
     vg_rank_bounds bounds = room->bounds[bucket];
     uint64_t least = bounds.least;
-    unsigned bits = bits_of(n) + FINER, shift = bounds.range > bits ? bounds.range - bits : 0;
+    unsigned bits = bits_of(n) + room->kernels->finer, shift = bounds.range > bits ? bounds.range - bits : 0;
     uint16_t *cells = room->fine;
     if (bounds.range == 0 || n <= SMALL || n > LARGE)
         return NULL;
@@ -225,7 +213,7 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
         for (; from < end; from++)
             to[cells[(*from - least) >> shift]++] = *from;
     }
-    if (shift > 0 && !straighten(to, n))
+    if (shift > 0 && !straighten(room, to, n))
         vg_evaluate__sort_keys(to, to + LARGE, n);
     return to;
 }
@@ -285,7 +273,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
         {&room->bounds, buckets, sizeof *room->bounds},
         {&room->cells, rows <= ONE_BUCKET ? (size_t)QUARTERS : cells, sizeof *room->cells},
         {&room->hot, 2 * (size_t)LARGE, sizeof *room->hot},
-        {&room->fine, (size_t)LARGE << (FINER + 1), sizeof *room->fine},
+        {&room->fine, (size_t)LARGE << (FINEST + 1), sizeof *room->fine},
         {&room->before, rows, sizeof *room->before},
         {&room->where, rows + 8, sizeof *room->where},
         {&room->tied, rows / 2, sizeof *room->tied},

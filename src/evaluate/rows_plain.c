@@ -37,6 +37,23 @@ static void sum_up(uint16_t *cells, size_t count) {
     }
 }
 
+static bool straighten(uint64_t *items, size_t n, size_t most) {
+    size_t moves = 0;
+    for (size_t i = 1; i < n; i++) {
+        uint64_t item = items[i];
+        if (items[i - 1] <= item)
+            continue;
+        size_t j = i;
+        for (; j > 0 && items[j - 1] > item; j--)
+            items[j] = items[j - 1];
+        items[j] = item;
+        moves += i - j;
+        if (moves > most)
+            return false;
+    }
+    return true;
+}
+
 static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
@@ -82,7 +99,7 @@ static size_t doubtful(const double *values, size_t count, double most) {
     return i < count ? i : SIZE_MAX;
 }
 
-const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, marked, samples, doubtful};
+const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, straighten, 1, marked, samples, doubtful};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__)

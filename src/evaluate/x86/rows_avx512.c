@@ -21,6 +21,8 @@ static inline __m512d every(const double *from, size_t stride, __m512i places) {
     return _mm512_i64gather_pd(places, from, 8);
 }
 
+enum { FETCHED = 512 }; /* rows ahead that are fetched: the caches' own fetching stops at each page, of which there are many */
+
 /* Items and buckets of n rows, a multiple of 8. Returns which lanes held a NaN. */
 static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                       size_t n) {
@@ -33,6 +35,8 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
     const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
     __mmask8 odd = 0;
     for (size_t i = 0; i < n; i += 8, value += 8 * rows->stride) {
+        for (size_t line = 0; line < rows->stride && line < 8; line++) /* strides of one measure at few gates */
+            _mm_prefetch((const char *)(value + FETCHED * rows->stride + 8 * line), _MM_HINT_T1);
         __m512d x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(every(value, rows->stride, places)), flip));
         x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
         odd |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
@@ -104,6 +108,57 @@ static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
 }
 
 static inline __mmask8 lanes(size_t left) { return (__mmask8)(left < 8 ? (1u << left) - 1 : 0xff); }
+
+/* Neighbours 0 and 1, 2 and 3, .. in order. */
+static inline __m512i exchange(__m512i v) {
+    __m512i other = _mm512_shuffle_epi32(v, (_MM_PERM_ENUM)0x4e);
+    return _mm512_mask_max_epu64(_mm512_min_epu64(v, other), 0xaa, v, other);
+}
+
+/* Neighbours 0 and 1 of all items, then 1 and 2, then 0 and 1 once more, in one pass: three items that belong together are
+ * in order then, whatever theirs was. */
+static void settle(uint64_t *items, size_t n) {
+    const __m512i most = _mm512_set1_epi64(-1);
+    __m512i even = exchange(_mm512_mask_loadu_epi64(most, lanes(n), items));
+    __m512i before = _mm512_alignr_epi64(even, most, 1); /* its last is the first item */
+    for (size_t i = 0; i < n; i += 8) {
+        __m512i next = most;
+        if (n - i > 8)
+            next = exchange(_mm512_mask_loadu_epi64(most, lanes(n - i - 8), items + i + 8));
+        __m512i odd = exchange(_mm512_alignr_epi64(next, even, 1));
+        _mm512_mask_storeu_epi64(items + i, lanes(n - i), exchange(_mm512_alignr_epi64(odd, before, 7)));
+        before = odd;
+        even = next;
+    }
+}
+
+/* The first of items[i .. n - 1] that is below the one before it; n when there is none. */
+static inline size_t first_below(const uint64_t *items, size_t i, size_t n) {
+    for (; i < n; i += 8) {
+        __mmask8 here = lanes(n - i);
+        __m512i own = _mm512_maskz_loadu_epi64(here, items + i), before = _mm512_maskz_loadu_epi64(here, items + i - 1);
+        __mmask8 below = _mm512_cmplt_epu64_mask(own, before);
+        if (below)
+            return i + (size_t)__builtin_ctz(below);
+    }
+    return n;
+}
+
+static bool straighten(uint64_t *items, size_t n, size_t most) {
+    size_t moves = 0;
+    settle(items, n);
+    for (size_t i = first_below(items, 1, n); i < n; i = first_below(items, i + 1, n)) {
+        uint64_t item = items[i];
+        size_t j = i;
+        for (; j > 0 && items[j - 1] > item; j--)
+            items[j] = items[j - 1];
+        items[j] = item;
+        moves += i - j;
+        if (moves > most)
+            return false;
+    }
+    return true;
+}
 
 /* The first class of largest mean but for class `without` (SIZE_MAX: none). */
 static inline size_t largest(const double *mean, size_t classes, size_t without) {
@@ -196,7 +251,7 @@ static size_t doubtful(const double *values, size_t count, double most) {
     return SIZE_MAX;
 }
 
-const vg_row_kernels vg_evaluate__rows_avx512 = {bring, sum_up, marked, samples, doubtful};
+const vg_row_kernels vg_evaluate__rows_avx512 = {bring, sum_up, straighten, 0, marked, samples, doubtful};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
