@@ -1,4 +1,5 @@
-/* test_evaluate_ece.c - the calibration error on its own equals the tally's, and refuses what the tally refuses. */
+/* test_evaluate_ece.c - the calibration error on its own equals the tally's, and refuses what the tally refuses; the tally's
+ * NLL against a sum of logarithms. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +82,51 @@ static void refuses(void **state) {
     assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 0), VG_ERR_ARGUMENT);
 }
 
+/* NLL from products: against logarithms summed one by one, in long double, with probabilities that make a product vanish or
+ * grow; the same bits whatever the blocks; infinite where a true class has none of it. */
+static void nll_is_the_sum_of_logs(void **state) {
+    (void)state;
+    enum { ROWS = 20000 };
+    static double mean[ROWS][2];
+    static int64_t y[ROWS];
+    vg_random r = vg_random__start(9, 0);
+    const size_t blocks[] = {ROWS, 1, 777};
+    for (int kind = 0; kind < 4; kind++) {
+        long double sum = 0;
+        double nll[3];
+        for (size_t i = 0; i < ROWS; i++) {
+            double u = vg_random__unit(&r);
+            double p = kind == 0 ? u : kind == 1 ? 1.0019 : kind == 2 ? pow(10, -320 * u) : i == 5000 ? 0.0 : u;
+            y[i] = (int64_t)(i % 2);
+            mean[i][y[i]] = p;
+            mean[i][1 - y[i]] = p < 1 ? 1 - p : 0;
+            sum -= logl((long double)p);
+        }
+        for (size_t b = 0; b < 3; b++) {
+            vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+            vg_tally *tally;
+            vg_evaluation *e;
+            options.floor = 0;
+            assert_int_equal(vg_tally_new(&tally, 2, &options), VG_OK);
+            for (size_t i = 0; i < ROWS; i += blocks[b])
+                assert_int_equal(vg_tally_feed(tally, mean[i], NULL, y + i, i + blocks[b] < ROWS ? blocks[b] : ROWS - i),
+                                 VG_OK);
+            assert_int_equal(vg_evaluate(&e, tally, NULL, 0, NULL), VG_OK);
+            nll[b] = e->nll.value;
+            vg_evaluation_free(e);
+            vg_tally_free(tally);
+        }
+        assert_memory_equal(&nll[0], &nll[1], sizeof *nll);
+        assert_memory_equal(&nll[0], &nll[2], sizeof *nll);
+        if (kind == 3)
+            assert_true(isinf(nll[0]) && nll[0] > 0);
+        else
+            assert_true(fabs(nll[0] - (double)(sum / ROWS)) <= 1e-13 * fabs((double)(sum / ROWS)));
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_tally), cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_tally), cmocka_unit_test(refuses),
+                                       cmocka_unit_test(nll_is_the_sum_of_logs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,7 @@ struct vg_rank_room {
     const vg_row_kernels *kernels;
     uint64_t *memory, *items; /* of all chunks, and its first that lies at a multiple of their size */
     uint32_t *link, chunks;   /* the chunk after each; chunks in use */
+    bool asked;               /* for their memory, at the first ordering */
     uint64_t **cursor;        /* of each bucket: where its next row goes, */
     uint32_t *full;           /* how many full chunks it has, */
     vg_rank_bounds *bounds;   /* and where its values lie */
@@ -274,7 +275,7 @@ struct vg_tally {
     double *bin_confidence;
     /* by class and bin of its own probability: sum of mean - [label = c] */
     double *class_gap;
-    double nll_sum, brier_sum;
+    double nll_sum, nll_product, brier_sum; /* NLL: the sum less log of the product */
     size_t correct;
     vg_class_row *per_class; /* counts only */
     vg_sample_batch batch;   /* not multilabel: samples being counted */

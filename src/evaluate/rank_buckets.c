@@ -54,7 +54,7 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
     bool is_open = false;
     for (size_t i = 0; i < count; i++) {
         size_t rows = cells[i].first * step;
-        if (i % (count / QUARTERS) == 0) { /* no bucket spans more than a quarter of all keys */
+        if ((i & (count / QUARTERS - 1)) == 0) { /* no bucket spans more than a quarter of all keys */
             buckets += is_open;
             is_open = false;
         }
@@ -143,7 +143,10 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
     vg_bucket_map map;
     if (rows <= ONE_BUCKET || !learn(&map, room, measure, rows))
         quarter(&map, room);
-    room->chunks = (uint32_t)map.buckets; /* one for each to begin with */
+    room->chunks = (uint32_t)map.buckets;  /* one for each to begin with */
+    if (rows >= MANY_ROWS && !room->asked) /* once, by the worker that will write there */
+        vg_base__populate(room->items, (rows / VG_CHUNK + map.buckets) * VG_CHUNK_BYTES);
+    room->asked = true;
     for (size_t b = 0; b < map.buckets; b++) {
         room->cursor[b] = room->items + b * VG_CHUNK;
         room->full[b] = 0;

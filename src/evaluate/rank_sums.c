@@ -21,6 +21,7 @@ vg_status vg_evaluate__harmonic_tail(double **tail, size_t n) {
     if (!vg_base__add(&count, n, 1))
         return vg_base__fail(VG_ERR_MEMORY, "harmonic sums: %zu rows do not fit memory", n);
     VG_TRY(vg_base__alloc(tail, count, sizeof(double), "harmonic sums"));
+    vg_base__populate(*tail, count * sizeof(double));
     double sum = 0, lost = 0; /* compensated: the sum is kept to full precision whatever n */
     (*tail)[n] = 0;
     for (size_t i = n; i-- > 0;) {

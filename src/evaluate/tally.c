@@ -58,6 +58,7 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
     t->classes = classes;
     t->bins = o->bins;
     t->floor = o->floor;
+    t->nll_product = 1;
     t->multilabel = multilabel;
     t->bootstrap = o->bootstrap != 0;
     bool confusion = !multilabel && (o->confusion == 1 || (o->confusion < 0 && classes <= CONFUSION_DEFAULT_LIMIT));
@@ -125,6 +126,19 @@ static vg_status make_room(vg_tally *t, size_t rows) {
     return VG_OK;
 }
 
+/* The memory that the next `rows` rows will be written to, asked for at once: cheaper than page by page. */
+static void ask_for(const vg_tally *t, size_t rows) {
+    enum { WORTH = 1 << 13 }; /* rows */
+    if (rows < WORTH)
+        return;
+    vg_base__populate(t->confidence + t->rows, rows * sizeof *t->confidence);
+    vg_base__populate(t->error + t->rows, rows * sizeof *t->error);
+    vg_base__populate(t->label + t->rows, rows * sizeof *t->label);
+    vg_base__populate(t->prediction + t->rows, rows * sizeof *t->prediction);
+    if (t->has_ratio)
+        vg_base__populate(t->ratio + t->rows, rows * sizeof *t->ratio);
+}
+
 /* Means of rows that sum to 1 within 1e-3 may pass 1. */
 static inline bool outside(double p) { return !(p >= 0 && p <= 1.002); }
 
@@ -183,6 +197,20 @@ static void count_row(vg_tally *t, size_t row, double p, bool correct, double nl
     }
 }
 
+/* Logarithms by products: multiplies p in, and returns -log of the product once in some hundred rows, when it gets small or
+ * large; it then starts afresh. A product of that many factors is rounded no worse than a sum of as many terms. */
+static inline double minus_log(double *product, double p) {
+    const double least = 1e-150;
+    if (p < least)
+        return -log(p);
+    *product *= p;
+    if (*product > least && *product < 1 / least)
+        return 0;
+    double part = -log(*product);
+    *product = 1;
+    return part;
+}
+
 /* Counts n samples of a multiclass block, of which the batch holds what was found. What is added to stands in local variables:
  * the compiler cannot know that the tally is not among the arrays written. */
 static void count_batch(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
@@ -190,15 +218,15 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
     size_t c_count = t->classes, bins = t->bins, row = t->rows;
     const double *edges = t->edges, floor = t->floor, *gap = batch->gap;
     const uint32_t *cell = batch->cell;
-    double *class_gap = t->class_gap, nll_sum = t->nll_sum, brier_sum = t->brier_sum;
+    double *class_gap = t->class_gap, nll_sum = t->nll_sum, product = t->nll_product, brier_sum = t->brier_sum;
     for (size_t i = 0; i < n; i++, row++, mean += c_count, gap += c_count, cell += c_count) {
         size_t label = (size_t)labels[i], best = batch->best[i], second = batch->second[i];
         for (size_t c = 0; c < c_count; c++)
             class_gap[cell[c]] += gap[c];
-        double p = mean[label] > floor ? mean[label] : floor, nll = -log(p);
+        double p = mean[label] > floor ? mean[label] : floor;
         size_t b = vg_evaluate__bin(edges, bins, mean[best]);
         bool correct = best == label;
-        nll_sum += nll;
+        nll_sum += minus_log(&product, p);
         brier_sum += batch->brier[i];
         t->bin_count[b]++;
         t->bin_correct[b] += correct;
@@ -216,7 +244,7 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         if (t->confusion)
             t->confusion[label * c_count + best]++;
         if (t->bootstrap) {
-            t->nll[row] = nll;
+            t->nll[row] = -log(p);
             t->brier[row] = batch->brier[i];
             for (size_t c = 0; c < c_count; c++) {
                 t->gap[row * c_count + c] = (float)gap[c];
@@ -225,6 +253,7 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         }
     }
     t->nll_sum = nll_sum;
+    t->nll_product = product;
     t->brier_sum = brier_sum;
     t->rows = row;
     t->n += n;
@@ -283,6 +312,7 @@ vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, cons
     VG_TRY(check_block(t, mean, std, labels, n));
     t->has_ratio = std != NULL;
     VG_TRY(make_room(t, rows));
+    ask_for(t, rows - t->rows);
     if (!t->multilabel) {
         count_block(t, mean, std, labels, n);
         return VG_OK;

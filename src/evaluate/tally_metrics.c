@@ -136,7 +136,7 @@ void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally 
     values[VG_TALLY_F1_MACRO] = macro_f1(t);
     values[VG_TALLY_ECE] = ece / rows;
     values[VG_TALLY_MCE] = mce;
-    values[VG_TALLY_NLL] = t->nll_sum / rows;
+    values[VG_TALLY_NLL] = (t->nll_sum - log(t->nll_product)) / rows;
     values[VG_TALLY_BRIER] = t->brier_sum / rows;
     values[VG_TALLY_ECE_CLASSWISE] = absolute_sum(t->class_gap, t->classes * t->bins) / ((double)t->n * (double)t->classes);
     if (t->multilabel)
