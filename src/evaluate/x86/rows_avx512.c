@@ -36,7 +36,7 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
     __mmask8 odd = 0;
     for (size_t i = 0; i < n; i += 8, value += 8 * rows->stride) {
         for (size_t line = 0; line < rows->stride && line < 8; line++) /* strides of one measure at few gates */
-            _mm_prefetch((const char *)(value + FETCHED * rows->stride + 8 * line), _MM_HINT_T1);
+            _mm_prefetch((const void *)((uintptr_t)value + 8 * FETCHED * rows->stride + 64 * line), _MM_HINT_T1);
         __m512d x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(every(value, rows->stride, places)), flip));
         x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
         odd |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
