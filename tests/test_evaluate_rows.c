@@ -109,6 +109,29 @@ static void same_sums_and_marks(void **unused) {
     }
 }
 
+/* Sums along a walk, to the bit. */
+static void same_walks(void **unused) {
+    enum { MOST = 301 };
+    static double tail[2 * MOST];
+    uint32_t before[MOST];
+    (void)unused;
+    for (size_t n = 0; n <= MOST; n += n < 40 ? 1 : 29) {
+        double one[8], two[8];
+        for (size_t i = 0; i < 2 * MOST; i++)
+            tail[i] = uniform();
+        for (size_t i = 0; i < n; i++)
+            before[i] = (uint32_t)(2 * i + draw() % 2);
+        for (size_t i = 0; i < 8; i++)
+            one[i] = two[i] = uniform();
+        uint64_t sum = vg_evaluate__rows_plain.walk(one, before, n, tail, (double)n + 7, 3.0 * MOST), expected = 0;
+        assert_int_equal(sum, vg_evaluate__rows()->walk(two, before, n, tail, (double)n + 7, 3.0 * MOST));
+        assert_memory_equal(one, two, sizeof one);
+        for (size_t i = 0; i < n; i++)
+            expected += before[i];
+        assert_int_equal(sum, expected);
+    }
+}
+
 static int by_size(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -241,6 +264,7 @@ int main(void) {
         cmocka_unit_test(same_order),
         cmocka_unit_test(nan_is_found_in_every_lane),
         cmocka_unit_test(same_sums_and_marks),
+        cmocka_unit_test(same_walks),
         cmocka_unit_test(straightened),
         cmocka_unit_test(same_samples),
         cmocka_unit_test(doubtful_values_are_named),

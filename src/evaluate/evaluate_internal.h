@@ -101,6 +101,9 @@ typedef struct vg_row_kernels {
     unsigned finer; /* cells than rows that suit it, as a power of 2, 0 or 1 */
     /* Where among n items those with the lowest bit set are; returns how many. where: room for n and 8 more. */
     size_t (*marked)(uint32_t *where, const uint64_t *items, size_t n);
+    /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial sums in
+     * turn, and returns the sum of all before[i]. */
+    uint64_t (*walk)(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all);
     /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */
     void (*samples)(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins);

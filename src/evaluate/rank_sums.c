@@ -103,27 +103,21 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
 /* Groups first .. last - 1, each of them one error and nothing else. Four partial sums over short stretches: additions need not
  * wait for each other, and rounding stays small. Sums of whole numbers are exact in any order. */
 static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first, size_t last) {
-    const uint32_t *before = g->before + first;
-    const double *tail = plan->tail, n = plan->n, left = sums->total - sums->seen;
-    double aurc[4] = {0}, precision[4] = {0};
-    uint64_t before_all = 0, count = last - first, seen = (uint64_t)sums->seen;
-    for (size_t i = 0; i < count; i += 4) {
-        size_t lanes = count - i < 4 ? count - i : 4;
-        for (size_t lane = 0; lane < lanes; lane++) {
-            uint32_t b = before[i + lane];
-            aurc[lane] += tail[b]; /* 1 / (b + 1) for itself and the rest for all after it */
-            precision[lane] += (left - (double)(i + lane)) / (n - b);
-            before_all += b;
-        }
-    }
-    sums->aurc += (aurc[0] + aurc[1]) + (aurc[2] + aurc[3]);
-    sums->precision += (precision[0] + precision[1]) + (precision[2] + precision[3]);
+    double part[8] = {0};
+    uint64_t count = last - first, seen = (uint64_t)sums->seen;
+    /* the tail: 1 / (b + 1) for itself and the rest for all after it */
+    uint64_t before_all =
+        vg_evaluate__rows()->walk(part, g->before + first, (size_t)count, plan->tail, sums->total - sums->seen, plan->n);
+    sums->aurc += (part[0] + part[1]) + (part[2] + part[3]);
+    sums->precision += (part[4] + part[5]) + (part[6] + part[7]);
     sums->augrc += (double)(count * g->rows - before_all);
     sums->pairs += (double)(before_all - count * seen - count * (count - 1) / 2);
     sums->seen += (double)count;
 }
 
 static void walk_single(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first, size_t last) {
+    if (first == last) /* as between tied groups that follow each other */
+        return;
     for (; last - first > STRETCH; first += STRETCH)
         walk_stretch(sums, plan, g, first, first + STRETCH);
     walk_stretch(sums, plan, g, first, last);

@@ -63,6 +63,17 @@ static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
     return found;
 }
 
+static uint64_t walk(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all) {
+    uint64_t before_all = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t b = before[i];
+        sums[i % 4] += tail[b];
+        sums[4 + i % 4] += (left - (double)i) / (all - b);
+        before_all += b;
+    }
+    return before_all;
+}
+
 static void samples(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins) {
     double *gaps = out->gap;
@@ -99,7 +110,7 @@ static size_t doubtful(const double *values, size_t count, double most) {
     return i < count ? i : SIZE_MAX;
 }
 
-const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, straighten, 1, marked, samples, doubtful};
+const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, straighten, 1, marked, walk, samples, doubtful};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__)

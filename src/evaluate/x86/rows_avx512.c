@@ -160,6 +160,27 @@ static bool straighten(uint64_t *items, size_t n, size_t most) {
     return true;
 }
 
+/* Four at a time, as many as there are partial sums; loads one by one, which a gather is no faster than. */
+static uint64_t walk(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all) {
+    __m256d aurc = _mm256_loadu_pd(sums), precision = _mm256_loadu_pd(sums + 4), rows = _mm256_set1_pd(all);
+    __m256d errors = _mm256_setr_pd(left, left - 1, left - 2, left - 3);
+    __m256i places = _mm256_setzero_si256();
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const uint32_t *own = before + i;
+        __m256i b = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)(const void *)own));
+        aurc = _mm256_add_pd(aurc, _mm256_setr_pd(tail[own[0]], tail[own[1]], tail[own[2]], tail[own[3]]));
+        precision = _mm256_add_pd(precision, _mm256_div_pd(errors, _mm256_sub_pd(rows, _mm256_cvtepi64_pd(b))));
+        places = _mm256_add_epi64(places, b);
+        errors = _mm256_sub_pd(errors, _mm256_set1_pd(4));
+    }
+    _mm256_storeu_pd(sums, aurc);
+    _mm256_storeu_pd(sums + 4, precision);
+    __m128i halves = _mm_add_epi64(_mm256_castsi256_si128(places), _mm256_extracti128_si256(places, 1));
+    uint64_t sum = (uint64_t)_mm_cvtsi128_si64(halves) + (uint64_t)_mm_extract_epi64(halves, 1);
+    return sum + vg_evaluate__rows_plain.walk(sums, before + i, n - i, tail, left - (double)i, all);
+}
+
 /* The first class of largest mean but for class `without` (SIZE_MAX: none). */
 static inline size_t largest(const double *mean, size_t classes, size_t without) {
     const __m512d none = _mm512_set1_pd(-1);
@@ -251,7 +272,7 @@ static size_t doubtful(const double *values, size_t count, double most) {
     return SIZE_MAX;
 }
 
-const vg_row_kernels vg_evaluate__rows_avx512 = {bring, sum_up, straighten, 0, marked, samples, doubtful};
+const vg_row_kernels vg_evaluate__rows_avx512 = {bring, sum_up, straighten, 0, marked, walk, samples, doubtful};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
