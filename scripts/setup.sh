@@ -22,10 +22,7 @@ library zlib || need zlib1g-dev
 library jansson || need libjansson-dev
 library cmocka || need libcmocka-dev
 have c++ || want g++
-if [ -d src/calibrate ]; then
-    library lapacke || need liblapacke-dev
-    library lapack || need liblapack-dev
-fi
+if [ -d src/calibrate ]; then library lapacke || need liblapacke-dev; fi
 if [ -d src/nn ]; then library yaml-0.1 || need libyaml-dev; fi
 if [ -d src/backend ]; then header dnnl.h || want libdnnl-dev; fi
 if [ -d src/data ]; then

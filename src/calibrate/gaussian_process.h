@@ -12,6 +12,7 @@
 #include "vargate/status.h"
 
 typedef struct vg_gp {
+    const struct vg_lapack *lapack;
     size_t capacity, candidates; /* most points; most places predicted at once */
     size_t n;
     const double *x; /* n, borrowed */
