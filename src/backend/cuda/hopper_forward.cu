@@ -338,7 +338,7 @@ __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_consta
 
 typedef void (*forward_function)(hopper_forward);
 
-int launch(forward_function kernel, int shared, cudaStream_t stream, const hopper_forward *work) {
+static int launch(forward_function kernel, int shared, cudaStream_t stream, const hopper_forward *work) {
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
     if (error != cudaSuccess)
         return (int)error;

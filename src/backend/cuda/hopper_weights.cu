@@ -237,7 +237,7 @@ template <int MODE> __global__ void __launch_bounds__(THREADS, 1) weights_kernel
 }
 
 /* Adds the sums of block blockIdx.z, warpgroup blockIdx.y, columns 8 blockIdx.x ..., in the order of the line. */
-__global__ void __launch_bounds__(128) add_kernel(const __grid_constant__ hopper_weights work, int parts) {
+static __global__ void __launch_bounds__(128) add_kernel(const __grid_constant__ hopper_weights work, int parts) {
     int c = work.c, number = blockIdx.z, group = blockIdx.y, q = blockIdx.x, thread = threadIdx.x, lane = thread % 32;
     line l(work.n, work.width, c, work.o);
     block b(l, c, number);
