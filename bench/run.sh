@@ -5,7 +5,7 @@
 #   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
 #   BENCH_THREADS=2
-#   BENCH_ONLY=score    scoring and its peers alone (score, peers, others, python: comma list)
+#   BENCH_ONLY=score    scoring and its peers alone (score, evaluate, peers, others, python: comma list)
 #   BENCH_PYTHON=...    a Python with numpy and torch to use; otherwise build/bench-venv is made, once
 #   BENCH_PIP_ARGS=...  more arguments for pip, e.g. --extra-index-url of PyTorch's CPU-only packages
 set -u
@@ -13,7 +13,7 @@ build=${1:?usage: run.sh BUILD}
 divide=${BENCH_DIVIDE:-1}
 data=${BENCH_DATA:-dirichlet}
 threads=${BENCH_THREADS:-2}
-only=,${BENCH_ONLY:-score,peers,others,python},
+only=,${BENCH_ONLY:-score,evaluate,peers,others,python},
 here=$(dirname "$0")
 lines=$build/bench.jsonl
 work=$build/bench-work
@@ -75,6 +75,10 @@ peers_at() {
 
 if wanted score; then
     keep "$build/bench_score" --threads "$threads" --divide "$divide" --data "$data" --vargate "$build/vargate" --folder "$work"
+fi
+
+if wanted evaluate; then
+    keep python3 "$here/bench_evaluate.py" "$build" "$work" --divide "$divide"
 fi
 
 python=

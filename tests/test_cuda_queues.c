@@ -4,11 +4,10 @@
 
 #include "backend_util.h"
 
+#include "folder_util.h"
 #include "nn/learner.h"
 
 enum { ROWS = 40, IMAGES = 120, SIDE = 28, CLASSES = 10, STEPS = 6 };
-
-static char folder[256];
 
 /* The GPU with so many queues, or NULL. */
 static vg_backend *gpu(vg_compute compute, const char *queues) {
@@ -152,20 +151,9 @@ static void adam_in_parts(void **state) {
 }
 
 /* Chosen engines are kept from one backend to the next: each then takes the same. */
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "%s/vargate-queues-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    return !mkdtemp(folder) || setenv("XDG_CACHE_HOME", folder, 1) != 0;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
-}
+static int keep_choices(void **state) { return make_folder(state) || setenv("XDG_CACHE_HOME", folder, 1) != 0; }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_step), cmocka_unit_test(adam_in_parts)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, keep_choices, remove_folder);
 }

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "folder_util.h"
 #include "nn/learner.h"
 #include "vargate/formats.h"
 #include "vargate/nn.h"
@@ -29,7 +30,6 @@
 
 enum { MOST = 3 * 32 * 32, BATCH = 32, TRAIN = 200, VALID = 60, STEPS = (TRAIN + BATCH - 1) / BATCH, CLASSES = 10 };
 
-static char folder[256];
 static const char *device = "cuda";
 static bool there; /* the device opens */
 
@@ -515,10 +515,8 @@ static void predictions_agree(void **state) {
     free_set(&s);
 }
 
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "%s/vargate-cuda-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    if (!mkdtemp(folder))
+static int find_device(void **state) {
+    if (make_folder(state) != 0)
         return -1;
     if (getenv("VARGATE_TRAINING_DEVICE"))
         device = getenv("VARGATE_TRAINING_DEVICE");
@@ -529,13 +527,6 @@ static int make_folder(void **state) {
     return !there && getenv("VARGATE_REQUIRE_GPU") ? -1 : 0;
 }
 
-static int remove_folder(void **state) {
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
-}
-
 int main(void) {
     if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
         cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
@@ -544,5 +535,5 @@ int main(void) {
         cmocka_unit_test(gradients_agree),     cmocka_unit_test(losses_agree),
         cmocka_unit_test(stored_agree),        cmocka_unit_test(predictions_agree),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, find_device, remove_folder);
 }

@@ -21,6 +21,7 @@
 #include <jansson.h>
 
 #include "base/random.h"
+#include "folder_util.h"
 #include "vargate/formats.h"
 #include "vargate/nn.h"
 
@@ -31,8 +32,6 @@
     } while (0)
 
 enum { SIDE = 28, IMAGE = SIDE * SIDE, BATCH = 32, TRAIN = 200, VALID = 60, STEPS = (TRAIN + BATCH - 1) / BATCH };
-
-static char folder[256];
 
 /* --- data */
 
@@ -551,19 +550,6 @@ static void recipes(void **state) {
     assert_int_equal(vg_recipe_read(&again, path), VG_ERR_ARGUMENT);
     assert_non_null(strstr(vg_error_message(), "line 2"));
     assert_non_null(strstr(vg_error_message(), "'epochs'"));
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "%s/vargate-nn-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    return system(command);
 }
 
 int main(void) {

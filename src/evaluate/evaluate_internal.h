@@ -89,6 +89,16 @@ typedef struct vg_sample_batch {
     uint32_t *cell; /* c bins + the bin of mean */
 } vg_sample_batch;
 
+/* Puts item i where it belongs among those before it, which are in order; returns how many it passed. */
+static inline size_t vg_evaluate__insert(uint64_t *items, size_t i) {
+    uint64_t item = items[i];
+    size_t j = i;
+    for (; j > 0 && items[j - 1] > item; j--)
+        items[j] = items[j - 1];
+    items[j] = item;
+    return i - j;
+}
+
 typedef struct vg_rank_room vg_rank_room;
 typedef struct vg_row_kernels {
     /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a value is NaN. */

@@ -39,19 +39,9 @@ static void sum_up(uint16_t *cells, size_t count) {
 
 static bool straighten(uint64_t *items, size_t n, size_t most) {
     size_t moves = 0;
-    for (size_t i = 1; i < n; i++) {
-        uint64_t item = items[i];
-        if (items[i - 1] <= item)
-            continue;
-        size_t j = i;
-        for (; j > 0 && items[j - 1] > item; j--)
-            items[j] = items[j - 1];
-        items[j] = item;
-        moves += i - j;
-        if (moves > most)
-            return false;
-    }
-    return true;
+    for (size_t i = 1; i < n && moves <= most; i++)
+        moves += vg_evaluate__insert(items, i);
+    return moves <= most;
 }
 
 static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {

@@ -147,17 +147,9 @@ static inline size_t first_below(const uint64_t *items, size_t i, size_t n) {
 static bool straighten(uint64_t *items, size_t n, size_t most) {
     size_t moves = 0;
     settle(items, n);
-    for (size_t i = first_below(items, 1, n); i < n; i = first_below(items, i + 1, n)) {
-        uint64_t item = items[i];
-        size_t j = i;
-        for (; j > 0 && items[j - 1] > item; j--)
-            items[j] = items[j - 1];
-        items[j] = item;
-        moves += i - j;
-        if (moves > most)
-            return false;
-    }
-    return true;
+    for (size_t i = first_below(items, 1, n); i < n && moves <= most; i = first_below(items, i + 1, n))
+        moves += vg_evaluate__insert(items, i);
+    return moves <= most;
 }
 
 /* Four at a time, as many as there are partial sums; loads one by one, which a gather is no faster than. */
