@@ -53,8 +53,9 @@ static vg_status convert(const vg_source *source, const vg_stored *array, const 
         return VG_OK;
     double value;
     vg_convert__f64(&value, raw + good * vg_element_size(array->element), 1, array->element, array->swapped);
-    return vg_base__fail(VG_ERR_DATA, "%s: array '%.100s': element %zu is %.17g, expected a whole number of 64 bits",
-                         source->path, array->name, first + good, value);
+    bool named = array->name[0] != 0; /* a .npy file's only array is not */
+    return vg_base__fail(VG_ERR_DATA, "%s: %s%.100s%selement %zu is %.17g, expected a whole number of 64 bits", source->path,
+                         named ? "array '" : "", array->name, named ? "': " : "", first + good, value);
 }
 
 static vg_status read_deflated(vg_source *source, vg_stored *array, size_t first, size_t count, vg_element target, void *out) {
