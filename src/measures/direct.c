@@ -16,7 +16,8 @@ static double cross(double x, double y, floors f) {
 static double above(double x) { return x > 0 ? x : 0; }
 
 void vg_measures__direct(double results[6], const double *q, size_t m, size_t c, const vg_score_options *o) {
-    floors f = {!o->logits && o->floor_form == VG_FLOOR_MAX ? o->floor : 0, !o->logits && o->floor_form == VG_FLOOR_ADD ? o->floor : 0};
+    floors f = {!o->logits && o->floor_form == VG_FLOOR_MAX ? o->floor : 0,
+                !o->logits && o->floor_form == VG_FLOOR_ADD ? o->floor : 0};
     bool distinct = o->pairs == VG_PAIRS_DISTINCT;
     double tu = 0, au = 0, epce = 0, epjs = 0, pairs = 0;
     for (size_t j = 0; j < c; j++) {
@@ -42,6 +43,10 @@ void vg_measures__direct(double results[6], const double *q, size_t m, size_t c,
     epce = pairs > 0 ? epce / pairs : au;
     epjs = pairs > 0 ? above(epjs / pairs) : 0;
     double eu = above(tu - au), epkl = m == 1 ? 0 : f.add > 0 ? above(epce - au) : epce - au;
+    if (f.add == 0) { /* as the kernels have it, to the last bit */
+        au = above(tu - eu);
+        epce = au + epkl;
+    }
     double unit = o->log_base == VG_LOG_2 ? 1 / log(2) : 1, share = o->normalise ? 1 / log((double)c) : unit;
     results[0] = tu * share;
     results[1] = au * share;

@@ -23,6 +23,7 @@ typedef struct vg_kernel_job {
     /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k, in nats */
     double *unit_variance, *unit_tu, *unit_gtu;
     size_t widest; /* index of the largest k */
+    size_t plane;  /* 0: gated results of a unit lie side by side; else those of a k, and the next k's this far on */
     /* which stages are needed */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
     bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */

@@ -18,7 +18,7 @@ struct vg_scorer {
     vg_score_options options;
     double *gates;               /* K */
     double *inverse_temperature; /* m, or NULL */
-    size_t k, widest;
+    size_t k, widest, plane;
     const vg_kernel_tier *tier;
     vg_pool *pool;
     unsigned threads;
@@ -107,6 +107,8 @@ void vg_scorer_free(vg_scorer *s) {
     vg_base__release(s);
 }
 
+void vg_scorer_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
+
 static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     if (!out || !block)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
@@ -131,7 +133,8 @@ static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, c
                            .inverse_temperature = s->inverse_temperature,
                            .in = *block,
                            .single_precision = block->dtype != VG_F64,
-                           .widest = s->widest};
+                           .widest = s->widest,
+                           .plane = s->plane};
     job->need_gated_reverse = out->gepce || out->gepkl;
     job->need_gated_logs = job->need_gated_reverse || out->gau || out->geu;
     job->need_gated = job->need_gated_logs || out->gtu || out->gepjs;
@@ -178,15 +181,15 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
 }
 
 /* Places for the results of samples from `first` on. */
-static vg_scores places_from(const vg_scores *out, size_t first, size_t c, size_t k, bool multilabel) {
-    size_t n = multilabel ? first * c : first;
+static vg_scores places_from(const vg_scores *out, size_t first, const vg_scorer *s, bool multilabel) {
+    size_t c = s->c, k = s->k, n = multilabel ? first * c : first;
     vg_scores at = *out;
     double **single[] = {&at.tu, &at.au, &at.eu, &at.epce, &at.epkl, &at.epjs, &at.gmu, &at.snr};
     double **gated[] = {&at.gtu, &at.gau, &at.geu, &at.gepce, &at.gepkl, &at.gepjs};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         *single[i] = *single[i] ? *single[i] + n : NULL;
     for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
-        *gated[i] = *gated[i] ? *gated[i] + n * k : NULL;
+        *gated[i] = *gated[i] ? *gated[i] + n * (s->plane ? 1 : k) : NULL;
     at.pred = at.pred ? at.pred + n : NULL;
     at.second = at.second ? at.second + n : NULL;
     at.decision = at.decision ? at.decision + n * k : NULL;
@@ -207,7 +210,7 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     job->in = *block;
     job->in.data = element_at(block, first);
     job->in.n = samples;
-    job->out = places_from(out, first, s->c, s->k, job->labels > 0);
+    job->out = places_from(out, first, s, job->labels > 0);
     job->first = (size_t)s->samples;
     job->unit_variance = s->scratch;
     job->unit_tu = s->scratch + units;

@@ -80,6 +80,16 @@ static void put_rows(double *out, size_t width, const vd *from, size_t count) {
         memcpy(out + 16, &z, sizeof z);
         return;
     }
+    for (; count == VG_LANES && c + 2 <= width; c += 2) {
+        vd low = SHUFFLE8(from[c], from[c + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+        vd high = SHUFFLE8(from[c], from[c + 1], 4, 12, 5, 13, 6, 14, 7, 15);
+        double pairs[2 * VG_LANES];
+        memcpy(pairs, &low, sizeof low);
+        memcpy(pairs + VG_LANES, &high, sizeof high);
+        UNROLL
+        for (size_t lane = 0; lane < VG_LANES; lane++)
+            memcpy(out + lane * width + c, pairs + 2 * lane, 2 * sizeof *pairs);
+    }
 #endif
     for (; c < width; c++)
         for (size_t i = 0; i < count; i++)

@@ -77,7 +77,7 @@ static vg_status rescue(const tile *t, size_t k, int lane, const places *to, siz
     vg_base__release(q);
     for (int i = 0; i < SET_RESULTS; i++)
         if (to->at[i])
-            to->at[i][unit * t->K + k] = results[i];
+            to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
     return VG_OK;
 }
 
@@ -108,9 +108,12 @@ static vg_status gated_stage(tile *t, size_t first, size_t count) {
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
     }
-    for (int i = 0; i < SET_RESULTS; i++)
-        if (to.at[i])
+    for (int i = 0; i < SET_RESULTS; i++) {
+        if (to.at[i] && !job->plane)
             put_rows(to.at[i] + first * K, K, t->results + (size_t)i * K, count);
+        for (size_t k = 0; to.at[i] && job->plane && k < K; k++)
+            put(to.at[i] + k * job->plane, t->results[(size_t)i * K + k], first, count);
+    }
     for (int lane = 0; vl_any(t->gated_out) && lane < (int)count; lane++)
         for (size_t k = 0; t->gated_out[lane] && k < K; k++)
             VG_TRY(rescue(t, k, lane, &to, first + (size_t)lane));
