@@ -281,6 +281,7 @@ static vg_status read_labels(int64_t **out, size_t *n, size_t *columns, vg_sourc
         return vg_base__fail(VG_ERR_FORMAT, "%s: labels '%.100s' have 0 columns", source->path, array->name);
     int64_t *labels;
     VG_TRY(vg_base__alloc(&labels, array->count, sizeof *labels, "labels"));
+    vg_base__populate(labels, array->count * sizeof *labels);
     vg_status status = vg_source_read_i64(source, index, 0, array->shape[0], labels);
     if (status != VG_OK) {
         vg_base__release(labels);
