@@ -50,11 +50,7 @@ static int make_tally(vg_tally **tally, const score_input *in, const evaluate_va
 
 static int evaluate(vg_evaluation **out, const score_input *in, const vg_tally *tally, const vg_columns *columns,
                     const evaluate_values *own) {
-    vg_measure *measures;
-    size_t count;
-    int code = measure_columns_list(&measures, &count, columns);
-    if (code != CLI_OK)
-        return code;
+    int code = CLI_OK;
     vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
     progress bar;
     progress_begin(&bar, "evaluating", "steps");
@@ -71,10 +67,9 @@ static int evaluate(vg_evaluation **out, const score_input *in, const vg_tally *
     options.threads = in->options.threads;
     options.progress = progress_callback;
     options.progress_context = &bar;
-    if (vg_evaluate(out, tally, measures, count, &options) != VG_OK)
+    if (vg_evaluate_columns(out, tally, columns, &options) != VG_OK)
         code = console_fail("%s: %s", in->path, vg_error_message());
     progress_end(&bar);
-    free(measures);
     return code;
 }
 
@@ -90,7 +85,7 @@ static int evaluate_file(const score_options *options, const evaluate_values *ow
     if (code == CLI_OK)
         code = make_tally(&tally, &in, own);
     if (code == CLI_OK)
-        code = measure_columns_score(&columns, tally, &in, in.measures);
+        code = measure_columns_score(&columns, tally, &in, in.measures, true);
     if (code == CLI_OK)
         code = evaluate(&result, &in, tally, columns, own);
     if (code == CLI_OK)

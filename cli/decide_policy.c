@@ -123,7 +123,7 @@ int decide_choose(decide_policy *policy, const score_options *options, const cha
     if (code == CLI_OK && vg_tally_new(&tally, in.layout.c, &how) != VG_OK)
         code = console_fail_library();
     if (code == CLI_OK)
-        code = measure_columns_score(&columns, tally, &in, policy->by_rule ? 0 : SCORE_BIT(policy->field));
+        code = measure_columns_score(&columns, tally, &in, policy->by_rule ? 0 : SCORE_BIT(policy->field), false);
     if (code == CLI_OK)
         code = select_on(policy, columns, tally);
     if (code == CLI_OK && !policy->selection.met)

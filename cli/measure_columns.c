@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "console.h"
+#include "score_engine.h"
 #include "score_pass.h"
 #include "tally_beside.h"
 
@@ -87,14 +88,25 @@ static double rule_spread(const score_input *in) {
     return in->options.sigma_margin == VG_SIGMA_SAMPLE && m > 1 ? sqrt(m / (m - 1)) : 1;
 }
 
-int measure_columns_score(vg_columns **columns, vg_tally *tally, score_input *in, score_set set) {
+/* Whether AU = max(TU - EU, 0) and EPCE = AU + EPKL hold to the bit. */
+static bool may_be_lean(const score_input *in) {
+    const vg_score_options *o = &in->options;
+    return in->device == SCORE_ON_CPU && o->log_base == VG_LOG_E && !o->normalise && o->pairs == VG_PAIRS_ALL &&
+           o->floor_form != VG_FLOOR_ADD;
+}
+
+int measure_columns_score(vg_columns **columns, vg_tally *tally, score_input *in, score_set set, bool lean) {
     const score_layout *layout = &in->layout;
     size_t rows = layout->n * (layout->multilabel ? layout->c : 1);
+    bool planes = in->device == SCORE_ON_CPU;
+    unsigned which = measure_columns_bits(set) | (planes ? (unsigned)VG_COLUMNS_PLANES : 0);
+    which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
     *columns = NULL;
-    if (vg_columns_new(columns, rows, layout->k, layout->k_count, measure_columns_bits(set)) != VG_OK)
+    if (vg_columns_new(columns, rows, layout->k, layout->k_count, which) != VG_OK)
         return console_fail_library();
     column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = rule_spread(in)};
     score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
+    sink.plane = planes ? rows : 0;
     int code = score_pass(in, tally ? SCORE_BIT(FIELD_MEAN) | SCORE_BIT(FIELD_STD) : 0, &sink, NULL);
     const char *message = job.beside ? tally_beside_wait(job.beside) : NULL;
     if (message && (code == CLI_OK || job.refused)) /* it came after the pass, or stopped it; else another line was printed */

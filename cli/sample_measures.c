@@ -66,7 +66,7 @@ int sample_measures_read(sample_measures *out, const score_options *options, con
         return code;
     out->n = in.layout.n;
     out->c = in.layout.c;
-    code = measure_columns_score(&out->columns, NULL, &in, in.measures);
+    code = measure_columns_score(&out->columns, NULL, &in, in.measures, false);
     if (code == CLI_OK)
         code = measure_columns_list(&out->list, &out->count, out->columns);
     if (code == CLI_OK && in.layout.multilabel)

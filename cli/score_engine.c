@@ -20,6 +20,11 @@ void score_engine_close(score_engine *engine) {
     *engine = (score_engine){NULL, NULL};
 }
 
+void score_engine_planes(score_engine *engine, size_t plane) {
+    if (engine->cpu)
+        vg_scorer_planes(engine->cpu, plane);
+}
+
 vg_status score_engine_feed(score_engine *engine, const vg_scores *places, const vg_predictions *block, vg_memory at) {
     if (engine->gpu)
         return vg_device_scorer_feed(engine->gpu, places, VG_MEMORY_HOST, block, at);

@@ -51,6 +51,7 @@ int score_pass(score_input *in, score_set set, const score_sink *sink, vg_score_
     int code = score_engine_open(&scorer, in->device, in->layout.m, in->layout.c, &in->options);
     if (code != CLI_OK)
         return code;
+    score_engine_planes(&scorer, sink->plane);
     if (!score_block_new(&block, set, &in->layout, rows)) {
         code = console_fail_memory("a block of scores");
     } else {

@@ -11,6 +11,7 @@ typedef struct score_sink {
     int (*take)(void *context, size_t first, size_t rows, const vg_scores *block);
     /* Points places of a block that starts at sample `first` to the sink's own memory, before it is scored. NULL: none. */
     void (*place)(void *context, size_t first, vg_scores *block);
+    size_t plane; /* how far apart the values of gated measures at two k lie where they are placed; 0: side by side */
     bool counted; /* blocks are counted at once: small ones serve better */
 } score_sink;
 

@@ -60,7 +60,7 @@ static void check_order(int kind, size_t n, bool certainty, double rate) {
     vg_rank_run run;
     vg_measure measure = {"x", values, 3, certainty};
     assert_int_equal(vg_evaluate__rank_room(&room, n, NULL, 0), VG_OK);
-    assert_int_equal(vg_evaluate__rank_order(&order, &room, &measure, errors, 2, n), VG_OK);
+    assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 2, n), VG_OK);
     size_t done = 0;
     while (vg_evaluate__rank_next(&run, &order)) {
         assert_true(run.count > 0 && run.count <= n - done);

@@ -33,7 +33,8 @@ static size_t ordered(uint64_t *out, const vg_row_kernels *kernels, const vg_mea
     size_t count = 0;
     assert_int_equal(vg_evaluate__rank_room(&room, rows, NULL, 0), VG_OK);
     room.kernels = kernels;
-    assert_int_equal(vg_evaluate__rank_order(&order, &room, measure, errors, stride, rows), VG_OK);
+    assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = *measure}, errors, stride, rows),
+                     VG_OK);
     while (vg_evaluate__rank_next(&run, &order)) {
         memcpy(out + count, run.items, run.count * sizeof *out);
         count += run.count;
@@ -85,7 +86,8 @@ static void nan_is_found_in_every_lane(void **unused) {
                 values[i] = uniform();
             values[bad * stride] = NAN;
             vg_measure measure = {.name = "u", .values = values, .stride = stride};
-            assert_int_equal(vg_evaluate__rank_order(&order, &room, &measure, errors, 1, ROWS), VG_ERR_DATA);
+            assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 1, ROWS),
+                             VG_ERR_DATA);
         }
     vg_evaluate__rank_room_free(&room);
 }
@@ -98,14 +100,21 @@ static void same_sums_and_marks(void **unused) {
     for (size_t count = 1; count <= 2048; count += count < 70 ? 1 : 97) {
         for (size_t i = 0; i < count; i++) {
             one[i] = two[i] = (uint16_t)(draw() % 20);
-            items[i] = draw();
+            items[i] = count % 3 ? draw() : 2 * i + draw() % 3; /* every third time some neighbours share a key */
         }
         vg_evaluate__rows_plain.sum_up(one, count);
         vg_evaluate__rows()->sum_up(two, count);
         assert_memory_equal(one, two, count * sizeof *one);
-        size_t found = vg_evaluate__rows_plain.marked(here, items, count);
-        assert_int_equal(found, vg_evaluate__rows()->marked(there, items, count));
+        bool tied, tied_too, expected = false;
+        for (size_t i = 1; i < count; i++)
+            expected |= items[i] >> 1 == items[i - 1] >> 1;
+        size_t found = vg_evaluate__rows_plain.marked(here, &tied, items, count, 77);
+        assert_int_equal(found, vg_evaluate__rows()->marked(there, &tied_too, items, count, 77));
         assert_memory_equal(here, there, found * sizeof *here);
+        assert_true(tied == expected && tied_too == expected);
+        for (size_t i = 0, w = 0; i < count; i++)
+            if (items[i] & 1)
+                assert_int_equal(here[w++], 77 + i);
     }
 }
 
@@ -259,6 +268,43 @@ static void memory_ahead_changes_nothing(void **unused) {
     vg_columns_free(columns);
 }
 
+/* The rule's counts by pairs of classes (few) and row by row (many) are those of the public call. */
+static void same_rule(void **unused) {
+    enum { ROWS = 700, MOST = 40 };
+    static const size_t classes[] = {2, 10, 32, 33, MOST};
+    static const double k = 0.7;
+    static double mean[ROWS * MOST], std[ROWS * MOST];
+    static int64_t labels[ROWS];
+    (void)unused;
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+        size_t width = classes[c], by_label[MOST], by_prediction[MOST];
+        vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
+        vg_tally *tally;
+        vg_evaluation *e;
+        vg_rule_row row = {.abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
+        for (size_t i = 0; i < ROWS * width; i++)
+            mean[i] = uniform(), std[i] = uniform() / 4;
+        for (size_t i = 0; i < ROWS; i++)
+            labels[i] = (int64_t)(draw() % width);
+        options.k = &k;
+        options.k_count = 1;
+        assert_int_equal(vg_tally_new(&tally, width, NULL), VG_OK);
+        assert_int_equal(vg_tally_feed(tally, mean, std, labels, ROWS), VG_OK);
+        assert_int_equal(vg_evaluate(&e, tally, NULL, 0, &options), VG_OK);
+        assert_int_equal(vg_rule_evaluate(&row, &k, 1, vg_tally_ratio(tally), vg_tally_errors(tally), labels,
+                                          vg_tally_predictions(tally), ROWS, width),
+                         VG_OK);
+        assert_true(row.kept > 0 && row.abstained > 0);
+        assert_int_equal(e->rule[0].kept, row.kept);
+        assert_int_equal(e->rule[0].kept_errors, row.kept_errors);
+        assert_int_equal(e->rule[0].abstained_errors, row.abstained_errors);
+        assert_memory_equal(e->rule[0].abstained_by_label, by_label, width * sizeof *by_label);
+        assert_memory_equal(e->rule[0].abstained_by_prediction, by_prediction, width * sizeof *by_prediction);
+        vg_evaluation_free(e);
+        vg_tally_free(tally);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_order),
@@ -269,6 +315,7 @@ int main(void) {
         cmocka_unit_test(same_samples),
         cmocka_unit_test(doubtful_values_are_named),
         cmocka_unit_test(memory_ahead_changes_nothing),
+        cmocka_unit_test(same_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

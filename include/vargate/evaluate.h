@@ -42,7 +42,7 @@ VG_API void vg_k_name(char name[VG_NAME_SIZE], double k);
 typedef struct vg_measure {
     char name[VG_NAME_SIZE]; /* "tu", "gmu", "snr", "gtu@1", ... */
     const double *values;
-    size_t stride; /* in elements; K for gated measures as the scorer lays them out */
+    size_t stride; /* in elements; K for gated measures as the scorer lays them out at first */
     int certainty; /* 1: larger is MORE certain ("snr"), ranked by the negated value. 0: larger is less certain */
 } vg_measure;
 
@@ -57,9 +57,12 @@ enum {
     VG_COLUMN_GTU = 1 << 6, VG_COLUMN_GAU = 1 << 7, VG_COLUMN_GEU = 1 << 8,
     VG_COLUMN_GEPCE = 1 << 9, VG_COLUMN_GEPKL = 1 << 10, VG_COLUMN_GEPJS = 1 << 11,
     VG_COLUMN_GMU = 1 << 12, VG_COLUMN_SNR = 1 << 13,
-    VG_COLUMNS_ALL = (1 << 14) - 1
+    VG_COLUMNS_ALL = (1 << 14) - 1,
+    VG_COLUMNS_PLANES = 1 << 14, /* gated columns a k each, for a scorer told so: vg_scorer_planes(scorer, rows). Ranked faster */
+    VG_COLUMNS_LEAN = 1 << 15    /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: see
+                                    vg_evaluate_columns */
 };
-/* Whole columns (rows values each, rows x K for gated measures) for a streaming scorer to write into. */
+/* Whole columns (rows values each, rows x K, or K x rows, for gated measures) for a streaming scorer to write into. */
 typedef struct vg_columns vg_columns;
 VG_API vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which);
 VG_API void vg_columns_free(vg_columns *columns);
@@ -68,7 +71,7 @@ VG_API void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *plac
 /* Says that `rows` rows from `row` on (fewer where the columns end) will be written soon: their memory is then asked for at once,
  * which is cheaper than page by page, and can be done by another thread than the one that writes. Saves time, changes nothing. */
 VG_API void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows);
-/* vg_measures_list of the whole columns. */
+/* vg_measures_list of the whole columns, those that take no memory left out. */
 VG_API size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity);
 /* The column of that name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
 VG_API vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out);
@@ -206,6 +209,11 @@ typedef struct vg_evaluation {
 /* Each measure must hold vg_tally_rows(tally) values. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,
                              const vg_evaluate_options *options);
+/* The same for all measures of the columns. With VG_COLUMNS_LEAN, AU and EPCE are made while they are ranked: max(TU - EU, 0),
+ * and that plus EPKL. Those are the scorer's own values to the bit, for natural logarithms without normalisation, all pairs,
+ * and floors other than VG_FLOOR_ADD; with other options do not ask for it. */
+VG_API vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
+                                     const vg_evaluate_options *options);
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 
 /* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64: what vg_evaluate

@@ -64,7 +64,7 @@ enum { GROUP_END = 1, ERROR = 2 };
 
 typedef struct order_work {
     const vg_tally *tally;
-    const vg_measure *measures;
+    const vg_rank_column *columns;
     rank_order *orders;
     vg_keyed *pairs; /* 2 x rows a worker */
     vg_pulse *pulse;
@@ -73,14 +73,14 @@ typedef struct order_work {
 static vg_status order_job(void *context, size_t index, unsigned worker) {
     const order_work *work = context;
     size_t rows = work->tally->rows;
-    const vg_measure *measure = &work->measures[index];
+    const vg_rank_column *column = &work->columns[index];
     vg_keyed *pairs = work->pairs + (size_t)worker * 2 * rows;
     rank_order *order = &work->orders[index];
     for (size_t i = 0; i < rows; i++) {
         if (i % VG_SLICE == 0)
             VG_TRY(vg_evaluate__pulse(work->pulse, worker));
-        double value = measure->values[i * measure->stride];
-        pairs[i] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)i};
+        double value = vg_evaluate__value(column, i);
+        pairs[i] = (vg_keyed){vg_evaluate__key(column->measure.certainty ? -value : value), (uint32_t)i};
     }
     VG_TRY(vg_evaluate__sort_pairs(pairs, pairs + rows, rows, work->pulse, worker));
     for (size_t i = 0; i < rows; i++) {
@@ -232,11 +232,11 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
 }
 
 /* Every measure's order; rows and marks of all of them in two allocations. */
-static vg_status make_orders(rank_order *orders, uint32_t *rows, uint8_t *marks, const vg_tally *t, const vg_measure *measures,
-                             size_t count, vg_pulse *pulse, vg_pool *pool) {
+static vg_status make_orders(rank_order *orders, uint32_t *rows, uint8_t *marks, const vg_tally *t,
+                             const vg_rank_column *columns, size_t count, vg_pulse *pulse, vg_pool *pool) {
     for (size_t m = 0; m < count; m++)
         orders[m] = (rank_order){rows + m * t->rows, marks + m * t->rows};
-    order_work work = {t, measures, orders, NULL, pulse};
+    order_work work = {t, columns, orders, NULL, pulse};
     size_t room;
     if (!vg_base__mul(&room, t->rows, 2 * (size_t)vg_pool__threads(pool)))
         return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu rows do not fit memory", t->rows);
@@ -267,7 +267,7 @@ static vg_status run_blocks(vg_evaluation *e, bootstrap_work *work, vg_pool *poo
     return status;
 }
 
-vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_rank_plan *plan,
+vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, const vg_rank_plan *plan,
                                  const vg_evaluate_options *o, vg_pulse *pulse, vg_pool *pool) {
     size_t places;
     if (!vg_base__mul(&places, e->measure_count, t->rows))
@@ -284,7 +284,7 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_m
     if (status == VG_OK)
         status = vg_base__alloc(&marks, places, 1, "bootstrap orders");
     if (status == VG_OK)
-        status = make_orders(orders, rows, marks, t, measures, e->measure_count, pulse, pool);
+        status = make_orders(orders, rows, marks, t, columns, e->measure_count, pulse, pool);
     if (status == VG_OK)
         status = vg_evaluate__tally_orders_new(&work.tally_orders, t, pulse);
     work.orders = orders;

@@ -79,24 +79,45 @@ size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *score
 
 struct vg_columns {
     size_t rows, k_count;
+    unsigned which;
+    bool planes; /* gated columns lie k by k */
     double *k;
     vg_scores places; /* of row 0 */
     double *memory;
     size_t values;
 };
 
+/* What can be made of others when it is ranked: AU of TU and EU, EPCE of these and EPKL. */
+static const struct made {
+    unsigned bit, of;
+} made[] = {{VG_COLUMN_AU, VG_COLUMN_TU | VG_COLUMN_EU},
+            {VG_COLUMN_EPCE, VG_COLUMN_TU | VG_COLUMN_EU | VG_COLUMN_EPKL},
+            {VG_COLUMN_GAU, VG_COLUMN_GTU | VG_COLUMN_GEU},
+            {VG_COLUMN_GEPCE, VG_COLUMN_GTU | VG_COLUMN_GEU | VG_COLUMN_GEPKL}};
+
+static unsigned stored(unsigned which) {
+    unsigned left = which;
+    for (size_t i = 0; i < sizeof made / sizeof *made && which & VG_COLUMNS_LEAN; i++)
+        if ((which & made[i].of) == made[i].of)
+            left &= ~made[i].bit;
+    return left;
+}
+
 vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which) {
     static const double default_k[] = {1, 2, 3};
     if (!out)
         return vg_base__fail(VG_ERR_ARGUMENT, "columns: the place for the result is NULL");
     *out = NULL;
-    if (which & ~(unsigned)VG_COLUMNS_ALL)
-        return vg_base__fail(VG_ERR_ARGUMENT, "columns: unknown bits %#x in which", which & ~(unsigned)VG_COLUMNS_ALL);
+    unsigned unknown = which & ~(unsigned)(VG_COLUMNS_ALL | VG_COLUMNS_PLANES | VG_COLUMNS_LEAN);
+    if (unknown)
+        return vg_base__fail(VG_ERR_ARGUMENT, "columns: unknown bits %#x in which", unknown);
     if (!k || k_count == 0) {
         k = default_k;
         k_count = 3;
     }
+    unsigned listed = which;
     size_t plain_count = 0, gated_count = 0, width, values;
+    which = stored(which);
     for (size_t i = 0; i < PLAIN; i++)
         plain_count += (which & plain_bits[i]) != 0;
     for (size_t i = 0; i < GATED; i++)
@@ -117,6 +138,8 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
     columns->rows = rows;
     columns->values = values;
     columns->k_count = k_count;
+    columns->which = listed;
+    columns->planes = (which & VG_COLUMNS_PLANES) != 0;
     double *next = columns->memory, **plain[PLAIN], **gated[GATED];
     places_of(&columns->places, plain, gated);
     for (size_t i = 0; i < PLAIN; i++)
@@ -150,7 +173,7 @@ void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places) {
             *plain[i] += row;
     for (size_t i = 0; i < GATED; i++)
         if (*gated[i])
-            *gated[i] += row * columns->k_count;
+            *gated[i] += row * (columns->planes ? 1 : columns->k_count);
 }
 
 void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
@@ -164,11 +187,58 @@ void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
     for (size_t i = 0; i < PLAIN; i++)
         vg_base__populate(*plain[i], rows * sizeof(double));
     for (size_t i = 0; i < GATED; i++)
-        vg_base__populate(*gated[i], rows * columns->k_count * sizeof(double));
+        for (size_t j = 0; j < (columns->planes ? columns->k_count : 1); j++)
+            if (*gated[i])
+                vg_base__populate(*gated[i] + j * columns->rows,
+                                  rows * (columns->planes ? 1 : columns->k_count) * sizeof(double));
+}
+
+/* Measure `index` of all that there can be: the plain ones, then the gated ones of each k. False where it is not wanted. */
+static bool column_at(vg_rank_column *out, const vg_columns *columns, size_t index) {
+    enum { TU, EU = 2, EPCE, EPKL }; /* in both lists of names */
+    bool gate = index >= PLAIN;
+    size_t i = gate ? (index - PLAIN) % GATED : index, j = gate ? (index - PLAIN) / GATED : 0, one = 0;
+    size_t offset = j * (columns->planes ? columns->rows : 1), stride = gate && !columns->planes ? columns->k_count : 1;
+    vg_scores copy = columns->places;
+    double **plain[PLAIN], **gated[GATED], ***places = gate ? gated : plain;
+    if (!(columns->which & (gate ? gated_bits : plain_bits)[i]))
+        return false;
+    places_of(&copy, plain, gated);
+    const double *values = *places[i];
+    *out = (vg_rank_column){0};
+    if (!values) { /* AU or EPCE, of others */
+        values = *places[TU];
+        out->less = *places[EU] + offset;
+        out->plus = i == EPCE ? *places[EPKL] + offset : NULL;
+    }
+    put(&out->measure, 1, &one, (gate ? gated_names : plain_names)[i], gate ? &columns->k[j] : NULL, values + offset, stride);
+    return true;
+}
+
+size_t vg_evaluate__columns_list(vg_rank_column *out, const vg_columns *columns) {
+    size_t count = 0;
+    for (size_t i = 0; i < PLAIN + columns->k_count * GATED; i++) {
+        vg_rank_column column;
+        if (!column_at(&column, columns, i))
+            continue;
+        if (out)
+            out[count] = column;
+        count++;
+    }
+    return count;
 }
 
 size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity) {
-    return vg_measures_list(out, capacity, &columns->places, columns->k, columns->k_count);
+    size_t count = 0;
+    for (size_t i = 0; i < PLAIN + columns->k_count * GATED; i++) {
+        vg_rank_column column;
+        if (!column_at(&column, columns, i) || column.less)
+            continue;
+        if (out && count < capacity)
+            out[count] = column.measure;
+        count++;
+    }
+    return count;
 }
 
 vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out) {

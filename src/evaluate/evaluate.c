@@ -2,18 +2,21 @@
  *
  * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one worker's
  * walk, so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals: bootstrap.c. */
+#include <pthread.h>
+
 #include "evaluate/evaluate_internal.h"
 
-static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tally, const vg_measure *measures, size_t count) {
+static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tally, const vg_rank_column *columns,
+                               size_t count) {
     if (o->struct_size != sizeof *o)
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: options of size %zu, expected %zu", o->struct_size, sizeof *o);
-    if (!tally || (count > 0 && !measures))
+    if (!tally)
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally or measures are NULL");
     if (tally->n == 0)
         return vg_base__fail(VG_ERR_DATA, "evaluate: no samples");
     for (size_t i = 0; i < count; i++)
-        if (!measures[i].values)
-            return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: measure %s has no values", measures[i].name);
+        if (!columns[i].measure.values)
+            return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: measure %s has no values", columns[i].measure.name);
     if (o->resamples > 0 && !tally->bootstrap)
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the bootstrap needs a tally made with bootstrap = 1");
     if (o->resamples > 0 && !(o->confidence > 0 && o->confidence < 1))
@@ -82,76 +85,98 @@ void vg_evaluation_free(vg_evaluation *e) {
 typedef struct rank_work {
     vg_evaluation *evaluation;
     const vg_tally *tally;
-    const vg_measure *measures;
+    const vg_rank_column *columns;
     const double *k;
     size_t *order;                   /* in which measures are taken */
     vg_rank_plan *plan, *label_plan; /* of all rows, of one label's */
     double **tails;                  /* their harmonic sums, the caller's to free */
     vg_rank_room *rooms;             /* one a worker */
     vg_pulse *pulse;
+    pthread_mutex_t lock; /* of the plans' harmonic sums */
 } rank_work;
 
-/* What the rankings need, and what needs no ranking: job 0 adaptive ECE, 1 and 2 harmonic sums, the others the rule at each k.
- */
-enum { JOB_ADAPTIVE, JOB_TAIL, JOB_LABEL_TAIL, JOB_RULE };
-static vg_status first_job(void *context, size_t index, unsigned worker) {
-    const rank_work *work = context;
-    const vg_tally *t = work->tally;
-    vg_evaluation *e = work->evaluation;
-    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
+/* The harmonic sums of a plan's rows, by whoever comes first. */
+static vg_status need_tail(rank_work *work, vg_rank_plan *plan, double **tail, size_t rows) {
     vg_status status = VG_OK;
-    if (index == JOB_ADAPTIVE)
-        status = vg_evaluate__adaptive_ece(&e->ece_adaptive.value, &work->rooms[worker], t);
-    else if (index == JOB_TAIL)
-        status = vg_evaluate__harmonic_tail(&work->tails[0], t->rows);
-    else if (index == JOB_LABEL_TAIL)
-        status = t->multilabel ? vg_evaluate__harmonic_tail(&work->tails[1], t->n) : VG_OK;
-    else
-        vg_evaluate__rule_of_tally(&e->rule[index - JOB_RULE], work->k[index - JOB_RULE], t);
-    vg_evaluate__pulse_add(work->pulse, 1);
+    pthread_mutex_lock(&work->lock);
+    if (!plan->tail) {
+        status = vg_evaluate__harmonic_tail(tail, rows);
+        plan->tail = *tail;
+    }
+    pthread_mutex_unlock(&work->lock);
     return status;
 }
 
 /* Measure by measure over all rows; then, label by label, each measure over that label's rows. */
-static vg_status rank_job(void *context, size_t index, unsigned worker) {
-    const rank_work *work = context;
+static vg_status rank_job(rank_work *work, size_t index, unsigned worker) {
     const vg_tally *t = work->tally;
     vg_evaluation *e = work->evaluation;
     size_t label = index / e->measure_count, m = work->order[index % e->measure_count], stride = 1, rows = t->rows;
-    vg_measure measure = work->measures[m];
+    vg_rank_column column = work->columns[m];
     const uint8_t *errors = t->error;
-    const vg_rank_plan *plan = work->plan;
+    vg_rank_plan *plan = work->plan;
+    double **tail = &work->tails[0];
     vg_ranking *out = &e->measures[m];
     if (label > 0) { /* 0 is the pool of all labels */
         label--;
         stride = t->classes;
         rows = t->n;
-        measure.values += label * measure.stride;
-        measure.stride *= stride;
+        size_t from = label * column.measure.stride;
+        column.measure.values += from;
+        column.less = column.less ? column.less + from : NULL;
+        column.plus = column.plus ? column.plus + from : NULL;
+        column.measure.stride *= stride;
         errors += label;
         plan = work->label_plan;
+        tail = &work->tails[1];
         out = &e->labels[label].measures[m];
     }
     double *curve = out->curve, values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
     vg_rank_groups groups;
     vg_rank_sums sums;
-    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
-    VG_TRY(vg_evaluate__rank_groups(&groups, &work->rooms[worker], &measure, errors, stride, rows));
+    VG_TRY(vg_evaluate__rank_groups(&groups, &work->rooms[worker], &column, errors, stride, rows));
+    VG_TRY(need_tail(work, plan, tail, rows));
     vg_evaluate__rank_walk(&sums, plan, &groups);
     vg_evaluate__rank_figures(values, &sums, plan);
-    vg_evaluate__rank_store(out, measure.name, values, plan);
+    vg_evaluate__rank_store(out, column.measure.name, values, plan);
     out->curve = curve;
     if (curve)
         vg_evaluate__rank_curve(curve, e->curve_points, &groups);
-    vg_evaluate__pulse_add(work->pulse, 1);
     return VG_OK;
 }
 
+/* Adaptive ECE and the sums that all rankings need, the rankings, and last, so that workers end together, the rule at each k:
+ * short work. */
+enum { JOB_ADAPTIVE, JOB_TAIL, JOB_RANK };
+static vg_status job(void *context, size_t index, unsigned worker) {
+    rank_work *work = context;
+    const vg_tally *t = work->tally;
+    vg_evaluation *e = work->evaluation;
+    size_t rankings = e->measure_count * (1 + e->label_count);
+    vg_status status = VG_OK;
+    VG_TRY(vg_evaluate__pulse(work->pulse, worker));
+    if (index == JOB_ADAPTIVE)
+        status = vg_evaluate__adaptive_ece(&e->ece_adaptive.value, &work->rooms[worker], t);
+    else if (index == JOB_TAIL)
+        status = need_tail(work, work->plan, &work->tails[0], t->rows);
+    else if (index < JOB_RANK + rankings)
+        status = rank_job(work, index - JOB_RANK, worker);
+    else {
+        size_t j = index - JOB_RANK - rankings;
+        vg_evaluate__rule_of_tally(&e->rule[j], work->k[j], t);
+    }
+    if (status == VG_OK)
+        vg_evaluate__pulse_add(work->pulse, 1);
+    return status;
+}
+
+static size_t job_count(const vg_evaluation *e) { return JOB_RANK + e->measure_count * (1 + e->label_count) + e->rule_count; }
+
 /* Measures whose values lie close together (one measure at several k) are taken one after the other: read from memory once. */
-static void order_by_place(size_t *order, const vg_measure *measures, size_t count) {
+static void order_by_place(size_t *order, const vg_rank_column *columns, size_t count) {
     for (size_t i = 0; i < count; i++) {
         size_t j = i;
-        for (; j > 0 && measures[order[j - 1]].values > measures[i].values; j--)
+        for (; j > 0 && columns[order[j - 1]].measure.values > columns[i].measure.values; j--)
             order[j] = order[j - 1];
         order[j] = i;
     }
@@ -161,14 +186,11 @@ static vg_status rank_all(rank_work *work, vg_pool *pool) {
     vg_evaluation *e = work->evaluation;
     unsigned workers = vg_pool__threads(pool);
     VG_TRY(vg_base__alloc(&work->order, e->measure_count, sizeof *work->order, "measures"));
-    order_by_place(work->order, work->measures, e->measure_count);
+    order_by_place(work->order, work->columns, e->measure_count);
     VG_TRY(vg_base__zalloc(&work->rooms, workers, sizeof *work->rooms, "workers"));
     for (unsigned i = 0; i < workers; i++)
         VG_TRY(vg_evaluate__rank_room(&work->rooms[i], work->tally->rows, work->pulse, i));
-    VG_TRY(vg_pool__run(pool, JOB_RULE + e->rule_count, first_job, work));
-    work->plan->tail = work->tails[0];
-    work->label_plan->tail = work->tails[1];
-    return vg_pool__run(pool, e->measure_count * (1 + e->label_count), rank_job, work);
+    return vg_pool__run(pool, job_count(e), job, work);
 }
 
 static void release_work(rank_work *work, vg_pool *pool) {
@@ -176,6 +198,7 @@ static void release_work(rank_work *work, vg_pool *pool) {
         vg_evaluate__rank_room_free(&work->rooms[i]);
     vg_base__release(work->rooms);
     vg_base__release(work->order);
+    pthread_mutex_destroy(&work->lock);
 }
 
 /* --- the whole --------------------------------------------------------------------------------------------------------------
@@ -218,7 +241,7 @@ static void fill_counts(vg_evaluation *e, const vg_tally *t) {
     }
 }
 
-static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *measures, const vg_evaluate_options *o,
+static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, const vg_evaluate_options *o,
                       const double *k, double **tails, vg_pool *pool) {
     vg_rank_plan plan, label_plan;
     VG_TRY(vg_evaluate__rank_plan(&plan, NULL, t->rows, o));
@@ -229,28 +252,25 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_measure *mea
     memcpy(e->coverages, o->coverages ? o->coverages : coverages, plan.coverage_count * sizeof(double));
     memcpy(e->risks, plan.risk, sizeof e->risks);
     fill_counts(e, t);
-    size_t steps = JOB_RULE + e->rule_count + e->measure_count * (1 + e->label_count);
+    size_t steps = job_count(e);
     vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
-    rank_work work = {e, t, measures, k, NULL, &plan, &label_plan, tails, NULL, &pulse};
+    rank_work work = {e, t, columns, k, NULL, &plan, &label_plan, tails, NULL, &pulse, PTHREAD_MUTEX_INITIALIZER};
     vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
     vg_status status = vg_evaluate__pulse(&pulse, 0); /* once at least, however fast the others are */
     if (status == VG_OK)
         status = rank_all(&work, pool);
     release_work(&work, pool);
     if (status == VG_OK && o->resamples > 0)
-        status = vg_evaluate__bootstrap(e, t, measures, &plan, o, &pulse, pool);
+        status = vg_evaluate__bootstrap(e, t, columns, &plan, o, &pulse, pool);
     return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;
 }
 
-vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,
-                      const vg_evaluate_options *options) {
+static vg_status evaluate(vg_evaluation **out, const vg_tally *tally, const vg_rank_column *columns, size_t measure_count,
+                          const vg_evaluate_options *options) {
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
     static const double default_k[] = {1, 2, 3};
     const vg_evaluate_options *o = options ? options : &defaults;
-    if (!out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result is NULL");
-    *out = NULL;
-    VG_TRY(check_options(o, tally, measures, measure_count));
+    VG_TRY(check_options(o, tally, columns, measure_count));
     const double *k = o->k ? o->k : default_k;
     size_t k_count = o->k ? o->k_count : 3;
     vg_evaluation *e;
@@ -270,7 +290,7 @@ vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measu
     if (status == VG_OK)
         status = allocate(e, tally, measure_count, k_count, o->curve_points);
     if (status == VG_OK)
-        status = fill(e, tally, measures, o, k, tails, pool);
+        status = fill(e, tally, columns, o, k, tails, pool);
     vg_pool__free(pool);
     vg_base__release(tails[0]);
     vg_base__release(tails[1]);
@@ -280,4 +300,34 @@ vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measu
     }
     *out = e;
     return VG_OK;
+}
+
+vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,
+                      const vg_evaluate_options *options) {
+    vg_rank_column *columns;
+    if (!out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result is NULL");
+    *out = NULL;
+    if (measure_count > 0 && !measures)
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally or measures are NULL");
+    VG_TRY(vg_base__zalloc(&columns, measure_count, sizeof *columns, "measures"));
+    for (size_t i = 0; i < measure_count; i++)
+        columns[i].measure = measures[i];
+    vg_status status = evaluate(out, tally, columns, measure_count, options);
+    vg_base__release(columns);
+    return status;
+}
+
+vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
+                              const vg_evaluate_options *options) {
+    vg_rank_column *list;
+    if (!out || !columns)
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result or the columns are NULL");
+    *out = NULL;
+    size_t count = vg_evaluate__columns_list(NULL, columns);
+    VG_TRY(vg_base__alloc(&list, count, sizeof *list, "measures"));
+    vg_evaluate__columns_list(list, columns);
+    vg_status status = evaluate(out, tally, list, count, options);
+    vg_base__release(list);
+    return status;
 }

@@ -70,11 +70,23 @@ typedef struct vg_bucket_map {
     vg_rank_bounds *bounds;
 } vg_bucket_map;
 
+/* A measure as it is ranked: max(values - less, 0) + plus, row by row and with the measure's stride, where those are not NULL.
+ */
+typedef struct vg_rank_column {
+    vg_measure measure;
+    const double *less, *plus;
+} vg_rank_column;
+static inline double vg_evaluate__value(const vg_rank_column *column, size_t row) {
+    size_t at = row * column->measure.stride;
+    double value = column->measure.values[at];
+    if (column->less)
+        value = value < column->less[at] ? 0 : value - column->less[at];
+    return column->plus ? value + column->plus[at] : value;
+}
+
 /* Rows to be ordered: a measure's values and the error marks. */
 typedef struct vg_rank_rows {
-    const double *values;
-    size_t stride;
-    bool certainty; /* larger values come first */
+    vg_rank_column column;
     const uint8_t *errors;
     size_t error_stride;
 } vg_rank_rows;
@@ -109,8 +121,9 @@ typedef struct vg_row_kernels {
      * `most` moves by insertion. */
     bool (*straighten)(uint64_t *items, size_t n, size_t most);
     unsigned finer; /* cells than rows that suit it, as a power of 2, 0 or 1 */
-    /* Where among n items those with the lowest bit set are; returns how many. where: room for n and 8 more. */
-    size_t (*marked)(uint32_t *where, const uint64_t *items, size_t n);
+    /* The places of items with the lowest bit set, the first of all n at place `first`; returns how many. where: room for n and
+     * 8 more. `tied`: whether two neighbours differ in that bit at most. */
+    size_t (*marked)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);
     /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial sums in
      * turn, and returns the sum of all before[i]. */
     uint64_t (*walk)(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all);
@@ -131,6 +144,10 @@ const vg_row_kernels *vg_evaluate__rows(void);
 /* --- orderings (rank_buckets.c) ---------------------------------------------------------------------------------------------
  */
 
+/* All measures of the columns, those that are not stored included; `out` (NULL: none) has room for as many as are returned
+ * (columns.c). */
+size_t vg_evaluate__columns_list(vg_rank_column *out, const vg_columns *columns);
+
 /* A worker's memory for orderings. */
 struct vg_rank_room {
     const vg_row_kernels *kernels;
@@ -145,7 +162,7 @@ struct vg_rank_room {
     uint16_t *fine;  /* and its cells: small enough to stay in the first caches */
     uint64_t *spill; /* 2 spill_rows: in place of `hot` for large buckets, made when there is one */
     size_t spill_rows;
-    uint32_t *before, *where;   /* rows each (where: 8 more): of groups, of errors in a run */
+    uint32_t *before;           /* rows and 8 more: of groups */
     struct vg_tied_group *tied; /* rows / 2 */
     vg_pulse *pulse;            /* may be NULL */
     unsigned worker;
@@ -178,7 +195,7 @@ typedef struct vg_rank_run {
     size_t count;
     uint64_t high; /* the highest bit of all keys */
 } vg_rank_run;
-vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors,
                                   size_t error_stride, size_t rows);
 /* The next run, valid until the next call; false after the last. */
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
@@ -197,8 +214,8 @@ typedef struct vg_rank_groups {
     uint32_t *before;    /* count */
     vg_tied_group *tied; /* tied_count */
 } vg_rank_groups;
-vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
-                                   size_t error_stride, size_t rows);
+vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, vg_rank_room *room, const vg_rank_column *column,
+                                   const uint8_t *errors, size_t error_stride, size_t rows);
 
 /* --- rankings (rank_sums.c) ----------------------------------------------------------------------------------------------- */
 
@@ -356,7 +373,7 @@ vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_
 /* The percentile interval of values[0 .. count - 1] (sorted here, NaN left out; NaN if none remain). */
 void vg_evaluate__interval(vg_estimate *estimate, double *values, size_t count, double confidence);
 /* Fills the intervals of everything in `evaluation`. */
-vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tally, const vg_measure *measures,
+vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tally, const vg_rank_column *columns,
                                  const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pulse *pulse, vg_pool *pool);
 /* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
 typedef struct vg_tally_orders {

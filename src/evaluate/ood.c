@@ -98,7 +98,7 @@ static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, un
                 return nan_found(measure, i, side);
         }
     }
-    vg_measure both = {.values = values, .stride = 1, .certainty = work->id[m].certainty};
+    vg_rank_column both = {.measure = {.values = values, .stride = 1, .certainty = work->id[m].certainty}};
     vg_rank_order order;
     vg_rank_run run;
     VG_TRY(vg_evaluate__rank_order(&order, &work->rooms[worker], &both, work->marks, 1, total));

@@ -88,16 +88,16 @@ static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, siz
 }
 
 /* The map for a measure, learned from one row in `step`. */
-static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_measure *measure, size_t rows) {
+static bool learn(vg_bucket_map *map, vg_rank_room *room, const vg_rank_column *column, size_t rows) {
     unsigned bits = rows < MANY_ROWS ? WIDE_CELL_BITS : NARROW_CELL_BITS;
     size_t step = rows / SAMPLED > SPARSE ? rows / SAMPLED : (size_t)SPARSE, wanted = rows / WANTED_BUCKETS;
-    double sign = measure->certainty ? -1 : 1;
+    double sign = column->measure.certainty ? -1 : 1;
     *map = (vg_bucket_map){.cells = room->cells, .shift = 64 - bits, .bounds = room->bounds};
     map->below = ((uint64_t)1 << map->shift) - 1;
     memset(room->cells, 0, ((size_t)1 << bits) * sizeof *room->cells);
     for (size_t i = 0; i + TOGETHER <= rows; i += TOGETHER * step)
         for (size_t j = i; j < i + TOGETHER; j++)
-            room->cells[vg_evaluate__key(sign * measure->values[j * measure->stride]) >> map->shift].first++;
+            room->cells[vg_evaluate__key(sign * vg_evaluate__value(column, j)) >> map->shift].first++;
     return share_out(map, room->cells, (size_t)1 << bits, step, wanted > BUCKET_ROWS ? wanted : (size_t)BUCKET_ROWS);
 }
 
@@ -111,11 +111,11 @@ static void quarter(vg_bucket_map *map, vg_rank_room *room) {
 }
 
 /* --- rows to buckets ------------------------------------------------------------------------------------------------------ */
-static vg_status nan_found(const vg_measure *measure, size_t rows) {
+static vg_status nan_found(const vg_rank_column *column, size_t rows) {
     size_t i = 0;
-    while (i < rows && !isnan(measure->values[i * measure->stride]))
+    while (i < rows && !isnan(vg_evaluate__value(column, i)))
         i++;
-    return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it", measure->name, i);
+    return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it", column->measure.name, i);
 }
 
 static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
@@ -138,10 +138,10 @@ static vg_status make_spill(vg_rank_room *room, size_t buckets) {
     return VG_OK;
 }
 
-vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors,
                                   size_t error_stride, size_t rows) {
     vg_bucket_map map;
-    if (rows <= ONE_BUCKET || !learn(&map, room, measure, rows))
+    if (rows <= ONE_BUCKET || !learn(&map, room, column, rows))
         quarter(&map, room);
     room->chunks = (uint32_t)map.buckets;  /* one for each to begin with */
     if (rows >= MANY_ROWS && !room->asked) /* once, by the worker that will write there */
@@ -151,12 +151,12 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
         room->cursor[b] = room->items + b * VG_CHUNK;
         room->full[b] = 0;
     }
-    vg_rank_rows source = {measure->values, measure->stride, measure->certainty != 0, errors, error_stride};
+    vg_rank_rows source = {*column, errors, error_stride};
     for (size_t first = 0; first < rows; first += VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
         size_t last = rows - first < VG_SLICE ? rows : first + VG_SLICE;
         if (!room->kernels->bring(room, &map, &source, first, last))
-            return nan_found(measure, rows);
+            return nan_found(column, rows);
     }
     VG_TRY(make_spill(room, map.buckets));
     *order = (vg_rank_order){.room = room, .buckets = map.buckets, .upper = bucket_of(&map, (uint64_t)1 << 63)};
@@ -277,8 +277,7 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
         {&room->cells, rows <= ONE_BUCKET ? (size_t)QUARTERS : cells, sizeof *room->cells},
         {&room->hot, 2 * (size_t)LARGE, sizeof *room->hot},
         {&room->fine, (size_t)LARGE << (FINEST + 1), sizeof *room->fine},
-        {&room->before, rows, sizeof *room->before},
-        {&room->where, rows + 8, sizeof *room->where},
+        {&room->before, rows + 8, sizeof *room->before},
         {&room->tied, rows / 2, sizeof *room->tied},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -293,8 +292,8 @@ vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *puls
 }
 
 void vg_evaluate__rank_room_free(vg_rank_room *room) {
-    void *parts[] = {room->bounds, room->memory, room->link,  room->cursor, room->full,  room->cells,
-                     room->hot,    room->fine,   room->spill, room->before, room->where, room->tied};
+    void *parts[] = {room->bounds, room->memory, room->link,  room->cursor, room->full, room->cells,
+                     room->hot,    room->fine,   room->spill, room->before, room->tied};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
     *room = (vg_rank_room){0};

@@ -2,19 +2,18 @@
  * many rows and errors come before it, and how many rows share it. */
 #include "evaluate/evaluate_internal.h"
 
-/* The groups of one run: items rising, the errors' places found first, so that no branch depends on a mark. */
-static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_room *room, size_t before) {
-    const uint64_t *items = run->items;
-    uint32_t *where = room->where;
-    size_t wrong = room->kernels->marked(where, items, run->count), count = g->count;
+/* Of one run, whose first row is row `before`, errors stand at places where[0 .. wrong - 1]; those that share a value are put
+ * together, in place. */
+static void add_tied(vg_rank_groups *g, const uint64_t *items, uint32_t *where, size_t wrong, size_t before) {
+    size_t count = g->count;
     for (size_t w = 0; w < wrong;) {
-        size_t first = where[w], next = w + 1;
+        size_t first = where[w] - before, next = w + 1;
         uint64_t item = items[first];
         bool shared = (first > 0 && items[first - 1] == item - 1) || (next < wrong && items[first + 1] == item);
         if (shared) {
-            while (next < wrong && items[where[next]] == item)
+            while (next < wrong && items[where[next] - before] == item)
                 next++;
-            size_t end = where[next - 1] + 1;
+            size_t end = where[next - 1] - before + 1;
             while (first > 0 && items[first - 1] == item - 1)
                 first--;
             g->tied[g->tied_count++] =
@@ -24,14 +23,25 @@ static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_roo
         w = next;
     }
     g->count = count;
+}
+
+/* The groups of one run: items rising. Where no value is shared, every error is a group. */
+static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_room *room, size_t before) {
+    uint32_t *where = g->before + g->count;
+    bool tied;
+    size_t wrong = room->kernels->marked(where, &tied, run->items, run->count, (uint32_t)before);
+    if (tied)
+        add_tied(g, run->items, where, wrong, before);
+    else
+        g->count += wrong;
     g->wrong += wrong;
 }
 
-vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const vg_measure *measure, const uint8_t *errors,
+vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors,
                                    size_t error_stride, size_t rows) {
     vg_rank_order order;
     vg_rank_run run;
-    VG_TRY(vg_evaluate__rank_order(&order, room, measure, errors, error_stride, rows));
+    VG_TRY(vg_evaluate__rank_order(&order, room, column, errors, error_stride, rows));
     *g = (vg_rank_groups){.rows = rows, .before = room->before, .tied = room->tied};
     size_t done = 0, slice = 0;
     while (vg_evaluate__rank_next(&run, &order)) {

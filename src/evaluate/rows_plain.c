@@ -4,12 +4,13 @@
 
 static bool bring(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last) {
     const vg_bucket_map m = *map;
-    const double sign = rows->certainty ? -1 : 1, *value = rows->values + first * rows->stride;
+    const vg_rank_column column = rows->column;
+    const double sign = column.measure.certainty ? -1 : 1;
     const uint8_t *error = rows->errors + first * rows->error_stride;
-    size_t stride = rows->stride, error_stride = rows->error_stride;
+    size_t error_stride = rows->error_stride;
     bool odd = false;
-    for (size_t i = first; i < last; i++, value += stride, error += error_stride) {
-        double x = sign * *value;
+    for (size_t i = first; i < last; i++, error += error_stride) {
+        double x = sign * vg_evaluate__value(&column, i);
         odd |= isnan(x);
         uint64_t key = vg_evaluate__key(x);
         vg_rank_cell cell = m.cells[key >> m.shift];
@@ -44,12 +45,17 @@ static bool straighten(uint64_t *items, size_t n, size_t most) {
     return moves <= most;
 }
 
-static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
+static size_t marked(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first) {
     size_t found = 0;
+    uint64_t before = n > 0 ? ~items[0] : 0;
+    bool close = false;
     for (size_t i = 0; i < n; i++) {
-        where[found] = (uint32_t)i;
+        where[found] = first + (uint32_t)i;
         found += items[i] & 1;
+        close |= (items[i] ^ before) <= 1;
+        before = items[i];
     }
+    *tied = close;
     return found;
 }
 

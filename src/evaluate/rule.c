@@ -100,12 +100,29 @@ vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, c
     return VG_OK;
 }
 
-void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *t) {
-    row->k = k;
-    row->rows = t->rows;
-    vg_k_name(row->name, k);
+enum { FEW_CLASSES = 32 };
+
+/* Few classes: rows are counted by label and prediction together, one count a row; the rest follows. */
+static void count_pairs(vg_rule_row *row, const vg_tally *t) {
+    uint32_t cells[2][FEW_CLASSES * FEW_CLASSES] = {{0}}; /* abstained, kept */
+    size_t classes = t->classes;
+    double k = row->k;
+    for (size_t r = 0; r < t->rows; r++)
+        cells[k < t->ratio[r]][(size_t)t->label[r] * classes + (size_t)t->prediction[r]]++;
+    for (size_t cell = 0; cell < classes * classes; cell++) {
+        size_t label = cell / classes, prediction = cell % classes, wrong = label != prediction;
+        row->kept += cells[1][cell];
+        row->kept_errors += wrong * cells[1][cell];
+        row->abstained_errors += wrong * cells[0][cell];
+        row->abstained_by_label[label] += cells[0][cell];
+        row->abstained_by_prediction[prediction] += cells[0][cell];
+    }
+}
+
+static void count_rows(vg_rule_row *row, const vg_tally *t) {
     size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
     size_t kept_rows = 0, kept_errors = 0, errors = 0;
+    double k = row->k;
     for (size_t r = 0; r < t->rows; r++) { /* without a branch on what cannot be foreseen */
         bool wrong = t->error[r] != 0, kept = k < t->ratio[r];
         size_t c = t->multilabel ? r % t->classes : (size_t)t->label[r];
@@ -121,5 +138,15 @@ void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *t) {
     row->kept = kept_rows;
     row->kept_errors = kept_errors;
     row->abstained_errors = errors - kept_errors;
+}
+
+void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *t) {
+    row->k = k;
+    row->rows = t->rows;
+    vg_k_name(row->name, k);
+    if (!t->multilabel && t->classes <= FEW_CLASSES)
+        count_pairs(row, t);
+    else
+        count_rows(row, t);
     vg_evaluate__rule_finish(row);
 }

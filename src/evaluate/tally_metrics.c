@@ -76,7 +76,7 @@ static void add_equal(adaptive_bins *b, double before, double mass, double confi
 }
 
 vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *t) {
-    vg_measure confidence = {"confidence", t->confidence, 1, 0};
+    vg_rank_column confidence = {{"confidence", t->confidence, 1, 0}, NULL, NULL};
     vg_rank_order order;
     vg_rank_run run;
     VG_TRY(vg_evaluate__rank_order(&order, room, &confidence, t->error, 1, t->rows));

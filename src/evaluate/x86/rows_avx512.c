@@ -23,21 +23,35 @@ static inline __m512d every(const double *from, size_t stride, __m512i places) {
 
 enum { FETCHED = 512 }; /* rows ahead that are fetched: the caches' own fetching stops at each page, of which there are many */
 
+static inline void fetch(const double *from, size_t stride) {
+    for (size_t line = 0; line < stride && line < 8; line++) /* strides of one measure at few gates */
+        _mm_prefetch((const void *)((uintptr_t)from + 8 * FETCHED * stride + 64 * line), _MM_HINT_T1);
+}
+
 /* Items and buckets of n rows, a multiple of 8. Returns which lanes held a NaN. */
 static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
                       size_t n) {
-    const double *value = rows->values + first * rows->stride;
+    const vg_rank_column *column = &rows->column;
+    const size_t stride = column->measure.stride;
+    const double *values = column->measure.values, *less = column->less, *plus = column->plus;
     const uint8_t *error = rows->errors + first;
     const __m512i high = _mm512_set1_epi64(INT64_MIN), below = _mm512_set1_epi64((long long)map->below);
-    const __m512i flip = rows->certainty ? high : _mm512_setzero_si512(), one = _mm512_set1_epi64(1);
-    const __m512i places =
-        _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)rows->stride));
+    const __m512i flip = column->measure.certainty ? high : _mm512_setzero_si512(), one = _mm512_set1_epi64(1);
+    const __m512i places = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)stride));
     const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
     __mmask8 odd = 0;
-    for (size_t i = 0; i < n; i += 8, value += 8 * rows->stride) {
-        for (size_t line = 0; line < rows->stride && line < 8; line++) /* strides of one measure at few gates */
-            _mm_prefetch((const void *)((uintptr_t)value + 8 * FETCHED * rows->stride + 64 * line), _MM_HINT_T1);
-        __m512d x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(every(value, rows->stride, places)), flip));
+    for (size_t i = 0, at = first * stride; i < n; i += 8, at += 8 * stride) {
+        fetch(values + at, stride);
+        __m512d x = every(values + at, stride, places);
+        if (less) {
+            fetch(less + at, stride);
+            x = _mm512_max_pd(_mm512_setzero_pd(), _mm512_sub_pd(x, every(less + at, stride, places))); /* keeps a NaN */
+        }
+        if (plus) {
+            fetch(plus + at, stride);
+            x = _mm512_add_pd(x, every(plus + at, stride, places));
+        }
+        x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(x), flip));
         x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
         odd |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
         __m512i bits = _mm512_castpd_si512(x);
@@ -90,20 +104,21 @@ static void sum_up(uint16_t *cells, size_t count) {
     }
 }
 
-static size_t marked(uint32_t *where, const uint64_t *items, size_t n) {
+static size_t marked(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first) {
     const __m512i one = _mm512_set1_epi64(1);
-    __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i place = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)first));
     size_t found = 0, i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __mmask8 here = _mm512_test_epi64_mask(_mm512_loadu_si512(items + i), one);
+    __mmask8 close = 0;
+    for (; i + 9 <= n; i += 8) { /* eight and the one after them */
+        __m512i own = _mm512_loadu_si512(items + i), next = _mm512_loadu_si512(items + i + 1);
+        __mmask8 here = _mm512_test_epi64_mask(own, one);
+        close |= _mm512_cmple_epu64_mask(_mm512_xor_si512(own, next), one);
         _mm256_storeu_si256((__m256i *)(void *)(where + found), _mm256_maskz_compress_epi32(here, place));
         found += (size_t)__builtin_popcount(here);
         place = _mm256_add_epi32(place, _mm256_set1_epi32(8));
     }
-    for (; i < n; i++) {
-        where[found] = (uint32_t)i;
-        found += items[i] & 1;
-    }
+    found += vg_evaluate__rows_plain.marked(where + found, tied, items + i, n - i, first + (uint32_t)i);
+    *tied |= close != 0;
     return found;
 }
 
