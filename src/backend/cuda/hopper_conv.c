@@ -95,7 +95,8 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
     cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
     VG_TRY(activation(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 64, HOPPER_PIXELS, 2));
     VG_TRY(map(&work.w, places->w, 3, sizes, box, CU_TENSOR_MAP_SWIZZLE_128B));
-    return failed(vg_cuda__k_hopper_forward(cuda_of(b)->stream, &work), "a convolution");
+    cudaStream_t stream = cuda_of(b)->stream;
+    return failed(norm ? vg_cuda__k_hopper_norm(stream, &work) : vg_cuda__k_hopper_forward(stream, &work), "a convolution");
 }
 
 static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places) {

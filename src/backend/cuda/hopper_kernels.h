@@ -46,6 +46,8 @@ typedef struct hopper_forward {
     hopper_norm norm;
 } hopper_forward;
 int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cudaError_t */
+/* The forward one with its batch-norm. */
+int vg_cuda__k_hopper_norm(cudaStream_t, const hopper_forward *work);
 
 /* Gradient to the weights: grad[o][tap][c] = sum over pixels of x[p + tap][c] dy[p][o]. */
 typedef struct hopper_weights {
