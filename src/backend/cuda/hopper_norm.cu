@@ -304,7 +304,7 @@ template <int MASK> __global__ void __launch_bounds__(THREADS, 1) norm_kernel(co
     }
     __syncthreads();
     if (threadIdx.x < 128) {
-        registers_down<64>();
+        registers_down<56>();
         if (threadIdx.x == 0)
             copy<0, 0>(work, at, tiles);
         else if (threadIdx.x >= 32)
