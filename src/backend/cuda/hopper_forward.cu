@@ -12,7 +12,7 @@
  * columns running along memory, a tap at a time.
  *
  * The tensor cores and whatever else runs share the registers' ports: an instruction costs about a cycle of products. So two
- * warpgroups only multiply. A finished tile they round into shared memory (where its residual waits already) and go on; five
+ * warpgroups only multiply. A finished tile they round into shared memory (where its residual waits already) and go on; seven
  * warps take it from there to memory while the next products run, and draw the masks. The second warpgroup is three taps behind
  * the first, so that one multiplies while the other hands over. One thread copies. */
 #include <cuda_bf16.h>
@@ -31,8 +31,8 @@ enum { PLAIN, NORM, DROPOUT };
 
 enum {
     N = HOPPER_N,
-    THREADS = 512, /* a warp that copies, five that write, two that rest; two warpgroups that multiply */
-    WRITERS = 160, /* eight rows of 20 times eight channels at a time */
+    THREADS = 512, /* a warp that copies, seven that write, two warpgroups that multiply */
+    WRITERS = 224,
     CHANNELS = 32, /* of a box */
     A_STAGES = 2,
     /* The way out: channels 0-63, 64-127 and 128-159 of 256 pixels, each part as the copy engine lays it. */
@@ -80,6 +80,7 @@ template <int W, int TURNED> struct places {
     __device__ uint32_t b_empty(int i) const { return barriers + 8 * (2 * A_STAGES + B_STAGES + i); }
     __device__ uint32_t out_ready() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES); } /* to take a tile's sums */
     __device__ uint32_t out_full() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 1); }
+    __device__ uint32_t keys() const { return barriers + 160; } /* of a forward convolution's masks */
     __device__ uint32_t begun() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 2); } /* the first warpgroup has */
 };
 
@@ -292,42 +293,65 @@ struct lines {
     }
 };
 
-/* Two rows' masks: their rounds go together, as they have the same keys. */
-template <int W>
-__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, int image, int i, int pixel,
-                                       int channels, int channel) {
+/* The keys of the rounds of all masks, into shared memory: to add them up each time would be a sixth of the work. */
+__device__ static inline void lay_out_keys(uint32_t to, const cuda_draw &draw) {
     uint32_t k0 = draw.key0, k1 = draw.key1;
+    for (int round = 0; round < CUDA_ROUNDS; round++, cuda_next_key(&k0, &k1))
+        store_shared(to + 8 * round, k0, k1);
+}
+
+/* Two rows' masks. */
+template <int W>
+__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, uint32_t keys, int image, int i,
+                                       int pixel, int channels, int channel) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
         int place = W == 8 ? i % 8 * 8 + pixel : i * W + pixel + j * shape<W>::ROW_STEP;
         cuda_count(drawn[j], &draw, image + (W == 8 ? i / 8 + 2 * j : 0), (uint32_t)(place * channels + channel) >> 3);
     }
 #pragma unroll
-    for (int round = 0; round < CUDA_ROUNDS; round++) {
-        cuda_round(drawn[0], k0, k1);
-        cuda_round(drawn[1], k0, k1);
-        cuda_next_key(&k0, &k1);
-        asm("" : "+r"(k0), "+r"(k1)); /* or each mask would work them out for itself */
+    for (int round = 0; round < CUDA_ROUNDS; round += 2) {
+        uint4 k = load_shared(keys + 8 * round);
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            cuda_round(drawn[j], k.x, k.y);
+            cuda_round(drawn[j], k.z, k.w);
+        }
     }
 }
 
-/* A tile from the way out to memory. This thread's rows are `row`, row + 8, ..., two at a time: 128 rows apart, in memory
- * ROW_STEP pixels; eight rows further are W pixels further. Its channels: number q of 20. */
+/* What a writing thread does. Eight rows of 20 times eight channels are five warps' work, and 16 times the next eight, with
+ * those 128 rows further, a tile. A warp's share costs the tensor cores of its quarter of the multiprocessor, and they wait for
+ * one another: so the last warpgroup of those that do not multiply has a warp in each quarter, and the fifth part is for the
+ * three warps beside the copying one, a third of the times each. */
+struct share {
+    int row, q, begin, step;
+    __device__ share() {
+        int warp = threadIdx.x / 32, part = warp < 4 ? 4 : warp - 4, id = part * 32 + threadIdx.x % 32;
+        row = id / 20;
+        q = id % 20;
+        begin = part == 4 ? warp - 1 : 0;
+        step = part == 4 ? 3 : 1;
+    }
+};
+
+/* A tile from the way out to memory. This thread's rows are two at a time: 128 rows apart, in memory ROW_STEP pixels; eight
+ * rows further are W pixels further. */
 template <int W, int KIND>
-__device__ static inline void write_tile(const hopper_forward &work, uint32_t out, const where<W> &t, const lines &line,
-                                         const cuda_draw &draw, int row, int q) {
+__device__ static inline void write_tile(const hopper_forward &work, uint32_t out, uint32_t keys, const where<W> &t,
+                                         const lines &line, const cuda_draw &draw, const share &mine) {
     const hopper_norm &norm = work.norm;
-    outgoing from(out, row);
-    uint32_t source = from.eight(q), next = q < 16 ? 1024 : 512, second = q < 16 ? WIDE_BYTES / 2 : WIDE_BYTES / 4;
-    int channel = t.n0 + q * 8, pixel = t.x + row;
+    uint32_t next = mine.q < 16 ? 1024 : 512, second = 16 * next;
+    uint32_t source = outgoing(out, mine.row).eight(mine.q) + mine.begin * next;
+    int channel = t.n0 + mine.q * 8, pixel = t.x + mine.row;
     int images = work.n - t.image; /* that there are from this tile's first on */
-    size_t to = ((size_t)t.image * (W * W) + pixel) * work.columns + channel;
+    size_t to = ((size_t)t.image * (W * W) + pixel + mine.begin * W) * work.columns + channel;
 #pragma unroll 1
-    for (int i = 0; i < 16; i++) {
+    for (int i = mine.begin; i < 16; i += mine.step) {
         uint32_t drawn[2][4] = {};
-        uint4 v[2] = {load_shared(source), load_shared(source + second)};
         if (KIND == DROPOUT)
-            draw_two<W>(drawn, draw, t.image, i, pixel, norm.mask.channels, channel);
+            draw_two<W>(drawn, draw, keys, t.image, i, pixel, norm.mask.channels, channel);
+        uint4 v[2] = {load_shared(source), load_shared(source + second)};
 #pragma unroll
         for (int j = 0; j < 2; j++) {
             size_t offset = to + (size_t)(j * shape<W>::ROW_STEP) * work.columns;
@@ -338,29 +362,31 @@ __device__ static inline void write_tile(const hopper_forward &work, uint32_t ou
             if (KIND != PLAIN)
                 *(uint4 *)((__nv_bfloat16 *)norm.z + offset) = line.normal<KIND>(v[j], drawn[j], norm);
         }
-        source += next;
-        to += (size_t)W * work.columns;
+        source += next * mine.step;
+        to += (size_t)(W * mine.step) * work.columns;
     }
 }
 
 template <int W, int KIND, int ADD, typename P>
 __device__ static inline void write(const hopper_forward &work, const P &at, int tiles) {
     place<1> turn;
-    int id = threadIdx.x - 32, q = id % 20, line_n0 = -1;
+    share mine;
+    int line_n0 = -1;
+    bool speaker = threadIdx.x == 32;
     lines line;
     cuda_draw draw = draw_of < KIND == DROPOUT ? CUDA_MASK_ALIGNED : CUDA_MASK_NONE > (work.norm.mask);
-    if (id == 0)
+    if (speaker)
         make_ready<W, ADD>(work, at, blockIdx.x);
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         where<W> t(work, tile);
         if (KIND != PLAIN && t.n0 != line_n0)
-            line.of(work.norm, work.columns, t.n0 + q * 8);
+            line.of(work.norm, work.columns, t.n0 + mine.q * 8);
         line_n0 = t.n0;
         barrier_wait(at.out_full(), turn.phase);
         turn.next();
-        write_tile<W, KIND>(work, at.out, t, line, draw, id / 20, q);
+        write_tile<W, KIND>(work, at.out, at.keys(), t, line, draw, mine);
         threads_sync<WRITERS>(1);
-        if (id == 0 && tile + (int)gridDim.x < tiles)
+        if (speaker && tile + (int)gridDim.x < tiles)
             make_ready<W, ADD>(work, at, tile + gridDim.x);
     }
 }
@@ -387,12 +413,14 @@ __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_consta
         barrier_init(at.begun(), 4);
         barrier_init_done();
     }
+    if (KIND == DROPOUT && threadIdx.x == 32)
+        lay_out_keys(at.keys(), draw_of<CUDA_MASK_ALIGNED>(work.norm.mask));
     __syncthreads();
     if (threadIdx.x < 256) {
         registers_down<56>();
         if (threadIdx.x == 0)
             copy<W, TURNED>(work, at, tiles);
-        else if (threadIdx.x >= 32 && threadIdx.x < 32 + WRITERS)
+        else if (threadIdx.x >= 32)
             write<W, KIND, ADD>(work, at, tiles);
     } else {
         registers_up<200>();

@@ -96,6 +96,9 @@ __device__ static inline uint4 load_shared(uint32_t from) {
                  : "memory");
     return v;
 }
+__device__ static inline void store_shared(uint32_t to, uint32_t v0, uint32_t v1) {
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(v0), "r"(v1) : "memory");
+}
 __device__ static inline void load_matrices(uint32_t (&v)[4], uint32_t from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
