@@ -103,8 +103,11 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .a_bits = bits(2, 16, 10 * 64),
                            .b_bits = turned ? bits(1, 32 * 128, 1024) : bits(2, 16, 512),
                            .blocks = cuda_of(b)->multiprocessors};
-    if (norm)
+    if (norm) {
         work.norm = *norm;
+        work.backwards = cuda_of(b)->backwards; /* from where the last one ended: the cache still holds that */
+        cuda_of(b)->backwards = !work.backwards;
+    }
     cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
     cuuint32_t box[3] = {turned ? 64 : 32, 1, turned ? 32 : HOPPER_N};
     VG_TRY(squares_of(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 32, 1));

@@ -84,19 +84,23 @@ template <int W, int TURNED> struct places {
     __device__ uint32_t begun() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 2); } /* the first warpgroup has */
 };
 
+template <int W> __host__ __device__ int tiles_of(int n, int columns) {
+    return (W == 32 ? n * 4 : W == 16 ? n : (n + 3) / 4) * (columns / N);
+}
+
 /* Which pixels and columns a tile has: images from `image` on, from column x on. */
 template <int W> struct where {
     int image, x, n0;
     __device__ where(const hopper_forward &work, int tile) {
-        int columns = work.columns / N, pixels = tile / columns;
+        int columns = work.columns / N, pixels;
+        if (work.backwards)
+            tile = tiles_of<W>(work.n, work.columns) - 1 - tile;
+        pixels = tile / columns;
         n0 = (tile - pixels * columns) * N;
         image = W == 32 ? pixels / 4 : W == 16 ? pixels : pixels * 4;
         x = W == 32 ? pixels % 4 * 8 : 0;
     }
 };
-template <int W> __host__ __device__ int tiles_of(int n, int columns) {
-    return (W == 32 ? n * 4 : W == 16 ? n : (n + 3) / 4) * (columns / N);
-}
 
 /* --- copying */
 

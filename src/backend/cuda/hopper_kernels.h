@@ -39,6 +39,7 @@ typedef struct hopper_forward {
     int addend;                             /* whether there is one */
     int n, width, k, columns;               /* images; w = h; channels summed over; channels made */
     int turned;
+    int backwards;           /* the last tile first */
     uint64_t a_bits, b_bits; /* descriptors without their addresses */
     int blocks;
     hopper_norm norm;
