@@ -409,7 +409,7 @@ static bool try(layer l, cuda_conv_kind kind, bool addend, int samples, bool tim
             const char *what;
         } variants[] = {
             {2, "no copies"}, {4, "no products"}, {1, "plain order"}, {6, "parts not added"}, {5, "plain, no products"}};
-        for (int i = 0; i < (kind == CUDA_CONV_WEIGHTS ? 5 : 2); i++) {
+        for (int i = 0; kind == CUDA_CONV_WEIGHTS && i < 5; i++) {
             vg_cuda__hopper_variant = variants[i].bits;
             printf(" (%s: %.1f)", variants[i].what, (double)microseconds(&j, false));
         }

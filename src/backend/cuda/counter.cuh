@@ -56,13 +56,31 @@ CUDA_BOTH void cuda_count(uint32_t x[4], const cuda_draw *draw, uint32_t row, ui
 
 enum { CUDA_ROUNDS = 10 };
 
+/* Both halves of a product. */
+CUDA_BOTH void cuda_multiply(uint32_t *low, uint32_t *high, uint32_t a, uint32_t b) {
+#ifdef __CUDA_ARCH__ /* a shift by 32 costs an addition of zero */
+    asm("{\n"
+        ".reg .b64 both;\n"
+        "mul.wide.u32 both, %2, %3;\n"
+        "mov.b64 {%0, %1}, both;\n"
+        "}"
+        : "=r"(*low), "=r"(*high)
+        : "r"(a), "r"(b));
+#else
+    uint64_t both = (uint64_t)a * b;
+    *low = (uint32_t)both;
+    *high = (uint32_t)(both >> 32);
+#endif
+}
+
 CUDA_BOTH void cuda_round(uint32_t x[4], uint32_t k0, uint32_t k1) {
-    uint64_t a = (uint64_t)0xD2511F53u * x[0], b = (uint64_t)0xCD9E8D57u * x[2];
-    uint32_t y0 = (uint32_t)(b >> 32) ^ x[1] ^ k0, y2 = (uint32_t)(a >> 32) ^ x[3] ^ k1;
-    x[1] = (uint32_t)b;
-    x[3] = (uint32_t)a;
-    x[0] = y0;
-    x[2] = y2;
+    uint32_t a, b, a_high, b_high;
+    cuda_multiply(&a, &a_high, 0xD2511F53u, x[0]);
+    cuda_multiply(&b, &b_high, 0xCD9E8D57u, x[2]);
+    x[0] = b_high ^ x[1] ^ k0;
+    x[2] = a_high ^ x[3] ^ k1;
+    x[1] = b;
+    x[3] = a;
 }
 
 CUDA_BOTH void cuda_next_key(uint32_t *k0, uint32_t *k1) {

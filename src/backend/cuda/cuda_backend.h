@@ -83,6 +83,7 @@ typedef struct cuda_context {
     size_t third_size;
     unsigned *counters; /* device, zero between operations: for kernels whose last block finishes the work */
     int multiprocessors;
+    bool backwards; /* the way the next convolution with its batch-norm goes through memory: hopper_conv.c */
     size_t memory_used;
     bool recording;
     unsigned recordings;          /* alive: what they point at must stay */

@@ -2,6 +2,10 @@
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/hopper_conv.h"
 
+/* Bytes through memory a millisecond. Another engine needs a pass for the batch-norm, which reads and writes; and our kernel
+ * was timed without it, where the tensor cores wait for the sums to be written: about as long again as a write. */
+static const float BYTES_PER_MS = 3.5e9f;
+
 vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {
     vg_tensor *y = op->y, *z = op->z;
     cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_FORWARD, &op->conv, op->w, op->x, z);
@@ -15,7 +19,8 @@ vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, cons
     VG_TRY(vg_cuda__weights(b, &weights, theta, op->w));
     cuda_conv_places places = {cuda_t(op->x)->data, (void *)weights, cuda_t(z)->data,
                                op->addend ? cuda_t(op->addend)->data : NULL};
-    VG_TRY(vg_cuda__conv_own(b, &key, &places, &own));
+    VG_TRY(
+        vg_cuda__conv_own(b, &key, &places, 3.0f * (float)(z->n * cuda_t(z)->row * cuda_t(z)->element) / BYTES_PER_MS, &own));
     if (!own)
         return VG_OK;
     hopper_norm norm = {.z = cuda_t(z)->data,

@@ -24,7 +24,7 @@ typedef struct cuda_plan {
     descriptor plan; /* NULL: no engine serves this */
     bool own;        /* our own kernel (hopper_conv.h) does it */
     size_t workspace;
-    float time;
+    float time, own_time; /* milliseconds; of our own kernel: 0 where there is none */
 } cuda_plan;
 
 typedef struct cuda_plans {
@@ -344,6 +344,7 @@ static void try_own(vg_backend *b, cuda_plan *plan, const cuda_conv_places *plac
         chosen = trial.time >= 0 && (!plan->plan || trial.time < plan->time);
         vg_cuda__choose(p->choices, name, 2, chosen, trial.time);
     }
+    trial.own_time = plan->own_time = trial.time > 0 ? trial.time : 0;
     if (!chosen)
         return;
     drop(p->lib, plan->plan);
@@ -394,10 +395,10 @@ vg_status vg_cuda__conv_run(vg_backend *b, const cuda_conv_key *key, const cuda_
     return *served ? execute(b, plan, places) : VG_OK;
 }
 
-vg_status vg_cuda__conv_own(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places, bool *own) {
+vg_status vg_cuda__conv_own(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places, float more, bool *own) {
     cuda_plan *plan;
     VG_TRY(plan_for(b, key, places, &plan));
-    *own = plan->own;
+    *own = plan->own || (plan->own_time > 0 && plan->own_time <= plan->time + more);
     return VG_OK;
 }
 

@@ -56,13 +56,28 @@ static vg_status map(CUtensorMap *out, const void *at, cuuint32_t rank, const cu
                                   : vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: a tensor map was refused (%d)", (int)result);
 }
 
-/* Boxes of `channels` channels and `pixels` pixels, `halo` rows more above and below together. */
-static vg_status activation(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, uint32_t box_channels,
-                            uint32_t pixels, uint32_t halo) {
+static CUtensorMapSwizzle swizzle_of(uint32_t box_channels) {
+    return box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+}
+
+/* Boxes of an activation: channels, width, height, images. */
+static vg_status boxes(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, const cuuint32_t box[4]) {
+    cuuint64_t sizes[4] = {(cuuint64_t)channels, (cuuint64_t)width, (cuuint64_t)width, (cuuint64_t)n};
+    return map(out, at, 4, sizes, box, swizzle_of(box[0]));
+}
+
+/* Of whole rows: `pixels` pixels, `halo` rows more above and below together. */
+static vg_status rows_of(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, uint32_t box_channels,
+                         uint32_t pixels, uint32_t halo) {
     uint32_t w = (uint32_t)width, images = pixels > w * w ? pixels / (w * w) : 1, rows = pixels / images / w;
-    cuuint64_t sizes[4] = {(cuuint64_t)channels, w, w, (cuuint64_t)n};
-    cuuint32_t box[4] = {box_channels, w, rows + halo, images};
-    return map(out, at, 4, sizes, box, box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B);
+    return boxes(out, at, n, width, channels, (cuuint32_t[4]){box_channels, w, rows + halo, images});
+}
+
+/* Of a tile's squares of 8 x 8, one above the other or in four images: with a border of `border` all round. */
+static vg_status squares_of(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, uint32_t box_channels,
+                            uint32_t border) {
+    uint32_t w = (uint32_t)width;
+    return boxes(out, at, n, width, channels, (cuuint32_t[4]){box_channels, 8 + 2 * border, w + 2 * border, w == 8 ? 4 : 1});
 }
 
 /* A descriptor without its address: swizzle 1 is of 128 bytes, 2 of 64. Where the columns of an operand run along memory,
@@ -79,22 +94,28 @@ static vg_status failed(int error, const char *kernel) {
 static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_places *places, const hopper_norm *norm) {
     bool turned = k->kind == CUDA_CONV_DATA;
     hopper_forward work = {.y = turned ? places->x : places->y,
-                           .addend = k->addend ? places->addend : NULL,
+                           .addend = k->addend,
                            .n = (int)k->n,
                            .width = (int)k->h,
                            .k = (int)(turned ? k->o : k->c),
                            .columns = (int)(turned ? k->c : k->o),
                            .turned = turned,
-                           .a_bits = bits(1, 16, 1024),
-                           .b_bits = turned ? bits(1, 64 * 128, 1024) : bits(1, 16, 1024),
-                           .mode = vg_cuda__hopper_variant >> 1,
+                           .a_bits = bits(2, 16, 10 * 64),
+                           .b_bits = turned ? bits(1, 32 * 128, 1024) : bits(2, 16, 512),
                            .blocks = cuda_of(b)->multiprocessors};
-    if (norm)
+    if (norm) {
         work.norm = *norm;
+        work.backwards = cuda_of(b)->backwards; /* from where the last one ended: the cache still holds that */
+        cuda_of(b)->backwards = !work.backwards;
+    }
     cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
-    cuuint32_t box[3] = {64, 1, turned ? 64 : HOPPER_N};
-    VG_TRY(activation(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 64, HOPPER_PIXELS, 2));
-    VG_TRY(map(&work.w, places->w, 3, sizes, box, CU_TENSOR_MAP_SWIZZLE_128B));
+    cuuint32_t box[3] = {turned ? 64 : 32, 1, turned ? 32 : HOPPER_N};
+    VG_TRY(squares_of(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 32, 1));
+    VG_TRY(map(&work.w, places->w, 3, sizes, box, swizzle_of(box[0])));
+    if (k->addend) {
+        VG_TRY(squares_of(&work.addend_wide, places->addend, k->n, k->h, work.columns, 64, 0));
+        VG_TRY(squares_of(&work.addend_narrow, places->addend, k->n, k->h, work.columns, 32, 0));
+    }
     return failed(vg_cuda__k_hopper_forward(cuda_of(b)->stream, &work), "a convolution");
 }
 
@@ -112,9 +133,9 @@ static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .mode = vg_cuda__hopper_variant >> 1,
                            .blocks = c->multiprocessors};
     VG_TRY(vg_cuda__scratch(c, &work.partial, vg_cuda__hopper_partials(work.c, work.o, work.blocks) * sizeof(float)));
-    VG_TRY(activation(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));
-    VG_TRY(activation(&work.narrow, places->x, k->n, k->h, k->c, 32, HOPPER_CHUNK, 2));
-    VG_TRY(activation(&work.dy, places->y, k->n, k->h, k->o, 64, HOPPER_CHUNK, 0));
+    VG_TRY(rows_of(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));
+    VG_TRY(rows_of(&work.narrow, places->x, k->n, k->h, k->c, 32, HOPPER_CHUNK, 2));
+    VG_TRY(rows_of(&work.dy, places->y, k->n, k->h, k->o, 64, HOPPER_CHUNK, 0));
     return failed(vg_cuda__k_hopper_weights(c->stream, &work), "a weight gradient");
 }
 

@@ -19,7 +19,7 @@ vg_status vg_cuda__hopper_run(vg_backend *, const cuda_conv_key *key, const cuda
 vg_status vg_cuda__hopper_run_norm(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places,
                                    const hopper_norm *norm);
 
-/* For measurements: bit 0 takes the pixels of a weight gradient in the plain order; the rest: hopper_kernels.h's mode. */
+/* For measurements of the weight gradient: bit 0 takes the pixels in the plain order; the rest: hopper_kernels.h's mode. */
 extern int vg_cuda__hopper_variant;
 
 #endif

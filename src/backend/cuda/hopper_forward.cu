@@ -1,17 +1,20 @@
-/* hopper_forward.cu - 3x3 convolutions, stride 1, padding 1, on Hopper's tensor cores: 256 pixels x 160 output channels a tile.
+/* hopper_forward.cu - 3x3 convolutions, stride 1, padding 1, on Hopper's tensor cores, and their gradients to the data; forward
+ * with what follows in prediction: a residual added, and batch-norm, dropout and ReLU, which are a line, a mask and a floor
+ * there. 256 pixels x 160 output channels a tile, four squares of 8 x 8 pixels; the same bits as the convolution alone and
+ * norm.cu one after the other.
  *
- * y[p][o] = sum over taps (ky, kx) and c of x[p + tap][c] w[o][tap][c], channels-last, bfloat16, sums in float32. A tile's
- * pixels are 8 rows of 32, 16 rows of 16 or 4 images of 8 x 8. For each (64 channels, kx) the copy engine brings the tile's
- * pixels shifted by kx - 1, with the row above and the row below (zeros outside of the image); ky then only moves the start by
- * whole rows, so one box serves three taps. The weights of one tap come as 160 x 64. One warp copies, two warpgroups multiply
- * two tiles of 64 pixels each. Sums go through shared memory to whole 16-byte writes, an addend is added on the way.
- *
- * NORM: in prediction the batch-norm, dropout and ReLU behind the convolution are a line, a mask and a floor: they are applied
- * to the 16 bytes on their way out, the plain sums are written only where a residual needs them. A thread draws the masks of
- * its twenty pieces while the tensor cores are at work and keeps them as 160 bits.
+ * y[p][o] = sum over taps (ky, kx) and c of x[p + tap][c] w[o][tap][c], channels-last, bfloat16, sums in float32. Of 32
+ * channels at a time the copy engine brings the tile's pixels once, with a border of one (zeros outside of the image), in rows
+ * of ten: eight pixels of a square and their neighbours. All nine taps are then the same matrix from another start, and from
+ * eight pixels to the next eight it is always ten rows. The weights come by three taps of 160 x 32.
  *
  * Gradient to the data (TURNED): dx[p][c] = sum over taps and o of dy[p + tap][o] w[o][8 - tap][c]; w is read as it lies, its
- * columns running along memory. */
+ * columns running along memory, a tap at a time.
+ *
+ * The tensor cores and whatever else runs share the registers' ports: an instruction costs about a cycle of products. So two
+ * warpgroups only multiply. A finished tile they round into shared memory (where its residual waits already) and go on; seven
+ * warps take it from there to memory while the next products run, and draw the masks. The second warpgroup is three taps behind
+ * the first, so that one multiplies while the other hands over. One thread copies. */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/affine.cuh"
@@ -23,275 +26,216 @@ namespace {
 
 using namespace hopper;
 
+/* What follows the sums: nothing, batch-norm, batch-norm behind a dropout. */
+enum { PLAIN, NORM, DROPOUT };
+
 enum {
     N = HOPPER_N,
-    THREADS = 384,
+    THREADS = 512, /* a warp that copies, seven that write, two warpgroups that multiply */
+    WRITERS = 224,
+    CHANNELS = 32, /* of a box */
     A_STAGES = 2,
-    A_BYTES = HOPPER_A_BYTES,
-    PITCH = 336, /* bytes a row of the output on its way: 320, and 16 against bank conflicts */
-    OUT_BYTES = 64 * PITCH,
-    PIECES = 10,        /* of eight channels, a thread has of 64 pixels */
-    LINE_BYTES = N * 4, /* a or c of a tile's columns: first the lower four of each eight channels, then the upper */
-};
-template <int TURNED> struct shape;
-template <> struct shape<0> {
-    enum { B_STAGES = 5, B_BYTES = N * 128, B_STEP = 32 };
-};
-template <> struct shape<1> {
-    enum { B_STAGES = 4, B_BYTES = 3 * 64 * 128, B_STEP = 2048 };
+    /* The way out: channels 0-63, 64-127 and 128-159 of 256 pixels, each part as the copy engine lays it. */
+    WIDE_BYTES = 256 * 128,
+    OUT_BYTES = 256 * N * 2
 };
 
-template <int TURNED> constexpr int shared_bytes(bool norm) {
-    return 1024 + A_STAGES * A_BYTES + shape<TURNED>::B_STAGES * shape<TURNED>::B_BYTES + 2 * OUT_BYTES + 256 +
-           (norm ? 4 * LINE_BYTES : 0);
-}
+/* A tile's boxes: 10 x 34 pixels, twice 10 x 18, four images of 10 x 10. Boxes begin at multiples of 512 bytes. */
+template <int W> struct shape;
+template <> struct shape<32> {
+    enum { BOXES = 1, BOX = 340 * 64, BOX_STEP = 22016, SQUARE = 80 * 64, GROUP = 160 * 64, ROW_STEP = 512 };
+};
+template <> struct shape<16> {
+    enum { BOXES = 2, BOX = 180 * 64, BOX_STEP = 11776, SQUARE = 80 * 64, GROUP = BOX_STEP, ROW_STEP = 8 };
+};
+template <> struct shape<8> {
+    enum { BOXES = 1, BOX = 400 * 64, BOX_STEP = 25600, SQUARE = 100 * 64, GROUP = 200 * 64, ROW_STEP = 128 };
+};
+
+/* A stage of weights: three taps of 160 rows of 32; turned, one of 32 rows of 3 x 64. STEP: 16 channels further. */
+template <int TURNED> struct weights {
+    enum {
+        TAPS = TURNED ? 1 : 3,
+        TAP_BYTES = TURNED ? 3 * CHANNELS * 128 : N * 64,
+        STEP = TURNED ? 16 * 128 : 32,
+        BYTES = TAPS * TAP_BYTES,
+        STAGES = TURNED ? 7 : 3
+    };
+};
 
 /* Places in shared memory, as addresses. */
-template <int TURNED> struct places {
-    uint32_t a, b, out, barriers;
+template <int W, int TURNED> struct places {
+    enum {
+        A_BYTES = shape<W>::BOXES * shape<W>::BOX_STEP,
+        B_BYTES = weights<TURNED>::BYTES,
+        B_STAGES = weights<TURNED>::STAGES,
+        BYTES = 1024 + OUT_BYTES + A_STAGES * A_BYTES + B_STAGES * B_BYTES + 256
+    };
+    uint32_t out, a, b, barriers;
     __device__ explicit places(uint32_t start)
-        : a(start), b(a + A_STAGES * A_BYTES), out(b + shape<TURNED>::B_STAGES * shape<TURNED>::B_BYTES),
-          barriers(out + 2 * OUT_BYTES) {}
-    __device__ uint32_t line(int group) const { return barriers + 256 + group * 2 * LINE_BYTES; }
+        : out(start), a(out + OUT_BYTES), b(a + A_STAGES * A_BYTES), barriers(b + B_STAGES * B_BYTES) {}
     __device__ uint32_t a_full(int i) const { return barriers + 8 * i; }
     __device__ uint32_t a_empty(int i) const { return barriers + 8 * (A_STAGES + i); }
     __device__ uint32_t b_full(int i) const { return barriers + 8 * (2 * A_STAGES + i); }
-    __device__ uint32_t b_empty(int i) const { return barriers + 8 * (2 * A_STAGES + shape<TURNED>::B_STAGES + i); }
+    __device__ uint32_t b_empty(int i) const { return barriers + 8 * (2 * A_STAGES + B_STAGES + i); }
+    __device__ uint32_t out_ready() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES); } /* to take a tile's sums */
+    __device__ uint32_t out_full() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 1); }
+    __device__ uint32_t keys() const { return barriers + 160; } /* of a forward convolution's masks */
+    __device__ uint32_t begun() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 2); } /* the first warpgroup has */
 };
 
-/* A ring's place: which stage, and which time round. */
-template <int STAGES> struct place {
-    int stage = 0;
-    uint32_t phase = 0;
-    __device__ void next() {
-        if (++stage == STAGES) {
-            stage = 0;
-            phase ^= 1;
-        }
+template <int W> __host__ __device__ int tiles_of(int n, int columns) {
+    return (W == 32 ? n * 4 : W == 16 ? n : (n + 3) / 4) * (columns / N);
+}
+
+/* Which pixels and columns a tile has: images from `image` on, from column x on. */
+template <int W> struct where {
+    int image, x, n0;
+    __device__ where(const hopper_forward &work, int tile) {
+        int columns = work.columns / N, pixels;
+        if (work.backwards)
+            tile = tiles_of<W>(work.n, work.columns) - 1 - tile;
+        pixels = tile / columns;
+        n0 = (tile - pixels * columns) * N;
+        image = W == 32 ? pixels / 4 : W == 16 ? pixels : pixels * 4;
+        x = W == 32 ? pixels % 4 * 8 : 0;
     }
 };
 
-template <int TURNED, int MODE>
-__device__ static inline void copy(const hopper_forward &work, const places<TURNED> &at, int tiles) {
-    using S = shape<TURNED>;
+/* --- copying */
+
+template <int W, int TURNED>
+__device__ static inline void copy(const hopper_forward &work, const places<W, TURNED> &at, int tiles) {
+    using S = shape<W>;
+    using P = places<W, TURNED>;
     place<A_STAGES> a;
-    place<S::B_STAGES> b;
-    int columns = work.columns / N, width = work.width;
-    uint32_t a_bytes = width == 16 ? 18 * 16 * 128 : 320 * 128;
+    place<P::B_STAGES> b;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        int pixels = tile / columns, n0 = tile % columns * N;
-        int image = width == 32 ? pixels / 4 : width == 16 ? pixels : pixels * 4, y = width == 32 ? pixels % 4 * 8 : 0;
-        for (int k0 = 0; k0 < work.k; k0 += HOPPER_K)
-            for (int kx = 0; kx < 3; kx++) {
-                barrier_wait(at.a_empty(a.stage), a.phase ^ 1);
-                if (MODE == 1)
-                    barrier_arrive(at.a_full(a.stage));
-                else {
-                    barrier_expect(at.a_full(a.stage), a_bytes);
-                    load_box(at.a + a.stage * A_BYTES, &work.x, k0, kx - 1, y - 1, image, at.a_full(a.stage));
-                }
-                a.next();
-                for (int ky = 0; ky < 3; ky++) {
-                    uint32_t to = at.b + b.stage * S::B_BYTES, full = at.b_full(b.stage);
-                    barrier_wait(at.b_empty(b.stage), b.phase ^ 1);
-                    if (MODE == 1)
-                        barrier_arrive(full);
+        where<W> t(work, tile);
+        for (int k0 = 0; k0 < work.k; k0 += CHANNELS) {
+            barrier_wait(at.a_empty(a.stage), a.phase ^ 1);
+            barrier_expect(at.a_full(a.stage), S::BOX * S::BOXES);
+#pragma unroll
+            for (int i = 0; i < S::BOXES; i++)
+                load_box(at.a + a.stage * P::A_BYTES + i * S::BOX_STEP, &work.x, k0, t.x - 1 + 8 * i, -1, t.image,
+                         at.a_full(a.stage));
+            a.next();
+#pragma unroll 1
+            for (int tap = 0; tap < 9; tap += weights<TURNED>::TAPS) { /* ky changes faster: tap is 3 kx + ky */
+                uint32_t to = at.b + b.stage * P::B_BYTES, full = at.b_full(b.stage);
+                barrier_wait(at.b_empty(b.stage), b.phase ^ 1);
+                barrier_expect(full, P::B_BYTES);
+#pragma unroll
+                for (int i = 0; i < 3; i++)
+                    if (TURNED)
+                        load_box(to + i * (CHANNELS * 128), &work.w, t.n0 + 64 * i, 8 - (tap % 3 * 3 + tap / 3), k0, full);
                     else
-                        barrier_expect(full, S::B_BYTES);
-                    if (MODE == 1) {
-                    } else if (TURNED)
-                        for (int i = 0; i < 3; i++)
-                            load_box(to + i * 8192, &work.w, n0 + 64 * i, 8 - (3 * ky + kx), k0, full);
-                    else
-                        load_box(to, &work.w, k0, 3 * ky + kx, n0, full);
-                    b.next();
-                }
+                        load_box(to + i * weights<0>::TAP_BYTES, &work.w, k0, 3 * i + tap / 3, t.n0, full);
+                b.next();
             }
+        }
     }
 }
 
-/* --- batch-norm behind the convolution */
+/* --- multiplying warpgroups */
 
-/* a and c of the columns from n0 on. */
-__device__ static inline void put_lines(const hopper_forward &work, uint32_t line, int n0) {
-    for (int i = threadIdx.x % 128; i < N; i += 128) {
-        const hopper_norm &norm = work.norm;
-        int channel = n0 + i;
-        uint32_t to = line + ((i >> 2 & 1) * (N / 8) + i / 8) * 16 + i % 4 * 4;
-        float a, c;
-        affine(&a, &c, norm.gamma[channel], norm.beta[channel], norm.running[channel],
-               inverse_std(norm.running[work.columns + channel], norm.epsilon));
-        a *= norm.mask.scale;
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(a) : "memory");
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to + LINE_BYTES), "f"(c) : "memory");
+/* Where a thread's row of 16 begins on the way out, and eight channels of it: as the swizzle has them. */
+struct outgoing {
+    uint32_t wide, narrow;
+    int wide_turn, narrow_turn;
+    __device__ outgoing(uint32_t out, int row)
+        : wide(out + row * 128), narrow(out + 2 * WIDE_BYTES + row * 64), wide_turn(row % 8), narrow_turn(row / 2 % 4) {}
+    __device__ uint32_t eight(int q) const {
+        return q < 16 ? wide + q / 8 * WIDE_BYTES + ((q % 8 ^ wide_turn) << 4) : narrow + (((q - 16) ^ narrow_turn) << 4);
     }
-}
-__device__ static inline void get_line(float (&v)[8], uint32_t at) {
-#pragma unroll
-    for (int i = 0; i < 2; i++)
-        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                     : "=f"(v[4 * i]), "=f"(v[4 * i + 1]), "=f"(v[4 * i + 2]), "=f"(v[4 * i + 3])
-                     : "r"(at + i * (LINE_BYTES / 2))
-                     : "memory");
-}
-
-/* The masks of a thread's pieces, eight bits each, the newest lowest. */
-struct kept_bits {
-    uint32_t word[5];
+    /* Numbers q and, for the upper half of the warp, q + 1; q is even. */
+    __device__ uint32_t sixteen(int q) const {
+        int high = threadIdx.x % 32 / 16;
+        return q < 16 ? wide + q / 8 * WIDE_BYTES + (((q % 8 + high) ^ wide_turn) << 4)
+                      : narrow + (((q - 16 + high) ^ narrow_turn) << 4);
+    }
 };
 
-/* Draws the mask of piece t, 0 to 19; `row`: the group's first pixel. */
-__device__ static inline void draw_piece(kept_bits &kept, int t, const hopper_forward &work, uint32_t row, int n0) {
-    const cuda_mask &mask = work.norm.mask;
-    cuda_draw draw = draw_of<CUDA_MASK_ALIGNED>(mask);
-    int piece = (t < PIECES ? t : t - PIECES) * 128 + threadIdx.x % 128, r = piece / 20, q = piece % 20;
-    uint32_t position = row + (t < PIECES ? 0 : 64) + r, image = cuda_divide(position, mask.area);
-    uint32_t pixel = position - image * mask.area.divisor, lanes[4], byte = 0;
-    asm volatile("" : "+r"(draw.key0), "+r"(draw.key1)); /* or twenty registers would hold the rounds' keys */
-    cuda_lanes_aligned(lanes, &draw, image, pixel * mask.channels + n0 + q * 8);
+/* 16 rows of sums, from `first` on, to the way out; the residual lies there. */
+template <int ADD> __device__ static inline void hand_over(float (&d)[80], uint32_t out, int first) {
+    outgoing to(out, first + threadIdx.x % 16);
 #pragma unroll
-    for (int j = 0; j < 8; j++)
-        byte |= (uint32_t)cuda_kept(lanes, j, draw.threshold) << j;
+    for (int q = 0; q < 20; q += 4) {
+        if (ADD) {
+            uint32_t v[2][4];
+            load_matrices(v[0], to.sixteen(q));
+            load_matrices(v[1], to.sixteen(q + 2));
 #pragma unroll
-    for (int i = 4; i > 0; i--)
-        kept.word[i] = __funnelshift_l(kept.word[i - 1], kept.word[i], 8);
-    kept.word[0] = kept.word[0] << 8 | byte;
-}
-
-template <int MASK>
-__device__ static inline void put_normal(const hopper_forward &work, size_t to, uint4 words, uint32_t line, int q,
-                                         uint32_t kept) {
-    float v[8], a[8], c[8];
-    widen(v, pack<bf16>{words});
-    get_line(a, line + q * 16);
-    get_line(c, line + LINE_BYTES + q * 16);
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-        v[j] = MASK == CUDA_MASK_NONE || (kept >> j & 1) ? fmaf(a[j], v[j], c[j]) : c[j];
-    store_above((bf16 *)work.norm.z, to / 8, v, work.norm.floor);
-}
-
-/* 64 rows of sums to memory; rows from `row` on, of `rows`. HALF: the first 64 of a group's 128 or the second. */
-template <int HALF, int NORM, int MASK>
-__device__ static inline void put(float (&d)[80], const hopper_forward &work, uint32_t out, size_t row, size_t rows, int n0,
-                                  int group, uint32_t line, const kept_bits &kept) {
-    int thread = threadIdx.x % 128, lane = thread % 32;
-    uint32_t mine = out + (thread / 32 * 16 + lane / 4) * PITCH + lane % 4 * 4;
-    __nv_bfloat16 *y = (__nv_bfloat16 *)work.y;
-    const __nv_bfloat16 *addend = (const __nv_bfloat16 *)work.addend;
-    if (addend) {
-#pragma unroll
-        for (int i = 0; i < 10; i++) {
-            int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
-            uint4 v = make_uint4(0, 0, 0, 0);
-            if (row + r < rows)
-                v = *(const uint4 *)(addend + (row + r) * work.columns + n0 + q * 8);
-            asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(out + r * PITCH + q * 16), "r"(v.x), "r"(v.y),
-                         "r"(v.z), "r"(v.w)
-                         : "memory");
+            for (int i = 0; i < 8; i++) {
+                float both[2];
+                widen2(both, v[i / 4][i % 4]);
+                d[4 * q + 2 * i] += both[0];
+                d[4 * q + 2 * i + 1] += both[1];
+            }
         }
-        warpgroup_sync(group);
-    }
 #pragma unroll
-    for (int i = 0; i < 40; i++) { /* i / 2: eight columns; i % 2: the row 8 below */
-        uint32_t to = mine + i / 2 * 16 + i % 2 * (8 * PITCH);
-        float u = d[2 * i], v = d[2 * i + 1];
-        if (addend) {
-            uint32_t pair;
-            asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pair) : "r"(to) : "memory");
-            u += __uint_as_float(pair << 16);
-            v += __uint_as_float(pair & 0xffff0000u);
-        }
-        __nv_bfloat162 both = __floats2bfloat162_rn(u, v);
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(*(uint32_t *)&both) : "memory");
+        for (int i = 4 * q; i < 4 * q + 16; i += 8)
+            store_matrices(to.sixteen(i / 4), narrow2(d[i], d[i + 1]), narrow2(d[i + 2], d[i + 3]), narrow2(d[i + 4], d[i + 5]),
+                           narrow2(d[i + 6], d[i + 7]));
     }
-    warpgroup_sync(group);
-#pragma unroll
-    for (int i = 0; i < 10; i++) {
-        int piece = i * 128 + thread, r = piece / 20, q = piece % 20;
-        uint4 v;
-        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                     : "r"(out + r * PITCH + q * 16)
-                     : "memory");
-        size_t to = (row + r) * work.columns + n0 + q * 8;
-        if (row + r < rows && (!NORM || y))
-            *(uint4 *)(y + to) = v;
-        constexpr int last = 2 * PIECES - 1 - HALF * PIECES;
-        if (NORM && row + r < rows)
-            put_normal<MASK>(work, to, v, line, q, kept.word[(last - i) / 4] >> (last - i) % 4 * 8);
-    }
-    warpgroup_sync(group);
 }
 
-template <int TURNED, int MODE, int NORM, int MASK>
-__device__ static inline void multiply(const hopper_forward &work, const places<TURNED> &at, int tiles) {
-    using S = shape<TURNED>;
+/* A stage's taps of 32 channels; `more`: to what is there already. */
+template <int W, int TURNED>
+__device__ static inline void products(float (&d0)[80], float (&d1)[80], uint64_t p0, uint64_t q, bool more) {
+    using B = weights<TURNED>;
+    const uint64_t square = shape<W>::SQUARE / 16, row = 640 / 16;
+    product_fence();
+#pragma unroll
+    for (int i = 0; i < 2 * B::TAPS; i++) {
+        uint64_t p = p0 + i / 2 * row + i % 2 * 2, r = q + i / 2 * (B::TAP_BYTES / 16) + i % 2 * (B::STEP / 16);
+        product<0, TURNED>(d0, p, r, i > 0 || more);
+        product<0, TURNED>(d1, p + square, r, i > 0 || more);
+    }
+    product_commit();
+}
+
+template <int W, int TURNED, int ADD>
+__device__ static inline void multiply(const hopper_forward &work, const places<W, TURNED> &at, int tiles) {
+    using P = places<W, TURNED>;
     place<A_STAGES> a;
-    place<S::B_STAGES> b;
-    int group = threadIdx.x / 128 - 1, columns = work.columns / N, width = work.width;
+    place<P::B_STAGES> b;
+    place<1> turn;
+    const int TAPS = weights<TURNED>::TAPS;
+    int group = same_in_warp(threadIdx.x / 128) - 2, first = group * 128 + threadIdx.x / 32 % 4 * 16, done = 0;
     bool speaker = threadIdx.x % 32 == 0;
-    uint32_t tile_bytes = (width == 8 ? 80 : 64) * 128; /* from 64 pixels to the next 64 */
-    uint32_t row_bytes = width * 128;
-    size_t rows = (size_t)work.n * width * width;
     float d0[80], d1[80];
-    kept_bits kept = {};
-    int normal = -1; /* the columns whose a and c lie in shared memory */
-    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
 #pragma unroll
-        for (int i = 0; i < 80; i++)
-            d0[i] = d1[i] = 0;
+    for (int i = 0; i < 80; i++)
+        d0[i] = d1[i] = 0;
+    barrier_wait(at.begun(), group == 0); /* the first goes on at once */
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        int last_a = -1, last_b = -1; /* stages to give back once their products are done */
         hold(d0);
         hold(d1);
-        int last_a = -1, last_b = -1; /* stages to give back once their products are done */
-        size_t row = (size_t)(tile / columns) * HOPPER_PIXELS + group * 128;
-        int n0 = tile % columns * N, drawn = 0;
-        if (NORM && n0 != normal)
-            put_lines(work, at.line(group), n0);
-        normal = n0;
-        for (int k0 = 0; k0 < work.k; k0 += HOPPER_K) {
-            bool half = work.k - k0 < HOPPER_K;
-            for (int kx = 0; kx < 3; kx++) {
-                barrier_wait(at.a_full(a.stage), a.phase);
-                uint32_t from = at.a + a.stage * A_BYTES + 2 * group * tile_bytes;
-                for (int ky = 0; ky < 3; ky++) {
-                    barrier_wait(at.b_full(b.stage), b.phase);
-                    uint64_t p0 = descriptor(work.a_bits, from + ky * row_bytes);
-                    uint64_t p1 = descriptor(work.a_bits, from + ky * row_bytes + tile_bytes);
-                    uint64_t q = descriptor(work.b_bits, at.b + b.stage * S::B_BYTES);
-                    product_fence();
-#pragma unroll
-                    for (int i = 0; i < (MODE == 2 ? 0 : 2); i++) {
-                        product<0, TURNED>(d0, p0 + 2 * i, q + i * (S::B_STEP / 16));
-                        product<0, TURNED>(d1, p1 + 2 * i, q + i * (S::B_STEP / 16));
-                    }
-                    if (!half && MODE != 2) {
-                        product_fence();
-#pragma unroll
-                        for (int i = 2; i < 4; i++) {
-                            product<0, TURNED>(d0, p0 + 2 * i, q + i * (S::B_STEP / 16));
-                            product<0, TURNED>(d1, p1 + 2 * i, q + i * (S::B_STEP / 16));
-                        }
-                    }
-                    product_commit();
-                    if (MASK != CUDA_MASK_NONE && drawn < 2 * PIECES)
-                        draw_piece(kept, drawn++, work, (uint32_t)row, n0);
-                    product_wait<1>();
-                    if (speaker) {
-                        if (last_b >= 0)
-                            barrier_arrive(at.b_empty(last_b));
-                        if (last_a >= 0)
-                            barrier_arrive(at.a_empty(last_a));
-                    }
-                    last_b = b.stage;
-                    last_a = ky == 2 ? a.stage : -1;
-                    b.next();
-                }
-                a.next();
+#pragma unroll 1
+        for (int k0 = 0; k0 < work.k; k0 += CHANNELS) {
+            barrier_wait(at.a_full(a.stage), a.phase);
+            uint32_t from = at.a + a.stage * P::A_BYTES + group * shape<W>::GROUP;
+#pragma unroll 1
+            for (int tap = 0; tap < 9; tap += TAPS) {
+                barrier_wait(at.b_full(b.stage), b.phase);
+                products<W, TURNED>(d0, d1, descriptor(work.a_bits, from), descriptor(work.b_bits, at.b + b.stage * P::B_BYTES),
+                                    (k0 | tap) != 0);
+                product_wait<1>();
+                if (speaker && last_b >= 0)
+                    barrier_arrive(at.b_empty(last_b));
+                if (speaker && last_a >= 0)
+                    barrier_arrive(at.a_empty(last_a));
+                if (speaker && group == 0 && ++done == 3 / TAPS)
+                    barrier_arrive(at.begun());
+                last_b = b.stage;
+                last_a = tap + TAPS == 9 ? a.stage : -1;
+                b.next();
+                from += TAPS == 3 ? 64 : tap % 3 == 2 ? 64 - 2 * 640 : 640;
             }
+            a.next();
         }
-        for (; MASK != CUDA_MASK_NONE && drawn < 2 * PIECES; drawn++)
-            draw_piece(kept, drawn, work, (uint32_t)row, n0);
         product_wait<0>();
         hold(d0);
         hold(d1);
@@ -299,19 +243,164 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
             barrier_arrive(at.b_empty(last_b));
             barrier_arrive(at.a_empty(last_a));
         }
-        uint32_t out = at.out + group * OUT_BYTES;
-        put<0, NORM, MASK>(d0, work, out, row, rows, n0, group + 1, at.line(group), kept);
-        put<1, NORM, MASK>(d1, work, out, row + 64, rows, n0, group + 1, at.line(group), kept);
+        barrier_wait(at.out_ready(), turn.phase);
+        turn.next();
+        hand_over<ADD>(d0, at.out, first);
+        hand_over<ADD>(d1, at.out, first + 64);
+        __syncwarp();
+        if (speaker)
+            barrier_arrive(at.out_full());
     }
 }
 
-template <int TURNED, int MODE, int NORM, int MASK>
+/* --- writing warps */
+
+/* The way out takes a tile: it is free, and the residual comes. */
+template <int W, int ADD, typename P>
+__device__ static inline void make_ready(const hopper_forward &work, const P &at, int tile) {
+    uint32_t ready = at.out_ready();
+    if (!ADD) {
+        barrier_arrive(ready);
+        return;
+    }
+    where<W> t(work, tile);
+    fence_for_copies();
+    barrier_expect(ready, OUT_BYTES);
+#pragma unroll
+    for (int i = 0; i < shape<W>::BOXES; i++) {
+        uint32_t part = i * (WIDE_BYTES / 2);
+        load_box(at.out + part, &work.addend_wide, t.n0, t.x + 8 * i, 0, t.image, ready);
+        load_box(at.out + WIDE_BYTES + part, &work.addend_wide, t.n0 + 64, t.x + 8 * i, 0, t.image, ready);
+        load_box(at.out + 2 * WIDE_BYTES + part / 2, &work.addend_narrow, t.n0 + 128, t.x + 8 * i, 0, t.image, ready);
+    }
+}
+
+/* Batch-norm of eight channels as y = a d + c. */
+struct lines {
+    float a[8], c[8];
+    __device__ void of(const hopper_norm &norm, int columns, int channel) {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            affine(&a[j], &c[j], norm.gamma[channel + j], norm.beta[channel + j], norm.running[channel + j],
+                   inverse_std(norm.running[columns + channel + j], norm.epsilon));
+            a[j] *= norm.mask.scale;
+        }
+    }
+    template <int KIND> __device__ uint4 normal(uint4 words, const uint32_t (&drawn)[4], const hopper_norm &norm) const {
+        float v[8];
+        widen(v, pack<bf16>{words});
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            v[j] = KIND != DROPOUT || cuda_kept(drawn, j, norm.mask.threshold) ? fmaf(a[j], v[j], c[j]) : c[j];
+        return make_uint4(narrow2_above(v[0], v[1], norm.floor), narrow2_above(v[2], v[3], norm.floor),
+                          narrow2_above(v[4], v[5], norm.floor), narrow2_above(v[6], v[7], norm.floor));
+    }
+};
+
+/* The keys of the rounds of all masks, into shared memory: to add them up each time would be a sixth of the work. */
+__device__ static inline void lay_out_keys(uint32_t to, const cuda_draw &draw) {
+    uint32_t k0 = draw.key0, k1 = draw.key1;
+    for (int round = 0; round < CUDA_ROUNDS; round++, cuda_next_key(&k0, &k1))
+        store_shared(to + 8 * round, k0, k1);
+}
+
+/* Two rows' masks. */
+template <int W>
+__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, uint32_t keys, int image, int i,
+                                       int pixel, int channels, int channel) {
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        int place = W == 8 ? i % 8 * 8 + pixel : i * W + pixel + j * shape<W>::ROW_STEP;
+        cuda_count(drawn[j], &draw, image + (W == 8 ? i / 8 + 2 * j : 0), (uint32_t)(place * channels + channel) >> 3);
+    }
+#pragma unroll
+    for (int round = 0; round < CUDA_ROUNDS; round += 2) {
+        uint4 k = load_shared(keys + 8 * round);
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            cuda_round(drawn[j], k.x, k.y);
+            cuda_round(drawn[j], k.z, k.w);
+        }
+    }
+}
+
+/* What a writing thread does. Eight rows of 20 times eight channels are five warps' work, and 16 times the next eight, with
+ * those 128 rows further, a tile. A warp's share costs the tensor cores of its quarter of the multiprocessor, and they wait for
+ * one another: so the last warpgroup of those that do not multiply has a warp in each quarter, and the fifth part is for the
+ * three warps beside the copying one, a third of the times each. */
+struct share {
+    int row, q, begin, step;
+    __device__ share() {
+        int warp = threadIdx.x / 32, part = warp < 4 ? 4 : warp - 4, id = part * 32 + threadIdx.x % 32;
+        row = id / 20;
+        q = id % 20;
+        begin = part == 4 ? warp - 1 : 0;
+        step = part == 4 ? 3 : 1;
+    }
+};
+
+/* A tile from the way out to memory. This thread's rows are two at a time: 128 rows apart, in memory ROW_STEP pixels; eight
+ * rows further are W pixels further. */
+template <int W, int KIND>
+__device__ static inline void write_tile(const hopper_forward &work, uint32_t out, uint32_t keys, const where<W> &t,
+                                         const lines &line, const cuda_draw &draw, const share &mine) {
+    const hopper_norm &norm = work.norm;
+    uint32_t next = mine.q < 16 ? 1024 : 512, second = 16 * next;
+    uint32_t source = outgoing(out, mine.row).eight(mine.q) + mine.begin * next;
+    int channel = t.n0 + mine.q * 8, pixel = t.x + mine.row;
+    int images = work.n - t.image; /* that there are from this tile's first on */
+    size_t to = ((size_t)t.image * (W * W) + pixel + mine.begin * W) * work.columns + channel;
+#pragma unroll 1
+    for (int i = mine.begin; i < 16; i += mine.step) {
+        uint32_t drawn[2][4] = {};
+        if (KIND == DROPOUT)
+            draw_two<W>(drawn, draw, keys, t.image, i, pixel, norm.mask.channels, channel);
+        uint4 v[2] = {load_shared(source), load_shared(source + second)};
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            size_t offset = to + (size_t)(j * shape<W>::ROW_STEP) * work.columns;
+            if (W == 8 && i / 8 + 2 * j >= images)
+                continue;
+            if (work.y)
+                *(uint4 *)((__nv_bfloat16 *)work.y + offset) = v[j];
+            if (KIND != PLAIN)
+                *(uint4 *)((__nv_bfloat16 *)norm.z + offset) = line.normal<KIND>(v[j], drawn[j], norm);
+        }
+        source += next * mine.step;
+        to += (size_t)(W * mine.step) * work.columns;
+    }
+}
+
+template <int W, int KIND, int ADD, typename P>
+__device__ static inline void write(const hopper_forward &work, const P &at, int tiles) {
+    place<1> turn;
+    share mine;
+    int line_n0 = -1;
+    bool speaker = threadIdx.x == 32;
+    lines line;
+    cuda_draw draw = draw_of < KIND == DROPOUT ? CUDA_MASK_ALIGNED : CUDA_MASK_NONE > (work.norm.mask);
+    if (speaker)
+        make_ready<W, ADD>(work, at, blockIdx.x);
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        where<W> t(work, tile);
+        if (KIND != PLAIN && t.n0 != line_n0)
+            line.of(work.norm, work.columns, t.n0 + mine.q * 8);
+        line_n0 = t.n0;
+        barrier_wait(at.out_full(), turn.phase);
+        turn.next();
+        write_tile<W, KIND>(work, at.out, at.keys(), t, line, draw, mine);
+        threads_sync<WRITERS>(1);
+        if (speaker && tile + (int)gridDim.x < tiles)
+            make_ready<W, ADD>(work, at, tile + gridDim.x);
+    }
+}
+
+template <int W, int TURNED, int KIND, int ADD>
 __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_constant__ hopper_forward work) {
     extern __shared__ unsigned char memory[];
-    using S = shape<TURNED>;
-    places<TURNED> at((shared_address(memory) + 1023) & ~1023u);
-    size_t rows = (size_t)work.n * work.width * work.width;
-    int tiles = (int)((rows + HOPPER_PIXELS - 1) / HOPPER_PIXELS) * (work.columns / N);
+    using P = places<W, TURNED>;
+    P at((shared_address(memory) + 1023) & ~1023u);
+    int tiles = tiles_of<W>(work.n, work.columns);
     if (threadIdx.x == 0) {
         prefetch_map(&work.x);
         prefetch_map(&work.w);
@@ -319,49 +408,56 @@ __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_consta
             barrier_init(at.a_full(i), 1);
             barrier_init(at.a_empty(i), 8);
         }
-        for (int i = 0; i < S::B_STAGES; i++) {
+        for (int i = 0; i < P::B_STAGES; i++) {
             barrier_init(at.b_full(i), 1);
             barrier_init(at.b_empty(i), 8);
         }
+        barrier_init(at.out_ready(), 1);
+        barrier_init(at.out_full(), 8);
+        barrier_init(at.begun(), 4);
         barrier_init_done();
     }
+    if (KIND == DROPOUT && threadIdx.x == 32)
+        lay_out_keys(at.keys(), draw_of<CUDA_MASK_ALIGNED>(work.norm.mask));
     __syncthreads();
-    if (threadIdx.x < 128) {
-        registers_down<40>();
+    if (threadIdx.x < 256) {
+        registers_down<56>();
         if (threadIdx.x == 0)
-            copy<TURNED, MODE>(work, at, tiles);
+            copy<W, TURNED>(work, at, tiles);
+        else if (threadIdx.x >= 32)
+            write<W, KIND, ADD>(work, at, tiles);
     } else {
-        registers_up<232>();
-        multiply<TURNED, MODE, NORM, MASK>(work, at, tiles);
+        registers_up<200>();
+        multiply<W, TURNED, ADD>(work, at, tiles);
     }
 }
 
-typedef void (*forward_function)(hopper_forward);
-
-static int launch(forward_function kernel, int shared, cudaStream_t stream, const hopper_forward *work) {
-    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+template <int W, int TURNED, int KIND, int ADD> int launch(cudaStream_t stream, const hopper_forward *work) {
+    const int bytes = places<W, TURNED>::BYTES;
+    void (*kernel)(hopper_forward) = forward_kernel<W, TURNED, KIND, ADD>;
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess)
         return (int)error;
-    size_t rows = (size_t)work->n * work->width * work->width;
-    int tiles = (int)((rows + HOPPER_PIXELS - 1) / HOPPER_PIXELS) * (work->columns / N);
-    int blocks = tiles < work->blocks ? tiles : work->blocks;
-    kernel<<<blocks, THREADS, shared, stream>>>(*work);
+    int tiles = tiles_of<W>(work->n, work->columns), blocks = tiles < work->blocks ? tiles : work->blocks;
+    kernel<<<blocks, THREADS, bytes, stream>>>(*work);
     return (int)cudaGetLastError();
 }
-
-template <int TURNED> forward_function plain(int mode) {
-    return mode == 1   ? forward_kernel<TURNED, 1, 0, CUDA_MASK_NONE>
-           : mode == 2 ? forward_kernel<TURNED, 2, 0, CUDA_MASK_NONE>
-                       : forward_kernel<TURNED, 0, 0, CUDA_MASK_NONE>;
+template <int W, int TURNED, int KIND> int launch_kind(cudaStream_t stream, const hopper_forward *work) {
+    return work->addend ? launch<W, TURNED, KIND, 1>(stream, work) : launch<W, TURNED, KIND, 0>(stream, work);
+}
+template <int W> int launch_width(cudaStream_t stream, const hopper_forward *work) {
+    if (work->turned)
+        return launch_kind<W, 1, PLAIN>(stream, work);
+    if (!work->norm.z)
+        return launch_kind<W, 0, PLAIN>(stream, work);
+    return work->norm.mask.mode == CUDA_MASK_NONE ? launch_kind<W, 0, NORM>(stream, work)
+                                                  : launch_kind<W, 0, DROPOUT>(stream, work);
 }
 
 } // namespace
 
 int vg_cuda__k_hopper_forward(cudaStream_t stream, const hopper_forward *work) {
-    if (work->norm.z)
-        return launch(work->norm.mask.mode == CUDA_MASK_NONE ? forward_kernel<0, 0, 1, CUDA_MASK_NONE>
-                                                             : forward_kernel<0, 0, 1, CUDA_MASK_ALIGNED>,
-                      shared_bytes<0>(true), stream, work);
-    return work->turned ? launch(plain<1>(work->mode), shared_bytes<1>(false), stream, work)
-                        : launch(plain<0>(work->mode), shared_bytes<0>(false), stream, work);
+    return work->width == 32   ? launch_width<32>(stream, work)
+           : work->width == 16 ? launch_width<16>(stream, work)
+                               : launch_width<8>(stream, work);
 }

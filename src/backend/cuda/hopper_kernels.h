@@ -14,12 +14,9 @@ extern "C" {
 #endif
 
 enum {
-    HOPPER_N = 160,         /* columns of a tile: output channels */
-    HOPPER_K = 64,          /* channels of a box: 128 bytes, one swizzled row */
-    HOPPER_PIXELS = 256,    /* rows of a forward tile */
-    HOPPER_CHUNK = 128,     /* pixels of a weight-gradient step */
-    HOPPER_PARTS = 256,     /* blocks of threads of a weight gradient, at most */
-    HOPPER_A_BYTES = 40960, /* a forward tile's pixels with the rows above and below, 64 channels */
+    HOPPER_N = 160,     /* columns of a tile: output channels */
+    HOPPER_CHUNK = 128, /* pixels of a weight-gradient step */
+    HOPPER_PARTS = 256, /* blocks of threads of a weight gradient, at most */
 };
 
 /* Batch-norm by the running statistics on the way out: z = relu(a d + c), d = dropout(y), y rounded to bfloat16 first, as
@@ -31,18 +28,20 @@ typedef struct hopper_norm {
     cuda_mask mask; /* CUDA_MASK_NONE or CUDA_MASK_ALIGNED */
 } hopper_norm;
 
-/* Forward: y[p][o] = sum over taps and c of x[p + tap][c] w[o][tap][c] (+ addend). Gradient to the data: the same with x = dy
- * and w[c][tap][o] the other way round: `turned` reads w as it lies, [k][8 - tap][n]. */
+/* Forward: y[p][o] = sum over taps and c of x[p + tap][c] w[o][tap][c] (+ addend), and its batch-norm where norm.z is not NULL.
+ * Gradient to the data: the same with x = dy and w[c][tap][o] the other way round: `turned` reads w as it lies, [k][8 -
+ * tap][n]. */
 typedef struct hopper_forward {
-    CUtensorMap x;            /* (channels, w, h, n): boxes (64, w, rows + 2, images) */
-    CUtensorMap w;            /* (c, tap, o): boxes (64, 1, 160), turned (64, 1, 64) */
-    void *y;                  /* NULL: only norm.z is wanted */
-    const void *addend;       /* NULL: none */
-    int n, width, k, columns; /* images; w = h; channels summed over; channels made */
+    CUtensorMap x;                          /* (channels, w, h, n): boxes (32, 10, rows + 2, images) */
+    CUtensorMap w;                          /* (c, tap, o): boxes (32, 1, 160), turned (64, 1, 32) */
+    CUtensorMap addend_wide, addend_narrow; /* as x: boxes (64 or 32, 8, rows, images) */
+    void *y;                                /* NULL: only norm.z is wanted */
+    int addend;                             /* whether there is one */
+    int n, width, k, columns;               /* images; w = h; channels summed over; channels made */
     int turned;
+    int backwards;           /* the last tile first */
     uint64_t a_bits, b_bits; /* descriptors without their addresses */
     int blocks;
-    int mode; /* measurements: 1 copies nothing, 2 multiplies nothing, 3 does not add the parts */
     hopper_norm norm;
 } hopper_forward;
 int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cudaError_t */

@@ -40,6 +40,18 @@ __device__ static inline void barrier_wait(uint32_t barrier, uint32_t parity) {
                  : "memory");
 }
 
+/* A ring's place: which stage, and which time round. */
+template <int STAGES> struct place {
+    int stage = 0;
+    uint32_t phase = 0;
+    __device__ void next() {
+        if (++stage == STAGES) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+};
+
 /* --- boxes of a tensor into shared memory; places outside of the tensor come as zeros and count as bytes */
 
 __device__ static inline void load_box(uint32_t to, const CUtensorMap *map, int i0, int i1, int i2, int i3, uint32_t barrier) {
@@ -66,7 +78,40 @@ template <int REGISTERS> __device__ static inline void registers_up() {
 template <int REGISTERS> __device__ static inline void registers_down() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
+/* A number all threads of a warp agree on, told so to the compiler: what depends on it needs no registers of threads. */
+__device__ static inline int same_in_warp(int number) { return __shfl_sync(0xffffffffu, number, 0); }
 __device__ static inline void warpgroup_sync(int id) { asm volatile("bar.sync %0, 128;" ::"r"(id) : "memory"); }
+template <int THREADS> __device__ static inline void threads_sync(int id) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
+}
+
+/* --- shared memory: 16 bytes of a thread; four 8 x 8 matrices of a warp, whose rows the threads' addresses are. Of matrix i a
+ * thread's word has columns 2 (lane % 4) and the next of row lane / 4, as the sums of a product. */
+
+__device__ static inline uint4 load_shared(uint32_t from) {
+    uint4 v;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(from)
+                 : "memory");
+    return v;
+}
+__device__ static inline void store_shared(uint32_t to, uint32_t v0, uint32_t v1) {
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(v0), "r"(v1) : "memory");
+}
+__device__ static inline void load_matrices(uint32_t (&v)[4], uint32_t from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                 : "r"(from)
+                 : "memory");
+}
+__device__ static inline void store_matrices(uint32_t to, uint32_t v0, uint32_t v1, uint32_t v2, uint32_t v3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v0), "r"(v1), "r"(v2),
+                 "r"(v3)
+                 : "memory");
+}
+/* Between reads and writes of shared memory by threads and a copy into the same place. */
+__device__ static inline void fence_for_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /* --- products: D (64 x 160, float) += A (64 x 16) B (16 x 160), both in shared memory.
  * A thread's d[i]: row 16 (warp % 4) + lane / 4 + 8 ((i / 2) % 2), column 8 (i / 4) + 2 (lane % 4) + i % 2. */
@@ -88,15 +133,20 @@ __device__ static inline uint64_t descriptor(uint64_t bits, uint32_t address) {
     return bits | (uint64_t)((address & 0x3ffff) >> 4);
 }
 
-/* A_TURNED, B_TURNED: the operand's 64 or 160 run along memory, not its 16. */
-template <int A_TURNED, int B_TURNED> __device__ static inline void product(float (&d)[80], uint64_t a, uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16 {"
+/* A_TURNED, B_TURNED: the operand's 64 or 160 run along memory, not its 16. Not `more`: D = A B. */
+template <int A_TURNED, int B_TURNED>
+__device__ static inline void product(float (&d)[80], uint64_t a, uint64_t b, bool more = true) {
+    asm volatile("{\n"
+                 ".reg .pred more;\n"
+                 "setp.ne.b32 more, %84, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16 {"
                  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
                  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
                  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
                  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
                  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79}, "
-                 "%80, %81, 1, 1, 1, %82, %83;"
+                 "%80, %81, more, 1, 1, %82, %83;\n"
+                 "}"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
                    "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
                    "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
@@ -107,7 +157,7 @@ template <int A_TURNED, int B_TURNED> __device__ static inline void product(floa
                    "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]), "+f"(d[64]),
                    "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]), "+f"(d[72]),
                    "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79])
-                 : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED));
+                 : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "r"((int)more));
 }
 
 } // namespace hopper
