@@ -128,14 +128,14 @@ static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .o = (int)k->o,
                            .a_bits = bits(1, 16, 1024),
                            .narrow_bits = bits(2, 0, 512),
-                           .b_bits = bits(1, HOPPER_CHUNK * 128, 1024),
+                           .b_bits = bits(2, HOPPER_CHUNK * 64, 512),
                            .spread = !(vg_cuda__hopper_variant & 1),
                            .mode = vg_cuda__hopper_variant >> 1,
                            .blocks = c->multiprocessors};
     VG_TRY(vg_cuda__scratch(c, &work.partial, vg_cuda__hopper_partials(work.c, work.o, work.blocks) * sizeof(float)));
     VG_TRY(rows_of(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));
     VG_TRY(rows_of(&work.narrow, places->x, k->n, k->h, k->c, 32, HOPPER_CHUNK, 2));
-    VG_TRY(rows_of(&work.dy, places->y, k->n, k->h, k->o, 64, HOPPER_CHUNK, 0));
+    VG_TRY(rows_of(&work.dy, places->y, k->n, k->h, k->o, 32, HOPPER_CHUNK, 0));
     return failed(vg_cuda__k_hopper_weights(c->stream, &work), "a weight gradient");
 }
 

@@ -50,7 +50,7 @@ int vg_cuda__k_hopper_forward(cudaStream_t, const hopper_forward *work); /* a cu
 typedef struct hopper_weights {
     CUtensorMap x;      /* boxes (64, w, rows + 2, images) */
     CUtensorMap narrow; /* the same, 32 channels, 64-byte swizzle */
-    CUtensorMap dy;     /* boxes (64, w, rows, images) */
+    CUtensorMap dy;     /* boxes (32, w, rows, images) */
     float *grad;
     float *partial; /* vg_cuda__hopper_partials floats */
     int n, width, c, o;

@@ -23,8 +23,9 @@ enum {
     GROUPS = 3,
     STAGES = 3,
     X_BYTES = 192 * 128,
-    DY_BOX = HOPPER_CHUNK * 128,
-    DY_BYTES = 3 * DY_BOX,
+    DY_BOX = HOPPER_CHUNK * 64, /* 32 columns */
+    DY_BOXES = N / 32,
+    DY_BYTES = DY_BOXES * DY_BOX,
     STAGE_BYTES = X_BYTES + DY_BYTES,
     SHARED_BYTES = 1024 + STAGES * STAGE_BYTES + 128,
     SLOT = GROUPS * 64 * N, /* floats of a block's sums */
@@ -64,17 +65,6 @@ struct block {
         }
         c = kind ? c_all - 32 : number / 3 * 64;
         kx = kind == 0 ? number % 3 : kind == 1 ? 0 : 2;
-    }
-};
-
-struct ring {
-    int stage = 0;
-    uint32_t phase = 0;
-    __device__ void next() {
-        if (++stage == STAGES) {
-            stage = 0;
-            phase ^= 1;
-        }
     }
 };
 
@@ -119,13 +109,14 @@ __device__ static inline void copy_step(const hopper_weights &work, const block 
         if (b.kind == 1)
             load_box(x + x_bytes / 2, &work.narrow, b.c, b.kx, y - 1, image, full);
     }
-    for (int j = 0; j < 3; j++)
-        load_box(dy + j * DY_BOX, &work.dy, b.o + 64 * j, 0, y, image, full);
+#pragma unroll
+    for (int j = 0; j < DY_BOXES; j++)
+        load_box(dy + j * DY_BOX, &work.dy, b.o + 32 * j, 0, y, image, full);
 }
 
 template <int MODE>
 __device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
-    ring r;
+    place<STAGES> r;
     while (from < to) {
         int number = from / l.steps, count = min(l.steps - from % l.steps, to - from), first = blockIdx.x;
         block b(l, work.c, number);
@@ -164,8 +155,8 @@ struct reader {
 
 template <int MODE>
 __device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
-    ring r;
-    int group = threadIdx.x / 128 - 1, thread = threadIdx.x % 128;
+    place<STAGES> r;
+    int group = same_in_warp(threadIdx.x / 128) - 1, thread = threadIdx.x % 128;
     bool speaker = threadIdx.x % 32 == 0;
     float d[80];
     while (from < to) {
@@ -194,7 +185,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
             product_fence();
 #pragma unroll
             for (int k = 0; k < (MODE == 2 ? 0 : 8); k++)
-                product<1, 1>(d, p + k * pace + (k >= 4 ? skip : 0), q + k * 128);
+                product<1, 1>(d, p + k * pace + (k >= 4 ? skip : 0), q + k * 64);
             product_commit();
             product_wait<1>();
             if (speaker && last >= 0)
