@@ -1,18 +1,19 @@
 """The table of bench/gpu.sh from its JSON lines: python gpu_table.py gpu.jsonl [--markdown]
 
-The newest line of each figure counts. A peer's best variant is what a ratio is taken with; the other variants are listed below it.
+The newest line of each figure counts. A peer's best variant is what a ratio is taken with; all variants are listed below it, each
+with its own ratio. Prediction is asked of PyTorch at the batch of training, 128; its best batch is listed as well.
 """
 
 import json
 import sys
 
-# what, unit, more is better, asked of the ratio to the best variant, which variants count (None: all)
+# what, unit, more is better, asked of the ratio to the best variant, which variants count (None: all), at which batch (None: best)
 ASKED = (
-    ("train wrn-28-10", "images/s", True, 1.25, None),
-    ("train cnn", "images/s", True, 2.5, None),
-    ("predict wrn-28-10", "image-passes/s", True, 2.0, ("eager", "eager-half")),
-    ("measures, C = 10", "ms", False, None, None),
-    ("measures, C = 100", "ms", False, 100.0, None),
+    ("train wrn-28-10", "images/s", True, 1.25, None, None),
+    ("train cnn", "images/s", True, 2.5, None, None),
+    ("predict wrn-28-10", "image-passes/s", True, 2.0, ("eager", "eager-half"), "128"),
+    ("measures, C = 10", "ms", False, None, None, None),
+    ("measures, C = 100", "ms", False, 100.0, None, None),
 )
 MEMORY_GIB = 4.0
 DIFFERENCE = 1e-6
@@ -43,20 +44,31 @@ def number(value):
     return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
+def at_batch(line, batch):
+    """A peer's value and what to call it: at a batch, where it was measured at that, else at its best."""
+    if batch in line.get("rates", {}):
+        return line["rates"][batch], f"{line['variant']}, batch {batch}"
+    return line["value"], line["variant"]
+
+
 def rows(ours, theirs):
-    for what, unit, more, asked, counted in ASKED:
+    for what, unit, more, asked, counted, batch in ASKED:
         peers = theirs.get(what, {})
-        choice = [v for v in peers.values() if counted is None or v["variant"] in counted]
-        best = (max if more else min)(choice, key=lambda line: line["value"], default=None)
+        choice = [at_batch(v, batch) for v in peers.values() if counted is None or v["variant"] in counted]
+        best, variant = (max if more else min)(choice, default=(None, None))
         for name in sorted(key for key in ours if key == what or key.startswith(what + ", ")):
             value = ours[name]["value"]
-            ratio = None if best is None else value / best["value"] if more else best["value"] / value
+            ratio = None if best is None else value / best if more else best / value
             # what is asked is asked of figures from the device itself, without augmentation
             goal = asked if name == what or name.endswith(", device") else None
             verdict = "" if goal is None or ratio is None else "met" if ratio >= goal else "missed"
-            yield name, unit, value, best and best["value"], best and best["variant"], ratio, f">= {goal:g}" if goal else "", verdict
-        for variant, line in peers.items():
-            yield f"  PyTorch, {variant}", unit, None, line["value"], f"peak {line.get('peak_gib', 0)} GiB", None, "", ""
+            yield name, unit, value, best, variant, ratio, f">= {goal:g}" if goal else "", verdict
+        mine = ours.get(what) or ours.get(what + ", device")
+        for name, line in peers.items():
+            theirs_at = line["value"]
+            ratio = None if mine is None else mine["value"] / theirs_at if more else theirs_at / mine["value"]
+            remark = f"peak {line.get('peak_gib', 0)} GiB" + (f", batch {line['batch']}" if "batch" in line else "")
+            yield f"  PyTorch, {name}", unit, None, theirs_at, remark, ratio, "", ""
     differences = [line["difference"] for line in ours.values() if "difference" in line]
     if differences:
         worst = max(differences)
