@@ -2,8 +2,7 @@
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/hopper_conv.h"
 
-/* Bytes through memory a millisecond. Another engine needs a pass for the batch-norm, which reads and writes; and our kernel
- * was timed without it, where the tensor cores wait for the sums to be written: about as long again as a write. */
+/* Bytes through memory a millisecond: another engine needs a pass for the batch-norm, which reads and writes. */
 static const float BYTES_PER_MS = 3.5e9f;
 
 vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {
@@ -19,8 +18,8 @@ vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, cons
     VG_TRY(vg_cuda__weights(b, &weights, theta, op->w));
     cuda_conv_places places = {cuda_t(op->x)->data, (void *)weights, cuda_t(z)->data,
                                op->addend ? cuda_t(op->addend)->data : NULL};
-    VG_TRY(
-        vg_cuda__conv_own(b, &key, &places, 3.0f * (float)(z->n * cuda_t(z)->row * cuda_t(z)->element) / BYTES_PER_MS, &own));
+    float pass = 2.0f * (float)(z->n * cuda_t(z)->row * cuda_t(z)->element) / BYTES_PER_MS;
+    VG_TRY(vg_cuda__conv_own(b, &key, &places, pass, &own));
     if (!own)
         return VG_OK;
     hopper_norm norm = {.z = cuda_t(z)->data,
