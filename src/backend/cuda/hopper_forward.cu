@@ -84,7 +84,7 @@ template <int W, int TURNED> struct places {
     __device__ uint32_t begun() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 2); } /* the first warpgroup has */
 };
 
-template <int W> __host__ __device__ int tiles_of(int n, int columns) {
+template <int W> static __host__ __device__ inline int tiles_of(int n, int columns) {
     return (W == 32 ? n * 4 : W == 16 ? n : (n + 3) / 4) * (columns / N);
 }
 
@@ -432,7 +432,7 @@ __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_consta
     }
 }
 
-template <int W, int TURNED, int KIND, int ADD> int launch(cudaStream_t stream, const hopper_forward *work) {
+template <int W, int TURNED, int KIND, int ADD> static int launch(cudaStream_t stream, const hopper_forward *work) {
     const int bytes = places<W, TURNED>::BYTES;
     void (*kernel)(hopper_forward) = forward_kernel<W, TURNED, KIND, ADD>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
@@ -442,10 +442,10 @@ template <int W, int TURNED, int KIND, int ADD> int launch(cudaStream_t stream, 
     kernel<<<blocks, THREADS, bytes, stream>>>(*work);
     return (int)cudaGetLastError();
 }
-template <int W, int TURNED, int KIND> int launch_kind(cudaStream_t stream, const hopper_forward *work) {
+template <int W, int TURNED, int KIND> static int launch_kind(cudaStream_t stream, const hopper_forward *work) {
     return work->addend ? launch<W, TURNED, KIND, 1>(stream, work) : launch<W, TURNED, KIND, 0>(stream, work);
 }
-template <int W> int launch_width(cudaStream_t stream, const hopper_forward *work) {
+template <int W> static int launch_width(cudaStream_t stream, const hopper_forward *work) {
     if (work->turned)
         return launch_kind<W, 1, PLAIN>(stream, work);
     if (!work->norm.z)
