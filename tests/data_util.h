@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "folder_util.h"
 #include "vargate/data.h"
 
 #define OK(expression)                                                                                                         \
@@ -32,28 +33,12 @@
             fail_msg("%s: %s, message '%s', expected '%s'", #expression, vg_status_name(status_), vg_error_message(), (text)); \
     } while (0)
 
-static char data_folder[160];
-
-static inline int make_folder(void **state) {
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(data_folder, sizeof data_folder, "%.100s/vargate-data-XXXXXX", base && *base ? base : "/tmp");
-    return mkdtemp(data_folder) ? 0 : -1;
-}
-
-static inline int remove_folder(void **state) {
-    (void)state;
-    char command[200];
-    snprintf(command, sizeof command, "rm -rf '%s'", data_folder);
-    return strstr(data_folder, "/vargate-data-") ? system(command) : -1;
-}
-
 /* A path in the folder; eight of them live at a time. */
 static inline const char *in(const char *name) {
     static char paths[8][512];
     static int next;
     char *path = paths[next++ % 8];
-    snprintf(path, 512, "%s/%s", data_folder, name);
+    snprintf(path, 512, "%s/%s", folder, name);
     return path;
 }
 

@@ -374,11 +374,11 @@ static void png_grey_and_damaged(void **state) {
     unsigned char *bytes = take("tests/data/datasets/grey/0/x.png", &size);
     put(in("train/0/a.png"), bytes, size);
     put(in("test/0/a.png"), bytes, size);
-    OK(vg_dataset_read(&set, data_folder, VG_PART_TEST));
+    OK(vg_dataset_read(&set, folder, VG_PART_TEST));
     vg_dataset_free(set);
     for (size_t cut = 0; cut < size - 12; cut++) { /* the last chunk carries nothing */
         put(in("test/0/a.png"), bytes, cut);
-        FAILS(vg_dataset_read(&set, data_folder, VG_PART_TEST), VG_ERR_FORMAT, "test/0/a.png: ");
+        FAILS(vg_dataset_read(&set, folder, VG_PART_TEST), VG_ERR_FORMAT, "test/0/a.png: ");
     }
     free(bytes);
 }

@@ -65,10 +65,10 @@ def rows(ours, theirs):
             yield name, unit, value, best, variant, ratio, f">= {goal:g}" if goal else "", verdict
         mine = ours.get(what) or ours.get(what + ", device")
         for name, line in peers.items():
-            theirs_at = line["value"]
-            ratio = None if mine is None else mine["value"] / theirs_at if more else theirs_at / mine["value"]
+            value = line["value"]
+            ratio = None if mine is None else mine["value"] / value if more else value / mine["value"]
             remark = f"peak {line.get('peak_gib', 0)} GiB" + (f", batch {line['batch']}" if "batch" in line else "")
-            yield f"  PyTorch, {name}", unit, None, theirs_at, remark, ratio, "", ""
+            yield f"  PyTorch, {name}", unit, None, value, remark, ratio, "", ""
     differences = [line["difference"] for line in ours.values() if "difference" in line]
     if differences:
         worst = max(differences)
@@ -82,10 +82,14 @@ def rows(ours, theirs):
 def main():
     if len(sys.argv) not in (2, 3):
         raise SystemExit(__doc__)
+    try:
+        lines = read(sys.argv[1])
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"gpu_table: {sys.argv[1]}: {error}") from None
     header = ("", "unit", "ours", "PyTorch", "variant", "ratio", "asked", "")
     table = [header] + [
         (name, unit, number(mine), number(their), variant or "", "" if ratio is None else f"{ratio:.2f}", goal, verdict)
-        for name, unit, mine, their, variant, ratio, goal, verdict in rows(*read(sys.argv[1]))
+        for name, unit, mine, their, variant, ratio, goal, verdict in rows(*lines)
     ]
     if len(sys.argv) == 3:
         for row in [table[0], ("---",) * len(header), *table[1:]]:

@@ -130,11 +130,17 @@ void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t 
     meet(w);
 }
 
+/* Every lane names a row; the warp, once all have. */
+static warp &name_rows(const void *row) {
+    warp &w = warps[threadIdx.x / 32];
+    w.rows[threadIdx.x % 32] = row;
+    meet(w);
+    return w;
+}
+
 void emulate_load_matrices(uint32_t (&words)[4], const void *row) {
     unsigned lane = threadIdx.x % 32;
-    warp &w = warps[threadIdx.x / 32];
-    w.rows[lane] = row;
-    meet(w);
+    warp &w = name_rows(row);
     for (unsigned m = 0; m < 4; m++)
         words[m] = ((const uint32_t *)w.rows[8 * m + lane / 4])[lane % 4];
     meet(w);
@@ -142,9 +148,7 @@ void emulate_load_matrices(uint32_t (&words)[4], const void *row) {
 
 void emulate_load_matrices_turned(uint32_t (&words)[4], const void *row) {
     unsigned lane = threadIdx.x % 32;
-    warp &w = warps[threadIdx.x / 32];
-    w.rows[lane] = row;
-    meet(w);
+    warp &w = name_rows(row);
     for (unsigned m = 0; m < 4; m++) {
         const void *const *rows = w.rows + 8 * m + lane % 4 * 2;
         words[m] = ((const uint16_t *)rows[0])[lane / 4] | (uint32_t)((const uint16_t *)rows[1])[lane / 4] << 16;

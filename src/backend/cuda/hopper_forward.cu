@@ -20,6 +20,7 @@
 #include "backend/cuda/affine.cuh"
 #include "backend/cuda/hopper_kernels.h"
 #include "backend/cuda/hopper_ptx.cuh"
+#include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
 
 namespace {

@@ -85,8 +85,7 @@ template <int THREADS> __device__ static inline void threads_sync(int id) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(THREADS) : "memory");
 }
 
-/* --- shared memory: 16 bytes of a thread; four 8 x 8 matrices of a warp, whose rows the threads' addresses are. Of matrix i a
- * thread's word has columns 2 (lane % 4) and the next of row lane / 4, as the sums of a product. */
+/* --- shared memory: 16 and 8 bytes of a thread; four 8 x 8 matrices of a warp, the other way of mma.cuh's load_matrices */
 
 __device__ static inline uint4 load_shared(uint32_t from) {
     uint4 v;
@@ -98,12 +97,6 @@ __device__ static inline uint4 load_shared(uint32_t from) {
 }
 __device__ static inline void store_shared(uint32_t to, uint32_t v0, uint32_t v1) {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(v0), "r"(v1) : "memory");
-}
-__device__ static inline void load_matrices(uint32_t (&v)[4], uint32_t from) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
-                 : "r"(from)
-                 : "memory");
 }
 __device__ static inline void store_matrices(uint32_t to, uint32_t v0, uint32_t v1, uint32_t v2, uint32_t v3) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v0), "r"(v1), "r"(v2),

@@ -23,12 +23,19 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const uint32_t (&a)[
 
 /* Four 8 x 8 matrices of 16 bits whose rows are 16 bytes anywhere in shared memory: lane l names row l % 8 of matrix l / 8 and
  * gets, of matrix m, elements 2 t and 2 t + 1 of row g in words[m]. */
-__device__ __forceinline__ void load_matrices(uint32_t (&words)[4], const void *row) {
+#if defined(__CUDACC__)
+__device__ __forceinline__ void load_matrices(uint32_t (&words)[4], uint32_t row) { /* an address in shared memory */
 #if defined(__CUDA_ARCH__)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "r"(row)
                  : "memory");
+#endif
+}
+#endif
+__device__ __forceinline__ void load_matrices(uint32_t (&words)[4], const void *row) {
+#if defined(__CUDA_ARCH__)
+    load_matrices(words, (uint32_t)__cvta_generic_to_shared(row));
 #elif !defined(__CUDACC__)
     emulate_load_matrices(words, row);
 #endif
