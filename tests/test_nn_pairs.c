@@ -49,7 +49,7 @@ static vg_model *model_on(vg_backend *b) {
     vg_random random = vg_random__start(3, 3);
     OK(vg_network__new(&net, &spec));
     OK(vg_model__new(&model, net, b, false));
-    OK(vg_model__initialise(model, 4, 0, 0));
+    OK(vg_model__initialise(model, &(vg_initialisation){4, 0, false, 0}));
     for (int i = 0; i < net->norm_count; i++) {
         size_t c = model->running[i]->shape.c;
         assert_true(2 * c <= 256);

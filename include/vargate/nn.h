@@ -49,6 +49,7 @@ typedef struct vg_recipe {
     double head_features, head_prior;
     int head_bootstrap;
     double head_init_scale, head_anchor;
+    int init;       /* 0 he: normal, He's variance, biases 0; 1 uniform: PyTorch's default, biases included */
     int bn_refresh; /* -1: auto, on where there are both dropout and batch-norm */
     /* optimisation */
     size_t batch, epochs;

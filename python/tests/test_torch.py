@@ -6,6 +6,7 @@ from __future__ import annotations
 import doctest
 import gzip
 import importlib
+import math
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -330,6 +331,27 @@ RECIPES = {
     "mcd": {"network": "cnn-4-16", "ensemble": "mcd", "heads": 1, "dropout": 0.2},
     "wrn": {"network": "wrn-10-1", "heads": 3, "dropout": 0.3, "head_features": 0.5},
 }
+
+
+def test_uniform_initialisation_is_that_of_torch(trains: str, tmp_path: Path) -> None:
+    # A rate of 1e-30 leaves the first values as they were drawn; torch's own layers of the same shapes give the moments.
+    keys = "name: u\ndataset: digits\nnetwork: cnn-16-96\nheads: 40\ninit: uniform\nepochs: 1\nbatch: 64\ntrain_limit: 64\nrate: 1e-30\n"
+    (tmp_path / "recipe.yaml").write_text(keys)
+    arguments = [trains, "train", tmp_path / "recipe.yaml", "--data", DATA, "--threads", "1", "--out", tmp_path / "u", "--quiet"]
+    subprocess.run(arguments, check=True)
+    net = load_run(tmp_path / "u")
+    theirs = {"conv1": nn.Conv2d(1, 16, 5), "conv2": nn.Conv2d(16, 16, 5), "hidden": nn.Linear(256, 96), "heads": nn.Linear(96, 400)}
+    again = RunNetwork(net.recipe, (1, 28, 28), 10, mean=[0.13], std=[0.31])
+    for name, layer in theirs.items():
+        for part in ("weight", "bias"):
+            for made in (net, again):
+                ours, torchs = getattr(made.get_submodule(name), part).detach(), getattr(layer, part).detach()
+                assert ours.numel() == torchs.numel()
+                bound = 1 / math.sqrt(layer.weight[0].numel())
+                assert float(ours.abs().max()) <= bound * (1 + 1e-6)
+                spread = 5 / math.sqrt(2 * ours.numel())
+                assert abs(float(ours.std()) / (bound / math.sqrt(3)) - 1) < spread, (name, part)
+                assert abs(float(ours.std() / torchs.std()) - 1) < 2 * spread, (name, part)
 
 
 @pytest.fixture(scope="session")

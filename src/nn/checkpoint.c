@@ -26,6 +26,7 @@ vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_t
         .head_prior = r->head_prior,
         .head_bootstrap = r->head_bootstrap != 0,
         .head_init_scale = r->head_init_scale,
+        .uniform_init = r->init == 1,
         .head_anchor = r->head_anchor,
         .weight_decay = r->weight_decay,
         .beta1 = r->beta1,

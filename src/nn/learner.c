@@ -119,9 +119,11 @@ static vg_status draw_masks(vg_learner *l) {
 vg_status vg_learner__initialise(vg_learner *l) {
     int w = head_weight(l), bias = head_bias(l);
     size_t count = vg_param__count(&l->model->params[w]);
-    VG_TRY(vg_model__initialise(l->model, l->options.seed, 1, l->options.head_init_scale));
+    vg_initialisation own = {l->options.seed, 1, l->options.uniform_init, l->options.head_init_scale};
+    vg_initialisation fixed = {l->options.seed, 2, false, 0}; /* the prior is He's whatever the network's is */
+    VG_TRY(vg_model__initialise(l->model, &own));
     if (l->prior)
-        VG_TRY(vg_model__initialise(l->prior, l->options.seed, 2, 0));
+        VG_TRY(vg_model__initialise(l->prior, &fixed));
     if (l->feature_mask) {
         float *values, grow = (float)(1 / sqrt(l->options.head_features));
         VG_TRY(draw_masks(l));

@@ -11,7 +11,8 @@ typedef struct vg_learner_options {
     double head_features;   /* share of the trunk's features each head reads; 0 or 1: all */
     double head_prior;      /* standard deviation of the fixed random logits; 0: none */
     bool head_bootstrap;    /* Exp(1) weights of each (training image, head) */
-    double head_init_scale; /* 0: He */
+    double head_init_scale; /* head weights start with standard deviation scale/sqrt(fan in); 0: as the other weights */
+    bool uniform_init;      /* PyTorch's default initialisation instead of He's */
     double head_anchor;     /* 0: none */
     double weight_decay;
     double beta1, beta2, epsilon;

@@ -437,10 +437,19 @@ int vg_model__find(const vg_model *model, const char *name) {
     return -1;
 }
 
-static void draw(float *values, size_t count, uint64_t seed, uint64_t stream, double std) {
+/* A distribution with mean 0. */
+typedef struct spread {
+    bool uniform;
+    double std;
+} spread;
+
+static void draw(float *values, size_t count, uint64_t seed, uint64_t stream, spread from) {
     vg_random random = vg_random__start(seed, stream);
-    for (size_t i = 0; i < count; i++)
-        values[i] = (float)(std * vg_random__normal(&random));
+    double bound = sqrt(3) * from.std; /* of a uniform distribution with that standard deviation */
+    for (size_t i = 0; i < count && from.std == 0; i++)
+        values[i] = 0;
+    for (size_t i = 0; i < count && from.std > 0; i++)
+        values[i] = (float)(from.uniform ? bound * (2 * vg_random__unit(&random) - 1) : from.std * vg_random__normal(&random));
 }
 
 static vg_status initial_statistics(vg_model *model) {
@@ -460,28 +469,43 @@ static vg_status initial_statistics(vg_model *model) {
     return VG_OK;
 }
 
-vg_status vg_model__initialise(vg_model *model, uint64_t seed, uint64_t salt, double head_scale) {
-    const vg_network *net = model->net;
-    for (int i = 0; i < net->param_count; i++) {
-        const vg_net_param *p = &net->params[i];
-        size_t count = vg_param__count(&p->param), fan_in = p->param.i * p->param.h * p->param.w, share = fan_in * net->classes;
-        uint64_t stream = salt << 48 | (uint64_t)i << 32;
-        double std = sqrt(2.0 / (double)fan_in);
+static spread spread_of(const vg_net_param *p, const vg_initialisation *how) {
+    double fan_in = (double)p->fan_in;
+    spread from = {how->uniform, sqrt((how->uniform ? 1.0 / 3 : 2.0) / fan_in)};
+    if (p->init == VG_INIT_HEADS && how->head_scale > 0)
+        from.std = how->head_scale / sqrt(fan_in);
+    if (!how->uniform && (p->init == VG_INIT_BIAS || p->init == VG_INIT_HEADS_BIAS))
+        from.std = 0;
+    return from;
+}
+
+static void initial_values(float *values, const vg_network *net, int index, const vg_initialisation *how) {
+    const vg_net_param *p = &net->params[index];
+    size_t count = vg_param__count(&p->param), share = count / net->heads;
+    uint64_t stream = how->salt << 48 | (uint64_t)index << 32;
+    spread from = spread_of(p, how);
+    switch (p->init) {
+    case VG_INIT_WEIGHT:
+    case VG_INIT_BIAS: draw(values, count, how->seed, stream, from); break;
+    case VG_INIT_HEADS:
+    case VG_INIT_HEADS_BIAS:
+        for (size_t h = 0; h < net->heads; h++)
+            draw(values + h * share, share, how->seed, stream | (h + 1), from);
+        break;
+    case VG_INIT_ZERO:
+    case VG_INIT_ONE:
+        for (size_t k = 0; k < count; k++)
+            values[k] = p->init == VG_INIT_ONE;
+        break;
+    }
+}
+
+vg_status vg_model__initialise(vg_model *model, const vg_initialisation *how) {
+    for (int i = 0; i < model->net->param_count; i++) {
+        const vg_net_param *p = &model->net->params[i];
         float *values;
-        VG_TRY(vg_base__alloc(&values, count, sizeof *values, p->name));
-        switch (p->init) {
-        case VG_INIT_HE: draw(values, count, seed, stream, std); break;
-        case VG_INIT_HEADS:
-            std = head_scale > 0 ? head_scale / sqrt((double)fan_in) : std;
-            for (size_t h = 0; h < net->heads; h++)
-                draw(values + h * share, share, seed, stream | (h + 1), std);
-            break;
-        case VG_INIT_ZERO:
-        case VG_INIT_ONE:
-            for (size_t k = 0; k < count; k++)
-                values[k] = p->init == VG_INIT_ONE;
-            break;
-        }
+        VG_TRY(vg_base__alloc(&values, vg_param__count(&p->param), sizeof *values, p->name));
+        initial_values(values, model->net, i, how);
         vg_status status = vg_model__set(model, model->theta, i, values);
         vg_base__release(values);
         VG_TRY(status);

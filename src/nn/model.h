@@ -74,8 +74,16 @@ vg_status vg_model__set(vg_model *model, vg_block *block, int param, const float
 /* Number of a parameter by name, -1 if there is none. */
 int vg_model__find(const vg_model *model, const char *name);
 
-/* He initialisation of everything; heads independently of each other and of their number: head h draws from its own stream.
- * head_scale > 0: their standard deviation is head_scale / sqrt(fan_in) instead. `salt` sets the streams apart. */
-vg_status vg_model__initialise(vg_model *model, uint64_t seed, uint64_t salt, double head_scale);
+/* How the parameters of a model are drawn. */
+typedef struct vg_initialisation {
+    uint64_t seed, salt; /* salt: tells the networks of one run apart */
+    bool uniform;        /* weights and biases uniform in +-1/sqrt(fan in) (PyTorch's default); else He: weights normal with
+                            variance 2 / fan in, biases 0 */
+    double head_scale;   /* standard deviation of head weights times sqrt(fan in); 0: as the other weights */
+} vg_initialisation;
+
+/* Draws every parameter. Heads are independent of each other and of their number: head h draws from its own stream.
+ * Batch-norm starts as the identity in both forms. */
+vg_status vg_model__initialise(vg_model *model, const vg_initialisation *how);
 
 #endif

@@ -56,6 +56,9 @@ VG_PRINTF(4, 5) static int add_param(builder *b, vg_param param, vg_init init, c
     va_end(arguments);
     p->param = param;
     p->init = init;
+    p->fan_in = param.i * param.h * param.w;
+    if (param.kind == VG_PARAM_VECTOR && net->param_count > 0) /* a bias follows its weights */
+        p->fan_in = p[-1].fan_in;
     return net->param_count++;
 }
 
@@ -64,7 +67,7 @@ static int conv(builder *b, int x, size_t out, size_t kernel, size_t stride, siz
     vg_shape shape = {out, (in.h + 2 * pad - kernel) / stride + 1, (in.w + 2 * pad - kernel) / stride + 1};
     vg_node *node = add_node(b, VG_NODE_CONV, x, shape, VG_TENSOR_ACTIVATION);
     node->conv = (vg_conv){stride, pad};
-    node->w = add_param(b, (vg_param){VG_PARAM_CONV, out, in.c, kernel, kernel, 0, 0}, VG_INIT_HE, "%s.weight", name);
+    node->w = add_param(b, (vg_param){VG_PARAM_CONV, out, in.c, kernel, kernel, 0, 0}, VG_INIT_WEIGHT, "%s.weight", name);
     node->addend = addend;
     if (addend >= 0) {
         b->net->values[addend].last_use = b->net->node_count - 1;
@@ -79,7 +82,7 @@ static int stage(builder *b, int x, size_t pool, double dropout, uint32_t stream
     vg_node *node = add_node(b, VG_NODE_STAGE, x, shape, VG_TENSOR_ACTIVATION);
     node->stage = (vg_stage){pool, true, {(float)dropout, stream}};
     if (bias_name)
-        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0}, VG_INIT_ZERO, "%s.bias", bias_name);
+        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0}, VG_INIT_BIAS, "%s.bias", bias_name);
     return node->y;
 }
 
@@ -102,10 +105,11 @@ static int norm(builder *b, int x, double dropout, uint32_t stream, const char *
 static int linear(builder *b, int x, size_t out, bool heads, bool bias, const char *name) {
     vg_shape in = b->net->values[x].shape, shape = {out, 1, 1};
     vg_node *node = add_node(b, VG_NODE_LINEAR, x, shape, heads ? VG_TENSOR_PLAIN : VG_TENSOR_ACTIVATION);
-    node->w = add_param(b, (vg_param){VG_PARAM_LINEAR, out, in.c, in.h, in.w, 0, 0}, heads ? VG_INIT_HEADS : VG_INIT_HE,
+    node->w = add_param(b, (vg_param){VG_PARAM_LINEAR, out, in.c, in.h, in.w, 0, 0}, heads ? VG_INIT_HEADS : VG_INIT_WEIGHT,
                         "%s.weight", name);
     if (bias)
-        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, out, 1, 1, 1, 0, 0}, VG_INIT_ZERO, "%s.bias", name);
+        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, out, 1, 1, 1, 0, 0}, heads ? VG_INIT_HEADS_BIAS : VG_INIT_BIAS,
+                            "%s.bias", name);
     return node->y;
 }
 
@@ -185,7 +189,7 @@ static vg_status build_prior(builder *b, const vg_network_spec *spec) {
                              spec->input.h, spec->input.w);
     }
     linear(b, x, spec->heads * spec->classes, true, false, "heads");
-    b->net->params[b->net->param_count - 1].init = VG_INIT_HE;
+    b->net->params[b->net->param_count - 1].init = VG_INIT_WEIGHT;
     return VG_OK;
 }
 

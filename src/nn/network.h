@@ -29,12 +29,21 @@ typedef struct vg_value {
     int uses;
 } vg_value;
 
-typedef enum vg_init { VG_INIT_HE, VG_INIT_HEADS, VG_INIT_ZERO, VG_INIT_ONE } vg_init;
+/* What a parameter is, as far as its first value goes. HEADS and HEADS_BIAS: C rows a head, each head drawn by itself. */
+typedef enum vg_init {
+    VG_INIT_WEIGHT,
+    VG_INIT_BIAS,
+    VG_INIT_HEADS,
+    VG_INIT_HEADS_BIAS,
+    VG_INIT_ZERO,
+    VG_INIT_ONE
+} vg_init;
 
 typedef struct vg_net_param {
     char name[VG_NET_NAME]; /* "conv1.weight", "group1.block2.norm1.bias": names in checkpoints */
     vg_param param;
     vg_init init;
+    size_t fan_in; /* of the layer it belongs to; a bias has that of its weights */
 } vg_net_param;
 
 typedef struct vg_network {

@@ -47,6 +47,7 @@ static const key keys[] = {
     {"head_bootstrap", SWITCH, AT(head_bootstrap), 0, NULL, 0, 0},
     {"head_init_scale", REAL, AT(head_init_scale), 0, NULL, 0, 1e6},
     {"head_anchor", REAL, AT(head_anchor), 0, NULL, 0, 1e6},
+    {"init", CHOICE, AT(init), 0, "he|uniform", 0, 0},
     {"bn_refresh", TRISTATE, AT(bn_refresh), 0, NULL, 0, 0},
     {"batch", COUNT, AT(batch), 0, NULL, 1, 65536},
     {"epochs", COUNT, AT(epochs), 0, NULL, 1, 1e6},

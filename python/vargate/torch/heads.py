@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -74,6 +74,9 @@ class LastLayerEnsemble(nn.Module):
         trained. A number b stands for `HeadPrior`, scaled by `fit_prior` to standard deviation b.
     init_scale : float, default 1.0
         Head weights start at standard deviation init_scale / sqrt(F).
+    init : {"normal", "uniform"}, default "normal"
+        Distribution of the first weights. "uniform" also draws the biases, from +-1 / sqrt(F); with init_scale = 1 / sqrt(3) it is
+        the default of `nn.Linear`.
     anchor : float, default 0.0
         The loss gets anchor/H times the squared distance of the heads' weights and biases from where they started.
     image_shape : (channels, height, width), optional
@@ -106,6 +109,7 @@ class LastLayerEnsemble(nn.Module):
         init_scale: float = 1.0,
         anchor: float = 0.0,
         *,
+        init: Literal["normal", "uniform"] = "normal",
         image_shape: tuple[int, int, int] | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -120,7 +124,15 @@ class LastLayerEnsemble(nn.Module):
         self.in_features, self.classes, self.heads = in_features, classes, heads
         self.features, self.init_scale, self.anchor = features, init_scale, anchor
         self._generator = generator
-        weight = torch.randn(heads * classes, in_features, generator=generator) * (init_scale / math.sqrt(in_features))
+        std = init_scale / math.sqrt(in_features)
+        bias = torch.zeros(heads * classes)
+        if init == "uniform":
+            weight = (2 * torch.rand(heads * classes, in_features, generator=generator) - 1) * (math.sqrt(3) * std)
+            bias = (2 * torch.rand(heads * classes, generator=generator) - 1) / math.sqrt(in_features)
+        elif init == "normal":
+            weight = torch.randn(heads * classes, in_features, generator=generator) * std
+        else:
+            raise ValueError(f"init is {init!r}, expected 'normal' or 'uniform'")
         mask = None
         if features < 1:
             share = max(1, round(features * in_features))
@@ -128,10 +140,10 @@ class LastLayerEnsemble(nn.Module):
             mask = torch.zeros(heads, in_features).scatter_(1, chosen, 1.0).repeat_interleave(classes, dim=0)
             weight = weight * mask / math.sqrt(features)
         self.weight = nn.Parameter(weight)
-        self.bias = nn.Parameter(torch.zeros(heads * classes))
+        self.bias = nn.Parameter(bias)
         self.register_buffer("mask", mask)
         self.register_buffer("start_weight", weight.clone() if anchor > 0 else None)
-        self.register_buffer("start_bias", torch.zeros(heads * classes) if anchor > 0 else None)
+        self.register_buffer("start_bias", bias.clone() if anchor > 0 else None)
         self.prior_scale: float | None = None
         self.prior = None
         if isinstance(prior, nn.Module):

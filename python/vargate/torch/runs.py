@@ -35,6 +35,7 @@ _DEFAULTS: dict[str, Any] = {
     "head_features": 0.0,
     "head_prior": 0.0,
     "head_init_scale": 0.0,
+    "init": "he",
     "head_anchor": 0.0,
 }
 
@@ -190,7 +191,8 @@ class RunNetwork(nn.Module):
         for name, module in trunk.named_children():
             self.add_module(name, module)
         self._forward_trunk = type(trunk).forward
-        scale = float(self.recipe["head_init_scale"]) or math.sqrt(2)
+        uniform = self.recipe["init"] == "uniform"
+        scale = float(self.recipe["head_init_scale"]) or math.sqrt(1 / 3 if uniform else 2)
         share = float(self.recipe["head_features"]) or 1.0
         self.heads = LastLayerEnsemble(
             features,
@@ -200,10 +202,14 @@ class RunNetwork(nn.Module):
             prior=float(self.recipe["head_prior"]) or None,
             init_scale=scale,
             anchor=float(self.recipe["head_anchor"]),
+            init="uniform" if uniform else "normal",
             image_shape=image_shape if self.recipe["head_prior"] else None,
         )
         for module in self.modules():
             if isinstance(module, (nn.Conv2d, nn.Linear)) and not isinstance(module, LastLayerEnsemble) and module.weight.requires_grad:
+                if uniform:
+                    module.reset_parameters()  # PyTorch's default is the definition of `init: uniform`
+                    continue
                 nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
