@@ -1,6 +1,7 @@
 #!/bin/sh
 # Includes point one way. Modules (folders of src/) may include their own headers and those of the modules below them:
 #     base <- measures <- calibrate, evaluate <- report;  base <- formats <- data;  base <- backend <- nn (which uses formats)
+#     workflow stands on all of them.
 # A public header belongs to the module that implements it. cli, examples and bench see only include/vargate.
 set -u
 awk_program='
@@ -19,6 +20,7 @@ BEGIN {
     allow("data", "base formats data")
     allow("backend", "base backend")
     allow("nn", "base backend formats nn")
+    allow("workflow", "base measures formats calibrate evaluate data nn report workflow")
     owner["status"] = "base"
     owner["temperatures"] = "calibrate"
     owner["device"] = "measures"

@@ -12,5 +12,6 @@
 #include "vargate/report.h"
 #include "vargate/status.h"
 #include "vargate/temperatures.h"
+#include "vargate/workflow.h"
 
 #endif

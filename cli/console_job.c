@@ -1,0 +1,38 @@
+/* console_job.c - a job of the library on the console. See console_job.h. */
+#include "console_job.h"
+
+#include <stdio.h>
+
+#include "console.h"
+
+static void finish_bar(console_job *state) {
+    if (state->drawing)
+        progress_end(&state->bar);
+    state->drawing = false;
+}
+
+static int tell(void *context, const vg_job_message *message) {
+    console_job *state = context;
+    switch (message->event) {
+    case VG_JOB_BEGIN:
+        finish_bar(state);
+        snprintf(state->what, sizeof state->what, "%s", message->text);
+        snprintf(state->unit, sizeof state->unit, "%s", message->unit);
+        progress_begin(&state->bar, state->what, state->unit);
+        state->drawing = true;
+        break;
+    case VG_JOB_PROGRESS:
+        if (state->drawing)
+            progress_update(&state->bar, message->done, message->total);
+        break;
+    case VG_JOB_END: finish_bar(state); break;
+    case VG_JOB_NOTE: console_note("%s", message->text); break;
+    case VG_JOB_WARNING: console_warn("%s", message->text); break;
+    }
+    return console_interrupted();
+}
+
+vg_job console_job_listener(console_job *state) {
+    *state = (console_job){.drawing = false};
+    return (vg_job){tell, state};
+}
