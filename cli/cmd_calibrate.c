@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "output_path.h"
 #include "progress.h"
 #include "score_options.h"
 #include "text_table.h"
@@ -13,7 +14,7 @@
 
 typedef struct calibrate_values {
     const char *labels, *key, *output;
-    bool per_member, shared, json;
+    bool per_member, shared, json, force;
     int axes, solver;
     size_t evaluations, initial, seed, bins, threads;
 } calibrate_values;
@@ -23,6 +24,7 @@ static const option_entry own_entries[] = {
     {"labels", 0, OPTION_TEXT, PLACE(labels), "FILE", NULL,
      "true classes (N); without it those stored beside the logits as L, labels or y", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
     {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
     {"shared", 0, OPTION_FLAG, PLACE(shared), NULL, NULL, "one temperature for all members, as for Monte Carlo dropout", 0, 0},
@@ -194,7 +196,10 @@ static int save(const char *path, const vg_calibration *result) {
 static int calibrate(const calibrate_values *own, const char *path) {
     score_input in;
     vg_calibration *result = NULL;
-    int code = open_logits(&in, own, path);
+    const char *inputs[] = {path, own->labels};
+    int code = output_path_check(own->output, VG_PRODUCT_TEMPERATURES, own->force, inputs, 2);
+    if (code == CLI_OK)
+        code = open_logits(&in, own, path);
     if (code != CLI_OK)
         return code;
     code = fit(&result, &in, own);

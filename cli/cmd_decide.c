@@ -5,12 +5,13 @@
 #include "commands.h"
 #include "console.h"
 #include "decide.h"
+#include "output_path.h"
 #include "score_file.h"
 
 typedef struct decide_values {
     const char *calibration, *by, *output;
     double k, target_risk, target_coverage, threshold, confidence;
-    bool stream, strict, json;
+    bool stream, strict, json, force;
 } decide_values;
 
 #define PLACE(member) offsetof(decide_values, member)
@@ -29,6 +30,7 @@ static const option_entry own_entries[] = {
      "with --by: keep samples whose measure is below X (snr: above X)", -INFINITY, INFINITY},
     {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
      "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits) a line, write a decision a line", 0, 0},
@@ -72,7 +74,10 @@ static void set_policy(decide_policy *policy, const decide_values *own) {
 static int decide(score_options *options, const decide_values *own, decide_policy *policy, const char *path) {
     const char *labels = options->labels;
     file_kind kind;
+    const char *inputs[] = {path, own->calibration, labels, options->temperature};
     int code = own->output ? score_file_kind(own->output, &kind) : CLI_OK;
+    if (code == CLI_OK)
+        code = output_path_check(own->output, VG_PRODUCT_DECISIONS, own->force, inputs, 4);
     options->k.values[0] = policy->k;
     options->k.count = 1;
     if (code == CLI_OK && own->calibration) {

@@ -1,15 +1,17 @@
 /* cmd_predict.c - vargate predict: a run folder and images to ensemble predictions. */
+#include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
 #include "console.h"
+#include "output_path.h"
 #include "training_data.h"
 
 typedef struct predict_values {
     const char *split, *input, *data, *device, *output;
     int ensemble, checkpoint;
     size_t members, passes, heads, threads;
-    bool logits, score, json;
+    bool logits, score, json, force;
 } predict_values;
 
 #define PLACE(member) offsetof(predict_values, member)
@@ -26,12 +28,26 @@ static const option_entry entries[] = {
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL, "write logits (Z) instead of probabilities (P)", 0, 0},
     {"score", 0, OPTION_FLAG, PLACE(score), NULL, NULL,
      "score the predictions as they come and keep the scores alone: a file, or without -o a summary", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "with --score: print the summary as JSON", 0, 0},
     {"checkpoint", 0, OPTION_CHOICE, PLACE(checkpoint), "last|best", "last", "which checkpoint of a run folder", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
 };
+
+/* A run's checkpoint may be named itself or by its folder. */
+static int check_output(const predict_values *own, const score_options *scoring, const option_files *files) {
+    int code = CLI_OK;
+    for (size_t i = 0; i < files->count && code == CLI_OK; i++) {
+        char last[4200], best[4200];
+        snprintf(last, sizeof last, "%.4000s/last.safetensors", files->items[i]);
+        snprintf(best, sizeof best, "%.4000s/best.safetensors", files->items[i]);
+        const char *inputs[] = {files->items[i], last, best, own->input, scoring->temperature};
+        code = output_path_check(own->output, own->score ? VG_PRODUCT_SCORES : VG_PRODUCT_PREDICTIONS, own->force, inputs, 5);
+    }
+    return code;
+}
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {"labels", "logits",  "multilabel", "multilabel-form", "renormalise", "axes",
@@ -57,6 +73,9 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("--split and --input exclude each other");
     if (own.split && strcmp(own.split, "test") && strcmp(own.split, "val") && strcmp(own.split, "train"))
         return console_usage("--split must be test, val or train, found '%s'", own.split);
+    code = check_output(&own, &scoring, &files);
+    if (code != CLI_OK)
+        return code;
     prediction_request request = {
         .runs = (const char *const *)files.items,
         .run_count = files.count,

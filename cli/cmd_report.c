@@ -10,6 +10,7 @@
 #include "collapse.h"
 #include "commands.h"
 #include "console.h"
+#include "output_path.h"
 #include "progress.h"
 #include "report_files.h"
 #include "report_subject.h"
@@ -21,7 +22,7 @@ typedef struct report_values {
     const char *out, *title, *images, *class_names, *metrics, *data;
     option_texts ood;
     option_reals k;
-    bool no_figures;
+    bool no_figures, force;
 } report_values;
 
 #define PLACE(member) offsetof(report_values, member)
@@ -38,6 +39,7 @@ static const option_entry own_entries[] = {
      0, 0},
     {"metrics", 0, OPTION_TEXT, PLACE(metrics), "FILE", NULL, "metrics.jsonl of the training (default: the run's)", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"no-figures", 0, OPTION_FLAG, PLACE(no_figures), NULL, NULL, "the page alone, without figures", 0, 0},
 };
 
@@ -127,6 +129,18 @@ static int look_into_run(report_job *job, const char *folder) {
     return code;
 }
 
+/* DIR/report.html may replace a page of ours and nothing that is read here. */
+static int check_page(const report_job *job, const char *input) {
+    const report_values *own = job->own;
+    const char *inputs[MAX_OOD + 6] = {input,          job->options.labels, job->options.temperature, own->metrics,
+                                       own->images, own->class_names};
+    char page[PATH_ROOM + 32];
+    for (size_t i = 0; i < job->ood_count; i++)
+        inputs[6 + i] = job->ood[i].path;
+    snprintf(page, sizeof page, "%s/report.html", job->out);
+    return output_path_check(page, VG_PRODUCT_PAGE, own->force, inputs, 6 + job->ood_count);
+}
+
 static int look(report_job *job, const char *input) {
     const report_values *own = job->own;
     if (!own->out && !is_folder(input))
@@ -147,7 +161,7 @@ static int look(report_job *job, const char *input) {
         memcpy(job->options.k.values, job->recipe.k, job->recipe.k_count * sizeof *job->recipe.k);
         job->options.k.count = job->recipe.k_count;
     }
-    return code;
+    return code == CLI_OK ? check_page(job, input) : code;
 }
 
 /* --- reading

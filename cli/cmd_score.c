@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "output_path.h"
 #include "score_engine.h"
 #include "score_file.h"
 #include "score_options.h"
@@ -11,13 +12,14 @@
 
 typedef struct score_values {
     const char *output;
-    bool json;
+    bool json, force;
     int device;
 } score_values;
 
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, offsetof(score_values, output), "FILE", NULL,
      "write the scores of every sample: .npz, .csv or .jsonl; without it a summary is printed", 0, 0},
+    {"force", 0, OPTION_FLAG, offsetof(score_values, force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, offsetof(score_values, json), NULL, NULL, "print the summary as JSON (with -o too)", 0, 0},
     {"device", 0, OPTION_CHOICE, offsetof(score_values, device), SCORE_DEVICE_WORDS, "cpu",
      "where to compute; auto: on a GPU where there is one", 0, 0},
@@ -64,6 +66,9 @@ static int score(const score_options *options, const score_values *own, const ch
     if (!job)
         return console_fail_memory("the command");
     int code = own->output ? score_file_kind(own->output, &kind) : CLI_OK;
+    const char *inputs[] = {path, options->labels, options->temperature};
+    if (code == CLI_OK)
+        code = output_path_check(own->output, VG_PRODUCT_SCORES, own->force, inputs, 3);
     if (code == CLI_OK)
         code = score_input_open(&job->in, options, path);
     if (code != CLI_OK) {
@@ -73,7 +78,7 @@ static int score(const score_options *options, const score_values *own, const ch
     job->summarise = !own->output || own->json;
     job->in.device = own->device;
     if (own->output)
-        code = score_file_open(&file, own->output);
+        code = score_file_open(&file, own->output, VG_PRODUCT_SCORES);
     if (code == CLI_OK) {
         code = score_and_tell(job, &file, own->output, own->json);
         if (own->output)

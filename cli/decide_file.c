@@ -112,7 +112,7 @@ static int decide_open(decide_job *job, score_file *file, const char *output) {
     if (!output)
         return CLI_OK;
     job->keep = true;
-    int code = score_file_open(file, output);
+    int code = score_file_open(file, output, VG_PRODUCT_DECISIONS);
     if (code != CLI_OK)
         return code;
     code = column_store_open(&job->store, kept, &job->in.layout, output);

@@ -177,7 +177,9 @@ static int run(prediction *p) {
     if (vg_writer_open(&writer, p->request->output) != VG_OK)
         return console_fail_library();
     console_guard();
-    vg_status status = write_all(p, writer);
+    vg_status status = vg_writer_mark(writer, VG_PRODUCT_PREDICTIONS);
+    if (status == VG_OK)
+        status = write_all(p, writer);
     if (status == VG_OK && !console_interrupted())
         status = vg_writer_close(writer);
     else

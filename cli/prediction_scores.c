@@ -159,7 +159,7 @@ int prediction_scores(prediction *p) {
     if (code == CLI_OK)
         code = score_engine_open(&s->engine, engine_for(p), p->members, p->info[0].classes, &s->in.options);
     if (code == CLI_OK && r->output)
-        code = score_file_open(&file, r->output);
+        code = score_file_open(&file, r->output, VG_PRODUCT_SCORES);
     if (code == CLI_OK) {
         code = score_and_tell(s, &file);
         if (r->output)

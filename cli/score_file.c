@@ -26,15 +26,19 @@ int score_file_kind(const char *path, file_kind *out) {
     return CLI_OK;
 }
 
-int score_file_open(score_file *file, const char *path) {
+int score_file_open(score_file *file, const char *path, vg_product product) {
     *file = (score_file){.path = path};
     int code = score_file_kind(path, &file->kind);
     if (code != CLI_OK)
         return code;
     console_guard();
     vg_status status = file->kind == FILE_ARRAYS ? vg_writer_open(&file->arrays, path) : vg_text_open(&file->text, path);
+    if (status == VG_OK && file->arrays)
+        status = vg_writer_mark(file->arrays, product);
     if (status == VG_OK)
         return CLI_OK;
+    vg_writer_abandon(file->arrays);
+    *file = (score_file){0};
     console_unguard();
     return console_fail_library();
 }

@@ -19,8 +19,8 @@ typedef struct score_file {
 
 /* CLI_USAGE, with a line, when the name's ending is none of those known. */
 int score_file_kind(const char *path, file_kind *out);
-/* Opens the file beside its name; until closed or abandoned, signals are held back. */
-int score_file_open(score_file *file, const char *path);
+/* Opens the file beside its name, marked as that product; until closed or abandoned, signals are held back. */
+int score_file_open(score_file *file, const char *path, vg_product product);
 /* Writes every field of the store, with k, diversity and k_sensitivity. Returns an exit code. */
 int score_file_write(score_file *file, const column_store *store, const vg_score_summary *summary);
 /* code CLI_OK: renames into place. Anything else: removes what was written. Returns the exit code. */

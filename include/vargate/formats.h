@@ -60,7 +60,7 @@ VG_API vg_status vg_source_read_i64(vg_source *source, size_t index, size_t firs
 /* A mapped view of the raw elements when the array lies in the file as it is in memory: native endian, aligned to its elements and
  * stored, not deflated (either order). *out = NULL when it does not. Borrowed. */
 VG_API vg_status vg_source_map(vg_source *source, size_t index, const void **out);
-/* Text kept with the arrays (.safetensors): how many entries, each of them, and the value of a key or NULL. Borrowed. */
+/* Text kept with the arrays (.safetensors, .npz written here): how many entries, each of them, and the value of a key or NULL. Borrowed. */
 VG_API size_t vg_source_metadata_count(const vg_source *source);
 VG_API vg_status vg_source_metadata_at(const vg_source *source, size_t index, const char **key, const char **value);
 VG_API const char *vg_source_metadata(const vg_source *source, const char *key);
@@ -74,7 +74,7 @@ VG_API vg_status vg_writer_open(vg_writer **out, const char *path);
 /* Declares an array, then its bytes follow in C order by vg_writer_append in any number of pieces, before the next is begun. */
 VG_API vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape);
 VG_API vg_status vg_writer_append(vg_writer *writer, const void *bytes, size_t size);
-/* Text to keep with the arrays (.safetensors only), at any time before vg_writer_close. A key may be given once. */
+/* Text to keep with the arrays (.safetensors; .npz, as a JSON object in the archive's comment), at any time before vg_writer_close. A key may be given once. */
 VG_API vg_status vg_writer_metadata(vg_writer *writer, const char *key, const char *value);
 /* begin + append in one. */
 VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
@@ -90,6 +90,20 @@ VG_API vg_status vg_text_open(vg_text **out, const char *path);
 VG_API vg_status vg_text_write(vg_text *text, const void *bytes, size_t size);
 VG_API vg_status vg_text_close(vg_text *text);
 VG_API void vg_text_abandon(vg_text *text);
+
+/* --- outputs that replace nothing by accident -------------------------------------------------------------------------- */
+/* What a file that vargate writes holds. How each is recognised in an existing file: src/formats/target.c, docs/formats.md. */
+typedef enum vg_product {
+    VG_PRODUCT_SCORES, VG_PRODUCT_DECISIONS, VG_PRODUCT_PREDICTIONS, VG_PRODUCT_TEMPERATURES, VG_PRODUCT_PAGE
+} vg_product;
+/* Notes in the file's metadata which product it is (.npz, .safetensors; an .npy has no place for it), so that a later run
+ * may replace it. */
+VG_API vg_status vg_writer_mark(vg_writer *writer, vg_product product);
+/* Whether `path` may be written. VG_ERR_ARGUMENT when it is one of the inputs (the same file by device and inode, so also through
+ * links; "-" is standard input; NULL entries are passed over), and, unless `force`, when it exists and is no `product` of ours. */
+VG_API vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count, int force);
+/* 1 when both names lead to the same file; 0 when not, or when one of them cannot be found. */
+VG_API int vg_same_file(const char *a, const char *b);
 
 /* --- predictions and labels as people store them ---------------------------------------------------------------------- */
 typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;

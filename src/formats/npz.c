@@ -2,6 +2,7 @@
  *
  * Members that are no .npy files, or hold what has no place here (strings, objects), are passed over and explained when asked
  * for. */
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,24 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
     return VG_OK;
 }
 
+/* The archive's comment, when it is a JSON object of texts: metadata that npz_write.c put there. Any other comment is passed
+ * over. vg_zip__list has found the end record, so the comment is what lies behind it. */
+static vg_status read_comment(vg_source *source) {
+    const uint8_t *bytes = source->map.bytes;
+    size_t size = source->map.size, lowest = size > 22 + 65535 ? size - 22 - 65535 : 0, at = size - 22;
+    while (at > lowest && (memcmp(bytes + at, "PK\5\6", 4) != 0 || at + 22 + vg_le16(bytes + at + 20) != size))
+        at--;
+    json_t *object = size > at + 22 ? json_loadb((const char *)bytes + at + 22, size - at - 22, 0, NULL) : NULL;
+    bool texts = json_is_object(object) && json_object_size(object) > 0;
+    const char *key;
+    json_t *value;
+    if (texts)
+        json_object_foreach(object, key, value) texts &= json_is_string(value);
+    vg_status status = texts ? vg_source__set_metadata(source, object) : VG_OK;
+    json_decref(object);
+    return status;
+}
+
 vg_status vg_npz__read(vg_source *source) {
     vg_member *members;
     size_t count;
@@ -77,5 +96,5 @@ vg_status vg_npz__read(vg_source *source) {
     for (size_t i = 0; i < count && status == VG_OK; i++)
         status = read_member(source, members + i);
     vg_base__release(members);
-    return status;
+    return status == VG_OK ? read_comment(source) : status;
 }

@@ -3,7 +3,9 @@
  * A member's size is known when it begins; its CRC is put into the local header when its last byte is written. An extra field
  * of padding makes the elements start at a multiple of 64 in the file, so that they can be used where they are mapped. Sizes or
  * offsets of 4 GiB and more, and more than 65,534 members, use the zip64 records; smaller files have none. Times are fixed, so
- * the same arrays give the same bytes. */
+ * the same arrays give the same bytes. Metadata are a JSON object in the archive's comment. */
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -87,6 +89,30 @@ static vg_status write_central(vg_writer *writer, const vg_entry *entry) {
     return vg_output__write(writer->output, extra, extra_size);
 }
 
+/* The archive's comment: the metadata as a JSON object; NULL without any. The caller frees it. */
+static vg_status make_comment(char **out, const vg_writer *writer) {
+    *out = NULL;
+    if (writer->metadata_count == 0)
+        return VG_OK;
+    const char *path = vg_output__path(writer->output);
+    json_t *metadata = json_object();
+    for (size_t i = 0; i < writer->metadata_count; i++)
+        if (json_object_set_new(metadata, writer->metadata[i].key, json_string(writer->metadata[i].value)) != 0) {
+            json_decref(metadata);
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path, writer->metadata[i].key);
+        }
+    *out = json_dumps(metadata, JSON_COMPACT);
+    json_decref(metadata);
+    if (!*out)
+        return vg_base__fail(VG_ERR_MEMORY, "%s: out of memory for its metadata", path);
+    size_t size = strlen(*out);
+    if (size <= 0xffff)
+        return VG_OK;
+    free(*out);
+    *out = NULL;
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu bytes of metadata, an .npz keeps at most 65535", path, size);
+}
+
 vg_status vg_npz__finish(vg_writer *writer) {
     uint64_t start = vg_output__position(writer->output), count = writer->count;
     for (size_t i = 0; i < writer->count; i++)
@@ -107,5 +133,12 @@ vg_status vg_npz__finish(vg_writer *writer) {
         vg_put16(record + 10, count < 0xffff ? (uint32_t)count : 0xffff);
     vg_put32(record + 12, size < LARGE ? (uint32_t)size : 0xffffffffu);
     vg_put32(record + 16, start < LARGE ? (uint32_t)start : 0xffffffffu);
-    return vg_output__write(writer->output, record, END);
+    char *comment = NULL;
+    VG_TRY(make_comment(&comment, writer));
+    vg_put16(record + 20, comment ? (uint32_t)strlen(comment) : 0);
+    vg_status status = vg_output__write(writer->output, record, END);
+    if (status == VG_OK && comment)
+        status = vg_output__write(writer->output, comment, strlen(comment));
+    free(comment);
+    return status;
 }

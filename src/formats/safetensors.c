@@ -92,7 +92,7 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
     return VG_OK;
 }
 
-static vg_status read_metadata(vg_source *source, const json_t *metadata) {
+vg_status vg_source__set_metadata(vg_source *source, const json_t *metadata) {
     if (!json_is_object(metadata))
         return vg_base__fail(VG_ERR_FORMAT, "%s: __metadata__ is no object", source->path);
     VG_TRY(vg_base__zalloc(&source->metadata, json_object_size(metadata), sizeof *source->metadata, "metadata"));
@@ -140,7 +140,7 @@ static vg_status read_header(vg_source *source, const json_t *header, size_t bas
     json_t *about;
     json_object_foreach((json_t *)header, name, about) {
         if (strcmp(name, "__metadata__") == 0)
-            status = read_metadata(source, about);
+            status = vg_source__set_metadata(source, about);
         else
             status = read_tensor(source, name, about, base, spans + count++);
         if (status != VG_OK)

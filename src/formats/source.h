@@ -65,6 +65,9 @@ vg_status vg_source__add(vg_source *source, vg_stored **out, const char *name, s
 vg_status vg_source__skip(vg_source *source, const char *name, size_t length);
 /* An array of parsed float64 or int64 values in C order, which the source takes over (also when it fails). */
 vg_status vg_source__own(vg_source *source, const char *name, vg_element element, size_t rank, const size_t *shape, void *data);
+/* Takes over the texts of a JSON object as the file's metadata; once a source. */
+struct json_t;
+vg_status vg_source__set_metadata(vg_source *source, const struct json_t *metadata);
 /* Sorts names and refuses two of the same. */
 vg_status vg_source__check_names(const vg_source *source);
 /* Count and bytes from shape and element; false when they do not fit. */

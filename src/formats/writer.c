@@ -186,8 +186,8 @@ vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element elemen
 
 static vg_status add_metadata(vg_writer *writer, const char *key, const char *value) {
     const char *path = vg_output__path(writer->output);
-    if (writer->kind != VG_KIND_SAFETENSORS)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: only .safetensors keeps metadata", path);
+    if (writer->kind == VG_KIND_NPY)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: only .npz and .safetensors keep metadata", path);
     for (size_t i = 0; i < writer->metadata_count; i++)
         if (strcmp(writer->metadata[i].key, key) == 0)
             return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' given twice", path, key);

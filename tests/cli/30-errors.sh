@@ -86,7 +86,7 @@ for kind in npz csv jsonl; do
     fails_with 1 "File too large"
     leaves out ""
     printf 'kept' >out/scores.$kind
-    (ulimit -f 8 && exec "$vargate" score "$root/$example" -o out/scores.$kind) >"$folder/out" 2>"$folder/err"
+    (ulimit -f 8 && exec "$vargate" score "$root/$example" --force -o out/scores.$kind) >"$folder/out" 2>"$folder/err"
     code=$?
     fails_with 1 "File too large"
     if [ "$(cat out/scores.$kind)" = kept ]; then pass; else fail "the file that was there is gone"; fi

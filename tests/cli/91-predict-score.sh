@@ -35,3 +35,14 @@ run score "$folder/z.npz" --device auto -o "$folder/auto.npz"
 exits 0
 run score "$folder/z.npz" --device cuda -o "$folder/cuda.npz"
 if [ -s "$folder/cuda.npz" ]; then pass; else fails_with 1 "no CUDA device: "; fi
+
+# Predictions replace predictions that 'predict' wrote, and neither scores nor somebody's own arrays nor a checkpoint.
+run predict "$digits" --logits --device cpu -o "$folder/z.npz" -q
+exits 0
+run predict "$digits" --device cpu -o "$folder/scores.npz" -q
+fails_with 1 "scores.npz: exists and is not a file of predictions that vargate wrote"
+cp "$root/$example" "$folder/own.npz"
+run predict "$digits" --device cpu -o "$folder/own.npz" -q
+fails_with 1 "own.npz: exists and is not a file of predictions"
+run predict "$digits" --device cpu -o "$digits/last.safetensors" --force -q
+fails_with 1 "the output is the input"

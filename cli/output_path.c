@@ -1,0 +1,10 @@
+/* output_path.c - refuses an output that would destroy something. See output_path.h; the rules are vg_target_check's. */
+#include "output_path.h"
+
+#include "console.h"
+
+int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count) {
+    if (!path || vg_target_check(path, product, inputs, count, force) == VG_OK)
+        return CLI_OK;
+    return console_fail_library();
+}

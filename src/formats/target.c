@@ -1,0 +1,158 @@
+/* target.c - whether a file may be written: never over an input, and over an existing file only if it is one of ours.
+ *
+ * An existing file counts as ours, of the wanted product, by what it holds and not by its name:
+ *
+ *     .npz, .safetensors   metadata "vargate" = the product's name, or the arrays that only this product has; predictions are
+ *                          known by the metadata alone, since everybody's predictions have the arrays P or Z and L
+ *     .csv                 the heading: scores "n,..." or "id,..." ending in "diversity,k_sensitivity"; decisions "id,pred..."
+ *     .jsonl               the keys of the first line: scores diversity, k_sensitivity and k; decisions id, pred and decision
+ *     .json                temperatures: an object with the list "temperatures" and the text "solver"
+ *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
+ *
+ * An empty file holds nothing that could be lost and may be replaced. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memmem */
+#endif
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/writer.h"
+
+enum { LONGEST_LINE = 16 << 20, LARGEST_JSON = 64 << 20, HTML_HEAD = 4096 };
+
+static const struct {
+    const char *name, *phrase; /* in the metadata; in messages */
+    const char *arrays[6];     /* an .npz or .safetensors of the product has them all */
+    const char *keys[4];       /* a line of .jsonl has them all */
+} products[] = {
+    [VG_PRODUCT_SCORES] = {"scores",
+                           "a file of scores",
+                           {"k", "diversity", "k_sensitivity", NULL},
+                           {"k", "diversity", "k_sensitivity", NULL}},
+    [VG_PRODUCT_DECISIONS] = {"decisions",
+                              "a file of decisions",
+                              {"id", "pred", "decision", "gmu", "snr", NULL},
+                              {"id", "pred", "decision", NULL}},
+    [VG_PRODUCT_PREDICTIONS] = {"predictions", "a file of predictions", {NULL}, {NULL}},
+    [VG_PRODUCT_TEMPERATURES] = {"temperatures", "a file of temperatures", {NULL}, {NULL}},
+    [VG_PRODUCT_PAGE] = {"page", "a report page", {NULL}, {NULL}},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+vg_status vg_writer_mark(vg_writer *writer, vg_product product) {
+    if ((unsigned)product >= PRODUCTS)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_mark: no product has the number %d", (int)product);
+    if (!writer)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_mark: writer must not be NULL");
+    if (writer->kind == VG_KIND_NPY) /* has no place for it */
+        return VG_OK;
+    return vg_writer_metadata(writer, "vargate", products[product].name);
+}
+
+/* --- what an existing file holds ---------------------------------------------------------------------------------------- */
+static bool has_arrays(const char *path, vg_product product) {
+    vg_source *source;
+    if (vg_source_open(&source, path) != VG_OK)
+        return false;
+    const char *mark = vg_source_metadata(source, "vargate");
+    bool ours = mark && strcmp(mark, products[product].name) == 0;
+    if (!mark && products[product].arrays[0]) {
+        ours = true;
+        for (const char *const *name = products[product].arrays; *name && ours; name++) {
+            size_t index;
+            ours = vg_source_find(source, *name, &index) == VG_OK;
+        }
+    }
+    vg_source_close(source);
+    return ours;
+}
+
+static bool begins(const char *text, size_t length, const char *with) {
+    return length >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *text, size_t length, const char *with) {
+    size_t tail = strlen(with);
+    return length >= tail && memcmp(text + length - tail, with, tail) == 0;
+}
+
+/* The heading of a table. */
+static bool is_heading(const char *line, size_t length, vg_product product) {
+    if (product == VG_PRODUCT_SCORES)
+        return (begins(line, length, "n,") || begins(line, length, "id,")) && ends(line, length, ",diversity,k_sensitivity");
+    return product == VG_PRODUCT_DECISIONS && begins(line, length, "id,pred") && memmem(line, length, ",decision", 9);
+}
+
+/* The first line of a file of JSON lines. */
+static bool is_record(const char *line, size_t length, vg_product product) {
+    json_t *object = products[product].keys[0] ? json_loadb(line, length, 0, NULL) : NULL;
+    bool ours = json_is_object(object);
+    for (const char *const *key = products[product].keys; ours && *key; key++)
+        ours = json_object_get(object, *key) != NULL;
+    json_decref(object);
+    return ours;
+}
+
+static bool is_temperatures(const char *text, size_t size) {
+    json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
+    bool ours = json_is_array(json_object_get(object, "temperatures")) && json_is_string(json_object_get(object, "solver"));
+    json_decref(object);
+    return ours;
+}
+
+static bool is_page(const char *text, size_t size) {
+    static const char mark[] = "<meta name=\"generator\" content=\"vargate\">";
+    return memmem(text, size < HTML_HEAD ? size : HTML_HEAD, mark, sizeof mark - 1) != NULL;
+}
+
+static bool is_ours(const char *path, vg_product product) {
+    vg_mapping map;
+    if (vg_file__map(&map, path) != VG_OK)
+        return false;
+    const char *text = (const char *)map.bytes;
+    bool ours = map.size == 0, zip = begins(text, map.size, "PK\3\4"), tensors = map.size >= 10 && text[8] == '{';
+    if (zip || tensors) {
+        ours = has_arrays(path, product);
+    } else if (map.size > 0 && product == VG_PRODUCT_TEMPERATURES) {
+        ours = is_temperatures(text, map.size);
+    } else if (map.size > 0 && product == VG_PRODUCT_PAGE) {
+        ours = is_page(text, map.size);
+    } else if (map.size > 0) {
+        const char *end = memchr(text, '\n', map.size < LONGEST_LINE ? map.size : LONGEST_LINE);
+        size_t length = end ? (size_t)(end - text) : 0;
+        length -= length > 0 && text[length - 1] == '\r';
+        ours = is_heading(text, length, product) || is_record(text, length, product);
+    }
+    vg_file__unmap(&map);
+    return ours;
+}
+
+/* --- the check ---------------------------------------------------------------------------------------------------------- */
+int vg_same_file(const char *a, const char *b) {
+    struct stat left, right;
+    if (!a || !b)
+        return 0;
+    bool found = (strcmp(a, "-") == 0 ? fstat(STDIN_FILENO, &left) : stat(a, &left)) == 0 &&
+                 (strcmp(b, "-") == 0 ? fstat(STDIN_FILENO, &right) : stat(b, &right)) == 0;
+    return found && left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+}
+
+vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count, int force) {
+    if (!path || (input_count && !inputs) || (unsigned)product >= PRODUCTS)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_target_check: path and inputs must not be NULL, and the product must be one");
+    for (size_t i = 0; i < input_count; i++)
+        if (vg_same_file(path, inputs[i]))
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: the output is the input %s itself; choose another name for the output",
+                                 path, strcmp(inputs[i], "-") == 0 ? "on standard input" : inputs[i]);
+    struct stat st;
+    if (force || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return VG_OK; /* what cannot be written at all is told by whoever opens it */
+    if (is_ours(path, product))
+        return VG_OK;
+    return vg_base__fail(VG_ERR_ARGUMENT,
+                         "%s: exists and is not %s that vargate wrote; choose another name, or replace it with --force", path,
+                         products[product].phrase);
+}
