@@ -13,16 +13,21 @@
 #include "vargate/temperatures.h"
 
 typedef struct calibrate_values {
-    const char *labels, *key, *output;
+    const char *labels, *labels_key, *classes, *key, *output;
     bool per_member, shared, json, force;
     int axes, solver;
-    size_t evaluations, initial, seed, bins, threads;
+    size_t evaluations, initial, seed, bins, threads, labels_from;
 } calibrate_values;
 
 #define PLACE(member) offsetof(calibrate_values, member)
 static const option_entry own_entries[] = {
     {"labels", 0, OPTION_TEXT, PLACE(labels), "FILE", NULL,
      "true classes (N); without it those stored beside the logits as L, labels or y", 0, 0},
+    {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "array, column or field that holds the labels", 0, 0},
+    {"label", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
+    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0", "the number that labels have for the first class", 0, 1},
+    {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
+     "columns of a table that are classes; for arrays the names of the classes", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
@@ -34,7 +39,8 @@ static const option_entry own_entries[] = {
     {"initial", 0, OPTION_COUNT, PLACE(initial), "I", "10", "bayes: how many of them before the search is guided", 2, 1000},
     {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "0", "bayes: seed of its random draws", 0, 9007199254740992.0},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
-    {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", "NMC", "order of samples N, members M, classes C in the file", 0, 0},
+    {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
+     "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL, "array to take from the file (default: Z, or the only one that fits)", 0,
      0},
     {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0, 1024},
@@ -73,6 +79,9 @@ static int open_logits(score_input *in, const calibrate_values *own, const char 
     if (code != CLI_OK)
         return code;
     options.labels = own->labels;
+    options.labels_key = own->labels_key;
+    options.labels_from = own->labels_from;
+    options.classes = own->classes;
     options.key = own->key;
     options.axes = own->axes;
     options.logits = true;

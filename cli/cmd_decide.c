@@ -83,7 +83,10 @@ static int decide(score_options *options, const decide_values *own, decide_polic
     if (code == CLI_OK && own->calibration) {
         code = decide_choose(policy, options, own->calibration, labels);
         options->k.values[0] = policy->k;
-        labels = NULL; /* those were the validation data's */
+        labels = score_labels_if_any; /* those were the validation data's */
+        options->labels = NULL;
+        if (code == CLI_OK && path && vg_same_file(path, own->calibration))
+            console_warn("%s is also the --calibration file: what was chosen on it says little about it; give another", path);
     }
     if (code != CLI_OK)
         return code;

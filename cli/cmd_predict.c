@@ -51,7 +51,8 @@ static int check_output(const predict_values *own, const score_options *scoring,
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {"labels", "logits",  "multilabel", "multilabel-form", "renormalise", "axes",
-                                          "key",    "threads", NULL};
+                                          "key",    "threads", "labels-key", "label", "labels-from", "classes", "id", "member",
+                                          NULL};
     static score_options scoring;
     static option_entry score_entries[SCORE_OPTION_ROOM];
     predict_values own = {0};

@@ -1,6 +1,4 @@
 /* score_input.c - opens predictions with their labels and temperatures and checks that they fit each other. */
-#include <stdlib.h>
-
 #include "console.h"
 #include "score_options.h"
 
@@ -9,8 +7,16 @@ static int open_predictions(score_input *in, const score_options *options) {
     how.key = options->key;
     how.axes = options->axes == 1 ? VG_AXES_MNC : VG_AXES_NMC;
     how.logits = options->logits ? 1 : -1;
+    how.labels_key = options->labels ? NULL : options->labels_key;
+    how.classes = options->classes;
+    how.id = options->id;
+    how.member = options->member;
+    how.multilabel = options->multilabel;
+    how.labels_from = (int)options->labels_from;
     if (vg_prediction_file_open(&in->file, in->path, &how) != VG_OK)
         return console_fail_library();
+    if (options->axes < 0 && vg_prediction_file_notice(in->file))
+        console_warn("%s: %s", in->path, vg_prediction_file_notice(in->file));
     int logits = 0;
     score_layout *layout = &in->layout;
     vg_prediction_file_shape(in->file, &layout->n, &layout->m, &layout->c, &logits);
@@ -40,39 +46,22 @@ static int read_temperatures(score_input *in, const score_options *options) {
     return CLI_OK;
 }
 
-/* Labels must be one class a sample, or 0/1 for every (sample, label). */
-static int check_labels(const score_input *in, const char *path, size_t n, size_t columns) {
-    const score_layout *layout = &in->layout;
-    size_t expected = layout->multilabel ? layout->c : 1, highest = layout->multilabel ? 1 : layout->c - 1;
-    if (n != layout->n)
-        return console_fail("%s: %zu labels for %zu samples", path, n, layout->n);
-    if (columns != expected && columns > 1)
-        return console_fail("%s: labels have %zu columns, expected %zu%s", path, columns, expected,
-                            layout->multilabel ? "" : " (is this a --multilabel problem?)");
-    if (columns != expected)
-        return console_fail("%s: labels have one column; --multilabel needs %zu", path, expected);
-    for (size_t i = 0; i < n * columns; i++) {
-        int64_t y = in->labels[i];
-        if (y < 0 || (uint64_t)y > highest)
-            return console_fail("%s: label %lld of sample %zu is outside 0..%zu", path, (long long)y, i / columns, highest);
-    }
-    return CLI_OK;
-}
-
 const char score_no_labels[] = "";
+const char score_labels_if_any[] = " ";
 
-static int read_labels(score_input *in, const char *labels) {
-    size_t n = in->layout.n, columns = 1;
+static int read_labels(score_input *in, const score_options *options, const char *labels) {
+    size_t columns;
+    vg_status status = VG_OK;
+    in->own_key = options->labels_key;
     if (labels == score_no_labels)
         return CLI_OK;
-    if (labels) {
-        if (vg_labels_read(&in->own_labels, &n, &columns, labels, NULL) != VG_OK)
-            return console_fail_library();
-        in->labels = in->own_labels;
-    } else if (vg_prediction_file_labels(in->file, &in->labels, &columns) != VG_OK) {
-        return console_fail_library();
-    }
-    return in->labels ? check_labels(in, labels ? labels : in->path, n, columns) : CLI_OK;
+    if (labels && labels != score_labels_if_any)
+        status = vg_prediction_file_read_labels(in->file, &in->labels, &columns, labels, options->labels_key);
+    else
+        status = vg_prediction_file_labels(in->file, &in->labels, &columns);
+    if (status == VG_ERR_ARGUMENT && labels == score_labels_if_any)
+        return CLI_OK;
+    return status == VG_OK ? CLI_OK : console_fail_library();
 }
 
 int score_input_open_labels(score_input *in, const score_options *options, const char *path, const char *labels) {
@@ -85,7 +74,7 @@ int score_input_open_labels(score_input *in, const score_options *options, const
     if (code == CLI_OK)
         code = read_temperatures(in, options);
     if (code == CLI_OK)
-        code = read_labels(in, labels);
+        code = read_labels(in, options, labels);
     if (code != CLI_OK)
         score_input_close(in);
     return code;
@@ -98,12 +87,13 @@ int score_input_open(score_input *in, const score_options *options, const char *
 int score_input_need_labels(const score_input *in) {
     if (in->labels)
         return CLI_OK;
-    return console_fail("%s: no labels in it (L, labels or y); give --labels FILE", in->path);
+    if (in->own_key)
+        return console_fail("%s: no labels named '%s' in it", in->path, in->own_key);
+    return console_fail("%s: no labels in it (L, labels or y); give --labels FILE, or --labels-key NAME", in->path);
 }
 
 void score_input_close(score_input *in) {
     vg_prediction_file_close(in->file);
-    vg_labels_free(in->own_labels);
     score_temperature_free(in->temperature, in->temperature_loaded);
     *in = (score_input){0};
 }

@@ -14,10 +14,11 @@
 /* As typed. */
 typedef struct score_options {
     const char *labels, *key, *temperature, *measures;
+    const char *labels_key, *classes, *id, *member;
     bool logits, multilabel, normalise, renormalise;
     int multilabel_form, preset, pairs, sigma, log_base, axes;
     option_reals k;
-    size_t threads;
+    size_t threads, labels_from;
 } score_options;
 
 extern const option_entry score_option_entries[];
@@ -39,8 +40,8 @@ typedef struct score_input {
     bool logits;
     vg_score_options options; /* ready for vg_scorer_new */
     score_set measures;       /* what --measures asks for */
-    const int64_t *labels;    /* N, or N x C in multilabel mode; NULL: none */
-    int64_t *own_labels;
+    const char *own_key;      /* --labels-key, for need_labels */
+    const int64_t *labels;    /* borrowed from the file: N, or N x C in multilabel mode; NULL: none */
     double *temperature;
     bool temperature_loaded;
     int device; /* score_engine.h */
@@ -52,6 +53,8 @@ int score_input_open(score_input *in, const score_options *options, const char *
 /* The same with the labels taken from `labels` instead of --labels: a path, NULL for those in the file itself, or
  * score_no_labels for none at all. */
 extern const char score_no_labels[];
+/* score_labels_if_any: those in the file itself, and none where --labels-key names an array that it has not. */
+extern const char score_labels_if_any[];
 int score_input_open_labels(score_input *in, const score_options *options, const char *path, const char *labels);
 /* Closes what is open; safe on one that was never opened (all zero). */
 void score_input_close(score_input *in);

@@ -115,25 +115,43 @@ typedef struct vg_prediction_options {
                         array of rank 2 or 3 that is not named as labels are */
     vg_axes axes;
     int logits; /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
+    const char *labels_key; /* array, column or field of the labels; NULL: by the usual names */
+    const char *id;         /* array, column or field of the samples' ids; NULL: "id" or "ids", or a table's sample column */
+    const char *classes;    /* a table: the columns that are classes, a comma list or a regular expression for whole names; NULL:
+                               those that clearly are. Other files: a comma list, the names of the C classes */
+    const char *member;     /* a table: the column of the members; NULL: by the usual names */
+    int multilabel;         /* labels: 1: (N, C) of 0 and 1; 0: one class a sample, one-hot rows become it; -1: as stored */
+    int labels_from;        /* the number of the first class in labels: 0 or 1 */
 } vg_prediction_options;
-#define VG_PREDICTION_OPTIONS_INIT { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1 }
+#define VG_PREDICTION_OPTIONS_INIT { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0 }
 
-/* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. */
+/* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. A shorter struct of options, from a program built with
+ * an earlier version, is completed by the defaults. What is doubtful (a column that may be no class, logits under a name of
+ * probabilities) is refused with a message that names the option to give. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, const vg_prediction_options *options);
 /* The same from memory (borrowed for the life of the file); `name` serves in messages and as the extension. */
 VG_API vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
                                                 const vg_prediction_options *options);
 VG_API void vg_prediction_file_close(vg_prediction_file *file);
 VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
-/* Labels found beside the predictions ("L", "labels", "label" or "y"): *out borrowed, N values, NULL when there are none. Multilabel files
- * carry (N, C) values 0/1; *columns is then C, otherwise 1. */
+/* Labels found beside the predictions ("L", "labels", "label", "y", "y_true", "targets" or "target"): *out borrowed, N values, NULL when
+ * there are none. Multilabel files carry (N, C) values 0/1; *columns is then C, otherwise 1. Labels may be names of classes; where
+ * options.multilabel is 0 or 1 they are checked to be classes. */
 VG_API vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns);
+/* The same from a file of their own; names are matched with the classes of the predictions. Borrowed until the next such call. */
+VG_API vg_status vg_prediction_file_read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns, const char *path,
+                                                const char *key);
+/* Names of the C classes, ids of the N samples, as UTF-8: *out borrowed, NULL when the file has none. */
+VG_API vg_status vg_prediction_file_classes(vg_prediction_file *file, const char *const **out);
+VG_API vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out);
+/* One line about something that is probably not meant (axes that look exchanged), or NULL. Borrowed. */
+VG_API const char *vg_prediction_file_notice(const vg_prediction_file *file);
 /* A view of samples first .. first + rows - 1 (rows >= 1), valid until the next call: mapped where that can be, else read and
  * converted into the file's own buffer, float16 and bfloat16 to float32, integers to float64. Samples before `first` are let go;
  * blocks of 4 to 16 MB in increasing order are fastest. */
 VG_API vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view);
 
-/* Labels from a file of their own: integers (N) or (N, C); key NULL takes the names above, or the only array. `*out` is the caller's, freed with vg_labels_free. */
+/* Labels without predictions: integers (N) or (N, C); key NULL takes the names above, or the only array. `*out` is the caller's, freed with vg_labels_free. */
 VG_API vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key);
 VG_API void vg_labels_free(int64_t *labels);
 

@@ -4,25 +4,23 @@
  *     wide    [sample,]<C columns>[,label]        one row a sample, one member;              arrays P or Z (N, C) and L (N)
  *     plain   <C columns>, no header line         one row a sample;                          array P (N, C)
  *
- * The first line is a header when one of its fields is no number. Column names count without regard to case. Samples and
- * members of the long form are whole numbers without gaps from any start; the wide form's sample column may be any text and is
- * passed over. Value columns named z0, z1, ... or logit... make the array Z. Several columns named label0, label1, ... make L
- * (N, columns). */
+ * The first line is a header when one of its fields is no number, or when its fields are 0, 1, 2, ... What each column is:
+ * csv_columns.c. Samples and members of the long form are whole numbers without gaps from any start; the wide form's sample
+ * column may be any text: the ids. Value columns named z0, z1, ... or logit... make the array Z. Several columns named label0,
+ * label1, ... make L (N, columns). A column of labels may hold names: those of the classes. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "formats/csv_columns.h"
 #include "formats/lines.h"
-
-typedef enum role { VALUE, SAMPLE, MEMBER, LABEL } role;
 
 typedef struct table {
     vg_source *source;
     vg_lines lines;
-    role *roles; /* one a column */
-    size_t columns, values, labels, members;
-    bool has_samples, logits;
+    vg_csv_columns columns;
     vg_column value, sample, member, label, line; /* one row after the other */
+    bool named;                                   /* labels are names, and `label` holds their codes */
+    bool named_known;                             /* whether they are was found out */
     size_t rows;
 } table;
 
@@ -60,75 +58,36 @@ static bool next_field(const vg_lines *lines, size_t *at, const char **text, siz
     return true;
 }
 
-static bool is_one_of(const char *text, size_t length, const char *const *names) {
-    for (; *names; names++)
-        if (strlen(*names) == length && strncasecmp(*names, text, length) == 0)
-            return true;
-    return false;
-}
-
-/* prefix, perhaps an underscore, digits. */
-static bool is_numbered(const char *text, size_t length, const char *prefix) {
-    size_t at = strlen(prefix);
-    if (length <= at || strncasecmp(text, prefix, at) != 0)
-        return false;
-    at += text[at] == '_' || text[at] == ' ';
-    for (size_t i = at; i < length; i++)
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-    return at < length;
-}
-
-static role role_of(const char *text, size_t length) {
-    static const char *const samples[] = {"sample", "id", "index", "n", NULL};
-    static const char *const members[] = {"member", "head", "m", NULL};
-    static const char *const labels[] = {"label", "labels", "y", "l", "target", NULL};
-    if (is_one_of(text, length, samples))
-        return SAMPLE;
-    if (is_one_of(text, length, members))
-        return MEMBER;
-    return is_one_of(text, length, labels) || is_numbered(text, length, "label") ? LABEL : VALUE;
-}
-
-/* Counts the fields of the first line; *header when one of them is no number. */
-static vg_status look_at_first(table *t, bool *header) {
-    const char *text;
-    size_t length, at = 0;
+/* Takes the fields of the first line as names; *header when one of them is no number, or when they count 0, 1, 2, ... */
+static vg_status read_first(table *t, bool *header) {
+    const char *text = "";
+    size_t length = 0, at = 0;
+    bool counted = true;
     *header = false;
     while (at <= t->lines.length) {
-        double ignored;
+        double number;
         if (!next_field(&t->lines, &at, &text, &length))
             return wrong(t, "a quoted field is not closed, or has text behind it");
-        *header |= !vg_number__parse(&ignored, text, length);
-        t->columns++;
+        bool numeric = vg_number__parse(&number, text, length);
+        *header |= !numeric;
+        counted &= numeric && number == (double)t->columns.count;
+        t->columns.count++;
+        VG_TRY(vg_strings__push(&t->columns.names, text, length));
     }
-    return VG_OK;
-}
-
-static vg_status read_first(table *t, bool *header) {
-    VG_TRY(look_at_first(t, header));
-    VG_TRY(vg_base__zalloc(&t->roles, t->columns, sizeof *t->roles, "columns"));
-    size_t at = 0, samples = 0, logits = 0;
-    for (size_t i = 0; i < t->columns; i++) {
-        const char *text;
-        size_t length;
-        next_field(&t->lines, &at, &text, &length);
-        t->roles[i] = *header ? role_of(text, length) : VALUE;
-        samples += t->roles[i] == SAMPLE;
-        t->members += t->roles[i] == MEMBER;
-        t->labels += t->roles[i] == LABEL;
-        t->values += t->roles[i] == VALUE;
-        if (*header && t->roles[i] == VALUE)
-            logits += is_numbered(text, length, "z") || (length >= 5 && strncasecmp(text, "logit", 5) == 0);
+    *header |= counted && t->columns.count > 2; /* pandas' names of unnamed columns; "0,1" may be labels */
+    const vg_roles *roles = &t->source->roles;
+    bool label = false;
+    size_t ignored;
+    if (roles->labels_only && roles->known && t->columns.count == 1)
+        VG_TRY(vg_strings__find(roles->known, text, length, &ignored, &label));
+    *header &= !label;
+    if (!*header)
+        vg_strings__free(&t->columns.names);
+    VG_TRY(vg_csv__assign(&t->columns, t->source, *header));
+    if (label) {
+        t->columns.roles[0] = VG_ROLE_LABEL;
+        t->columns.labels = 1, t->columns.values = 0;
     }
-    t->has_samples = samples > 0;
-    t->logits = t->values > 0 && logits == t->values;
-    if (samples > 1 || t->members > 1)
-        return wrong(t, "more than one sample or member column");
-    if (t->members && !t->has_samples)
-        return wrong(t, "a member column needs a sample column");
-    if (t->values == 0 && t->labels == 0)
-        return wrong(t, "no columns of values or labels");
     return VG_OK;
 }
 
@@ -142,30 +101,84 @@ static vg_status number_field(const table *t, size_t column, const char *text, s
     return VG_OK;
 }
 
+/* Whether labels are names: by the first label that is no whole number, or always where the classes are named by numbers (other
+ * than 0 .. C-1), which the labels then repeat. */
+static bool are_names(table *t, const char *text, size_t length) {
+    double number;
+    vg_strings *classes = &t->source->classes;
+    bool numbers = classes->count > 0, found = false;
+    for (size_t i = 0; i < classes->count && numbers; i++) {
+        const char *name = vg_strings__at(classes, i);
+        numbers = strspn(name, "0123456789") == strlen(name);
+    }
+    size_t index;
+    if (classes->count && vg_strings__find(classes, text, length, &index, &found) != VG_OK)
+        found = false;
+    return numbers || found || !vg_number__parse(&number, text, length);
+}
+
+static vg_status label_field(table *t, size_t column, const char *text, size_t length) {
+    double number;
+    if (!t->named_known) {
+        t->named = t->columns.labels == 1 && are_names(t, text, length);
+        t->named_known = true;
+    }
+    if (!t->named) {
+        VG_TRY(number_field(t, column, text, length, true, &number));
+        return vg_column__push_i64(&t->label, (int64_t)number);
+    }
+    size_t code;
+    if (length == 0)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: the label is empty", t->source->path, t->lines.number,
+                             column + 1);
+    const char *point = memchr(text, '.', length);
+    size_t whole = point ? (size_t)(point - text) : 0, zeros = whole + 1;
+    while (whole && zeros < length && text[zeros] == '0')
+        zeros++;
+    if (whole && zeros == length && strspn(text, "0123456789") == whole) /* "3.0" is the class "3" */
+        length = whole;
+    VG_TRY(vg_strings__intern(&t->source->labels.names, text, length, &code));
+    return vg_column__push_i64(&t->label, (int64_t)code);
+}
+
+/* A field of a row by its column's role; `values` is where the row's values go. */
+static vg_status take_field(table *t, size_t column, const char *text, size_t length, size_t values) {
+    double number;
+    switch (t->columns.roles[column]) {
+    case VG_ROLE_IGNORED: return VG_OK;
+    case VG_ROLE_LABEL: return label_field(t, column, text, length);
+    case VG_ROLE_SAMPLE:
+        if (!t->columns.members)
+            return vg_strings__push(&t->source->ids, text, length);
+        VG_TRY(number_field(t, column, text, length, true, &number));
+        return vg_column__push_i64(&t->sample, (int64_t)number);
+    case VG_ROLE_MEMBER:
+        VG_TRY(number_field(t, column, text, length, true, &number));
+        return vg_column__push_i64(&t->member, (int64_t)number);
+    case VG_ROLE_VALUE:
+        VG_TRY(number_field(t, column, text, length, false, &number));
+        t->value.f64[values + t->columns.places[column]] = number;
+    }
+    return VG_OK;
+}
+
 static vg_status read_row(table *t) {
-    size_t at = 0, column = 0;
+    size_t at = 0, column = 0, values = t->value.count;
+    for (size_t i = 0; i < t->columns.values; i++)
+        VG_TRY(vg_column__push_f64(&t->value, 0));
     for (; at <= t->lines.length; column++) {
         const char *text;
         size_t length;
-        double number;
         if (!next_field(&t->lines, &at, &text, &length))
             return wrong(t, "a quoted field is not closed, or has text behind it");
-        if (column >= t->columns)
-            continue; /* counted, then refused below */
-        role what = t->roles[column];
-        if (what == SAMPLE && !t->members)
-            continue;
-        VG_TRY(number_field(t, column, text, length, what != VALUE, &number));
-        if (what == VALUE)
-            VG_TRY(vg_column__push_f64(&t->value, number));
-        else
-            VG_TRY(vg_column__push_i64(what == SAMPLE ? &t->sample : what == MEMBER ? &t->member : &t->label, (int64_t)number));
+        if (column < t->columns.count) /* more are counted, then refused below */
+            VG_TRY(take_field(t, column, text, length, values));
     }
-    if (column != t->columns)
+    if (column != t->columns.count)
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: %s than the %zu fields of the first line", t->source->path,
-                             t->lines.number, column < t->columns ? "fewer" : "more", t->columns);
+                             t->lines.number, column < t->columns.count ? "fewer" : "more", t->columns.count);
     t->rows++;
-    return t->members ? vg_column__push_i64(&t->line, (int64_t)t->lines.number) : VG_OK;
+    return t->columns.members ? vg_column__push_i64(&t->line, (int64_t)t->lines.number) : VG_OK;
 }
 
 /* --- the long form ------------------------------------------------------------------------------------------------------ */
@@ -196,11 +209,13 @@ static vg_status place(table *t, size_t row, extent n, extent m, double *values,
     bool first = *first_line == 0;
     *first_line = first ? line : *first_line;
     seen[cell] = line;
-    if (t->values)
-        memcpy(values + cell * t->values, t->value.f64 + row * t->values, t->values * sizeof *values);
-    if (t->labels && first)
-        memcpy(labels + sample * t->labels, t->label.i64 + row * t->labels, t->labels * sizeof *labels);
-    else if (t->labels && memcmp(labels + sample * t->labels, t->label.i64 + row * t->labels, t->labels * sizeof *labels) != 0)
+    if (t->columns.values)
+        memcpy(values + cell * t->columns.values, t->value.f64 + row * t->columns.values, t->columns.values * sizeof *values);
+    if (t->columns.labels && first)
+        memcpy(labels + sample * t->columns.labels, t->label.i64 + row * t->columns.labels,
+               t->columns.labels * sizeof *labels);
+    else if (t->columns.labels && memcmp(labels + sample * t->columns.labels, t->label.i64 + row * t->columns.labels,
+                                         t->columns.labels * sizeof *labels) != 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %lld has another label than in line %lld", t->source->path,
                              line, (long long)t->sample.i64[row], (long long)*first_line);
     return VG_OK;
@@ -222,7 +237,7 @@ static vg_status arrange(table *t, size_t *n, size_t *m) {
     int64_t *labels = NULL, *seen = NULL;
     vg_status status = vg_base__alloc(&values, t->value.count, sizeof *values, "values of a text file");
     if (status == VG_OK)
-        status = vg_base__alloc(&labels, samples.count * t->labels, sizeof *labels, "labels of a text file");
+        status = vg_base__alloc(&labels, samples.count * t->columns.labels, sizeof *labels, "labels of a text file");
     if (status == VG_OK)
         status = vg_base__zalloc(&seen, cells + samples.count, sizeof *seen, "rows of a text file");
     for (size_t row = 0; row < t->rows && status == VG_OK; row++)
@@ -240,17 +255,45 @@ static vg_status arrange(table *t, size_t *n, size_t *m) {
     return VG_OK;
 }
 
+/* Labels that are names leave the table as codes, to be matched with the classes by whoever knows them (labels.c). */
+static vg_status give_names(table *t, size_t n) {
+    vg_named_labels *labels = &t->source->labels;
+    labels->rows = n;
+    labels->codes = t->label.i64;
+    t->label = (vg_column){.count = 0};
+    if (!labels->codes)
+        VG_TRY(vg_base__alloc(&labels->codes, 0, sizeof *labels->codes, "labels"));
+    vg_base__fail(VG_ERR_UNSUPPORTED, "%s: its labels are names ('%.60s', ...), expected numbers", t->source->path,
+                  labels->names.count ? vg_strings__at(&labels->names, 0) : "");
+    return vg_source__skip(t->source, "L", 1);
+}
+
+/* The long form's samples are numbers; their ids are those. */
+static vg_status number_ids(table *t, size_t n, int64_t low) {
+    for (size_t i = 0; i < n; i++) {
+        char text[32];
+        int length = snprintf(text, sizeof text, "%lld", (long long)low + (long long)i);
+        VG_TRY(vg_strings__push(&t->source->ids, text, (size_t)length));
+    }
+    return VG_OK;
+}
+
 static vg_status finish(table *t) {
-    size_t n = t->rows, m = 1;
-    if (t->members)
+    size_t n = t->rows, m = 1, values = t->columns.values, labels = t->columns.labels;
+    if (t->columns.members) {
+        int64_t low = t->rows ? extent_of(&t->sample).low : 0;
         VG_TRY(arrange(t, &n, &m));
-    const char *name = t->logits ? "Z" : "P";
-    if (t->values && t->members)
-        VG_TRY(vg_column__give(&t->value, t->source, name, VG_ELEMENT_F64, 3, (size_t[]){n, m, t->values}));
-    else if (t->values)
-        VG_TRY(vg_column__give(&t->value, t->source, name, VG_ELEMENT_F64, 2, (size_t[]){n, t->values}));
-    if (t->labels)
-        VG_TRY(vg_column__give(&t->label, t->source, "L", VG_ELEMENT_I64, t->labels == 1 ? 1 : 2, (size_t[]){n, t->labels}));
+        VG_TRY(number_ids(t, n, low));
+    }
+    const char *name = t->columns.logits ? "Z" : "P";
+    if (values && t->columns.members)
+        VG_TRY(vg_column__give(&t->value, t->source, name, VG_ELEMENT_F64, 3, (size_t[]){n, m, values}));
+    else if (values)
+        VG_TRY(vg_column__give(&t->value, t->source, name, VG_ELEMENT_F64, 2, (size_t[]){n, values}));
+    if (labels && t->named)
+        return give_names(t, n);
+    if (labels)
+        VG_TRY(vg_column__give(&t->label, t->source, "L", VG_ELEMENT_I64, labels == 1 ? 1 : 2, (size_t[]){n, labels}));
     return VG_OK;
 }
 
@@ -274,6 +317,6 @@ vg_status vg_csv__read(vg_source *source) {
     vg_column__free(&t.member);
     vg_column__free(&t.label);
     vg_column__free(&t.line);
-    vg_base__release(t.roles);
+    vg_csv__free(&t.columns);
     return status;
 }

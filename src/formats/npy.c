@@ -6,8 +6,9 @@
  *        .  a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }, padded with spaces and a newline
  *        .  the elements, C order or first axis fastest
  *
- * descr is byte order (< > = |), kind (f i u b) and bytes an element. Structures, strings, objects and the 2-byte void that
- * ml_dtypes writes for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
+ * descr is byte order (< > = |), kind (f i u b) and bytes an element; or kind U or S and characters a text (4 bytes or 1 byte
+ * each), which becomes an array of characters with one more axis. Structures, objects and the 2-byte void that ml_dtypes writes
+ * for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
 #include <stdio.h>
 #include <string.h>
 
@@ -111,6 +112,23 @@ static vg_status shape(cursor *c, vg_stored *array) {
     return VG_OK;
 }
 
+/* '<U5': texts of up to 5 code points of 4 bytes; '|S5': of up to 5 bytes. */
+static vg_status characters(cursor *c, vg_stored *array, const char *text, size_t length) {
+    const uint16_t one = 1;
+    size_t width = 0;
+    for (size_t i = 2; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || width > 1 << 20)
+            return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: type '%.*s' is no length of text that can be read", c->what,
+                                 length > 40 ? 40 : (int)length, text);
+        width = width * 10 + (size_t)(text[i] - '0');
+    }
+    array->text = true;
+    array->width = width;
+    array->element = text[1] == 'U' ? VG_ELEMENT_U32 : VG_ELEMENT_U8;
+    array->swapped = text[1] == 'U' && (text[0] == '>') == (*(const uint8_t *)&one == 1) && text[0] != '=';
+    return VG_OK;
+}
+
 static vg_status descr(cursor *c, vg_stored *array) {
     static const struct {
         char kind;
@@ -129,6 +147,12 @@ static vg_status descr(cursor *c, vg_stored *array) {
                              "%s: type '%.*s' (2 raw bytes) may be bfloat16 but does not say so; save it as float32, or as "
                              "safetensors, which can carry bfloat16",
                              c->what, length > 8 ? 8 : (int)length, text);
+    if (length >= 2 && text[length - 1] == 'O')
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "%s: holds Python objects, which only pickle can read; save names as text: y.astype(str)",
+                             c->what);
+    if (length >= 3 && (text[1] == 'U' || text[1] == 'S'))
+        return characters(c, array, text, length);
     const uint16_t one = 1;
     bool little_host = *(const uint8_t *)&one == 1, ordered = length > 0 && strchr("<>=|", text[0]) && text[0];
     if (ordered && length == 3 && text[2] >= '1' && text[2] <= '9')
@@ -189,6 +213,10 @@ vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, co
                                            : "'shape'");
     if (array->rank < 2) /* one order then; C is simpler for everyone */
         array->fortran = false;
+    if (array->text && array->rank > 1)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: texts with %zu axes, expected one", what, array->rank);
+    if (array->text)
+        array->shape[array->rank++] = array->width;
     if (!vg_stored__measure(array))
         return vg_base__fail(VG_ERR_FORMAT, "%s: its shape has more elements than fit in memory", what);
     return VG_OK;

@@ -5,8 +5,13 @@
  * rows - 1 are `outer` runs of rows * inner elements, run o at (o * N + first) * inner. Float32 and float64 that lie in the
  * file as in memory are viewed there, by strides; everything else is converted run by run into a buffer of the same axis order
  * with N = rows. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "formats/labels.h"
 #include "formats/source.h"
 
 enum { WINDOW = 64 << 20 }; /* bytes of a mapping that may stay resident behind a reader that jumps about */
@@ -21,14 +26,22 @@ struct vg_prediction_file {
     vg_element target;   /* what the buffer holds: VG_ELEMENT_F32 or _F64 */
     void *buffer;
     size_t buffer_room; /* elements */
-    int64_t *labels;
+    int64_t *labels, *other_labels; /* found beside the predictions; read from another file */
     size_t label_columns;
     bool labels_read;
+    char *labels_key, *id_key; /* as the options name them, or NULL */
+    int multilabel;
+    int64_t labels_from;
+    bool may_be_mnc; /* three axes, read as (N, M, C) */
+    vg_strings classes, ids;
+    bool ids_read;
+    char notice[256];
 };
 
 static const char *const probability_keys[] = {"P", "Q", "probs", "probabilities", NULL};
 static const char *const logit_keys[] = {"Z", "logits", NULL};
-static const char *const label_keys[] = {"L", "labels", "label", "y", NULL};
+static const char *const class_keys[] = {"classes", "class_names", NULL};
+static const char *const id_keys[] = {"id", "ids", NULL};
 
 static bool listed(const char *const *list, const char *name) {
     for (; *list; list++)
@@ -54,20 +67,31 @@ static vg_status choose_array(vg_prediction_file *file, const char *key) {
         return vg_source_find(source, key, &file->index);
     if (find_listed(source, probability_keys, &file->index) || find_listed(source, logit_keys, &file->index))
         return VG_OK;
-    size_t found = 0;
-    for (size_t i = 0; i < source->count; i++)
-        if ((source->arrays[i].rank == 2 || source->arrays[i].rank == 3) && !listed(label_keys, source->arrays[i].name)) {
-            file->index = i;
-            found++;
-        }
+    size_t found = 0, used = 0;
+    char names[300] = "";
+    for (size_t i = 0; i < source->count; i++) {
+        const char *name = source->arrays[i].name;
+        if ((source->arrays[i].rank != 2 && source->arrays[i].rank != 3) || vg_labels__is_usual(name) ||
+            listed(class_keys, name) || listed(id_keys, name) || (file->labels_key && strcmp(name, file->labels_key) == 0))
+            continue;
+        file->index = i;
+        if (used + 64 < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", found ? ", " : "", name);
+        found++;
+    }
     if (found == 1)
         return VG_OK;
     if (source->count == 1 && source->arrays[0].name[0] == '\0')
         return vg_base__fail(VG_ERR_FORMAT, "%s: has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
                              source->path, source->arrays[0].rank);
+    if (found == 0 && source->skipped_count == 1 && source->count == 0)
+        return vg_base__fail_text(VG_ERR_UNSUPPORTED, source->skipped[0].reason);
+    if (found == 0)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: holds no predictions: no array has 2 or 3 axes and is not named as labels are",
+                             source->path);
     return vg_base__fail(VG_ERR_FORMAT,
-                         "%s: holds no array named P, Q or Z, and %zu others that could be predictions; name one (key)",
-                         source->path, found);
+                         "%s: holds no array named P, Q or Z, and %zu others that could be predictions (%s); name one: --key NAME",
+                         source->path, found, names);
 }
 
 /* Shape and storage order from the array and the axes it is said to have. */
@@ -78,6 +102,7 @@ static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
                              "%s: array '%.100s' has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
                              file->source->path, array->name, array->rank);
     const char *names = array->rank == 2 ? "nc" : axes == VG_AXES_MNC ? "mnc" : "nmc";
+    file->may_be_mnc = array->rank == 3 && axes == VG_AXES_NMC && !array->owned;
     file->m = 1;
     file->outer = file->inner = 1;
     for (size_t i = 0; i < array->rank; i++) {
@@ -111,8 +136,195 @@ static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *
     return VG_OK;
 }
 
+/* --- names, and what is noticed ----------------------------------------------------------------------------------------- */
+/* The names of `key` (or of the first usual name) as texts: an array of texts, or of whole numbers. Empty when there is none. */
+static vg_status read_names(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted) {
+    const char *const named[] = {key, NULL};
+    for (const char *const *name = key ? named : usual; *name; name++)
+        for (size_t i = 0; i < source->count + source->text_count; i++) {
+            const vg_stored *array = source->arrays + i;
+            size_t rank = array->rank - (array->text ? 1 : 0);
+            if (strcmp(array->name, *name) != 0 || rank != 1 || (!key && array->shape[0] != wanted))
+                continue;
+            if (array->shape[0] != wanted)
+                return vg_base__fail(VG_ERR_DATA, "%s: '%.60s' has %zu entries, expected %zu", source->path, array->name,
+                                     array->shape[0], wanted);
+            if (array->text)
+                return vg_source__texts(source, i, out);
+            for (size_t row = 0; row < wanted; row++) {
+                int64_t number;
+                char text[32];
+                VG_TRY(vg_source_read_i64(source, i, row, 1, &number));
+                int length = snprintf(text, sizeof text, "%lld", (long long)number);
+                VG_TRY(vg_strings__push(out, text, (size_t)length));
+            }
+            return VG_OK;
+        }
+    if (!key)
+        return VG_OK;
+    size_t ignored;
+    vg_status status = vg_source_find(source, key, &ignored);
+    return status == VG_OK ? vg_base__fail(VG_ERR_DATA, "%s: '%.60s' is no list of texts or whole numbers", source->path, key)
+                           : status;
+}
+
+/* The metadata "classes", a JSON list of texts: .safetensors has no arrays of texts. */
+static vg_status read_metadata_classes(vg_prediction_file *file) {
+    const char *text = vg_source_metadata(file->source, "classes");
+    json_t *list = text ? json_loads(text, 0, NULL) : NULL, *name;
+    size_t i;
+    vg_status status = VG_OK;
+    json_array_foreach(list, i, name) {
+        if (status == VG_OK && json_is_string(name))
+            status = vg_strings__push(&file->classes, json_string_value(name), json_string_length(name));
+    }
+    json_decref(list);
+    return status;
+}
+
+/* The names of the classes: from --classes for arrays, from the columns of a table, or stored beside the predictions. */
+static vg_status name_classes(vg_prediction_file *file, const char *listed_names) {
+    vg_source *source = file->source;
+    bool table = source->free_columns || source->classes.count || source->ids.count || source->arrays[file->index].owned;
+    if (source->classes.count) {
+        file->classes = source->classes;
+        source->classes = (vg_strings){.bytes = NULL};
+    } else if (!table || (listed_names && source->classes.count == 0)) {
+        size_t index;
+        for (const char *p = listed_names; p; p = *p ? p + 1 : NULL) {
+            size_t length = strcspn(p, ",");
+            VG_TRY(vg_strings__intern(&file->classes, p, length, &index));
+            if (index + 1 != file->classes.count)
+                return vg_base__fail(VG_ERR_ARGUMENT, "--classes: '%.*s' is named twice", (int)length, p);
+            p += length;
+        }
+        if (!listed_names)
+            VG_TRY(read_names(&file->classes, source, NULL, class_keys, file->c));
+        if (!listed_names && !file->classes.count)
+            VG_TRY(read_metadata_classes(file));
+    }
+    if (file->classes.count && file->classes.count != file->c)
+        return vg_base__fail(VG_ERR_DATA, "%s: %zu names for %zu classes", source->path, file->classes.count, file->c);
+    return VG_OK;
+}
+
+static double value_at(const vg_predictions *view, size_t n, size_t m, size_t c) {
+    ptrdiff_t at = (ptrdiff_t)n * view->stride_n + (ptrdiff_t)m * view->stride_m + (ptrdiff_t)c * view->stride_c;
+    return view->dtype == VG_F32 ? (double)((const float *)view->data)[at] : ((const double *)view->data)[at];
+}
+
+/* Columns with free names are classes only where every row sums to 1; see csv_columns.c. */
+static vg_status check_free_columns(vg_prediction_file *file) {
+    const char *names = file->source->free_columns;
+    vg_predictions view;
+    if (!names || file->n == 0)
+        return VG_OK;
+    if (file->logits)
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: whether all of these columns are classes cannot be told from logits; name them: --classes %s",
+                             file->source->path, names);
+    VG_TRY(vg_prediction_file_block(file, 0, file->n, &view));
+    for (size_t n = 0; n < file->n; n++)
+        for (size_t m = 0; m < file->m; m++) {
+            double sum = 0;
+            for (size_t c = 0; c < file->c; c++)
+                sum += value_at(&view, n, m, c);
+            if (fabs(sum - 1) > 1e-2 && file->c > 1)
+                return vg_base__fail(VG_ERR_FORMAT,
+                                     "%s: sample %zu, member %zu: its columns sum to %.6g, not 1, so whether all are classes "
+                                     "cannot be told; name those that are: --classes %s",
+                                     file->source->path, n, m, sum, names);
+        }
+    return VG_OK;
+}
+
+/* Negative numbers where probabilities are expected are logits that were not said to be. */
+static vg_status check_probabilities(vg_prediction_file *file) {
+    vg_predictions view;
+    size_t rows = file->n < 64 ? file->n : 64;
+    if (file->logits || rows == 0)
+        return VG_OK;
+    if (vg_prediction_file_block(file, 0, rows, &view) != VG_OK)
+        return VG_OK; /* told when the block is wanted */
+    for (size_t n = 0; n < rows; n++)
+        for (size_t m = 0; m < file->m; m++)
+            for (size_t c = 0; c < file->c; c++)
+                if (value_at(&view, n, m, c) < -1e-6)
+                    return vg_base__fail(
+                        VG_ERR_DATA,
+                        "%s: sample %zu, member %zu, class %zu is %.6g, which is no probability; if these are logits, give --logits",
+                        file->source->path, n, m, c, value_at(&view, n, m, c));
+    return VG_OK;
+}
+
+/* Few samples of many members are more often many samples of few members, stored the other way round. */
+static void notice_axes(vg_prediction_file *file) {
+    if (file->may_be_mnc && file->n > 1 && file->n <= 64 && file->m >= 4 * file->n)
+        snprintf(file->notice, sizeof file->notice,
+                 "read as %zu samples of %zu members; if the axes are (members, samples, classes), give --axes MNC", file->n,
+                 file->m);
+}
+
+const char *vg_prediction_file_notice(const vg_prediction_file *file) { return file->notice[0] ? file->notice : NULL; }
+
+vg_status vg_prediction_file_classes(vg_prediction_file *file, const char *const **out) {
+    *out = NULL;
+    return file->classes.count ? vg_strings__list(&file->classes, out) : VG_OK;
+}
+
+vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out) {
+    *out = NULL;
+    if (!file->ids_read && file->source->ids.count) {
+        file->ids = file->source->ids;
+        file->source->ids = (vg_strings){.bytes = NULL};
+    } else if (!file->ids_read && !file->source->arrays[file->index].owned) {
+        VG_TRY(read_names(&file->ids, file->source, file->id_key, id_keys, file->n));
+    }
+    file->ids_read = true;
+    return file->ids.count ? vg_strings__list(&file->ids, out) : VG_OK;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------------ */
+/* A caller's options, those of an older and shorter struct completed by the defaults. */
+static vg_status complete(vg_prediction_options *out, const vg_prediction_options *options) {
+    *out = (vg_prediction_options)VG_PREDICTION_OPTIONS_INIT;
+    if (!options)
+        return VG_OK;
+    if (options->struct_size < offsetof(vg_prediction_options, labels_key) || options->struct_size > sizeof *out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_options: struct_size is %zu, expected %zu", options->struct_size,
+                             sizeof *out);
+    memcpy(out, options, options->struct_size);
+    out->struct_size = sizeof *out;
+    if (out->labels_from != 0 && out->labels_from != 1)
+        return vg_base__fail(VG_ERR_ARGUMENT, "labels count from 0 or from 1, not from %d", out->labels_from);
+    return VG_OK;
+}
+
+static vg_roles roles_of(const vg_prediction_options *options) {
+    return (vg_roles){.id = options->id,
+                      .label = options->labels_key,
+                      .member = options->member,
+                      .classes = options->classes,
+                      .key = options->key};
+}
+
+static vg_status settle(vg_prediction_file *file, const vg_prediction_options *options) {
+    file->multilabel = options->multilabel;
+    file->labels_from = options->labels_from;
+    if (options->labels_key)
+        VG_TRY(vg_base__strdup(&file->labels_key, options->labels_key));
+    if (options->id)
+        VG_TRY(vg_base__strdup(&file->id_key, options->id));
+    VG_TRY(prepare(file, options));
+    VG_TRY(name_classes(file, options->classes));
+    VG_TRY(check_free_columns(file));
+    if (options->logits < 0)
+        VG_TRY(check_probabilities(file));
+    notice_axes(file);
+    return VG_OK;
+}
+
 static vg_status open_source(vg_prediction_file **out, vg_source *source, const vg_prediction_options *options) {
-    vg_prediction_options chosen = VG_PREDICTION_OPTIONS_INIT;
     vg_prediction_file *file;
     vg_status status = vg_base__zalloc(&file, 1, sizeof *file, "a prediction file");
     if (status != VG_OK) {
@@ -120,11 +332,7 @@ static vg_status open_source(vg_prediction_file **out, vg_source *source, const 
         return status;
     }
     file->source = source;
-    if (options && options->struct_size != sizeof *options)
-        status = vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_options: struct_size is %zu, expected %zu", options->struct_size,
-                               sizeof *options);
-    if (status == VG_OK)
-        status = prepare(file, options ? options : &chosen);
+    status = settle(file, options);
     if (status != VG_OK) {
         vg_prediction_file_close(file);
         return status;
@@ -137,9 +345,12 @@ vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, co
     if (!out || !path)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_file_open: out and path must not be NULL");
     *out = NULL;
+    vg_prediction_options chosen;
+    VG_TRY(complete(&chosen, options));
     vg_source *source;
-    VG_TRY(vg_source_open(&source, path));
-    return open_source(out, source, options);
+    vg_roles roles = roles_of(&chosen);
+    VG_TRY(vg_source__open_as(&source, path, &roles));
+    return open_source(out, source, &chosen);
 }
 
 vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
@@ -147,17 +358,25 @@ vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *b
     if (!out)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_file_open_memory: out must not be NULL");
     *out = NULL;
+    vg_prediction_options chosen;
+    VG_TRY(complete(&chosen, options));
     vg_source *source;
-    VG_TRY(vg_source_open_memory(&source, bytes, size, name));
-    return open_source(out, source, options);
+    vg_roles roles = roles_of(&chosen);
+    VG_TRY(vg_source__open_memory_as(&source, bytes, size, name, &roles));
+    return open_source(out, source, &chosen);
 }
 
 void vg_prediction_file_close(vg_prediction_file *file) {
     if (!file)
         return;
     vg_source_close(file->source);
+    vg_strings__free(&file->classes);
+    vg_strings__free(&file->ids);
+    vg_base__release(file->labels_key);
+    vg_base__release(file->id_key);
     vg_base__release(file->buffer);
     vg_base__release(file->labels);
+    vg_base__release(file->other_labels);
     vg_base__release(file);
 }
 
@@ -270,56 +489,70 @@ vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------------- */
-/* A whole array of labels: (N) or (N, C). */
-static vg_status read_labels(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index) {
-    const vg_stored *array = source->arrays + index;
-    if (array->rank != 1 && array->rank != 2)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: labels '%.100s' have %zu axes, expected 1 (samples) or 2 (samples, labels)",
-                             source->path, array->name, array->rank);
-    size_t wide = array->rank == 2 ? array->shape[1] : 1;
-    if (wide == 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: labels '%.100s' have 0 columns", source->path, array->name);
-    int64_t *labels;
-    VG_TRY(vg_base__alloc(&labels, array->count, sizeof *labels, "labels"));
-    vg_base__populate(labels, array->count * sizeof *labels);
-    vg_status status = vg_source_read_i64(source, index, 0, array->shape[0], labels);
-    if (status != VG_OK) {
-        vg_base__release(labels);
-        return status;
-    }
-    *out = labels, *n = array->shape[0], *columns = wide;
-    return VG_OK;
+static vg_label_frame frame_of(vg_prediction_file *file, const char *path) {
+    return (vg_label_frame){.n = file->n,
+                            .m = file->m,
+                            .c = file->c,
+                            .path = path,
+                            .classes = &file->classes,
+                            .multilabel = file->multilabel,
+                            .from = file->labels_from,
+                            .may_be_mnc = file->may_be_mnc};
 }
 
 vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns) {
     *out = NULL, *columns = 0;
-    size_t index, n;
-    if (!file->labels_read && find_listed(file->source, label_keys, &index) && index != file->index) {
-        int64_t *labels;
-        VG_TRY(read_labels(&labels, &n, &file->label_columns, file->source, index));
-        if (n != file->n || (file->label_columns != 1 && file->label_columns != file->c)) {
-            vg_base__release(labels);
-            return vg_base__fail(
-                VG_ERR_DATA, "%s: labels '%s' have shape (%zu, %zu), expected %zu samples and 1 or %zu columns",
-                file->source->path, file->source->arrays[index].name, n, file->label_columns, file->n, file->c);
-        }
-        file->labels = labels;
+    vg_label_kind kind;
+    size_t index;
+    if (!file->labels_read) {
+        vg_label_frame frame = frame_of(file, file->source->path);
+        VG_TRY(vg_labels__find(file->source, file->labels_key, file->index, &kind, &index));
+        if (kind != VG_LABELS_NONE)
+            VG_TRY(vg_labels__load(&file->labels, &file->label_columns, file->source, kind, index, &frame));
     }
     file->labels_read = true;
     *out = file->labels, *columns = file->labels ? file->label_columns : 0;
     return VG_OK;
 }
 
-/* The array of a file of labels: the key's, one with a usual name, or the only one. */
-static vg_status choose_labels(const vg_source *source, const char *key, size_t *index) {
-    if (key)
-        return vg_source_find(source, key, index);
-    if (find_listed(source, label_keys, index))
+/* The only array of a file of labels without a usual name. */
+static vg_status find_only(const vg_source *source, vg_label_kind *kind, size_t *index) {
+    if (*kind != VG_LABELS_NONE)
         return VG_OK;
-    if (source->count != 1)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: holds %zu arrays and none named L, labels, label or y; name one (key)",
-                             source->path, source->count);
+    if (source->count + source->text_count != 1)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: holds %zu arrays and none named L, labels, label or y; name one: --labels-key NAME",
+                             source->path, source->count + source->text_count);
+    *kind = source->count ? VG_LABELS_NUMBERS : VG_LABELS_TEXTS;
     *index = 0;
+    return VG_OK;
+}
+
+static vg_status open_labels(vg_source **out, vg_label_kind *kind, size_t *index, const char *path, const char *key,
+                             vg_strings *known) {
+    vg_roles roles = {.label = key, .labels_only = true, .known = known};
+    VG_TRY(vg_source__open_as(out, path, &roles));
+    vg_status status = vg_labels__find(*out, key, SIZE_MAX, kind, index);
+    if (status == VG_OK)
+        status = find_only(*out, kind, index);
+    if (status != VG_OK)
+        vg_source_close(*out);
+    return status;
+}
+
+vg_status vg_prediction_file_read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns, const char *path,
+                                         const char *key) {
+    *out = NULL, *columns = 0;
+    vg_source *source;
+    vg_label_kind kind;
+    size_t index;
+    VG_TRY(open_labels(&source, &kind, &index, path, key, &file->classes));
+    vg_label_frame frame = frame_of(file, path);
+    int64_t *labels;
+    vg_status status = vg_labels__load(&labels, columns, source, kind, index, &frame);
+    vg_source_close(source);
+    VG_TRY(status);
+    vg_base__release(file->other_labels);
+    *out = file->other_labels = labels;
     return VG_OK;
 }
 
@@ -328,11 +561,14 @@ vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_labels_read: out, n, columns and path must not be NULL");
     *out = NULL, *n = *columns = 0;
     vg_source *source;
-    VG_TRY(vg_source_open(&source, path));
-    size_t index = 0;
-    vg_status status = choose_labels(source, key, &index);
-    if (status == VG_OK)
-        status = read_labels(out, n, columns, source, index);
+    vg_label_kind kind;
+    size_t index;
+    VG_TRY(open_labels(&source, &kind, &index, path, key, NULL));
+    vg_status status = kind == VG_LABELS_NUMBERS
+                           ? vg_labels__numbers(out, n, columns, source, index)
+                           : vg_base__fail(VG_ERR_DATA, "%s: labels are names, expected numbers: there are no classes to match "
+                                                        "them with",
+                                           path);
     vg_source_close(source);
     return status;
 }

@@ -105,6 +105,77 @@ vg_status vg_source__check_names(const vg_source *source) {
     return status;
 }
 
+/* Arrays of texts go behind the others, so that indices below `count` are numbers; asking for one by name says what it is. */
+static vg_status part_texts(vg_source *source) {
+    size_t all = source->count, numbers = 0;
+    vg_stored *parted;
+    VG_TRY(vg_base__alloc(&parted, source->room, sizeof *parted, "a list of arrays"));
+    for (int texts = 0; texts < 2; texts++)
+        for (size_t i = 0; i < all; i++)
+            if (source->arrays[i].text == (texts == 1))
+                parted[numbers++] = source->arrays[i];
+    if (all)
+        memcpy(source->arrays, parted, all * sizeof *parted);
+    vg_base__release(parted);
+    source->count = 0;
+    while (source->count < all && !source->arrays[source->count].text)
+        source->count++;
+    source->text_count = all - source->count;
+    for (size_t i = source->count; i < all; i++) {
+        const char *name = source->arrays[i].name;
+        const vg_stored *array = source->arrays + i;
+        vg_base__fail(VG_ERR_UNSUPPORTED, "%s: %s%.100s%sholds texts (%c%zu), expected numbers", source->path,
+                      *name ? "array '" : "", name, *name ? "' " : "", array->element == VG_ELEMENT_U8 ? 'S' : 'U',
+                      array->width);
+        VG_TRY(vg_source__skip(source, name, strlen(name)));
+    }
+    return VG_OK;
+}
+
+/* One code point as UTF-8; what is none becomes '?'. */
+static size_t put_utf8(char *out, int64_t point) {
+    if (point < 0 || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+        point = '?';
+    if (point < 0x80) {
+        out[0] = (char)point;
+        return 1;
+    }
+    size_t more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    static const int64_t lead[] = {0, 0xc0, 0xe0, 0xf0};
+    out[0] = (char)(lead[more] | point >> (6 * more));
+    for (size_t i = 1; i <= more; i++)
+        out[i] = (char)(0x80 | (point >> (6 * (more - i)) & 0x3f));
+    return more + 1;
+}
+
+vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out) {
+    const vg_stored *array = source->arrays + index;
+    size_t width = array->width, rows = array->rank == 2 ? array->shape[0] : 1;
+    int64_t *points;
+    char *text;
+    VG_TRY(vg_base__alloc(&points, width, sizeof *points, "a text"));
+    vg_status status = vg_base__alloc(&text, 4 * width, 1, "a text");
+    if (status != VG_OK)
+        text = NULL;
+    for (size_t row = 0; row < rows && status == VG_OK; row++) {
+        size_t used = 0, length = width;
+        status = width ? vg_source__read(source, index, row * width, width, VG_ELEMENT_I64, points) : VG_OK;
+        while (status == VG_OK && length > 0 && points[length - 1] == 0)
+            length--;
+        for (size_t i = 0; i < length && status == VG_OK; i++) {
+            if (array->element == VG_ELEMENT_U8)
+                text[used++] = (char)points[i];
+            else
+                used += put_utf8(text + used, points[i]);
+        }
+        if (status == VG_OK)
+            status = vg_strings__push(out, text, used);
+    }
+    vg_base__release(points);
+    vg_base__release(text);
+    return status;
+}
+
 /* --- what kind of file ------------------------------------------------------------------------------------------------- */
 static bool has_extension(const char *path, const char *extension) {
     size_t length = strlen(path), wanted = strlen(extension);
@@ -132,7 +203,7 @@ static vg_status read_by_kind(vg_source *source) {
     return vg_base__fail(VG_ERR_FORMAT, "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv or .jsonl", path);
 }
 
-static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path) {
+static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path, const vg_roles *roles) {
     vg_source *source;
     vg_status status = vg_base__zalloc(&source, 1, sizeof *source, "a source");
     if (status != VG_OK) {
@@ -140,11 +211,15 @@ static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path)
         return status;
     }
     source->map = map;
+    source->roles = *roles;
     status = vg_base__strdup(&source->path, path);
     if (status == VG_OK)
         status = read_by_kind(source);
     if (status == VG_OK)
+        status = part_texts(source);
+    if (status == VG_OK)
         status = vg_source__check_names(source);
+    source->roles = (vg_roles){.id = NULL};
     if (status != VG_OK) {
         vg_source_close(source);
         return status;
@@ -153,26 +228,34 @@ static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path)
     return VG_OK;
 }
 
-vg_status vg_source_open(vg_source **out, const char *path) {
-    if (!out || !path)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_source_open: out and path must not be NULL");
+vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *roles) {
     *out = NULL;
     vg_mapping map;
     VG_TRY(vg_file__map(&map, path));
-    return open_mapping(out, map, strcmp(path, "-") == 0 ? "standard input" : path);
+    return open_mapping(out, map, strcmp(path, "-") == 0 ? "standard input" : path, roles);
 }
 
-vg_status vg_source_open_memory(vg_source **out, const void *bytes, size_t size, const char *name) {
+vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name, const vg_roles *roles) {
     if (!out || !name || (!bytes && size))
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_source_open_memory: out, bytes and name must not be NULL");
     *out = NULL;
-    return open_mapping(out, (vg_mapping){bytes, size, false}, name);
+    return open_mapping(out, (vg_mapping){bytes, size, false}, name, roles);
+}
+
+vg_status vg_source_open(vg_source **out, const char *path) {
+    if (!out || !path)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_source_open: out and path must not be NULL");
+    return vg_source__open_as(out, path, &(vg_roles){.id = NULL});
+}
+
+vg_status vg_source_open_memory(vg_source **out, const void *bytes, size_t size, const char *name) {
+    return vg_source__open_memory_as(out, bytes, size, name, &(vg_roles){.id = NULL});
 }
 
 void vg_source_close(vg_source *source) {
     if (!source)
         return;
-    for (size_t i = 0; i < source->count; i++) {
+    for (size_t i = 0; i < source->count + source->text_count; i++) {
         vg_stored *array = source->arrays + i;
         vg_inflate__free(array->stream);
         vg_base__release(array->held);
@@ -187,6 +270,11 @@ void vg_source_close(vg_source *source) {
         vg_base__release(source->metadata[i].key);
         vg_base__release(source->metadata[i].value);
     }
+    vg_strings__free(&source->ids);
+    vg_strings__free(&source->classes);
+    vg_strings__free(&source->labels.names);
+    vg_base__release(source->labels.codes);
+    vg_base__release(source->free_columns);
     vg_base__release(source->metadata);
     vg_base__release(source->skipped);
     vg_base__release(source->arrays);

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "formats/strings.h"
 #include "vargate/formats.h"
 
 typedef struct vg_inflate vg_inflate;
@@ -18,6 +19,8 @@ typedef struct vg_stored {
     char *name;
     vg_element element;
     bool swapped, fortran;
+    bool text; /* elements are the characters of texts: see vg_source.text_count */
+    size_t width; /* characters of each */
     size_t rank, shape[VG_MAX_RANK];
     size_t count, bytes; /* elements, and count * element size: both checked to fit */
     const uint8_t *data; /* NULL when deflated */
@@ -41,8 +44,25 @@ typedef struct vg_pair {
     char *key, *value;
 } vg_pair;
 
+/* What the caller says about columns, fields and arrays; NULL: by the usual names. */
+typedef struct vg_roles {
+    const char *id, *label, *member; /* columns of a table; id and label also fields of JSON lines and arrays */
+    const char *classes;             /* columns of a table: a list, or a regular expression; elsewhere a list of names */
+    const char *key;                 /* field of the predictions in JSON lines */
+    bool labels_only;                /* only labels are wanted */
+    vg_strings *known;               /* with labels_only: names of the classes, by which a first line is known to be a label */
+} vg_roles;
+
+/* Labels that are names: row i has the name names[codes[i]]. */
+typedef struct vg_named_labels {
+    int64_t *codes;
+    size_t rows;
+    vg_strings names;
+} vg_named_labels;
+
 struct vg_source {
-    char *path; /* as in messages */
+    vg_roles roles; /* while it is opened */
+    char *path;     /* as in messages */
     vg_mapping map;
     vg_stored *arrays;
     size_t count, room;
@@ -50,6 +70,12 @@ struct vg_source {
     size_t skipped_count, skipped_room;
     vg_pair *metadata;
     size_t metadata_count;
+    size_t text_count;      /* arrays of texts, in `arrays` behind the `count` others: elements are bytes or code points, the last
+                               axis runs over the characters of a text */
+    vg_strings ids;         /* .csv, .jsonl: of the samples, or empty */
+    vg_strings classes;     /* .csv, .jsonl: names of the classes, or empty */
+    vg_named_labels labels; /* .csv, .jsonl: where labels are names; codes NULL otherwise */
+    char *free_columns;     /* .csv: classes whose names alone do not show that they are; NULL: none */
 };
 
 /* Readers: fill `source` from source->map. */
@@ -58,6 +84,12 @@ vg_status vg_npz__read(vg_source *source);
 vg_status vg_safetensors__read(vg_source *source);
 vg_status vg_csv__read(vg_source *source);
 vg_status vg_jsonl__read(vg_source *source);
+
+/* Opens with roles; vg_source_open is this with none. */
+vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *roles);
+vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name, const vg_roles *roles);
+/* The texts of array `index` (behind the numbers'), all of its rows. */
+vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out);
 
 /* Grows the list by one zeroed array named as given; *out is borrowed until the next call. */
 vg_status vg_source__add(vg_source *source, vg_stored **out, const char *name, size_t length);

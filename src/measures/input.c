@@ -58,7 +58,7 @@ static vg_status check_row(const vg_kernel_job *job, size_t n, size_t m) {
         return VG_OK;
     if (o->renormalise ? !(sum > 0) : !(fabs(sum - 1) <= 1e-3))
         return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu: the probabilities sum to %.9g, not 1%s", shown, m, sum,
-                             o->renormalise ? "" : " (logits? or renormalise)");
+                             o->renormalise ? "" : " (logits: --logits; else --renormalise divides rows by their sum)");
     return VG_OK;
 }
 

@@ -59,8 +59,8 @@ refused good.npy "range.csv: label 2 of sample 1 is outside 0..1" --labels range
 printf '0\n-1\n' >negative.csv
 refused good.npy "label -1 of sample 1" --labels negative.csv
 refused good.npy "absent.csv" --labels absent.csv
-printf '0,1\n1,0\n' >wide.csv
-refused good.npy "columns" --labels wide.csv
+printf '0,1\n1,1\n' >wide.csv
+refused good.npy "row 1 has 2 ones (is this a --multilabel problem?)" --labels wide.csv
 printf '0\n1\n' >narrow.csv
 refused good.npy "one column" --labels narrow.csv --multilabel
 
