@@ -43,8 +43,10 @@ static int part_here(bool *here, const vg_data_entry *entry, vg_part part, const
     return CLI_OK;
 }
 
-static json_t *entry_json(const vg_data_entry *entry) {
-    json_t *object = json_object();
+/* What the catalogue says of a set; nothing into NULL. */
+static void put_entry(json_t *object, const vg_data_entry *entry) {
+    if (!object)
+        return;
     json_put_text(object, "name", entry->name);
     json_put_text(object, "title", entry->title);
     json_put_text(object, "licence", entry->licence);
@@ -55,7 +57,6 @@ static json_t *entry_json(const vg_data_entry *entry) {
     json_put_count(object, "classes", entry->classes);
     json_put_count(object, "train", entry->train);
     json_put_count(object, "test", entry->test);
-    return object;
 }
 
 static void list_row(text_table *table, const vg_data_entry *entry, const bool here[2]) {
@@ -86,7 +87,8 @@ static int list(const data_values *own) {
             }
         }
         if (array) {
-            json_t *object = entry_json(&all[i]);
+            json_t *object = json_object();
+            put_entry(object, &all[i]);
             json_put(object, "train_here", json_boolean(here[0]));
             json_put(object, "test_here", json_boolean(here[1]));
             json_array_append_new(array, object);
@@ -95,7 +97,9 @@ static int list(const data_values *own) {
     }
     if (array) {
         free(table.cells);
-        return json_print(array);
+        json_t *out = json_document("data");
+        json_put(out, "sets", array);
+        return json_print(out);
     }
     return table_print(&table);
 }
@@ -147,7 +151,7 @@ static int tell_contents(const char *name, vg_part part, const char *title, cons
 
 /* One's own set: each of its parts. */
 static int info_own(const data_values *own, const char *name) {
-    json_t *object = own->json ? json_object() : NULL;
+    json_t *object = own->json ? json_document("data") : NULL;
     vg_dataset *set;
     bool parts[2];
     for (int part = 0; part < 2; part++) {
@@ -215,8 +219,9 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
     vg_data_found first; /* a wrong --data is told before anything is printed */
     if (vg_data_look(&first, entry, 0, own->data, 0) != VG_OK)
         return console_fail_library();
-    json_t *object = own->json ? entry_json(entry) : NULL, *files = own->json ? json_array() : NULL;
+    json_t *object = own->json ? json_document("data") : NULL, *files = own->json ? json_array() : NULL;
     size_t lacking[2] = {0, 0};
+    put_entry(object, entry);
     if (!object) {
         printf("%s: %s\n", entry->name, entry->title);
         printf("images    %zux%zu %s, %zu train, %zu test, %zu classes\n", entry->height, entry->width,

@@ -102,16 +102,11 @@ static void put_result(json_t *out, const ood_result *result, bool intervals) {
 
 static int print_json(const sample_measures *id, const char *id_path, const ood_result *results, size_t count,
                       const ood_values *own) {
-    json_t *out = json_object(), *side = json_object();
+    json_t *out = json_document("ood"), *side = json_object();
     json_put_text(out, "positive", "ood");
     json_put_text(side, "file", id_path);
     json_put_count(side, "n", id->n);
     json_put(out, "id", side);
-    if (count == 1) {
-        json_put_text(out, "name", results[0].name);
-        put_result(out, &results[0], own->bootstrap > 0);
-        return json_print(out);
-    }
     json_t *sets = json_object();
     for (size_t i = 0; i < count; i++) {
         json_t *one = json_object();

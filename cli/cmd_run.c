@@ -188,8 +188,11 @@ static int evaluate_into(pipeline *p, json_t *results, const char *key, const ch
     file_in(p, test, "test.npz");
     const char *arguments[] = {test, "-k", p->k, "--json", "-q", temps ? "--temperature" : NULL, temps, NULL};
     int code = call_json(&one, &command_evaluate, arguments);
-    if (code == CLI_OK)
+    if (code == CLI_OK) {
+        json_object_del(one, "schema"); /* the whole has them */
+        json_object_del(one, "command");
         json_put(results, key, one);
+    }
     return code;
 }
 
@@ -204,8 +207,11 @@ static int ood_into(pipeline *p, json_t *results, const char *key, const char *t
         file_in(p, other, name);
         const char *arguments[] = {test, other, "-k", p->k, "--json", "-q", temps ? "--temperature" : NULL, temps, NULL};
         code = call_json(&one, &command_ood, arguments);
-        if (code == CLI_OK)
-            json_put(sets, p->recipe.ood[i], one);
+        if (code == CLI_OK) {
+            json_t *found = json_object_get(one, "ood");
+            json_put(sets, p->recipe.ood[i], json_incref(json_object_iter_value(json_object_iter(found))));
+            json_decref(one);
+        }
     }
     json_put(results, key, sets);
     return code;
@@ -247,7 +253,7 @@ static int write_json(const char *path, const json_t *value) {
 
 static int results_stage(pipeline *p, json_t **out) {
     char path[PATH_ROOM], temps[PATH_ROOM];
-    json_t *results = json_object();
+    json_t *results = json_document("run");
     file_in(p, path, "results.json");
     file_in(p, temps, "temps.json");
     json_put_text(results, "recipe", p->recipe.name);

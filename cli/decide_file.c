@@ -83,7 +83,7 @@ static json_t *selection_json(const decide_policy *policy) {
 
 static int print_json(const decide_job *job) {
     const score_tally *t = &job->tally;
-    json_t *out = json_object();
+    json_t *out = json_document("decide");
     char by[SCORE_NAME];
     decide_policy_name(by, job->policy);
     json_put_text(out, "file", job->in.path);

@@ -172,7 +172,7 @@ static void put_whole(json_t *out, const vg_evaluation *e) {
 }
 
 int evaluation_print_json(const score_input *in, const vg_evaluation *e) {
-    json_t *out = json_object();
+    json_t *out = json_document("evaluate");
     json_put_text(out, "file", in->path);
     json_put_count(out, "n", e->n);
     json_put_count(out, "m", in->layout.m);

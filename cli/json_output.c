@@ -17,6 +17,13 @@ void json_put(json_t *object, const char *key, json_t *value) {
         out_of_memory = true;
 }
 
+json_t *json_document(const char *command) {
+    json_t *object = json_object();
+    json_put_text(object, "schema", JSON_SCHEMA);
+    json_put_text(object, "command", command);
+    return object;
+}
+
 void json_put_number(json_t *object, const char *key, double value) { json_put(object, key, json_number(value)); }
 
 void json_put_count(json_t *object, const char *key, unsigned long long value) {

@@ -7,6 +7,9 @@
 
 /* A number, or null when it is not finite. */
 json_t *json_number(double value);
+/* A result: an object that begins with "schema" (JSON_SCHEMA) and "command". Its keys: docs/schema/COMMAND.schema.json. */
+#define JSON_SCHEMA "vargate/1"
+json_t *json_document(const char *command);
 /* Sets object[key]; a NULL value (out of memory) makes json_print fail. */
 void json_put(json_t *object, const char *key, json_t *value);
 void json_put_number(json_t *object, const char *key, double value);

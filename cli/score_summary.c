@@ -143,7 +143,8 @@ static json_t *rule_json(const score_input *in, const score_tally *tally) {
         json_t *row = json_object();
         vg_k_name(name, in->layout.k[k]);
         json_put_number(row, "coverage", share(tally->kept[k], tally->entries));
-        json_put_number(row, "abstained", 1 - share(tally->kept[k], tally->entries));
+        json_put_count(row, "kept", tally->kept[k]);
+        json_put_count(row, "abstained", tally->entries - tally->kept[k]);
         if (in->labels)
             json_put_number(row, "accuracy", share(tally->kept_correct[k], tally->kept[k]));
         json_put(rule, name, row);
@@ -153,7 +154,7 @@ static json_t *rule_json(const score_input *in, const score_tally *tally) {
 
 static int print_json(const score_input *in, const column_store *store, const score_tally *tally,
                       const vg_score_summary *summary, score_set set) {
-    json_t *out = json_object(), *measures = json_object();
+    json_t *out = json_document("score"), *measures = json_object();
     json_put_text(out, "file", in->path);
     json_put_count(out, "n", in->layout.n);
     json_put_count(out, "m", in->layout.m);

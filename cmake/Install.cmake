@@ -7,7 +7,7 @@ if(TARGET vargate-cli)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-foreach(folder data recipes) # found from the program's own place, as ../share/vargate
+foreach(folder data recipes docs/schema) # data and recipes are found from the program's own place, as ../share/vargate
   if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/vargate)
   endif()

@@ -16,7 +16,8 @@ quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" && fail "failed: $*"
 quietly cmake --install "$VARGATE_BUILD" --prefix "$folder/first"
 mv "$folder/first" "$folder/prefix"
 prefix=$folder/prefix
-for file in lib/libvargate.a lib/libvargate.so include/vargate/vargate.h include/vargate/measures.h lib/pkgconfig/vargate.pc; do
+for file in lib/libvargate.a lib/libvargate.so include/vargate/vargate.h include/vargate/measures.h lib/pkgconfig/vargate.pc \
+    share/vargate/schema/score.schema.json; do
     [ -e "$prefix/$file" ] || fail "$file was not installed"
 done
 if [ -n "${VARGATE:-}" ]; then

@@ -37,11 +37,11 @@ def training_program(program: str) -> str:
 
 @pytest.fixture(scope="session")
 def command(program: str) -> Callable[..., Any]:
-    """Runs ``vargate ... --json`` and gives its result without the names of files."""
+    """Runs ``vargate ... --json`` and gives its result without its schema and the names of files."""
 
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: strip(item) for key, item in value.items() if key != "file"}
+            return {key: strip(item) for key, item in value.items() if key not in ("schema", "command", "file")}
         return [strip(item) for item in value] if isinstance(value, list) else value
 
     def run(*arguments: object) -> Any:

@@ -32,7 +32,7 @@ def scores_html(s: Scores) -> str:
     notes = []
     for name, rule in (summary.rule or {}).items():
         accuracy = f", accuracy on the kept {_number(rule['accuracy'])}" if "accuracy" in rule else ""
-        notes.append(f"k = {name}: abstained {_number(rule['abstained'])}{accuracy}")
+        notes.append(f"k = {name}: abstained {rule['abstained']}{accuracy}")
     notes.append(f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}: {summary.verdict}")
     return (
         f"<div><strong>vargate.Scores</strong>: {escape(what)}"

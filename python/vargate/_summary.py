@@ -19,7 +19,7 @@ class ScoreSummary:
     """Figures over all samples, as ``vargate score --json`` prints them.
 
     `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage,
-    abstained share and, with labels, accuracy on the kept.
+    the counts kept and abstained and, with labels, accuracy on the kept.
     """
 
     n: int
@@ -39,7 +39,7 @@ class ScoreSummary:
     _labelled: bool = field(default=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of ``vargate score --json`` but for ``file``."""
+        """The keys of ``vargate score --json`` but for ``schema``, ``command`` and ``file``."""
         out: dict[str, Any] = {"n": self.n, "m": self.m, "c": self.c, "logits": self.logits, "multilabel": self.multilabel}
         out["k"] = list(self.k)
         out["measures"] = self.measures
@@ -60,8 +60,8 @@ class ScoreSummary:
             lines.append(f"{name:<10}" + "".join(_cell(row[key]) for key in ("mean", "median", "p95")))
         for name, rule in (self.rule or {}).items():
             kept = "" if rule.get("accuracy") is None else f", accuracy on the kept {rule['accuracy']:.4g}"
-            if rule["abstained"] is not None:
-                lines.append(f"k = {name}: abstained {rule['abstained']:.2%}{kept}")
+            if rule["coverage"] is not None:
+                lines.append(f"k = {name}: abstained {1 - rule['coverage']:.2%}{kept}")
         if self.accuracy is not None:
             lines.append(f"accuracy {self.accuracy:.4g}")
         lines.append(f"diversity {_text(self.diversity)}, k-sensitivity {_text(self.k_sensitivity)}: {self.verdict}")

@@ -63,9 +63,9 @@ class Calibration:
     _text: str
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``vargate calibrate --json`` prints."""
+        """The keys of ``vargate calibrate --json`` but for ``schema`` and ``command``."""
         out: dict[str, Any] = json.loads(self._text)
-        return out
+        return {key: value for key, value in out.items() if key not in ("schema", "command")}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the file that ``--temperature`` and `temperature` take; complete under its name, or not at all."""

@@ -173,7 +173,7 @@ class Evaluation:
     seed: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of ``vargate evaluate --json`` but for ``file``."""
+        """The keys of ``vargate evaluate --json`` but for ``schema``, ``command`` and ``file``."""
         out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c", "multilabel", "bins")}
         for name in _WHOLE:
             if self.multilabel or name not in _MULTILABEL_ONLY:

@@ -77,10 +77,8 @@ class Ood:
         return self.only.best
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of ``vargate ood --json`` but for ``file``."""
+        """The keys of ``vargate ood --json`` but for ``schema``, ``command`` and ``file``."""
         out: dict[str, Any] = {"positive": "ood", "id": {"n": self.n}}
-        if len(self.sets) == 1:
-            return out | {"name": next(iter(self.sets))} | self.only.to_dict()
         return out | {"ood": {name: one.to_dict() for name, one in self.sets.items()}}
 
     def __str__(self) -> str:

@@ -77,6 +77,8 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     json_t *root = json_object(), *temperatures = json_array();
     for (size_t i = 0; i < c->count; i++)
         add(temperatures, json_real(c->temperatures[i]), ok);
+    put(root, "schema", json_string("vargate/1"), ok); /* docs/schema/calibrate.schema.json */
+    put(root, "command", json_string("calibrate"), ok);
     put(root, "temperatures", temperatures, ok);
     put(root, "solver", json_string(vg_solver_name(c->solver)), ok);
     put(root, "shared", json_boolean(c->shared), ok);

@@ -95,18 +95,18 @@ END
 run ood id.jsonl far.jsonl --json
 exits 0
 is_json
-near "$(json measures tu auroc)" 1
-near "$(json measures tu aupr_out)" 1
-near "$(json measures tu aupr_in)" 1
-near "$(json measures gtu@2 fpr95)" 0
-near "$(json measures snr auroc)" 1
-near "$(json measures tu detection_error)" 0
-near "$(json n)" 3
+near "$(json ood far measures tu auroc)" 1
+near "$(json ood far measures tu aupr_out)" 1
+near "$(json ood far measures tu aupr_in)" 1
+near "$(json ood far measures gtu@2 fpr95)" 0
+near "$(json ood far measures snr auroc)" 1
+near "$(json ood far measures tu detection_error)" 0
+near "$(json ood far n)" 3
 near "$(json id n)" 2
 prints '"positive": "ood"'
 run ood id.jsonl id.jsonl --json
-near "$(json measures tu auroc)" 0.5
-near "$(json measures tu aupr_out)" 0.5 0.1
+near "$(json ood id measures tu auroc)" 0.5
+near "$(json ood id measures tu aupr_out)" 0.5 0.1
 cp far.jsonl other.jsonl
 mkdir again
 cp id.jsonl again/far.jsonl
@@ -122,7 +122,7 @@ prints "OOD is the positive class"
 prints "* best: AUROC "
 run ood multi.jsonl multi.jsonl --multilabel --json
 exits 0
-near "$(json measures tu_max auroc)" 0.5
+near "$(json ood multi measures tu_max auroc)" 0.5
 prints '"gtu_max@1"'
 prints '"snr_min"'
 printf '{"p": [[0.9, 0.05, 0.05]]}\n' >three.jsonl

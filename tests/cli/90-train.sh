@@ -104,6 +104,8 @@ prints "digits-ood"
 for name in val.npz test.npz ood-digits-ood.npz temps.json scores.npz results.json; do
     if [ -s "$runs/a/$name" ]; then pass; else fail "leaves no $name"; fi
 done
+valid run "$runs/a/results.json"
+valid calibrate "$runs/a/temps.json"
 before=$(ls -l --time-style=full-iso "$runs/a/test.npz" "$runs/a/last.safetensors")
 run run quickstart $small --out "$runs/a"
 exits 0
