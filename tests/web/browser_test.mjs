@@ -119,6 +119,44 @@ k = Number(await page.inputValue("#k-number"));
 const covered = await compareRule(page, k, predictions);
 check("the coverage is met", covered.coverage >= 0.9, covered.coverage);
 
+// --- what cannot be used --------------------------------------------------------------------------------------------------
+/** The complaint beside a box; the answer below and the other boxes are empty then, and k is as it was. */
+async function complains(selector, typed, expected) {
+  const chosen = await text(page, "#k-status");
+  await page.fill("#target-coverage", "90"); // an answer that must not stay
+  await settle(page);
+  const kept = await text(page, "#kept");
+  check("an answer is there", (await text(page, "#target-answer")) !== "");
+  await page.fill(selector, typed);
+  if (selector === "#k-number") await page.press(selector, "Enter");
+  await settle(page);
+  equal(`${selector} ${typed}: complaint`, await text(page, `${selector}-problem`), expected);
+  check(`${selector} ${typed}: beside the box`, await page.evaluate((id) => {
+    const box = document.querySelector(id).getBoundingClientRect();
+    const words = document.querySelector(`${id}-problem`).getBoundingClientRect();
+    return words.width > 0 && words.left >= box.right && words.left - box.right < 40 && Math.abs(words.top + words.bottom - box.top - box.bottom) < box.height;
+  }, selector));
+  equal(`${selector} ${typed}: marked`, await page.getAttribute(selector, "aria-invalid"), "true");
+  equal(`${selector} ${typed}: no answer stays`, await text(page, "#target-answer"), "");
+  for (const other of ["#target-risk", "#target-coverage"]) if (other !== selector) equal(`${selector} ${typed}: ${other} is empty`, await page.inputValue(other), "");
+  equal(`${selector} ${typed}: k stays`, await text(page, "#kept"), kept);
+  check(`${selector} ${typed}: the status has a k`, /^k = [0-9.]+ /.test(chosen), chosen);
+}
+for (const [typed, problem] of [["150", "must be at most 100"], ["0", "must be above 0"], ["-5", "must be above 0"], ["1,5", "write 1.5, with a point"], ["9o", "not a number"]])
+  await complains("#target-coverage", typed, problem);
+for (const [typed, problem] of [["101", "must be at most 100"], ["-1", "must be at least 0"], ["1,5", "write 1.5, with a point"]])
+  await complains("#target-risk", typed, problem);
+for (const [typed, problem] of [["0", "must be above 0"], ["-1", "must be above 0"], ["1,5", "write 1.5, with a point"], ["1e999", "not a number that can be used"]])
+  await complains("#k-number", typed, problem);
+await page.fill("#k-number", "");
+await page.press("#k-number", "Enter");
+check("an empty k is the k that counts", (await text(page, "#k-status")).startsWith(`k = ${await page.inputValue("#k-number")} `));
+equal("no complaint about it", await text(page, "#k-number-problem"), "");
+await page.fill("#target-risk", "1");
+await setK(page, 1.5);
+equal("another k ends the answer", await text(page, "#target-answer"), "");
+equal("and the target", await page.inputValue("#target-risk"), "");
+
 // --- keyboard ---------------------------------------------------------------------------------------------------------------
 await page.focus("#k-slider");
 const before = Number(await page.inputValue("#k-number"));
@@ -205,7 +243,43 @@ check("the page is painted soon", timing > 0 && timing < 3000, timing);
 await page.emulateMedia({ media: "print" });
 check("print leaves controls out", await page.evaluate(() => getComputedStyle(document.querySelector("nav")).display === "none"));
 check("prints", (await page.pdf({ format: "A4" })).length > 20000);
+equal("selections are printed", await page.evaluate(() => [...document.querySelectorAll("#ood select, #scatter select")].every((e) => e.offsetParent !== null)), true);
+equal("search and buttons are not", await page.evaluate(() => [...document.querySelectorAll("#case-search, #case-export")].some((e) => e.offsetParent !== null)), false);
 await page.context().close();
+
+// --- A4: plots drawn for a wide, dark screen are whole, in colours for paper, with their legends ----------------------------------
+const paper = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "dark" });
+await paper.addInitScript(() => { // as in print: the layout changes and no script is told
+  window.ResizeObserver = class { observe() {} };
+});
+const sheet = await paper.newPage();
+await sheet.goto(`file://${resolve(page_path)}`);
+await sheet.waitForFunction(() => document.querySelector("#coverage")?.textContent);
+await sheet.evaluate(() => {
+  for (const box of document.querySelectorAll("details input")) if (!box.checked) { box.click(); break; }
+  dispatchEvent(new Event("beforeprint"));
+});
+await sheet.emulateMedia({ media: "print" });
+await sheet.setViewportSize({ width: 688, height: 1000 }); // 210 mm less the margins
+await settle(sheet);
+const plots = await sheet.evaluate(() => [...document.querySelectorAll(".chart")].map((host) => {
+  const canvas = host.querySelector("canvas");
+  const inner = canvas?.getBoundingClientRect();
+  const outer = host.getBoundingClientRect();
+  return { label: host.getAttribute("aria-label"), drawn: Boolean(canvas), inside: inner && inner.left >= outer.left - 1 && inner.right <= outer.right + 1 && inner.right <= 689 && inner.bottom <= outer.bottom + 1,
+    shape: canvas && Math.abs(inner.width / inner.height - canvas.width / canvas.height) < 0.02, tall: inner?.height };
+}));
+check("every plot is drawn for paper", plots.length >= 8 && plots.every((p) => p.drawn), plots);
+check("every plot is whole on A4", plots.every((p) => p.inside && p.shape && p.tall > 80), plots.filter((p) => !p.inside || !p.shape));
+check("colours are kept", await sheet.evaluate(() => [...document.querySelectorAll(".swatch, .fill, .verdict")].every((e) => getComputedStyle(e).printColorAdjust === "exact")));
+check("paper is light", await sheet.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--ink").trim() === "#16202a"));
+const legends = await sheet.evaluate(() => [...document.querySelectorAll(".toggle")].map((t) => ({ on: t.querySelector("input").checked, shown: t.offsetParent !== null, box: t.querySelector("input").offsetParent !== null,
+  colour: t.querySelector(".swatch")?.getBoundingClientRect().width ?? 0 })));
+check("legends show the curves that are drawn", legends.some((l) => l.on) && legends.every((l) => l.on === l.shown && !l.box && (!l.on || l.colour > 5)), legends.filter((l) => l.on !== l.shown));
+check("legends of plots without switches", await sheet.evaluate(() => [...document.querySelectorAll(".legend .swatch")].every((e) => e.getBoundingClientRect().width > 5)));
+await sheet.evaluate(() => dispatchEvent(new Event("afterprint")));
+check("the screen is as it was", await sheet.evaluate(() => document.documentElement.dataset.theme === undefined && [...document.querySelectorAll("details")].every((d) => !d.open)));
+await paper.close();
 
 // --- schemes and widths ---------------------------------------------------------------------------------------------------------
 const backs = [];

@@ -50,6 +50,20 @@ export function toggle(text: string, on: boolean, colour: string | null, change:
   return h("label", { class: "toggle" }, box, mark, h("span", {}, text));
 }
 
+/** Legends that are folded away are opened for paper where one of their curves is shown. */
+export function printed(details: HTMLDetailsElement): HTMLDetailsElement {
+  let folded = false;
+  addEventListener("beforeprint", () => {
+    folded = !details.open && details.querySelector("input:checked") !== null;
+    details.open ||= folded;
+  });
+  addEventListener("afterprint", () => {
+    if (folded) details.open = false;
+    folded = false;
+  });
+  return details;
+}
+
 /** Calls `task` once things are quiet, at most once a frame. */
 export function perFrame(task: () => void): () => void {
   let due = false;

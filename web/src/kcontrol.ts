@@ -2,6 +2,7 @@
 import { Chart, dot, line } from "./chart";
 import { className, meta } from "./data";
 import { h, labelled, perFrame, section, select } from "./dom";
+import { entry } from "./entry";
 import { count, percent, plain } from "./format";
 import { abstainedByClass, curve, forCoverage, forRisk, getK, hasLabels, leastRisk, onK, outcome, range, setK, totalErrors } from "./rule";
 import { css } from "./theme";
@@ -13,48 +14,61 @@ const toK = (step: number): number => Number((low * (high / low) ** (step / STEP
 
 function controls(): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: STEPS, step: 1, id: "k-slider", oninput: () => setK(toK(Number(slider.value))) });
-  const number = h("input", { type: "number", min: 0, step: "any", id: "k-number", onchange: () => setK(Number(number.value)) });
-  const risk = h("input", { type: "number", min: 0, max: 100, step: "any", id: "target-risk", placeholder: "1", inputmode: "decimal" });
-  const cover = h("input", { type: "number", min: 0, max: 100, step: "any", id: "target-coverage", placeholder: "95", inputmode: "decimal" });
   const answer = h("p", { class: "answer", id: "target-answer", role: "status" });
-  const seekRisk = (): void => {
-    cover.value = "";
-    if (risk.value === "") return void (answer.textContent = "");
-    const target = Number(risk.value) / 100;
+  let chosen: number | null = null; // the k that the answer speaks of
+  const choose = (k: number, text: string): void => {
+    chosen = k;
+    setK(k);
+    answer.textContent = text;
+  };
+  const forget = (): void => {
+    chosen = null;
+    answer.textContent = "";
+  };
+  const number = entry("k-number", "exactly", "", { above: 0 }, "change", (k, wrong) => {
+    risk.show("");
+    cover.show("");
+    forget();
+    if (k !== null) setK(k);
+    else if (!wrong) number.show(String(getK()));
+  });
+  const risk = entry("target-risk", "Risk I accept (%)", "1", { least: 0, most: 100 }, "input", (percentage) => {
+    cover.show("");
+    forget();
+    if (percentage === null) return;
+    const target = percentage / 100;
     const k = forRisk(target);
     if (k === null) {
       const least = leastRisk();
       answer.textContent = `No k brings the risk down to ${plain(100 * target)} % on these samples; the least is ${percent(least.risk)}, at k = ${least.k}.`;
       return;
     }
-    setK(k);
     const o = outcome(k);
-    answer.textContent = `k = ${k} is the smallest that meets ${plain(100 * target)} % risk here: ${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person.`;
-  };
-  const seekCoverage = (): void => {
-    risk.value = "";
-    if (cover.value === "") return void (answer.textContent = "");
-    const k = forCoverage(Number(cover.value) / 100);
+    choose(k, `k = ${k} is the smallest that meets ${plain(100 * target)} % risk here: ${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person.`);
+  });
+  const cover = entry("target-coverage", "or share to answer (%)", "95", { above: 0, most: 100 }, "input", (percentage) => {
+    risk.show("");
+    forget();
+    if (percentage === null) return;
+    const k = forCoverage(percentage / 100);
     if (k === null) return void (answer.textContent = "No k keeps so many: samples whose two largest means are equal are never kept.");
-    setK(k);
-    answer.textContent = `k = ${k} is the most selective that still answers ${plain(Number(cover.value))} % of the cases.`;
-  };
-  risk.addEventListener("input", seekRisk);
-  cover.addEventListener("input", seekCoverage);
-  slider.addEventListener("input", () => {
-    risk.value = cover.value = answer.textContent = "";
+    choose(k, `k = ${k} is the most selective that still answers ${plain(percentage)} % of the cases.`);
   });
   onK((k) => {
     if (document.activeElement !== slider) slider.value = String(toStep(k));
     slider.setAttribute("aria-valuetext", `k = ${k}`);
-    number.value = String(k);
+    number.show(String(k));
+    if (k === chosen) return;
+    risk.show("");
+    cover.show("");
+    forget();
   });
   const presets = meta.k.map((k) => h("button", { type: "button", class: "quiet", onclick: () => setK(k) }, `k = ${k}`));
   return h("div", { class: "controls" },
-    h("div", { class: "row" }, labelled("k", slider), labelled("exactly", number), h("span", { class: "presets" }, ...presets)),
+    h("div", { class: "row" }, labelled("k", slider), number.host, h("span", { class: "presets" }, ...presets)),
     h("div", { class: "row" },
-      hasLabels ? labelled("Risk I accept (%)", risk) : null,
-      labelled("or share to answer (%)", cover)),
+      hasLabels ? risk.host : null,
+      cover.host),
     answer);
 }
 

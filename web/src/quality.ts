@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { Chart, dot, line, mark } from "./chart";
 import { Evaluation, meta, OodSet } from "./data";
-import { h, labelled, perFrame, section, select, toggle } from "./dom";
+import { h, labelled, perFrame, printed, section, select, toggle } from "./dom";
 import { count, figure, measureName, percent, plain } from "./format";
 import { sortableTable } from "./table";
 import { getK, onK, outcome } from "./rule";
@@ -53,7 +53,7 @@ export function selective(): HTMLElement | null {
   return section("selective", "Which measure finds the errors",
     "Answer the most certain cases first: the share answered is the coverage, the share of errors among them the risk. The dot is the decision rule at the chosen k. Dashed: gated.",
     h("fieldset", { class: "toggles" }, h("legend", {}, "Curves"), ...switches(ungated)),
-    gated.length ? h("details", {}, h("summary", {}, "Gated measures"), h("fieldset", { class: "toggles" }, h("legend", {}, "Gated"), ...switches(gated))) : null,
+    gated.length ? printed(h("details", {}, h("summary", {}, "Gated measures"), h("fieldset", { class: "toggles" }, h("legend", {}, "Gated"), ...switches(gated)))) : null,
     h("figure", {}, chart.host),
     h("h3", {}, "Error detection"),
     sortableTable("error-table", names, ["measure", ...columns.map((c) => c[0])], (name) => [measureName(name), ...columns.map((c) => c[3](c[1](name)))],

@@ -14,6 +14,22 @@ export function switchTheme(): void {
   listeners.forEach((f) => f());
 }
 
+/** Paper is white: plots are drawn in the light form for it, whatever the screen shows. */
+let onScreen: string | null = null;
+addEventListener("beforeprint", () => {
+  if (!isDark()) return;
+  onScreen = document.documentElement.dataset.theme ?? "";
+  document.documentElement.dataset.theme = "light";
+  listeners.forEach((f) => f());
+});
+addEventListener("afterprint", () => {
+  if (onScreen === null) return;
+  if (onScreen) document.documentElement.dataset.theme = onScreen;
+  else delete document.documentElement.dataset.theme;
+  onScreen = null;
+  listeners.forEach((f) => f());
+});
+
 export const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const order: Record<string, number> = { tu: 0, au: 1, eu: 2, epce: 3, epkl: 4, epjs: 5, gmu: 6, snr: 7 };
