@@ -2,7 +2,11 @@
 #include "console.h"
 #include "score_options.h"
 
-static int open_predictions(score_input *in, const score_options *options) {
+const char score_no_labels[] = "";
+const char score_labels_if_any[] = " ";
+
+/* `labels_optional`: a file without the labels that --labels-key names is opened all the same. */
+static int open_predictions(score_input *in, const score_options *options, bool labels_optional) {
     vg_prediction_options how = VG_PREDICTION_OPTIONS_INIT;
     how.key = options->key;
     how.axes = options->axes == 1 ? VG_AXES_MNC : VG_AXES_NMC;
@@ -13,7 +17,12 @@ static int open_predictions(score_input *in, const score_options *options) {
     how.member = options->member;
     how.multilabel = options->multilabel;
     how.labels_from = (int)options->labels_from;
-    if (vg_prediction_file_open(&in->file, in->path, &how) != VG_OK)
+    vg_status status = vg_prediction_file_open(&in->file, in->path, &how);
+    if (status != VG_OK && labels_optional && how.labels_key) {
+        how.labels_key = NULL;
+        status = vg_prediction_file_open(&in->file, in->path, &how);
+    }
+    if (status != VG_OK)
         return console_fail_library();
     if (options->axes < 0 && vg_prediction_file_notice(in->file))
         console_warn("%s: %s", in->path, vg_prediction_file_notice(in->file));
@@ -46,9 +55,6 @@ static int read_temperatures(score_input *in, const score_options *options) {
     return CLI_OK;
 }
 
-const char score_no_labels[] = "";
-const char score_labels_if_any[] = " ";
-
 static int read_labels(score_input *in, const score_options *options, const char *labels) {
     size_t columns;
     vg_status status = VG_OK;
@@ -70,7 +76,7 @@ int score_input_open_labels(score_input *in, const score_options *options, const
     if (code == CLI_OK)
         code = score_options_resolve(&in->options, options);
     if (code == CLI_OK)
-        code = open_predictions(in, options);
+        code = open_predictions(in, options, labels == score_labels_if_any);
     if (code == CLI_OK)
         code = read_temperatures(in, options);
     if (code == CLI_OK)

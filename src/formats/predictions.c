@@ -241,7 +241,8 @@ static vg_status check_free_columns(vg_prediction_file *file) {
 /* Negative numbers where probabilities are expected are logits that were not said to be. */
 static vg_status check_probabilities(vg_prediction_file *file) {
     vg_predictions view;
-    size_t rows = file->n < 64 ? file->n : 64;
+    size_t most = ((size_t)1 << 18) / file->m / file->c + 1, rows = file->n < 64 ? file->n : 64;
+    rows = rows < most ? rows : most;
     if (file->logits || rows == 0)
         return VG_OK;
     if (vg_prediction_file_block(file, 0, rows, &view) != VG_OK)

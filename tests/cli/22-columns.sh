@@ -110,6 +110,13 @@ run decide test.npz --calibration val.npz --target-coverage 0.9 -q
 exits 0
 quiet
 # Labels that only the validation file has under that name.
+printf 'cat,dog\n0.75,0.25\n' >bare.csv
+printf 'cat,dog,species\n0.75,0.25,cat\n0.4,0.6,dog\n' >labelled.csv
+run decide bare.csv --calibration labelled.csv --label species --target-coverage 0.5 -q --json
+exits 0
+near "$(json n)" 1
+run score bare.csv --label species
+fails_with 1 "--label: no column is named 'species'; its columns are cat, dog"
 run decide "$files/names_missing.npz" --calibration "$files/sklearn.npz" --labels-key y_true --target-coverage 0.5 -q
 exits 0
 cd "$root" || exit 1
