@@ -23,9 +23,11 @@ typedef struct calibrate_values {
 static const option_entry own_entries[] = {
     {"labels", 0, OPTION_TEXT, PLACE(labels), "FILE", NULL,
      "true classes (N); without it those stored beside the logits as L, labels or y", 0, 0},
-    {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "array, column or field that holds the labels", 0, 0},
+    {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "array, column or field that holds the labels", 0,
+     0},
     {"label", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
-    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0", "the number that labels have for the first class", 0, 1},
+    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0",
+     "the number that labels have for the first class", 0, 1},
     {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
      "columns of a table that are classes; for arrays the names of the classes", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},

@@ -86,7 +86,8 @@ static int decide(score_options *options, const decide_values *own, decide_polic
         labels = score_labels_if_any; /* those were the validation data's */
         options->labels = NULL;
         if (code == CLI_OK && path && vg_same_file(path, own->calibration))
-            console_warn("%s is also the --calibration file: what was chosen on it says little about it; give another", path);
+            console_warn("%s is also the --calibration file: what was chosen on it says little about it; give another",
+                         path);
     }
     if (code != CLI_OK)
         return code;

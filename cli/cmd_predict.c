@@ -44,15 +44,16 @@ static int check_output(const predict_values *own, const score_options *scoring,
         snprintf(last, sizeof last, "%.4000s/last.safetensors", files->items[i]);
         snprintf(best, sizeof best, "%.4000s/best.safetensors", files->items[i]);
         const char *inputs[] = {files->items[i], last, best, own->input, scoring->temperature};
-        code = output_path_check(own->output, own->score ? VG_PRODUCT_SCORES : VG_PRODUCT_PREDICTIONS, own->force, inputs, 5);
+        vg_product product = own->score ? VG_PRODUCT_SCORES : VG_PRODUCT_PREDICTIONS;
+        code = output_path_check(own->output, product, own->force, inputs, 5);
     }
     return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {"labels", "logits",  "multilabel", "multilabel-form", "renormalise", "axes",
-                                          "key",    "threads", "labels-key", "label", "labels-from", "classes", "id", "member",
-                                          NULL};
+                                          "key",    "threads", "labels-key", "label", "labels-from", "classes",
+                                          "id",     "member",  NULL};
     static score_options scoring;
     static option_entry score_entries[SCORE_OPTION_ROOM];
     predict_values own = {0};

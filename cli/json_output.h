@@ -1,4 +1,5 @@
-/* json_output.h - results as JSON: numbers with 17 significant digits, NaN and infinities as null, keys in the order given. */
+/* json_output.h - results as JSON: numbers with 17 significant digits, NaN and infinities as null, keys in the order
+ * given. */
 #ifndef CLI_JSON_OUTPUT_H
 #define CLI_JSON_OUTPUT_H
 
@@ -7,7 +8,8 @@
 
 /* A number, or null when it is not finite. */
 json_t *json_number(double value);
-/* A result: an object that begins with "schema" (JSON_SCHEMA) and "command". Its keys: docs/schema/COMMAND.schema.json. */
+/* A result: an object that begins with "schema" (JSON_SCHEMA) and "command". Its keys:
+ * docs/schema/COMMAND.schema.json. */
 #define JSON_SCHEMA "vargate/1"
 json_t *json_document(const char *command);
 /* Sets object[key]; a NULL value (out of memory) makes json_print fail. */

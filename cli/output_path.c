@@ -1,4 +1,4 @@
-/* output_path.c - refuses an output that would destroy something. See output_path.h; the rules are vg_target_check's. */
+/* output_path.c - refuses an output that would destroy something. See output_path.h. */
 #include "output_path.h"
 
 #include "console.h"

@@ -35,9 +35,11 @@ static int open_predictions(score_input *in, const score_options *options, bool 
     in->logits = logits != 0;
     in->options.logits = in->logits;
     if (layout->n == 0 || layout->m == 0 || layout->c == 0)
-        return console_fail("%s: shape (%zu, %zu, %zu) holds no predictions", in->path, layout->n, layout->m, layout->c);
+        return console_fail("%s: shape (%zu, %zu, %zu) holds no predictions", in->path, layout->n, layout->m,
+                            layout->c);
     if (layout->c == 1 && !layout->multilabel)
-        return console_fail("%s: one class (C = 1): a multiclass problem needs at least 2, or give --multilabel", in->path);
+        return console_fail("%s: one class (C = 1): a multiclass problem needs at least 2, or give --multilabel",
+                            in->path);
     return CLI_OK;
 }
 
@@ -49,7 +51,8 @@ static int read_temperatures(score_input *in, const score_options *options) {
     if (!in->logits)
         return console_fail("--temperature applies to logits; %s holds probabilities", in->path);
     if (count != 1 && count != in->layout.m)
-        return console_fail("--temperature: %zu values for %zu members; give 1 or %zu", count, in->layout.m, in->layout.m);
+        return console_fail("--temperature: %zu values for %zu members; give 1 or %zu", count, in->layout.m,
+                            in->layout.m);
     in->options.temperature = in->temperature;
     in->options.temperature_count = count;
     return CLI_OK;

@@ -1,5 +1,5 @@
-/* test_formats_names.c - roles of columns, and labels, classes and ids that are names: what is read, and what is refused with the
- * option that helps. */
+/* test_formats_names.c - roles of columns, and labels, classes and ids that are names: what is read, and what is
+ * refused with the option that helps. */
 #include "formats_util.h"
 
 static vg_prediction_file *file;
@@ -71,9 +71,11 @@ static void numpy_texts(void **state) {
                  "label '\360\237\220\266' of sample 1 is none of the classes cat, dog, bird");
     vg_prediction_file_close(file);
     options.classes = "cat,dog";
-    assert_fails(vg_prediction_file_open(&file, DATA "names_missing.npz", &options), VG_ERR_DATA, "2 names for 3 classes");
+    assert_fails(vg_prediction_file_open(&file, DATA "names_missing.npz", &options), VG_ERR_DATA,
+                 "2 names for 3 classes");
     options.classes = "cat,dog,cat";
-    assert_fails(vg_prediction_file_open(&file, DATA "names_missing.npz", &options), VG_ERR_ARGUMENT, "'cat' is named twice");
+    assert_fails(vg_prediction_file_open(&file, DATA "names_missing.npz", &options), VG_ERR_ARGUMENT,
+                 "'cat' is named twice");
     options = plain(); /* numbers that are names, found without options */
     assert_ok(vg_prediction_file_open(&file, DATA "sklearn.npz", &options));
     check_names(4, 3, NUMBERS(0, 2, 1, 2), TEXTS("2", "5", "7"), NULL);
@@ -82,8 +84,23 @@ static void numpy_texts(void **state) {
     check_names(4, 3, NUMBERS(0, 2, 1, 2), TEXTS("2", "5", "7"), NULL);
     options.labels_key = "truth";
     assert_ok(vg_prediction_file_open(&file, DATA "sklearn.npz", &options));
-    assert_fails(vg_prediction_file_labels(file, &labels, &columns), VG_ERR_ARGUMENT, "no array named 'truth'; it holds 'y_prob'");
+    assert_fails(vg_prediction_file_labels(file, &labels, &columns), VG_ERR_ARGUMENT,
+                 "no array named 'truth'; it holds 'y_prob'");
     vg_prediction_file_close(file);
+    options = plain(); /* the same name twice */
+    char folder[256], path[300];
+    make_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/same.npz", folder);
+    vg_writer *writer;
+    float values[3] = {.5f, .25f, .25f};
+    int64_t twice[3] = {2, 5, 2};
+    assert_ok(vg_writer_open(&writer, path));
+    assert_ok(vg_writer_array(writer, "P", VG_ELEMENT_F32, 2, (size_t[]){1, 3}, values));
+    assert_ok(vg_writer_array(writer, "classes", VG_ELEMENT_I64, 1, (size_t[]){3}, twice));
+    assert_ok(vg_writer_close(writer));
+    assert_fails(vg_prediction_file_open(&file, path, &options), VG_ERR_DATA, "classes 0 and 2 are both named '2'");
+    remove(path);
+    remove(folder);
     options = plain(); /* texts of bytes, in a file of their own */
     assert_ok(open_text("dog,cat\n.5,.5\n.25,.75\n", "a.csv", &options));
     assert_ok(vg_prediction_file_read_labels(file, &labels, &columns, DATA "text_bytes.npy", NULL));
@@ -114,8 +131,8 @@ static void csv_roles(void **state) {
     assert_ok(open_text("class_1,class_2,class_3,y\n.25,.75,0,2\n.25,.75,0,3.0\n", "a.csv", &options));
     check_names(2, 3, NUMBERS(1, 2), TEXTS("1", "2", "3"), NULL);
     /* The long form has ids too. */
-    assert_ok(open_text("sample,member,cat,dog,label\n8,1,.5,.5,dog\n7,0,1,0,cat\n7,1,.75,0.25,cat\n8,0,.1,.9,dog\n", "a.csv",
-                        &options));
+    assert_ok(open_text("sample,member,cat,dog,label\n8,1,.5,.5,dog\n7,0,1,0,cat\n7,1,.75,0.25,cat\n8,0,.1,.9,dog\n",
+                        "a.csv", &options));
     check_names(2, 2, NUMBERS(0, 1), TEXTS("cat", "dog"), TEXTS("7", "8"));
     /* Roles by option; the order of --classes is that of the classes; what is left over is passed over. */
     options.id = "image", options.labels_key = "species", options.classes = "dog,cat";
@@ -140,23 +157,28 @@ static void csv_doubts(void **state) {
         const char *id, *label, *classes, *member;
         int logits;
     } cases[] = {
-        {"cat,dog,confidence\n.75,.25,.75\n", "column 'confidence' is not clearly a class; name those that are: --classes cat,dog",
-         NULL, NULL, NULL, NULL, 1},
-        {"p0,p1,age\n.75,.25,44\n", "column 'age' is not clearly a class; name those that are: --classes p0,p1", NULL, NULL, NULL,
-         NULL, -1},
-        {"cat,dog,age\n.75,.25,44\n", "sum to 45, not 1, so whether all are classes cannot be told; name those that are: --classes "
-         "cat,dog,age", NULL, NULL, NULL, NULL, -1},
+        {"cat,dog,confidence\n.75,.25,.75\n",
+         "column 'confidence' is not clearly a class; name those that are: --classes cat,dog", NULL, NULL, NULL, NULL,
+         1},
+        {"p0,p1,age\n.75,.25,44\n", "column 'age' is not clearly a class; name those that are: --classes p0,p1", NULL,
+         NULL, NULL, NULL, -1},
+        {"cat,dog,age\n.75,.25,44\n",
+         "sum to 45, not 1, so whether all are classes cannot be told; name those that are: --classes "
+         "cat,dog,age",
+         NULL, NULL, NULL, NULL, -1},
         {"cat,dog\n7.5,-2\n", "cannot be told from logits; name them: --classes cat,dog", NULL, NULL, NULL, NULL, 1},
-        {"cat,dog\n.75,.25\n", "--id: no column is named 'file'; its columns are cat, dog", "file", NULL, NULL, NULL, -1},
+        {"cat,dog\n.75,.25\n", "--id: no column is named 'file'; its columns are cat, dog", "file", NULL, NULL, NULL,
+         -1},
         {"cat,dog\n.75,.25\n", "--label: no column is named 'species'", NULL, "species", NULL, NULL, -1},
         {"cat,dog\n.75,.25\n", "--member: no column is named 'model'", NULL, NULL, NULL, "model", -1},
-        {"cat,dog\n.75,.25\n", "--classes: 'bird' names no column and matches none; its columns are cat, dog", NULL, NULL, "bird",
-         NULL, -1},
+        {"cat,dog\n.75,.25\n", "--classes: 'bird' names no column and matches none; its columns are cat, dog", NULL,
+         NULL, "bird", NULL, -1},
         {"cat,dog\n.75,.25\n", "--classes: column 'cat' is named twice", NULL, NULL, "cat,cat", NULL, -1},
         {"cat,dog\n.75,.25\n", "'(' is no list of columns and no regular expression", NULL, NULL, "(", NULL, -1},
-        {"cat,dog,label,y\n.75,.25,0,1\n", "more than one column of labels; name the one to take: --label", NULL, NULL, NULL, NULL,
-         -1},
-        {"sample,id,cat,dog\n0,1,.75,.25\n", "more than one sample column; name the one to take: --id", NULL, NULL, NULL, NULL, -1},
+        {"cat,dog,label,y\n.75,.25,0,1\n", "more than one column of labels; name the one to take: --label", NULL, NULL,
+         NULL, NULL, -1},
+        {"sample,id,cat,dog\n0,1,.75,.25\n", "more than one sample column; name the one to take: --id", NULL, NULL,
+         NULL, NULL, -1},
         {".75,.25\n", "has no line of column names, so --id names none", "x", NULL, NULL, NULL, -1},
         {"cat,dog,cat\n.5,.5,0\n", "two columns are named 'cat'", NULL, NULL, NULL, NULL, -1},
     };
@@ -182,15 +204,20 @@ static void jsonl_names(void **state) {
                         "a.jsonl", &options));
     check_names(2, 2, NUMBERS(1, 0), TEXTS("cat", "dog"), TEXTS("a", "7"));
     options.classes = "cat,dog", options.labels_key = "truth", options.id = "file", options.key = "probability";
-    assert_ok(open_text("{\"file\": [1], \"probability\": [0.5, 0.5], \"truth\": \"dog\", \"label\": 0}\n", "a.jsonl", &options));
+    assert_ok(open_text("{\"file\": [1], \"probability\": [0.5, 0.5], \"truth\": \"dog\", \"label\": 0}\n", "a.jsonl",
+                        &options));
     check_names(1, 2, NUMBERS(1), TEXTS("cat", "dog"), TEXTS("[1]"));
     options = plain();
-    assert_ok(open_text("{\"p\": [0.5, 0.5], \"label\": 1.0}\n{\"p\": [0.5, 0.5], \"label\": 0, \"id\": 1}\n", "a.jsonl", &options));
+    assert_ok(open_text("{\"p\": [0.5, 0.5], \"label\": 1.0}\n{\"p\": [0.5, 0.5], \"label\": 0, \"id\": 1}\n",
+                        "a.jsonl", &options));
     check_names(2, 2, NUMBERS(1, 0), NULL, NULL);
-    assert_fails(open_text("{\"p\": [0.5, 0.5], \"label\": \"cat\"}\n{\"p\": [0.5, 0.5], \"label\": 0}\n", "a.jsonl", &options),
-                 VG_ERR_FORMAT, "line 2: its label is no name, the first line's is");
-    assert_fails(open_text("{\"p\": [0.5, 0.5], \"classes\": [\"a\", \"a\"]}\n", "a.jsonl", &options), VG_ERR_FORMAT, "twice");
-    assert_fails(open_text("{\"p\": [0.5, 0.5], \"classes\": [1, 2]}\n", "a.jsonl", &options), VG_ERR_FORMAT, "no list of names");
+    assert_fails(
+        open_text("{\"p\": [0.5, 0.5], \"label\": \"cat\"}\n{\"p\": [0.5, 0.5], \"label\": 0}\n", "a.jsonl", &options),
+        VG_ERR_FORMAT, "line 2: its label is no name, the first line's is");
+    assert_fails(open_text("{\"p\": [0.5, 0.5], \"classes\": [\"a\", \"a\"]}\n", "a.jsonl", &options), VG_ERR_FORMAT,
+                 "twice");
+    assert_fails(open_text("{\"p\": [0.5, 0.5], \"classes\": [1, 2]}\n", "a.jsonl", &options), VG_ERR_FORMAT,
+                 "no list of names");
     const int64_t *labels;
     size_t columns;
     assert_ok(open_text("{\"p\": [0.5, 0.5], \"label\": \"cat\"}\n", "a.jsonl", &options));
@@ -207,7 +234,11 @@ static void label_kinds(void **state) {
         int64_t labels[3];
     } cases[] = {
         {"0\n2\n1\n", NULL, 0, 0, {0, 2, 1}},
-        {"1\n3\n2\n", "labels go from 1 to 3 and none is 0: they seem to count the 3 classes from 1; give --labels-from 1", 0, 0, {0}},
+        {"1\n3\n2\n",
+         "labels go from 1 to 3 and none is 0: they seem to count the 3 classes from 1; give --labels-from 1",
+         0,
+         0,
+         {0}},
         {"1\n3\n2\n", NULL, 1, 0, {0, 2, 1}},
         {"0\n2\n1\n", "label 0 of sample 0 is outside 1..3", 1, 0, {0}},
         {"0\n3\n1\n", "label 3 of sample 1 is outside 0..2", 0, 0, {0}},
@@ -275,8 +306,9 @@ static void noticed(void **state) {
         assert_ok(vg_writer_array(writer, "P", VG_ELEMENT_F32, 3, (size_t[]){3, 20, 2}, values));
         assert_ok(vg_writer_close(writer));
         if (logits) {
-            assert_fails(vg_prediction_file_open(&file, path, NULL), VG_ERR_DATA,
-                         "sample 0, member 3, class 1 is -2.5, which is no probability; if these are logits, give --logits");
+            assert_fails(
+                vg_prediction_file_open(&file, path, NULL), VG_ERR_DATA,
+                "sample 0, member 3, class 1 is -2.5, which is no probability; if these are logits, give --logits");
             continue;
         }
         assert_ok(vg_prediction_file_open(&file, path, NULL));

@@ -1,13 +1,13 @@
 /* csv.c - predictions and labels in comma-separated text.
  *
- *     long    sample,member,<C columns>[,label]   one row a sample and member, in any order; arrays P or Z (N, M, C) and L (N)
- *     wide    [sample,]<C columns>[,label]        one row a sample, one member;              arrays P or Z (N, C) and L (N)
+ *     long    sample,member,<C columns>[,label]   one row a sample and member, any order; P or Z (N, M, C) and L (N)
+ *     wide    [sample,]<C columns>[,label]        one row a sample, one member;           P or Z (N, C) and L (N)
  *     plain   <C columns>, no header line         one row a sample;                          array P (N, C)
  *
- * The first line is a header when one of its fields is no number, or when its fields are 0, 1, 2, ... What each column is:
- * csv_columns.c. Samples and members of the long form are whole numbers without gaps from any start; the wide form's sample
- * column may be any text: the ids. Value columns named z0, z1, ... or logit... make the array Z. Several columns named label0,
- * label1, ... make L (N, columns). A column of labels may hold names: those of the classes. */
+ * The first line is a header when one of its fields is no number, or when its fields are 0, 1, 2, ... What each column
+ * is: csv_columns.c. Samples and members of the long form are whole numbers without gaps from any start; the wide
+ * form's sample column may be any text: the ids. Value columns named z0, z1, ... or logit... make the array Z. Several
+ * columns named label0, label1, ... make L (N, columns). A column of labels may hold names: those of the classes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,8 +28,8 @@ static vg_status wrong(const table *t, const char *reason) {
     return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: %s", t->source->path, t->lines.number, reason);
 }
 
-/* The next field of the current line from *at, quotes taken off (no quote may stand inside); *at goes behind its comma, or to
- * length + 1 behind the last field. */
+/* The next field of the current line from *at, quotes taken off (no quote may stand inside); *at goes behind its
+ * comma, or to length + 1 behind the last field. */
 static bool next_field(const vg_lines *lines, size_t *at, const char **text, size_t *length) {
     size_t start = *at, end;
     while (start < lines->length && (lines->text[start] == ' ' || lines->text[start] == '\t'))
@@ -58,7 +58,7 @@ static bool next_field(const vg_lines *lines, size_t *at, const char **text, siz
     return true;
 }
 
-/* Takes the fields of the first line as names; *header when one of them is no number, or when they count 0, 1, 2, ... */
+/* Takes the fields of the first line as names; *header when one of them is no number, or when they are 0, 1, 2, ... */
 static vg_status read_first(table *t, bool *header) {
     const char *text = "";
     size_t length = 0, at = 0;
@@ -93,16 +93,16 @@ static vg_status read_first(table *t, bool *header) {
 
 static vg_status number_field(const table *t, size_t column, const char *text, size_t length, bool whole, double *out) {
     if (!vg_number__parse(out, text, length))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: '%.*s' is no number", t->source->path, t->lines.number,
-                             column + 1, (int)(length > 60 ? 60 : length), text);
-    if (whole && !(*out >= -0x1p53 && *out <= 0x1p53 && (double)(int64_t)*out == *out))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: '%.*s', expected a whole number", t->source->path,
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: '%.*s' is no number", t->source->path,
                              t->lines.number, column + 1, (int)(length > 60 ? 60 : length), text);
+    if (whole && !(*out >= -0x1p53 && *out <= 0x1p53 && (double)(int64_t)*out == *out))
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: '%.*s', expected a whole number",
+                             t->source->path, t->lines.number, column + 1, (int)(length > 60 ? 60 : length), text);
     return VG_OK;
 }
 
-/* Whether labels are names: by the first label that is no whole number, or always where the classes are named by numbers (other
- * than 0 .. C-1), which the labels then repeat. */
+/* Whether labels are names: by the first label that is no whole number, or always where the classes are named by
+ * numbers (other than 0 .. C-1), which the labels then repeat. */
 static bool are_names(table *t, const char *text, size_t length) {
     double number;
     vg_strings *classes = &t->source->classes;
@@ -129,8 +129,8 @@ static vg_status label_field(table *t, size_t column, const char *text, size_t l
     }
     size_t code;
     if (length == 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: the label is empty", t->source->path, t->lines.number,
-                             column + 1);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: the label is empty", t->source->path,
+                             t->lines.number, column + 1);
     const char *point = memchr(text, '.', length);
     size_t whole = point ? (size_t)(point - text) : 0, zeros = whole + 1;
     while (whole && zeros < length && text[zeros] == '0')
@@ -181,7 +181,7 @@ static vg_status read_row(table *t) {
     return t->columns.members ? vg_column__push_i64(&t->line, (int64_t)t->lines.number) : VG_OK;
 }
 
-/* --- the long form ------------------------------------------------------------------------------------------------------ */
+/* --- the long form ------------------------------------------------------------------------------------------------ */
 typedef struct extent {
     int64_t low;
     size_t count;
@@ -197,9 +197,11 @@ static extent extent_of(const vg_column *column) {
     return (extent){low, (size_t)(high - low) + 1};
 }
 
-/* Moves row `row` to its cell (n, m); `seen` holds the line each cell came from and, behind the cells, each sample's first. */
+/* Moves row `row` to its cell (n, m); `seen` holds the line each cell came from and, behind the cells, each sample's
+ * first. */
 static vg_status place(table *t, size_t row, extent n, extent m, double *values, int64_t *labels, int64_t *seen) {
-    size_t sample = (size_t)(t->sample.i64[row] - n.low), cell = sample * m.count + (size_t)(t->member.i64[row] - m.low);
+    size_t sample = (size_t)(t->sample.i64[row] - n.low),
+           cell = sample * m.count + (size_t)(t->member.i64[row] - m.low);
     long long line = (long long)t->line.i64[row];
     if (seen[cell])
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %lld, member %lld stands already in line %lld",
@@ -210,14 +212,15 @@ static vg_status place(table *t, size_t row, extent n, extent m, double *values,
     *first_line = first ? line : *first_line;
     seen[cell] = line;
     if (t->columns.values)
-        memcpy(values + cell * t->columns.values, t->value.f64 + row * t->columns.values, t->columns.values * sizeof *values);
+        memcpy(values + cell * t->columns.values, t->value.f64 + row * t->columns.values,
+               t->columns.values * sizeof *values);
     if (t->columns.labels && first)
         memcpy(labels + sample * t->columns.labels, t->label.i64 + row * t->columns.labels,
                t->columns.labels * sizeof *labels);
     else if (t->columns.labels && memcmp(labels + sample * t->columns.labels, t->label.i64 + row * t->columns.labels,
                                          t->columns.labels * sizeof *labels) != 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %lld has another label than in line %lld", t->source->path,
-                             line, (long long)t->sample.i64[row], (long long)*first_line);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %lld has another label than in line %lld",
+                             t->source->path, line, (long long)t->sample.i64[row], (long long)*first_line);
     return VG_OK;
 }
 

@@ -1,11 +1,12 @@
 /* csv_columns.c - the roles of a table's columns.
  *
- * A role that an option names (--id, --label, --member, --classes) counts first, then the usual names: "sample", "id", "index" or
- * no name at all for the sample, "member" or "head", "label", "y" or "y_true". What is left must be classes, and clearly so:
+ * A role that an option names (--id, --label, --member, --classes) counts first, then the usual names: "sample", "id",
+ * "index" or no name at all for the sample, "member" or "head", "label", "y" or "y_true". What is left must be
+ * classes, and clearly so:
  *
- *     families   p0 p1, prob_cat prob_dog, logit_0, z1, class_a, or whole numbers: then every column that is left belongs to one
- *     free       cat dog: taken, but the predictions are refused unless each row sums to 1 (predictions.c), because a column of
- *                another meaning among them would not let it
+ *     families   p0 p1, prob_cat prob_dog, logit_0, z1, class_a, or whole numbers: every column left belongs to one
+ *     free       cat dog: taken, but the predictions are refused unless each row sums to 1 (predictions.c), because
+ *                a column of another meaning among them would not let it
  *     doubtful   confidence, prediction, split, ...: never a class unless --classes says so
  *
  * The names of the classes are the columns' without the family's prefix; numbers 0 .. C-1 are no names but places. */
@@ -17,22 +18,57 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const sample_names[] = {"sample", "id", "index", "n", "idx", "sample_id", "uid", "uuid", "", "unnamed: 0",
-                                           NULL};
+static const char *const sample_names[] = {"sample", "id",   "index", "n",          "idx", "sample_id",
+                                           "uid",    "uuid", "",      "unnamed: 0", NULL};
 static const char *const index_names[] = {"", "unnamed: 0", NULL}; /* pandas' index: gives way to any other */
 static const char *const member_names[] = {"member", "head", "m", NULL};
-static const char *const label_names[] = {"label",      "labels",       "y",  "l",          "target",      "targets",
-                                          "y_true",     "ground_truth", "gt", "true_label", "label_true",  "true_class",
-                                          "truth",      NULL};
-static const char *const doubtful_names[] = {
-    "confidence", "conf",  "max_prob", "pred",   "preds",    "prediction",  "predicted", "predicted_label", "predicted_class",
-    "y_pred",     "y_hat", "yhat",     "argmax", "correct",  "is_correct",  "error",     "loss",            "nll",
-    "weight",     "fold",  "split",    "group",  "entropy",  "uncertainty", "variance",  "var",             "std",
-    "mean",       "margin", "score",   "time",   "timestamp", "date",       "epoch",     "seed",            "batch",
-    "file",       "filename", "path",  "image",  NULL};
-/* Longest first: "prob" must not take the columns of "proba". Those of one letter and "class" may name logits or not. */
-static const char *const families[] = {"probability", "logits", "logit", "proba", "probs", "prob", "class",
-                                       "y_prob",      "p",      "z",     "q",     NULL};
+static const char *const label_names[] = {
+    "label",        "labels", "y",          "l",          "target",     "targets", "y_true",
+    "ground_truth", "gt",     "true_label", "label_true", "true_class", "truth",   NULL};
+static const char *const doubtful_names[] = {"confidence",
+                                             "conf",
+                                             "max_prob",
+                                             "pred",
+                                             "preds",
+                                             "prediction",
+                                             "predicted",
+                                             "predicted_label",
+                                             "predicted_class",
+                                             "y_pred",
+                                             "y_hat",
+                                             "yhat",
+                                             "argmax",
+                                             "correct",
+                                             "is_correct",
+                                             "error",
+                                             "loss",
+                                             "nll",
+                                             "weight",
+                                             "fold",
+                                             "split",
+                                             "group",
+                                             "entropy",
+                                             "uncertainty",
+                                             "variance",
+                                             "var",
+                                             "std",
+                                             "mean",
+                                             "margin",
+                                             "score",
+                                             "time",
+                                             "timestamp",
+                                             "date",
+                                             "epoch",
+                                             "seed",
+                                             "batch",
+                                             "file",
+                                             "filename",
+                                             "path",
+                                             "image",
+                                             NULL};
+/* Longest first: "prob" must not take the columns of "proba". */
+static const char *const families[] = {"probability", "logits", "logit", "proba", "probs", "prob",
+                                       "class",       "y_prob", "p",     "z",     "q",     NULL};
 
 static bool is_one_of(const char *name, const char *const *list) {
     for (; *list; list++)
@@ -41,9 +77,11 @@ static bool is_one_of(const char *name, const char *const *list) {
     return false;
 }
 
-static bool is_number(const char *text) { return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16; }
+static bool is_number(const char *text) {
+    return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16;
+}
 
-/* prefix, perhaps one of "_ .-:", then digits (or, behind a separator, any text): what follows; NULL for another name. */
+/* prefix, perhaps one of "_ .-:", then digits (behind a separator any text): what follows; NULL for another name. */
 static const char *without_prefix(const char *name, const char *prefix) {
     size_t length = strlen(prefix);
     if (strncasecmp(name, prefix, length) != 0 || name[length] == '\0')
@@ -64,7 +102,9 @@ static int family_of(const char *name) {
     return FAMILY_NONE;
 }
 
-static const char *stem_of(const char *name, int family) { return family < 0 ? name : without_prefix(name, families[family]); }
+static const char *stem_of(const char *name, int family) {
+    return family < 0 ? name : without_prefix(name, families[family]);
+}
 
 static const char *name_at(const vg_csv_columns *columns, size_t i) { return vg_strings__at(&columns->names, i); }
 
@@ -84,7 +124,7 @@ static void list_columns(char *out, size_t room, const vg_csv_columns *columns, 
     }
 }
 
-/* --- roles that options name -------------------------------------------------------------------------------------------- */
+/* --- roles that options name -------------------------------------------------------------------------------------- */
 static vg_status assign_named(vg_csv_columns *columns, const vg_source *source, const char *wanted, vg_role role,
                               const char *option) {
     char all[300];
@@ -94,13 +134,14 @@ static vg_status assign_named(vg_csv_columns *columns, const vg_source *source, 
         for (size_t i = 0; i < columns->count; i++)
             if ((exact ? strcmp : strcasecmp)(name_at(columns, i), wanted) == 0) {
                 if (columns->roles[i] != VG_ROLE_IGNORED)
-                    return vg_base__fail(VG_ERR_ARGUMENT, "%s: column '%.60s' is named by two options", source->path, wanted);
+                    return vg_base__fail(VG_ERR_ARGUMENT, "%s: column '%.60s' is named by two options", source->path,
+                                         wanted);
                 columns->roles[i] = role;
                 return VG_OK;
             }
     list_columns(all, sizeof all, columns, -1, ", ");
-    return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s: no column is named '%.60s'; its columns are %s", source->path, option, wanted,
-                         all);
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s: no column is named '%.60s'; its columns are %s", source->path,
+                         option, wanted, all);
 }
 
 /* --classes as a list of columns, in the order of the classes; *listed false when one of them is no column's name. */
@@ -109,14 +150,16 @@ static vg_status assign_listed(vg_csv_columns *columns, const vg_source *source,
     *listed = true;
     for (const char *p = text;; p++) {
         size_t length = strcspn(p, ","), i = 0;
-        while (i < columns->count && (strlen(name_at(columns, i)) != length || memcmp(name_at(columns, i), p, length) != 0))
+        while (i < columns->count &&
+               (strlen(name_at(columns, i)) != length || memcmp(name_at(columns, i), p, length) != 0))
             i++;
         if (i == columns->count) {
             *listed = false;
             return VG_OK;
         }
         if (columns->roles[i] != VG_ROLE_IGNORED)
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: --classes: column '%.*s' is named twice", source->path, (int)length, p);
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: --classes: column '%.*s' is named twice", source->path,
+                                 (int)length, p);
         columns->roles[i] = VG_ROLE_VALUE;
         columns->places[i] = place++;
         p += length;
@@ -143,8 +186,9 @@ static vg_status assign_matching(vg_csv_columns *columns, const vg_source *sourc
     if (found)
         return VG_OK;
     list_columns(all, sizeof all, columns, -1, ", ");
-    return vg_base__fail(VG_ERR_ARGUMENT, "%s: --classes: '%.100s' names no column and matches none; its columns are %s",
-                         source->path, text, all);
+    return vg_base__fail(VG_ERR_ARGUMENT,
+                         "%s: --classes: '%.100s' names no column and matches none; its columns are %s", source->path,
+                         text, all);
 }
 
 static vg_status assign_classes(vg_csv_columns *columns, const vg_source *source, const char *text) {
@@ -161,7 +205,7 @@ static vg_status assign_classes(vg_csv_columns *columns, const vg_source *source
     return status;
 }
 
-/* --- roles by the usual names ------------------------------------------------------------------------------------------- */
+/* --- roles by the usual names ------------------------------------------------------------------------------------- */
 static bool has_role(const vg_csv_columns *columns, vg_role role) {
     for (size_t i = 0; i < columns->count; i++)
         if (columns->roles[i] == role)
@@ -178,8 +222,8 @@ static vg_role usual_role(const char *name) {
     return is_one_of(name, label_names) || (rest && is_number(rest)) ? VG_ROLE_LABEL : VG_ROLE_VALUE;
 }
 
-/* Columns without a role get their usual one, unless an option has given it to another; the others become values, or stay
- * ignored where --classes has named the values. */
+/* Columns without a role get their usual one, unless an option has given it to another; the others become values, or
+ * stay ignored where --classes has named the values. */
 static void assign_usual(vg_csv_columns *columns, const vg_roles *roles) {
     bool given[] = {[VG_ROLE_VALUE] = roles->classes != NULL,
                     [VG_ROLE_SAMPLE] = roles->id != NULL,
@@ -215,7 +259,7 @@ static void keep_labels(vg_csv_columns *columns) {
         columns->roles[last] = VG_ROLE_LABEL;
 }
 
-/* --- which columns are classes ------------------------------------------------------------------------------------------ */
+/* --- which columns are classes ------------------------------------------------------------------------------------ */
 static vg_status unclear(const vg_csv_columns *columns, const vg_source *source, const char *name) {
     char all[600];
     list_columns(all, sizeof all, columns, VG_ROLE_VALUE, ",");
@@ -307,7 +351,7 @@ static vg_status name_classes(vg_csv_columns *columns, vg_source *source) {
     return VG_OK;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 static vg_status check_counts(vg_csv_columns *columns, const vg_source *source) {
     size_t numbered = 0;
     for (size_t i = 0; i < columns->count; i++) {
@@ -324,13 +368,16 @@ static vg_status check_counts(vg_csv_columns *columns, const vg_source *source) 
         return vg_base__fail(VG_ERR_FORMAT, "%s: line 1: more than one sample column; name the one to take: --id NAME",
                              source->path);
     if (columns->members > 1)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line 1: more than one member column; name the one to take: --member NAME",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: line 1: more than one member column; name the one to take: --member NAME",
                              source->path);
     if (columns->labels > 1 && numbered != columns->labels)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line 1: more than one column of labels; name the one to take: --label NAME",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: line 1: more than one column of labels; name the one to take: --label NAME",
                              source->path);
     if (columns->members && !columns->samples)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line 1: a member column needs a sample column (--id NAME)", source->path);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line 1: a member column needs a sample column (--id NAME)",
+                             source->path);
     if (columns->values == 0 && columns->labels == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: line 1: no columns of values or labels", source->path);
     return VG_OK;

@@ -1,4 +1,5 @@
-/* csv_columns.h - what each column of a table is: a class, the sample's id, the member, the label. Internal to formats. */
+/* csv_columns.h - what each column of a table is: a class, the sample's id, the member, the label. Internal to
+ * formats. */
 #ifndef VG_CSV_COLUMNS_H
 #define VG_CSV_COLUMNS_H
 
@@ -15,8 +16,8 @@ typedef struct vg_csv_columns {
     bool logits; /* the value columns are named as logits are */
 } vg_csv_columns;
 
-/* Gives every column its role, by source->roles and by the names; names of classes go to source->classes. Fails, with the option
- * that helps, where that is not clear. `header` false: every column is a class. */
+/* Gives every column its role, by source->roles and by the names; names of classes go to source->classes. Fails, with
+ * the option that helps, where that is not clear. `header` false: every column is a class. */
 vg_status vg_csv__assign(vg_csv_columns *columns, vg_source *source, bool header);
 void vg_csv__free(vg_csv_columns *columns);
 

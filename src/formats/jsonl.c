@@ -2,10 +2,11 @@
  *
  *     {"id": ..., "p": [[.7, .2, .1], [.6, .3, .1]], "label": 0}
  *
- * "p" (or "probs") holds probabilities, "z" (or "logits") logits: a list of members, each a list of classes, or one such list
- * for a single member. "label" (or "labels", "l", "y", "y_true", "target") is a whole number, a list of them, or the name of a
- * class; "id" any value; "classes" in the first line names the classes. Keys count without regard to case, others are passed
- * over. Every line must have the same keys and shapes. Arrays: P or Z (N, M, C), or (N, C) for flat lists; L (N) or (N, C). */
+ * "p" (or "probs") holds probabilities, "z" (or "logits") logits: a list of members, each a list of classes, or one
+ * such list for a single member. "label" (or "labels", "l", "y", "y_true", "target") is a whole number, a list of
+ * them, or the name of a class; "id" any value; "classes" in the first line names the classes. Keys count without
+ * regard to case, others are passed over. Every line must have the same keys and shapes. Arrays: P or Z (N, M, C), or
+ * (N, C) for flat lists; L (N) or (N, C). */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,9 +68,9 @@ static vg_status add_values(records *r, const json_t *values, bool logits) {
     if (r->count == 0)
         r->flat = flat, r->m = m, r->c = c, r->logits = logits;
     if (flat != r->flat || m != r->m || logits != r->logits)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: %s of %zu members, the first line has %s of %zu", r->source->path,
-                             r->lines.number, logits ? "logits" : "probabilities", m, r->logits ? "logits" : "probabilities",
-                             r->m);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: %s of %zu members, the first line has %s of %zu",
+                             r->source->path, r->lines.number, logits ? "logits" : "probabilities", m,
+                             r->logits ? "logits" : "probabilities", r->m);
     if (c == 0)
         return wrong(r, "its first member has no classes");
     if (flat)
@@ -103,7 +104,8 @@ static vg_status add_labels(records *r, const json_t *label) {
     if (r->count == 0)
         r->flat_labels = flat, r->label_columns = columns, r->named = json_is_string(label);
     if (r->named != json_is_string(label))
-        return wrong(r, r->named ? "its label is no name, the first line's is" : "its label is a name, the first line's is none");
+        return wrong(r, r->named ? "its label is no name, the first line's is"
+                                 : "its label is a name, the first line's is none");
     if (r->named)
         return add_name(r, label);
     if (flat != r->flat_labels || columns != r->label_columns || columns == 0)
@@ -162,14 +164,15 @@ static vg_status add_record(records *r, json_t *object) {
     const char *const named_value[] = {roles->key, NULL}, *const named_label[] = {roles->label, NULL},
                       *const named_id[] = {roles->id, NULL};
     bool own = roles->key && strcasecmp(roles->key, "P") != 0 && strcasecmp(roles->key, "Z") != 0;
-    const char *const *value_keys = own ? named_value : usual_values, *const *label_keys = roles->label ? named_label : usual_labels;
+    const char *const *value_keys = own ? named_value : usual_values, *const *label_keys =
+                                                                          roles->label ? named_label : usual_labels;
     size_t ignored;
     size_t values_found, logits_found, labels_found;
     const json_t *values = find(object, value_keys, &values_found), *label = find(object, label_keys, &labels_found);
     find(object, logit_keys, &logits_found);
     if (roles->label && !label)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: --label: it has no key '%.60s'", r->source->path, r->lines.number,
-                             roles->label);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: --label: it has no key '%.60s'", r->source->path,
+                             r->lines.number, roles->label);
     if (roles->labels_only)
         values = NULL, values_found = 0;
     if (values_found > 1 || labels_found > 1)
@@ -197,8 +200,8 @@ static vg_status read_line(records *r) {
     json_error_t error;
     json_t *object = json_loadb(r->lines.text, r->lines.length, JSON_REJECT_DUPLICATES, &error);
     if (!object)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %d: %s", r->source->path, r->lines.number, error.position,
-                             error.text);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %d: %s", r->source->path, r->lines.number,
+                             error.position, error.text);
     vg_status status = json_is_object(object) ? add_record(r, object) : wrong(r, "is no JSON object");
     json_decref(object);
     return status;

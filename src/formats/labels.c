@@ -39,10 +39,11 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
     }
     if (key && find_array(source, key, except, kind, index))
         return VG_OK;
-    if (key && !(find_array(source, "L", except, kind, index) && source->arrays[*index].owned)) /* a table's column is L */
+    if (key &&
+        !(find_array(source, "L", except, kind, index) && source->arrays[*index].owned)) /* a table's column is L */
         return vg_source_find(source, key, index) == VG_OK
-                   ? vg_base__fail(VG_ERR_ARGUMENT, "%s: '%.60s' cannot hold both the predictions and the labels", source->path,
-                                   key)
+                   ? vg_base__fail(VG_ERR_ARGUMENT, "%s: '%.60s' cannot hold both the predictions and the labels",
+                                   source->path, key)
                    : VG_ERR_ARGUMENT;
     for (const char *const *name = usual_names; *name; name++)
         if (find_array(source, *name, except, kind, index))
@@ -53,7 +54,8 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
 vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index) {
     const vg_stored *array = source->arrays + index;
     if (array->rank != 1 && array->rank != 2)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: labels '%.100s' have %zu axes, expected 1 (samples) or 2 (samples, labels)",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: labels '%.100s' have %zu axes, expected 1 (samples) or 2 (samples, labels)",
                              source->path, array->name, array->rank);
     size_t wide = array->rank == 2 ? array->shape[1] : 1;
     if (wide == 0)
@@ -70,7 +72,7 @@ vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_sourc
     return VG_OK;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 /* "cat, dog, ..." for messages. */
 static void list_names(char *out, size_t room, const vg_strings *names) {
     size_t at = 0;
@@ -89,10 +91,11 @@ static void list_names(char *out, size_t room, const vg_strings *names) {
 static vg_status match(int64_t *labels, size_t n, const vg_strings *names, const vg_label_frame *frame) {
     char known[300];
     if (frame->classes->count == 0 && names->count > 0)
-        return vg_base__fail(VG_ERR_DATA,
-                             "%s: labels are names ('%.60s', ...) but the classes have none; give --classes with the %zu names in "
-                             "the order of the predictions, or store them beside the predictions as 'classes'",
-                             frame->path, vg_strings__at(names, 0), frame->c);
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: labels are names ('%.60s', ...) but the classes have none; give --classes with the %zu names in "
+            "the order of the predictions, or store them beside the predictions as 'classes'",
+            frame->path, vg_strings__at(names, 0), frame->c);
     size_t *numbers;
     VG_TRY(vg_base__alloc(&numbers, names->count, sizeof *numbers, "labels"));
     vg_status status = VG_OK;
@@ -105,8 +108,8 @@ static vg_status match(int64_t *labels, size_t n, const vg_strings *names, const
             while (sample < n && labels[sample] != (int64_t)i)
                 sample++;
             list_names(known, sizeof known, frame->classes);
-            status = vg_base__fail(VG_ERR_DATA, "%s: label '%.60s' of sample %zu is none of the classes %s", frame->path, name,
-                                   sample, known);
+            status = vg_base__fail(VG_ERR_DATA, "%s: label '%.60s' of sample %zu is none of the classes %s",
+                                   frame->path, name, sample, known);
         }
     }
     for (size_t i = 0; i < n && status == VG_OK; i++)
@@ -178,23 +181,24 @@ static vg_status match_numbers(int64_t *labels, size_t n, const vg_label_frame *
         VG_TRY(vg_strings__find(frame->classes, text, (size_t)length, &place, &found));
         if (!found) {
             list_names(known, sizeof known, frame->classes);
-            return vg_base__fail(VG_ERR_DATA, "%s: label %s of sample %zu is none of the classes %s", frame->path, text, i,
-                                 known);
+            return vg_base__fail(VG_ERR_DATA, "%s: label %s of sample %zu is none of the classes %s", frame->path, text,
+                                 i, known);
         }
         labels[i] = (int64_t)place;
     }
     return VG_OK;
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------------------ */
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
 static vg_status check_count(size_t n, const vg_label_frame *frame) {
     if (n == frame->n)
         return VG_OK;
     if (frame->may_be_mnc && n == frame->m)
-        return vg_base__fail(VG_ERR_DATA,
-                             "%s: %zu labels for %zu samples, but for as many as the second axis of (%zu, %zu, %zu): if the axes "
-                             "are (members, samples, classes), give --axes MNC",
-                             frame->path, n, frame->n, frame->n, frame->m, frame->c);
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: %zu labels for %zu samples, but for as many as the second axis of (%zu, %zu, %zu): if the axes "
+            "are (members, samples, classes), give --axes MNC",
+            frame->path, n, frame->n, frame->n, frame->m, frame->c);
     return vg_base__fail(VG_ERR_DATA, "%s: %zu labels for %zu samples", frame->path, n, frame->n);
 }
 
@@ -209,26 +213,27 @@ static vg_status take_one_hot(int64_t *labels, size_t n, size_t columns, const v
             place = value == 1 ? j : place;
         }
         if (ones != 1 || others)
-            return vg_base__fail(VG_ERR_DATA,
-                                 "%s: labels have %zu columns, expected 1, or one-hot rows; row %zu has %zu ones%s", frame->path,
-                                 columns, i, ones, others ? " and other numbers" : " (is this a --multilabel problem?)");
+            return vg_base__fail(
+                VG_ERR_DATA, "%s: labels have %zu columns, expected 1, or one-hot rows; row %zu has %zu ones%s",
+                frame->path, columns, i, ones, others ? " and other numbers" : " (is this a --multilabel problem?)");
         labels[i] = (int64_t)place;
     }
     return VG_OK;
 }
 
 static vg_status check_range(int64_t *labels, size_t count, size_t columns, const vg_label_frame *frame) {
-    int64_t top = frame->multilabel ? 1 : (int64_t)frame->c - 1, from = frame->multilabel ? 0 : frame->from, low = INT64_MAX,
-            high = INT64_MIN;
+    int64_t top = frame->multilabel ? 1 : (int64_t)frame->c - 1, from = frame->multilabel ? 0 : frame->from,
+            low = INT64_MAX, high = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
         low = labels[i] < low ? labels[i] : low;
         high = labels[i] > high ? labels[i] : high;
     }
     if (count && !frame->multilabel && from == 0 && low == 1 && high == top + 1)
-        return vg_base__fail(VG_ERR_DATA,
-                             "%s: labels go from 1 to %zu and none is 0: they seem to count the %zu classes from 1; give "
-                             "--labels-from 1",
-                             frame->path, frame->c, frame->c);
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: labels go from 1 to %zu and none is 0: they seem to count the %zu classes from 1; give "
+            "--labels-from 1",
+            frame->path, frame->c, frame->c);
     for (size_t i = 0; i < count; i++) {
         if (labels[i] < from || labels[i] - from > top)
             return vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu is outside %lld..%lld", frame->path,
@@ -269,8 +274,8 @@ vg_status vg_labels__load(int64_t **out, size_t *columns, vg_source *source, vg_
         VG_TRY(load_names(&labels, &n, source, kind, index, frame));
         status = check_count(n, frame);
         if (status == VG_OK && frame->multilabel == 1)
-            status = vg_base__fail(VG_ERR_DATA, "%s: labels are names; --multilabel needs %zu columns of 0 and 1", frame->path,
-                                   frame->c);
+            status = vg_base__fail(VG_ERR_DATA, "%s: labels are names; --multilabel needs %zu columns of 0 and 1",
+                                   frame->path, frame->c);
     }
     if (status != VG_OK) {
         vg_base__release(labels);

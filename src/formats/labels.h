@@ -19,14 +19,19 @@ typedef struct vg_label_frame {
 
 /* Whether arrays of that name are taken for labels. */
 bool vg_labels__is_usual(const char *name);
-/* The array (or names) called `key`, or the first with one of the usual names, other than array `except` (SIZE_MAX: none).
- * VG_ERR_ARGUMENT when a key was given and is not there. */
+/* The array (or names) called `key`, or the first with one of the usual names, other than array `except` (SIZE_MAX:
+ * none). VG_ERR_ARGUMENT when a key was given and is not there. */
 vg_status vg_labels__find(const vg_source *source, const char *key, size_t except, vg_label_kind *kind, size_t *index);
-/* Reads them as class numbers (N), or as stored (N, C): names are matched with frame->classes, one-hot rows become their class,
- * numbers are checked. *out is the caller's. */
+/* Reads them as class numbers (N), or as stored (N, C): names are matched with frame->classes, one-hot rows become
+ * their class, numbers are checked. *out is the caller's. */
 vg_status vg_labels__load(int64_t **out, size_t *columns, vg_source *source, vg_label_kind kind, size_t index,
                           const vg_label_frame *frame);
 /* A whole array of numbers (N) or (N, C), unchecked. */
 vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index);
+
+/* The names of `key` (or of the first usual name) as texts; nothing is added when there are none. */
+vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted);
+/* The metadata "classes", a JSON list of texts. */
+vg_status vg_names__metadata(vg_strings *out, const vg_source *source);
 
 #endif

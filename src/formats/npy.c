@@ -6,9 +6,9 @@
  *        .  a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }, padded with spaces and a newline
  *        .  the elements, C order or first axis fastest
  *
- * descr is byte order (< > = |), kind (f i u b) and bytes an element; or kind U or S and characters a text (4 bytes or 1 byte
- * each), which becomes an array of characters with one more axis. Structures, objects and the 2-byte void that ml_dtypes writes
- * for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
+ * descr is byte order (< > = |), kind (f i u b) and bytes an element; or kind U or S and characters a text (4 bytes or
+ * 1 byte each), which becomes an array of characters with one more axis. Structures, objects and the 2-byte void that
+ * ml_dtypes writes for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ vg_status vg_npy__header_size(size_t *out, const uint8_t *bytes, size_t availabl
     return VG_OK;
 }
 
-/* --- the dictionary ----------------------------------------------------------------------------------------------------- */
+/* --- the dictionary ----------------------------------------------------------------------------------------------- */
 typedef struct cursor {
     const char *text;
     size_t length, at;

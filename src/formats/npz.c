@@ -1,7 +1,7 @@
 /* npz.c - NumPy's .npz: a zip file whose members are .npy files, stored or deflated; member P.npy is the array P.
  *
- * Members that are no .npy files, or hold what has no place here (strings, objects), are passed over and explained when asked
- * for. */
+ * Members that are no .npy files, or hold what has no place here (strings, objects), are passed over and explained
+ * when asked for. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,8 +70,8 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
     return VG_OK;
 }
 
-/* The archive's comment, when it is a JSON object of texts: metadata that npz_write.c put there. Any other comment is passed
- * over. vg_zip__list has found the end record, so the comment is what lies behind it. */
+/* The archive's comment, when it is a JSON object of texts: metadata that npz_write.c put there. Any other comment is
+ * passed over. vg_zip__list has found the end record, so the comment is what lies behind it. */
 static vg_status read_comment(vg_source *source) {
     const uint8_t *bytes = source->map.bytes;
     size_t size = source->map.size, lowest = size > 22 + 65535 ? size - 22 - 65535 : 0, at = size - 22;

@@ -1,11 +1,10 @@
 /* predictions.c - predictions (N, M, C) as people store them, handed out a block of samples at a time.
  *
- * In the file the axes lie in some order, slowest first: n m c, or m n c, or either reversed (Fortran order). What matters is
- * where n stands: `outer` is the product of the axes before it and `inner` of those behind it, so that samples first .. first +
- * rows - 1 are `outer` runs of rows * inner elements, run o at (o * N + first) * inner. Float32 and float64 that lie in the
- * file as in memory are viewed there, by strides; everything else is converted run by run into a buffer of the same axis order
- * with N = rows. */
-#include <jansson.h>
+ * In the file the axes lie in some order, slowest first: n m c, or m n c, or either reversed (Fortran order). What
+ * matters is where n stands: `outer` is the product of the axes before it and `inner` of those behind it, so that
+ * samples first .. first + rows - 1 are `outer` runs of rows * inner elements, run o at (o * N + first) * inner.
+ * Float32 and float64 that lie in the file as in memory are viewed there, by strides; everything else is converted run
+ * by run into a buffer of the same axis order with N = rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@ struct vg_prediction_file {
     bool logits, direct; /* direct: views of the mapping */
     vg_element target;   /* what the buffer holds: VG_ELEMENT_F32 or _F64 */
     void *buffer;
-    size_t buffer_room; /* elements */
+    size_t buffer_room;             /* elements */
     int64_t *labels, *other_labels; /* found beside the predictions; read from another file */
     size_t label_columns;
     bool labels_read;
@@ -72,7 +71,8 @@ static vg_status choose_array(vg_prediction_file *file, const char *key) {
     for (size_t i = 0; i < source->count; i++) {
         const char *name = source->arrays[i].name;
         if ((source->arrays[i].rank != 2 && source->arrays[i].rank != 3) || vg_labels__is_usual(name) ||
-            listed(class_keys, name) || listed(id_keys, name) || (file->labels_key && strcmp(name, file->labels_key) == 0))
+            listed(class_keys, name) || listed(id_keys, name) ||
+            (file->labels_key && strcmp(name, file->labels_key) == 0))
             continue;
         file->index = i;
         if (used + 64 < sizeof names)
@@ -82,25 +82,29 @@ static vg_status choose_array(vg_prediction_file *file, const char *key) {
     if (found == 1)
         return VG_OK;
     if (source->count == 1 && source->arrays[0].name[0] == '\0')
-        return vg_base__fail(VG_ERR_FORMAT, "%s: has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
                              source->path, source->arrays[0].rank);
     if (found == 0 && source->skipped_count == 1 && source->count == 0)
         return vg_base__fail_text(VG_ERR_UNSUPPORTED, source->skipped[0].reason);
     if (found == 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: holds no predictions: no array has 2 or 3 axes and is not named as labels are",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: holds no predictions: no array has 2 or 3 axes and is not named as labels are",
                              source->path);
-    return vg_base__fail(VG_ERR_FORMAT,
-                         "%s: holds no array named P, Q or Z, and %zu others that could be predictions (%s); name one: --key NAME",
-                         source->path, found, names);
+    return vg_base__fail(
+        VG_ERR_FORMAT,
+        "%s: holds no array named P, Q or Z, and %zu others that could be predictions (%s); name one: --key NAME",
+        source->path, found, names);
 }
 
 /* Shape and storage order from the array and the axes it is said to have. */
 static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
     const vg_stored *array = file->source->arrays + file->index;
     if (array->rank != 2 && array->rank != 3)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: array '%.100s' has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
-                             file->source->path, array->name, array->rank);
+        return vg_base__fail(
+            VG_ERR_FORMAT,
+            "%s: array '%.100s' has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
+            file->source->path, array->name, array->rank);
     const char *names = array->rank == 2 ? "nc" : axes == VG_AXES_MNC ? "mnc" : "nmc";
     file->may_be_mnc = array->rank == 3 && axes == VG_AXES_NMC && !array->owned;
     file->m = 1;
@@ -111,7 +115,8 @@ static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
         file->order[array->fortran ? array->rank - 1 - i : i] = names[i];
     }
     if (file->m == 0 || file->c == 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: array '%.100s' has %zu members and %zu classes, expected at least one of each",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: array '%.100s' has %zu members and %zu classes, expected at least one of each",
                              file->source->path, array->name, file->m, file->c);
     bool behind = false;
     for (const char *p = file->order; *p; p++) {
@@ -127,7 +132,8 @@ static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *
     VG_TRY(lay_out(file, options->axes));
     const vg_stored *array = file->source->arrays + file->index;
     file->logits = options->logits < 0 ? listed(logit_keys, array->name) : options->logits != 0;
-    bool single = array->element == VG_ELEMENT_F16 || array->element == VG_ELEMENT_BF16 || array->element == VG_ELEMENT_F32;
+    bool single =
+        array->element == VG_ELEMENT_F16 || array->element == VG_ELEMENT_BF16 || array->element == VG_ELEMENT_F32;
     file->target = single ? VG_ELEMENT_F32 : VG_ELEMENT_F64;
     file->direct = array->element == file->target && !array->stream && !array->swapped &&
                    (uintptr_t)array->data % vg_element_size(array->element) == 0;
@@ -136,56 +142,12 @@ static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *
     return VG_OK;
 }
 
-/* --- names, and what is noticed ----------------------------------------------------------------------------------------- */
-/* The names of `key` (or of the first usual name) as texts: an array of texts, or of whole numbers. Empty when there is none. */
-static vg_status read_names(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted) {
-    const char *const named[] = {key, NULL};
-    for (const char *const *name = key ? named : usual; *name; name++)
-        for (size_t i = 0; i < source->count + source->text_count; i++) {
-            const vg_stored *array = source->arrays + i;
-            size_t rank = array->rank - (array->text ? 1 : 0);
-            if (strcmp(array->name, *name) != 0 || rank != 1 || (!key && array->shape[0] != wanted))
-                continue;
-            if (array->shape[0] != wanted)
-                return vg_base__fail(VG_ERR_DATA, "%s: '%.60s' has %zu entries, expected %zu", source->path, array->name,
-                                     array->shape[0], wanted);
-            if (array->text)
-                return vg_source__texts(source, i, out);
-            for (size_t row = 0; row < wanted; row++) {
-                int64_t number;
-                char text[32];
-                VG_TRY(vg_source_read_i64(source, i, row, 1, &number));
-                int length = snprintf(text, sizeof text, "%lld", (long long)number);
-                VG_TRY(vg_strings__push(out, text, (size_t)length));
-            }
-            return VG_OK;
-        }
-    if (!key)
-        return VG_OK;
-    size_t ignored;
-    vg_status status = vg_source_find(source, key, &ignored);
-    return status == VG_OK ? vg_base__fail(VG_ERR_DATA, "%s: '%.60s' is no list of texts or whole numbers", source->path, key)
-                           : status;
-}
-
-/* The metadata "classes", a JSON list of texts: .safetensors has no arrays of texts. */
-static vg_status read_metadata_classes(vg_prediction_file *file) {
-    const char *text = vg_source_metadata(file->source, "classes");
-    json_t *list = text ? json_loads(text, 0, NULL) : NULL, *name;
-    size_t i;
-    vg_status status = VG_OK;
-    json_array_foreach(list, i, name) {
-        if (status == VG_OK && json_is_string(name))
-            status = vg_strings__push(&file->classes, json_string_value(name), json_string_length(name));
-    }
-    json_decref(list);
-    return status;
-}
-
-/* The names of the classes: from --classes for arrays, from the columns of a table, or stored beside the predictions. */
+/* --- names, and what is noticed ----------------------------------------------------------------------------------- */
+/* The names of the classes: from --classes for arrays, from a table's columns, or stored beside the predictions. */
 static vg_status name_classes(vg_prediction_file *file, const char *listed_names) {
     vg_source *source = file->source;
-    bool table = source->free_columns || source->classes.count || source->ids.count || source->arrays[file->index].owned;
+    bool table =
+        source->free_columns || source->classes.count || source->ids.count || source->arrays[file->index].owned;
     if (source->classes.count) {
         file->classes = source->classes;
         source->classes = (vg_strings){.bytes = NULL};
@@ -199,9 +161,18 @@ static vg_status name_classes(vg_prediction_file *file, const char *listed_names
             p += length;
         }
         if (!listed_names)
-            VG_TRY(read_names(&file->classes, source, NULL, class_keys, file->c));
+            VG_TRY(vg_names__read(&file->classes, source, NULL, class_keys, file->c));
         if (!listed_names && !file->classes.count)
-            VG_TRY(read_metadata_classes(file));
+            VG_TRY(vg_names__metadata(&file->classes, source));
+    }
+    for (size_t i = 0; i < file->classes.count; i++) {
+        const char *name = vg_strings__at(&file->classes, i);
+        size_t first;
+        bool found;
+        VG_TRY(vg_strings__find(&file->classes, name, strlen(name), &first, &found));
+        if (found && first != i)
+            return vg_base__fail(VG_ERR_DATA, "%s: classes %zu and %zu are both named '%.60s'", source->path, first, i,
+                                 name);
     }
     if (file->classes.count && file->classes.count != file->c)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu names for %zu classes", source->path, file->classes.count, file->c);
@@ -220,9 +191,10 @@ static vg_status check_free_columns(vg_prediction_file *file) {
     if (!names || file->n == 0)
         return VG_OK;
     if (file->logits)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: whether all of these columns are classes cannot be told from logits; name them: --classes %s",
-                             file->source->path, names);
+        return vg_base__fail(
+            VG_ERR_FORMAT,
+            "%s: whether all of these columns are classes cannot be told from logits; name them: --classes %s",
+            file->source->path, names);
     VG_TRY(vg_prediction_file_block(file, 0, file->n, &view));
     for (size_t n = 0; n < file->n; n++)
         for (size_t m = 0; m < file->m; m++) {
@@ -230,10 +202,11 @@ static vg_status check_free_columns(vg_prediction_file *file) {
             for (size_t c = 0; c < file->c; c++)
                 sum += value_at(&view, n, m, c);
             if (fabs(sum - 1) > 1e-2 && file->c > 1)
-                return vg_base__fail(VG_ERR_FORMAT,
-                                     "%s: sample %zu, member %zu: its columns sum to %.6g, not 1, so whether all are classes "
-                                     "cannot be told; name those that are: --classes %s",
-                                     file->source->path, n, m, sum, names);
+                return vg_base__fail(
+                    VG_ERR_FORMAT,
+                    "%s: sample %zu, member %zu: its columns sum to %.6g, not 1, so whether all are classes "
+                    "cannot be told; name those that are: --classes %s",
+                    file->source->path, n, m, sum, names);
         }
     return VG_OK;
 }
@@ -251,10 +224,10 @@ static vg_status check_probabilities(vg_prediction_file *file) {
         for (size_t m = 0; m < file->m; m++)
             for (size_t c = 0; c < file->c; c++)
                 if (value_at(&view, n, m, c) < -1e-6)
-                    return vg_base__fail(
-                        VG_ERR_DATA,
-                        "%s: sample %zu, member %zu, class %zu is %.6g, which is no probability; if these are logits, give --logits",
-                        file->source->path, n, m, c, value_at(&view, n, m, c));
+                    return vg_base__fail(VG_ERR_DATA,
+                                         "%s: sample %zu, member %zu, class %zu is %.6g, which is no probability; if "
+                                         "these are logits, give --logits",
+                                         file->source->path, n, m, c, value_at(&view, n, m, c));
     return VG_OK;
 }
 
@@ -262,8 +235,8 @@ static vg_status check_probabilities(vg_prediction_file *file) {
 static void notice_axes(vg_prediction_file *file) {
     if (file->may_be_mnc && file->n > 1 && file->n <= 64 && file->m >= 4 * file->n)
         snprintf(file->notice, sizeof file->notice,
-                 "read as %zu samples of %zu members; if the axes are (members, samples, classes), give --axes MNC", file->n,
-                 file->m);
+                 "read as %zu samples of %zu members; if the axes are (members, samples, classes), give --axes MNC",
+                 file->n, file->m);
 }
 
 const char *vg_prediction_file_notice(const vg_prediction_file *file) { return file->notice[0] ? file->notice : NULL; }
@@ -279,21 +252,21 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
         file->ids = file->source->ids;
         file->source->ids = (vg_strings){.bytes = NULL};
     } else if (!file->ids_read && !file->source->arrays[file->index].owned) {
-        VG_TRY(read_names(&file->ids, file->source, file->id_key, id_keys, file->n));
+        VG_TRY(vg_names__read(&file->ids, file->source, file->id_key, id_keys, file->n));
     }
     file->ids_read = true;
     return file->ids.count ? vg_strings__list(&file->ids, out) : VG_OK;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 /* A caller's options, those of an older and shorter struct completed by the defaults. */
 static vg_status complete(vg_prediction_options *out, const vg_prediction_options *options) {
     *out = (vg_prediction_options)VG_PREDICTION_OPTIONS_INIT;
     if (!options)
         return VG_OK;
     if (options->struct_size < offsetof(vg_prediction_options, labels_key) || options->struct_size > sizeof *out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_options: struct_size is %zu, expected %zu", options->struct_size,
-                             sizeof *out);
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_options: struct_size is %zu, expected %zu",
+                             options->struct_size, sizeof *out);
     memcpy(out, options, options->struct_size);
     out->struct_size = sizeof *out;
     if (out->labels_from != 0 && out->labels_from != 1)
@@ -392,7 +365,7 @@ void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t 
         *logits = file->logits;
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 /* Fills in the strides of a view whose n axis has `length` samples between two runs. */
 static void set_strides(const vg_prediction_file *file, vg_predictions *view, size_t length) {
     ptrdiff_t stride = 1;
@@ -417,8 +390,8 @@ static size_t footprint(const vg_prediction_file *file, size_t rows) {
     return rows * file->inner * vg_element_size(file->source->arrays[file->index].element) + 65536;
 }
 
-/* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind. Mapping the
- * pages is left to the threads that touch them: it costs least there. */
+/* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind.
+ * Mapping the pages is left to the threads that touch them: it costs least there. */
 static void page_forward(vg_prediction_file *file, size_t first, size_t rows) {
     vg_stored *array = file->source->arrays + file->index;
     const vg_mapping *map = &file->source->map;
@@ -459,19 +432,20 @@ static vg_status fill_buffer(vg_prediction_file *file, size_t first, size_t rows
     return VG_OK;
 }
 
-/* Whether a block is viewed in the mapping: elements as in memory, and runs that do not make too much of it resident at once.
- */
+/* Whether a block is viewed in the mapping: elements as in memory, and runs that do not make too much of it resident
+ * at once. */
 static bool view_directly(const vg_prediction_file *file, size_t rows) {
     return file->direct && (file->outer == 1 || !is_paged(file) || footprint(file, rows) <= WINDOW / file->outer);
 }
 
 vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
     if (rows == 0 || first > file->n || rows > file->n - first)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples from %zu wanted, but it has %zu", file->source->path, rows,
-                             first, file->n);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples from %zu wanted, but it has %zu", file->source->path,
+                             rows, first, file->n);
     if (file->outer == 1 && is_paged(file))
         page_forward(file, first, rows);
-    *view = (vg_predictions){.dtype = file->target == VG_ELEMENT_F32 ? VG_F32 : VG_F64, .n = rows, .m = file->m, .c = file->c};
+    *view = (vg_predictions){
+        .dtype = file->target == VG_ELEMENT_F32 ? VG_F32 : VG_F64, .n = rows, .m = file->m, .c = file->c};
     if (view_directly(file, rows)) {
         const vg_stored *array = file->source->arrays + file->index;
         size_t size = vg_element_size(array->element);
@@ -489,7 +463,7 @@ vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_
     return VG_OK;
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------------- */
+/* --- labels ------------------------------------------------------------------------------------------------------- */
 static vg_label_frame frame_of(vg_prediction_file *file, const char *path) {
     return (vg_label_frame){.n = file->n,
                             .m = file->m,
@@ -521,7 +495,8 @@ static vg_status find_only(const vg_source *source, vg_label_kind *kind, size_t 
     if (*kind != VG_LABELS_NONE)
         return VG_OK;
     if (source->count + source->text_count != 1)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: holds %zu arrays and none named L, labels, label or y; name one: --labels-key NAME",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: holds %zu arrays and none named L, labels, label or y; name one: --labels-key NAME",
                              source->path, source->count + source->text_count);
     *kind = source->count ? VG_LABELS_NUMBERS : VG_LABELS_TEXTS;
     *index = 0;
@@ -540,8 +515,8 @@ static vg_status open_labels(vg_source **out, vg_label_kind *kind, size_t *index
     return status;
 }
 
-vg_status vg_prediction_file_read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns, const char *path,
-                                         const char *key) {
+vg_status vg_prediction_file_read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns,
+                                         const char *path, const char *key) {
     *out = NULL, *columns = 0;
     vg_source *source;
     vg_label_kind kind;
@@ -567,8 +542,9 @@ vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *
     VG_TRY(open_labels(&source, &kind, &index, path, key, NULL));
     vg_status status = kind == VG_LABELS_NUMBERS
                            ? vg_labels__numbers(out, n, columns, source, index)
-                           : vg_base__fail(VG_ERR_DATA, "%s: labels are names, expected numbers: there are no classes to match "
-                                                        "them with",
+                           : vg_base__fail(VG_ERR_DATA,
+                                           "%s: labels are names, expected numbers: there are no classes to match "
+                                           "them with",
                                            path);
     vg_source_close(source);
     return status;

@@ -7,8 +7,8 @@
 
 #include "vargate/status.h"
 
-/* Texts one behind the other in `bytes`, each ended by a NUL; text i begins at starts[i]. `slots` is a hash table of the texts,
- * made by the first vg_strings__intern or vg_strings__find. */
+/* Texts one behind the other in `bytes`, each ended by a NUL; text i begins at starts[i]. `slots` is a hash table of
+ * the texts, made by the first vg_strings__intern or vg_strings__find. */
 typedef struct vg_strings {
     char *bytes;
     size_t used, room;

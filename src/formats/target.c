@@ -2,10 +2,10 @@
  *
  * An existing file counts as ours, of the wanted product, by what it holds and not by its name:
  *
- *     .npz, .safetensors   metadata "vargate" = the product's name, or the arrays that only this product has; predictions are
- *                          known by the metadata alone, since everybody's predictions have the arrays P or Z and L
- *     .csv                 the heading: scores "n,..." or "id,..." ending in "diversity,k_sensitivity"; decisions "id,pred..."
- *     .jsonl               the keys of the first line: scores diversity, k_sensitivity and k; decisions id, pred and decision
+ *     .npz, .safetensors   metadata "vargate" = the product's name, or the arrays that only this product has;
+ *                          predictions by the metadata alone, since everybody's have the arrays P or Z and L
+ *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions "id,pred..."
+ *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision
  *     .json                temperatures: an object with the list "temperatures" and the text "solver"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
  *
@@ -52,7 +52,7 @@ vg_status vg_writer_mark(vg_writer *writer, vg_product product) {
     return vg_writer_metadata(writer, "vargate", products[product].name);
 }
 
-/* --- what an existing file holds ---------------------------------------------------------------------------------------- */
+/* --- what an existing file holds ---------------------------------------------------------------------------------- */
 static bool has_arrays(const char *path, vg_product product) {
     vg_source *source;
     if (vg_source_open(&source, path) != VG_OK)
@@ -82,7 +82,8 @@ static bool ends(const char *text, size_t length, const char *with) {
 /* The heading of a table. */
 static bool is_heading(const char *line, size_t length, vg_product product) {
     if (product == VG_PRODUCT_SCORES)
-        return (begins(line, length, "n,") || begins(line, length, "id,")) && ends(line, length, ",diversity,k_sensitivity");
+        return (begins(line, length, "n,") || begins(line, length, "id,")) &&
+               ends(line, length, ",diversity,k_sensitivity");
     return product == VG_PRODUCT_DECISIONS && begins(line, length, "id,pred") && memmem(line, length, ",decision", 9);
 }
 
@@ -98,7 +99,8 @@ static bool is_record(const char *line, size_t length, vg_product product) {
 
 static bool is_temperatures(const char *text, size_t size) {
     json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
-    bool ours = json_is_array(json_object_get(object, "temperatures")) && json_is_string(json_object_get(object, "solver"));
+    bool ours =
+        json_is_array(json_object_get(object, "temperatures")) && json_is_string(json_object_get(object, "solver"));
     json_decref(object);
     return ours;
 }
@@ -130,7 +132,7 @@ static bool is_ours(const char *path, vg_product product) {
     return ours;
 }
 
-/* --- the check ---------------------------------------------------------------------------------------------------------- */
+/* --- the check ---------------------------------------------------------------------------------------------------- */
 int vg_same_file(const char *a, const char *b) {
     struct stat left, right;
     if (!a || !b)
@@ -140,19 +142,22 @@ int vg_same_file(const char *a, const char *b) {
     return found && left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
-vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count, int force) {
+vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
+                          int force) {
     if (!path || (input_count && !inputs) || (unsigned)product >= PRODUCTS)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_target_check: path and inputs must not be NULL, and the product must be one");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "vg_target_check: path and inputs must not be NULL, and the product must be one");
     for (size_t i = 0; i < input_count; i++)
         if (vg_same_file(path, inputs[i]))
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: the output is the input %s itself; choose another name for the output",
-                                 path, strcmp(inputs[i], "-") == 0 ? "on standard input" : inputs[i]);
+            return vg_base__fail(VG_ERR_ARGUMENT,
+                                 "%s: the output is the input %s itself; choose another name for the output", path,
+                                 strcmp(inputs[i], "-") == 0 ? "on standard input" : inputs[i]);
     struct stat st;
     if (force || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return VG_OK; /* what cannot be written at all is told by whoever opens it */
     if (is_ours(path, product))
         return VG_OK;
     return vg_base__fail(VG_ERR_ARGUMENT,
-                         "%s: exists and is not %s that vargate wrote; choose another name, or replace it with --force", path,
-                         products[product].phrase);
+                         "%s: exists and is not %s that vargate wrote; choose another name, or replace it with --force",
+                         path, products[product].phrase);
 }
