@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["save_arrays", "save_scores", "save_text"]
 
 
-def save_arrays(arrays: dict[str, Array], path: str) -> None:
-    """Writes named arrays to ``.npz`` or ``.safetensors``."""
+SCORES = 0  # VG_PRODUCT_SCORES
+
+
+def save_arrays(arrays: dict[str, Array], path: str, product: int | None = None) -> None:
+    """Writes named arrays to ``.npz`` or ``.safetensors``, marked as a product of the command where it is one."""
     writer = c_void_p()
     lib = _native.lib
     _native.check(lib.vg_writer_open(byref(writer), os.fsencode(path)))
     try:
+        if product is not None:
+            _native.check(lib.vg_writer_mark(writer, product))
         for name, values in arrays.items():
             packed = np.asarray(values, order="C")
             shape = (c_size_t * max(packed.ndim, 1))(*packed.shape)
@@ -88,7 +93,7 @@ def save_scores(s: Scores, path: str) -> None:
     if ending in (".npz", ".safetensors"):
         arrays = {name: s[name] for name in s}
         arrays |= {"k": s.k, "diversity": np.array(s.diversity), "k_sensitivity": np.array(s.k_sensitivity)}
-        save_arrays(arrays, path)
+        save_arrays(arrays, path, SCORES)
     elif ending == ".csv":
         save_text(_csv(s), path)
     elif ending == ".jsonl":

@@ -460,6 +460,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_temperatures_load": (c_int, [POINTER(_D), POINTER(c_size_t), c_char_p]),
     "vg_temperatures_free": (None, [_D]),
     "vg_writer_open": (c_int, [POINTER(_P), c_char_p]),
+    "vg_writer_mark": (c_int, [_P, c_int]),
     "vg_writer_array": (c_int, [_P, c_char_p, c_int, c_size_t, POINTER(c_size_t), _P]),
     "vg_writer_close": (c_int, [_P]),
     "vg_writer_abandon": (None, [_P]),

@@ -247,7 +247,7 @@ class Scores:
             for i, k in enumerate(self._k):
                 kept = self.decision[..., i] >= 0
                 count = int(np.count_nonzero(kept))
-                row = {"coverage": share(count, entries), "kept": count, "abstained": entries - count}
+                row: dict[str, float | None] = {"coverage": share(count, entries), "kept": count, "abstained": entries - count}
                 if self.labels is not None:
                     row["accuracy"] = share(int(np.count_nonzero(kept & correct)), count)
                 rule[_native.k_name(k)] = row
