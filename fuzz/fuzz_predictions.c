@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     unsigned choice = data[0];
     vg_prediction_options options = VG_PREDICTION_OPTIONS_INIT;
+    options.multilabel = size % 3 == 0 ? -1 : (int)(size % 3) - 1;
     options.axes = choice & 1 ? VG_AXES_MNC : VG_AXES_NMC;
     vg_prediction_file *file;
     vg_status status = vg_prediction_file_open_memory(&file, data + 1, size - 1, names[(choice >> 1) % 6], &options);
@@ -46,6 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t columns;
     read_blocks(file, 1 + (choice >> 5) * 3u);
     fuzz_check(vg_prediction_file_labels(file, &labels, &columns));
+    const char *const *texts;
+    fuzz_check(vg_prediction_file_classes(file, &texts));
+    fuzz_check(vg_prediction_file_ids(file, &texts));
     read_blocks(file, 2); /* from the start again */
     vg_prediction_file_close(file);
     return 0;
