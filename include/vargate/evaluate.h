@@ -84,7 +84,7 @@ typedef struct vg_tally_options {
     size_t bins;     /* of ECE, MCE, adaptive and classwise ECE and the reliability diagram; 1 .. 10,000 */
     double floor;    /* NLL takes log(max(p, floor)) */
     int confusion;   /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
-    int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row, and 6 a class of each sample */
+    int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row */
     size_t expected; /* samples expected, 0 unknown: only saves copying */
 } vg_tally_options;
 #define VG_TALLY_OPTIONS_INIT { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
@@ -102,7 +102,7 @@ VG_API const uint8_t *vg_tally_errors(const vg_tally *tally);
 VG_API const double *vg_tally_ratio(const vg_tally *tally);
 VG_API const int32_t *vg_tally_predictions(const vg_tally *tally);
 
-/* A figure and its bootstrap interval (NaN, NaN without one). */
+/* A figure and its interval, which contains it; NaN, NaN: none was asked for, or none that holds its level is known. */
 typedef struct vg_estimate {
     double value, low, high;
 } vg_estimate;
@@ -118,7 +118,20 @@ typedef struct vg_reliability_bin {
     double low, high;
     size_t count;
     double confidence, accuracy;
+    double square, hit; /* means of confidence^2, and of confidence where right (else 0): for vg_calibration_check_bins */
 } vg_reliability_bin;
+
+/* What an ECE says about calibration at this number of samples (docs/evaluation.md). */
+typedef struct vg_calibration_check {
+    double expected; /* the ECE that a perfectly calibrated model with these confidences would show on average */
+    double p_value;  /* chance of as large an ECE under perfect calibration; NaN: multilabel with more than 128 bins */
+    double debiased; /* the ECE less what chance alone adds to it; at least 0 */
+    size_t mce_rows; /* rows of the bin that decides MCE */
+} vg_calibration_check;
+
+/* The same from the bins alone, for evaluations put together from parts: bins of the parts are added as means weighted
+ * by count. Rows must be independent: not for multilabel tasks. */
+VG_API vg_status vg_calibration_check_bins(vg_calibration_check *out, const vg_reliability_bin *bins, size_t count);
 
 /* --- ranking: selective prediction and error detection ------------------------------------------------------------------ */
 
@@ -133,6 +146,29 @@ typedef struct vg_ranking {
     vg_estimate coverage_at[VG_MAX_OPERATING_POINTS]; /* largest coverage a threshold reaches at risk <= this one; 0: none */
     double *curve; /* curve_points: risk among the most certain ceil(N (i + 1) / curve_points); NULL without a curve */
 } vg_ranking;
+
+typedef struct vg_auroc_options {
+    size_t struct_size;
+    double confidence;
+    size_t rows_per_sample; /* consecutive rows of one sample, not independent: classes in multilabel mode, else 1 */
+} vg_auroc_options;
+#define VG_AUROC_OPTIONS_INIT {sizeof(vg_auroc_options), 0.95, 1}
+
+/* The area under the ROC curve of a measure that shall be large (a certainty: small) for the rows marked positive, ties
+ * half, with DeLong's interval on the logit scale; where that has no width (perfect separation), Newcombe's score
+ * interval. NaN when all or none are positive. Errors against correct predictions, or OOD (marked) against ID samples.
+ */
+VG_API vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
+                          const vg_auroc_options *options);
+
+/* Two measures on the same rows: areas, first - second, and the p-value of no difference (DeLong's paired test,
+ * two-sided). */
+typedef struct vg_auroc_comparison {
+    vg_estimate first, second, difference;
+    double p_value;
+} vg_auroc_comparison;
+VG_API vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
+                                  const uint8_t *positive, size_t rows, const vg_auroc_options *options);
 
 /* --- the decision rule --------------------------------------------------------------------------------------------------- */
 
@@ -166,9 +202,9 @@ typedef struct vg_evaluate_options {
     const double *risks;     /* NULL: 0.01, 0.05 */
     size_t risk_count;
     size_t curve_points; /* points of each measure's risk-coverage curve; 0: none */
-    size_t resamples;    /* bootstrap; 0: none. Needs a tally made with bootstrap = 1 */
+    size_t resamples;    /* bootstrap, for intervals; 0: no intervals. Needs a tally made with bootstrap = 1 */
     uint64_t seed;
-    double confidence; /* of the bootstrap interval */
+    double confidence; /* of the intervals */
     unsigned threads;  /* 0: one per core */
     vg_progress_fn progress; /* asked between slices of a few milliseconds whether to go on, with or without a bootstrap */
     void *progress_context;
@@ -204,6 +240,8 @@ typedef struct vg_evaluation {
     vg_rule_row *rule;
     size_t label_count; /* multilabel: classes; else 0 */
     vg_label_row *labels;
+    vg_calibration_check calibration; /* of ece and mce */
+    size_t errors;                    /* rows predicted wrong */
 } vg_evaluation;
 
 /* Each measure must hold vg_tally_rows(tally) values. */
@@ -215,6 +253,11 @@ VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const v
 VG_API vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
                                      const vg_evaluate_options *options);
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
+
+enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
+/* What a reader of the figures must know, one sentence each: whether the ECE is more than chance, MCE from a few rows,
+ * too few errors for the ranking figures to be firm. Returns how many there are, at most VG_MAX_NOTES. */
+VG_API size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *evaluation);
 
 /* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64: what vg_evaluate
  * gives as ece and mce, without the rest. `bins` is 15 by custom. */
@@ -302,7 +345,7 @@ typedef struct vg_ood_row {
 
 typedef struct vg_ood_options {
     size_t struct_size;
-    size_t resamples; /* bootstrap of both sides; 0: none */
+    size_t resamples; /* bootstrap of both sides, for intervals; 0: no intervals */
     uint64_t seed;
     double confidence;
     unsigned threads;

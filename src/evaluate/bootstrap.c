@@ -1,11 +1,10 @@
-/* bootstrap.c - percentile intervals of every figure of an evaluation.
+/* bootstrap.c - intervals of the figures of an evaluation: by resampling, or beside it from each measure's order
+ * (delong.c, rank_intervals.c). interval.c turns a figure's resamples into an interval; ECE's is calibration_null.c's.
  *
- * A resample draws N of the N samples with replacement; what counts is how often each was drawn, its weight, shared by all
- * figures. Nothing is sorted again: each measure's order is found once, and a resample is one walk along it with weights, eight
- * resamples side by side. Resample r draws from random stream r of the seed, so neither the thread count nor the number of
- * resamples changes what it holds. Multilabel: whole samples are drawn, their labels together. */
-#include <stdlib.h>
-
+ * A resample draws N of the N samples with replacement; what counts is how often each was drawn, its weight, shared by
+ * all figures. Nothing is sorted again: each measure's order is found once, and a resample is one walk along it with
+ * weights, eight resamples side by side. Resample r draws from random stream r of the seed, so neither the thread count
+ * nor the number of resamples changes what it holds. Multilabel: whole samples are drawn, their labels together. */
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
 
@@ -26,41 +25,12 @@ vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_
     return VG_OK;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Linear interpolation between order statistics: position (count - 1) q. */
-static double quantile(const double *sorted, size_t count, double q) {
-    double position = (double)(count - 1) * q;
-    size_t below = (size_t)position;
-    if (below + 1 >= count)
-        return sorted[count - 1];
-    double share = position - (double)below;
-    return share > 0 ? sorted[below] + share * (sorted[below + 1] - sorted[below]) : sorted[below];
-}
-
-void vg_evaluate__interval(vg_estimate *estimate, double *values, size_t count, double confidence) {
-    size_t defined = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!isnan(values[i]))
-            values[defined++] = values[i];
-    estimate->low = estimate->high = NAN;
-    if (defined == 0)
-        return;
-    qsort(values, defined, sizeof *values, compare_doubles);
-    estimate->low = quantile(values, defined, (1 - confidence) / 2);
-    estimate->high = quantile(values, defined, 1 - (1 - confidence) / 2);
-}
-
 /* --- one measure's order ----------------------------------------------------------------------------------------------------
  */
 typedef struct rank_order {
     uint32_t *rows; /* most certain first */
-    uint8_t *marks; /* GROUP_END and ERROR of each place */
+    uint8_t *marks; /* VG_PLACE_END, VG_PLACE_POSITIVE (an error) of each place */
 } rank_order;
-enum { GROUP_END = 1, ERROR = 2 };
 
 typedef struct order_work {
     const vg_tally *tally;
@@ -83,11 +53,7 @@ static vg_status order_job(void *context, size_t index, unsigned worker) {
         pairs[i] = (vg_keyed){vg_evaluate__key(column->measure.certainty ? -value : value), (uint32_t)i};
     }
     VG_TRY(vg_evaluate__sort_pairs(pairs, pairs + rows, rows, work->pulse, worker));
-    for (size_t i = 0; i < rows; i++) {
-        bool end = i + 1 == rows || pairs[i + 1].key != pairs[i].key;
-        order->rows[i] = pairs[i].row;
-        order->marks[i] = (uint8_t)((end ? GROUP_END : 0) | (work->tally->error[pairs[i].row] ? ERROR : 0));
-    }
+    vg_evaluate__places(order->rows, order->marks, pairs, work->tally->error, rows);
     return VG_OK;
 }
 
@@ -106,12 +72,12 @@ static vg_status rank_block(double *values, size_t stride, const rank_order *ord
         const double *w = weights + (order->rows[i] / width) * VG_LANES;
         for (size_t lane = 0; lane < VG_LANES; lane++)
             mass[lane] += w[lane];
-        if (order->marks[i] & ERROR) {
+        if (order->marks[i] & VG_PLACE_POSITIVE) {
             any = true;
             for (size_t lane = 0; lane < VG_LANES; lane++)
                 errors[lane] += w[lane];
         }
-        if (!(order->marks[i] & GROUP_END))
+        if (!(order->marks[i] & VG_PLACE_END))
             continue;
         for (size_t lane = 0; any && lane < VG_LANES; lane++) {
             if (errors[lane] > 0)
@@ -163,7 +129,6 @@ typedef struct bootstrap_work {
     const vg_rank_plan *plan;
     const vg_evaluate_options *options;
     const rank_order *orders;
-    vg_tally_orders tally_orders;
     vg_pulse *pulse;
     size_t figures, per_measure; /* values of a resample, of a measure in it */
     double *values;              /* blocks x VG_LANES x figures */
@@ -178,8 +143,7 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
     double *weights = work->scratch + (size_t)worker * work->scratch_size;
     double *values = work->values + block * VG_LANES * work->figures;
     VG_TRY(vg_evaluate__weights(weights, t->n, o->seed, 0, block * VG_LANES, work->pulse, worker));
-    VG_TRY(vg_evaluate__tally_block(values, work->figures, &work->tally_orders, weights, weights + t->n * VG_LANES, work->pulse,
-                                    worker));
+    VG_TRY(vg_evaluate__tally_block(values, work->figures, t, weights, weights + t->n * VG_LANES, work->pulse, worker));
     double totals[VG_LANES];
     for (size_t lane = 0; lane < VG_LANES; lane++) /* accuracy holds the weighted errors exactly enough to round */
         totals[lane] = nearbyint((1 - values[lane * work->figures + VG_TALLY_ACCURACY]) * (double)t->rows);
@@ -191,41 +155,119 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
     return VG_OK;
 }
 
-/* Where the i-th figure of a resample belongs. */
-static void estimate_places(vg_estimate **places, vg_evaluation *e) {
-    vg_evaluate__figure_places(places, e);
-    places += VG_TALLY_FIGURES;
-    for (size_t m = 0; m < e->measure_count; m++) {
-        vg_ranking *r = &e->measures[m];
-        vg_estimate *fixed[VG_RANK_FIXED] = {&r->aurc, &r->eaurc, &r->augrc, &r->error_auroc, &r->error_aupr};
-        for (size_t i = 0; i < VG_RANK_FIXED; i++)
-            *places++ = fixed[i];
-        for (size_t i = 0; i < e->coverage_count; i++)
-            *places++ = &r->risk_at[i];
-        for (size_t i = 0; i < e->risk_count; i++)
-            *places++ = &r->coverage_at[i];
+/* Where the i-th figure of a resample belongs, and how its interval is made. ECE, error AUROC and coverage at risk have
+ * theirs from elsewhere; calibration errors that no method covers have none. */
+typedef struct figure_place {
+    vg_estimate *estimate;
+    vg_interval_kind kind;
+    double events; /* rows of a share; errors */
+} figure_place;
+
+static const vg_interval_kind tally_kinds[VG_TALLY_FIGURES] = {
+    [VG_TALLY_ACCURACY] = VG_INTERVAL_SHARE, [VG_TALLY_F1_MACRO] = VG_INTERVAL_LOGIT,
+    [VG_TALLY_NLL] = VG_INTERVAL_LOG,        [VG_TALLY_BRIER] = VG_INTERVAL_LOG,
+    [VG_TALLY_F1_MICRO] = VG_INTERVAL_LOGIT, [VG_TALLY_SUBSET] = VG_INTERVAL_SHARE,
+};
+static const vg_interval_kind rank_kinds[VG_RANK_FIXED] = {
+    [VG_RANK_AURC] = VG_INTERVAL_LOGIT,
+    [VG_RANK_EAURC] = VG_INTERVAL_LOGIT,
+    [VG_RANK_AUGRC] = VG_INTERVAL_LOGIT,
+    [VG_RANK_AUPR] = VG_INTERVAL_LOGIT,
+};
+
+static figure_place *rank_places(figure_place *at, vg_ranking *r, const vg_rank_plan *plan, double errors) {
+    vg_estimate *fixed[VG_RANK_FIXED] = {&r->aurc, &r->eaurc, &r->augrc, &r->error_auroc, &r->error_aupr};
+    for (size_t i = 0; i < VG_RANK_FIXED; i++)
+        *at++ = (figure_place){fixed[i], rank_kinds[i], errors};
+    for (size_t i = 0; i < plan->coverage_count; i++)
+        *at++ = (figure_place){&r->risk_at[i], VG_INTERVAL_SHARE, plan->position[i]};
+    for (size_t i = 0; i < plan->risk_count; i++)
+        *at++ = (figure_place){&r->coverage_at[i], VG_INTERVAL_NONE, 0};
+    return at;
+}
+
+static void figure_places(figure_place *at, vg_evaluation *e, const vg_rank_plan *plan) {
+    vg_estimate *whole[VG_TALLY_FIGURES];
+    double errors = (double)e->errors;
+    vg_evaluate__figure_places(whole, e);
+    for (size_t i = 0; i < VG_TALLY_FIGURES; i++) {
+        double events = tally_kinds[i] != VG_INTERVAL_SHARE ? errors : (double)(i == VG_TALLY_SUBSET ? e->n : e->rows);
+        *at++ = (figure_place){whole[i], tally_kinds[i], events};
     }
+    for (size_t m = 0; m < e->measure_count; m++)
+        at = rank_places(at, &e->measures[m], plan, errors);
     for (size_t j = 0; j < e->rule_count; j++) {
-        *places++ = &e->rule[j].coverage;
-        *places++ = &e->rule[j].accuracy;
+        *at++ = (figure_place){&e->rule[j].coverage, VG_INTERVAL_SHARE, (double)e->rule[j].rows};
+        *at++ = (figure_place){&e->rule[j].accuracy, VG_INTERVAL_SHARE, (double)e->rule[j].kept};
     }
+}
+
+/* Where no row, or every row, of a multilabel share is a hit, resamples cannot tell how the rows of a sample go
+ * together: they count as one. */
+static double events_of(const figure_place *place, const vg_evaluation *e) {
+    bool at_end = place->estimate->value == 0 || place->estimate->value == 1;
+    bool by_row = place->estimate != &e->subset_accuracy;
+    bool share = place->kind == VG_INTERVAL_SHARE;
+    return e->label_count > 0 && share && at_end && by_row ? fmax(place->events / (double)e->classes, 1)
+                                                           : place->events;
+}
+
+/* Rows worth one independent row: the accuracy's variance over that of as many independent rows. */
+static double design_factor(const vg_evaluation *e, const bootstrap_work *work) {
+    double mean = 0, square = 0, count = (double)work->options->resamples,
+           right = e->accuracy.value * (1 - e->accuracy.value);
+    if (e->label_count == 0)
+        return 1;
+    for (size_t r = 0; r < work->options->resamples; r++)
+        mean += work->values[r * work->figures + VG_TALLY_ACCURACY] / count;
+    for (size_t r = 0; r < work->options->resamples; r++) {
+        double off = work->values[r * work->figures + VG_TALLY_ACCURACY] - mean;
+        square += off * off;
+    }
+    double factor = right > 0 && count > 1 ? square / (count - 1) * (double)e->rows / right : (double)e->classes;
+    return factor < 1 ? 1 : factor;
+}
+
+/* Of measure m: AUROC and coverages at risks. */
+static vg_status order_intervals(vg_evaluation *e, size_t m, const bootstrap_work *work, double factor) {
+    const vg_tally *t = work->tally;
+    const rank_order *order = &work->orders[m];
+    vg_ranking *r = &e->measures[m];
+    double *influence, confidence = work->options->confidence;
+    VG_TRY(vg_base__alloc(&influence, t->rows, sizeof *influence, "placements"));
+    double area = vg_evaluate__placements(influence, order->rows, order->marks, t->rows);
+    vg_estimate auroc =
+        vg_evaluate__auroc_estimate(area, influence, t->error, t->rows, t->multilabel ? t->classes : 1, confidence);
+    r->error_auroc.low = fmin(auroc.low, r->error_auroc.value); /* the walk's sum may differ in its last bit */
+    r->error_auroc.high = fmax(auroc.high, r->error_auroc.value);
+    for (size_t i = 0; i < work->plan->risk_count; i++)
+        vg_evaluate__coverage_interval(&r->coverage_at[i], order->marks, t->rows, work->plan->risk[i], factor,
+                                       confidence);
+    vg_base__release(influence);
+    return vg_evaluate__pulse(work->pulse, 0);
 }
 
 static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
     size_t count = work->options->resamples;
-    vg_estimate **places = NULL;
+    figure_place *places = NULL;
     double *column = NULL;
     vg_status status = vg_base__alloc(&places, work->figures, sizeof *places, "bootstrap figures");
     if (status == VG_OK)
         status = vg_base__alloc(&column, count, sizeof *column, "bootstrap figures");
     if (status == VG_OK) {
-        estimate_places(places, e);
+        figure_places(places, e, work->plan);
         for (size_t f = 0; f < work->figures; f++) {
+            if (places[f].kind == VG_INTERVAL_NONE)
+                continue;
             for (size_t r = 0; r < count; r++)
                 column[r] = work->values[r * work->figures + f];
-            vg_evaluate__interval(places[f], column, count, work->options->confidence);
+            vg_evaluate__interval(places[f].estimate, places[f].kind, events_of(&places[f], e), column, count,
+                                  work->options->confidence);
         }
     }
+    double factor = design_factor(e, work);
+    for (size_t m = 0; status == VG_OK && m < e->measure_count; m++)
+        status = order_intervals(e, m, work, factor);
     vg_base__release(places);
     vg_base__release(column);
     return status;
@@ -285,12 +327,9 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_r
         status = vg_base__alloc(&marks, places, 1, "bootstrap orders");
     if (status == VG_OK)
         status = make_orders(orders, rows, marks, t, columns, e->measure_count, pulse, pool);
-    if (status == VG_OK)
-        status = vg_evaluate__tally_orders_new(&work.tally_orders, t, pulse);
     work.orders = orders;
     if (status == VG_OK)
         status = run_blocks(e, &work, pool);
-    vg_evaluate__tally_orders_free(&work.tally_orders);
     vg_base__release(orders);
     vg_base__release(rows);
     vg_base__release(marks);

@@ -92,6 +92,7 @@ typedef struct rank_work {
     double **tails;                  /* their harmonic sums, the caller's to free */
     vg_rank_room *rooms;             /* one a worker */
     vg_pulse *pulse;
+    double confidence;    /* of intervals; 0: none */
     pthread_mutex_t lock; /* of the plans' harmonic sums */
 } rank_work;
 
@@ -145,9 +146,9 @@ static vg_status rank_job(rank_work *work, size_t index, unsigned worker) {
     return VG_OK;
 }
 
-/* Adaptive ECE and the sums that all rankings need, the rankings, and last, so that workers end together, the rule at each k:
- * short work. */
-enum { JOB_ADAPTIVE, JOB_TAIL, JOB_RANK };
+/* Adaptive ECE, the sums that all rankings need and the test of calibration, the rankings, and last, so that workers
+ * end together, the rule at each k: short work. */
+enum { JOB_ADAPTIVE, JOB_TAIL, JOB_CALIBRATION, JOB_RANK };
 static vg_status job(void *context, size_t index, unsigned worker) {
     rank_work *work = context;
     const vg_tally *t = work->tally;
@@ -159,6 +160,8 @@ static vg_status job(void *context, size_t index, unsigned worker) {
         status = vg_evaluate__adaptive_ece(&e->ece_adaptive.value, &work->rooms[worker], t);
     else if (index == JOB_TAIL)
         status = need_tail(work, work->plan, &work->tails[0], t->rows);
+    else if (index == JOB_CALIBRATION)
+        status = vg_evaluate__calibration(e, t, work->confidence);
     else if (index < JOB_RANK + rankings)
         status = rank_job(work, index - JOB_RANK, worker);
     else {
@@ -254,7 +257,18 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
     fill_counts(e, t);
     size_t steps = job_count(e);
     vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
-    rank_work work = {e, t, columns, k, NULL, &plan, &label_plan, tails, NULL, &pulse, PTHREAD_MUTEX_INITIALIZER};
+    rank_work work = {e,
+                      t,
+                      columns,
+                      k,
+                      NULL,
+                      &plan,
+                      &label_plan,
+                      tails,
+                      NULL,
+                      &pulse,
+                      o->resamples > 0 ? o->confidence : 0,
+                      PTHREAD_MUTEX_INITIALIZER};
     vg_pool__while_waiting(pool, vg_evaluate__pulse_idle, &pulse);
     vg_status status = vg_evaluate__pulse(&pulse, 0); /* once at least, however fast the others are */
     if (status == VG_OK)
@@ -283,6 +297,7 @@ static vg_status evaluate(vg_evaluation **out, const vg_tally *tally, const vg_r
                          .classes = tally->classes,
                          .rows = tally->rows,
                          .bins = tally->bins,
+                         .errors = tally->rows - tally->correct,
                          .resamples = o->resamples,
                          .seed = o->seed,
                          .confidence = o->confidence};

@@ -298,11 +298,9 @@ struct vg_tally {
     uint8_t *error;
     int32_t *label, *prediction; /* classes; multilabel: 0 or 1 */
     double *nll, *brier;         /* bootstrap only */
-    float *gap;                  /* bootstrap only: n x classes, mean - [label = c] */
-    uint16_t *cell;              /* bootstrap only: n x classes, the bin of mean */
     /* sums over rows, by bin of confidence */
     size_t *bin_count, *bin_correct;
-    double *bin_confidence;
+    double *bin_confidence, *bin_square, *bin_hit; /* sums of p, p^2, and p of the correct rows */
     /* by class and bin of its own probability: sum of mean - [label = c] */
     double *class_gap;
     double nll_sum, nll_product, brier_sum; /* NLL: the sum less log of the product */
@@ -362,6 +360,45 @@ void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *tally);
 void vg_evaluate__figure_places(vg_estimate *places[VG_TALLY_FIGURES], vg_evaluation *evaluation);
 void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
 
+/* expected ECE, p-value, debiased ECE, rows of MCE's bin; the interval of e->ece where confidence > 0
+ * (calibration_null.c). */
+vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *tally, double confidence);
+
+/* --- intervals (interval.c) --- */
+typedef enum vg_interval_kind {
+    VG_INTERVAL_NONE,
+    VG_INTERVAL_PERCENTILE,
+    VG_INTERVAL_LOG,
+    VG_INTERVAL_LOGIT,
+    VG_INTERVAL_SHARE
+} vg_interval_kind;
+/* The interval of e->value from its resamples values[0 .. count - 1] (overwritten; NaN left out). events: of
+ * VG_INTERVAL_SHARE the rows it was taken of, of LOG and LOGIT the rows (errors) that the figure hangs on. */
+void vg_evaluate__interval(vg_estimate *e, vg_interval_kind kind, double events, double *values, size_t count,
+                           double confidence);
+/* That of a share whose estimate has this variance (0: binomial of `rows`). */
+void vg_evaluate__share_interval(vg_estimate *e, double rows, double variance, double confidence);
+/* That of an AUROC by its variance. */
+void vg_evaluate__auroc_interval(vg_estimate *e, double variance, double positives, double negatives,
+                                 double confidence);
+double vg_evaluate__normal_quantile(double probability);
+double vg_evaluate__t_quantile(double probability, double freedom);
+
+/* --- AUROC (delong.c) --- */
+enum {
+    VG_PLACE_END = 1,
+    VG_PLACE_POSITIVE = 2
+}; /* marks of a place in an order: the last of equal values; a positive row */
+void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive, size_t rows);
+/* The area, and each row's influence on it: they sum to 0. NaN, influence untouched, when all or none are positive. */
+double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows);
+vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
+                                        size_t rows_per_sample, double confidence);
+
+/* The interval of a coverage at `risk`; factor >= 1: rows that are worth one independent row (rank_intervals.c). */
+void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
+                                    double confidence);
+
 /* --- the bootstrap (bootstrap.c)
  * ---------------------------------------------------------------------------------------------- */
 
@@ -370,21 +407,12 @@ enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample 
 /* Counts of each of n samples in resamples first .. first + VG_LANES - 1: resample r draws from stream `stream` + r. */
 vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first, vg_pulse *pulse,
                                unsigned worker);
-/* The percentile interval of values[0 .. count - 1] (sorted here, NaN left out; NaN if none remain). */
-void vg_evaluate__interval(vg_estimate *estimate, double *values, size_t count, double confidence);
 /* Fills the intervals of everything in `evaluation`. */
 vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tally, const vg_rank_column *columns,
                                  const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pulse *pulse, vg_pool *pool);
 /* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
-typedef struct vg_tally_orders {
-    const vg_tally *tally;
-    uint32_t *order;    /* rows by rising confidence */
-    uint8_t *group_end; /* 1 where the next row's confidence is larger */
-} vg_tally_orders;
-vg_status vg_evaluate__tally_orders_new(vg_tally_orders *orders, const vg_tally *tally, vg_pulse *pulse);
-void vg_evaluate__tally_orders_free(vg_tally_orders *orders);
 size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch a block needs */
-vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally_orders *orders, const double *weights,
+vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally *tally, const double *weights,
                                    double *scratch, vg_pulse *pulse, unsigned worker);
 
 /* --- OOD (ood.c, ood_bootstrap.c)
@@ -399,9 +427,9 @@ typedef struct vg_ood_work {
     vg_keyed *pairs;     /* with a bootstrap: 2 (id_rows + ood_rows) a worker */
     vg_rank_room *rooms; /* without: one a worker, */
     double *values;      /* all values of a measure, ID first, a worker, */
-    uint8_t *marks;      /* and which are OOD */
+    uint8_t *marks;      /* and, in both cases, which are OOD */
     uint32_t *order;     /* with a bootstrap: every measure's order, ID rows first */
-    uint8_t *group_end;  /* 1 where the next value is larger */
+    uint8_t *places;     /* VG_PLACE_END, VG_PLACE_POSITIVE (OOD) of each place */
 } vg_ood_work;
 void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *row);
 /* Fills the intervals of work->out. */

@@ -132,11 +132,8 @@ void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *ro
 static void keep_order(const vg_ood_work *work, size_t m, const vg_keyed *pairs) {
     size_t total = work->id_rows + work->ood_rows;
     uint32_t *rows = work->order + m * total;
-    uint8_t *ends = work->group_end + m * total;
-    for (size_t i = 0; i < total; i++) {
-        rows[i] = pairs[i].row;
-        ends[i] = i + 1 == total || pairs[i + 1].key != pairs[i].key;
-    }
+    uint8_t *places = work->places + m * total;
+    vg_evaluate__places(rows, places, pairs, work->marks, total);
 }
 
 static vg_status measure_job(void *context, size_t m, unsigned worker) {
@@ -169,9 +166,6 @@ static vg_status rooms_new(vg_ood_work *work, unsigned workers) {
     if (!vg_base__mul(&values, total, workers))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
     VG_TRY(vg_base__alloc(&work->values, values, sizeof *work->values, "values to sort"));
-    VG_TRY(vg_base__alloc(&work->marks, total, 1, "marks to sort"));
-    memset(work->marks, 0, work->id_rows);
-    memset(work->marks + work->id_rows, 1, work->ood_rows);
     VG_TRY(vg_base__zalloc(&work->rooms, workers, sizeof *work->rooms, "workers"));
     for (unsigned i = 0; i < workers; i++)
         VG_TRY(vg_evaluate__rank_room(&work->rooms[i], total, work->pulse, i));
@@ -181,7 +175,7 @@ static vg_status rooms_new(vg_ood_work *work, unsigned workers) {
 static void release(vg_ood_work *work, unsigned workers) {
     for (unsigned i = 0; work->rooms && i < workers; i++)
         vg_evaluate__rank_room_free(&work->rooms[i]);
-    void *parts[] = {work->rooms, work->values, work->marks, work->pairs, work->order, work->group_end};
+    void *parts[] = {work->rooms, work->values, work->marks, work->pairs, work->order, work->places};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
 }
@@ -191,10 +185,13 @@ static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
     bool resample = work->options->resamples > 0 && work->id_rows > 0 && work->ood_rows > 0;
     if (!vg_base__mul(&pairs, total, 2 * (size_t)vg_pool__threads(pool)) || !vg_base__mul(&places, total, work->count))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
+    VG_TRY(vg_base__alloc(&work->marks, total, 1, "marks to sort"));
+    memset(work->marks, 0, work->id_rows);
+    memset(work->marks + work->id_rows, 1, work->ood_rows);
     if (resample) {
         VG_TRY(vg_base__alloc(&work->pairs, pairs, sizeof *work->pairs, "keys to sort"));
         VG_TRY(vg_base__alloc(&work->order, places, sizeof *work->order, "bootstrap orders"));
-        VG_TRY(vg_base__alloc(&work->group_end, places, 1, "bootstrap orders"));
+        VG_TRY(vg_base__alloc(&work->places, places, 1, "bootstrap orders"));
     } else {
         VG_TRY(rooms_new(work, vg_pool__threads(pool)));
     }

@@ -1,4 +1,4 @@
-/* ood_bootstrap.c - percentile intervals of the OOD figures: ID and OOD samples resampled apart, eight resamples side by side
+/* ood_bootstrap.c - intervals of the OOD figures: ID and OOD samples resampled apart, eight resamples side by side
  * along each measure's order; the sums are ood.c's, eight lanes wide. */
 #include "evaluate/evaluate_internal.h"
 
@@ -56,7 +56,7 @@ static vg_status walk(double *values, size_t stride, const vg_ood_work *work, si
                       unsigned worker) {
     size_t total = work->id_rows + work->ood_rows;
     const uint32_t *order = work->order + m * total;
-    const uint8_t *ends = work->group_end + m * total;
+    const uint8_t *places = work->places + m * total;
     double id_total = (double)work->id_rows, ood_total = (double)work->ood_rows, mass[2][VG_LANES] = {{0}};
     const ood_totals totals = {id_total, ood_total, id_total + ood_total, 0.05 * ood_total * (1 + 1e-12)};
     bool present[2] = {false, false};
@@ -73,7 +73,7 @@ static vg_status walk(double *values, size_t stride, const vg_ood_work *work, si
         for (size_t lane = 0; lane < VG_LANES; lane++)
             mass[is_ood][lane] += w[lane];
         present[is_ood] = true;
-        if (!ends[i])
+        if (!(places[i] & VG_PLACE_END))
             continue;
         add_group(&s, &totals, mass, present);
         present[0] = present[1] = false;
@@ -112,16 +112,32 @@ static vg_status resample_job(void *context, size_t block, unsigned worker) {
     return VG_OK;
 }
 
-static void collect(const vg_ood_work *work, const double *values, double *column) {
-    size_t figures = work->count * VG_OOD_FIGURES, resamples = work->options->resamples;
+/* How each figure's interval is made. */
+static const vg_interval_kind kinds[VG_OOD_FIGURES] = {
+    [VG_OOD_AUROC] = VG_INTERVAL_NONE, /* DeLong's instead */
+    [VG_OOD_AUPR_OUT] = VG_INTERVAL_LOGIT, [VG_OOD_AUPR_IN] = VG_INTERVAL_LOGIT, [VG_OOD_FPR95] = VG_INTERVAL_SHARE,
+    [VG_OOD_DETECTION] = VG_INTERVAL_NONE, /* a minimum is too low on average; no method tried holds */
+};
+
+/* column: resamples values; influence: a value a row. */
+static void collect(const vg_ood_work *work, const double *values, double *column, double *influence) {
+    size_t figures = work->count * VG_OOD_FIGURES, resamples = work->options->resamples,
+           total = work->id_rows + work->ood_rows;
+    double confidence = work->options->confidence,
+           fewer = (double)(work->id_rows < work->ood_rows ? work->id_rows : work->ood_rows);
     for (size_t m = 0; m < work->count; m++) {
         vg_estimate *places[VG_OOD_FIGURES];
         vg_evaluate__ood_places(places, &work->out[m]);
         for (size_t f = 0; f < VG_OOD_FIGURES; f++) {
             for (size_t r = 0; r < resamples; r++)
                 column[r] = values[r * figures + m * VG_OOD_FIGURES + f];
-            vg_evaluate__interval(places[f], column, resamples, work->options->confidence);
+            vg_evaluate__interval(places[f], kinds[f], kinds[f] == VG_INTERVAL_SHARE ? (double)work->id_rows : fewer,
+                                  column, resamples, confidence);
         }
+        double area = vg_evaluate__placements(influence, work->order + m * total, work->places + m * total, total);
+        vg_estimate auroc = vg_evaluate__auroc_estimate(area, influence, work->marks, total, 1, confidence);
+        places[VG_OOD_AUROC]->low = fmin(auroc.low, places[VG_OOD_AUROC]->value);
+        places[VG_OOD_AUROC]->high = fmax(auroc.high, places[VG_OOD_AUROC]->value);
     }
 }
 
@@ -132,18 +148,21 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool) {
         !vg_base__mul(&values, blocks, VG_LANES * VG_OOD_FIGURES) || !vg_base__mul(&values, values, work->count))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu resamples of %zu samples do not fit memory", resamples, total);
     resample_work resample = {.work = work};
-    double *column = NULL;
+    double *column = NULL, *influence = NULL;
     vg_status status = vg_base__alloc(&resample.weights, weights, sizeof(double), "bootstrap weights");
     if (status == VG_OK)
         status = vg_base__alloc(&resample.values, values, sizeof(double), "bootstrap figures");
     if (status == VG_OK)
         status = vg_base__alloc(&column, resamples, sizeof(double), "bootstrap figures");
     if (status == VG_OK)
+        status = vg_base__alloc(&influence, total, sizeof(double), "placements");
+    if (status == VG_OK)
         status = vg_pool__run(pool, blocks, resample_job, &resample);
     if (status == VG_OK)
-        collect(work, resample.values, column);
+        collect(work, resample.values, column, influence);
     vg_base__release(resample.weights);
     vg_base__release(resample.values);
     vg_base__release(column);
+    vg_base__release(influence);
     return status;
 }

@@ -1,9 +1,9 @@
 /* tally.c - the streaming collection behind accuracy and calibration figures.
  *
- * Fed by blocks of member means; what stays is sums (by bin, by class) and, per row, a confidence, an error mark, label,
- * prediction and margin ratio: never N x C, unless the bootstrap was asked for. Sums run in the order of the samples, so they
- * are the same to the bit however the samples are cut into blocks. A refused block leaves the tally as it was. Figures from the
- * sums: tally_metrics.c. */
+ * Fed by blocks of member means; what stays is sums (by bin, by class) and, per row, a confidence, an error mark,
+ * label, prediction and margin ratio: never N x C. Sums run in the order of the samples, so they are the same to the
+ * bit however the samples are cut into blocks. A refused block leaves the tally as it was. Figures from the sums:
+ * tally_metrics.c. */
 #include "evaluate/evaluate_internal.h"
 
 enum { CONFUSION_DEFAULT_LIMIT = 1024 };
@@ -16,6 +16,8 @@ static vg_status allocate_sums(vg_tally *t, bool confusion) {
     VG_TRY(vg_base__zalloc(&t->bin_count, t->bins, sizeof(size_t), "bins"));
     VG_TRY(vg_base__zalloc(&t->bin_correct, t->bins, sizeof(size_t), "bins"));
     VG_TRY(vg_base__zalloc(&t->bin_confidence, t->bins, sizeof(double), "bins"));
+    VG_TRY(vg_base__zalloc(&t->bin_square, t->bins, sizeof(double), "bins"));
+    VG_TRY(vg_base__zalloc(&t->bin_hit, t->bins, sizeof(double), "bins"));
     VG_TRY(vg_base__zalloc(&t->class_gap, cells, sizeof(double), "bins of classes"));
     VG_TRY(vg_base__zalloc(&t->per_class, t->classes, sizeof(vg_class_row), "counts of classes"));
     if (confusion)
@@ -78,10 +80,10 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
 void vg_tally_free(vg_tally *t) {
     if (!t)
         return;
-    void *parts[] = {t->edges,     t->confidence, t->ratio,     t->error,     t->label,       t->prediction,     t->nll,
-                     t->brier,     t->gap,        t->cell,      t->bin_count, t->bin_correct, t->bin_confidence, t->class_gap,
-                     t->per_class, t->confusion,  t->label_gap, t->label_nll, t->label_brier, t->label_correct,  t->batch.gap,
-                     t->batch.cell};
+    void *parts[] = {t->edges,     t->confidence, t->ratio,      t->error,       t->label,          t->prediction,
+                     t->nll,       t->brier,      t->bin_count,  t->bin_correct, t->bin_confidence, t->class_gap,
+                     t->per_class, t->confusion,  t->label_gap,  t->label_nll,   t->label_brier,    t->label_correct,
+                     t->batch.gap, t->batch.cell, t->bin_square, t->bin_hit};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
     vg_base__release(t);
@@ -114,13 +116,8 @@ static vg_status make_room(vg_tally *t, size_t rows) {
     if (t->has_ratio)
         VG_TRY(regrow(&t->ratio, t->rows, capacity, sizeof(double)));
     if (t->bootstrap) {
-        size_t width = t->multilabel ? 1 : t->classes, cells;
-        if (!vg_base__mul(&cells, capacity, width))
-            return vg_base__fail(VG_ERR_MEMORY, "tally: %zu x %zu values for the bootstrap do not fit memory", capacity, width);
         VG_TRY(regrow(&t->nll, t->rows, capacity, sizeof(double)));
         VG_TRY(regrow(&t->brier, t->rows, capacity, sizeof(double)));
-        VG_TRY(regrow(&t->gap, t->rows * width, cells, sizeof(float)));
-        VG_TRY(regrow(&t->cell, t->rows * width, cells, sizeof(uint16_t)));
     }
     t->capacity = capacity;
     return VG_OK;
@@ -188,6 +185,8 @@ static void count_row(vg_tally *t, size_t row, double p, bool correct, double nl
     t->bin_count[b]++;
     t->bin_correct[b] += correct;
     t->bin_confidence[b] += p;
+    t->bin_square[b] += p * p;
+    t->bin_hit[b] += correct ? p : 0;
     t->nll_sum += nll;
     t->brier_sum += brier;
     t->correct += correct;
@@ -231,6 +230,8 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         t->bin_count[b]++;
         t->bin_correct[b] += correct;
         t->bin_confidence[b] += mean[best];
+        t->bin_square[b] += mean[best] * mean[best];
+        t->bin_hit[b] += correct ? mean[best] : 0;
         t->correct += correct;
         t->confidence[row] = mean[best];
         t->error[row] = !correct;
@@ -246,10 +247,6 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         if (t->bootstrap) {
             t->nll[row] = -log(p);
             t->brier[row] = batch->brier[i];
-            for (size_t c = 0; c < c_count; c++) {
-                t->gap[row * c_count + c] = (float)gap[c];
-                t->cell[row * c_count + c] = (uint16_t)(cell[c] - c * bins);
-            }
         }
     }
     t->nll_sum = nll_sum;
@@ -279,10 +276,6 @@ static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool
     size_t b = vg_evaluate__bin(t->edges, bins, u);
     double nll = -log(true_p > t->floor ? true_p : t->floor);
     t->class_gap[c * bins + b] += gap;
-    if (t->bootstrap) {
-        t->gap[row] = (float)gap;
-        t->cell[row] = (uint16_t)b;
-    }
     count_row(t, row, confidence, correct, nll, gap * gap);
     t->label_gap[c * bins + vg_evaluate__bin(t->edges, bins, confidence)] += confidence - correct;
     t->label_nll[c] += nll;

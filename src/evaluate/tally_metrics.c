@@ -24,7 +24,9 @@ void vg_evaluate__reliability(vg_reliability_bin *bins, const vg_tally *t) {
                                        .high = t->edges[b + 1],
                                        .count = t->bin_count[b],
                                        .confidence = count > 0 ? t->bin_confidence[b] / count : NAN,
-                                       .accuracy = count > 0 ? (double)t->bin_correct[b] / count : NAN};
+                                       .accuracy = count > 0 ? (double)t->bin_correct[b] / count : NAN,
+                                       .square = count > 0 ? t->bin_square[b] / count : NAN,
+                                       .hit = count > 0 ? t->bin_hit[b] / count : NAN};
     }
 }
 

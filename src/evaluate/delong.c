@@ -1,0 +1,193 @@
+/* delong.c - AUROC, its variance, and the difference of two AUROCs on the same rows (DeLong, DeLong and Clarke-Pearson
+ * 1988).
+ *
+ * With P positives and Q negatives, a positive's placement is the share of negatives below it, a negative's the share
+ * of positives above it, ties half. Both sorts average to the area A, and
+ *
+ *     var A = sum_pos (placement - A)^2 / (P (P - 1)) + sum_neg (placement - A)^2 / (Q (Q - 1))
+ *
+ * Placements come from one sorted order, so all of it is O(n log n). Where several rows belong to a sample
+ * (multilabel), their influences (placement - A) / P or / Q are summed by sample first: G / (G - 1) sum_g (sum of
+ * influences)^2 over G samples (Obuchowski 1997). The influences of two measures give the variance of their difference
+ * likewise. */
+#include "evaluate/evaluate_internal.h"
+
+/* The influence of each row on the area; returns the area. places: rows in rising order of the score. */
+double vg_evaluate__placements(double *influence, const uint32_t *order, const uint8_t *places, size_t rows) {
+    double positives = 0, pairs = 0, below = 0, seen = 0; /* negatives and positives before the group */
+    for (size_t i = 0; i < rows; i++)
+        positives += (places[i] & VG_PLACE_POSITIVE) != 0;
+    double negatives = (double)rows - positives;
+    if (positives == 0 || negatives == 0)
+        return NAN;
+    for (size_t i = 0; i < rows;) {
+        size_t first = i;
+        double hits = 0;
+        do
+            hits += (places[i] & VG_PLACE_POSITIVE) != 0;
+        while (!(places[i++] & VG_PLACE_END));
+        double others = (double)(i - first) - hits;
+        double of_positive = (below + others / 2) / negatives, of_negative = (positives - seen - hits / 2) / positives;
+        for (size_t j = first; j < i; j++)
+            influence[order[j]] = places[j] & VG_PLACE_POSITIVE ? of_positive : of_negative;
+        pairs += hits * (below + others / 2);
+        below += others;
+        seen += hits;
+    }
+    double area = pairs / (positives * negatives);
+    for (size_t i = 0; i < rows; i++)
+        influence[order[i]] = (influence[order[i]] - area) / (places[i] & VG_PLACE_POSITIVE ? positives : negatives);
+    return area;
+}
+
+/* The variance of sum of a[row] - b[row] (b may be NULL); positive marks by row, `width` consecutive rows a sample. */
+static double influence_variance(const double *a, const double *b, const uint8_t *positive, size_t rows, size_t width) {
+    double by_side[2] = {0, 0}, count[2] = {0, 0}, all = 0;
+    for (size_t i = 0; i < rows; i += width) {
+        double sum = 0;
+        for (size_t j = i; j < i + width && j < rows; j++)
+            sum += a[j] - (b ? b[j] : 0);
+        bool side = positive[i] != 0;
+        by_side[side] += sum * sum;
+        count[side]++;
+        all += sum * sum;
+    }
+    if (width > 1) {
+        double samples = count[0] + count[1];
+        return samples > 1 ? all * samples / (samples - 1) : 0;
+    }
+    double total = 0;
+    for (size_t side = 0; side < 2; side++)
+        total += count[side] > 1 ? by_side[side] * count[side] / (count[side] - 1) : 0;
+    return count[0] > 1 || count[1] > 1 ? total : 0;
+}
+
+vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, const uint8_t *positive, size_t rows,
+                                        size_t width, double confidence) {
+    vg_estimate e = {area, NAN, NAN};
+    double hits = 0;
+    for (size_t i = 0; i < rows; i++)
+        hits += positive[i] != 0;
+    double others = ((double)rows - hits) / (double)width; /* as many as there are samples, for the boundary method */
+    hits /= (double)width;
+    if (!isnan(area))
+        vg_evaluate__auroc_interval(&e, influence_variance(influence, NULL, positive, rows, width), hits > 1 ? hits : 1,
+                                    others > 1 ? others : 1, confidence);
+    return e;
+}
+
+/* --- public --- */
+
+/* A measure's order and the influences it gives. */
+static vg_status influences(double *area, double *influence, const vg_measure *measure, const uint8_t *positive,
+                            size_t rows) {
+    vg_keyed *pairs = NULL;
+    uint32_t *order = NULL;
+    uint8_t *places = NULL;
+    vg_status status = vg_base__alloc(&pairs, 2 * rows, sizeof *pairs, "keys to sort");
+    if (status == VG_OK)
+        status = vg_base__alloc(&order, rows, sizeof *order, "orders");
+    if (status == VG_OK)
+        status = vg_base__alloc(&places, rows, 1, "orders");
+    for (size_t i = 0; status == VG_OK && i < rows; i++) {
+        double value = measure->values[i * measure->stride];
+        if (isnan(value))
+            status = vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it",
+                                   measure->name, i);
+        pairs[i] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)i};
+    }
+    if (status == VG_OK)
+        status = vg_evaluate__sort_pairs(pairs, pairs + rows, rows, NULL, 0);
+    if (status == VG_OK) {
+        vg_evaluate__places(order, places, pairs, positive, rows);
+        *area = vg_evaluate__placements(influence, order, places, rows);
+    }
+    vg_base__release(pairs);
+    vg_base__release(order);
+    vg_base__release(places);
+    return status;
+}
+
+void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs, const uint8_t *positive,
+                         size_t rows) {
+    for (size_t i = 0; i < rows; i++) {
+        bool end = i + 1 == rows || pairs[i + 1].key != pairs[i].key;
+        order[i] = pairs[i].row;
+        places[i] = (uint8_t)((end ? VG_PLACE_END : 0) | (positive[pairs[i].row] ? VG_PLACE_POSITIVE : 0));
+    }
+}
+
+static vg_status check(const void *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
+                       const vg_auroc_options *o) {
+    if (o->struct_size != sizeof *o)
+        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: options of size %zu, expected %zu", o->struct_size, sizeof *o);
+    if (!out || !measure || !measure->values || !positive)
+        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: the place for the result, a measure or the marks are NULL");
+    if (rows < 1 || rows > UINT32_MAX)
+        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: %zu rows, expected 1 to %u", rows, UINT32_MAX);
+    if (o->rows_per_sample < 1 || rows % o->rows_per_sample != 0)
+        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: %zu rows are not whole samples of %zu rows", rows,
+                             o->rows_per_sample);
+    if (!(o->confidence > 0 && o->confidence < 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: confidence %g, expected above 0 and below 1", o->confidence);
+    return VG_OK;
+}
+
+vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
+                   const vg_auroc_options *options) {
+    static const vg_auroc_options defaults = VG_AUROC_OPTIONS_INIT;
+    const vg_auroc_options *o = options ? options : &defaults;
+    double *influence, area;
+    VG_TRY(check(out, measure, positive, rows, o));
+    VG_TRY(vg_base__alloc(&influence, rows, sizeof *influence, "placements"));
+    vg_status status = influences(&area, influence, measure, positive, rows);
+    if (status == VG_OK)
+        *out = vg_evaluate__auroc_estimate(area, influence, positive, rows, o->rows_per_sample, o->confidence);
+    vg_base__release(influence);
+    return status;
+}
+
+/* influence: that of both measures, one after the other. */
+static void compare(vg_auroc_comparison *out, const double area[2], const double *influence, const uint8_t *positive,
+                    size_t rows, const vg_auroc_options *o) {
+    size_t width = o->rows_per_sample;
+    const double *other = influence + rows;
+    double difference = area[0] - area[1], z = vg_evaluate__normal_quantile(1 - (1 - o->confidence) / 2);
+    *out = (vg_auroc_comparison){
+        .first = vg_evaluate__auroc_estimate(area[0], influence, positive, rows, width, o->confidence),
+        .second = vg_evaluate__auroc_estimate(area[1], other, positive, rows, width, o->confidence),
+        .difference = {difference, NAN, NAN},
+        .p_value = NAN};
+    if (isnan(difference))
+        return;
+    double spread = sqrt(influence_variance(influence, other, positive, rows, width));
+    if (spread > 1e-15) {
+        out->difference.low = fmax(difference - z * spread, -1);
+        out->difference.high = fmin(difference + z * spread, 1);
+        out->p_value = erfc(fabs(difference) / spread / sqrt(2));
+    } else if (fabs(difference) < 1e-15) { /* the same order: no sample makes a difference */
+        out->difference.low = out->difference.high = difference;
+        out->p_value = 1;
+    }
+}
+
+vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
+                           const uint8_t *positive, size_t rows, const vg_auroc_options *options) {
+    static const vg_auroc_options defaults = VG_AUROC_OPTIONS_INIT;
+    const vg_auroc_options *o = options ? options : &defaults;
+    const vg_measure *measures[2] = {first, second};
+    double *influence, area[2] = {0, 0};
+    size_t both;
+    VG_TRY(check(out, first, positive, rows, o));
+    VG_TRY(check(out, second, positive, rows, o));
+    if (!vg_base__mul(&both, rows, 2))
+        return vg_base__fail(VG_ERR_MEMORY, "auroc: %zu rows do not fit memory", rows);
+    VG_TRY(vg_base__alloc(&influence, both, sizeof *influence, "placements"));
+    vg_status status = VG_OK;
+    for (size_t m = 0; status == VG_OK && m < 2; m++)
+        status = influences(&area[m], influence + m * rows, measures[m], positive, rows);
+    if (status == VG_OK)
+        compare(out, area, influence, positive, rows, o);
+    vg_base__release(influence);
+    return status;
+}

@@ -1,0 +1,177 @@
+/* interval.c - confidence intervals from a figure and its resamples; docs/evaluation.md says which figure has which.
+ *
+ *     percentile    quantiles of the resamples
+ *     logarithm     exp(log v +- z s), s the spread of the resamples' logarithms; for positive figures without upper
+ * end logit         the same on log(v / (1 - v)); for figures between 0 and 1. z is a quantile of Student's t with a
+ * degree of freedom fewer than there are errors: the figure and its spread hang on those few rows share Clopper-Pearson
+ * at the effective sample size v (1 - v) / variance of the resamples, at most the rows counted (Korn and Graubard
+ * 1998): exact where rows are independent, wider where they come in groups or where the threshold they were kept by is
+ * itself an estimate
+ *
+ * An interval never excludes its own figure. Where a method has no answer (all resamples alike, a figure at its end)
+ * the ends are NaN: no interval. */
+#include <stdlib.h>
+
+#include "evaluate/evaluate_internal.h"
+
+enum { FEWEST_EVENTS = 3, FEW = 30 };
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Linear interpolation between order statistics: position (count - 1) q. */
+static double quantile(const double *sorted, size_t count, double q) {
+    double position = (double)(count - 1) * q;
+    size_t below = (size_t)position;
+    if (below + 1 >= count)
+        return sorted[count - 1];
+    double share = position - (double)below;
+    return share > 0 ? sorted[below] + share * (sorted[below + 1] - sorted[below]) : sorted[below];
+}
+
+double vg_evaluate__normal_quantile(double probability) {
+    if (!(probability > 0 && probability < 1))
+        return probability == 0 ? -INFINITY : probability == 1 ? INFINITY : NAN;
+    double tail = probability < 0.5 ? probability : 1 - probability, low = 0, high = 40;
+    for (int i = 0; i < 60; i++) { /* erfc falls: bisect the upper tail */
+        double middle = (low + high) / 2;
+        if (0.5 * erfc(middle / sqrt(2)) > tail)
+            low = middle;
+        else
+            high = middle;
+    }
+    return probability < 0.5 ? -(low + high) / 2 : (low + high) / 2;
+}
+
+/* Student's t with `freedom` degrees, by the incomplete beta function. */
+double vg_evaluate__t_quantile(double probability, double freedom) {
+    if (!(freedom < 1e6) || probability == 0.5)
+        return vg_evaluate__normal_quantile(probability);
+    double tail = probability < 0.5 ? probability : 1 - probability, x = vg_beta_quantile(2 * tail, freedom / 2, 0.5);
+    double t = sqrt(freedom * (1 - x) / x);
+    return probability < 0.5 ? -t : t;
+}
+
+static void percentile(vg_estimate *e, double *values, size_t count, double confidence) {
+    qsort(values, count, sizeof *values, compare_doubles);
+    e->low = quantile(values, count, (1 - confidence) / 2);
+    e->high = quantile(values, count, 1 - (1 - confidence) / 2);
+}
+
+/* Mean square deviation of values from their mean. */
+static double variance(const double *values, size_t count) {
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += values[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        square += (values[i] - mean) * (values[i] - mean);
+    return count > 1 ? square / (double)(count - 1) : 0;
+}
+
+static double logit(double p) { return log(p) - log1p(-p); }
+static double inverse_logit(double x) { return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
+
+/* Resamples at an end of the scale (a resample without errors) take the place of half an event: the logarithm is
+ * finite, and they still count as far off. */
+static void transformed(vg_estimate *e, double events, double *values, size_t count, double confidence, bool bounded) {
+    double v = e->value, least = INFINITY, most = 0;
+    if (!(v > 0) || (bounded && !(v < 1)) || events < FEWEST_EVENTS)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] > 0 && values[i] < least)
+            least = values[i];
+        if (values[i] < 1 && values[i] > most)
+            most = values[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        double x = values[i] > 0 ? values[i] : least / 2;
+        if (bounded)
+            x = x < 1 ? x : (1 + most) / 2;
+        values[i] = bounded ? logit(x) : log(x);
+    }
+    double spread = sqrt(variance(values, count)), z = vg_evaluate__t_quantile(1 - (1 - confidence) / 2, events - 1);
+    if (!(spread > 0))
+        return;
+    e->low = bounded ? inverse_logit(logit(v) - z * spread) : v * exp(-z * spread);
+    e->high = bounded ? inverse_logit(logit(v) + z * spread) : v * exp(z * spread);
+}
+
+void vg_evaluate__share_interval(vg_estimate *e, double rows, double deviation, double confidence) {
+    double v = e->value, half = (1 - confidence) / 2, effective = rows;
+    e->low = e->high = NAN;
+    if (!(v >= 0 && v <= 1) || !(rows >= 1))
+        return;
+    if (deviation > 0 && v > 0 && v < 1 && v * (1 - v) / deviation < rows)
+        effective = v * (1 - v) / deviation;
+    double hits = v * effective;
+    e->low = hits > 0 ? vg_beta_quantile(half, hits, effective - hits + 1) : 0;
+    e->high = hits < effective ? vg_beta_quantile(1 - half, hits + 1, effective - hits) : 1;
+}
+
+void vg_evaluate__interval(vg_estimate *e, vg_interval_kind kind, double events, double *values, size_t count,
+                           double confidence) {
+    size_t defined = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i]))
+            values[defined++] = values[i];
+    e->low = e->high = NAN;
+    if (defined == 0 || isnan(e->value))
+        return;
+    if (kind == VG_INTERVAL_PERCENTILE)
+        percentile(e, values, defined, confidence);
+    else if (kind == VG_INTERVAL_LOG || kind == VG_INTERVAL_LOGIT)
+        transformed(e, events, values, defined, confidence, kind == VG_INTERVAL_LOGIT);
+    else if (kind == VG_INTERVAL_SHARE)
+        vg_evaluate__share_interval(e, events, variance(values, defined), confidence);
+    if (e->low > e->value)
+        e->low = e->value;
+    if (e->high < e->value)
+        e->high = e->value;
+}
+
+/* The variance of an AUROC of `area` with a positives and b negatives, scores exponential on both sides (Hanley and
+ * McNeil 1982), in Newcombe's (2006) symmetrical form. */
+static double hanley_mcneil(double area, double a, double b) {
+    double n = (a + b) / 2 - 1;
+    return area * (1 - area) * (1 + n * (1 - area) / (2 - area) + n * area / (1 + area)) / (a * b);
+}
+
+/* The place between `from`, the area itself, and the end `to` where |area - x| = z sqrt(variance at x): a score
+ * interval, which has a width where the area is 0 or 1. */
+static double newcombe_end(double area, double to, double z, double a, double b) {
+    double from = area;
+    for (int i = 0; i < 100; i++) {
+        double middle = (from + to) / 2;
+        if (fabs(middle - area) < z * sqrt(hanley_mcneil(middle, a, b)))
+            from = middle;
+        else
+            to = middle;
+    }
+    return (from + to) / 2;
+}
+
+void vg_evaluate__auroc_interval(vg_estimate *e, double deviation, double positives, double negatives,
+                                 double confidence) {
+    double v = e->value, fewer = positives < negatives ? positives : negatives, level = 1 - (1 - confidence) / 2;
+    double z = vg_evaluate__normal_quantile(level);
+    e->low = e->high = NAN;
+    if (isnan(v) || !(positives >= 1 && negatives >= 1))
+        return;
+    if (deviation > 0 && v > 0 && v < 1) {
+        double far = vg_evaluate__t_quantile(level, fewer > 2 ? fewer - 1 : 1) * sqrt(deviation) / (v * (1 - v));
+        e->low = inverse_logit(logit(v) - far);
+        e->high = inverse_logit(logit(v) + far);
+    }
+    /* Perfect separation, all tied, one row a side: DeLong's variance is 0 or undefined. And few rows on a side may all
+     * look alike by chance, which makes it too small: there the wider end counts. */
+    if (isnan(e->low) || fewer < FEW) {
+        double low = v > 0 ? newcombe_end(v, 0, z, positives, negatives) : 0;
+        double high = v < 1 ? newcombe_end(v, 1, z, positives, negatives) : 1;
+        e->low = fmin(low, e->low); /* of a number and NaN the number */
+        e->high = fmax(high, e->high);
+    }
+    e->low = e->low < v ? e->low : v;
+    e->high = e->high > v ? e->high : v;
+}

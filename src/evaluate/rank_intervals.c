@@ -1,0 +1,46 @@
+/* rank_intervals.c - the intervals of a measure's ranking that need its order and not resamples: error AUROC, coverage
+ * at a risk.
+ *
+ * Coverage at risk R. At a threshold fixed beforehand the errors among the k rows kept are binomial with that
+ * threshold's risk, so its risk is called different from R when the errors are further from k R than z sqrt(k R (1 -
+ * R)) + 1/2. The coverage searched for is the one where the risk passes R: it lies above the largest coverage whose
+ * risk is called lower than R, and below the largest whose risk is not called higher. How many rows a threshold keeps
+ * is random as well, with variance c (1 - c) / N; both distances are added as squares. Rows that come in samples
+ * (multilabel) count as rows / f, f the factor by which the accuracy's variance over samples exceeds that of
+ * independent rows. */
+#include "evaluate/evaluate_internal.h"
+
+/* The coverages between which the risk passes R: found[0], found[1]. */
+static void bracket(double found[2], const uint8_t *places, size_t rows, double risk, double factor, double z) {
+    double errors = 0;
+    found[0] = found[1] = 0;
+    for (size_t i = 0; i < rows; i++) {
+        errors += (places[i] & VG_PLACE_POSITIVE) != 0;
+        if (!(places[i] & VG_PLACE_END))
+            continue;
+        double kept = (double)(i + 1) / factor, off = errors / factor - kept * risk;
+        double room = z * sqrt(kept * risk * (1 - risk)) + 0.5;
+        if (-off > room)
+            found[0] = (double)(i + 1) / (double)rows;
+        if (off <= room)
+            found[1] = (double)(i + 1) / (double)rows;
+    }
+}
+
+/* From a coverage out to `end`, or further by what coverage itself varies. */
+static double away(double value, double end, double z, double samples) {
+    double noise = end * (1 - end) / samples;
+    double far = sqrt((end - value) * (end - value) + z * z * noise);
+    double place = end < value ? value - far : value + far;
+    return place < 0 ? 0 : place > 1 ? 1 : place;
+}
+
+void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
+                                    double confidence) {
+    double ends[2], z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2), samples = (double)rows / factor;
+    bracket(ends, places, rows, risk, factor, z);
+    double low = ends[0] < e->value ? ends[0] : e->value, high = ends[1] > e->value ? ends[1] : e->value;
+    e->low = low > 0 ? away(e->value, low, z, samples) : 0;
+    e->high = high < 1 ? away(e->value, high, z, samples) : 1;
+    e->low = e->low < e->value ? e->low : e->value;
+}
