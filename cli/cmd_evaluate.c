@@ -21,7 +21,7 @@ static const option_entry own_entries[] = {
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration errors", 1, 10000},
     {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0, 1000000},
     {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "1", "seed of the bootstrap", 0, 9007199254740992.0},
-    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bootstrap intervals", 0.5, 0.999999},
+    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the intervals", 0.5, 0.999999},
     {"coverages", 0, OPTION_REALS, PLACE(coverages), "C,...", "0.8,0.9,0.95", "coverages whose risk is reported, at most 8", 0,
      0},
     {"risks", 0, OPTION_REALS, PLACE(risks), "R,...", "0.01,0.05", "risks whose coverage is reported, at most 8", 0, 0},

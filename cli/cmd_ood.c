@@ -1,4 +1,5 @@
 /* cmd_ood.c - vargate ood: how well each measure tells out-of-distribution samples from in-distribution ones. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,10 @@ typedef struct ood_values {
 #define PLACE(member) offsetof(ood_values, member)
 static const option_entry own_entries[] = {
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
-    {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0, 1000000},
+    {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0,
+     1000000},
     {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "1", "seed of the bootstrap", 0, 9007199254740992.0},
-    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bootstrap intervals", 0.5, 0.999999},
+    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the intervals", 0.5, 0.999999},
 };
 
 /* --- figures ------------------------------------------------------------------------------------------------------------ */
@@ -77,7 +79,7 @@ static json_t *row_json(const vg_ood_row *row, bool intervals) {
         const vg_estimate *estimate = row_estimate(row, c);
         double range[2] = {estimate->low, estimate->high};
         json_put_number(object, columns[c].key, estimate->value);
-        if (ends)
+        if (ends && !isnan(estimate->low)) /* figures without an interval have no key */
             json_put(ends, columns[c].key, json_numbers(range, 2));
     }
     if (ends)
@@ -117,12 +119,33 @@ static int print_json(const sample_measures *id, const char *id_path, const ood_
     return json_print(out);
 }
 
-static int print_tables(const sample_measures *id, const char *id_path, const ood_result *results, size_t count) {
+/* With a bootstrap: the intervals of a set; detection error has none. */
+static int print_intervals(const ood_result *result, double confidence) {
+    text_table table;
+    printf("%g %% intervals:\n", 100 * confidence);
+    table_begin(&table, "measure|AUROC|AUPR-out|AUPR-in|FPR95");
+    for (size_t i = 0; i < result->count; i++) {
+        size_t row = table_row(&table, result->rows[i].name);
+        for (size_t c = 0; c + 1 < COLUMN_COUNT; c++) {
+            const vg_estimate *estimate = row_estimate(&result->rows[i], c);
+            char interval[TABLE_CELL] = "-";
+            if (!isnan(estimate->low))
+                snprintf(interval, sizeof interval, "%.4g .. %.4g", estimate->low, estimate->high);
+            table_text(&table, row, c + 1, interval);
+        }
+    }
+    return table_print(&table);
+}
+
+static int print_tables(const sample_measures *id, const char *id_path, const ood_result *results, size_t count,
+                        const ood_values *own) {
     int code = CLI_OK;
     printf("In distribution: %s, %zu samples. OOD is the positive class.\n", id_path, id->n);
     for (size_t i = 0; i < count && code == CLI_OK; i++) {
         printf("\n%s: %s, %zu samples\n", results[i].name, results[i].path, results[i].n);
         code = best_table_print("measure", columns, COLUMN_COUNT, results[i].rows, results[i].count, row_name);
+        if (code == CLI_OK && own->bootstrap > 0)
+            code = print_intervals(&results[i], own->confidence);
     }
     return code;
 }
@@ -186,7 +209,7 @@ static int ood_files(const score_options *options, const ood_values *own, const 
         }
         if (code == CLI_OK)
             code = own->json ? print_json(&id, files->items[0], results, count, own)
-                             : print_tables(&id, files->items[0], results, count);
+                             : print_tables(&id, files->items[0], results, count, own);
         sample_measures_free(&id);
     }
     for (size_t i = 0; i < count; i++)

@@ -6,7 +6,10 @@
 #include "evaluation_report.h"
 #include "json_output.h"
 
+/* Figures without an interval have no key. */
 static void put_interval(json_t *intervals, const char *key, const vg_estimate *estimate) {
+    if (isnan(estimate->low))
+        return;
     double ends[2] = {estimate->low, estimate->high};
     json_put(intervals, key, json_numbers(ends, 2));
 }
@@ -21,6 +24,17 @@ static json_t *points_json(const double *points, const vg_estimate *estimates, s
     return object;
 }
 
+static void put_point_intervals(json_t *intervals, const char *key, const double *points, const vg_estimate *estimates,
+                                size_t count) {
+    json_t *object = json_object();
+    for (size_t i = 0; i < count; i++) {
+        char name[VG_NAME_SIZE];
+        vg_k_name(name, points[i]);
+        put_interval(object, name, &estimates[i]);
+    }
+    json_put(intervals, key, object);
+}
+
 static json_t *ranking_json(const vg_evaluation *e, const vg_ranking *ranking, bool intervals) {
     json_t *object = json_object();
     for (size_t i = 0; i < ranking_figure_count; i++)
@@ -33,6 +47,8 @@ static json_t *ranking_json(const vg_evaluation *e, const vg_ranking *ranking, b
         json_t *ends = json_object();
         for (size_t i = 0; i < ranking_figure_count; i++)
             put_interval(ends, ranking_figures[i].key, evaluation_estimate(ranking, &ranking_figures[i]));
+        put_point_intervals(ends, "risk_at_coverage", e->coverages, ranking->risk_at, e->coverage_count);
+        put_point_intervals(ends, "coverage_at_risk", e->risks, ranking->coverage_at, e->risk_count);
         json_put(object, "intervals", ends);
     }
     return object;
@@ -163,12 +179,26 @@ static void put_whole(json_t *out, const vg_evaluation *e) {
         if (intervals)
             put_interval(intervals, figure->key, estimate);
     }
+    json_put_number(out, "ece_expected", e->calibration.expected);
+    json_put_number(out, "ece_p_value", e->calibration.p_value);
+    json_put_number(out, "ece_debiased", e->calibration.debiased);
+    json_put_count(out, "mce_rows", e->calibration.mce_rows);
+    json_put_count(out, "errors", e->errors);
     if (intervals) {
         json_put(out, "intervals", intervals);
         json_put_count(out, "bootstrap", e->resamples);
         json_put_number(out, "confidence", e->confidence);
         json_put_count(out, "seed", e->seed);
     }
+}
+
+static json_t *notes_json(const vg_evaluation *e) {
+    char notes[VG_MAX_NOTES][VG_NOTE_SIZE];
+    json_t *array = json_array();
+    size_t count = vg_evaluation_notes(notes, e);
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_string(notes[i]));
+    return array;
 }
 
 int evaluation_print_json(const score_input *in, const vg_evaluation *e) {
@@ -180,6 +210,7 @@ int evaluation_print_json(const score_input *in, const vg_evaluation *e) {
     json_put(out, "multilabel", json_boolean(in->layout.multilabel));
     json_put_count(out, "bins", e->bins);
     put_whole(out, e);
+    json_put(out, "notes", notes_json(e));
     json_put(out, "measures", rankings_json(e, e->measures, e->resamples > 0));
     json_put(out, "best", best_json(e));
     json_put(out, "rule", rule_json(e));

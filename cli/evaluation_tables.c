@@ -1,11 +1,26 @@
 /* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the rule. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "console.h"
 #include "evaluation_figures.h"
 #include "evaluation_report.h"
 #include "text_table.h"
+
+static void put_interval(text_table *table, size_t row, size_t column, const vg_estimate *estimate) {
+    char interval[TABLE_CELL] = "-";
+    if (!isnan(estimate->low))
+        snprintf(interval, sizeof interval, "%.4g .. %.4g", estimate->low, estimate->high);
+    table_text(table, row, column, interval);
+}
+
+static void print_notes(const vg_evaluation *e) {
+    char notes[VG_MAX_NOTES][VG_NOTE_SIZE];
+    size_t count = vg_evaluation_notes(notes, e);
+    for (size_t i = 0; i < count; i++)
+        printf("%s%s\n", i == 0 ? "\n" : "", notes[i]);
+}
 
 static int print_whole(const vg_evaluation *e) {
     text_table table;
@@ -19,13 +34,13 @@ static int print_whole(const vg_evaluation *e) {
             continue;
         size_t row = table_row(&table, figure->title);
         table_number(&table, row, 1, estimate->value, 5);
-        if (e->resamples) {
-            char interval[TABLE_CELL];
-            snprintf(interval, sizeof interval, "%.4g .. %.4g", estimate->low, estimate->high);
-            table_text(&table, row, 2, interval);
-        }
+        if (e->resamples)
+            put_interval(&table, row, 2, estimate);
     }
-    return table_print(&table);
+    int code = table_print(&table);
+    if (code == CLI_OK)
+        print_notes(e);
+    return code;
 }
 
 static int print_measures(const vg_evaluation *e) {
@@ -36,6 +51,26 @@ static int print_measures(const vg_evaluation *e) {
         return CLI_OK;
     printf("\nTelling errors from correct predictions, most certain first:\n");
     return best_table_print("measure", columns, count, e->measures, e->measure_count, ranking_name);
+}
+
+/* With a bootstrap: the intervals of each measure's ranking figures. */
+static int print_intervals(const vg_evaluation *e) {
+    text_table table;
+    char heading[EVALUATION_MAX_COLUMNS * EVALUATION_TITLE] = "measure";
+    if (e->measure_count == 0 || e->resamples == 0)
+        return CLI_OK;
+    for (size_t i = 0; i < ranking_figure_count; i++) {
+        strcat(heading, "|");
+        strcat(heading, ranking_figures[i].title);
+    }
+    printf("\n%g %% intervals:\n", 100 * e->confidence);
+    table_begin(&table, heading);
+    for (size_t m = 0; m < e->measure_count; m++) {
+        size_t row = table_row(&table, e->measures[m].name);
+        for (size_t i = 0; i < ranking_figure_count; i++)
+            put_interval(&table, row, i + 1, evaluation_estimate(&e->measures[m], &ranking_figures[i]));
+    }
+    return table_print(&table);
 }
 
 static int print_rule(const vg_evaluation *e) {
@@ -84,6 +119,8 @@ int evaluation_print_tables(const score_input *in, const vg_evaluation *e) {
     int code = print_whole(e);
     if (code == CLI_OK)
         code = print_measures(e);
+    if (code == CLI_OK)
+        code = print_intervals(e);
     if (code == CLI_OK)
         code = print_rule(e);
     return code == CLI_OK ? print_labels(e) : code;

@@ -66,6 +66,33 @@ if cmp -s "$folder/out" first.json; then pass; else fail "another thread count g
 run evaluate $example --bootstrap 50
 exits 0
 prints "95 % interval"
+prints "95 % intervals:"
+prints "a perfectly calibrated model would show 0.0208"
+prints "MCE comes from a bin of 3 rows"
+prints "16 errors: with fewer than 30"
+
+# Every interval holds its figure; what has none has no key; the test of calibration is there without a bootstrap.
+run evaluate $example --json --measures tu
+near "$(json ece_expected)" 0.0208 0.0001
+near "$(json ece_p_value)" 0.0075 0.003
+near "$(json ece_debiased)" 0.0165 0.0001
+near "$(json mce_rows)" 3
+near "$(json errors)" 16
+run evaluate $example --json --bootstrap 50 --measures tu
+prints '"accuracy": [0.913'
+prints '"0.8": [0.0,'
+if grep -q '"0.05": \[0\.[0-9]*,1\.0\]' "$folder/out"; then pass; else fail "coverage at a risk of 0.05 has no interval up to 1"; fi
+if grep -A8 '^  "intervals"' "$folder/out" | grep -q '"mce"\|"ece_classwise"\|"ece_adaptive"'; then fail "MCE or classwise ECE has an interval"; else pass; fi
+
+# Six in ten right at confidence 0.6: perfect calibration, said plainly.
+i=0
+while [ $i -lt 200 ]; do
+    printf '{"p": [[0.6, 0.4]], "label": %d}\n' $((i % 5 < 2))
+    i=$((i + 1))
+done >calibrated.jsonl
+run evaluate calibrated.jsonl
+exits 0
+prints "ECE 0.0000 is no larger than a perfectly calibrated model would show with these samples"
 run evaluate two.jsonl
 fails_with 1 "two.jsonl"
 printf '{"p": [[0.9, 0.1]]}\n' >unlabelled.jsonl
@@ -116,6 +143,12 @@ is_json
 near "$(json ood far measures tu auroc)" 1
 near "$(json ood other measures tu auroc)" 1
 near "$(json ood far-2 measures tu auroc)" 0.5
+run ood id.jsonl far.jsonl --json --bootstrap 40
+if grep -q '"auroc": \[0\.[0-9]*,1\.0\]' "$folder/out"; then pass; else fail "perfect separation has no interval below 1"; fi
+if grep -A9 '"intervals"' "$folder/out" | grep -q '"detection_error"'; then fail "detection error has an interval"; else pass; fi
+run ood id.jsonl far.jsonl --bootstrap 40
+exits 0
+prints "95 % intervals:"
 run ood id.jsonl far.jsonl
 exits 0
 prints "OOD is the positive class"
