@@ -58,6 +58,23 @@ static void reals(vg_emit *e, const char *key, const double *values, size_t coun
     vg_report__close(e, ']');
 }
 
+/* What the ECE is worth at this number of samples, and what a reader must know. */
+static void notes(vg_emit *e, const vg_evaluation *v) {
+    char text[VG_MAX_NOTES][VG_NOTE_SIZE];
+    size_t count = vg_evaluation_notes(text, v);
+    vg_report__key(e, "ece_expected");
+    vg_report__number(e, v->calibration.expected);
+    vg_report__key(e, "ece_p_value");
+    vg_report__number(e, v->calibration.p_value);
+    vg_report__key(e, "ece_debiased");
+    vg_report__number(e, v->calibration.debiased);
+    vg_report__key(e, "notes");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < count; i++)
+        vg_report__text(e, text[i]);
+    vg_report__close(e, ']');
+}
+
 void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_measures) {
     if (!v) {
         vg_report__text(e, NULL);
@@ -72,6 +89,7 @@ void vg_report__emit_evaluation(vg_emit *e, const vg_evaluation *v, int with_mea
     estimate(e, "mce", &v->mce);
     estimate(e, "nll", &v->nll);
     estimate(e, "brier", &v->brier);
+    notes(e, v);
     reliability(e, v);
     if (with_measures) {
         reals(e, "coverages", v->coverages, v->coverage_count);

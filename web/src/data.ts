@@ -6,6 +6,7 @@ export interface Ranking {
 }
 export interface Evaluation {
   accuracy: number; f1_macro: number; ece: number; ece_adaptive: number; ece_classwise: number; mce: number; nll: number; brier: number;
+  ece_expected: number | null; ece_p_value: number | null; ece_debiased: number | null; notes: string[];
   reliability: Bin[]; coverages?: number[]; risks?: number[]; measures?: Record<string, Ranking>;
 }
 export interface OodMeasure {

@@ -94,7 +94,8 @@ export function reliability(): HTMLElement | null {
     `${name}: ECE ${figure(v.ece)}, MCE ${figure(v.mce)}, NLL ${figure(v.nll)}`)));
   return section("reliability", "Is its confidence honest",
     "Of the answers given with 80 % confidence, 80 % should be right: on the dotted line confidence is what it says.",
-    legend, h("div", { class: "pair" }, h("figure", {}, h("figcaption", {}, "Accuracy against confidence"), diagram.host), h("figure", {}, h("figcaption", {}, "Distribution of confidence"), counts.host)));
+    legend, ...e.notes.map((note) => h("p", { class: "about" }, note)),
+    h("div", { class: "pair" }, h("figure", {}, h("figcaption", {}, "Accuracy against confidence"), diagram.host), h("figure", {}, h("figcaption", {}, "Distribution of confidence"), counts.host)));
 }
 
 // --- training ---------------------------------------------------------------------------------------------------------------
