@@ -226,3 +226,37 @@ def test_ece_alone(logits: Any, dtype: Any) -> None:
         vargate.ece(p, y[:-1])
     with pytest.raises(ValueError, match="label 0 is 99"):
         vargate.ece(p, np.full(len(y), 99))
+
+
+def test_auroc_and_comparison() -> None:
+    rng = np.random.default_rng(2)
+    positive = rng.random(300) < 0.3
+    u, v = positive + rng.normal(size=300), positive + 0.5 * rng.normal(size=300)
+    value, low, high = vargate.auroc(u, positive)
+    pairs = (u[positive][:, None] > u[~positive][None, :]).mean()
+    assert abs(value - pairs) < 1e-12
+    assert low < value < high
+    c = vargate.compare_auroc(u, v, positive)
+    assert c.first == value
+    assert c.difference < 0
+    assert c.p_value < 0.05
+    assert c.intervals["first"] == (low, high)
+    assert c.intervals["difference"][1] < 0
+    both = vargate.auroc(np.stack([u, u], axis=1), np.stack([positive, positive], axis=1))
+    assert both[2] - both[1] > 0.95 * (high - low)  # two equal values of a sample are not two samples
+    with pytest.raises(ValueError, match="the same"):
+        vargate.auroc(u, positive[:-1])
+
+
+def test_calibration_check(logits: Any) -> None:
+    z, y = logits
+    e = vargate.evaluate(z, y, logits=True, bootstrap=50)
+    assert 0 <= e.ece_debiased <= e.ece
+    assert 0 < e.ece_p_value <= 1
+    assert e.ece_expected > 0
+    assert any("perfectly calibrated" in note for note in e.notes)
+    assert e.intervals is not None
+    assert "mce" not in e.intervals
+    assert "ece_classwise" not in e.intervals
+    for name, (low, high) in e.intervals.items():
+        assert low <= getattr(e, name) <= high

@@ -10,7 +10,7 @@
 from ._native import lib as _lib
 from .calibrate import Calibration, calibrate
 from .decide import Selection, select_k, select_threshold
-from .evaluate import Evaluation, ece, evaluate, rank
+from .evaluate import AurocComparison, Evaluation, auroc, compare_auroc, ece, evaluate, rank
 from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, score
@@ -25,6 +25,7 @@ def cpu_tier() -> str:
 
 
 __all__ = [
+    "AurocComparison",
     "Calibration",
     "Evaluation",
     "Ood",
@@ -33,7 +34,9 @@ __all__ = [
     "Scores",
     "Selection",
     "__version__",
+    "auroc",
     "calibrate",
+    "compare_auroc",
     "cpu_tier",
     "detect",
     "ece",

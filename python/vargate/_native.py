@@ -30,6 +30,7 @@ from types import FrameType
 from typing import Any
 
 NAME_SIZE = 32
+NOTE_SIZE, MAX_NOTES = 256, 4
 MAX_OPERATING_POINTS = 8
 MAX_RANK = 8
 
@@ -184,7 +185,15 @@ class ClassRow(Structure):
 class ReliabilityBin(Structure):
     """vg_reliability_bin"""
 
-    _fields_ = [("low", c_double), ("high", c_double), ("count", c_size_t), ("confidence", c_double), ("accuracy", c_double)]
+    _fields_ = [
+        ("low", c_double),
+        ("high", c_double),
+        ("count", c_size_t),
+        ("confidence", c_double),
+        ("accuracy", c_double),
+        ("square", c_double),
+        ("hit", c_double),
+    ]
 
 
 class Ranking(Structure):
@@ -257,6 +266,24 @@ class LabelRow(Structure):
     ]
 
 
+class CalibrationCheck(Structure):
+    """vg_calibration_check"""
+
+    _fields_ = [("expected", c_double), ("p_value", c_double), ("debiased", c_double), ("mce_rows", c_size_t)]
+
+
+class AurocOptions(Structure):
+    """vg_auroc_options"""
+
+    _fields_ = [("struct_size", c_size_t), ("confidence", c_double), ("rows_per_sample", c_size_t)]
+
+
+class AurocComparison(Structure):
+    """vg_auroc_comparison"""
+
+    _fields_ = [("first", Estimate), ("second", Estimate), ("difference", Estimate), ("p_value", c_double)]
+
+
 class Evaluation(Structure):
     """vg_evaluation"""
 
@@ -295,6 +322,8 @@ class Evaluation(Structure):
         ("rule", POINTER(RuleRow)),
         ("label_count", c_size_t),
         ("labels", POINTER(LabelRow)),
+        ("calibration", CalibrationCheck),
+        ("errors", c_size_t),
     ]
 
 
@@ -392,12 +421,15 @@ _SIZES: dict[type[Structure], int] = {
     TallyOptions: 48,
     Estimate: 24,
     ClassRow: 48,
-    ReliabilityBin: 40,
+    ReliabilityBin: 56,
     Ranking: 544,
     RuleRow: 152,
     EvaluateOptions: 112,
     LabelRow: 96,
-    Evaluation: 560,
+    CalibrationCheck: 32,
+    AurocOptions: 24,
+    AurocComparison: 80,
+    Evaluation: 600,
     SelectOptions: 64,
     Selection: 104,
     OodRow: 152,
@@ -447,6 +479,13 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_margin_ratio_multilabel": (c_int, [_P, _P, _P, c_size_t]),
     "vg_evaluate": (c_int, [POINTER(POINTER(Evaluation)), _P, _P, c_size_t, POINTER(EvaluateOptions)]),
     "vg_evaluation_free": (None, [POINTER(Evaluation)]),
+    "vg_calibration_check_bins": (c_int, [POINTER(CalibrationCheck), POINTER(ReliabilityBin), c_size_t]),
+    "vg_evaluation_notes": (c_size_t, [_P, POINTER(Evaluation)]),
+    "vg_auroc": (c_int, [POINTER(Estimate), POINTER(Measure), _P, c_size_t, POINTER(AurocOptions)]),
+    "vg_auroc_compare": (
+        c_int,
+        [POINTER(AurocComparison), POINTER(Measure), POINTER(Measure), _P, c_size_t, POINTER(AurocOptions)],
+    ),
     "vg_calibration_error": (c_int, [_P, _P, _P, c_int, _P, c_size_t, c_size_t, c_size_t]),
     "vg_rank": (c_int, [POINTER(Ranking), POINTER(Measure), _P, c_size_t, POINTER(EvaluateOptions)]),
     "vg_risk_coverage": (c_int, [_P, c_size_t, POINTER(Measure), _P, c_size_t]),

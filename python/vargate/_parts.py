@@ -43,7 +43,7 @@ class Sums:
     correct: int
     nll: float
     brier: float
-    bins: Float64  # (B, 3): count, and sums of confidence and of correctness, of each reliability bin
+    bins: Float64  # (B, 5): count, and sums of confidence, correctness, confidence^2, confidence where right, of each reliability bin
     classes: npt.NDArray[np.int64]  # (C, 3): support, predicted, true positive
     rule: npt.NDArray[np.int64]  # (K, 2): kept, errors among them
     k: tuple[float, ...]
@@ -62,7 +62,7 @@ def _zeros(scores: Scores, bins: int) -> dict[str, Any]:
         "correct": 0,
         "nll": 0.0,
         "brier": 0.0,
-        "bins": np.zeros((bins, 3)),
+        "bins": np.zeros((bins, 5)),
         "classes": np.zeros((scores.c, 3), np.int64),
         "rule": np.zeros((len(scores.k), 2), np.int64),
     }
@@ -93,8 +93,20 @@ def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int) -> tuple[di
     return found, Rows(errors, ratio)
 
 
-def _bin(b: _native.ReliabilityBin) -> tuple[float, float, float]:
-    return (float(b.count), b.confidence * b.count, b.accuracy * b.count) if b.count else (0.0, 0.0, 0.0)
+def _bin(b: _native.ReliabilityBin) -> tuple[float, ...]:
+    means = (b.confidence, b.accuracy, b.square, b.hit)
+    return (float(b.count), *(mean * b.count for mean in means)) if b.count else (0.0,) * 5
+
+
+def _check(bins: npt.NDArray[np.float64]) -> dict[str, float]:
+    """What the ECE of the bins' sums says about calibration: the library's test, rows independent."""
+    rows = (_native.ReliabilityBin * len(bins))()
+    for row, (count, *sums) in zip(rows, bins, strict=True):
+        row.count = int(count)
+        row.confidence, row.accuracy, row.square, row.hit = (value / count if count else math.nan for value in sums)
+    found = _native.CalibrationCheck()
+    _native.check(_native.lib.vg_calibration_check_bins(byref(found), rows, len(bins)))
+    return {"ece_expected": found.expected, "ece_p_value": found.p_value, "ece_debiased": found.debiased}
 
 
 def _class(c: _native.ClassRow) -> tuple[int, int, int]:
@@ -144,7 +156,7 @@ def add(parts: Sequence[Sums]) -> Sums:
         correct=sum(p.correct for p in parts),
         nll=real(lambda p: p.nll),
         brier=real(lambda p: p.brier),
-        bins=np.array([[math.fsum(stacked[:, b, j]) for j in range(3)] for b in range(stacked.shape[1])]),
+        bins=np.array([[math.fsum(stacked[:, b, j]) for j in range(stacked.shape[2])] for b in range(stacked.shape[1])]),
         classes=np.sum([p.classes for p in parts], axis=0),
         rule=np.sum([p.rule for p in parts], axis=0),
         k=first.k,
@@ -179,8 +191,15 @@ def overall(s: Sums, labelled: bool) -> dict[str, Any]:
         "mce": float((gap[count > 0] / count[count > 0]).max()) if s.rows else math.nan,
         "nll": _ratio(s.nll, s.rows),
         "brier": _ratio(s.brier, s.rows),
-        "rule": {_native.k_name(k): rule_counts(s.rows, s.correct, int(a), int(b)) for k, (a, b) in zip(s.k, s.rule, strict=True)},
+        "ece_expected": math.nan,
+        "ece_p_value": math.nan,
+        "ece_debiased": math.nan,
+        "rule": {
+            _native.k_name(k): rule_counts(s.rows, s.correct, int(a), int(b)) for k, (a, b) in zip(s.k, s.rule, strict=True)
+        },
     }
+    if s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not tell how
+        out |= _check(s.bins)
     return out
 
 

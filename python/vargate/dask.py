@@ -119,8 +119,14 @@ def _rank(name: str, column: Array, errors: Array) -> dict[str, Any]:
     return _parts.rank(name, column, errors)
 
 
-def _choose(ratio: Array, errors: Array, labelled: bool, risk: float | None, coverage: float | None, confidence: float) -> Selection:
+def _choose(
+    ratio: Array, errors: Array, labelled: bool, risk: float | None, coverage: float | None, confidence: float
+) -> Selection:
     return _parts.select(ratio, errors if labelled else np.zeros(len(ratio), np.uint8), risk, coverage, confidence, labelled)
+
+
+_FIGURES = ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")
+_CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
 
 
 def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]]) -> WholeSet:
@@ -132,7 +138,7 @@ def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]
         c=sums.c,
         diversity=figures["diversity"],
         k_sensitivity=figures["k_sensitivity"],
-        **{name: figures.get(name, nan) for name in ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")},
+        **{name: figures.get(name, nan) for name in (*_FIGURES, *_CHECK)},
         rule=figures.get("rule", {}),
         measures={name: Ranking(**row) for name, row in rankings.items()},
     )
@@ -166,7 +172,9 @@ def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> 
 
 @dataclass(frozen=True, eq=False)
 class WholeSet:
-    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without any, are NaN."""
+    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without any, are NaN; so are
+    the expected and debiased ECE and its p-value in multilabel mode, which need the rows of a sample together.
+    """
 
     n: int
     m: int
@@ -179,14 +187,20 @@ class WholeSet:
     mce: float
     nll: float
     brier: float
+    ece_expected: float
+    ece_p_value: float
+    ece_debiased: float
     rule: dict[str, dict[str, float]]
     measures: dict[str, Ranking]
 
     def to_dict(self) -> dict[str, Any]:
         """Keyed as `vargate.Evaluation.to_dict`, with ``diversity`` and ``k_sensitivity`` besides."""
         out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c")}
-        for name in ("diversity", "k_sensitivity", "accuracy", "f1_macro", "ece", "mce", "nll", "brier"):
+        for name in ("diversity", "k_sensitivity", *_FIGURES):
             out[name] = number(getattr(self, name))
+        for name in _CHECK:  # not known of labels that belong to one sample
+            if not math.isnan(getattr(self, name)):
+                out[name] = getattr(self, name)
         out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
         out["rule"] = {k: {name: number(value) for name, value in row.items()} for k, row in self.rule.items()}
         return out
@@ -366,14 +380,18 @@ def _label_blocks(labels: Any, array: da.Array, columns: int) -> list[Any]:
             labels = labels.rechunk({1: -1})
         if unknown or any(math.isnan(size) for size in labels.chunks[0]):
             if len(labels.chunks[0]) != len(sizes):
-                raise ValueError(f"labels have {len(labels.chunks[0])} blocks, expected the {len(sizes)} of the array: sizes are unknown")
+                raise ValueError(
+                    f"labels have {len(labels.chunks[0])} blocks, expected the {len(sizes)} of the array: sizes are unknown"
+                )
         else:
             if labels.shape[0] != array.shape[0]:
                 raise ValueError(f"labels have shape {labels.shape}, expected {array.shape[0]} samples")
             labels = labels.rechunk({0: sizes})
         return _blocks_of(labels)[0]
     if unknown:
-        raise ValueError("block sizes are unknown: labels must be a Dask array with the same blocks, or call compute_chunk_sizes()")
+        raise ValueError(
+            "block sizes are unknown: labels must be a Dask array with the same blocks, or call compute_chunk_sizes()"
+        )
     whole = as_labels(labels, int(array.shape[0]), columns)
     return np.split(whole, np.cumsum([int(size) for size in sizes])[:-1])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from ctypes import POINTER, byref, c_double, cast
+from collections.abc import Mapping, Sequence
+from ctypes import POINTER, byref, c_double, cast, create_string_buffer
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +16,11 @@ from ._options import thread_count
 from ._tally import as_scores, measure_list, number, tally
 from .scores import Scores
 
-__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures", "ece", "evaluate", "rank"]
+__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures"]
+__all__ += ["AurocComparison", "auroc", "compare_auroc", "ece", "evaluate", "rank"]
 
 Interval = tuple[float, float]
+Points = dict[str, Interval]
 
 _WHOLE = ["accuracy", "f1_macro", "f1_micro", "subset_accuracy"]
 _WHOLE += ["ece", "ece_macro", "ece_adaptive", "ece_classwise", "mce", "nll", "brier"]
@@ -26,7 +28,7 @@ _MULTILABEL_ONLY = ("f1_micro", "subset_accuracy", "ece_macro")
 _RANKING = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
 
 
-def _intervals(intervals: dict[str, Interval]) -> dict[str, list[float | None]]:
+def _intervals(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:
     return {name: [number(low), number(high)] for name, (low, high) in intervals.items()}
 
 
@@ -43,6 +45,8 @@ class Ranking:
     coverage_at_risk: dict[str, float]
     curve: list[float] | None = None
     intervals: dict[str, Interval] | None = None
+    risk_intervals: Points | None = None
+    coverage_intervals: Points | None = None
 
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {name: number(getattr(self, name)) for name in _RANKING}
@@ -51,7 +55,9 @@ class Ranking:
         if self.curve is not None:
             out["curve"] = [number(value) for value in self.curve]
         if self.intervals is not None:
-            out["intervals"] = _intervals(self.intervals)
+            out["intervals"] = dict(_intervals(self.intervals))
+            out["intervals"]["risk_at_coverage"] = _intervals(self.risk_intervals or {})
+            out["intervals"]["coverage_at_risk"] = _intervals(self.coverage_intervals or {})
         return out
 
 
@@ -141,7 +147,10 @@ class Evaluation:
     """Every figure of ``vargate evaluate``. Undefined ones are NaN (None in `to_dict`).
 
     `measures` maps a measure's name (``"tu"``, ``"gtu@1"``) to its `Ranking`, `best` a figure to the measure that is best at it, `rule` a
-    gate setting to what the decision rule does there. With a bootstrap, `intervals` maps a figure to its ends.
+    gate setting to what the decision rule does there. With a bootstrap, `intervals` maps a figure to its ends; a figure for which no
+    interval that holds its level is known has none. `ece_expected` is the ECE that a perfectly calibrated model would show on average
+    with these samples, `ece_p_value` the chance of one as large as seen, `ece_debiased` the ECE less what chance adds to it, `mce_rows`
+    the size of the bin that decides MCE, `notes` what a reader of the figures must know.
     """
 
     n: int
@@ -167,6 +176,12 @@ class Evaluation:
     confusion: npt.NDArray[np.int64] | None
     reliability: list[ReliabilityBin]
     per_label: list[LabelFigures] = field(default_factory=list)
+    ece_expected: float = np.nan
+    ece_p_value: float = np.nan
+    ece_debiased: float = np.nan
+    mce_rows: int = 0
+    errors: int = 0
+    notes: tuple[str, ...] = ()
     intervals: dict[str, Interval] | None = None
     bootstrap: int = 0
     confidence: float = 0.95
@@ -178,9 +193,13 @@ class Evaluation:
         for name in _WHOLE:
             if self.multilabel or name not in _MULTILABEL_ONLY:
                 out[name] = number(getattr(self, name))
+        for name in ("ece_expected", "ece_p_value", "ece_debiased"):
+            out[name] = number(getattr(self, name))
+        out |= {"mce_rows": self.mce_rows, "errors": self.errors}
         if self.intervals is not None:
             out["intervals"] = _intervals(self.intervals)
             out |= {"bootstrap": self.bootstrap, "confidence": self.confidence, "seed": self.seed}
+        out["notes"] = list(self.notes)
         out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
         out["best"] = dict(self.best)
         out["rule"] = {name: rule.to_dict() for name, rule in self.rule.items()}
@@ -195,6 +214,7 @@ class Evaluation:
     def __str__(self) -> str:
         lines = [f"{self.n} samples, {self.m} members, {self.c} classes"]
         lines.append(", ".join(f"{name} {getattr(self, name):.4g}" for name in _WHOLE if not np.isnan(getattr(self, name))))
+        lines += self.notes
         lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in _RANKING))
         for measure, ranking in self.measures.items():
             marks = [(getattr(ranking, name), "*" if self.best.get(name) == measure else " ") for name in _RANKING]
@@ -212,7 +232,21 @@ class Evaluation:
 
 
 def _ends(row: Any, names: Sequence[str]) -> dict[str, Interval]:
-    return {name: (getattr(row, name).low, getattr(row, name).high) for name in names}
+    """The intervals there are."""
+    ends = {name: (getattr(row, name).low, getattr(row, name).high) for name in names}
+    return {name: (low, high) for name, (low, high) in ends.items() if not np.isnan(low)}
+
+
+def _point_ends(points: Sequence[float], estimates: Any, count: int) -> Points:
+    return {
+        _native.k_name(points[i]): (estimates[i].low, estimates[i].high) for i in range(count) if not np.isnan(estimates[i].low)
+    }
+
+
+def _notes(e: Any) -> tuple[str, ...]:
+    room = create_string_buffer(_native.MAX_NOTES * _native.NOTE_SIZE)
+    count = _native.lib.vg_evaluation_notes(room, byref(e))
+    return tuple(room.raw[i * _native.NOTE_SIZE :].split(b"\0", 1)[0].decode() for i in range(count))
 
 
 def _ranking(e: Any, r: Any, intervals: bool) -> Ranking:
@@ -222,6 +256,8 @@ def _ranking(e: Any, r: Any, intervals: bool) -> Ranking:
         coverage_at_risk={_native.k_name(e.risks[i]): r.coverage_at[i].value for i in range(e.risk_count)},
         curve=r.curve[: e.curve_points] if r.curve else None,
         intervals=_ends(r, _RANKING) if intervals else None,
+        risk_intervals=_point_ends(e.coverages, r.risk_at, e.coverage_count) if intervals else None,
+        coverage_intervals=_point_ends(e.risks, r.coverage_at, e.risk_count) if intervals else None,
     )
 
 
@@ -282,6 +318,12 @@ def _collect(e: Any, members: int) -> Evaluation:
             LabelFigures(_class(r.positive), r.accuracy, r.ece, r.nll, r.brier, _rankings(e, r.measures, False))
             for r in (e.labels[i] for i in range(e.label_count))
         ],
+        ece_expected=e.calibration.expected,
+        ece_p_value=e.calibration.p_value,
+        ece_debiased=e.calibration.debiased,
+        mce_rows=e.calibration.mce_rows,
+        errors=e.errors,
+        notes=_notes(e),
         intervals=_ends(e, [name for name in _WHOLE if e.label_count or name not in _MULTILABEL_ONLY]) if e.resamples else None,
         bootstrap=e.resamples,
         confidence=e.confidence,
@@ -359,6 +401,71 @@ def rank(
         risk_at_coverage={_native.k_name(v): found.risk_at[i].value for i, v in enumerate(c_coverages)},
         coverage_at_risk={_native.k_name(v): found.coverage_at[i].value for i, v in enumerate(c_risks)},
     )
+
+
+@dataclass(frozen=True)
+class AurocComparison:
+    """Two measures on the same rows: their areas under the ROC curve, the difference first - second, each with its interval."""
+
+    first: float
+    second: float
+    difference: float
+    p_value: float
+    intervals: dict[str, Interval]
+
+
+def _marked(values: Any, positive: Any, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    scores, marks = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(positive, dtype=np.bool_)
+    if scores.ndim not in (1, 2) or scores.shape != marks.shape:
+        raise ValueError(f"{name} has shape {scores.shape} and positive {marks.shape}, expected the same (N,) or (N, C)")
+    return scores, marks
+
+
+def auroc(values: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Area under the ROC curve with its DeLong interval: ``(value, low, high)``.
+
+    Parameters
+    ----------
+    values : array_like (N,) or (N, C)
+        Scores that should be large where `positive` (small with `certainty`). With two axes the C values of a row belong to one sample,
+        which is the unit of the interval (multilabel).
+    positive : array_like of bool
+        Errors, or out-of-distribution samples.
+
+    Examples
+    --------
+    >>> import vargate
+    >>> vargate.auroc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])[0]
+    0.75
+    """
+    scores, marks = _marked(values, positive, "values")
+    measure = _native.Measure(b"values", scores.ctypes.data, 1, certainty)
+    options = _native.AurocOptions(_native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1)
+    found = _native.Estimate()
+    _native.check(_native.lib.vg_auroc(byref(found), byref(measure), marks.ctypes.data, scores.size, byref(options)))
+    return found.value, found.low, found.high
+
+
+def compare_auroc(
+    first: Any, second: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95
+) -> AurocComparison:
+    """Do two scores of the same rows differ in AUROC? DeLong's paired test; arguments as in `auroc`.
+
+    Examples
+    --------
+    >>> import vargate
+    >>> vargate.compare_auroc([1, 2, 3, 4], [1, 3, 2, 4], [False, False, True, True]).difference
+    0.25
+    """
+    sides = [_marked(first, positive, "first"), _marked(second, positive, "second")]
+    measures = [_native.Measure(b"values", scores.ctypes.data, 1, certainty) for scores, _ in sides]
+    scores, marks = sides[0]
+    options = _native.AurocOptions(_native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1)
+    found = _native.AurocComparison()
+    a, b = byref(measures[0]), byref(measures[1])
+    _native.check(_native.lib.vg_auroc_compare(byref(found), a, b, marks.ctypes.data, scores.size, byref(options)))
+    names = ("first", "second", "difference")
+    return AurocComparison(**{n: getattr(found, n).value for n in names}, p_value=found.p_value, intervals=_ends(found, names))
 
 
 def _points(values: float | Sequence[float], name: str) -> tuple[float, ...]:
