@@ -17,7 +17,8 @@
  *
  * Errors: NaN in a measure or a mean, and labels out of range, are VG_ERR_DATA naming the index. Undefined figures (the AUROC of
  * error detection where nothing is wrong, accuracy on an empty set) are NaN. Nothing here depends on the thread count or, ties
- * included, on the order of the samples (figures that are sums of doubles: up to rounding). */
+ * included, on the order of the samples (figures that are sums of doubles: up to rounding), but for risk selection, which draws
+ * an order of the samples under a seed. */
 #ifndef VARGATE_EVALUATE_H
 #define VARGATE_EVALUATE_H
 
@@ -280,50 +281,110 @@ VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_c
 
 /* How the chance of a wrong promise is shared among the grid points tried; docs/evaluation.md gives the argument. */
 typedef enum vg_multiplicity {
-    VG_MULTIPLICITY_AUTO = 0,     /* sequence on a grid fixed beforehand, Bonferroni on quantiles of the data */
+    VG_MULTIPLICITY_AUTO = 0,     /* the sequence */
     VG_MULTIPLICITY_SEQUENCE = 1, /* fixed-sequence tests from the most selective on, from several starts (fallback procedure) */
     VG_MULTIPLICITY_BONFERRONI = 2,
     VG_MULTIPLICITY_NONE = 3 /* each bound holds alone; the choice among them is not accounted for */
 } vg_multiplicity;
 
+/* The bound a result rests on: 0/1 losses with one row a sample have the first, others the smaller of the last two. */
+typedef enum vg_bound { VG_BOUND_CLOPPER_PEARSON = 0, VG_BOUND_HOEFFDING_BENTKUS = 1, VG_BOUND_BETTING = 2 } vg_bound;
+
+/* Where the thresholds that were tried come from. */
+typedef enum vg_grid_source {
+    VG_GRID_NONE = 0,       /* none were tried: a coverage target */
+    VG_GRID_GIVEN = 1,      /* options.grid */
+    VG_GRID_UNLABELLED = 2, /* quantiles of the predictions to be decided */
+    VG_GRID_SET_ASIDE = 3   /* quantiles of validation samples that are not tested */
+} vg_grid_source;
+
 typedef struct vg_select_options {
-    size_t struct_size;
+    size_t struct_size;     /* a smaller one, of an older caller, is accepted: what it lacks takes its default */
     double target_risk;     /* in (0, 1); 0: no such target. Exactly one of the two targets is given */
     double target_coverage; /* in (0, 1]; 0: no such target */
     double confidence;      /* that the risk is below target_risk */
-    const double *grid;     /* thresholds to try, fixed before the data was seen, in any order; NULL: the default grid */
-    size_t grid_count;      /* of `grid`, or how many points the default grid shall have (0: 121 ks, 40 quantiles) */
+    const double *grid;     /* thresholds to try, fixed before the data was seen, in any order; NULL: quantiles */
+    size_t grid_count;      /* of `grid`, or how many quantiles (0: 40) */
     vg_multiplicity multiplicity;
-    size_t starts; /* of the sequence, evenly spread over the grid; 0: one for every 4 points */
+    size_t starts; /* of the sequence; 0: 3 on quantiles, one for every 4 points of a given grid */
+    /* The unit: rows of one sample are not independent of each other, samples are. Rows of a sample follow each other,
+     * rows_per_sample of them (0: 1; multilabel: C), or sample_of_row tells the sample of each row, in any order and number. */
+    size_t rows_per_sample;
+    const size_t *sample_of_row; /* rows; NULL: rows_per_sample holds */
+    /* Values of the same measure (vg_select_k: ratios) on the predictions to be decided, whose labels nobody needs: thresholds
+     * are their quantiles. Without them, or where they are the validation values themselves, some validation samples are set
+     * aside for that. */
+    const double *unlabelled;
+    size_t unlabelled_rows, unlabelled_stride; /* stride 0: 1 */
+    size_t set_aside; /* samples to set aside; 0: a fifth, at most 1,000 */
+    uint64_t seed;    /* of the order in which samples are set aside and bet on */
 } vg_select_options;
-#define VG_SELECT_OPTIONS_INIT { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0 }
+#define VG_SELECT_OPTIONS_INIT                                                                                                 \
+    { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1 }
 
 typedef struct vg_selection {
-    size_t struct_size; /* set by the caller: VG_SELECTION_INIT */
+    size_t struct_size; /* set by the caller: VG_SELECTION_INIT; of a smaller one only what it has is filled */
     int met;            /* 1: the target is met at `threshold`; 0: it is not, and what follows is the best that can be reached:
                            risk target: the smallest bound tested; coverage target: the largest coverage */
     double threshold;   /* keep rows with value < threshold, or > threshold where the measure is a certainty (k: ratio > k) */
-    size_t rows, kept, errors;        /* on the validation data; errors: among the kept */
-    double coverage, risk;            /* kept / rows, errors / kept (NaN if none) */
-    double risk_bound;                /* Clopper-Pearson upper bound at level `level` */
-    double level;                     /* 1 - confidence of this one bound, its share of 1 - options.confidence */
-    size_t grid_count;                /* grid points tried; 0 where none were (coverage target without a grid) */
-    size_t starts;                    /* of the sequence; 0 with another method */
-    vg_multiplicity multiplicity;     /* the method used, never AUTO */
+    size_t rows, kept, errors; /* on the validation rows that are tested; errors: among the kept */
+    double coverage;           /* kept / rows */
+    double risk;       /* mean over the samples that keep a row of the share of errors among the rows they keep: errors / kept
+                          with one row a sample. NaN if none */
+    double risk_bound; /* upper bound of the risk at level `level` */
+    double level;      /* 1 - confidence of this one bound, its share of 1 - options.confidence */
+    size_t grid_count; /* grid points, of the chosen candidate; 0 where none were (coverage target without a grid) */
+    size_t starts;     /* of the sequence; 0 with another method */
+    vg_multiplicity multiplicity; /* the method used, never AUTO */
+    size_t samples, answered;     /* tested samples, and those that keep a row: with one row a sample, rows and kept */
+    size_t set_aside;             /* samples that placed the thresholds and are not tested */
+    size_t tested;                /* hypotheses tested, over all candidates */
+    size_t candidates;            /* among which 1 - confidence was shared */
+    vg_grid_source source;
+    vg_bound bound;
+    double target_risk, confidence; /* as asked for; 0 with a coverage target */
+    size_t needed; /* not met: validation samples that would meet the target at the risks found, roughly; 0: no number would */
+    size_t fewest; /* kept samples that meet the target without an error, at the level of one start */
 } vg_selection;
-#define VG_SELECTION_INIT { sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO }
+#define VG_SELECTION_INIT                                                                                                      \
+    {                                                                                                                          \
+        sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,              \
+            VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0                                                                               \
+    }
 
 /* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold that keeps
- * at least that share of the validation rows. Default grid for a measure: quantiles of its values. */
+ * at least that share of the validation rows. */
 VG_API vg_status vg_select_threshold(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                                      const vg_select_options *options);
-/* The same for k of the decision rule from margin ratios; thresholds are ks > 0. Default grid: 121 ks from 0.01 to 10,000, evenly
- * in log k. */
+/* The same for k of the decision rule from margin ratios; thresholds are ks > 0. */
 VG_API vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *errors, size_t rows,
                              const vg_select_options *options);
+/* vg_select_k for each of `count` target risks (options gives none) from one pass over the rows; out[0 .. count - 1]. Each
+ * result holds alone: a target is decided on before its result is seen. */
+VG_API vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
+                                     const uint8_t *errors, size_t rows, const vg_select_options *options);
+
+/* One of several ways to decide: a measure, or the rule; of plain or calibrated predictions. */
+typedef struct vg_candidate {
+    vg_measure measure;       /* `rows` values; the margin ratios for the rule */
+    int rule;                 /* 1: thresholds are ks */
+    const uint8_t *errors;    /* rows, of the predictions this candidate decides on */
+    const double *unlabelled; /* as in the options, of this candidate; NULL: samples are set aside */
+    size_t unlabelled_rows, unlabelled_stride;
+} vg_candidate;
+/* The candidate and threshold of largest coverage that meet a risk target, with 1 - confidence shared evenly among the
+ * candidates, so that the choice among them is paid for. `chosen`: its number. options: no grid, no unlabelled. */
+VG_API vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count, size_t rows,
+                                 const vg_select_options *options);
+/* Why a risk target was not met and how many validation samples it would take, as a clause without a full stop; "" when it was
+ * met. Written to text[0 .. room - 1]. */
+VG_API void vg_selection_reason(char *text, size_t room, const vg_selection *selection);
 /* keep[row] = 1 where the threshold keeps the row, else 0. */
 VG_API vg_status vg_select_apply(uint8_t *keep, const vg_measure *measure, double threshold, size_t rows);
 
+/* Upper confidence bound of the mean of n independent losses in [0, 1]: the smaller of the Hoeffding-Bentkus and the betting
+ * bound, each at half of 1 - confidence. The betting bound depends on the order of the losses, which must not depend on them. */
+VG_API vg_status vg_bounded_mean_upper(double *bound, const double *losses, size_t n, double confidence);
 /* Upper confidence bound of a proportion after `errors` of n, exact: the `confidence` quantile of Beta(errors + 1, n - errors);
  * 1 when errors = n (n = 0 included). */
 VG_API double vg_clopper_pearson_upper(size_t errors, size_t n, double confidence);

@@ -339,6 +339,13 @@ class SelectOptions(Structure):
         ("grid_count", c_size_t),
         ("multiplicity", c_int),
         ("starts", c_size_t),
+        ("rows_per_sample", c_size_t),
+        ("sample_of_row", c_void_p),
+        ("unlabelled", c_void_p),
+        ("unlabelled_rows", c_size_t),
+        ("unlabelled_stride", c_size_t),
+        ("set_aside", c_size_t),
+        ("seed", c_uint64),
     ]
 
 
@@ -359,6 +366,30 @@ class Selection(Structure):
         ("grid_count", c_size_t),
         ("starts", c_size_t),
         ("multiplicity", c_int),
+        ("samples", c_size_t),
+        ("answered", c_size_t),
+        ("set_aside", c_size_t),
+        ("tested", c_size_t),
+        ("candidates", c_size_t),
+        ("source", c_int),
+        ("bound", c_int),
+        ("target_risk", c_double),
+        ("confidence", c_double),
+        ("needed", c_size_t),
+        ("fewest", c_size_t),
+    ]
+
+
+class Candidate(Structure):
+    """vg_candidate"""
+
+    _fields_ = [
+        ("measure", Measure),
+        ("rule", c_int),
+        ("errors", c_void_p),
+        ("unlabelled", c_void_p),
+        ("unlabelled_rows", c_size_t),
+        ("unlabelled_stride", c_size_t),
     ]
 
 
@@ -430,8 +461,9 @@ _SIZES: dict[type[Structure], int] = {
     AurocOptions: 24,
     AurocComparison: 80,
     Evaluation: 600,
-    SelectOptions: 64,
-    Selection: 104,
+    SelectOptions: 120,
+    Selection: 184,
+    Candidate: 96,
     OodRow: 152,
     OodOptions: 56,
     CalibrateOptions: 104,
@@ -490,6 +522,11 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_rank": (c_int, [POINTER(Ranking), POINTER(Measure), _P, c_size_t, POINTER(EvaluateOptions)]),
     "vg_risk_coverage": (c_int, [_P, c_size_t, POINTER(Measure), _P, c_size_t]),
     "vg_select_threshold": (c_int, [POINTER(Selection), POINTER(Measure), _P, c_size_t, POINTER(SelectOptions)]),
+    "vg_select_among": (
+        c_int,
+        [POINTER(Selection), POINTER(c_size_t), POINTER(Candidate), c_size_t, c_size_t, POINTER(SelectOptions)],
+    ),
+    "vg_selection_reason": (None, [c_char_p, c_size_t, POINTER(Selection)]),
     "vg_select_k": (c_int, [POINTER(Selection), _P, _P, c_size_t, POINTER(SelectOptions)]),
     "vg_ood_evaluate": (c_int, [_P, _P, c_size_t, _P, c_size_t, c_size_t, POINTER(OodOptions)]),
     "vg_calibrate_blocks": (c_int, [POINTER(_P), BlockFn, _P, c_size_t, c_size_t, c_size_t, _P, POINTER(CalibrateOptions)]),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array
 from ._tally import tally
-from .decide import Selection, selection
+from .decide import Selection, Target, options_of, selection
 from .scores import Scores
 
 __all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts", "select"]
@@ -242,19 +242,19 @@ def rank(name: str, values: Array, errors: npt.NDArray[np.uint8]) -> dict[str, A
 def select(
     ratio: Array,
     errors: npt.NDArray[np.uint8],
-    target_risk: float | None,
-    target_coverage: float | None,
-    confidence: float,
+    target: Target,
     labelled: bool,
+    *,
+    rows_per_sample: int = 1,
+    to_decide: Array | None = None,
 ) -> Selection:
     """`vargate.select_k` from margin ratios and error marks; a target out of reach is told by ``met``."""
-    for name, value in (("target_risk", target_risk), ("target_coverage", target_coverage)):
-        if value is not None and not 0 < value <= 1:
-            raise ValueError(f"{name} is {value!r}, expected a number in (0, 1]")
     flat = np.ascontiguousarray(ratio, np.float64).reshape(-1)
     marks = np.ascontiguousarray(errors, np.uint8).reshape(-1)
-    options = _native.SelectOptions(struct_size=sizeof(_native.SelectOptions))
-    options.target_risk, options.target_coverage, options.confidence = target_risk or 0.0, target_coverage or 0.0, confidence
+    options, _points = options_of(target, rows_per_sample)
+    if to_decide is not None:
+        others = np.ascontiguousarray(to_decide, np.float64).reshape(-1)
+        options.unlabelled, options.unlabelled_rows = others.ctypes.data, len(others)
     found = _native.Selection(struct_size=sizeof(_native.Selection))
     _native.check(_native.lib.vg_select_k(byref(found), flat.ctypes.data, marks.ctypes.data, len(flat), byref(options)))
-    return selection(found, "k", target_risk, target_coverage, confidence, labelled)
+    return selection(found, "k", target.risk, target.coverage, target.confidence, labelled)

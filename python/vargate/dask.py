@@ -35,7 +35,7 @@ from . import _native, _parts
 from ._arrays import Array, as_labels
 from ._options import FILE_ORDER, measure_names, resolve, temperatures
 from ._tally import number
-from .decide import Selection
+from .decide import Selection, Target
 from .evaluate import Ranking
 from .scorer import Scorer
 from .scores import Scores
@@ -119,10 +119,9 @@ def _rank(name: str, column: Array, errors: Array) -> dict[str, Any]:
     return _parts.rank(name, column, errors)
 
 
-def _choose(
-    ratio: Array, errors: Array, labelled: bool, risk: float | None, coverage: float | None, confidence: float
-) -> Selection:
-    return _parts.select(ratio, errors if labelled else np.zeros(len(ratio), np.uint8), risk, coverage, confidence, labelled)
+def _choose(ratio: Array, errors: Array, labelled: bool, target: Target, rows_per_sample: int, to_decide: Array | None) -> Selection:
+    marks = errors if labelled else np.zeros(len(ratio), np.uint8)
+    return _parts.select(ratio, marks, target, labelled, rows_per_sample=rows_per_sample, to_decide=to_decide)
 
 
 _FIGURES = ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")
@@ -338,11 +337,17 @@ class DaskScores:
         return plain + [f"{name}@{_native.k_name(k)}" for k in self._k for name in FILE_ORDER[8:14] if name in self._names]
 
     def select_k(
-        self, *, target_risk: float | None = None, target_coverage: float | None = None, confidence: float = 0.95
+        self,
+        *,
+        target_risk: float | None = None,
+        target_coverage: float | None = None,
+        confidence: float = 0.95,
+        to_decide: DaskScores | None = None,
     ) -> Delayed:
         """The k that meets a target on this set, as `vargate.select_k` chooses it; ``.compute()`` gives a `vargate.Selection`.
 
-        A target out of reach does not raise: ``met`` is False.
+        A target out of reach does not raise: ``met`` is False. `to_decide`: scores of the predictions that will be decided on, whose
+        margin ratios place the ks to try; without them some samples of this set are set aside for that.
         """
         if (target_risk is None) == (target_coverage is None):
             raise ValueError("expected one of target_risk and target_coverage")
@@ -351,7 +356,10 @@ class DaskScores:
         join, ratio, errors = delayed(_join), delayed(_ratio), delayed(_errors)
         ratios = join([ratio(block) for block in self._blocks])
         marks = join([errors(part) for part in self._tallies(15)])
-        result: Delayed = delayed(_choose)(ratios, marks, self._labelled, target_risk, target_coverage, confidence)
+        others = join([ratio(block) for block in to_decide._blocks]) if to_decide is not None else None
+        target = Target(target_risk, target_coverage, confidence)
+        each = self._c if self._multilabel else 1
+        result: Delayed = delayed(_choose)(ratios, marks, self._labelled, target, each, others)
         return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_double, cast
+from ctypes import POINTER, byref, c_double, c_size_t, cast, create_string_buffer
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from .scores import Scores
 __all__ = ["Selection", "select_k", "select_threshold"]
 
 MULTIPLICITIES = ("auto", "sequence", "bonferroni", "none")
+BOUNDS = ("clopper-pearson", "hoeffding-bentkus", "betting")
+SOURCES = ("none", "given", "unlabelled", "set-aside")
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,28 @@ class Selection:
     met : bool
         Whether the target is met. If not, the rest describes the best that can be reached.
     n, kept, errors : int
-        Validation rows, those kept, errors among them (None without labels).
+        Validation rows that are tested, those kept, errors among them (None without labels).
     coverage, risk, risk_bound : float
-        kept / n, errors / kept, and the upper bound of the risk at level `level`.
+        kept / n; the mean over the samples that keep a row of the share of errors among the rows they keep (errors / kept with one
+        row a sample); and the upper bound of that risk at level `level`.
     level : float
         1 - confidence of that one bound: its share of 1 - `confidence`.
     grid, starts : int
-        Settings tried; starts of the sequence.
+        Thresholds of the grid; starts of the sequence.
     multiplicity : str
         How the chance of a wrong promise was shared among them.
+    samples, answered : int
+        Samples that are tested, and those that keep a row. The sample is the unit that is drawn.
+    set_aside : int
+        Validation samples that placed the thresholds and are not tested.
+    tested, candidates : int
+        Hypotheses tested, over all candidates that share 1 - `confidence`.
+    source : str
+        Where the thresholds come from: ``"unlabelled"``, ``"set-aside"``, ``"given"`` or ``"none"``.
+    bound : str
+        ``"clopper-pearson"``, ``"hoeffding-bentkus"`` or ``"betting"``.
+    needed : int
+        Where a risk is not met: validation samples that would do at the risks found, roughly; 0 when no number would.
     """
 
     by: str
@@ -60,6 +75,15 @@ class Selection:
     grid: int
     starts: int
     multiplicity: str
+    samples: int
+    answered: int
+    set_aside: int
+    tested: int
+    candidates: int
+    source: str
+    bound: str
+    needed: int
+    reason: str
 
     @property
     def k(self) -> float:
@@ -77,7 +101,21 @@ class Selection:
             out["errors"] = self.errors
             out["risk"] = None if self.risk is None else number(self.risk)
             out["risk_bound"] = None if self.risk_bound is None else number(self.risk_bound)
-        return out | {"level": number(self.level), "grid": self.grid}
+        out |= {"level": number(self.level), "grid": self.grid}
+        if self.target_risk is not None:
+            out |= {
+                "unit": "sample",
+                "samples": self.samples,
+                "answered": self.answered,
+                "bound": self.bound,
+                "thresholds": self.source,
+                "set_aside": self.set_aside,
+                "candidates": self.candidates,
+                "tested": self.tested,
+                "starts": self.starts,
+                "multiplicity": self.multiplicity,
+            }
+        return out
 
 
 def select_k(
@@ -90,6 +128,7 @@ def select_k(
     grid: Sequence[float] | None = None,
     multiplicity: str = "auto",
     starts: int = 0,
+    to_decide: Any = None,
     must_meet: bool = True,
     **scoring: Any,
 ) -> Selection:
@@ -106,11 +145,15 @@ def select_k(
     target_coverage : float
         The most selective k that keeps at least this share. One of the two targets is given.
     grid : sequence of float, optional
-        ks to try, fixed before the data was seen. Default: 121 from 0.01 to 10,000.
+        ks to try, fixed before the data was seen. Default: 40 quantiles of the margin ratios of `to_decide`, or of some validation
+        samples that are set aside for it.
     multiplicity : {"auto", "sequence", "bonferroni", "none"}
         How the chance of a wrong promise is shared among them.
     starts : int
-        Of the sequence; 0: one for every 4 points.
+        Of the sequence; 0: 3 on quantiles, one for every 4 points of a grid.
+    to_decide : Scores or array_like (N, M, C), optional
+        The predictions that will be decided on, scored as `p` is; no labels are needed. Thresholds are then quantiles of theirs, and
+        all validation samples are tested.
     must_meet : bool
         Raise ValueError when the target cannot be met; otherwise the result says so in `met`.
 
@@ -128,36 +171,29 @@ def select_k(
     >>> float((vargate.score(p).decide(chosen) >= 0).mean()) == chosen.coverage
     True
     """
-    return _select(
-        p,
-        labels,
-        "k",
-        target_risk,
-        target_coverage,
-        confidence,
-        grid,
-        multiplicity,
-        starts,
-        must_meet,
-        {"measures": "pred", **scoring},
-    )
+    target = Target(target_risk, target_coverage, confidence, grid, multiplicity, starts)
+    return _select(p, labels, ["k"], target, to_decide, must_meet, scoring)
 
 
 def select_threshold(
     p: Any,
     labels: Any = None,
     *,
-    by: str = "gmu",
+    by: str | Sequence[str] = "gmu",
     target_risk: float | None = None,
     target_coverage: float | None = None,
     confidence: float = 0.95,
     grid: Sequence[float] | None = None,
     multiplicity: str = "auto",
     starts: int = 0,
+    to_decide: Any = None,
     must_meet: bool = True,
     **scoring: Any,
 ) -> Selection:
     """A threshold of the measure `by` (gated ones with their setting, ``"gtu@2"``), chosen as `select_k` chooses k.
+
+    Several measures in `by`, ``"k"`` among them if wanted, compete for the largest coverage at a target risk; 1 - `confidence` is
+    shared among them, so that the choice is paid for.
 
     Examples
     --------
@@ -166,81 +202,93 @@ def select_threshold(
     >>> vargate.select_threshold(p, by="gtu@2", target_coverage=0.9).kept
     900
     """
-    stem, at, gate = by.partition("@")
-    if stem not in FILE_ORDER[:14] or bool(at) != (stem in FILE_ORDER[8:14]):
-        raise ValueError(f"by is {by!r}, expected a measure: {', '.join(FILE_ORDER[:8])}, or gtu@2 and the like")
-    if at and "k" not in scoring:
-        try:
-            scoring["k"] = float(gate)
-        except ValueError:
-            raise ValueError(f"by is {by!r}, expected a number after @") from None
-    return _select(
-        p,
-        labels,
-        by,
-        target_risk,
-        target_coverage,
-        confidence,
-        grid,
-        multiplicity,
-        starts,
-        must_meet,
-        {"measures": stem, **scoring},
-    )
+    names = [by] if isinstance(by, str) else list(by)
+    if not names:
+        raise ValueError("by is empty, expected a measure")
+    gates = set()
+    for name in names:
+        stem, at, gate = name.partition("@")
+        if name != "k" and (stem not in FILE_ORDER[:14] or bool(at) != (stem in FILE_ORDER[8:14])):
+            raise ValueError(f"by is {name!r}, expected a measure: {', '.join(FILE_ORDER[:8])}, or gtu@2 and the like")
+        if at:
+            try:
+                gates.add(float(gate))
+            except ValueError:
+                raise ValueError(f"by is {name!r}, expected a number after @") from None
+    if gates and "k" not in scoring:
+        scoring["k"] = sorted(gates)
+    target = Target(target_risk, target_coverage, confidence, grid, multiplicity, starts)
+    return _select(p, labels, names, target, to_decide, must_meet, scoring)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is asked of a selection."""
+
+    risk: float | None
+    coverage: float | None
+    confidence: float
+    grid: Sequence[float] | None = None
+    multiplicity: str = "auto"
+    starts: int = 0
+
+
+def options_of(target: Target, rows_per_sample: int) -> tuple[_native.SelectOptions, Any]:
+    """The library's options, and the grid they refer to, which must outlive them."""
+    for name, value in (("target_risk", target.risk), ("target_coverage", target.coverage)):
+        if value is not None and not 0 < value <= 1:
+            raise ValueError(f"{name} is {value!r}, expected a number in (0, 1]")
+    points = _native.doubles(() if target.grid is None else reals(target.grid, "grid"))
+    o = _native.SelectOptions(struct_size=_native.size(_native.SelectOptions), seed=1)
+    o.target_risk, o.target_coverage, o.confidence = target.risk or 0.0, target.coverage or 0.0, target.confidence
+    if target.grid is not None:
+        o.grid, o.grid_count = cast(points, POINTER(c_double)), len(points)
+    o.multiplicity, o.starts = choice("multiplicity", target.multiplicity, MULTIPLICITIES), target.starts
+    o.rows_per_sample = rows_per_sample
+    return o, points
+
+
+def _values(s: Scores, name: str) -> Any:
+    """A candidate's values: margin ratios for the rule."""
+    return s.margin_ratio().reshape(-1) if name == "k" else np.ascontiguousarray(s[name]).reshape(-1)
 
 
 def _select(
-    p: Any,
-    labels: Any,
-    by: str,
-    target_risk: float | None,
-    target_coverage: float | None,
-    confidence: float,
-    grid: Sequence[float] | None,
-    multiplicity: str,
-    starts: int,
-    must_meet: bool,
-    scoring: dict[str, Any],
+    p: Any, labels: Any, names: list[str], target: Target, to_decide: Any, must_meet: bool, scoring: dict[str, Any]
 ) -> Selection:
-    if (target_risk is None) == (target_coverage is None):
+    if (target.risk is None) == (target.coverage is None):
         raise ValueError("expected one of target_risk and target_coverage")
-    if isinstance(p, Scores):
-        scoring = {name: value for name, value in scoring.items() if name not in ("measures", "k")}
-    s = as_scores(p, labels, scoring)
+    stems = [name.partition("@")[0] for name in names if name != "k"]
+
+    def scores_of(q: Any, truth: Any) -> Scores:
+        ready = isinstance(q, Scores)
+        how = {name: value for name, value in scoring.items() if not (ready and name in ("measures", "k"))}
+        return as_scores(q, truth, how if ready else {"measures": stems or ["pred"], **how})
+
+    s = scores_of(p, labels)
+    other = None if to_decide is None or target.risk is None else scores_of(to_decide, None)
     truth = s.labels
     if truth is None:
-        if target_risk is not None:
+        if target.risk is not None:
             raise ValueError("labels are needed to choose by risk")
         truth = np.zeros((s.n, s.c) if s.multilabel else s.n, np.int64)
-    points = _native.doubles(() if grid is None else reals(grid, "grid"))
-    o = _native.SelectOptions(
-        _native.size(_native.SelectOptions),
-        target_risk or 0.0,
-        target_coverage or 0.0,
-        confidence,
-        None if grid is None else cast(points, POINTER(c_double)),
-        len(points),
-        choice("multiplicity", multiplicity, MULTIPLICITIES),
-        starts,
-    )
-    for name, value in (("target_risk", target_risk), ("target_coverage", target_coverage)):
-        if value is not None and not 0 < value <= 1:
-            raise ValueError(f"{name} is {value!r}, expected a number in (0, 1]")
-    found = _native.Selection(_native.size(_native.Selection))
+    o, _points = options_of(target, s.c if s.multilabel else 1)
+    listed = (_native.Candidate * len(names))()
+    columns = [(_values(s, name), None if other is None else _values(other, name)) for name in names]
+    found, chosen = _native.Selection(_native.size(_native.Selection)), c_size_t()
     with tally(s, truth, confusion=0) as counted:
         lib = _native.lib
-        errors, rows = lib.vg_tally_errors(counted), lib.vg_tally_rows(counted)
-        if by == "k":
-            _native.check(lib.vg_select_k(byref(found), lib.vg_tally_ratio(counted), errors, rows, byref(o)))
-        else:
-            column = s[by]
-            listed = measure_list({by: column})
-            _native.check(lib.vg_select_threshold(byref(found), listed, errors, rows, byref(o)))
-    labelled = s.labels is not None
-    chosen = selection(found, by, target_risk, target_coverage, confidence, labelled)
-    if must_meet and not chosen.met:
-        raise ValueError(_missed(chosen))
-    return chosen
+        for entry, name, (values, unlabelled) in zip(listed, names, columns, strict=True):
+            entry.measure = _native.Measure(name.encode(), values.ctypes.data, 1, name in ("k", "snr"))
+            entry.rule, entry.errors = name == "k", lib.vg_tally_errors(counted)
+            if unlabelled is not None:
+                entry.unlabelled, entry.unlabelled_rows = unlabelled.ctypes.data, len(unlabelled)
+        rows = lib.vg_tally_rows(counted)
+        _native.check(lib.vg_select_among(byref(found), byref(chosen), listed, len(names), rows, byref(o)))
+    best = selection(found, names[chosen.value], target.risk, target.coverage, target.confidence, s.labels is not None)
+    if must_meet and not best.met:
+        raise ValueError(_missed(best))
+    return best
 
 
 def selection(
@@ -252,6 +300,8 @@ def selection(
     labelled: bool,
 ) -> Selection:
     """What the library found, as a `Selection`; without labels there are no errors to speak of."""
+    reason = create_string_buffer(400)
+    _native.lib.vg_selection_reason(reason, len(reason), byref(found))
     return Selection(
         by=by,
         threshold=found.threshold,
@@ -269,6 +319,15 @@ def selection(
         grid=found.grid_count,
         starts=found.starts,
         multiplicity=MULTIPLICITIES[found.multiplicity],
+        samples=found.samples,
+        answered=found.answered,
+        set_aside=found.set_aside,
+        tested=found.tested,
+        candidates=found.candidates,
+        source=SOURCES[found.source],
+        bound=BOUNDS[found.bound],
+        needed=found.needed,
+        reason=reason.value.decode(),
     )
 
 
@@ -278,7 +337,7 @@ def _missed(s: Selection) -> str:
     if s.target_risk is not None:
         return (
             f"no {what} meets a risk of {s.target_risk:g} with {100 * s.confidence:g} % confidence; the best reachable is {reached}: "
-            f"risk at most {s.risk_bound:.4g} (found {s.errors} errors in {s.kept} kept, coverage {100 * s.coverage:.2f} %)"
+            f"risk at most {s.risk_bound:.4g} (found {s.errors} errors in {s.kept} kept, coverage {100 * s.coverage:.2f} %); {s.reason}"
         )
     share = 100 * (s.target_coverage or 0)
     return f"no {what} keeps {share:g} % of the samples; the best reachable is {reached}: coverage {100 * s.coverage:.2f} %"

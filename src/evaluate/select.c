@@ -2,61 +2,268 @@
  * a coverage.
  *
  * Everything runs on uncertainties u (a certainty or margin ratio v is -v) and keeps rows with u < t. Grid points are ordered
- * from the most selective. Point j keeps n_j rows with e_j errors; its hypothesis "the risk exceeds the target" is rejected at
- * level a_j when the Clopper-Pearson upper bound at 1 - a_j is at most the target. How the levels a_j share 1 - confidence:
+ * from the most selective. The hypothesis of point j, "the risk exceeds the target", is rejected at level a_j when its p-value
+ * (bounds.c) is at most a_j. How the levels a_j share 1 - confidence, or one candidate's part a of it:
  *     Bonferroni   a_j = a / G
  *     sequence     a_j = [j is one of S starts] a / S + [j - 1 was rejected] a_{j-1}      (the fallback procedure)
- * docs/evaluation.md says why each is valid and when. */
+ * docs/evaluation.md says why each is valid. */
 #include <float.h>
 #include <stdlib.h>
 
-#include "evaluate/evaluate_internal.h"
+#include "evaluate/select_internal.h"
 
-enum { DEFAULT_KS = 121, DEFAULT_QUANTILES = 40, DECADES = 6, POINTS_PER_START = 4 };
+enum { QUANTILES = 40, QUANTILE_STARTS = 3, POINTS_PER_START = 4, MOST_SET_ASIDE = 1000, SHARE_SET_ASIDE = 5 };
 
-typedef struct validation {
-    size_t rows;
-    bool rule;        /* thresholds are ks */
-    bool negated;     /* values are certainties */
-    uint64_t *keys;   /* of u, rising */
-    uint32_t *errors; /* rows + 1: errors among the first i */
-} validation;
+/* One candidate, ready to be tested. */
+typedef struct contest {
+    const vg_candidate *candidate;
+    const vg_select_options *o;
+    double alpha;   /* its part of 1 - confidence */
+    double *values; /* rows: u */
+    bool negated;
+    vg_grid_source source;
+    vg_sample_units units;
+    vg_threshold_grid grid;
+    vg_tested_rows tested;
+} contest;
 
-static vg_status load(validation *v, const vg_measure *measure, const uint8_t *errors, size_t rows) {
-    vg_keyed *pairs = NULL;
-    size_t both;
-    if (rows > UINT32_MAX || !vg_base__mul(&both, rows, 2))
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: %zu rows, at most %u", rows, UINT32_MAX);
-    VG_TRY(vg_base__alloc(&v->keys, rows, sizeof *v->keys, "sorted values"));
-    VG_TRY(vg_base__alloc(&v->errors, rows + 1, sizeof *v->errors, "counts of errors"));
-    VG_TRY(vg_base__alloc(&pairs, both, sizeof *pairs, "keys to sort"));
-    v->rows = rows;
-    v->negated = measure->certainty != 0;
+static double as_uncertainty(double value, bool negated) { return negated ? -value : value; }
+
+/* --- preparing ---------------------------------------------------------------------------------------------------------- */
+static vg_status load_values(contest *c, size_t rows) {
+    const vg_measure *m = &c->candidate->measure;
+    VG_TRY(vg_base__alloc(&c->values, rows, sizeof *c->values, "values of a measure"));
     for (size_t i = 0; i < rows; i++) {
-        double value = measure->values[i * measure->stride];
-        if (isnan(value)) {
-            vg_base__release(pairs);
-            return vg_base__fail(VG_ERR_DATA, "select: value %zu of measure %s is NaN", i, measure->name);
-        }
-        pairs[i] = (vg_keyed){vg_evaluate__key(v->negated ? -value : value), errors[i] != 0};
+        double value = m->values[i * m->stride];
+        if (isnan(value))
+            return vg_base__fail(VG_ERR_DATA, "select: value %zu of measure %s is NaN", i, m->name);
+        c->values[i] = as_uncertainty(value, c->negated);
     }
-    vg_evaluate__sort_pairs(pairs, pairs + rows, rows, NULL, 0);
-    v->errors[0] = 0;
-    for (size_t i = 0; i < rows; i++) {
-        v->keys[i] = pairs[i].key;
-        v->errors[i + 1] = v->errors[i] + pairs[i].row;
-    }
-    vg_base__release(pairs);
     return VG_OK;
 }
 
-/* Rows with u < t. */
-static size_t kept_below(const validation *v, double t) {
+/* Whether the unlabelled values are the validation values themselves: then they are not independent of them. */
+static bool is_same_data(const contest *c, size_t rows) {
+    const vg_candidate *d = c->candidate;
+    size_t stride = d->unlabelled_stride ? d->unlabelled_stride : 1, i = 0;
+    if (d->unlabelled_rows != rows)
+        return false;
+    while (i < rows && as_uncertainty(d->unlabelled[i * stride], c->negated) == c->values[i])
+        i++;
+    return i == rows;
+}
+
+static vg_status grid_from_unlabelled(contest *c, size_t points) {
+    const vg_candidate *d = c->candidate;
+    size_t stride = d->unlabelled_stride ? d->unlabelled_stride : 1;
+    double *copy;
+    VG_TRY(vg_base__alloc(&copy, d->unlabelled_rows, sizeof *copy, "values to be decided"));
+    vg_status status = VG_OK;
+    for (size_t i = 0; i < d->unlabelled_rows && status == VG_OK; i++) {
+        copy[i] = as_uncertainty(d->unlabelled[i * stride], c->negated);
+        if (isnan(copy[i]))
+            status = vg_base__fail(VG_ERR_DATA, "select: unlabelled value %zu of measure %s is NaN", i, d->measure.name);
+    }
+    if (status == VG_OK)
+        status = vg_evaluate__quantile_grid(&c->grid, copy, d->unlabelled_rows, points, d->rule != 0);
+    vg_base__release(copy);
+    c->source = VG_GRID_UNLABELLED;
+    return status;
+}
+
+static vg_status grid_from_aside(contest *c, size_t points) {
+    vg_sample_units *units = &c->units;
+    size_t aside = c->o->set_aside, usual = units->samples / SHARE_SET_ASIDE;
+    if (aside == 0)
+        aside = usual > MOST_SET_ASIDE ? MOST_SET_ASIDE : usual > 0 ? usual : 1;
+    if (aside >= units->samples)
+        return vg_base__fail(VG_ERR_DATA, "select: %zu of %zu validation samples are set aside to place thresholds: none is left",
+                             aside, units->samples);
+    VG_TRY(vg_evaluate__units_shuffle(units, aside, c->o->seed));
+    double *copy;
+    size_t count = 0;
+    VG_TRY(vg_base__alloc(&copy, units->rows, sizeof *copy, "values set aside"));
+    for (size_t i = 0; i < units->rows; i++)
+        if (vg_evaluate__place(units, i) < aside)
+            copy[count++] = c->values[i];
+    vg_status status = vg_evaluate__quantile_grid(&c->grid, copy, count, points, c->candidate->rule != 0);
+    vg_base__release(copy);
+    c->source = VG_GRID_SET_ASIDE;
+    return status;
+}
+
+static vg_status prepare(contest *c, size_t rows) {
+    const vg_select_options *o = c->o;
+    c->negated = c->candidate->rule || c->candidate->measure.certainty;
+    VG_TRY(vg_evaluate__units_open(&c->units, rows, o));
+    VG_TRY(load_values(c, rows));
+    size_t points = o->grid_count ? o->grid_count : QUANTILES;
+    if (o->grid) {
+        c->source = VG_GRID_GIVEN;
+        VG_TRY(vg_evaluate__given_grid(&c->grid, o, c->negated, c->candidate->rule != 0));
+    } else if (o->target_coverage > 0) {
+        c->source = VG_GRID_NONE;
+    } else if (c->candidate->unlabelled && c->candidate->unlabelled_rows > 0 && !is_same_data(c, rows)) {
+        VG_TRY(grid_from_unlabelled(c, points));
+    } else {
+        VG_TRY(grid_from_aside(c, points));
+    }
+    if (c->units.several && !c->units.place)
+        VG_TRY(vg_evaluate__units_shuffle(&c->units, 0, o->seed));
+    return vg_evaluate__tested_new(&c->tested, &c->units, c->values, c->candidate->errors, &c->grid);
+}
+
+static void release(contest *c) {
+    vg_evaluate__tested_free(&c->tested);
+    vg_evaluate__grid_free(&c->grid);
+    vg_evaluate__units_close(&c->units);
+    vg_base__release(c->values);
+}
+
+/* --- testing ------------------------------------------------------------------------------------------------------------ */
+typedef struct plan {
+    double target, share; /* a start's level */
+    double tuned;         /* the level bets are tuned for */
+    vg_multiplicity method;
+    size_t starts, first; /* of the sequence, spread over the points from `first` on; 0: every point has its share */
+} plan;
+
+static plan make_plan(const contest *c, double target) {
+    size_t g = c->grid.count;
+    plan p = {.target = target, .method = c->o->multiplicity};
+    if (p.method == VG_MULTIPLICITY_AUTO)
+        p.method = VG_MULTIPLICITY_SEQUENCE;
+    if (p.method == VG_MULTIPLICITY_SEQUENCE) {
+        p.starts = c->o->starts ? c->o->starts : c->grid.share ? QUANTILE_STARTS : (g + POINTS_PER_START - 1) / POINTS_PER_START;
+        p.starts = p.starts > g ? g : p.starts;
+    }
+    p.share = p.method == VG_MULTIPLICITY_NONE ? c->alpha : c->alpha / (double)(p.starts ? p.starts : g ? g : 1);
+    p.tuned = p.share / 2;
+    /* Points that keep too few samples to pass without an error need no start. What they keep is known from the values that
+     * placed the grid, so that the validation data has no say. */
+    double fewest = (double)vg_evaluate__fewest(target, p.share, c->units.several);
+    if (p.starts && c->grid.share) {
+        while (p.first + p.starts < g && c->grid.share[p.first] * (double)c->tested.samples < fewest)
+            p.first++;
+    }
+    return p;
+}
+
+/* Whether grid point j is where the sequence starts anew. */
+static bool is_start(const plan *p, size_t j, size_t g) {
+    if (p->starts == 0)
+        return true;
+    if (j < p->first)
+        return false;
+    size_t span = g - p->first, at = j - p->first, s = (at * p->starts + span - 1) / span; /* the first start at or after j */
+    return s < p->starts && s * span / p->starts == at;
+}
+
+/* What a point keeps. With several rows a sample its losses lie in c->tested.losses afterwards. */
+typedef struct outcome {
+    size_t answered;
+    double risk, p;
+} outcome;
+
+static outcome test_point(contest *c, size_t j, const plan *p) {
+    size_t kept = c->tested.kept[j], errors = c->tested.errors[j];
+    if (!c->units.several) {
+        outcome o = {kept, kept ? (double)errors / (double)kept : NAN, 1};
+        o.p = kept ? vg_evaluate__binomial_cdf((double)errors, (double)kept, p->target) : 1;
+        return o;
+    }
+    outcome o = {vg_evaluate__losses_at(&c->tested, j), 0, 1};
+    for (size_t i = 0; i < o.answered; i++)
+        o.risk += c->tested.losses[i];
+    o.risk = o.answered ? o.risk / (double)o.answered : NAN;
+    o.p = vg_evaluate__bounded_p(c->tested.losses, o.answered, p->target, p->tuned);
+    return o;
+}
+
+static double point_bound(const contest *c, size_t j, const outcome *found, double level, double tuned) {
+    return c->units.several ? vg_evaluate__bounded_upper(c->tested.losses, found->answered, level, tuned)
+                            : vg_clopper_pearson_upper(c->tested.errors[j], c->tested.kept[j], 1 - level);
+}
+
+static void describe(vg_selection *out, const contest *c, size_t j, const outcome *found) {
+    out->threshold = as_uncertainty(c->grid.threshold[j], c->negated);
+    out->kept = c->tested.kept[j];
+    out->errors = c->tested.errors[j];
+    out->coverage = c->tested.rows ? (double)out->kept / (double)c->tested.rows : 0;
+    out->risk = found->risk;
+    out->answered = found->answered;
+}
+
+/* Tests point j; true when it passes. `out` becomes this point where it is better than what it holds. */
+static bool try_point(vg_selection *out, contest *c, size_t j, double level, const plan *p) {
+    outcome found = test_point(c, j, p);
+    bool passed = found.p <= level;
+    if (!passed && out->met)
+        return false;
+    double bound = point_bound(c, j, &found, level, p->tuned);
+    /* p and bound agree but for rounding; the test is p's. */
+    if (passed && bound > p->target)
+        bound = p->target;
+    if (!passed && bound <= p->target)
+        bound = nextafter(p->target, 1);
+    if (!passed && !(bound < out->risk_bound))
+        return false;
+    describe(out, c, j, &found);
+    out->risk_bound = bound;
+    out->level = level;
+    out->met = passed;
+    out->bound = !c->units.several ? VG_BOUND_CLOPPER_PEARSON
+                                   : vg_evaluate__bounded_kind(c->tested.losses, found.answered, bound, p->tuned);
+    return passed;
+}
+
+/* Validation samples at which the risk of the most promising point would meet the target; 0 when none would. */
+static size_t samples_needed(contest *c, const plan *p) {
+    double least = INFINITY, all = (double)c->units.samples / (double)c->tested.samples;
+    for (size_t j = 0; j < c->grid.count; j++) {
+        outcome found = test_point(c, j, p);
+        double answered = (double)found.answered; /* half an error more: none found does not mean none there */
+        double risk = (found.risk * answered + 0.5) / (answered + 1);
+        double needed = vg_evaluate__samples_for(risk, p->target, p->share, c->units.several);
+        needed *= (double)c->tested.samples / answered * all;
+        least = needed < least ? needed : least;
+    }
+    double more = 1.1 * (double)c->units.samples; /* those at hand were not enough */
+    return least < 1e15 ? (size_t)ceil(least > more ? least : more) : 0;
+}
+
+static void bounded_risk(vg_selection *out, contest *c, double target) {
+    plan p = make_plan(c, target);
+    double carried = 0;
+    out->risk_bound = INFINITY;
+    for (size_t j = 0; j < c->grid.count; j++) {
+        double level = (is_start(&p, j, c->grid.count) ? p.share : 0) + carried;
+        carried = 0;
+        if (!(level > 0)) /* no share of the level: not tested */
+            continue;
+        out->tested++;
+        if (try_point(out, c, j, level, &p) && p.starts)
+            carried = level;
+    }
+    out->starts = p.starts;
+    out->multiplicity = p.method;
+    out->target_risk = target;
+    out->fewest = vg_evaluate__fewest(target, p.share, c->units.several);
+    if (!(out->risk_bound <= 1)) /* nothing was kept anywhere */
+        out->risk_bound = 1, out->risk = NAN, out->level = p.share;
+    if (!out->met)
+        out->needed = samples_needed(c, &p);
+}
+
+/* --- a share to keep ---------------------------------------------------------------------------------------------------- */
+
+/* Rows of sorted keys with u < t. */
+static size_t kept_below(const uint64_t *keys, size_t rows, double t) {
     uint64_t key = vg_evaluate__key(t);
-    size_t low = 0, high = v->rows;
+    size_t low = 0, high = rows;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (v->keys[middle] < key)
+        if (keys[middle] < key)
             low = middle + 1;
         else
             high = middle;
@@ -64,149 +271,73 @@ static size_t kept_below(const validation *v, double t) {
     return low;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Point j of g on the data's own quantiles: rows strictly below the value of a rank are kept, at the last point all rows. The
- * ranks run evenly from the fewest rows that, without an error, could meet the target. They depend on nothing but N and the
- * options, as the bounds' validity needs. */
-static double quantile_point(const validation *v, const vg_select_options *o, size_t j, size_t g) {
-    double rows = (double)v->rows, least = 0;
-    if (o->target_risk > 0)
-        least = ceil(log((1 - o->confidence) / (double)g) / log1p(-o->target_risk));
-    if (!(least < rows))
-        least = 0;
-    if (j + 1 == g)
-        return INFINITY;
-    size_t rank = (size_t)(least + (rows - least) * ((double)(least > 0 ? j : j + 1) / (double)(least > 0 ? g - 1 : g)));
-    return vg_evaluate__unkey(v->keys[rank < v->rows ? rank : v->rows - 1]);
-}
-
-/* Thresholds on u, most selective first. */
-static vg_status make_grid(double **out, size_t *count, const validation *v, const vg_select_options *o) {
-    size_t g = o->grid_count;
-    if (!o->grid)
-        g = g ? g : v->rule ? (size_t)DEFAULT_KS : (size_t)DEFAULT_QUANTILES;
-    if (!o->grid && !v->rule && g > v->rows)
-        g = v->rows;
-    if (g == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: the grid is empty");
-    double *grid;
-    VG_TRY(vg_base__alloc(&grid, g, sizeof *grid, "grid of thresholds"));
-    for (size_t j = 0; j < g; j++) {
-        if (o->grid)
-            grid[j] = v->negated ? -o->grid[j] : o->grid[j];
-        else if (v->rule)
-            grid[j] = g > 1 ? -pow(10, DECADES * (double)(g - 1 - j) / (double)(g - 1) - 2) : -1;
-        else
-            grid[j] = quantile_point(v, o, j, g);
-        if (isnan(grid[j]) || (v->rule && !(grid[j] < 0 && isfinite(grid[j])))) {
-            double found = o->grid ? o->grid[j] : -grid[j];
-            vg_base__release(grid);
-            return vg_base__fail(VG_ERR_ARGUMENT, "select: grid point %zu is %g, expected a %s", j, found,
-                                 v->rule ? "positive k" : "number");
-        }
+/* The most selective threshold that keeps at least `wanted` of the sorted rows and those tied with the last of them: a decimal
+ * of few digits between that one and the next. */
+static double share_threshold(const contest *c, const uint64_t *keys, size_t wanted) {
+    size_t rows = c->units.rows;
+    bool rule = c->candidate->rule != 0;
+    if (c->grid.count > 0) {
+        size_t j = 0;
+        while (j + 1 < c->grid.count && kept_below(keys, rows, c->grid.threshold[j]) < wanted)
+            j++;
+        return c->grid.threshold[j];
     }
-    qsort(grid, g, sizeof *grid, compare_doubles);
-    *out = grid;
-    *count = g;
+    size_t possible = rule ? kept_below(keys, rows, 0) : rows; /* no k > 0 keeps a ratio of 0 */
+    if (possible == 0)
+        return -DBL_MIN;
+    double last = vg_evaluate__unkey(keys[(wanted < possible ? wanted : possible) - 1]);
+    size_t kept = kept_below(keys, rows, nextafter(last, INFINITY));
+    double next = kept < rows ? vg_evaluate__unkey(keys[kept]) : rule ? 0 : (double)INFINITY;
+    return last == (double)INFINITY ? last : vg_evaluate__threshold_between(last, next, rule);
+}
+
+static vg_status kept_share(vg_selection *out, contest *c) {
+    size_t rows = c->units.rows, wanted = (size_t)ceil(c->o->target_coverage * (double)rows - 1e-6);
+    uint64_t *keys;
+    wanted = wanted < 1 ? 1 : wanted;
+    VG_TRY(vg_base__alloc(&keys, 2 * rows, sizeof *keys, "keys to sort"));
+    for (size_t i = 0; i < rows; i++)
+        keys[i] = vg_evaluate__key(c->values[i]);
+    vg_evaluate__sort_keys(keys, keys + rows, rows);
+    double t = share_threshold(c, keys, wanted);
+    vg_base__release(keys);
+    vg_threshold_grid one = {1, &t, NULL};
+    vg_evaluate__tested_free(&c->tested);
+    VG_TRY(vg_evaluate__tested_new(&c->tested, &c->units, c->values, c->candidate->errors, &one));
+    plan p = {.target = 0.5, .tuned = c->alpha / 2};
+    outcome found = test_point(c, 0, &p);
+    size_t points = c->grid.count;
+    vg_threshold_grid own = c->grid;
+    c->grid = one;
+    describe(out, c, 0, &found);
+    c->grid = own;
+    out->level = c->alpha;
+    out->risk_bound = point_bound(c, 0, &found, c->alpha, p.tuned);
+    out->bound = c->units.several ? vg_evaluate__bounded_kind(c->tested.losses, found.answered, out->risk_bound, p.tuned)
+                                  : VG_BOUND_CLOPPER_PEARSON;
+    out->met = out->kept >= wanted;
+    out->grid_count = points;
+    out->multiplicity = VG_MULTIPLICITY_NONE;
     return VG_OK;
 }
 
-static void describe(vg_selection *out, const validation *v, double t, double level) {
-    out->threshold = v->negated ? -t : t;
-    out->rows = v->rows;
-    out->kept = kept_below(v, t);
-    out->errors = v->errors[out->kept];
-    out->coverage = (double)out->kept / (double)v->rows;
-    out->risk = out->kept ? (double)out->errors / (double)out->kept : NAN;
-    out->level = level;
-    out->risk_bound = vg_clopper_pearson_upper(out->errors, out->kept, 1 - level);
-}
+/* --- calls -------------------------------------------------------------------------------------------------------------- */
+enum {
+    FIRST_OPTIONS = offsetof(vg_select_options, rows_per_sample), /* what the first callers had */
+    FIRST_SELECTION = offsetof(vg_selection, samples)
+};
 
-/* Whether grid point j is where the sequence starts anew. */
-static bool is_start(size_t j, size_t g, size_t starts) {
-    size_t s = (j * starts + g - 1) / g; /* the first start at or after j */
-    return s < starts && s * g / starts == j;
-}
-
-static void bounded_risk(vg_selection *out, const validation *v, const double *grid, size_t g, const vg_select_options *o) {
-    double alpha = 1 - o->confidence, carried = 0;
-    vg_multiplicity method = o->multiplicity;
-    if (method == VG_MULTIPLICITY_AUTO)
-        method = o->grid || v->rule ? VG_MULTIPLICITY_SEQUENCE : VG_MULTIPLICITY_BONFERRONI;
-    size_t starts = 0;
-    if (method == VG_MULTIPLICITY_SEQUENCE) {
-        starts = o->starts ? o->starts : (g + POINTS_PER_START - 1) / POINTS_PER_START;
-        starts = starts > g ? g : starts;
-    }
-    double share = method == VG_MULTIPLICITY_NONE ? alpha : alpha / (double)(starts ? starts : g);
-    vg_selection best = *out, here = *out;
-    best.risk_bound = INFINITY;
-    for (size_t j = 0; j < g; j++) {
-        bool start = starts == 0 || is_start(j, g, starts);
-        double level = (start ? share : 0) + carried;
-        if (!(level > 0)) { /* no share of the level: not tested */
-            carried = 0;
-            continue;
-        }
-        describe(&here, v, grid[j], level);
-        bool passed = here.risk_bound <= o->target_risk;
-        carried = passed && starts ? level : 0;
-        if (passed || (!best.met && here.risk_bound < best.risk_bound)) {
-            best = here;
-            best.met = passed;
-        }
-    }
-    *out = best;
-    out->grid_count = g;
-    out->starts = starts;
-    out->multiplicity = method;
-}
-
-/* A threshold that keeps the first `count` >= 1 rows and those tied with the last of them. A measure is compared with it as it
- * is here: just above the last. The rule compares mu_i - k sigma_i with mu_j + k sigma_j, which rounds otherwise than the
- * ratio: k lies in the middle between the last that stays and the next. */
-static double threshold_after(const validation *v, size_t count) {
-    double last = vg_evaluate__unkey(v->keys[count - 1]), t = nextafter(last, INFINITY);
-    if (!v->rule || isinf(last))
-        return t;
-    size_t kept = kept_below(v, t);
-    double next = kept < v->rows ? vg_evaluate__unkey(v->keys[kept]) : 0, middle = last + (next - last) / 2;
-    return middle > last ? middle : t;
-}
-
-/* The most selective threshold that keeps at least `wanted` rows. */
-static void kept_share(vg_selection *out, const validation *v, const double *grid, size_t g, size_t wanted, double alpha) {
-    double t;
-    if (g > 0) {
-        size_t j = 0;
-        while (j + 1 < g && kept_below(v, grid[j]) < wanted)
-            j++;
-        t = grid[j];
-    } else {
-        size_t possible = v->rule ? kept_below(v, 0) : v->rows; /* no k > 0 keeps a ratio of 0 */
-        t = possible ? threshold_after(v, wanted < possible ? wanted : possible) : -DBL_MIN;
-        if (v->rule && !(t < 0))
-            t = -DBL_TRUE_MIN;
-    }
-    describe(out, v, t, alpha);
-    out->met = out->kept >= wanted;
-    out->grid_count = g;
-    out->multiplicity = VG_MULTIPLICITY_NONE;
-}
-
-static vg_status check(const vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
-                       const vg_select_options *o) {
-    if (!out || !measure || !measure->values || !errors || !o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: result, values, errors or options are NULL");
-    if (o->struct_size != sizeof *o || out->struct_size != sizeof *out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: options and result of size %zu and %zu, expected %zu and %zu",
-                             o->struct_size, out->struct_size, sizeof *o, sizeof *out);
-    if (rows == 0)
-        return vg_base__fail(VG_ERR_DATA, "select: no validation rows");
+/* A full copy of the options; fields that an older caller does not have take their defaults. */
+static vg_status read_options(vg_select_options *o, const vg_select_options *given) {
+    const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
+    *o = defaults;
+    if (!given)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: options are NULL");
+    if (given->struct_size < FIRST_OPTIONS || given->struct_size > sizeof *o)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: options of size %zu, expected %zu to %zu", given->struct_size,
+                             (size_t)FIRST_OPTIONS, sizeof *o);
+    memcpy(o, given, given->struct_size);
+    o->struct_size = sizeof *o;
     if ((o->target_risk != 0) == (o->target_coverage != 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "select: target risk %g and target coverage %g, expected exactly one of them",
                              o->target_risk, o->target_coverage);
@@ -221,37 +352,148 @@ static vg_status check(const vg_selection *out, const vg_measure *measure, const
     return VG_OK;
 }
 
-static vg_status choose(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
-                        const vg_select_options *o, bool rule) {
-    VG_TRY(check(out, measure, errors, rows, o));
-    validation v = {.rule = rule};
-    double *grid = NULL;
-    size_t g = 0;
-    *out = (vg_selection)VG_SELECTION_INIT;
-    vg_status status = load(&v, measure, errors, rows);
-    if (status == VG_OK && (o->target_risk > 0 || o->grid))
-        status = make_grid(&grid, &g, &v, o);
-    if (status == VG_OK && o->target_risk > 0) {
-        bounded_risk(out, &v, grid, g, o);
-    } else if (status == VG_OK) {
-        size_t wanted = (size_t)ceil(o->target_coverage * (double)rows - 1e-6);
-        kept_share(out, &v, grid, g, wanted < 1 ? 1 : wanted, 1 - o->confidence);
+static vg_status check_candidate(const vg_candidate *c, size_t rows) {
+    if (!c->measure.values || !c->errors)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: values or errors are NULL");
+    if (rows == 0)
+        return vg_base__fail(VG_ERR_DATA, "select: no validation rows");
+    return VG_OK;
+}
+
+static vg_status check_result(const vg_selection *out) {
+    if (!out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: the result is NULL");
+    if (out->struct_size < FIRST_SELECTION || out->struct_size > sizeof *out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: a result of size %zu, expected %zu to %zu", out->struct_size,
+                             (size_t)FIRST_SELECTION, sizeof *out);
+    return VG_OK;
+}
+
+/* Hands a result over, as far as the caller's struct goes. */
+static void hand_over(vg_selection *out, const vg_selection *found) {
+    size_t size = out->struct_size;
+    memcpy(out, found, size);
+    out->struct_size = size;
+}
+
+static void fill_common(vg_selection *s, const contest *c, size_t candidates) {
+    *s = (vg_selection)VG_SELECTION_INIT;
+    s->rows = c->tested.rows;
+    s->samples = c->tested.samples;
+    s->set_aside = c->units.aside;
+    s->grid_count = c->grid.count;
+    s->source = c->source;
+    s->candidates = candidates;
+    s->confidence = c->o->confidence;
+}
+
+/* Whether `a` is a better answer than `b`. */
+static bool is_better(const vg_selection *a, const vg_selection *b) {
+    if (a->met != b->met)
+        return a->met;
+    return a->met ? a->coverage > b->coverage : a->risk_bound < b->risk_bound;
+}
+
+static vg_status run_candidates(vg_selection *best, size_t *chosen, const vg_candidate *list, size_t count, size_t rows,
+                                const vg_select_options *o) {
+    size_t tested = 0, needed = 0;
+    for (size_t i = 0; i < count; i++) {
+        VG_TRY(check_candidate(&list[i], rows));
+        contest c = {.candidate = &list[i], .o = o, .alpha = (1 - o->confidence) / (double)count};
+        vg_selection s;
+        vg_status status = prepare(&c, rows);
+        if (status == VG_OK) {
+            fill_common(&s, &c, count);
+            if (o->target_risk > 0)
+                bounded_risk(&s, &c, o->target_risk);
+            else
+                status = kept_share(&s, &c);
+        }
+        release(&c);
+        VG_TRY(status);
+        tested += s.tested;
+        needed = s.needed && (!needed || s.needed < needed) ? s.needed : needed;
+        if (i == 0 || is_better(&s, best)) {
+            *best = s;
+            *chosen = i;
+        }
     }
-    vg_base__release(grid);
-    vg_base__release(v.keys);
-    vg_base__release(v.errors);
-    return status;
+    best->tested = tested;
+    best->needed = best->met ? 0 : needed;
+    return VG_OK;
+}
+
+vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count, size_t rows,
+                          const vg_select_options *options) {
+    vg_select_options o;
+    vg_selection found = VG_SELECTION_INIT;
+    size_t which = 0;
+    VG_TRY(check_result(out));
+    VG_TRY(read_options(&o, options));
+    if (!candidates || count == 0)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: no candidates");
+    if (count > 1 && (o.grid || o.target_coverage > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: several candidates with a %s; expected a target risk and no grid",
+                             o.grid ? "grid" : "target coverage");
+    VG_TRY(run_candidates(&found, &which, candidates, count, rows, &o));
+    hand_over(out, &found);
+    if (chosen)
+        *chosen = which;
+    return VG_OK;
+}
+
+static vg_status select_one(vg_selection *out, vg_candidate *one, size_t rows, const vg_select_options *options) {
+    vg_select_options o;
+    VG_TRY(read_options(&o, options));
+    one->unlabelled = o.unlabelled;
+    one->unlabelled_rows = o.unlabelled_rows;
+    one->unlabelled_stride = o.unlabelled_stride;
+    return vg_select_among(out, NULL, one, 1, rows, &o);
 }
 
 vg_status vg_select_threshold(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                               const vg_select_options *options) {
-    return choose(out, measure, errors, rows, options, false);
+    if (!measure)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: the measure is NULL");
+    vg_candidate one = {.measure = *measure, .errors = errors};
+    return select_one(out, &one, rows, options);
 }
 
 vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *errors, size_t rows,
                       const vg_select_options *options) {
-    vg_measure measure = {"margin ratio", ratio, 1, 1};
-    return choose(out, &measure, errors, rows, options, true);
+    vg_candidate one = {.measure = {"margin ratio", ratio, 1, 1}, .rule = 1, .errors = errors};
+    return select_one(out, &one, rows, options);
+}
+
+vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
+                              const uint8_t *errors, size_t rows, const vg_select_options *options) {
+    vg_select_options asked = VG_SELECT_OPTIONS_INIT, o = asked;
+    vg_candidate one = {.measure = {"margin ratio", ratio, 1, 1}, .rule = 1, .errors = errors};
+    if (!options || !targets || !out || options->struct_size < FIRST_OPTIONS || options->struct_size > sizeof o)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: result, targets or options are NULL or of another size");
+    memcpy(&asked, options, options->struct_size);
+    asked.struct_size = sizeof asked;
+    for (size_t i = 0; i < count; i++) {
+        asked.target_risk = targets[i];
+        VG_TRY(read_options(&o, &asked));
+        VG_TRY(check_result(&out[i]));
+    }
+    if (count == 0)
+        return VG_OK;
+    VG_TRY(check_candidate(&one, rows));
+    one.unlabelled = o.unlabelled;
+    one.unlabelled_rows = o.unlabelled_rows;
+    one.unlabelled_stride = o.unlabelled_stride;
+    contest c = {.candidate = &one, .o = &o, .alpha = 1 - o.confidence};
+    vg_status status = prepare(&c, rows);
+    for (size_t i = 0; i < count && status == VG_OK; i++) {
+        vg_selection s;
+        fill_common(&s, &c, 1);
+        bounded_risk(&s, &c, targets[i]);
+        hand_over(&out[i], &s);
+    }
+    release(&c);
+    return status;
 }
 
 vg_status vg_select_apply(uint8_t *keep, const vg_measure *measure, double threshold, size_t rows) {

@@ -1,0 +1,90 @@
+/* select_internal.h - the parts of risk selection: bounds (bounds.c), the grid of thresholds (candidates.c), what the tests see
+ * of the validation rows (tested_rows.c), and why nothing passed (select_reason.c). Used by select.c alone. */
+#ifndef VG_SELECT_INTERNAL_H
+#define VG_SELECT_INTERNAL_H
+
+#include "evaluate/evaluate_internal.h"
+
+/* --- bounds (bounds.c) ---------------------------------------------------------------------------------------------------- */
+
+/* P(Bin(n, risk) <= errors); real arguments interpolate. 1 when errors >= n. */
+double vg_evaluate__binomial_cdf(double errors, double n, double risk);
+/* p-values of "the mean is at least risk" for losses in [0, 1]. `tuned`: the level the bets are tuned for. */
+double vg_evaluate__hoeffding_bentkus(double mean, size_t n, double risk);
+double vg_evaluate__betting_capital(const double *losses, size_t n, double risk, double tuned); /* log of the largest */
+double vg_evaluate__bounded_p(const double *losses, size_t n, double risk, double tuned);
+vg_bound vg_evaluate__bounded_kind(const double *losses, size_t n, double risk, double tuned); /* the smaller of the two */
+double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, double tuned);
+
+/* --- candidates (candidates.c) --------------------------------------------------------------------------------------------- */
+
+/* Thresholds on u (a certainty or ratio v is -v): rows with u < t are kept. Rising: the most selective first. */
+typedef struct vg_threshold_grid {
+    size_t count;
+    double *threshold;
+    double *share; /* of the values the grid was made from that it keeps; NULL for a given grid */
+} vg_threshold_grid;
+
+/* A decimal of few digits in [low, high], nearest to the middle; the middle itself when none has fewer digits. */
+double vg_evaluate__short_decimal(double low, double high);
+/* A threshold of few digits in the gap (last, next) between two values of u; with `rule` it is below 0. */
+double vg_evaluate__threshold_between(double last, double next, bool rule);
+/* At most `points` thresholds at even quantiles of values[0 .. n - 1] of u, which are sorted here. None where n is 0, or where
+ * the rule can keep nothing. */
+vg_status vg_evaluate__quantile_grid(vg_threshold_grid *out, double *values, size_t n, size_t points, bool rule);
+/* Those of a grid fixed by the caller. */
+vg_status vg_evaluate__given_grid(vg_threshold_grid *out, const vg_select_options *o, bool negated, bool rule);
+void vg_evaluate__grid_free(vg_threshold_grid *grid);
+
+/* --- rows (tested_rows.c) -------------------------------------------------------------------------------------------------- */
+
+/* Which sample a row belongs to, and the order in which samples are set aside and bet on. */
+typedef struct vg_sample_units {
+    size_t rows, samples;
+    size_t each;          /* rows of a sample, where of_row is NULL */
+    const size_t *of_row; /* rows, or NULL */
+    bool several;         /* some sample has more than one row */
+    size_t *place;        /* samples: position in a random order; NULL while neither is needed: the sample's number */
+    size_t aside;         /* samples in the first positions, which are not tested */
+} vg_sample_units;
+static inline size_t vg_evaluate__sample(const vg_sample_units *units, size_t row) {
+    return units->of_row ? units->of_row[row] : row / units->each;
+}
+vg_status vg_evaluate__units_open(vg_sample_units *units, size_t rows, const vg_select_options *o);
+/* Draws the order and sets samples aside, `aside` of them. */
+vg_status vg_evaluate__units_shuffle(vg_sample_units *units, size_t aside, uint64_t seed);
+void vg_evaluate__units_close(vg_sample_units *units);
+static inline size_t vg_evaluate__place(const vg_sample_units *units, size_t row) {
+    size_t sample = vg_evaluate__sample(units, row);
+    return units->place ? units->place[sample] : sample;
+}
+
+/* What each point of the grid keeps of the rows that are tested. */
+typedef struct vg_tested_rows {
+    size_t rows, samples, points;
+    size_t *kept, *errors; /* points */
+    /* With several rows a sample: rows by the first point that keeps them, point j's up to kept[j], */
+    struct vg_tested_entry *entries;
+    uint32_t *sample_kept, *sample_errors; /* samples: of the points walked so far, */
+    double *losses;                        /* and room for their losses */
+    size_t walked;
+} vg_tested_rows;
+typedef struct vg_tested_entry {
+    uint32_t place, error;
+} vg_tested_entry;
+/* values: u of all rows, as the grid's. */
+vg_status vg_evaluate__tested_new(vg_tested_rows *out, const vg_sample_units *units, const double *values,
+                                  const uint8_t *errors, const vg_threshold_grid *grid);
+void vg_evaluate__tested_free(vg_tested_rows *tested);
+/* With several rows a sample: fills losses at point j with the mean error of each sample that keeps a row, in the order of
+ * places, and returns how many there are. Points are asked for in rising order; j = 0 starts again. */
+size_t vg_evaluate__losses_at(vg_tested_rows *tested, size_t j);
+
+/* --- why nothing passed (select_reason.c) ----------------------------------------------------------------------------------- */
+
+/* Kept samples that meet the target without an error, at one start's level. */
+size_t vg_evaluate__fewest(double target, double level, bool several);
+/* Kept samples at which an observed risk would meet the target; INFINITY when the risk is not below it. */
+double vg_evaluate__samples_for(double risk, double target, double level, bool several);
+
+#endif
