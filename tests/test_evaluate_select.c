@@ -69,8 +69,8 @@ static void test_promises_hold(void **state) {
     for (int by_k = 0; by_k < 2; by_k++) {
         /* The best possible coverage is sqrt(6 target): .548, .775. 27 is 5 % of 300 and three sigmas. */
         assert_true(broken_promises(.05, 0, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
-        assert_int_equal(chosen, 300);
-        assert_true(coverage > .38 && coverage < .548);
+        assert_true(chosen >= 285);
+        assert_true(coverage > .4 && coverage < .548);
         assert_true(broken_promises(.1, 0, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
         assert_true(coverage > .6 && coverage < .775);
         /* A measure that tells nothing, a risk just above the target everywhere: whatever is chosen breaks the promise. */
@@ -130,10 +130,12 @@ static void test_sequence_levels(void **state) {
     assert_true(s.met && s.threshold == .5);
 }
 
+/* A target out of reach: the best tested is told, and how many samples it would take. */
 static void test_unreachable_risk(void **state) {
     (void)state;
     double ratio[50];
     uint8_t errors[50] = {0};
+    char reason[300];
     for (size_t i = 0; i < 50; i++)
         ratio[i] = .5 + (double)i * .1;
     errors[0] = errors[10] = 1;
@@ -142,14 +144,37 @@ static void test_unreachable_risk(void **state) {
     vg_selection s = VG_SELECTION_INIT;
     assert_int_equal(vg_select_k(&s, ratio, errors, 50, &options), VG_OK);
     assert_int_equal(s.met, 0);
-    /* The best of the 31 that are tested: 49 rows are kept by ks from .5 to .6, where one start lies, with one error among
-     * them. The 39 rows above the second error would do better (.1520), but no k that is tested keeps them. */
-    assert_true(fabs(s.risk_bound - vg_clopper_pearson_upper(1, 49, 1 - .05 / 31)) < 1e-12);
-    assert_int_equal(s.kept, 49);
-    assert_int_equal(s.errors, 1);
-    assert_true(s.threshold >= .5 && s.threshold < .6);
-    assert_int_equal(s.grid_count, 121);
-    assert_int_equal(s.starts, 31);
+    assert_int_equal(s.set_aside, 10);
+    assert_int_equal(s.rows, 40);
+    assert_int_equal(s.samples, 40);
+    assert_true(s.risk_bound > .001 && s.kept > 0);
+    assert_true(fabs(s.risk_bound - vg_clopper_pearson_upper(s.errors, s.kept, 1 - s.level)) < 1e-12);
+    /* Without an error, (1 - .001)^n <= .05 / 3. */
+    assert_int_equal(s.fewest, (size_t)ceil(log(.05 / 3) / log(.999)));
+    vg_selection_reason(reason, sizeof reason, &s);
+    assert_non_null(strstr(reason, "40 validation samples cannot show it: even without an error it takes 4093"));
+    /* With the risk of a world that is known: the estimate is of the right size. Risk .02 everywhere, target .03: the bound at
+     * n rows is .02 + about 2.13 sqrt(.02 * .98 / n), below .03 from some 900 on. */
+    static double u[600];
+    static uint8_t wrong[600];
+    for (size_t i = 0; i < 600; i++) {
+        u[i] = (double)(i * 7919 % 600) / 600;
+        wrong[i] = i % 50 == 0;
+    }
+    vg_measure measure = {"u", u, 1, 0};
+    options.target_risk = .03;
+    assert_int_equal(vg_select_threshold(&s, &measure, wrong, 600, &options), VG_OK);
+    assert_int_equal(s.met, 0);
+    assert_true(s.needed > 660 && s.needed < 3000);
+    vg_selection_reason(reason, sizeof reason, &s);
+    assert_non_null(strstr(reason, "it would take about"));
+    options.target_risk = .012; /* above the target at any size */
+    for (size_t i = 0; i < 600; i++)
+        wrong[i] = i % 5 == 0;
+    assert_int_equal(vg_select_threshold(&s, &measure, wrong, 600, &options), VG_OK);
+    vg_selection_reason(reason, sizeof reason, &s);
+    assert_true(!s.met && s.needed == 0);
+    assert_non_null(strstr(reason, "more samples would not help"));
 }
 
 static void test_coverage_target(void **state) {
@@ -162,7 +187,7 @@ static void test_coverage_target(void **state) {
     vg_measure measure = {"u", u, 1, 0};
     uint8_t keep[10];
     assert_int_equal(vg_select_threshold(&s, &measure, errors, 10, &options), VG_OK);
-    assert_true(s.met && s.kept == 9 && s.errors == 0 && s.threshold == nextafter(8, 9));
+    assert_true(s.met && s.kept == 9 && s.errors == 0 && s.threshold == 8.5);
     assert_int_equal(vg_select_apply(keep, &measure, s.threshold, 10), VG_OK);
     for (size_t i = 0; i < 10; i++)
         assert_int_equal(keep[i], u[i] <= 8);
@@ -178,7 +203,7 @@ static void test_coverage_target(void **state) {
     assert_true(!s.met && s.kept == 7 && s.threshold > 0 && s.threshold < 1); /* ties are never kept */
     options.target_coverage = .5;
     assert_int_equal(vg_select_k(&s, some, errors, 10, &options), VG_OK);
-    assert_true(s.met && s.kept == 5 && s.threshold == DBL_MAX);
+    assert_true(s.met && s.kept == 5 && s.threshold > 2 && s.threshold < 100);
     const double grid[] = {2.5, .5, 4.5};
     options.grid = grid;
     options.grid_count = 3;

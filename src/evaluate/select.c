@@ -125,7 +125,8 @@ typedef struct plan {
     double target, share; /* a start's level */
     double tuned;         /* the level bets are tuned for */
     vg_multiplicity method;
-    size_t starts, first; /* of the sequence, spread over the points from `first` on; 0: every point has its share */
+    size_t starts; /* of the sequence; 0: every point has its share */
+    double first;  /* samples that the first start is to keep */
 } plan;
 
 static plan make_plan(const contest *c, double target) {
@@ -139,24 +140,25 @@ static plan make_plan(const contest *c, double target) {
     }
     p.share = p.method == VG_MULTIPLICITY_NONE ? c->alpha : c->alpha / (double)(p.starts ? p.starts : g ? g : 1);
     p.tuned = p.share / 2;
-    /* Points that keep too few samples to pass without an error need no start. What they keep is known from the values that
-     * placed the grid, so that the validation data has no say. */
-    double fewest = (double)vg_evaluate__fewest(target, p.share, c->units.several);
-    if (p.starts && c->grid.share) {
-        while (p.first + p.starts < g && c->grid.share[p.first] * (double)c->tested.samples < fewest)
-            p.first++;
-    }
+    p.first = 1.1 * (double)vg_evaluate__fewest(target, p.share, c->units.several);
     return p;
 }
 
-/* Whether grid point j is where the sequence starts anew. */
-static bool is_start(const plan *p, size_t j, size_t g) {
-    if (p->starts == 0)
-        return true;
-    if (j < p->first)
-        return false;
-    size_t span = g - p->first, at = j - p->first, s = (at * p->starts + span - 1) / span; /* the first start at or after j */
-    return s < p->starts && s * span / p->starts == at;
+/* The grid point of start s >= 0, the one before it lying at `before` - 1. On a given grid starts are spread evenly. On
+ * quantiles they lie where a test has a chance: from a little more samples than pass without an error on, by even factors up to
+ * all. How many samples a point keeps is told by the values that placed the grid: the validation data has no say. */
+static size_t start_at(const plan *p, const contest *c, size_t s, size_t before) {
+    size_t g = c->grid.count, j = before;
+    if (s >= p->starts)
+        return g;
+    size_t last = g - (p->starts - s);
+    if (!c->grid.share)
+        return s * g / p->starts;
+    double all = (double)c->tested.samples, first = p->first < all ? p->first : all;
+    double wanted = first * pow(all / first, (double)s / (double)p->starts);
+    while (j < last && c->grid.share[j] * all < wanted)
+        j++;
+    return j;
 }
 
 /* What a point keeps. With several rows a sample its losses lie in c->tested.losses afterwards. */
@@ -235,9 +237,12 @@ static size_t samples_needed(contest *c, const plan *p) {
 static void bounded_risk(vg_selection *out, contest *c, double target) {
     plan p = make_plan(c, target);
     double carried = 0;
+    size_t s = 0, start = p.starts ? start_at(&p, c, 0, 0) : 0;
     out->risk_bound = INFINITY;
     for (size_t j = 0; j < c->grid.count; j++) {
-        double level = (is_start(&p, j, c->grid.count) ? p.share : 0) + carried;
+        double level = (p.starts == 0 || j == start ? p.share : 0) + carried;
+        if (p.starts && j == start)
+            start = start_at(&p, c, ++s, j + 1);
         carried = 0;
         if (!(level > 0)) /* no share of the level: not tested */
             continue;
