@@ -24,8 +24,9 @@ static const option_entry own_entries[] = {
      "choose on --calibration: the most selective that keeps at least the share C", 1e-9, 1},
     {"calibration", 0, OPTION_TEXT, PLACE(calibration), "VAL", NULL,
      "validation predictions to choose on; --labels are then its labels", 0, 0},
-    {"by", 0, OPTION_TEXT, PLACE(by), "NAME", "k",
-     "what to choose: k of the rule, or a threshold of a measure (snr, gmu, gtu@2, ...)", 0, 0},
+    {"by", 0, OPTION_TEXT, PLACE(by), "NAME,...", "k",
+     "what to choose: k of the rule, or a threshold of a measure (snr, gmu, gtu@2, ...); several share the chance of error", 0,
+     0},
     {"threshold", 0, OPTION_REAL, PLACE(threshold), "X", NULL,
      "with --by: keep samples whose measure is below X (snr: above X)", -INFINITY, INFINITY},
     {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
@@ -37,8 +38,11 @@ static const option_entry own_entries[] = {
     {"strict", 0, OPTION_FLAG, PLACE(strict), NULL, NULL, "with --stdin-jsonl: stop at the first bad line", 0, 0},
 };
 
-static int check_usage(const decide_values *own, const decide_policy *policy, size_t files) {
+static int check_usage(const decide_values *own, const decide_candidates *set, size_t files) {
     bool risk = !isnan(own->target_risk), coverage = !isnan(own->target_coverage), target = risk || coverage;
+    const decide_policy *policy = &set->items[0];
+    if (set->count > 1 && !risk)
+        return console_usage("--by %s: several candidates need --target-risk to choose among them", own->by);
     if (risk && coverage)
         return console_usage("--target-risk and --target-coverage exclude each other");
     if (target && (!isnan(own->k) || !isnan(own->threshold)))
@@ -71,29 +75,30 @@ static void set_policy(decide_policy *policy, const decide_values *own) {
     policy->confidence = own->confidence;
 }
 
-static int decide(score_options *options, const decide_values *own, decide_policy *policy, const char *path) {
+static int decide(score_options *options, const decide_values *own, decide_candidates *set, const char *path) {
     const char *labels = options->labels;
+    decide_policy policy = set->items[0];
     file_kind kind;
     const char *inputs[] = {path, own->calibration, labels, options->temperature};
     int code = own->output ? score_file_kind(own->output, &kind) : CLI_OK;
     if (code == CLI_OK)
         code = output_path_check(own->output, VG_PRODUCT_DECISIONS, own->force, inputs, 4);
-    options->k.values[0] = policy->k;
-    options->k.count = 1;
     if (code == CLI_OK && own->calibration) {
-        code = decide_choose(policy, options, own->calibration, labels);
-        options->k.values[0] = policy->k;
+        decide_files files = {own->calibration, labels, path};
+        code = decide_choose(&policy, set, options, &files);
         labels = score_labels_if_any; /* those were the validation data's */
         options->labels = NULL;
         if (code == CLI_OK && path && vg_same_file(path, own->calibration))
             console_warn("%s is also the --calibration file: what was chosen on it says little about it; give another",
                          path);
     }
+    options->k.values[0] = policy.k;
+    options->k.count = 1;
     if (code != CLI_OK)
         return code;
     if (own->stream)
-        return decide_stream(policy, options, own->strict);
-    return decide_file(policy, options, path, labels, own->output, own->json);
+        return decide_stream(&policy, options, own->strict);
+    return decide_file(&policy, options, path, labels, own->output, own->json);
 }
 
 static int run(const command *self, int argc, char **argv) {
@@ -101,7 +106,7 @@ static int run(const command *self, int argc, char **argv) {
     static const char *const not_here[] = {"k", "measures", NULL};
     static option_entry score_entries[SCORE_OPTION_ROOM];
     decide_values own;
-    decide_policy policy = {0};
+    static decide_candidates set;
     option_files files;
     option_group groups[] = {{"Decision", own_entries, sizeof own_entries / sizeof *own_entries, &own},
                              {"Scoring", score_entries, score_option_subset(score_entries, not_here), &options}};
@@ -109,13 +114,14 @@ static int run(const command *self, int argc, char **argv) {
     if (code == CLI_OK)
         code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK)
-        code = decide_policy_parse(&policy, own.by);
+        code = decide_candidates_parse(&set, own.by);
     if (code == CLI_OK)
-        code = check_usage(&own, &policy, files.count);
+        code = check_usage(&own, &set, files.count);
     if (code != CLI_OK)
         return code;
-    set_policy(&policy, &own);
-    return decide(&options, &own, &policy, own.stream ? NULL : files.items[0]);
+    for (size_t i = 0; i < set.count; i++)
+        set_policy(&set.items[i], &own);
+    return decide(&options, &own, &set, own.stream ? NULL : files.items[0]);
 }
 
 const command command_decide = {
@@ -123,8 +129,9 @@ const command command_decide = {
     .summary = "predict or abstain, for a file or a stream",
     .usage = "PRED [-k K | --target-risk R | --target-coverage C] [options]\n"
              "       vargate decide --stdin-jsonl [-k K] [options]",
-    .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: the\n"
-               "Clopper-Pearson upper bound, corrected for every setting tried, lies below it.",
+    .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: an upper\n"
+               "confidence bound, corrected for every setting tried, lies below it. Thresholds to try are quantiles of PRED's own\n"
+               "values; in a stream, of a part of VAL that is then not tested on.",
     .example = "vargate decide test.npz --calibration validation.npz --target-risk 0.01 -o decisions.csv",
     .run = run,
 };

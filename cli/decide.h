@@ -22,12 +22,23 @@ enum { DECIDE_TEXT = 96 };
 void decide_policy_text(char out[DECIDE_TEXT], const decide_policy *policy);
 /* The measure's name, "k" for the rule. */
 void decide_policy_name(char out[SCORE_NAME], const decide_policy *policy);
-/* Reads --by NAME[@K]. Returns an exit code. */
-int decide_policy_parse(decide_policy *policy, const char *by);
+/* Policies to choose among. */
+enum { DECIDE_CANDIDATES = 16 };
+typedef struct decide_candidates {
+    decide_policy items[DECIDE_CANDIDATES];
+    size_t count;
+} decide_candidates;
+/* Reads --by NAME[@K],... Returns an exit code. */
+int decide_candidates_parse(decide_candidates *out, const char *by);
 
-/* Sets k or the threshold from the validation file by policy's targets. CLI_FAILED, naming the best reachable, when no choice
- * meets the target. */
-int decide_choose(decide_policy *policy, const score_options *options, const char *path, const char *labels);
+typedef struct decide_files {
+    const char *validation, *labels; /* labels of the validation file; NULL: in it */
+    const char *decided;             /* the predictions to be decided; NULL: not known yet (a stream) */
+} decide_files;
+/* Chooses among the candidates, and their k or threshold, on the validation file by their targets; `policy` becomes the one
+ * chosen. CLI_FAILED, naming the best reachable and what it would take, when none meets the target. options->k is set to the
+ * candidates' gates. */
+int decide_choose(decide_policy *policy, decide_candidates *candidates, score_options *options, const decide_files *files);
 
 /* Turns scores of a block (pred, decision, the policy's measure; one gate setting) into decisions, in place. */
 void decide_apply(const decide_policy *policy, const vg_scores *block, size_t entries);

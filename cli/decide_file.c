@@ -33,15 +33,42 @@ static int take_block(void *context, size_t first, size_t rows, const vg_scores 
 /* --- summary ------------------------------------------------------------------------------------------------------------ */
 static double share(unsigned long long part, unsigned long long whole) { return whole ? (double)part / (double)whole : NAN; }
 
-static void print_selection(const decide_policy *policy) {
+static const char *const bound_names[] = {"clopper-pearson", "hoeffding-bentkus", "betting"};
+static const char *const source_names[] = {"none", "given", "unlabelled", "set-aside"};
+static const char *const multiplicity_names[] = {"auto", "sequence", "bonferroni", "none"};
+
+/* How the promise came about: the unit, the bound, what was tried and what it cost. */
+static void print_promise(const decide_policy *policy, bool several) {
+    static const char *const bounds[] = {"Clopper-Pearson", "Hoeffding-Bentkus", "betting"};
     const vg_selection *s = &policy->selection;
+    printf(",\nrisk at most %.4g with %g %% confidence (%s bound; unit: the sample%s).\n", s->risk_bound,
+           100 * policy->confidence, bounds[s->bound], several ? ", its risk the share of errors among its kept labels" : "");
+    if (s->source == VG_GRID_SET_ASIDE)
+        printf("Tried: %zu quantiles of %zu validation samples set aside", s->grid_count, s->set_aside);
+    else
+        printf("Tried: %zu quantiles of the predictions to be decided", s->grid_count);
+    if (s->candidates > 1)
+        printf(" for each of %zu candidates", s->candidates);
+    printf("; %zu tested from %zu start%s,\nthis one at level %.3g of %g.\n", s->tested, s->starts * s->candidates,
+           s->starts * s->candidates == 1 ? "" : "s", s->level, 1 - policy->confidence);
+}
+
+static void print_selection(const decide_policy *policy, bool several) {
+    const vg_selection *s = &policy->selection;
+    char name[SCORE_NAME], value[VG_NAME_SIZE];
+    decide_policy_name(name, policy);
+    vg_k_name(value, policy->by_rule ? policy->k : policy->threshold);
     printf("Chosen on validation data: coverage %.2f %% of %zu", 100 * s->coverage, s->rows);
     if (policy->labelled)
         printf(", risk %.4g (%zu errors in %zu kept)", s->risk, s->errors, s->kept);
     if (policy->target_risk > 0)
-        printf(",\nrisk at most %.4g with %g %% confidence over all %zu settings tried", s->risk_bound,
-               100 * policy->confidence, s->grid_count);
-    printf("\n");
+        print_promise(policy, several);
+    else
+        printf(".\n");
+    if (policy->by_rule)
+        printf("The same again: -k %s\n", value);
+    else
+        printf("The same again: --by %s --threshold %s\n", name, value);
 }
 
 static int print_text(const decide_job *job) {
@@ -50,7 +77,7 @@ static int print_text(const decide_job *job) {
     decide_policy_text(text, job->policy);
     printf("%s: %zu samples, %s\n", job->in.path, job->in.layout.n, text);
     if (job->policy->selection.rows)
-        print_selection(job->policy);
+        print_selection(job->policy, job->in.layout.multilabel);
     printf("kept      %llu of %llu (%.2f %%)\nabstained %llu (%.2f %%)\n", t->kept[0], t->entries,
            100 * share(t->kept[0], t->entries), t->entries - t->kept[0], 100 * (1 - share(t->kept[0], t->entries)));
     if (job->in.labels)
@@ -78,6 +105,18 @@ static json_t *selection_json(const decide_policy *policy) {
     }
     json_put_number(out, "level", s->level);
     json_put_count(out, "grid", s->grid_count);
+    if (policy->target_risk > 0) {
+        json_put_text(out, "unit", "sample");
+        json_put_count(out, "samples", s->samples);
+        json_put_count(out, "answered", s->answered);
+        json_put_text(out, "bound", bound_names[s->bound]);
+        json_put_text(out, "thresholds", source_names[s->source]);
+        json_put_count(out, "set_aside", s->set_aside);
+        json_put_count(out, "candidates", s->candidates);
+        json_put_count(out, "tested", s->tested);
+        json_put_count(out, "starts", s->starts);
+        json_put_text(out, "multiplicity", multiplicity_names[s->multiplicity]);
+    }
     return out;
 }
 

@@ -1,12 +1,10 @@
-/* decide_policy.c - the policy of 'vargate decide': its name, its choice on validation data, its application to scores. */
+/* decide_policy.c - the policy of 'vargate decide': its name and its application to scores. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "console.h"
 #include "decide.h"
-#include "measure_columns.h"
 
 /* Layout that names the policy's measure. */
 static score_layout policy_layout(const decide_policy *policy) { return (score_layout){.k_count = 1, .k = &policy->k}; }
@@ -36,7 +34,7 @@ static int unknown_measure(const char *word) {
     return console_usage("--by: unknown measure '%s'; expected k, tu, au, eu, ..., gmu, snr, or gtu@2", word);
 }
 
-int decide_policy_parse(decide_policy *policy, const char *by) {
+static int parse_one(decide_policy *policy, const char *by) {
     char word[32];
     size_t length = strcspn(by, "@");
     const char *gate = by[length] ? by + length + 1 : NULL;
@@ -61,78 +59,29 @@ int decide_policy_parse(decide_policy *policy, const char *by) {
     return CLI_OK;
 }
 
-/* --- choosing ----------------------------------------------------------------------------------------------------------- */
-static int select_on(decide_policy *policy, const vg_columns *columns, const vg_tally *tally) {
-    vg_select_options options = VG_SELECT_OPTIONS_INIT;
-    options.target_risk = policy->target_risk;
-    options.target_coverage = policy->target_coverage;
-    options.confidence = policy->confidence;
-    policy->selection = (vg_selection)VG_SELECTION_INIT;
-    size_t rows = vg_tally_rows(tally);
-    vg_status status;
-    if (policy->by_rule) {
-        status = vg_select_k(&policy->selection, vg_tally_ratio(tally), vg_tally_errors(tally), rows, &options);
-        policy->k = policy->selection.threshold;
-    } else {
-        char name[SCORE_NAME];
-        vg_measure measure;
-        decide_policy_name(name, policy);
-        status = vg_columns_find(columns, name, &measure);
-        if (status == VG_OK)
-            status = vg_select_threshold(&policy->selection, &measure, vg_tally_errors(tally), rows, &options);
-        policy->threshold = policy->selection.threshold;
-    }
-    return status == VG_OK ? CLI_OK : console_fail_library();
-}
-
-static int target_missed(const decide_policy *policy, const char *path) {
-    const vg_selection *best = &policy->selection;
-    char text[DECIDE_TEXT];
-    decide_policy_text(text, policy);
-    if (policy->target_risk > 0)
-        return console_fail("%s: no %s meets a risk of %g with %g %% confidence; the best reachable is %s: risk at most %.4g "
-                            "(found %zu errors in %zu kept, coverage %.2f %%)",
-                            path, policy->by_rule ? "k" : "threshold", policy->target_risk, 100 * policy->confidence, text,
-                            best->risk_bound, best->errors, best->kept, 100 * best->coverage);
-    return console_fail("%s: no %s keeps %g %% of the samples; the best reachable is %s: coverage %.2f %%", path,
-                        policy->by_rule ? "k" : "threshold", 100 * policy->target_coverage, text, 100 * best->coverage);
-}
-
-/* A coverage can be chosen without labels: zeros then stand in for them and nothing is said about risk. */
-static int stand_in_labels(score_input *in, int64_t **zeros) {
-    *zeros = calloc(in->layout.n, (in->layout.multilabel ? in->layout.c : 1) * sizeof **zeros);
-    in->labels = *zeros;
-    return *zeros ? CLI_OK : console_fail_memory("labels");
-}
-
-int decide_choose(decide_policy *policy, const score_options *options, const char *path, const char *labels) {
-    score_input in;
-    vg_tally *tally = NULL;
-    vg_columns *columns = NULL;
-    int64_t *zeros = NULL;
-    int code = score_input_open_labels(&in, options, path, labels);
-    if (code != CLI_OK)
-        return code;
-    policy->labelled = in.labels != NULL;
-    if (!policy->labelled)
-        code = policy->target_risk > 0 ? score_input_need_labels(&in) : stand_in_labels(&in, &zeros);
-    vg_tally_options how = VG_TALLY_OPTIONS_INIT;
-    how.task = in.options.task;
-    how.confusion = 0;
-    how.expected = in.layout.n;
-    if (code == CLI_OK && vg_tally_new(&tally, in.layout.c, &how) != VG_OK)
-        code = console_fail_library();
-    if (code == CLI_OK)
-        code = measure_columns_score(&columns, tally, &in, policy->by_rule ? 0 : SCORE_BIT(policy->field), false);
-    if (code == CLI_OK)
-        code = select_on(policy, columns, tally);
-    if (code == CLI_OK && !policy->selection.met)
-        code = target_missed(policy, path);
-    vg_columns_free(columns);
-    vg_tally_free(tally);
-    free(zeros);
-    score_input_close(&in);
-    return code;
+int decide_candidates_parse(decide_candidates *out, const char *by) {
+    const char *at = by;
+    *out = (decide_candidates){0};
+    do {
+        char name[64];
+        size_t length = strcspn(at, ",");
+        if (out->count == DECIDE_CANDIDATES)
+            return console_usage("--by: more than %d names", DECIDE_CANDIDATES);
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), at);
+        int code = parse_one(&out->items[out->count], name);
+        if (code != CLI_OK)
+            return code;
+        for (size_t i = 0; i < out->count; i++) {
+            char before[SCORE_NAME], now[SCORE_NAME];
+            decide_policy_name(before, &out->items[i]);
+            decide_policy_name(now, &out->items[out->count]);
+            if (strcmp(before, now) == 0)
+                return console_usage("--by: %s is named twice", now);
+        }
+        out->count++;
+        at += length;
+    } while (*at++ == ',');
+    return CLI_OK;
 }
 
 /* --- applying ----------------------------------------------------------------------------------------------------------- */
