@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "report/report_emit.h"
 #include "report/report_parts.h"
@@ -313,8 +314,62 @@ static void figures_quote_what_comes_from_outside(void **state) {
     drop(&made);
 }
 
+/* What the page promises at a risk is what vg_select_k finds on the same samples. */
+static void promises_are_those_of_the_library(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    static double ratio[N];
+    static int32_t class[N];
+    static int64_t labels[N];
+    static uint8_t errors[N];
+    for (size_t i = 0; i < N; i++) {
+        ratio[i] = 50000 / (1 + (double)(i * 7919 % N));
+        errors[i] = (i * 7919 % N) * (i * 104729 % N) > N * (N / 5 * 4);
+        labels[i] = errors[i];
+    }
+    vg_report_rows rows = {.n = N, .classes = 2, .top = 1, .ratio = ratio, .top_class = class};
+    vg_report report = VG_REPORT_INIT;
+    report.n = N, report.classes = 2, report.rows = &rows, report.labels = labels;
+    text t = {0};
+    static vg_emit e;
+    vg_report_sink sink = {&t, append};
+    vg_report__emit_begin(&e, &sink);
+    assert_int_equal(vg_report__emit_promises(&e, &report), VG_OK);
+    assert_int_equal(vg_report__emit_end(&e), VG_OK);
+    json_t *root = json_loads(t.bytes, 0, NULL), *row;
+    assert_non_null(root);
+    assert_int_equal(json_integer_value(json_object_get(root, "set_aside")), 600);
+    assert_int_equal(json_integer_value(json_object_get(root, "tested")), 2400);
+    size_t at, met = 0;
+    double before = 0;
+    json_array_foreach(json_object_get(root, "rows"), at, row) {
+        vg_select_options options = VG_SELECT_OPTIONS_INIT;
+        vg_selection s = VG_SELECTION_INIT;
+        options.target_risk = json_number_value(json_array_get(row, 0));
+        assert_true(options.target_risk > before);
+        before = options.target_risk;
+        assert_int_equal(vg_select_k(&s, ratio, errors, N, &options), VG_OK);
+        met += s.met != 0;
+        if (s.met)
+            assert_true(json_number_value(json_array_get(row, 1)) == s.threshold);
+        else
+            assert_true(json_is_null(json_array_get(row, 1)));
+        assert_int_equal(json_integer_value(json_array_get(row, 3)), s.needed);
+    }
+    assert_true(at == 270 && met > 50 && met < 260 && fabs(before - .5) < 1e-12);
+    json_decref(root);
+    report.labels = NULL;
+    t.size = 0;
+    vg_report__emit_begin(&e, &sink);
+    assert_int_equal(vg_report__emit_promises(&e, &report), VG_OK);
+    assert_int_equal(vg_report__emit_end(&e), VG_OK);
+    assert_string_equal(t.bytes, "null");
+    free(t.bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promises_are_those_of_the_library),
         cmocka_unit_test(names_stay_names),
         cmocka_unit_test(numbers_are_json),
         cmocka_unit_test(base64_of_known_words),

@@ -247,6 +247,8 @@ static vg_status emit_meta(page *p) {
     vg_report__emit_training(e, r);
     vg_report__key(e, "ood");
     VG_TRY(vg_report__emit_ood(e, r));
+    vg_report__key(e, "promise");
+    VG_TRY(vg_report__emit_promises(e, r));
     vg_report__key_count(e, "channels", p->chosen.image_count ? r->channels : 0);
     vg_report__key_count(e, "height", r->height);
     vg_report__key_count(e, "width", r->width);

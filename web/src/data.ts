@@ -18,12 +18,14 @@ export interface Training {
   collapse: number | null; epoch: number[]; train_loss: (number | null)[]; val_loss: (number | null)[]; val_accuracy: (number | null)[];
   val_ece: (number | null)[]; diversity: (number | null)[]; k_sensitivity: (number | null)[];
 }
+/** What the library can promise on these samples. Rows: target risk, k or null, bound, samples it would take, fewest without error. */
+export interface Promised { confidence: number; tested: number; set_aside: number; rows: [number, number | null, number, number, number][] }
 export interface Meta {
   version: string; title: string | null; dataset: string | null; ensemble: string | null; source: string | null; note: string | null;
   n: number; m: number; c: number; class_names: string[] | null; k: number[]; measures: string[];
   diversity: number | null; k_sensitivity: number | null; verdict: string | null; verdict_text: string | null;
   rows: number; top: number; wide: number; is_calibrated: number;
-  evaluation: Evaluation | null; other: Evaluation | null; training: Training | null; ood: OodSet[];
+  evaluation: Evaluation | null; other: Evaluation | null; training: Training | null; ood: OodSet[]; promise: Promised | null;
   channels: number; height: number; width: number;
 }
 

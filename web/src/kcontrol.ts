@@ -4,7 +4,8 @@ import { className, meta } from "./data";
 import { h, labelled, perFrame, section, select } from "./dom";
 import { entry } from "./entry";
 import { count, percent, plain } from "./format";
-import { abstainedByClass, curve, forCoverage, forRisk, getK, hasLabels, leastRisk, onK, outcome, range, setK, totalErrors } from "./rule";
+import { abstainedByClass, curve, forCoverage, forRisk, getK, getPromise, hasLabels, onK, outcome, range, setK, totalErrors } from "./rule";
+import type { Answer } from "./rule";
 import { css } from "./theme";
 
 const [low, high] = range();
@@ -16,9 +17,9 @@ function controls(): HTMLElement {
   const slider = h("input", { type: "range", min: 0, max: STEPS, step: 1, id: "k-slider", oninput: () => setK(toK(Number(slider.value))) });
   const answer = h("p", { class: "answer", id: "target-answer", role: "status" });
   let chosen: number | null = null; // the k that the answer speaks of
-  const choose = (k: number, text: string): void => {
+  const choose = (k: number, text: string, promise: Answer | null = null): void => {
     chosen = k;
-    setK(k);
+    setK(k, promise);
     answer.textContent = text;
   };
   const forget = (): void => {
@@ -32,19 +33,25 @@ function controls(): HTMLElement {
     if (k !== null) setK(k);
     else if (!wrong) number.show(String(getK()));
   });
-  const risk = entry("target-risk", "Risk I accept (%)", "1", { least: 0, most: 100 }, "input", (percentage) => {
+  const risk = entry("target-risk", "Risk I accept (%)", "1", { above: 0, most: 50 }, "input", (percentage) => {
     cover.show("");
     forget();
     if (percentage === null) return;
-    const target = percentage / 100;
-    const k = forRisk(target);
-    if (k === null) {
-      const least = leastRisk();
-      answer.textContent = `No k brings the risk down to ${plain(100 * target)} % on these samples; the least is ${percent(least.risk)}, at k = ${least.k}.`;
+    const found = forRisk(percentage / 100);
+    const confidence = plain(100 * (meta.promise?.confidence ?? 0));
+    if (!found || !meta.promise) return void (answer.textContent = "A risk below 0.01 % cannot be promised here.");
+    const asked = `${plain(100 * found.target)} %`;
+    if (found.k === null) {
+      const why = found.fewest > meta.promise.tested
+        ? `even without an error it takes ${count(found.fewest)} answered samples, and ${count(meta.promise.tested)} are tested`
+        : found.needed ? `at the risks found it would take about ${count(found.needed)} labelled samples` : "the risk found is above it at every k";
+      answer.textContent = `No k can promise a risk of ${asked} with ${confidence} % confidence: ${why}.`;
       return;
     }
-    const o = outcome(k);
-    choose(k, `k = ${k} is the smallest that meets ${plain(100 * target)} % risk here: ${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person.`);
+    const o = outcome(found.k);
+    choose(found.k, `k = ${found.k}: on new cases like these the risk is at most ${asked} with ${confidence} % confidence. ` +
+      `${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person. ` +
+      `Tested on ${count(meta.promise.tested)} samples; ${count(meta.promise.set_aside)} others placed the ks to try.`, found);
   });
   const cover = entry("target-coverage", "or share to answer (%)", "95", { above: 0, most: 100 }, "input", (percentage) => {
     risk.show("");
@@ -75,7 +82,7 @@ function controls(): HTMLElement {
 function figures(): HTMLElement {
   const cell = (id: string, name: string): HTMLElement => h("div", { class: "tile" }, h("dt", {}, name), h("dd", { id }));
   const list = h("dl", { class: "tiles" }, cell("coverage", "Coverage"), cell("kept", "Answered"), cell("abstained", "To a person"),
-    ...(hasLabels ? [cell("kept-accuracy", "Accuracy on the answered"), cell("risk", "Risk"), cell("risk-bound", "Risk, 95 % upper bound"), cell("caught", "Errors caught")] : []));
+    ...(hasLabels ? [cell("kept-accuracy", "Accuracy on the answered"), cell("risk", "Risk"), cell("risk-bound", "Risk on new cases, 95 % upper bound"), cell("caught", "Errors caught")] : []));
   const sentence = h("p", { class: "sentence", id: "sentence" });
   const set = (id: string, value: string): void => {
     const target = list.querySelector(`#${id}`);
@@ -88,7 +95,7 @@ function figures(): HTMLElement {
     set("abstained", count(meta.n - o.kept));
     set("kept-accuracy", percent(1 - o.risk));
     set("risk", percent(o.risk));
-    set("risk-bound", percent(o.bound));
+    set("risk-bound", percent(getPromise()?.bound ?? o.bound));
     set("caught", `${count(o.caught)} of ${count(totalErrors)}`);
     sentence.textContent = `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} cases (${percent(o.coverage)})` +
       (hasLabels && o.kept ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") + `; ${count(meta.n - o.kept)} go to a person.`;
@@ -139,7 +146,8 @@ function classes(): HTMLElement {
 export function kControl(): HTMLElement {
   return section("rule", "How sure is sure enough: k",
     "A case is answered when the two best classes lie more than k spreads apart, else it goes to a person. " +
-    (hasLabels ? "Risks are those of the labelled samples in this report; for a promise about new data choose k on validation data: vargate decide --target-risk." : ""),
+    (hasLabels ? "A risk typed below gives the k that vargate decide --target-risk promises with these samples as --calibration, corrected for " +
+      "every k tried. The bound of any other k holds if that k was fixed before these labels were seen." : ""),
     controls(), figures(), h("div", { class: "pair" }, position(), classes()));
 }
 

@@ -107,16 +107,14 @@ function walk(visit: (kept: number, errors: number, value: number, next: number)
   }
 }
 
-/** The k of largest coverage whose risk on these samples is at most `target`; null when there is none. */
-export function forRisk(target: number): number | null {
-  let low = 0;
-  let high = 0;
-  walk((kept, errors, value, next) => {
-    if (errors > target * kept) return;
-    low = next;
-    high = value;
-  });
-  return high > 0 ? niceBetween(low, high) : null;
+/** What can be promised at a target risk: the row of the largest listed target that is not above it, null when there is none. */
+export interface Answer { target: number; k: number | null; bound: number; needed: number; fewest: number }
+export function forRisk(target: number): Answer | null {
+  let found: Answer | null = null;
+  for (const [listed, k, bound, needed, fewest] of meta.promise?.rows ?? []) {
+    if (listed <= target * (1 + 1e-9)) found = { target: listed, k, bound, needed, fewest };
+  }
+  return found;
 }
 
 /** The largest k that keeps at least the share `target`; null when none keeps so many. */
@@ -127,15 +125,6 @@ export function forCoverage(target: number): number | null {
     if (best === null && kept >= need) best = niceBetween(next, value);
   });
   return best;
-}
-
-/** The smallest risk any k reaches, with its k. */
-export function leastRisk(): { k: number; risk: number } {
-  let [risk, low, high] = [Infinity, 0, 2];
-  walk((kept, errors, value, next) => {
-    if (errors / kept < risk) [risk, low, high] = [errors / kept, next, value];
-  });
-  return { k: niceBetween(low, high), risk };
 }
 
 /** Points of the rule's own risk-coverage curve, at most `points`. */
@@ -178,11 +167,15 @@ export const isWrong = (sample: number): boolean => truth !== null && truth[samp
 
 // --- the k everybody looks at ---------------------------------------------------------------------------------------------
 let current = meta.k[0] ?? 1;
+let promise: Answer | null = null;
 const listeners: ((k: number) => void)[] = [];
 export const getK = (): number => current;
-export function setK(k: number): void {
+/** The promise the current k was chosen for, null when it was not. */
+export const getPromise = (): Answer | null => promise;
+export function setK(k: number, chosenFor: Answer | null = null): void {
   if (!(k > 0) || k === Infinity) return;
   current = k;
+  promise = chosenFor;
   for (const listener of listeners) listener(k);
 }
 export const onK = (listener: (k: number) => void): void => void listeners.push(listener);

@@ -1,0 +1,66 @@
+/* report_promise.c - what the page can promise: for each of a list of target risks the k that vg_select_k_targets finds on the
+ * report's samples, so that the page does no statistics of its own and says what `vargate decide --target-risk` says with these
+ * samples as validation data. */
+#include <math.h>
+
+#include "base/base.h"
+#include "report/report_parts.h"
+
+/* Risks in hundredths of a percent: each up to 1 %, every fifth up to 5 %, every fiftieth up to 50 %. */
+enum { FINE = 100, MIDDLE = 80, COARSE = 90, TARGETS = FINE + MIDDLE + COARSE };
+
+static double target_at(size_t i) {
+    size_t steps = i < FINE ? i + 1 : i < FINE + MIDDLE ? 100 + 5 * (i - FINE + 1) : 500 + 50 * (i - FINE - MIDDLE + 1);
+    return (double)steps / 10000;
+}
+
+typedef struct promises {
+    double target[TARGETS];
+    vg_selection found[TARGETS];
+} promises;
+
+/* Null where there are no labels or too few samples to set some aside. */
+vg_status vg_report__emit_promises(vg_emit *e, const vg_report *r) {
+    uint8_t *errors = NULL;
+    promises *p = NULL;
+    if (!r->labels || r->n < 2) {
+        vg_report__number(e, NAN);
+        return VG_OK;
+    }
+    vg_select_options options = VG_SELECT_OPTIONS_INIT;
+    vg_status status = vg_base__alloc(&errors, r->n, 1, "errors of the samples");
+    if (status == VG_OK)
+        status = vg_base__alloc(&p, 1, sizeof *p, "promised risks");
+    if (status == VG_OK) {
+        for (size_t i = 0; i < r->n; i++)
+            errors[i] = r->labels[i] != r->rows->top_class[i * r->rows->top];
+        for (size_t i = 0; i < TARGETS; i++) {
+            p->target[i] = target_at(i);
+            p->found[i] = (vg_selection)VG_SELECTION_INIT;
+        }
+        status = vg_select_k_targets(p->found, p->target, TARGETS, r->rows->ratio, errors, r->n, &options);
+    }
+    if (status == VG_OK) {
+        vg_report__open(e, '{');
+        vg_report__key_number(e, "confidence", options.confidence);
+        vg_report__key_count(e, "tested", p->found[0].samples);
+        vg_report__key_count(e, "set_aside", p->found[0].set_aside);
+        vg_report__key(e, "rows"); /* target, k or null, bound, samples it would take (0: no number would), fewest without error */
+        vg_report__open(e, '[');
+        for (size_t i = 0; i < TARGETS; i++) {
+            const vg_selection *s = &p->found[i];
+            vg_report__open(e, '[');
+            vg_report__number_short(e, p->target[i], 6);
+            vg_report__number(e, s->met ? s->threshold : (double)NAN);
+            vg_report__number_short(e, s->risk_bound, 6);
+            vg_report__count(e, s->needed);
+            vg_report__count(e, s->fewest);
+            vg_report__close(e, ']');
+        }
+        vg_report__close(e, ']');
+        vg_report__close(e, '}');
+    }
+    vg_base__release(errors);
+    vg_base__release(p);
+    return status;
+}
