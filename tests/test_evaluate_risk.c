@@ -234,6 +234,29 @@ static void test_large_ratios(void **state) {
     assert_non_null(strstr(vg_error_message(), "unlabelled value 5"));
 }
 
+/* Members that cannot decide between two classes anywhere: no k keeps anything, and that is said. */
+static void test_no_margin(void **state) {
+    (void)state;
+    double ratio[100] = {0};
+    uint8_t errors[100] = {0};
+    char reason[200];
+    vg_select_options o = VG_SELECT_OPTIONS_INIT;
+    vg_selection s = VG_SELECTION_INIT;
+    o.target_risk = .1;
+    assert_int_equal(vg_select_k(&s, ratio, errors, 100, &o), VG_OK);
+    assert_true(!s.met && s.kept == 0 && s.threshold > 0 && s.risk_bound == 1 && isnan(s.risk));
+    vg_selection_reason(reason, sizeof reason, &s);
+    assert_non_null(strstr(reason, "every sample has a margin of 0"));
+    /* A loose target keeps everything, values beyond those that placed the thresholds included. */
+    for (size_t i = 0; i < 100; i++)
+        ratio[i] = 1 + (double)i;
+    assert_int_equal(vg_select_k(&s, ratio, errors, 100, &o), VG_OK);
+    assert_true(s.met && s.threshold < .1 && s.coverage == 1);
+    vg_measure measure = {"u", ratio, 1, 0};
+    assert_int_equal(vg_select_threshold(&s, &measure, errors, 100, &o), VG_OK);
+    assert_true(s.met && s.threshold > 100 && isfinite(s.threshold));
+}
+
 /* Results for many targets are those of one at a time. */
 static void test_targets_at_once(void **state) {
     (void)state;
@@ -469,6 +492,7 @@ int main(void) {
         cmocka_unit_test(test_losses_by_sample),
         cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_large_ratios),
+        cmocka_unit_test(test_no_margin),
         cmocka_unit_test(test_targets_at_once),
         cmocka_unit_test(test_older_callers),
         cmocka_unit_test(test_multilabel_promises),

@@ -184,12 +184,42 @@ def test_select(command: Command, files: Path, logits: Any, by: str, target: str
     threshold = theirs["k" if by == "k" else "threshold"]
     assert threshold == (chosen.threshold if math.isfinite(chosen.threshold) else None)
     decisions = vargate.score(z, logits=True).decide(chosen)
-    assert np.count_nonzero(decisions >= 0) == chosen.kept
+    kept = np.count_nonzero(decisions >= 0)
+    assert kept == chosen.kept if target == "coverage" else chosen.kept <= kept <= chosen.kept + chosen.set_aside
     scores = vargate.score(z, logits=True)
     again = {f"target_{target}": value}
     assert (
         vargate.select_k(scores, y, **again) if by == "k" else vargate.select_threshold(scores, y, by=by, **again)
     ) == chosen
+
+
+def test_select_by_what_will_be_decided(logits: Any, command: Command, tmp_path: Path) -> None:
+    """Thresholds at quantiles of other predictions, and several measures that share the level, as the command does it."""
+    z, y = logits
+    np.savez(tmp_path / "val.npz", Z=z[:300], L=y[:300])
+    np.savez(tmp_path / "test.npz", Z=z[300:])
+    arguments = ["--calibration", tmp_path / "val.npz", "--target-risk", 0.3]
+    names = ["k", "gmu", "gtu@2", "gtu@3"]
+    for by in (["k"], ["gmu"], names):
+        theirs = command("decide", tmp_path / "test.npz", *arguments, "--by", ",".join(by))
+        chosen = vargate.select_threshold(z[:300], y[:300], by=by, target_risk=0.3, to_decide=z[300:], logits=True)
+        equal(theirs["calibration"], chosen.to_dict())
+        kept = np.count_nonzero(vargate.score(z[300:], logits=True).decide(chosen) >= 0)
+        assert (theirs["by"], theirs["kept"]) == (chosen.by, kept)
+        assert (chosen.source, chosen.set_aside, chosen.n, chosen.candidates) == ("unlabelled", 0, 300, len(by))
+    assert chosen.level <= 0.05 / len(names) + 1e-15
+
+
+def test_select_multilabel_by_sample(multilabel: Any, command: Command, tmp_path: Path) -> None:
+    """The unit is the sample: its labels are not tested as if they were independent."""
+    u, y = multilabel
+    np.savez(tmp_path / "u.npz", P=u, L=y)
+    chosen = vargate.select_k(u, y, target_risk=0.45, multilabel=True)
+    assert chosen.samples + chosen.set_aside == len(u)
+    assert chosen.n == chosen.samples * u.shape[2]
+    assert chosen.bound in ("hoeffding-bentkus", "betting")
+    theirs = command("decide", tmp_path / "u.npz", "--multilabel", "--calibration", tmp_path / "u.npz", "--target-risk", 0.45)
+    equal(theirs["calibration"], chosen.to_dict())
 
 
 def test_select_without_labels_and_unmet(logits: Any) -> None:

@@ -83,6 +83,15 @@ def test_multilabel() -> None:
     whole = vargate.score(u, labels=y, multilabel=True)
     np.testing.assert_array_equal(lazy.gtu.compute(), whole.gtu)
     same(lazy.evaluate().compute().to_dict(), vargate.evaluate(whole).to_dict())
+    whole = vargate.score(u, labels=y, multilabel=True)
+    for risk in (0.3, 0.45):
+        assert lazy.select_k(target_risk=risk).compute() == vargate.select_k(whole, target_risk=risk, must_meet=False)
+    half, rest = vargate.score(u[:120], labels=y[:120], multilabel=True), vargate.score(u[120:], multilabel=True)
+    first = vd.score(da.from_array(u[:120], chunks=(50, 5, 3)), labels=y[:120], multilabel=True)
+    second = vd.score(da.from_array(u[120:], chunks=(33, 5, 3)), multilabel=True)
+    placed = first.select_k(target_risk=0.45, to_decide=second).compute()
+    assert placed == vargate.select_k(half, target_risk=0.45, to_decide=rest, must_meet=False)
+    assert (placed.source, placed.samples) == ("unlabelled", 120)
 
 
 def test_nothing_runs_before_it_is_asked_for(tmp_path: Path) -> None:

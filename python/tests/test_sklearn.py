@@ -180,7 +180,7 @@ def test_fitted_models_are_kept_and_choose_k_on_all_data() -> None:
     models = [GaussianNB().fit(X[:600], Y[:600]), forest(5).fit(X[:600], Y[:600])]
     model = AbstainingClassifier(models, target_risk=0.2).fit(X[600:1200], Y[600:1200])
     assert model.estimator_[0] is models[0]
-    assert model.selection_.n == 600
+    assert model.selection_.samples + model.selection_.set_aside == 600
     frozen = AbstainingClassifier([FrozenEstimator(m) for m in models])
     assert clone(frozen).estimator[0].estimator is models[0]
     assert 0 < cross_val_score(frozen, X[600:1200], Y[600:1200], cv=2).min() < 1

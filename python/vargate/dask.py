@@ -119,7 +119,9 @@ def _rank(name: str, column: Array, errors: Array) -> dict[str, Any]:
     return _parts.rank(name, column, errors)
 
 
-def _choose(ratio: Array, errors: Array, labelled: bool, target: Target, rows_per_sample: int, to_decide: Array | None) -> Selection:
+def _choose(
+    ratio: Array, errors: Array, labelled: bool, target: Target, rows_per_sample: int, to_decide: Array | None
+) -> Selection:
     marks = errors if labelled else np.zeros(len(ratio), np.uint8)
     return _parts.select(ratio, marks, target, labelled, rows_per_sample=rows_per_sample, to_decide=to_decide)
 

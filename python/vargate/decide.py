@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from ._arrays import reals
 from ._options import FILE_ORDER, choice
-from ._tally import as_scores, measure_list, number, tally
+from ._tally import as_scores, number, tally
 from .scores import Scores
 
 __all__ = ["Selection", "select_k", "select_threshold"]

@@ -306,8 +306,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         self.selection_, self.k_ = found, float(found.threshold)
         if not found.met:
             warnings.warn(
-                f"a risk of {self.target_risk:g} cannot be promised from {found.n} held-out samples; the best bound is "
-                f"{found.risk_bound:.3g}, at k = {self.k_:g}",
+                f"a risk of {self.target_risk:g} cannot be promised from {found.samples + found.set_aside} held-out samples; the best "
+                f"bound is {found.risk_bound:.3g}, at k = {self.k_:g}; {found.reason}",
                 UserWarning,
                 stacklevel=3,
             )

@@ -4,6 +4,8 @@
  * tenth of the step between two points any threshold will do, so the one with the fewest digits is taken: what is printed is
  * then what was tested, to the last digit. Ties cannot be cut: a point among tied values lies between them and the next value.
  *
+ * The last point is there for risks that allow to keep everything: it lies well beyond the largest value seen.
+ *
  * The rule's u is minus the margin ratio, -infinity where members agree entirely. No k cuts such rows off; a k that keeps them
  * alone is twice the largest finite ratio. Rows with ratio 0 are never kept, so thresholds stay below 0. */
 #include <float.h>
@@ -62,9 +64,14 @@ static double threshold_near(const double *values, size_t usable, size_t wanted,
         if (!rule || t < 0)
             return t;
     }
-    double at = values[wanted - 1], next = rule ? 0 : (double)INFINITY;
+    double at = values[wanted - 1];
     size_t end = count_below(values, usable, nextafter(at, INFINITY));
-    return vg_evaluate__threshold_between(at, end < usable ? values[end] : next, rule);
+    if (end < usable)
+        return vg_evaluate__threshold_between(at, values[end], rule);
+    if (rule && isfinite(at) && at / 100 < 0)
+        return vg_evaluate__short_decimal(at / 80, at / 120);
+    double spread = at - values[0];
+    return vg_evaluate__threshold_between(at, rule ? 0 : isfinite(spread) && spread > 0 ? at + spread : (double)INFINITY, rule);
 }
 
 static int compare_doubles(const void *a, const void *b) {

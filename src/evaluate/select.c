@@ -224,8 +224,10 @@ static size_t samples_needed(contest *c, const plan *p) {
     double least = INFINITY, all = (double)c->units.samples / (double)c->tested.samples;
     for (size_t j = 0; j < c->grid.count; j++) {
         outcome found = test_point(c, j, p);
-        double answered = (double)found.answered; /* half an error more: none found does not mean none there */
-        double risk = (found.risk * answered + 0.5) / (answered + 1);
+        /* Half an error more, since none found does not mean none there, but no more than half the way to the target. */
+        double answered = (double)found.answered, risk = (found.risk * answered + 0.5) / (answered + 1);
+        double half = (found.risk + p->target) / 2;
+        risk = !(found.risk < p->target) ? 1 : risk < half ? risk : half;
         double needed = vg_evaluate__samples_for(risk, p->target, p->share, c->units.several);
         needed *= (double)c->tested.samples / answered * all;
         least = needed < least ? needed : least;
@@ -254,8 +256,12 @@ static void bounded_risk(vg_selection *out, contest *c, double target) {
     out->multiplicity = p.method;
     out->target_risk = target;
     out->fewest = vg_evaluate__fewest(target, p.share, c->units.several);
-    if (!(out->risk_bound <= 1)) /* nothing was kept anywhere */
-        out->risk_bound = 1, out->risk = NAN, out->level = p.share;
+    if (c->grid.count == 0) { /* margins of 0 alone: no k keeps anything */
+        out->threshold = DBL_MIN;
+        out->risk_bound = 1;
+        out->risk = NAN;
+        out->level = p.share;
+    }
     if (!out->met)
         out->needed = samples_needed(c, &p);
 }

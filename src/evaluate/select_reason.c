@@ -32,10 +32,16 @@ void vg_selection_reason(char *text, size_t room, const vg_selection *s) {
         return;
     if (s->grid_count == 0)
         snprintf(text, room, "every sample has a margin of 0, so that no threshold keeps any");
+    else if (s->fewest > s->samples && s->needed)
+        snprintf(text, room,
+                 "%zu validation samples cannot show it: even without an error it takes %zu answered ones, at the risks found "
+                 "here about %zu validation samples",
+                 s->samples, s->fewest, s->needed);
     else if (s->fewest > s->samples)
         snprintf(text, room,
-                 "%zu validation samples cannot show it: even without an error it takes %zu answered samples%s", s->samples,
-                 s->fewest, s->needed ? "" : ", and the risk found is above the target at every threshold");
+                 "%zu validation samples cannot show it: even without an error it takes %zu answered ones, and the risk found "
+                 "is above the target at every threshold",
+                 s->samples, s->fewest);
     else if (s->needed)
         snprintf(text, room, "at the risks found here it would take about %zu validation samples", s->needed);
     else if (s->grid_count == 1)

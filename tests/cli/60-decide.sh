@@ -80,8 +80,64 @@ run decide validation.jsonl --calibration validation.jsonl --target-risk 0.0001 
 fails_with 1 "no k meets a risk of 0.0001"
 says "best reachable is k = "
 leaves out ""
+says "cannot show it: even without an error it takes 36887 answered ones, at the risks found here about "
 run decide validation.jsonl --calibration validation.jsonl --target-risk 0.0001 --by gmu
 fails_with 1 "best reachable is gmu < "
+run decide validation.jsonl --calibration validation.jsonl --target-risk 0.0001 --by gmu,k
+fails_with 1 "no threshold of the measures in --by meets"
+# The file itself as its own calibration: part of it is set aside, the rest is tested.
+run decide validation.jsonl --calibration validation.jsonl --target-risk 0.05 --json
+prints '"thresholds": "set-aside"'
+prints '"unit": "sample"'
+prints '"bound": "clopper-pearson"'
+near "$(json calibration set_aside)" 80
+near "$(json calibration n)" 320
+# Others to be decided place the thresholds, and all validation samples are tested.
+sed 's/0\.99, 0\.01/0.97, 0.03/; s/, "label": [01]//' validation.jsonl | head -n 200 >todecide.jsonl
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --json
+exits 0
+prints '"thresholds": "unlabelled"'
+near "$(json calibration set_aside)" 0
+near "$(json calibration n)" 400
+near "$(json calibration samples)" 400
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05
+prints "unit: the sample"
+prints "quantiles of the predictions to be decided"
+prints "The same again: -k "
+again=$(sed -n 's/^The same again: //p' "$folder/out")
+kept=$(grep '^kept' "$folder/out")
+# shellcheck disable=SC2086
+run decide todecide.jsonl $again
+exits 0
+prints "$kept"
+# Several candidates share the level: none is spent twice.
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by k,gmu,gtu@1,gtu@2 --json
+exits 0
+near "$(json calibration candidates)" 4
+level=$(json calibration level)
+if awk -v l="$level" 'BEGIN { exit !(l > 0 && l <= 0.0125 + 1e-12) }'; then pass; else fail "level $level of 0.05 for one of 4"; fi
+run decide todecide.jsonl --calibration validation.jsonl --target-coverage 0.5 --by k,gmu
+fails_with 2 "several candidates need --target-risk"
+run decide todecide.jsonl --by k,gmu -k 1
+fails_with 2 "several candidates need --target-risk"
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by gmu,gmu
+fails_with 2 "gmu is named twice"
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by gmu,
+fails_with 2 "unknown measure ''"
+# Margins of many spreads: there is no largest k.
+i=0
+while [ $i -lt 400 ]; do
+    if [ $((i % 10)) -eq 0 ]; then
+        echo '{"p": [[0.990001, 0.009999], [0.99, 0.01]], "label": 1}'
+    else
+        echo '{"p": [[0.99000000001, 0.00999999999], [0.99, 0.01]], "label": 0}'
+    fi
+    i=$((i + 1))
+done >close.jsonl
+run decide close.jsonl --calibration close.jsonl --target-risk 0.05 --json
+exits 0
+near "$(json coverage)" 0.9
+if awk -v k="$(json k)" 'BEGIN { exit !(k > 1e6) }'; then pass; else fail "k $(json k)"; fi
 # Labels of the validation data in a file of their own; a coverage needs none.
 sed 's/, "label": [01]//' validation.jsonl >bare.jsonl
 sed 's/.*"label": \([01]\).*/\1/' validation.jsonl >labels.csv
@@ -103,4 +159,21 @@ near "$(csv multi.csv decision_0 0)" 1
 near "$(csv multi.csv decision_1 0)" -1
 run decide multi.jsonl --multilabel -q -o multi-decisions.jsonl
 if grep -q '^{"id":0,"pred":\[1,0\],"decision":\[1,-1\],' multi-decisions.jsonl; then pass; else fail "$(cat multi-decisions.jsonl)"; fi
+# Multilabel risk: the unit is the sample, 300 of them with four labels each, of which the last is always torn and wrong.
+i=0
+while [ $i -lt 300 ]; do
+    echo '{"p": [[0.9, 0.1, 0.95, 0.55], [0.92, 0.12, 0.94, 0.5], [0.91, 0.1, 0.95, 0.52]], "label": [1, 0, 1, 0]}'
+    i=$((i + 1))
+done >many.jsonl
+run decide many.jsonl --multilabel --calibration many.jsonl --target-risk 0.05 --json
+exits 0
+near "$(json coverage)" 0.75
+near "$(json kept_accuracy)" 1
+near "$(json calibration samples)" 240
+near "$(json calibration answered)" 240
+near "$(json calibration n)" 960
+near "$(json calibration errors)" 0
+prints_not '"bound": "clopper-pearson"'
+run decide many.jsonl --multilabel --calibration many.jsonl --target-risk 0.05
+prints "its risk the share of errors among its kept labels"
 cd "$root" || exit 1
