@@ -383,7 +383,7 @@ static void assert_holds(tally_of_promises t) {
 
 static void test_multilabel_promises(void **state) {
     (void)state;
-    size_t draws = is_long() ? 4000 : 250;
+    size_t draws = is_long() ? 2000 : 150;
     for (int unlabelled = 0; unlabelled < 2; unlabelled++) {
         for (int half = 0; half < 2; half++) {
             world w = {500, 20, half ? .5 : 1, .052, false, true, unlabelled != 0};
@@ -404,7 +404,7 @@ static void test_multilabel_promises(void **state) {
 
 static void test_many_labels_promises(void **state) {
     (void)state;
-    size_t draws = is_long() ? 600 : 25;
+    size_t draws = is_long() ? 300 : 20;
     for (int half = 0; half < 2; half++) {
         world w = {2000, 80, half ? .5 : 1, .0505, false, true, true};
         tally_of_promises t = simulate(&w, .05, draws);
@@ -418,7 +418,7 @@ static void test_many_labels_promises(void **state) {
 
 static void test_multiclass_promises(void **state) {
     (void)state;
-    size_t draws = is_long() ? 4000 : 300;
+    size_t draws = is_long() ? 3000 : 300;
     for (int unlabelled = 0; unlabelled < 2; unlabelled++) {
         for (int rule = 0; rule < 2; rule++) {
             world w = {1000, 1, 0, .0505, rule != 0, true, unlabelled != 0};

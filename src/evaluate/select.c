@@ -144,7 +144,7 @@ static plan make_plan(const contest *c, double target) {
     return p;
 }
 
-/* The grid point of start s >= 0, the one before it lying at `before` - 1. On a given grid starts are spread evenly. On
+/* The grid point of start s >= 0, the one before it lying at `before` - 1. On a given grid starts are spread evenly; on
  * quantiles they lie where a test has a chance: from a little more samples than pass without an error on, by even factors up to
  * all. How many samples a point keeps is told by the values that placed the grid: the validation data has no say. */
 static size_t start_at(const plan *p, const contest *c, size_t s, size_t before) {
@@ -152,10 +152,10 @@ static size_t start_at(const plan *p, const contest *c, size_t s, size_t before)
     if (s >= p->starts)
         return g;
     size_t last = g - (p->starts - s);
-    if (!c->grid.share)
+    double all = (double)c->tested.samples;
+    if (!c->grid.share || p->first > all) /* none has a chance: those tested are there for the message */
         return s * g / p->starts;
-    double all = (double)c->tested.samples, first = p->first < all ? p->first : all;
-    double wanted = first * pow(all / first, (double)s / (double)p->starts);
+    double wanted = p->first * pow(all / p->first, (double)s / (double)p->starts);
     while (j < last && c->grid.share[j] * all < wanted)
         j++;
     return j;
