@@ -16,8 +16,8 @@ typedef struct decide_values {
 
 #define PLACE(member) offsetof(decide_values, member)
 static const option_entry own_entries[] = {
-    {"k", 'k', OPTION_REAL, PLACE(k), "K", NULL, "keep by the decision rule at K (default 1 when nothing else is chosen)",
-     -INFINITY, INFINITY},
+    {"k", 'k', OPTION_REAL, PLACE(k), "K", NULL,
+     "keep by the decision rule at K (default 1 when nothing else is chosen)", -INFINITY, INFINITY},
     {"target-risk", 0, OPTION_REAL, PLACE(target_risk), "R", NULL,
      "choose on --calibration: the largest coverage whose risk is below R with --confidence", 1e-9, 0.999999},
     {"target-coverage", 0, OPTION_REAL, PLACE(target_coverage), "C", NULL,
@@ -25,12 +25,14 @@ static const option_entry own_entries[] = {
     {"calibration", 0, OPTION_TEXT, PLACE(calibration), "VAL", NULL,
      "validation predictions to choose on; --labels are then its labels", 0, 0},
     {"by", 0, OPTION_TEXT, PLACE(by), "NAME,...", "k",
-     "what to choose: k of the rule, or a threshold of a measure (snr, gmu, gtu@2, ...); several share the chance of error", 0,
-     0},
+     "what to choose: k of the rule, or a threshold of a measure (snr, gmu, gtu@2, ...); several share the chance of "
+     "error",
+     0, 0},
     {"threshold", 0, OPTION_REAL, PLACE(threshold), "X", NULL,
      "with --by: keep samples whose measure is below X (snr: above X)", -INFINITY, INFINITY},
     {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
-    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+     "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
@@ -129,8 +131,10 @@ const command command_decide = {
     .summary = "predict or abstain, for a file or a stream",
     .usage = "PRED [-k K | --target-risk R | --target-coverage C] [options]\n"
              "       vargate decide --stdin-jsonl [-k K] [options]",
-    .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: an upper\n"
-               "confidence bound, corrected for every setting tried, lies below it. Thresholds to try are quantiles of PRED's own\n"
+    .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: "
+               "an upper\n"
+               "confidence bound, corrected for every setting tried, lies below it. Thresholds to try are quantiles of "
+               "PRED's own\n"
                "values; in a stream, of a part of VAL that is then not tested on.",
     .example = "vargate decide test.npz --calibration validation.npz --target-risk 0.01 -o decisions.csv",
     .run = run,

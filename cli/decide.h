@@ -35,10 +35,11 @@ typedef struct decide_files {
     const char *validation, *labels; /* labels of the validation file; NULL: in it */
     const char *decided;             /* the predictions to be decided; NULL: not known yet (a stream) */
 } decide_files;
-/* Chooses among the candidates, and their k or threshold, on the validation file by their targets; `policy` becomes the one
- * chosen. CLI_FAILED, naming the best reachable and what it would take, when none meets the target. options->k is set to the
- * candidates' gates. */
-int decide_choose(decide_policy *policy, decide_candidates *candidates, score_options *options, const decide_files *files);
+/* Chooses among the candidates, and their k or threshold, on the validation file by their targets; `policy` becomes the
+ * one chosen. CLI_FAILED, naming the best reachable and what it would take, when none meets the target. options->k is
+ * set to the candidates' gates. */
+int decide_choose(decide_policy *policy, decide_candidates *candidates, score_options *options,
+                  const decide_files *files);
 
 /* Turns scores of a block (pred, decision, the policy's measure; one gate setting) into decisions, in place. */
 void decide_apply(const decide_policy *policy, const vg_scores *block, size_t entries);

@@ -1,5 +1,5 @@
-/* decide_choose.c - the choice of 'vargate decide' on validation data: scores the validation file, and for a target risk the
- * predictions to be decided, whose values place the thresholds; the library chooses. */
+/* decide_choose.c - the choice of 'vargate decide' on validation data: scores the validation file, and for a target
+ * risk the predictions to be decided, whose values place the thresholds; the library chooses. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static int scored_open(scored_file *f, const decide_candidates *set, const score
         return code;
     f->labelled = f->in.labels != NULL;
     if (!f->labelled) {
-        f->zeros = calloc(f->in.layout.n ? f->in.layout.n : 1, (f->in.layout.multilabel ? f->in.layout.c : 1) * sizeof *f->zeros);
+        f->zeros = calloc(f->in.layout.n ? f->in.layout.n : 1,
+                          (f->in.layout.multilabel ? f->in.layout.c : 1) * sizeof *f->zeros);
         f->in.labels = f->zeros;
     }
     if (!f->in.labels)
@@ -103,10 +104,11 @@ static int target_missed(const decide_policy *policy, size_t candidates, const c
     if (policy->target_risk > 0 && best->grid_count == 0)
         return console_fail("%s: no %s meets a risk of %g: %s", path, what, policy->target_risk, reason);
     if (policy->target_risk > 0)
-        return console_fail("%s: no %s meets a risk of %g with %g %% confidence; the best reachable is %s: risk at most %.4g "
-                            "(found %zu errors in %zu kept, coverage %.2f %%); %s",
-                            path, what, policy->target_risk, 100 * policy->confidence, text, best->risk_bound, best->errors,
-                            best->kept, 100 * best->coverage, reason);
+        return console_fail(
+            "%s: no %s meets a risk of %g with %g %% confidence; the best reachable is %s: risk at most %.4g "
+            "(found %zu errors in %zu kept, coverage %.2f %%); %s",
+            path, what, policy->target_risk, 100 * policy->confidence, text, best->risk_bound, best->errors, best->kept,
+            100 * best->coverage, reason);
     return console_fail("%s: no %s keeps %g %% of the samples; the best reachable is %s: coverage %.2f %%", path, what,
                         100 * policy->target_coverage, text, 100 * best->coverage);
 }

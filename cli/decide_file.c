@@ -1,4 +1,5 @@
-/* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; a summary.
+/* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; a
+ * summary.
  *
  * id is the sample's index. In multilabel mode the other columns have one value a label (pred_0, ... in CSV). */
 #include <math.h>
@@ -30,8 +31,10 @@ static int take_block(void *context, size_t first, size_t rows, const vg_scores 
     return job->keep ? column_store_put(&job->store, first, rows, block) : CLI_OK;
 }
 
-/* --- summary ------------------------------------------------------------------------------------------------------------ */
-static double share(unsigned long long part, unsigned long long whole) { return whole ? (double)part / (double)whole : NAN; }
+/* --- summary ------------------------------------------------------------------------------------------------------ */
+static double share(unsigned long long part, unsigned long long whole) {
+    return whole ? (double)part / (double)whole : NAN;
+}
 
 static const char *const bound_names[] = {"clopper-pearson", "hoeffding-bentkus", "betting"};
 static const char *const source_names[] = {"none", "given", "unlabelled", "set-aside"};
@@ -42,7 +45,8 @@ static void print_promise(const decide_policy *policy, bool several) {
     static const char *const bounds[] = {"Clopper-Pearson", "Hoeffding-Bentkus", "betting"};
     const vg_selection *s = &policy->selection;
     printf(",\nrisk at most %.4g with %g %% confidence (%s bound; unit: the sample%s).\n", s->risk_bound,
-           100 * policy->confidence, bounds[s->bound], several ? ", its risk the share of errors among its kept labels" : "");
+           100 * policy->confidence, bounds[s->bound],
+           several ? ", its risk the share of errors among its kept labels" : "");
     if (s->source == VG_GRID_SET_ASIDE)
         printf("Tried: %zu quantiles of %zu validation samples set aside", s->grid_count, s->set_aside);
     else
@@ -145,7 +149,7 @@ static int print_json(const decide_job *job) {
     return json_print(out);
 }
 
-/* --- work --------------------------------------------------------------------------------------------------------------- */
+/* --- work --------------------------------------------------------------------------------------------------------- */
 static int decide_open(decide_job *job, score_file *file, const char *output) {
     score_set kept = SCORE_BIT(FIELD_GMU) | SCORE_BIT(FIELD_SNR) | SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
     if (!output)

@@ -84,7 +84,7 @@ int decide_candidates_parse(decide_candidates *out, const char *by) {
     return CLI_OK;
 }
 
-/* --- applying ----------------------------------------------------------------------------------------------------------- */
+/* --- applying ----------------------------------------------------------------------------------------------------- */
 score_set decide_fields(const decide_policy *policy) {
     score_set set = SCORE_BIT(FIELD_GMU) | SCORE_BIT(FIELD_SNR) | SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
     return policy->by_rule ? set : set | SCORE_BIT(policy->field);

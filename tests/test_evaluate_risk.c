@@ -1,6 +1,6 @@
-/* test_evaluate_risk.c - the risk promise where a sample gives several rows: bounds against formulas written out, losses by
- * sample, thresholds at quantiles of unlabelled values, candidates that share the level, and simulations of how often a promise
- * is broken. VARGATE_LONG_TESTS=1 makes the simulations large (make check-all). */
+/* test_evaluate_risk.c - the risk promise where a sample gives several rows: bounds against formulas written out,
+ * losses by sample, thresholds at quantiles of unlabelled values, candidates that share the level, and simulations of
+ * how often a promise is broken. VARGATE_LONG_TESTS=1 makes the simulations large (make check-all). */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 static bool is_long(void) { return getenv("VARGATE_LONG_TESTS") != NULL; }
 
-/* --- bounds -------------------------------------------------------------------------------------------------------------- */
+/* --- bounds ------------------------------------------------------------------------------------------------------- */
 
 /* P(Bin(n, r) <= k) by its sum. */
 static double binomial_sum(size_t k, size_t n, double r) {
@@ -72,7 +72,8 @@ static void test_bounds_by_formula(void **state) {
     assert_int_equal(vg_bounded_mean_upper(&bound, losses, 400, .95), VG_OK);
     for (size_t i = 0; i < 400; i++)
         sum += losses[i];
-    double p = 2 * fmin(vg_evaluate__hoeffding_bentkus(sum / 400, 400, bound), betting_reference(losses, 400, bound, .025));
+    double p =
+        2 * fmin(vg_evaluate__hoeffding_bentkus(sum / 400, 400, bound), betting_reference(losses, 400, bound, .025));
     assert_true(fabs(p - .05) < 1e-6);
     losses[7] = 1.5;
     assert_int_equal(vg_bounded_mean_upper(&bound, losses, 400, .95), VG_ERR_DATA);
@@ -100,10 +101,11 @@ static void test_bounds_cover(void **state) {
     }
 }
 
-/* --- units -------------------------------------------------------------------------------------------------------------- */
+/* --- units -------------------------------------------------------------------------------------------------------- */
 static void test_losses_by_sample(void **state) {
     (void)state;
-    /* Four samples of three rows; t = .5 keeps 2, 1, 0 and 3 rows, with 1, 1, 0 and 1 errors: losses 1/2, 1, none, 1/3. */
+    /* Four samples of three rows; t = .5 keeps 2, 1, 0 and 3 rows, with 1, 1, 0 and 1 errors: losses 1/2, 1, none, 1/3.
+     */
     const double u[12] = {.1, .2, .9, .4, .6, .7, .8, .8, .9, .1, .2, .3};
     const uint8_t errors[12] = {1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1};
     const double grid[] = {.5};
@@ -155,7 +157,7 @@ static void test_losses_by_sample(void **state) {
     assert_non_null(strstr(vg_error_message(), "3 rows are no multiple of 2"));
 }
 
-/* --- candidates --------------------------------------------------------------------------------------------------------- */
+/* --- candidates --------------------------------------------------------------------------------------------------- */
 static void test_quantiles(void **state) {
     (void)state;
     enum { N = 4000 };
@@ -173,8 +175,8 @@ static void test_quantiles(void **state) {
     }
     assert_true(grid.share[39] == 1);
     vg_evaluate__grid_free(&grid);
-    /* The rule: a third of infinite ratios, a third of 0, the rest up to 1e9. Ks are positive, finite and rise without a gap;
-     * the first keeps the infinite ones alone, the last everything that can be kept. */
+    /* The rule: a third of infinite ratios, a third of 0, the rest up to 1e9. Ks are positive, finite and rise without
+     * a gap; the first keeps the infinite ones alone, the last everything that can be kept. */
     for (size_t i = 0; i < 3000; i++)
         values[i] = i < 1000 ? -(double)INFINITY : i < 2000 ? -pow(10, (double)(i - 1000) / 111) : 0;
     assert_int_equal(vg_evaluate__quantile_grid(&grid, values, 3000, 40, true), VG_OK);
@@ -305,11 +307,12 @@ static void test_older_callers(void **state) {
     assert_int_equal(vg_select_threshold(&s, &measure, errors, 300, &o), VG_ERR_ARGUMENT);
 }
 
-/* --- simulations -------------------------------------------------------------------------------------------------------- */
+/* --- simulations -------------------------------------------------------------------------------------------------- */
 
-/* Samples of `labels` rows, values uniform on (0, 1) and independent. A row's error has chance `flat`, or u^2 / 2 for flat 0,
- * decided by a draw that the row shares with its whole sample with probability `shared`. Rows of a sample are exchangeable, so
- * a kept row is an error with chance flat, or t^2 / 6, whatever its sample keeps: that is the risk at t. */
+/* Samples of `labels` rows, values uniform on (0, 1) and independent. A row's error has chance `flat`, or u^2 / 2 for
+ * flat 0, decided by a draw that the row shares with its whole sample with probability `shared`. Rows of a sample are
+ * exchangeable, so a kept row is an error with chance flat, or t^2 / 6, whatever its sample keeps: that is the risk at
+ * t. */
 typedef struct world {
     size_t samples, labels;
     double shared, flat;
@@ -369,9 +372,9 @@ static tally_of_promises simulate(const world *w, double target, size_t draws) {
     t.coverage /= t.promised ? (double)t.promised : 1;
     free(values);
     free(errors);
-    print_message("n %zu, %zu labels, shared %g, risk %g: %zu of %zu promised, %zu broken (%.2f %%), coverage %.3f\n", w->samples,
-                  w->labels, w->shared, w->flat, t.promised, draws, t.broken, 100 * (double)t.broken / (double)draws,
-                  t.coverage);
+    print_message("n %zu, %zu labels, shared %g, risk %g: %zu of %zu promised, %zu broken (%.2f %%), coverage %.3f\n",
+                  w->samples, w->labels, w->shared, w->flat, t.promised, draws, t.broken,
+                  100 * (double)t.broken / (double)draws, t.coverage);
     return t;
 }
 
@@ -446,8 +449,8 @@ static void test_candidates_share_the_level(void **state) {
                 values[m][i] = vg_random__unit(&random);
                 other[m][i] = vg_random__unit(&random);
             }
-            list[m] = (vg_candidate){.measure = {"u", values[m], 1, 0}, .errors = errors, .unlabelled = other[m],
-                                     .unlabelled_rows = N};
+            list[m] = (vg_candidate){
+                .measure = {"u", values[m], 1, 0}, .errors = errors, .unlabelled = other[m], .unlabelled_rows = N};
         }
         for (size_t i = 0; i < N; i++)
             errors[i] = vg_random__unit(&random) < .0505;
@@ -473,7 +476,8 @@ static void test_candidates_share_the_level(void **state) {
     vg_select_options o = VG_SELECT_OPTIONS_INIT;
     vg_selection s = VG_SELECTION_INIT;
     o.target_coverage = .5;
-    vg_candidate two[2] = {{.measure = {"u", values[0], 1, 0}, .errors = errors}, {.measure = {"v", values[1], 1, 0}, .errors = errors}};
+    vg_candidate two[2] = {{.measure = {"u", values[0], 1, 0}, .errors = errors},
+                           {.measure = {"v", values[1], 1, 0}, .errors = errors}};
     assert_int_equal(vg_select_among(&s, &chosen, two, 2, N, &o), VG_ERR_ARGUMENT);
     assert_int_equal(vg_select_among(&s, &chosen, two, 0, N, &o), VG_ERR_ARGUMENT);
     /* Of two measures the one that tells errors is chosen. */
@@ -487,18 +491,12 @@ static void test_candidates_share_the_level(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds_by_formula),
-        cmocka_unit_test(test_bounds_cover),
-        cmocka_unit_test(test_losses_by_sample),
-        cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_large_ratios),
-        cmocka_unit_test(test_no_margin),
-        cmocka_unit_test(test_targets_at_once),
-        cmocka_unit_test(test_older_callers),
-        cmocka_unit_test(test_multilabel_promises),
-        cmocka_unit_test(test_many_labels_promises),
-        cmocka_unit_test(test_multiclass_promises),
-        cmocka_unit_test(test_candidates_share_the_level),
+        cmocka_unit_test(test_bounds_by_formula),   cmocka_unit_test(test_bounds_cover),
+        cmocka_unit_test(test_losses_by_sample),    cmocka_unit_test(test_quantiles),
+        cmocka_unit_test(test_large_ratios),        cmocka_unit_test(test_no_margin),
+        cmocka_unit_test(test_targets_at_once),     cmocka_unit_test(test_older_callers),
+        cmocka_unit_test(test_multilabel_promises), cmocka_unit_test(test_many_labels_promises),
+        cmocka_unit_test(test_multiclass_promises), cmocka_unit_test(test_candidates_share_the_level),
     };
     return cmocka_run_group_tests_name("evaluate: risk", tests, NULL, NULL);
 }

@@ -277,12 +277,12 @@ VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure 
 VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio, const uint8_t *errors,
                                   const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes);
 
-/* --- choosing a threshold on validation data ----------------------------------------------------------------------------- */
+/* --- choosing a threshold on validation data ---------------------------------------------------------------------- */
 
 /* How the chance of a wrong promise is shared among the grid points tried; docs/evaluation.md gives the argument. */
 typedef enum vg_multiplicity {
     VG_MULTIPLICITY_AUTO = 0,     /* the sequence */
-    VG_MULTIPLICITY_SEQUENCE = 1, /* fixed-sequence tests from the most selective on, from several starts (fallback procedure) */
+    VG_MULTIPLICITY_SEQUENCE = 1, /* fixed-sequence tests from the most selective on, from several starts */
     VG_MULTIPLICITY_BONFERRONI = 2,
     VG_MULTIPLICITY_NONE = 3 /* each bound holds alone; the choice among them is not accounted for */
 } vg_multiplicity;
@@ -308,29 +308,31 @@ typedef struct vg_select_options {
     vg_multiplicity multiplicity;
     size_t starts; /* of the sequence; 0: 3 on quantiles, one for every 4 points of a given grid */
     /* The unit: rows of one sample are not independent of each other, samples are. Rows of a sample follow each other,
-     * rows_per_sample of them (0: 1; multilabel: C), or sample_of_row tells the sample of each row, in any order and number. */
+     * rows_per_sample of them (0: 1; multilabel: C), or sample_of_row tells the sample of each row, in any order and
+     * number. */
     size_t rows_per_sample;
     const size_t *sample_of_row; /* rows; NULL: rows_per_sample holds */
-    /* Values of the same measure (vg_select_k: ratios) on the predictions to be decided, whose labels nobody needs: thresholds
-     * are their quantiles. Without them, or where they are the validation values themselves, some validation samples are set
-     * aside for that. */
+    /* Values of the same measure (vg_select_k: ratios) on the predictions to be decided, whose labels nobody needs:
+     * thresholds are their quantiles. Without them, or where they are the validation values themselves, some validation
+     * samples are set aside for that. */
     const double *unlabelled;
     size_t unlabelled_rows, unlabelled_stride; /* stride 0: 1 */
-    size_t set_aside; /* samples to set aside; 0: a fifth, at most 1,000 */
-    uint64_t seed;    /* of the order in which samples are set aside and bet on */
+    size_t set_aside;                          /* samples to set aside; 0: a fifth, at most 1,000 */
+    uint64_t seed;                             /* of the order in which samples are set aside and bet on */
 } vg_select_options;
-#define VG_SELECT_OPTIONS_INIT                                                                                                 \
-    { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1 }
+#define VG_SELECT_OPTIONS_INIT                                                                                         \
+    {sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1}
 
 typedef struct vg_selection {
     size_t struct_size; /* set by the caller: VG_SELECTION_INIT; of a smaller one only what it has is filled */
-    int met;            /* 1: the target is met at `threshold`; 0: it is not, and what follows is the best that can be reached:
-                           risk target: the smallest bound tested; coverage target: the largest coverage */
-    double threshold;   /* keep rows with value < threshold, or > threshold where the measure is a certainty (k: ratio > k) */
+    int met; /* 1: the target is met at `threshold`; 0: it is not, and what follows is the best that can be reached:
+                risk target: the smallest bound tested; coverage target: the largest coverage */
+    double threshold; /* keep rows with value < threshold, or > threshold where the measure is a certainty (k: ratio >
+                         k) */
     size_t rows, kept, errors; /* on the validation rows that are tested; errors: among the kept */
     double coverage;           /* kept / rows */
-    double risk;       /* mean over the samples that keep a row of the share of errors among the rows they keep: errors / kept
-                          with one row a sample. NaN if none */
+    double risk; /* mean over the samples that keep a row of the share of errors among the rows they keep: errors / kept
+                    with one row a sample. NaN if none */
     double risk_bound; /* upper bound of the risk at level `level` */
     double level;      /* 1 - confidence of this one bound, its share of 1 - options.confidence */
     size_t grid_count; /* grid points, of the chosen candidate; 0 where none were (coverage target without a grid) */
@@ -343,24 +345,23 @@ typedef struct vg_selection {
     vg_grid_source source;
     vg_bound bound;
     double target_risk, confidence; /* as asked for; 0 with a coverage target */
-    size_t needed; /* not met: validation samples that would meet the target at the risks found, roughly; 0: no number would */
+    size_t needed; /* not met: validation samples that would meet the target at the risks found, roughly; 0: no number
+                      would */
     size_t fewest; /* kept samples that meet the target without an error, at the level of one start */
 } vg_selection;
-#define VG_SELECTION_INIT                                                                                                      \
-    {                                                                                                                          \
-        sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,              \
-            VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0                                                                               \
-    }
+#define VG_SELECTION_INIT                                                                                              \
+    {sizeof(vg_selection),     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,     \
+     VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0}
 
-/* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold that keeps
- * at least that share of the validation rows. */
+/* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold
+ * that keeps at least that share of the validation rows. */
 VG_API vg_status vg_select_threshold(vg_selection *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                                      const vg_select_options *options);
 /* The same for k of the decision rule from margin ratios; thresholds are ks > 0. */
 VG_API vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *errors, size_t rows,
                              const vg_select_options *options);
-/* vg_select_k for each of `count` target risks (options gives none) from one pass over the rows; out[0 .. count - 1]. Each
- * result holds alone: a target is decided on before its result is seen. */
+/* vg_select_k for each of `count` target risks (options gives none) from one pass over the rows; out[0 .. count - 1].
+ * Each result holds alone: a target is decided on before its result is seen. */
 VG_API vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
                                      const uint8_t *errors, size_t rows, const vg_select_options *options);
 
@@ -374,19 +375,20 @@ typedef struct vg_candidate {
 } vg_candidate;
 /* The candidate and threshold of largest coverage that meet a risk target, with 1 - confidence shared evenly among the
  * candidates, so that the choice among them is paid for. `chosen`: its number. options: no grid, no unlabelled. */
-VG_API vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count, size_t rows,
-                                 const vg_select_options *options);
-/* Why a risk target was not met and how many validation samples it would take, as a clause without a full stop; "" when it was
- * met. Written to text[0 .. room - 1]. */
+VG_API vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count,
+                                 size_t rows, const vg_select_options *options);
+/* Why a risk target was not met and how many validation samples it would take, as a clause without a full stop; "" when
+ * it was met. Written to text[0 .. room - 1]. */
 VG_API void vg_selection_reason(char *text, size_t room, const vg_selection *selection);
 /* keep[row] = 1 where the threshold keeps the row, else 0. */
 VG_API vg_status vg_select_apply(uint8_t *keep, const vg_measure *measure, double threshold, size_t rows);
 
-/* Upper confidence bound of the mean of n independent losses in [0, 1]: the smaller of the Hoeffding-Bentkus and the betting
- * bound, each at half of 1 - confidence. The betting bound depends on the order of the losses, which must not depend on them. */
+/* Upper confidence bound of the mean of n independent losses in [0, 1]: the smaller of the Hoeffding-Bentkus and the
+ * betting bound, each at half of 1 - confidence. The betting bound depends on the order of the losses, which must not
+ * depend on them. */
 VG_API vg_status vg_bounded_mean_upper(double *bound, const double *losses, size_t n, double confidence);
-/* Upper confidence bound of a proportion after `errors` of n, exact: the `confidence` quantile of Beta(errors + 1, n - errors);
- * 1 when errors = n (n = 0 included). */
+/* Upper confidence bound of a proportion after `errors` of n, exact: the `confidence` quantile of Beta(errors + 1, n -
+ * errors); 1 when errors = n (n = 0 included). */
 VG_API double vg_clopper_pearson_upper(size_t errors, size_t n, double confidence);
 /* Regularised incomplete beta function I_x(a, b) and its inverse in x; a, b > 0. NaN outside the domain. */
 VG_API double vg_beta_cdf(double x, double a, double b);

@@ -1,15 +1,17 @@
-/* bounds.c - upper confidence bounds of a mean: Clopper-Pearson for 0/1 losses, and for losses in [0, 1] the smaller of a
- * Hoeffding-Bentkus and a betting bound.
+/* bounds.c - upper confidence bounds of a mean: Clopper-Pearson for 0/1 losses, and for losses in [0, 1] the smaller of
+ * a Hoeffding-Bentkus and a betting bound.
  *
  * The hypothesis is "the mean is at least r"; x is the observed mean of n independent losses, L_1 .. L_n the losses.
  *     Clopper-Pearson     p = P(Bin(n, r) <= n x)
- *     Hoeffding-Bentkus   p = min(exp(-n h(x, r)), e P(Bin(n, r) <= ceil(n x))),  h the Kullback-Leibler divergence of x from r
+ *     Hoeffding-Bentkus   p = min(exp(-n h(x, r)), e P(Bin(n, r) <= ceil(n x)))
  *     betting             p = 1 / max_j K_j,  K_j = K_{j-1} (1 - v_j (L_j - r)),  K_0 = 1
- * (Bates et al. 2021; Waudby-Smith and Ramdas 2024.) The bet v_j = min(1, sqrt(2 log(1 / b) / (n s_{j-1}))) uses the losses
- * before j alone, s their variance with a prior of one loss; K is then a nonnegative supermartingale under the hypothesis and
- * exceeds 1 / a with probability a at most (Ville). b only tunes the bet: it is the same whatever level the test is held at, so
- * that p is one p-value for all levels. Hoeffding's and Bentkus's are bounds of one tail, so their minimum is one too; the
- * betting bound is a different event, so the two share the level: p = 2 min(p_HB, p_bet). */
+ *
+ * (Bates et al. 2021; Waudby-Smith and Ramdas 2024.) h is the Kullback-Leibler divergence of x from r. The bet
+ * v_j = min(1, sqrt(2 log(1 / b) / (n s_{j-1}))) uses the losses before j alone, s their variance with a prior of one
+ * loss; K is then a nonnegative supermartingale under the hypothesis and exceeds 1 / a with probability a at most
+ * (Ville). b only tunes the bet: it is the same whatever level the test is held at, so that p is one p-value for all
+ * levels. Hoeffding's and Bentkus's are bounds of one tail, so their minimum is one too; the betting bound is a
+ * different event, so the two share the level: p = 2 min(p_HB, p_bet). */
 #include "evaluate/select_internal.h"
 
 double vg_evaluate__binomial_cdf(double errors, double n, double risk) {

@@ -1,13 +1,14 @@
 /* candidates.c - the thresholds that risk selection tries: quantiles of values whose labels play no part in the tests.
  *
- * Everything is in u, larger is less certain; rows with u < t are kept. Point j of G keeps about the share (j + 1) / G. Within a
- * tenth of the step between two points any threshold will do, so the one with the fewest digits is taken: what is printed is
- * then what was tested, to the last digit. Ties cannot be cut: a point among tied values lies between them and the next value.
+ * Everything is in u, larger is less certain; rows with u < t are kept. Point j of G keeps about the share (j + 1) / G.
+ * Within a tenth of the step between two points any threshold will do, so the one with the fewest digits is taken: what
+ * is printed is then what was tested, to the last digit. Ties cannot be cut: a point among tied values lies between
+ * them and the next value.
  *
  * The last point is there for risks that allow to keep everything: it lies well beyond the largest value seen.
  *
- * The rule's u is minus the margin ratio, -infinity where members agree entirely. No k cuts such rows off; a k that keeps them
- * alone is twice the largest finite ratio. Rows with ratio 0 are never kept, so thresholds stay below 0. */
+ * The rule's u is minus the margin ratio, -infinity where members agree entirely. No k cuts such rows off; a k that
+ * keeps them alone is twice the largest finite ratio. Rows with ratio 0 are never kept, so thresholds stay below 0. */
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,8 @@ static size_t count_below(const double *values, size_t n, double t) {
     return low;
 }
 
-/* A threshold that keeps about the first `wanted` >= 1 of `usable` sorted values, off by `slack` values at most where there
- * are no ties; values after them cannot be kept. */
+/* A threshold that keeps about the first `wanted` >= 1 of `usable` sorted values, off by `slack` values at most where
+ * there are no ties; values after them cannot be kept. */
 static double threshold_near(const double *values, size_t usable, size_t wanted, size_t slack, bool rule) {
     double first = values[wanted > slack ? wanted - 1 - slack : 0];
     double last = values[wanted - 1 + slack < usable ? wanted - 1 + slack : usable - 1];
@@ -71,7 +72,11 @@ static double threshold_near(const double *values, size_t usable, size_t wanted,
     if (rule && isfinite(at) && at / 100 < 0)
         return vg_evaluate__short_decimal(at / 80, at / 120);
     double spread = at - values[0];
-    return vg_evaluate__threshold_between(at, rule ? 0 : isfinite(spread) && spread > 0 ? at + spread : (double)INFINITY, rule);
+    return vg_evaluate__threshold_between(at,
+                                          rule                             ? 0
+                                          : isfinite(spread) && spread > 0 ? at + spread
+                                                                           : (double)INFINITY,
+                                          rule);
 }
 
 static int compare_doubles(const void *a, const void *b) {

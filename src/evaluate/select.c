@@ -1,9 +1,9 @@
-/* select.c - a threshold chosen on validation data: the largest coverage at a bounded risk, or the most selective threshold at
- * a coverage.
+/* select.c - a threshold chosen on validation data: the largest coverage at a bounded risk, or the most selective
+ * threshold at a coverage.
  *
- * Everything runs on uncertainties u (a certainty or margin ratio v is -v) and keeps rows with u < t. Grid points are ordered
- * from the most selective. The hypothesis of point j, "the risk exceeds the target", is rejected at level a_j when its p-value
- * (bounds.c) is at most a_j. How the levels a_j share 1 - confidence, or one candidate's part a of it:
+ * Everything runs on uncertainties u (a certainty or margin ratio v is -v) and keeps rows with u < t. Grid points are
+ * ordered from the most selective. The hypothesis of point j, "the risk exceeds the target", is rejected at level a_j
+ * when its p-value (bounds.c) is at most a_j. How the levels a_j share 1 - confidence, or one candidate's part a of it:
  *     Bonferroni   a_j = a / G
  *     sequence     a_j = [j is one of S starts] a / S + [j - 1 was rejected] a_{j-1}      (the fallback procedure)
  * docs/evaluation.md says why each is valid. */
@@ -29,7 +29,7 @@ typedef struct contest {
 
 static double as_uncertainty(double value, bool negated) { return negated ? -value : value; }
 
-/* --- preparing ---------------------------------------------------------------------------------------------------------- */
+/* --- preparing ---------------------------------------------------------------------------------------------------- */
 static vg_status load_values(contest *c, size_t rows) {
     const vg_measure *m = &c->candidate->measure;
     VG_TRY(vg_base__alloc(&c->values, rows, sizeof *c->values, "values of a measure"));
@@ -62,7 +62,8 @@ static vg_status grid_from_unlabelled(contest *c, size_t points) {
     for (size_t i = 0; i < d->unlabelled_rows && status == VG_OK; i++) {
         copy[i] = as_uncertainty(d->unlabelled[i * stride], c->negated);
         if (isnan(copy[i]))
-            status = vg_base__fail(VG_ERR_DATA, "select: unlabelled value %zu of measure %s is NaN", i, d->measure.name);
+            status =
+                vg_base__fail(VG_ERR_DATA, "select: unlabelled value %zu of measure %s is NaN", i, d->measure.name);
     }
     if (status == VG_OK)
         status = vg_evaluate__quantile_grid(&c->grid, copy, d->unlabelled_rows, points, d->rule != 0);
@@ -77,7 +78,8 @@ static vg_status grid_from_aside(contest *c, size_t points) {
     if (aside == 0)
         aside = usual > MOST_SET_ASIDE ? MOST_SET_ASIDE : usual > 0 ? usual : 1;
     if (aside >= units->samples)
-        return vg_base__fail(VG_ERR_DATA, "select: %zu of %zu validation samples are set aside to place thresholds: none is left",
+        return vg_base__fail(VG_ERR_DATA,
+                             "select: %zu of %zu validation samples are set aside to place thresholds: none is left",
                              aside, units->samples);
     VG_TRY(vg_evaluate__units_shuffle(units, aside, c->o->seed));
     double *copy;
@@ -120,7 +122,7 @@ static void release(contest *c) {
     vg_base__release(c->values);
 }
 
-/* --- testing ------------------------------------------------------------------------------------------------------------ */
+/* --- testing ------------------------------------------------------------------------------------------------------ */
 typedef struct plan {
     double target, share; /* a start's level */
     double tuned;         /* the level bets are tuned for */
@@ -135,7 +137,9 @@ static plan make_plan(const contest *c, double target) {
     if (p.method == VG_MULTIPLICITY_AUTO)
         p.method = VG_MULTIPLICITY_SEQUENCE;
     if (p.method == VG_MULTIPLICITY_SEQUENCE) {
-        p.starts = c->o->starts ? c->o->starts : c->grid.share ? QUANTILE_STARTS : (g + POINTS_PER_START - 1) / POINTS_PER_START;
+        p.starts = c->o->starts    ? c->o->starts
+                   : c->grid.share ? QUANTILE_STARTS
+                                   : (g + POINTS_PER_START - 1) / POINTS_PER_START;
         p.starts = p.starts > g ? g : p.starts;
     }
     p.share = p.method == VG_MULTIPLICITY_NONE ? c->alpha : c->alpha / (double)(p.starts ? p.starts : g ? g : 1);
@@ -145,8 +149,9 @@ static plan make_plan(const contest *c, double target) {
 }
 
 /* The grid point of start s >= 0, the one before it lying at `before` - 1. On a given grid starts are spread evenly; on
- * quantiles they lie where a test has a chance: from a little more samples than pass without an error on, by even factors up to
- * all. How many samples a point keeps is told by the values that placed the grid: the validation data has no say. */
+ * quantiles they lie where a test has a chance: from a little more samples than pass without an error on, by even
+ * factors up to all. How many samples a point keeps is told by the values that placed the grid: the validation data has
+ * no say. */
 static size_t start_at(const plan *p, const contest *c, size_t s, size_t before) {
     size_t g = c->grid.count, j = before;
     if (s >= p->starts)
@@ -224,7 +229,8 @@ static size_t samples_needed(contest *c, const plan *p) {
     double least = INFINITY, all = (double)c->units.samples / (double)c->tested.samples;
     for (size_t j = 0; j < c->grid.count; j++) {
         outcome found = test_point(c, j, p);
-        /* Half an error more, since none found does not mean none there, but no more than half the way to the target. */
+        /* Half an error more, since none found does not mean none there, but no more than half the way to the target.
+         */
         double answered = (double)found.answered, risk = (found.risk * answered + 0.5) / (answered + 1);
         double half = (found.risk + p->target) / 2;
         risk = !(found.risk < p->target) ? 1 : risk < half ? risk : half;
@@ -266,7 +272,7 @@ static void bounded_risk(vg_selection *out, contest *c, double target) {
         out->needed = samples_needed(c, &p);
 }
 
-/* --- a share to keep ---------------------------------------------------------------------------------------------------- */
+/* --- a share to keep ---------------------------------------------------------------------------------------------- */
 
 /* Rows of sorted keys with u < t. */
 static size_t kept_below(const uint64_t *keys, size_t rows, double t) {
@@ -282,8 +288,8 @@ static size_t kept_below(const uint64_t *keys, size_t rows, double t) {
     return low;
 }
 
-/* The most selective threshold that keeps at least `wanted` of the sorted rows and those tied with the last of them: a decimal
- * of few digits between that one and the next. */
+/* The most selective threshold that keeps at least `wanted` of the sorted rows and those tied with the last of them: a
+ * decimal of few digits between that one and the next. */
 static double share_threshold(const contest *c, const uint64_t *keys, size_t wanted) {
     size_t rows = c->units.rows;
     bool rule = c->candidate->rule != 0;
@@ -324,15 +330,16 @@ static vg_status kept_share(vg_selection *out, contest *c) {
     c->grid = own;
     out->level = c->alpha;
     out->risk_bound = point_bound(c, 0, &found, c->alpha, p.tuned);
-    out->bound = c->units.several ? vg_evaluate__bounded_kind(c->tested.losses, found.answered, out->risk_bound, p.tuned)
-                                  : VG_BOUND_CLOPPER_PEARSON;
+    out->bound = c->units.several
+                     ? vg_evaluate__bounded_kind(c->tested.losses, found.answered, out->risk_bound, p.tuned)
+                     : VG_BOUND_CLOPPER_PEARSON;
     out->met = out->kept >= wanted;
     out->grid_count = points;
     out->multiplicity = VG_MULTIPLICITY_NONE;
     return VG_OK;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 enum {
     FIRST_OPTIONS = offsetof(vg_select_options, rows_per_sample), /* what the first callers had */
     FIRST_SELECTION = offsetof(vg_selection, samples)
@@ -350,12 +357,14 @@ static vg_status read_options(vg_select_options *o, const vg_select_options *giv
     memcpy(o, given, given->struct_size);
     o->struct_size = sizeof *o;
     if ((o->target_risk != 0) == (o->target_coverage != 0))
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: target risk %g and target coverage %g, expected exactly one of them",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "select: target risk %g and target coverage %g, expected exactly one of them",
                              o->target_risk, o->target_coverage);
     if (o->target_risk != 0 && !(o->target_risk > 0 && o->target_risk < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "select: target risk %g, expected above 0 and below 1", o->target_risk);
     if (o->target_coverage != 0 && !(o->target_coverage > 0 && o->target_coverage <= 1))
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: target coverage %g, expected above 0 and at most 1", o->target_coverage);
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: target coverage %g, expected above 0 and at most 1",
+                             o->target_coverage);
     if (!(o->confidence > 0 && o->confidence < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "select: confidence %g, expected above 0 and below 1", o->confidence);
     if ((unsigned)o->multiplicity > VG_MULTIPLICITY_NONE)
@@ -444,7 +453,8 @@ vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate 
     if (!candidates || count == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "select: no candidates");
     if (count > 1 && (o.grid || o.target_coverage > 0))
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: several candidates with a %s; expected a target risk and no grid",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "select: several candidates with a %s; expected a target risk and no grid",
                              o.grid ? "grid" : "target coverage");
     VG_TRY(run_candidates(&found, &which, candidates, count, rows, &o));
     hand_over(out, &found);

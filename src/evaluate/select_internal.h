@@ -1,11 +1,12 @@
-/* select_internal.h - the parts of risk selection: bounds (bounds.c), the grid of thresholds (candidates.c), what the tests see
- * of the validation rows (tested_rows.c), and why nothing passed (select_reason.c). Used by select.c alone. */
+/* select_internal.h - the parts of risk selection: bounds (bounds.c), the grid of thresholds (candidates.c), what the
+ * tests see of the validation rows (tested_rows.c), and why nothing passed (select_reason.c). Used by select.c alone.
+ */
 #ifndef VG_SELECT_INTERNAL_H
 #define VG_SELECT_INTERNAL_H
 
 #include "evaluate/evaluate_internal.h"
 
-/* --- bounds (bounds.c) ---------------------------------------------------------------------------------------------------- */
+/* --- bounds (bounds.c) -------------------------------------------------------------------------------------------- */
 
 /* P(Bin(n, risk) <= errors); real arguments interpolate. 1 when errors >= n. */
 double vg_evaluate__binomial_cdf(double errors, double n, double risk);
@@ -13,10 +14,11 @@ double vg_evaluate__binomial_cdf(double errors, double n, double risk);
 double vg_evaluate__hoeffding_bentkus(double mean, size_t n, double risk);
 double vg_evaluate__betting_capital(const double *losses, size_t n, double risk, double tuned); /* log of the largest */
 double vg_evaluate__bounded_p(const double *losses, size_t n, double risk, double tuned);
-vg_bound vg_evaluate__bounded_kind(const double *losses, size_t n, double risk, double tuned); /* the smaller of the two */
+vg_bound vg_evaluate__bounded_kind(const double *losses, size_t n, double risk,
+                                   double tuned); /* the smaller of the two */
 double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, double tuned);
 
-/* --- candidates (candidates.c) --------------------------------------------------------------------------------------------- */
+/* --- candidates (candidates.c) ------------------------------------------------------------------------------------ */
 
 /* Thresholds on u (a certainty or ratio v is -v): rows with u < t are kept. Rising: the most selective first. */
 typedef struct vg_threshold_grid {
@@ -29,14 +31,14 @@ typedef struct vg_threshold_grid {
 double vg_evaluate__short_decimal(double low, double high);
 /* A threshold of few digits in the gap (last, next) between two values of u; with `rule` it is below 0. */
 double vg_evaluate__threshold_between(double last, double next, bool rule);
-/* At most `points` thresholds at even quantiles of values[0 .. n - 1] of u, which are sorted here. None where n is 0, or where
- * the rule can keep nothing. */
+/* At most `points` thresholds at even quantiles of values[0 .. n - 1] of u, which are sorted here. None where n is 0,
+ * or where the rule can keep nothing. */
 vg_status vg_evaluate__quantile_grid(vg_threshold_grid *out, double *values, size_t n, size_t points, bool rule);
 /* Those of a grid fixed by the caller. */
 vg_status vg_evaluate__given_grid(vg_threshold_grid *out, const vg_select_options *o, bool negated, bool rule);
 void vg_evaluate__grid_free(vg_threshold_grid *grid);
 
-/* --- rows (tested_rows.c) -------------------------------------------------------------------------------------------------- */
+/* --- rows (tested_rows.c) ----------------------------------------------------------------------------------------- */
 
 /* Which sample a row belongs to, and the order in which samples are set aside and bet on. */
 typedef struct vg_sample_units {
@@ -76,11 +78,11 @@ typedef struct vg_tested_entry {
 vg_status vg_evaluate__tested_new(vg_tested_rows *out, const vg_sample_units *units, const double *values,
                                   const uint8_t *errors, const vg_threshold_grid *grid);
 void vg_evaluate__tested_free(vg_tested_rows *tested);
-/* With several rows a sample: fills losses at point j with the mean error of each sample that keeps a row, in the order of
- * places, and returns how many there are. Points are asked for in rising order; j = 0 starts again. */
+/* With several rows a sample: fills losses at point j with the mean error of each sample that keeps a row, in the order
+ * of places, and returns how many there are. Points are asked for in rising order; j = 0 starts again. */
 size_t vg_evaluate__losses_at(vg_tested_rows *tested, size_t j);
 
-/* --- why nothing passed (select_reason.c) ----------------------------------------------------------------------------------- */
+/* --- why nothing passed (select_reason.c) ------------------------------------------------------------------------- */
 
 /* Kept samples that meet the target without an error, at one start's level. */
 size_t vg_evaluate__fewest(double target, double level, bool several);

@@ -34,12 +34,14 @@ void vg_selection_reason(char *text, size_t room, const vg_selection *s) {
         snprintf(text, room, "every sample has a margin of 0, so that no threshold keeps any");
     else if (s->fewest > s->samples && s->needed)
         snprintf(text, room,
-                 "%zu validation samples cannot show it: even without an error it takes %zu answered ones, at the risks found "
+                 "%zu validation samples cannot show it: even without an error it takes %zu answered ones, at the "
+                 "risks found "
                  "here about %zu validation samples",
                  s->samples, s->fewest, s->needed);
     else if (s->fewest > s->samples)
         snprintf(text, room,
-                 "%zu validation samples cannot show it: even without an error it takes %zu answered ones, and the risk found "
+                 "%zu validation samples cannot show it: even without an error it takes %zu answered ones, and the "
+                 "risk found "
                  "is above the target at every threshold",
                  s->samples, s->fewest);
     else if (s->needed)
@@ -48,6 +50,7 @@ void vg_selection_reason(char *text, size_t room, const vg_selection *s) {
         snprintf(text, room, "all values are the same, so that they do not tell errors from correct predictions");
     else
         snprintf(text, room,
-                 "the risk found is above the target at every threshold: more samples would not help, these values do not tell "
+                 "the risk found is above the target at every threshold: more samples would not help, these values do "
+                 "not tell "
                  "errors from correct predictions well enough");
 }

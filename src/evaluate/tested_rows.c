@@ -1,8 +1,8 @@
-/* tested_rows.c - validation rows as the tests of risk selection see them: which sample each belongs to, which samples are set
- * aside to place the grid, what each point of the grid keeps, and the loss of each sample there.
+/* tested_rows.c - validation rows as the tests of risk selection see them: which sample each belongs to, which samples
+ * are set aside to place the grid, what each point of the grid keeps, and the loss of each sample there.
  *
- * The unit that is drawn is the sample. Its loss at a threshold is the share of errors among its rows that are kept; a sample
- * that keeps no row is not answered and has no loss. docs/evaluation.md says what risk that is the mean of. */
+ * The unit that is drawn is the sample. Its loss at a threshold is the share of errors among its rows that are kept; a
+ * sample that keeps no row is not answered and has no loss. docs/evaluation.md says what risk that is the mean of. */
 #include "base/random.h"
 #include "evaluate/select_internal.h"
 
@@ -14,8 +14,8 @@ static vg_status count_samples(vg_sample_units *units) {
     for (size_t i = 0; i < units->rows && status == VG_OK; i++) {
         size_t sample = units->of_row[i];
         if (sample >= units->rows) {
-            status = vg_base__fail(VG_ERR_DATA, "select: row %zu belongs to sample %zu, expected a number below %zu", i, sample,
-                                   units->rows);
+            status = vg_base__fail(VG_ERR_DATA, "select: row %zu belongs to sample %zu, expected a number below %zu", i,
+                                   sample, units->rows);
             break;
         }
         units->samples = sample >= units->samples ? sample + 1 : units->samples;
@@ -27,14 +27,16 @@ static vg_status count_samples(vg_sample_units *units) {
 }
 
 vg_status vg_evaluate__units_open(vg_sample_units *units, size_t rows, const vg_select_options *o) {
-    *units = (vg_sample_units){.rows = rows, .each = o->rows_per_sample ? o->rows_per_sample : 1, .of_row = o->sample_of_row};
+    *units = (vg_sample_units){
+        .rows = rows, .each = o->rows_per_sample ? o->rows_per_sample : 1, .of_row = o->sample_of_row};
     if (rows > UINT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "select: %zu rows, at most %u", rows, UINT32_MAX);
     if (!units->of_row) {
         units->samples = rows / units->each;
         units->several = units->each > 1;
         if (rows % units->each)
-            return vg_base__fail(VG_ERR_ARGUMENT, "select: %zu rows are no multiple of %zu rows a sample", rows, units->each);
+            return vg_base__fail(VG_ERR_ARGUMENT, "select: %zu rows are no multiple of %zu rows a sample", rows,
+                                 units->each);
         return VG_OK;
     }
     if (o->rows_per_sample > 1)
@@ -95,10 +97,11 @@ static void count_rows(vg_tested_rows *out, const vg_sample_units *units, const 
     }
 }
 
-static vg_status sort_rows(vg_tested_rows *out, const vg_sample_units *units, const double *values, const uint8_t *errors,
-                           const vg_threshold_grid *grid) {
+static vg_status sort_rows(vg_tested_rows *out, const vg_sample_units *units, const double *values,
+                           const uint8_t *errors, const vg_threshold_grid *grid) {
     size_t *next;
-    VG_TRY(vg_base__alloc(&out->entries, grid->count ? out->kept[grid->count - 1] : 0, sizeof *out->entries, "kept rows"));
+    VG_TRY(
+        vg_base__alloc(&out->entries, grid->count ? out->kept[grid->count - 1] : 0, sizeof *out->entries, "kept rows"));
     VG_TRY(vg_base__zalloc(&out->sample_kept, out->samples, sizeof *out->sample_kept, "counts by sample"));
     VG_TRY(vg_base__zalloc(&out->sample_errors, out->samples, sizeof *out->sample_errors, "counts by sample"));
     VG_TRY(vg_base__alloc(&out->losses, out->samples, sizeof *out->losses, "losses of samples"));

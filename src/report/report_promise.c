@@ -1,6 +1,6 @@
-/* report_promise.c - what the page can promise: for each of a list of target risks the k that vg_select_k_targets finds on the
- * report's samples, so that the page does no statistics of its own and says what `vargate decide --target-risk` says with these
- * samples as validation data. */
+/* report_promise.c - what the page can promise: for each of a list of target risks the k that vg_select_k_targets finds
+ * on the report's samples, so that the page does no statistics of its own and says what `vargate decide --target-risk`
+ * says with these samples as validation data. */
 #include <math.h>
 
 #include "base/base.h"
@@ -45,7 +45,8 @@ vg_status vg_report__emit_promises(vg_emit *e, const vg_report *r) {
         vg_report__key_number(e, "confidence", options.confidence);
         vg_report__key_count(e, "tested", p->found[0].samples);
         vg_report__key_count(e, "set_aside", p->found[0].set_aside);
-        vg_report__key(e, "rows"); /* target, k or null, bound, samples it would take (0: no number would), fewest without error */
+        vg_report__key(
+            e, "rows"); /* target, k or null, bound, samples it would take (0: no number would), fewest without error */
         vg_report__open(e, '[');
         for (size_t i = 0; i < TARGETS; i++) {
             const vg_selection *s = &p->found[i];
