@@ -84,6 +84,8 @@ VG_API vg_status vg_writer_metadata(vg_writer *writer, const char *key, const ch
 /* begin + append in one. */
 VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
                                  const void *data);
+/* A list of UTF-8 texts (class names) as an array of NumPy's str_ type: .npy and .npz only. */
+VG_API vg_status vg_writer_texts(vg_writer *writer, const char *name, const char *const *texts, size_t count);
 /* Finishes, flushes to disk and renames into place. Frees the writer in any case. */
 VG_API vg_status vg_writer_close(vg_writer *writer);
 /* Removes what was written. NULL is fine. */

@@ -237,6 +237,26 @@ vg_status vg_npy__read(vg_source *source) {
     return VG_OK;
 }
 
+/* Pads a header's dictionary (`at` bytes) and puts the magic in front. */
+static vg_status finish_header(uint8_t **out, size_t *size, const char *text, size_t at) {
+    size_t whole = (10 + at + 1 + 63) / 64 * 64; /* VG_MAX_RANK lengths always fit version 1 */
+    VG_TRY(vg_base__alloc(out, whole, 1, "an .npy header"));
+    memset(*out, ' ', whole);
+    memcpy(*out, "\x93NUMPY\x01", 8);
+    vg_put16(*out + 8, (uint32_t)(whole - 10));
+    memcpy(*out + 10, text, at);
+    (*out)[whole - 1] = '\n';
+    *size = whole;
+    return VG_OK;
+}
+
+vg_status vg_npy__make_text_header(uint8_t **out, size_t *size, size_t characters, size_t count) {
+    char text[128];
+    int at =
+        snprintf(text, sizeof text, "{'descr': '<U%zu', 'fortran_order': False, 'shape': (%zu,), }", characters, count);
+    return finish_header(out, size, text, (size_t)at);
+}
+
 vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, size_t rank, const size_t *shape) {
     static const char *const codes[] = {"f2", NULL, "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"};
     *out = NULL;
@@ -250,13 +270,5 @@ vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, s
     for (size_t i = 0; i < rank; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, i ? ", %zu" : "%zu", shape[i]);
     at += (size_t)snprintf(text + at, sizeof text - at, rank == 1 ? ",), }" : "), }");
-    size_t whole = (10 + at + 1 + 63) / 64 * 64; /* VG_MAX_RANK lengths always fit version 1 */
-    VG_TRY(vg_base__alloc(out, whole, 1, "an .npy header"));
-    memset(*out, ' ', whole);
-    memcpy(*out, "\x93NUMPY\x01", 8);
-    vg_put16(*out + 8, (uint32_t)(whole - 10));
-    memcpy(*out + 10, text, at);
-    (*out)[whole - 1] = '\n';
-    *size = whole;
-    return VG_OK;
+    return finish_header(out, size, text, at);
 }

@@ -29,7 +29,7 @@ static void put_common(uint8_t *p, const vg_entry *entry, bool large) {
 vg_status vg_npz__begin(vg_writer *writer, vg_entry *entry) {
     uint8_t *header;
     size_t size, name = strlen(entry->name);
-    VG_TRY(vg_npy__make_header(&header, &size, entry->element, entry->rank, entry->shape));
+    VG_TRY(vg_writer__header(&header, &size, entry));
     entry->offset = vg_output__position(writer->output);
     entry->size = (uint64_t)size + entry->bytes;
     entry->crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), header, size);

@@ -111,6 +111,8 @@ vg_status vg_npy__header_size(size_t *out, const uint8_t *bytes, size_t availabl
 vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, const char *what);
 /* The header NumPy would write (version 1, or 2 when long), padded to a multiple of 64. The caller's. */
 vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, size_t rank, const size_t *shape);
+/* The same for a list of `count` texts of so many UTF-32 code points each. */
+vg_status vg_npy__make_text_header(uint8_t **out, size_t *size, size_t characters, size_t count);
 
 /* A zip member. `name` points into the file and is not terminated. */
 typedef struct vg_member {

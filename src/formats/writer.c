@@ -109,7 +109,7 @@ static vg_status check_names(const vg_writer *writer) {
 static vg_status npy_begin(vg_writer *writer, const vg_entry *entry) {
     uint8_t *header;
     size_t size;
-    VG_TRY(vg_npy__make_header(&header, &size, entry->element, entry->rank, entry->shape));
+    VG_TRY(vg_writer__header(&header, &size, entry));
     vg_status status = vg_output__write(writer->output, header, size);
     vg_base__release(header);
     return status;
@@ -120,7 +120,10 @@ static vg_status end_array(vg_writer *writer) {
     return writer->kind == VG_KIND_NPZ ? vg_npz__end(writer, writer->entries + writer->count - 1) : VG_OK;
 }
 
-static vg_status begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape) {
+/* characters > 0: the last axis, which the header leaves to the type of the elements, holds the characters of a text.
+ */
+static vg_status begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
+                       size_t characters) {
     VG_TRY(check_ready(writer));
     VG_TRY(check_entry(writer, name, rank));
     vg_stored measure = {.element = element, .rank = rank};
@@ -131,7 +134,7 @@ static vg_status begin(vg_writer *writer, const char *name, vg_element element, 
                              vg_output__path(writer->output), name);
     VG_TRY(grow(&writer->entries, &writer->room, writer->count, sizeof *writer->entries));
     vg_entry *entry = writer->entries + writer->count;
-    *entry = (vg_entry){.element = element, .rank = rank, .bytes = measure.bytes};
+    *entry = (vg_entry){.element = element, .rank = rank, .characters = characters, .bytes = measure.bytes};
     memcpy(entry->shape, measure.shape, sizeof entry->shape);
     VG_TRY(vg_base__strdup(&entry->name, name));
     writer->count++;
@@ -147,7 +150,20 @@ static vg_status begin(vg_writer *writer, const char *name, vg_element element, 
 vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape) {
     if (!writer || !name || (rank && !shape))
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_begin: writer, name and shape must not be NULL");
-    return spoil(writer, begin(writer, name, element, rank, shape));
+    return spoil(writer, begin(writer, name, element, rank, shape, 0));
+}
+
+vg_status vg_writer__begin_texts(vg_writer *writer, const char *name, size_t characters, size_t count) {
+    size_t shape[2] = {count, characters};
+    if (writer->kind == VG_KIND_SAFETENSORS)
+        return spoil(writer, vg_base__fail(VG_ERR_ARGUMENT, "%s: .safetensors holds no texts; metadata does",
+                                           vg_output__path(writer->output)));
+    return spoil(writer, begin(writer, name, VG_ELEMENT_U32, 2, shape, characters));
+}
+
+vg_status vg_writer__header(uint8_t **out, size_t *size, const vg_entry *entry) {
+    return entry->characters ? vg_npy__make_text_header(out, size, entry->characters, entry->shape[0])
+                             : vg_npy__make_header(out, size, entry->element, entry->rank, entry->shape);
 }
 
 static vg_status append(vg_writer *writer, const void *bytes, size_t size) {

@@ -12,6 +12,7 @@ typedef struct vg_entry {
     char *name;
     vg_element element;
     size_t rank, shape[VG_MAX_RANK];
+    size_t characters; /* of every text in an array of texts, stored as uint32; 0: an array of numbers */
     size_t bytes;    /* of its elements */
     uint64_t offset; /* .npz: of its local header; .safetensors: in the scratch file */
     uint64_t size;   /* .npz: header and elements */
@@ -31,6 +32,10 @@ struct vg_writer {
     bool failed; /* a step failed: close will not rename */
 };
 
+/* Begins an array of `count` texts of so many UTF-32 code points each; their bytes follow by vg_writer_append. */
+vg_status vg_writer__begin_texts(vg_writer *writer, const char *name, size_t characters, size_t count);
+/* The .npy header of an entry; the caller's. */
+vg_status vg_writer__header(uint8_t **out, size_t *size, const vg_entry *entry);
 /* Writes the file in front of the elements; after all elements; at the end of all. */
 vg_status vg_npz__begin(vg_writer *writer, vg_entry *entry);
 vg_status vg_npz__end(vg_writer *writer, vg_entry *entry);
