@@ -57,6 +57,13 @@ VG_API vg_dataset_info vg_dataset_describe(const vg_dataset *set);
 VG_API const int32_t *vg_dataset_labels(const vg_dataset *set); /* n labels, or NULL */
 VG_API const void *vg_dataset_pixels(const vg_dataset *set);    /* n * channels * height * width bytes or floats */
 
+/* Gives the set's samples the numbers that their classes have among `names` (those a network was trained with),
+ * whatever classes are missing in the set; the set then has `count` classes of these names. VG_ERR_DATA, naming it and
+ * leaving the set as it was, for a class that is not among them. The set needs labels and class names of its own. */
+VG_API vg_status vg_dataset_map_classes(vg_dataset *set, const char *const *names, size_t count);
+/* One line about labels that look like a mistake. Returns 2 for labels without names that run from 1 and leave 0 out,
+ * 1 for other classes without a sample, and 0 with "" in out when there is nothing to say. */
+VG_API int vg_dataset_remark(char *out, size_t room, const vg_dataset *set);
 /* The same set in another shape, where that loses nothing: grey to three equal channels, smaller images centred on black.
  * Anything else is refused with VG_ERR_DATA. For out-of-distribution sets, which must have the shape of the trained one. */
 VG_API vg_status vg_dataset_adapt(vg_dataset **out, const vg_dataset *set, size_t channels, size_t height, size_t width);

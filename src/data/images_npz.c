@@ -4,12 +4,17 @@
  *     two parts    train_images, train_labels, test_images, test_labels     or     x_train, y_train, x_test, y_test
  *
  * images: (N, H, W), (N, H, W, C) or (N, C, H, W); of the last two, the channels are the last axis unless the second is
- * shorter. Unsigned bytes, or other integers all in 0..255, are bytes (b stands for b / 255). Booleans are 0.0 and 1.0, floats
- * are taken as they are and must be finite. labels: N whole numbers >= 0, in (N) or (N, 1); they may be missing. */
+ * shorter. Unsigned bytes, or other integers all in 0..255, are bytes (b stands for b / 255). Booleans are 0.0 and 1.0,
+ * floats are taken as they are and must be finite. labels: N whole numbers >= 0, in (N) or (N, 1), or N texts, whose
+ * sorted values are the classes; they may be missing. classes: names of the classes in the order of the numbers; it may
+ * be missing. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "data/dataset.h"
+#include "data/npz_texts.h"
 #include "vargate/formats.h"
 
 enum { CHUNK = 64 };
@@ -133,21 +138,97 @@ static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, c
     return vg_dataset__settle_labels(set, classes);
 }
 
+/* --- names */
+
+static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Labels that are texts: their different values, sorted by bytes, are the classes. */
+static vg_status number_texts(vg_dataset *set, const vg_texts *labels, const char *path) {
+    char **names;
+    size_t classes = 0;
+    if (labels->count != set->n)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu labels for %zu images, expected one each", path, labels->count,
+                             set->n);
+    VG_TRY(vg_base__alloc(&names, set->n, sizeof *names, "class names"));
+    memcpy(names, labels->items, set->n * sizeof *names);
+    qsort(names, set->n, sizeof *names, by_bytes);
+    for (size_t i = 0; i < set->n; i++)
+        if (classes == 0 || strcmp(names[classes - 1], names[i]) != 0)
+            names[classes++] = names[i];
+    for (size_t i = 0; i < set->n; i++) {
+        char **at = bsearch(&labels->items[i], names, classes, sizeof *names, by_bytes);
+        set->labels[i] = (int32_t)(at - names);
+    }
+    set->classes = classes;
+    vg_status status = vg_dataset__name_classes(set, (const char *const *)names, classes);
+    vg_base__release(names);
+    return status;
+}
+
+/* Names for labels that are numbers, where the file has as many as there are classes, or more. */
+static vg_status take_names(vg_dataset *set, const vg_texts *names, const char *path) {
+    if (names->count < set->classes)
+        return vg_base__fail(VG_ERR_DATA, "%s: 'classes' names %zu classes, but the labels reach %zu", path,
+                             names->count, set->classes - 1);
+    for (size_t c = 0; c < names->count; c++)
+        if (vg_names__find((const char *const *)names->items, c, names->items[c]) < c)
+            return vg_base__fail(VG_ERR_DATA, "%s: 'classes' names '%.100s' twice", path, names->items[c]);
+    set->classes = names->count;
+    return vg_dataset__name_classes(set, (const char *const *)names->items, names->count);
+}
+
+static vg_status read_text_labels(vg_dataset *set, const vg_texts *texts, vg_source *source, const char *name,
+                                  const char *path) {
+    if (texts->items)
+        return number_texts(set, texts, path);
+    size_t index;
+    return vg_source_find(source, name, &index); /* says why it cannot be read */
+}
+
+/* Whether the file has labels as texts; *refused when it has labels of a type that cannot be read (pickled objects). */
+static vg_status find_text_labels(vg_texts *out, bool *refused, vg_source *source, const char *path, const char *name) {
+    size_t index;
+    bool found;
+    *refused = vg_source_find(source, name, &index) == VG_ERR_UNSUPPORTED;
+    return vg_npz_texts__read(out, &found, path, name);
+}
+
+static vg_status name_numbers(vg_dataset *set, const char *path) {
+    vg_texts names;
+    bool found;
+    VG_TRY(vg_npz_texts__read(&names, &found, path, "classes"));
+    vg_status status = found ? take_names(set, &names, path) : VG_OK;
+    vg_npz_texts__free(&names);
+    return status;
+}
+
 static vg_status read_source(vg_dataset **out, vg_source *source, const char *path, vg_part part, size_t classes) {
     vg_array_info info = {0}, labels_info = {0};
     const char *labels_name = NULL;
     size_t images = 0, labels = 0;
     shape s = {0};
+    vg_texts texts = {0};
+    bool refused = false;
     VG_TRY(pick(source, path, part, &images, &info, &labels_name));
     VG_TRY(settle_shape(&s, &info, path));
     bool is_float = info.element == VG_ELEMENT_F16 || info.element == VG_ELEMENT_BF16 || info.element == VG_ELEMENT_F32 ||
                     info.element == VG_ELEMENT_F64 || info.element == VG_ELEMENT_BOOL;
-    bool labelled = find(source, labels_name, &labels, &labels_info);
-    VG_TRY(vg_dataset__new(out, path, s.n, s.channels, s.height, s.width, is_float, labelled));
-    VG_TRY(read_images(*out, source, images, &s, path));
-    if (labelled)
-        VG_TRY(read_labels(*out, source, labels, &labels_info, classes, path));
-    return VG_OK;
+    bool numbers = find(source, labels_name, &labels, &labels_info);
+    if (!numbers)
+        VG_TRY(find_text_labels(&texts, &refused, source, path, labels_name));
+    bool labelled = numbers || texts.items || refused;
+    vg_status status = vg_dataset__new(out, path, s.n, s.channels, s.height, s.width, is_float, labelled);
+    if (status == VG_OK)
+        status = read_images(*out, source, images, &s, path);
+    if (status == VG_OK && numbers) {
+        status = read_labels(*out, source, labels, &labels_info, classes, path);
+        if (status == VG_OK && classes == 0)
+            status = name_numbers(*out, path);
+    } else if (status == VG_OK && labelled) {
+        status = read_text_labels(*out, &texts, source, labels_name, path);
+    }
+    vg_npz_texts__free(&texts);
+    return status;
 }
 
 vg_status vg_images_npz__read(vg_dataset **out, const char *path, vg_part part, size_t classes) {
