@@ -2,7 +2,9 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,13 +26,33 @@ void progress_begin(progress *p, const char *what, const char *unit) {
     p->shown = p->terminal ? p->began + first_after - bar_every : p->began;
 }
 
+/* Columns of the terminal; 80 when it does not say. */
+static size_t terminal_columns(void) {
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    long given = columns ? strtol(columns, NULL, 10) : 0;
+    return given > 0 && given < 10000 ? (size_t)given : 80;
+}
+
+/* One line that fits: a wider one would wrap, and \r would not lead back to its beginning. The bar gives way first. */
 static void draw_bar(const progress *p, double share, double left) {
-    char bar[BAR_CELLS + 1];
-    int full = (int)(share * BAR_CELLS);
-    memset(bar, '.', BAR_CELLS);
-    memset(bar, '#', (size_t)full);
-    bar[BAR_CELLS] = '\0';
-    fprintf(stderr, "\r%s [%s] %3.0f %%  %.0f s left\033[K", p->what, bar, 100 * share, left);
+    char bar[BAR_CELLS + 1], end[64], line[256];
+    size_t room = terminal_columns() - 1;
+    int tail = snprintf(end, sizeof end, "%3.0f %%  %.0f s left", 100 * share, left);
+    size_t fixed = strlen(p->what) + (size_t)tail + 4; /* " [", "] " */
+    size_t cells = room > fixed ? room - fixed : 0, full;
+    cells = cells > BAR_CELLS ? BAR_CELLS : cells;
+    full = (size_t)(share * (double)cells);
+    memset(bar, '.', cells);
+    memset(bar, '#', full);
+    bar[cells] = '\0';
+    if (cells >= 5)
+        snprintf(line, sizeof line, "%.150s [%s] %s", p->what, bar, end);
+    else
+        snprintf(line, sizeof line, "%.150s %s", p->what, end);
+    fprintf(stderr, "\r%.*s\033[K", (int)room, line);
     fflush(stderr);
 }
 
