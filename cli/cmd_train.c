@@ -53,8 +53,9 @@ static int run(const command *self, int argc, char **argv) {
     training_request request = {&recipe, own.out ? own.out : folder, own.data, own.device, (unsigned)own.threads, own.resume};
     code = training_run(&request, &result);
     if (code == CLI_OK)
-        console_note("%s: done, validation accuracy %.4f (best %.4f after epoch %zu)", request.folder, result.last.val_accuracy,
-                     result.best.val_accuracy, result.best.epoch);
+        console_note("%s: %s, validation accuracy %.4f (best %.4f after epoch %zu); predictions take %s.safetensors",
+                     request.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
+                     result.best.val_accuracy, result.best.epoch, recipe.checkpoint ? "best" : "last");
     return code;
 }
 

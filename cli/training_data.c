@@ -49,8 +49,8 @@ vg_status training_data_open(training_data *data, const vg_recipe *r, const char
     memset(data, 0, sizeof *data);
     vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, folder);
     if (status == VG_OK)
-        status =
-            vg_dataset_split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set, r->validation, r->seed);
+        status = vg_dataset_split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set,
+                                  r->validation, r->split_seed);
     if (status == VG_OK && r->train_limit && r->train_limit < data->fit_count) {
         size_t *fewer, count;
         status = vg_dataset_limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit, r->seed);

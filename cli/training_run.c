@@ -32,7 +32,10 @@ static int on_event(void *context, const vg_train_event *event) {
         w->begun = true;
         break;
     case VG_TRAIN_STEP:
-        snprintf(w->what, sizeof w->what, "epoch %zu/%zu  loss %.4f", event->epoch + 1, event->epochs, event->loss);
+        if (isnan(event->loss)) /* not read from the device yet */
+            snprintf(w->what, sizeof w->what, "epoch %zu/%zu", event->epoch + 1, event->epochs);
+        else
+            snprintf(w->what, sizeof w->what, "epoch %zu/%zu  loss %.4f", event->epoch + 1, event->epochs, event->loss);
         progress_update(&w->bar, event->epoch * event->steps + event->step, total);
         break;
     case VG_TRAIN_EPOCH:
@@ -48,47 +51,69 @@ static int on_event(void *context, const vg_train_event *event) {
         snprintf(w->what, sizeof w->what, "batch-norm refresh");
         progress_update(&w->bar, event->step, event->steps);
         break;
+    case VG_TRAIN_NOTE:
+        progress_end(&w->bar);
+        console_note("%s", event->text);
+        break;
+    case VG_TRAIN_WARNING:
+        progress_end(&w->bar);
+        console_warn("%s", event->text);
+        break;
     case VG_TRAIN_CHECKPOINT: break;
     }
     return console_interrupted();
 }
 
-int training_run(const training_request *request, vg_train_result *result) {
-    training_data data;
+/* Everything vg_train needs to know of the data. */
+static void describe_data(vg_train_options *options, const training_data *data) {
+    vg_dataset_info info = vg_dataset_describe(data->set);
+    options->channels = info.channels;
+    options->height = info.height;
+    options->width = info.width;
+    options->classes = info.classes;
+    options->class_names = info.class_names;
+    memcpy(options->mean, data->statistics.mean, sizeof options->mean);
+    memcpy(options->std, data->statistics.std, sizeof options->std);
+}
+
+static int train(const training_request *request, training_data *data, vg_train_result *result) {
     watcher w = {.what = "training"};
     vg_train_options options = VG_TRAIN_OPTIONS_INIT;
-    if (training_data_open(&data, request->recipe, request->data) != VG_OK)
-        return console_fail_library();
-    vg_dataset_info info = vg_dataset_describe(data.set);
-    vg_status status = VG_OK;
-    if (info.classes < 2) {
-        training_data_close(&data);
+    vg_dataset_info info = vg_dataset_describe(data->set);
+    char remark[512];
+    if (info.classes < 2)
         return console_fail("%s: training needs labels of at least 2 classes, found %zu", info.source, info.classes);
-    }
+    if (vg_dataset_remark(remark, sizeof remark, data->set))
+        console_warn("%s", remark);
     options.recipe = request->recipe;
     options.folder = request->folder;
     options.device = request->device;
     options.threads = request->threads;
     options.resume = request->resume;
-    options.channels = info.channels;
-    options.height = info.height;
-    options.width = info.width;
-    options.classes = info.classes;
-    memcpy(options.mean, data.statistics.mean, sizeof options.mean);
-    memcpy(options.std, data.statistics.std, sizeof options.std);
     options.event = on_event;
     options.event_context = &w;
+    describe_data(&options, data);
     console_guard();
-    status = training_feeds(&data, request->recipe, &options.train, &options.validation);
+    vg_status status = training_feeds(data, request->recipe, &options.train, &options.validation);
     if (status == VG_OK) {
-        training_resident(&data, &options.resident);
-        console_note("%s: %zu images to train on, %zu held out", info.name, data.fit_count, data.held_count);
+        training_resident(data, &options.resident);
+        console_note("%s: %zu images to train on, %zu held out", info.name, data->fit_count, data->held_count);
         status = vg_train(result, &options);
     }
     if (w.begun)
         progress_end(&w.bar);
     console_unguard();
-    int code = status == VG_OK ? CLI_OK : console_fail_library();
+    if (status == VG_ERR_INTERRUPTED)
+        return console_fail("%s; %s goes on from it", vg_error_message(),
+                            strcmp(console_command(), "run") == 0 ? "the same command" : "--resume");
+    return status == VG_OK ? CLI_OK : console_fail_library();
+}
+
+int training_run(const training_request *request, vg_train_result *result) {
+    training_data data;
+    if (training_data_open(&data, request->recipe, request->data) != VG_OK)
+        return console_fail_library();
+    int code = train(request, &data, result);
     training_data_close(&data);
     return code;
 }

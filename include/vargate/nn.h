@@ -57,8 +57,11 @@ typedef struct vg_recipe {
     int schedule; /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1) */
     int bfloat16; /* compute: 0 float32, 1 bfloat16, 2 tf32 (float32 with the products' operands rounded, on GPUs) */
     uint64_t seed;
+    uint64_t split_seed; /* of the validation split alone, so that runs of other seeds hold out the same images */
     /* watching */
-    size_t checkpoint_every;  /* epochs between checkpoints */
+    int checkpoint;            /* which one is predicted with: 0 last, 1 best */
+    size_t checkpoint_every;   /* epochs between checkpoints; 0: by time */
+    double checkpoint_seconds; /* time between checkpoints, also within an epoch; 0: by epochs */
     size_t monitor_passes;    /* stochastic passes an image when watching an MCD network */
     double collapse_fraction; /* alarm: diversity below this share of its peak ... */
     size_t collapse_epochs;   /* ... for so many epochs */
@@ -79,6 +82,9 @@ VG_API vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment);
 VG_API size_t vg_recipe_members(const vg_recipe *recipe);
 /* Refuses what cannot be: ranges, combinations. vg_train calls it. */
 VG_API vg_status vg_recipe_check(const vg_recipe *recipe);
+/* VG_ERR_DATA, saying why, when two recipes do not hold out the same validation images: what one held out the other
+ * may have been trained on. */
+VG_API vg_status vg_recipe_check_split(const vg_recipe *a, const vg_recipe *b);
 /* The recipe as YAML, every key written; the caller's, freed with vg_recipe_text_free. */
 VG_API vg_status vg_recipe_text(char **out, const vg_recipe *recipe);
 VG_API void vg_recipe_text_free(char *text);
@@ -125,8 +131,9 @@ typedef struct vg_resident {
 } vg_resident;
 
 /* --- training */
-/* One line of metrics.jsonl. Watching an LLE or MCD-LLE network reads all heads without dropout; an MCD network monitor_passes
- * stochastic passes. */
+/* One line of metrics.jsonl. Watching an LLE or MCD-LLE network reads all heads without dropout; an MCD network
+ * monitor_passes stochastic passes. Batch-norm uses the running statistics, which were taken with dropout: an LLE
+ * network that has both looks worse while it trains than after the refresh that follows the last epoch. */
 typedef struct vg_epoch_metrics {
     size_t epoch; /* from 1 */
     double train_loss, train_accuracy, val_loss, val_accuracy, val_ece;
@@ -141,7 +148,9 @@ typedef enum vg_train_event_kind {
     VG_TRAIN_COLLAPSE = 2,   /* diversity has stayed below the set share of its peak */
     VG_TRAIN_CHECKPOINT = 3, /* a checkpoint was written: path */
     VG_TRAIN_START = 4,      /* device and starting point are known: text */
-    VG_TRAIN_REFRESH = 5     /* batch-norm statistics are being taken again */
+    VG_TRAIN_REFRESH = 5,    /* batch-norm statistics are being taken again */
+    VG_TRAIN_NOTE = 6,       /* something to tell the person: text */
+    VG_TRAIN_WARNING = 7     /* something that may not be what was meant: text */
 } vg_train_event_kind;
 
 typedef struct vg_train_event {
@@ -150,7 +159,7 @@ typedef struct vg_train_event {
     double loss;                       /* STEP: running mean over the epoch, NaN when not known */
     const vg_epoch_metrics *metrics;   /* EPOCH, COLLAPSE */
     double diversity_peak;             /* COLLAPSE */
-    const char *text;                  /* START, CHECKPOINT */
+    const char *text;                  /* START, CHECKPOINT, NOTE, WARNING */
 } vg_train_event;
 
 typedef struct vg_train_options {
@@ -167,22 +176,27 @@ typedef struct vg_train_options {
     /* Called from the training thread. A non-zero return asks for a checkpoint and a stop: VG_ERR_INTERRUPTED. May be NULL. */
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
+    const char *const *class_names; /* `classes` names in the order of the labels, kept with the run; NULL: none */
 } vg_train_options;
 #define VG_TRAIN_OPTIONS_INIT                                                                                                  \
     {                                                                                                                          \
         sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},                      \
-            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL                                               \
+            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL                                         \
     }
 
 typedef struct vg_train_result {
     vg_epoch_metrics last, best; /* best: highest validation accuracy, then lowest loss */
     double seconds;              /* of this call */
     int collapsed;
+    size_t epochs_done;          /* by this call; 0: the run was finished already */
 } vg_train_result;
 
-/* Trains to the recipe's last epoch. The folder gets recipe.yaml, metrics.jsonl, last.safetensors and best.safetensors, each
- * written beside and renamed. Stops with VG_ERR_NUMERIC, the step named, when a loss is not finite; the last checkpoint stands.
- */
+/* Trains to the recipe's last epoch. FOLDER/train.lock is held meanwhile: a second training into the same folder is
+ * refused with VG_ERR_IO, naming the first. A resumed run may change what does not touch its training (name, ood,
+ * test_limit, members, checkpoint, checkpoint_every, collapse_*, k, calibrate), and epochs: the schedule is then that
+ * of the new number of epochs from there on. The folder gets recipe.yaml, run.json, metrics.jsonl, last.safetensors
+ * and best.safetensors, each written beside and renamed. Stops with VG_ERR_NUMERIC, the step named, when a loss is not
+ * finite; the last checkpoint stands. */
 VG_API vg_status vg_train(vg_train_result *result, const vg_train_options *options);
 
 /* --- prediction */
@@ -206,6 +220,7 @@ typedef struct vg_predictor_info {
     const vg_recipe *recipe; /* as trained; borrowed */
     size_t epoch;            /* epochs behind the checkpoint */
     const char *device;      /* in words; borrowed */
+    const char *const *class_names; /* `classes` names in the order of the logits; NULL: none are known. Borrowed */
 } vg_predictor_info;
 
 typedef struct vg_predictor vg_predictor;
@@ -214,6 +229,13 @@ typedef struct vg_predictor vg_predictor;
 VG_API vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options);
 VG_API void vg_predictor_free(vg_predictor *predictor);
 VG_API vg_predictor_info vg_predictor_describe(const vg_predictor *predictor);
+/* Gives the logits in the order of these class names from now on, so that networks trained with other numbers for the
+ * same classes make one ensemble. VG_ERR_DATA, naming the class, when the network's classes are not the same ones; its
+ * own names must be known. */
+VG_API vg_status vg_predictor_order_classes(vg_predictor *predictor, const char *const *names, size_t count);
+/* FOLDER/last.safetensors or FOLDER/best.safetensors, as `which` says: 0 last, 1 best, -1 the recipe's `checkpoint`.
+ * *best (may be NULL) tells which one it is. */
+VG_API vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best);
 /* Logits[n][M][C] of n images, the first of which is number `first` of its set: the same image under the same number has the
  * same members, however a set is cut into calls. */
 VG_API vg_status vg_predictor_run(vg_predictor *predictor, float *logits, const float *images, size_t n, uint64_t first);

@@ -5,8 +5,9 @@
  *   adam.m/NAME, adam.v/NAME       moments (last.safetensors only)
  *   prior/NAME                     the fixed random network of head_prior
  *   heads.mask                     (H*C, F) uint8, head_features;  heads.start/weight, heads.start/bias: head_anchor
- * Metadata: "recipe" (YAML), "state" (JSON: see vg_train_state), "vargate" (version).
- * The writer makes the file beside and renames it: a half-written checkpoint never has the name of one. */
+ * Metadata: "recipe" (YAML), "state" (JSON: see vg_train_state), "vargate" (version), "classes" (JSON list of the class
+ * names, in the order of the logits; missing when the data has none). The writer makes the file beside and renames it:
+ * a half-written checkpoint never has the name of one. */
 #include "nn/checkpoint.h"
 
 #include <jansson.h>
@@ -167,13 +168,14 @@ static vg_status state_text(char **out, const vg_train_state *s, const vg_learne
         json_array_append_new(std, json_real(s->std[i]));
     }
     json_t *state = json_pack(
-        "{s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:o, s:o}", "epoch",
-        (json_int_t)s->epoch, "step", (json_int_t)s->step, "total_steps", (json_int_t)s->total_steps, "loss_sum", s->loss_sum,
-        "loss_rows", (json_int_t)s->loss_rows, "correct", (json_int_t)s->correct, "seconds", s->seconds, "best_epoch",
-        (json_int_t)s->best_epoch, "best_accuracy", s->best_accuracy, "best_loss", s->best_loss, "peak_diversity",
-        s->peak_diversity, "low_epochs", (json_int_t)s->low_epochs, "collapsed", s->collapsed, "channels",
-        (json_int_t)s->channels, "height", (json_int_t)s->height, "width", (json_int_t)s->width, "classes",
-        (json_int_t)s->classes, "refreshed", l->model->has_refreshed, "mean", mean, "std", std);
+        "{s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:I}",
+        "epoch", (json_int_t)s->epoch, "step", (json_int_t)s->step, "total_steps", (json_int_t)s->total_steps,
+        "loss_sum", s->loss_sum, "loss_rows", (json_int_t)s->loss_rows, "correct", (json_int_t)s->correct, "seconds",
+        s->seconds, "best_epoch", (json_int_t)s->best_epoch, "best_accuracy", s->best_accuracy, "best_loss",
+        s->best_loss, "peak_diversity", s->peak_diversity, "low_epochs", (json_int_t)s->low_epochs, "collapsed",
+        s->collapsed, "channels", (json_int_t)s->channels, "height", (json_int_t)s->height, "width",
+        (json_int_t)s->width, "classes", (json_int_t)s->classes, "refreshed", l->model->has_refreshed, "mean", mean,
+        "std", std, "threads", (json_int_t)s->threads);
     *out = state ? json_dumps(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
     json_decref(state);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the state of training");
@@ -208,6 +210,7 @@ static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path
     s->height = whole(j, "height");
     s->width = whole(j, "width");
     s->classes = whole(j, "classes");
+    s->threads = (unsigned)whole(j, "threads");
     for (size_t i = 0; i < 16; i++) {
         s->mean[i] = json_number_value(json_array_get(json_object_get(j, "mean"), i));
         s->std[i] = json_number_value(json_array_get(json_object_get(j, "std"), i));
@@ -220,29 +223,49 @@ static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path
 
 /* --- files */
 
-static vg_status write_all(walk *w, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state, bool full) {
-    char *recipe_text = NULL, *json = NULL;
-    vg_status status = vg_recipe_text(&recipe_text, recipe);
-    if (status == VG_OK)
-        status = state_text(&json, state, l);
-    if (status == VG_OK)
-        status = vg_writer_metadata(w->writer, "vargate", vg_version());
-    if (status == VG_OK)
-        status = vg_writer_metadata(w->writer, "recipe", recipe_text);
-    if (status == VG_OK)
-        status = vg_writer_metadata(w->writer, "state", json);
-    if (status == VG_OK)
-        status = pass_all(w, l, full);
-    vg_recipe_text_free(recipe_text);
-    free(json);
-    return status;
+static vg_status names_text(char **out, const char *const *names, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(list, json_string(names[i])) != 0) {
+            json_decref(list);
+            return vg_base__fail(VG_ERR_DATA, "the name of class %zu is not UTF-8", i);
+        }
+    *out = json_dumps(list, 0);
+    json_decref(list);
+    return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the class names");
+}
+
+typedef struct texts {
+    char *recipe, *state, *names;
+} texts;
+
+static vg_status make_texts(texts *t, const vg_learner *l, const vg_recipe *recipe, const vg_train_state *state,
+                            const char *const *class_names) {
+    VG_TRY(vg_recipe_text(&t->recipe, recipe));
+    VG_TRY(state_text(&t->state, state, l));
+    return class_names ? names_text(&t->names, class_names, state->classes) : VG_OK;
+}
+
+static vg_status write_texts(vg_writer *writer, const texts *t) {
+    VG_TRY(vg_writer_metadata(writer, "vargate", vg_version()));
+    VG_TRY(vg_writer_metadata(writer, "recipe", t->recipe));
+    VG_TRY(vg_writer_metadata(writer, "state", t->state));
+    return t->names ? vg_writer_metadata(writer, "classes", t->names) : VG_OK;
 }
 
 vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state,
-                              bool full) {
+                              const char *const *class_names, bool full) {
     walk w = {.path = path};
+    texts t = {0};
     VG_TRY(vg_writer_open(&w.writer, path));
-    vg_status status = write_all(&w, l, recipe, state, full);
+    vg_status status = make_texts(&t, l, recipe, state, class_names);
+    if (status == VG_OK)
+        status = write_texts(w.writer, &t);
+    if (status == VG_OK)
+        status = pass_all(&w, l, full);
+    vg_recipe_text_free(t.recipe);
+    free(t.state);
+    free(t.names);
     vg_base__release(w.work);
     if (status != VG_OK) {
         vg_writer_abandon(w.writer);
@@ -251,9 +274,58 @@ vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *
     return vg_writer_close(w.writer);
 }
 
+static vg_status names_from_text(char **names, const char *path, const char *text, size_t classes) {
+    json_t *list = json_loads(text, 0, NULL);
+    vg_status status = json_is_array(list) && json_array_size(list) == classes
+                           ? VG_OK
+                           : vg_base__fail(VG_ERR_FORMAT, "%s: its class names are no list of %zu", path, classes);
+    for (size_t i = 0; i < classes && status == VG_OK; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        status = name ? vg_base__strdup(&names[i], name)
+                      : vg_base__fail(VG_ERR_FORMAT, "%s: the name of class %zu is no text", path, i);
+    }
+    json_decref(list);
+    return status;
+}
+
+vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes) {
+    vg_source *source;
+    char **names;
+    *out = NULL;
+    VG_TRY(vg_source_open(&source, path));
+    const char *text = vg_source_metadata(source, "classes");
+    vg_status status = VG_OK;
+    if (text) {
+        status = vg_base__zalloc(&names, classes + 1, sizeof *names, "class names");
+        if (status == VG_OK) {
+            status = names_from_text(names, path, text, classes);
+            if (status == VG_OK)
+                *out = names;
+            else
+                vg_checkpoint__free_names(names, classes);
+        }
+    }
+    vg_source_close(source);
+    return status;
+}
+
+vg_status vg_checkpoint__check_names(const char *const *names, size_t classes) {
+    char *text;
+    VG_TRY(names_text(&text, names, classes));
+    free(text);
+    return VG_OK;
+}
+
+void vg_checkpoint__free_names(char **names, size_t classes) {
+    for (size_t i = 0; names && i < classes; i++)
+        vg_base__release(names[i]);
+    vg_base__release(names);
+}
+
 static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const char *text) {
     if (!text)
         return vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no recipe in it", path);
+    bool split_known = false;
     vg_recipe_defaults(recipe);
     for (const char *line = text; *line;) { /* written by vg_recipe_text: one key a line */
         char one[2 * VG_RECIPE_TEXT * VG_RECIPE_LIST];
@@ -264,7 +336,14 @@ static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const cha
         one[length] = 0;
         one[colon] = '=';
         VG_TRY(vg_recipe_set(recipe, one));
+        split_known = split_known || strncmp(one, "split_seed=", 11) == 0;
         line += length + (line[length] == '\n');
+    }
+    if (!split_known) /* older checkpoints: the split followed the seed */
+        recipe->split_seed = recipe->seed;
+    if (!recipe->k_count) { /* once allowed */
+        recipe->k[0] = 1;
+        recipe->k_count = 1;
     }
     return vg_recipe_check(recipe);
 }

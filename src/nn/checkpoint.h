@@ -21,14 +21,22 @@ typedef struct vg_train_state {
     bool collapsed;
     size_t channels, height, width, classes;
     double mean[16], std[16];
+    unsigned threads; /* of the CPU backend it was trained with; 0: not known */
 } vg_train_state;
 
-/* full: with the optimiser's moments, for going on; else for prediction alone. */
-vg_status vg_checkpoint__save(const char *path, vg_learner *learner, const vg_recipe *recipe, const vg_train_state *state,
-                              bool full);
+/* full: with the optimiser's moments, for going on; else for prediction alone. class_names: state->classes of them, or
+ * NULL. */
+vg_status vg_checkpoint__save(const char *path, vg_learner *learner, const vg_recipe *recipe,
+                              const vg_train_state *state, const char *const *class_names, bool full);
 
 /* The text parts of a checkpoint, without touching its arrays. */
 vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_state *state);
+/* The class names kept with a checkpoint: as many as it has classes, or *out = NULL. Freed with
+ * vg_checkpoint__free_names. */
+vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes);
+/* Whether class names can be kept: they must be UTF-8. */
+vg_status vg_checkpoint__check_names(const char *const *names, size_t classes);
+void vg_checkpoint__free_names(char **names, size_t classes);
 /* Everything into a learner made for the same recipe. full: the moments as well. */
 vg_status vg_checkpoint__load(const char *path, vg_learner *learner, bool full);
 

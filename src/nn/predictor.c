@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "nn/checkpoint.h"
 
 struct vg_predictor {
@@ -12,6 +13,9 @@ struct vg_predictor {
     vg_members members;
     vg_ensemble ensemble;
     size_t rows;
+    char **class_names; /* in the order of the logits it gives; NULL: none */
+    size_t *order;  /* class c of the logits it gives is the network's class order[c]; NULL: the network's own order */
+    float *ordered; /* a row of logits on its way */
 };
 
 /* What members the options ask for; every refusal says what there is. */
@@ -53,6 +57,7 @@ static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_pred
     p->rows = o->rows ? o->rows : p->backend->rows ? p->backend->rows : 128;
     vg_learner_options lo = vg_checkpoint__learner_options(&p->recipe, &p->state, false);
     VG_TRY(vg_learner__new(&p->learner, p->backend, &lo));
+    VG_TRY(vg_checkpoint__names(&p->class_names, checkpoint, p->state.classes));
     return vg_checkpoint__load(checkpoint, p->learner, false);
 }
 
@@ -78,6 +83,9 @@ void vg_predictor_free(vg_predictor *p) {
         return;
     vg_learner__free(p->learner);
     vg_backend__close(p->backend);
+    vg_checkpoint__free_names(p->class_names, p->state.classes);
+    vg_base__release(p->order);
+    vg_base__release(p->ordered);
     vg_base__release(p);
 }
 
@@ -90,14 +98,68 @@ vg_predictor_info vg_predictor_describe(const vg_predictor *p) {
                               .ensemble = p->ensemble,
                               .recipe = &p->recipe,
                               .epoch = p->state.epoch,
-                              .device = p->backend->device};
+                              .device = p->backend->device,
+                              .class_names = (const char *const *)p->class_names};
     memcpy(info.mean, p->state.mean, sizeof info.mean);
     memcpy(info.std, p->state.std, sizeof info.std);
     return info;
 }
 
+/* order[c] for names in another order than the network's; *same when they are in its own. */
+static vg_status find_order(size_t *order, bool *same, const vg_predictor *p, const char *const *names) {
+    const char *const *own = (const char *const *)p->class_names;
+    char list[300];
+    size_t classes = p->state.classes;
+    *same = true;
+    for (size_t c = 0; c < classes; c++) {
+        order[c] = vg_names__find(own, classes, names[c]);
+        if (order[c] == classes)
+            return vg_base__fail(VG_ERR_DATA, "class '%.100s' is none of this network's classes: %s", names[c],
+                                 vg_names__list(list, sizeof list, own, classes));
+        *same = *same && order[c] == c;
+    }
+    return VG_OK;
+}
+
+vg_status vg_predictor_order_classes(vg_predictor *p, const char *const *names, size_t count) {
+    size_t classes = p->state.classes, *order;
+    bool same = true;
+    if (!p->class_names || p->order)
+        return vg_base__fail(VG_ERR_ARGUMENT, "the network's class names are not known, or were ordered already");
+    if (count != classes)
+        return vg_base__fail(VG_ERR_DATA, "%zu class names for a network of %zu classes", count, classes);
+    VG_TRY(vg_base__alloc(&order, classes, sizeof *order, "an order of classes"));
+    vg_status status = find_order(order, &same, p, names);
+    if (status == VG_OK && !same)
+        status = vg_base__alloc(&p->ordered, classes, sizeof *p->ordered, "a row of logits");
+    if (status != VG_OK || same) {
+        vg_base__release(order);
+        return status;
+    }
+    char **own = p->class_names;
+    status = vg_base__alloc(&p->class_names, classes, sizeof *own, "class names");
+    if (status != VG_OK) {
+        p->class_names = own;
+        vg_base__release(order);
+        return status;
+    }
+    for (size_t c = 0; c < classes; c++)
+        p->class_names[c] = own[order[c]];
+    vg_base__release(own);
+    p->order = order;
+    return VG_OK;
+}
+
 vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, size_t n, uint64_t first) {
-    return vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows);
+    size_t classes = p->state.classes;
+    VG_TRY(vg_learner__predict(p->learner, logits, images, n, first, &p->members, p->rows));
+    for (size_t r = 0; p->order && r < n * p->members.count; r++) {
+        float *row = logits + r * classes;
+        for (size_t c = 0; c < classes; c++)
+            p->ordered[c] = row[p->order[c]];
+        memcpy(row, p->ordered, classes * sizeof *row);
+    }
+    return VG_OK;
 }
 
 size_t vg_predictor_piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
@@ -105,6 +167,8 @@ size_t vg_predictor_piece(const vg_predictor *p) { return p->members.dropout && 
 vg_status vg_predictor_run_there(vg_predictor *p, const float **logits, void **stream, const float *images, size_t n,
                                  uint64_t first) {
     vg_tensor *kept;
+    if (p->order)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "logits in another order of classes are given in host memory");
     if (!p->backend->ops->tensor_address)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory", p->backend->device);
     VG_TRY(vg_learner__predict_there(p->learner, &kept, images, n, first, &p->members, p->rows));

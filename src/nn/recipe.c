@@ -10,8 +10,9 @@
 #include <yaml.h>
 
 #include "base/base.h"
+#include "nn/recipe_words.h"
 
-typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED } key_kind;
+typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED, EVERY } key_kind;
 
 typedef struct key {
     const char *name;
@@ -59,7 +60,9 @@ static const key keys[] = {
     {"schedule", CHOICE, AT(schedule), 0, "constant|cosine", 0, 0},
     {"compute", CHOICE, AT(bfloat16), 0, "float32|bfloat16|tf32", 0, 0},
     {"seed", SEED, AT(seed), 0, NULL, 0, 0},
-    {"checkpoint_every", COUNT, AT(checkpoint_every), 0, NULL, 1, 1e6},
+    {"split_seed", SEED, AT(split_seed), 0, NULL, 0, 0},
+    {"checkpoint", CHOICE, AT(checkpoint), 0, "last|best", 0, 0},
+    {"checkpoint_every", EVERY, AT(checkpoint_every), 0, NULL, 1, 1e6},
     {"monitor_passes", COUNT, AT(monitor_passes), 0, NULL, 1, 1000},
     {"collapse_fraction", REAL, AT(collapse_fraction), 0, NULL, 0, 1},
     {"collapse_epochs", COUNT, AT(collapse_epochs), 0, NULL, 1, 1e6},
@@ -85,6 +88,7 @@ void vg_recipe_defaults(vg_recipe *r) {
     r->beta2 = 0.999;
     r->epsilon = 1e-8;
     r->seed = 1;
+    r->split_seed = 1;
     r->checkpoint_every = 1;
     r->monitor_passes = 4;
     r->collapse_fraction = 0.05;
@@ -97,27 +101,6 @@ void vg_recipe_defaults(vg_recipe *r) {
 
 /* --- names */
 
-/* Insertions, deletions, replacements between two short words. */
-static size_t edits(const char *a, const char *b) {
-    enum { LONGEST = 63 };
-    size_t row[LONGEST + 1], la = strlen(a), lb = strlen(b);
-    if (la > LONGEST || lb > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t best = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-        }
-    }
-    return row[lb];
-}
-
 static const key *find_key(const char *name) {
     for (size_t i = 0; i < KEYS; i++)
         if (strcmp(keys[i].name, name) == 0)
@@ -126,16 +109,12 @@ static const key *find_key(const char *name) {
 }
 
 static vg_status unknown_key(const char *where, const char *name) {
-    size_t best = 0, least = (size_t)-1;
-    for (size_t i = 0; i < KEYS; i++) {
-        size_t d = edits(name, keys[i].name);
-        if (d < least) {
-            least = d;
-            best = i;
-        }
-    }
-    return vg_base__fail(VG_ERR_ARGUMENT, "%s: unknown key '%.60s'; the nearest known one is '%s'", where, name,
-                         keys[best].name);
+    const char *known[KEYS];
+    char advice[VG_RECIPE__ADVICE];
+    for (size_t i = 0; i < KEYS; i++)
+        known[i] = keys[i].name;
+    vg_recipe__advise(advice, name, known, KEYS);
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: unknown key '%.60s'%s", where, name, advice);
 }
 
 /* --- values */
@@ -174,6 +153,32 @@ static vg_status text_of(char *out, const char *where, const key *k, const char 
     return VG_OK;
 }
 
+/* Epochs ("5") or a time with its unit ("90s", "10m", "2h"); the one that was not given is 0. */
+static vg_status every_of(vg_recipe *r, const char *where, const key *k, const char *text) {
+    size_t length = strlen(text);
+    const char *unit = length > 1 ? strchr("smh", text[length - 1]) : NULL;
+    char digits[32];
+    if (!unit) {
+        double epochs;
+        VG_TRY(number_of(&epochs, where, k, text));
+        if (epochs != floor(epochs))
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be whole epochs or a time such as 10m, found '%.60s'",
+                                 where, k->name, text);
+        r->checkpoint_every = (size_t)epochs;
+        r->checkpoint_seconds = 0;
+        return VG_OK;
+    }
+    snprintf(digits, sizeof digits, "%.*s", (int)(length - 1 < 30 ? length - 1 : 30), text);
+    char *end;
+    double value = strtod(digits, &end);
+    if (end == digits || *end || !(value > 0 && value <= 1e6))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be whole epochs or a time such as 10m, found '%.60s'", where,
+                             k->name, text);
+    r->checkpoint_every = 0;
+    r->checkpoint_seconds = value * (*unit == 's' ? 1 : *unit == 'm' ? 60 : 3600);
+    return VG_OK;
+}
+
 /* Puts one scalar; item: its place in a list. */
 static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
     void *place = (char *)r + k->offset;
@@ -190,6 +195,7 @@ static vg_status put(vg_recipe *r, const char *where, const key *k, const char *
             return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a whole number, found '%.60s'", where, k->name, text);
         *(size_t *)place = (size_t)number;
         return VG_OK;
+    case EVERY: return every_of(r, where, k, text);
     case REAL: return number_of(place, where, k, text);
     case REALS: return number_of((double *)place + item, where, k, text);
     case SWITCH:
@@ -360,6 +366,20 @@ vg_status vg_recipe_check(const vg_recipe *r) {
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: head_bootstrap needs loss mean", r->name);
     if (!(r->rate > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: rate must be above 0", r->name);
+    if (!r->k_count)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: k needs at least one gate setting", r->name);
+    return VG_OK;
+}
+
+vg_status vg_recipe_check_split(const vg_recipe *a, const vg_recipe *b) {
+    if (strcmp(a->dataset, b->dataset) != 0)
+        return vg_base__fail(VG_ERR_DATA, "trained on different data sets: '%s' and '%s'", a->dataset, b->dataset);
+    if (a->validation != b->validation)
+        return vg_base__fail(VG_ERR_DATA, "different shares were held out: validation %g and %g", a->validation,
+                             b->validation);
+    if (a->split_seed != b->split_seed)
+        return vg_base__fail(VG_ERR_DATA, "different images were held out: split_seed %llu and %llu",
+                             (unsigned long long)a->split_seed, (unsigned long long)b->split_seed);
     return VG_OK;
 }
 
@@ -419,6 +439,14 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
     switch (k->kind) {
     case TEXT: say_text(b, place); break;
     case COUNT: say(b, "%zu", *(const size_t *)place); break;
+    case EVERY:
+        if (r->checkpoint_seconds > 0) {
+            say_real(b, r->checkpoint_seconds);
+            say(b, "s");
+        } else {
+            say(b, "%zu", r->checkpoint_every);
+        }
+        break;
     case REAL: say_real(b, *(const double *)place); break;
     case SWITCH: say(b, "%s", *(const int *)place ? "yes" : "no"); break;
     case TRISTATE: say(b, "%s", *(const int *)place < 0 ? "auto" : *(const int *)place ? "yes" : "no"); break;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/names.h"
 #include "nn/trainer.h"
 #include "vargate/formats.h"
 
@@ -44,24 +45,76 @@ static vg_status write_text(const char *path, const char *text, size_t length) {
 
 /* --- going on */
 
-/* The first line in which two recipes differ, by key. */
-static vg_status compare_recipes(const char *path, const vg_recipe *was, const vg_recipe *now) {
+/* Keys that a resumed run may change: none of them has a part in training. Of `epochs` see vg_train. */
+static bool is_free(const char *line, size_t length) {
+    static const char *const keys[] = {"name",       "ood",
+                                       "test_limit", "members",
+                                       "checkpoint", "checkpoint_every",
+                                       "k",          "collapse_fraction",
+                                       "calibrate",  "collapse_epochs",
+                                       "epochs"};
+    size_t name = strcspn(line, ":");
+    for (size_t i = 0; name < length && i < sizeof keys / sizeof *keys; i++)
+        if (strlen(keys[i]) == name && strncmp(keys[i], line, name) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses a recipe that would train differently; lists the settings that changed otherwise. */
+static vg_status compare_recipes(vg_training *t, const char *path, const vg_recipe *was) {
     char *a = NULL, *b = NULL;
     vg_status status = vg_recipe_text(&a, was);
     if (status == VG_OK)
-        status = vg_recipe_text(&b, now);
+        status = vg_recipe_text(&b, &t->recipe);
     const char *x = a, *y = b;
+    t->changes[0] = 0;
     while (status == VG_OK && *x && *y) {
-        size_t lx = strcspn(x, "\n"), ly = strcspn(y, "\n");
-        if (lx != ly || memcmp(x, y, lx) != 0)
-            status = vg_base__fail(VG_ERR_ARGUMENT, "%s was trained with another recipe: '%.*s' there, '%.*s' here", path,
-                                   (int)lx, x, (int)ly, y);
+        size_t lx = strcspn(x, "\n"), ly = strcspn(y, "\n"), used = strlen(t->changes);
+        if (lx != ly || memcmp(x, y, lx) != 0) {
+            if (is_free(x, lx))
+                snprintf(t->changes + used, sizeof t->changes - used, "%s%.*s (was %.*s)", used ? ", " : "", (int)ly, y,
+                         (int)(lx - strcspn(x, " ") - 1), x + strcspn(x, " ") + 1);
+            else
+                status = vg_base__fail(VG_ERR_ARGUMENT, "%s was trained with another recipe: '%.*s' there, '%.*s' here",
+                                       path, (int)lx, x, (int)ly, y);
+        }
         x += lx + (x[lx] == '\n');
         y += ly + (y[ly] == '\n');
     }
     vg_recipe_text_free(a);
     vg_recipe_text_free(b);
     return status;
+}
+
+static vg_status compare_data(const vg_training *t, const char *path, const vg_train_state *state) {
+    if (state->channels != t->state.channels || state->height != t->state.height || state->width != t->state.width)
+        return vg_base__fail(VG_ERR_DATA, "%s is for images of %zu x %zu x %zu, the data has %zu x %zu x %zu", path,
+                             state->channels, state->height, state->width, t->state.channels, t->state.height,
+                             t->state.width);
+    if (memcmp(state->mean, t->state.mean, sizeof state->mean) || memcmp(state->std, t->state.std, sizeof state->std))
+        return vg_base__fail(VG_ERR_DATA, "%s was trained on other data: the mean or spread of its images differs",
+                             path);
+    return VG_OK;
+}
+
+/* Names must be the same in the same order; those of the checkpoint stay where the data has none. */
+static vg_status compare_names(vg_training *t, const char *path, size_t had) {
+    size_t classes = t->state.classes;
+    if (had != classes)
+        return vg_base__fail(VG_ERR_DATA, "%s has %zu classes, the data %zu", path, had, classes);
+    VG_TRY(vg_checkpoint__names(&t->kept_names, path, classes));
+    const char *const *kept = (const char *const *)t->kept_names;
+    if (!kept)
+        return VG_OK;
+    if (!t->class_names) {
+        t->class_names = kept;
+        return VG_OK;
+    }
+    size_t c = vg_names__differ(kept, t->class_names, classes);
+    if (c < classes)
+        return vg_base__fail(VG_ERR_DATA, "%s: class %zu is '%.100s' there, '%.100s' in the data", path, c, kept[c],
+                             t->class_names[c]);
+    return VG_OK;
 }
 
 vg_status vg_train__resumable(vg_training *t, bool *resumed) {
@@ -76,17 +129,61 @@ vg_status vg_train__resumable(vg_training *t, bool *resumed) {
     if (!t->options.resume)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s is there already: resume it, or choose another folder", path);
     VG_TRY(vg_checkpoint__peek(path, &recipe, &state));
-    VG_TRY(compare_recipes(path, &recipe, &t->recipe));
-    if (state.classes != t->state.classes)
-        return vg_base__fail(VG_ERR_DATA, "%s has %zu classes, the data %zu", path, state.classes, t->state.classes);
-    if (state.channels != t->state.channels || state.height != t->state.height || state.width != t->state.width)
-        return vg_base__fail(VG_ERR_DATA, "%s is for images of %zu x %zu x %zu, the data has %zu x %zu x %zu", path,
-                             state.channels, state.height, state.width, t->state.channels, t->state.height, t->state.width);
-    if (memcmp(state.mean, t->state.mean, sizeof state.mean) || memcmp(state.std, t->state.std, sizeof state.std))
-        return vg_base__fail(VG_ERR_DATA, "%s was trained on other data: the mean or spread of its images differs", path);
+    VG_TRY(compare_recipes(t, path, &recipe));
+    VG_TRY(compare_names(t, path, state.classes));
+    VG_TRY(compare_data(t, path, &state));
+    if (t->recipe.epochs < state.epoch + (state.step > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s has trained for %zu epochs%s already: epochs %zu is less", path,
+                             state.epoch, state.step > 0 ? " and a part" : "", t->recipe.epochs);
+    t->old_epochs = recipe.epochs;
+    t->old_threads = state.threads;
     t->state = state;
     *resumed = true;
     return VG_OK;
+}
+
+static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
+
+static vg_epoch_metrics metrics_of(const json_t *j) {
+    return (vg_epoch_metrics){.epoch = (size_t)json_integer_value(json_object_get(j, "epoch")),
+                              .train_loss = number(j, "train_loss"),
+                              .train_accuracy = number(j, "train_accuracy"),
+                              .val_loss = number(j, "val_loss"),
+                              .val_accuracy = number(j, "val_accuracy"),
+                              .val_ece = number(j, "val_ece"),
+                              .diversity = number(j, "diversity"),
+                              .k_sensitivity = number(j, "k_sensitivity"),
+                              .rate = number(j, "lr"),
+                              .images_per_s = number(j, "images_per_s")};
+}
+
+/* Appends to the text of metrics.jsonl. */
+static vg_status extend_log(vg_training *t, const char *line, size_t length) {
+    char *longer;
+    VG_TRY(vg_base__alloc(&longer, t->log_length + length + 1, 1, "metrics"));
+    if (t->log_length)
+        memcpy(longer, t->log, t->log_length);
+    memcpy(longer + t->log_length, line, length);
+    longer[t->log_length + length] = 0;
+    vg_base__release(t->log);
+    t->log = longer;
+    t->log_length += length;
+    return VG_OK;
+}
+
+static vg_status take_line(vg_training *t, const char *line) {
+    json_t *j = json_loads(line, 0, NULL);
+    json_int_t epoch = json_integer_value(json_object_get(j, "epoch"));
+    size_t length = strlen(line);
+    vg_status status = VG_OK;
+    if (epoch >= 1 && (size_t)epoch <= t->state.epoch && length && line[length - 1] == '\n') {
+        status = extend_log(t, line, length);
+        t->result.last = metrics_of(j);
+        if ((size_t)epoch == t->state.best_epoch)
+            t->result.best = t->result.last;
+    }
+    json_decref(j);
+    return status;
 }
 
 /* The lines of metrics.jsonl up to the checkpoint's epoch. */
@@ -98,26 +195,30 @@ static vg_status read_log(vg_training *t) {
         return errno == ENOENT ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
     char line[2048];
     vg_status status = VG_OK;
-    while (status == VG_OK && fgets(line, sizeof line, file)) {
-        json_t *j = json_loads(line, 0, NULL);
-        json_int_t epoch = json_integer_value(json_object_get(j, "epoch"));
-        size_t length = strlen(line);
-        if (epoch >= 1 && (size_t)epoch <= t->state.epoch && length && line[length - 1] == '\n') {
-            char *longer;
-            status = vg_base__alloc(&longer, t->log_length + length + 1, 1, "metrics");
-            if (status == VG_OK) {
-                if (t->log_length)
-                    memcpy(longer, t->log, t->log_length);
-                memcpy(longer + t->log_length, line, length + 1);
-                vg_base__release(t->log);
-                t->log = longer;
-                t->log_length += length;
-            }
-        }
-        json_decref(j);
-    }
+    while (status == VG_OK && fgets(line, sizeof line, file))
+        status = take_line(t, line);
     fclose(file);
     return status;
+}
+
+/* Puts the recipe as it is now into both checkpoints and recipe.yaml: prediction goes by them. */
+static vg_status adopt_recipe(vg_training *t, const char *last) {
+    char best[4096];
+    vg_recipe recipe;
+    vg_train_state state = t->state;
+    bool refreshed = t->learner->model->has_refreshed;
+    VG_TRY(vg_train__path(best, sizeof best, t, "best.safetensors"));
+    if (state.best_epoch > 0) {
+        VG_TRY(vg_checkpoint__peek(best, &recipe, &t->state));
+        VG_TRY(vg_checkpoint__load(best, t->learner, false));
+        vg_status status = vg_train__save(t, "best.safetensors", false);
+        t->state = state;
+        VG_TRY(status);
+        VG_TRY(vg_checkpoint__load(last, t->learner, true));
+    }
+    t->learner->model->has_refreshed = refreshed;
+    VG_TRY(vg_train__describe(t));
+    return vg_train__save(t, "last.safetensors", true);
 }
 
 vg_status vg_train__resume(vg_training *t) {
@@ -129,6 +230,10 @@ vg_status vg_train__resume(vg_training *t) {
     t->result.best.val_accuracy = t->state.best_accuracy;
     t->result.best.val_loss = t->state.best_loss;
     VG_TRY(read_log(t));
+    if (t->state.epoch < t->recipe.epochs) /* of a finished run that is made longer */
+        t->learner->model->has_refreshed = false;
+    if (t->changes[0])
+        VG_TRY(adopt_recipe(t, path));
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
     return write_text(path, t->log ? t->log : "", t->log_length);
 }
@@ -155,47 +260,64 @@ vg_status vg_train__describe(vg_training *t) {
     if (status == VG_OK)
         status = write_text(path, json, strlen(json));
     free(json);
-    VG_TRY(status);
+    return status;
+}
+
+vg_status vg_train__begin_log(vg_training *t) {
+    char path[4096];
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
     return write_text(path, "", 0);
 }
 
 static double finite(double value) { return isfinite(value) ? value : 0; }
 
-vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
-    char path[4096], *longer;
-    json_t *j = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "epoch", (json_int_t)m->epoch,
-                          "train_loss", finite(m->train_loss), "train_accuracy", m->train_accuracy, "val_loss",
-                          finite(m->val_loss), "val_accuracy", m->val_accuracy, "val_ece", finite(m->val_ece), "diversity",
-                          finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate, "images_per_s",
-                          m->images_per_s, "collapsed", (int)t->state.collapsed);
+/* Adds the object as a line and writes the file. Takes the object over. */
+static vg_status log_object(vg_training *t, json_t *j) {
+    char path[4096];
     char *line = j ? json_dumps(j, JSON_REAL_PRECISION(17)) : NULL;
     json_decref(j);
     if (!line)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for metrics.jsonl");
-    size_t length = strlen(line);
-    vg_status status = vg_base__alloc(&longer, t->log_length + length + 2, 1, "metrics");
-    if (status == VG_OK) {
-        if (t->log_length)
-            memcpy(longer, t->log, t->log_length);
-        memcpy(longer + t->log_length, line, length);
-        longer[t->log_length + length] = '\n';
-        longer[t->log_length + length + 1] = 0;
-        vg_base__release(t->log);
-        t->log = longer;
-        t->log_length += length + 1;
+    vg_status status = extend_log(t, line, strlen(line));
+    if (status == VG_OK)
+        status = extend_log(t, "\n", 1);
+    if (status == VG_OK)
         status = vg_train__path(path, sizeof path, t, "metrics.jsonl");
-    }
     free(line);
     return status == VG_OK ? write_text(path, t->log, t->log_length) : status;
+}
+
+vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
+    return log_object(t, json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "epoch",
+                                   (json_int_t)m->epoch, "train_loss", finite(m->train_loss), "train_accuracy",
+                                   m->train_accuracy, "val_loss", finite(m->val_loss), "val_accuracy", m->val_accuracy,
+                                   "val_ece", finite(m->val_ece), "diversity", finite(m->diversity), "k_sensitivity",
+                                   finite(m->k_sensitivity), "lr", m->rate, "images_per_s", m->images_per_s,
+                                   "collapsed", (int)t->state.collapsed));
+}
+
+vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *m) {
+    size_t start = t->log_length;
+    while (start > 0 && (start == t->log_length || t->log[start - 1] != '\n'))
+        start--;
+    json_t *j = t->log ? json_loads(t->log + start, 0, NULL) : NULL;
+    if (!j) /* the file was taken away: nothing to add to */
+        return VG_OK;
+    t->log_length = start;
+    json_object_set_new(j, "refreshed_val_loss", json_real(finite(m->val_loss)));
+    json_object_set_new(j, "refreshed_val_accuracy", json_real(m->val_accuracy));
+    json_object_set_new(j, "refreshed_val_ece", json_real(finite(m->val_ece)));
+    return log_object(t, j);
 }
 
 vg_status vg_train__save(vg_training *t, const char *name, bool full) {
     char path[4096];
     VG_TRY(vg_train__path(path, sizeof path, t, name));
-    VG_TRY(vg_checkpoint__save(path, t->learner, &t->recipe, &t->state, full));
-    if (full)
+    VG_TRY(vg_checkpoint__save(path, t->learner, &t->recipe, &t->state, t->class_names, full));
+    if (full) {
         t->saved_epoch = t->state.epoch;
+        t->saved_at = vg_train__clock();
+    }
     if (t->options.event) {
         vg_train_event event = {.kind = VG_TRAIN_CHECKPOINT,
                                 .text = path,
@@ -207,5 +329,24 @@ vg_status vg_train__save(vg_training *t, const char *name, bool full) {
         if (t->options.event(t->options.event_context, &event))
             t->stop = true;
     }
+    return VG_OK;
+}
+
+/* --- asking */
+
+vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best) {
+    char last[4096];
+    int length = snprintf(last, sizeof last, "%s/last.safetensors", folder);
+    if (length < 0 || (size_t)length >= sizeof last || strlen(last) >= room)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%.100s...: the run folder's name is too long", folder);
+    if (which < 0) {
+        vg_recipe recipe;
+        vg_train_state state;
+        VG_TRY(vg_checkpoint__peek(last, &recipe, &state));
+        which = recipe.checkpoint;
+    }
+    if (best)
+        *best = which;
+    snprintf(out, room, "%s/%s.safetensors", folder, which ? "best" : "last");
     return VG_OK;
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,16 @@ static int tell(vg_training *t, vg_train_event event) {
     if (t->options.event && t->options.event(t->options.event_context, &event))
         t->stop = true;
     return t->stop;
+}
+
+/* A line for the person. */
+VG_PRINTF(3, 4) static void remark(vg_training *t, vg_train_event_kind kind, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tell(t, (vg_train_event){.kind = kind, .text = text, .loss = NAN});
 }
 
 /* --- one epoch */
@@ -77,6 +88,11 @@ static vg_status next_step(vg_training *t) {
     return vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, number, t->rate);
 }
 
+/* Whether the time between checkpoints is over, where the recipe sets a time. */
+static bool is_due(const vg_training *t) {
+    return t->recipe.checkpoint_seconds > 0 && vg_train__clock() - t->saved_at >= t->recipe.checkpoint_seconds;
+}
+
 static vg_status train_epoch(vg_training *t) {
     const vg_feed *feed = &t->options.train;
     vg_train_state *s = &t->state;
@@ -94,8 +110,11 @@ static vg_status train_epoch(vg_training *t) {
             VG_TRY(read_totals(t));
         s->seconds += vg_train__clock() - start;
         tell(t, (vg_train_event){.kind = VG_TRAIN_STEP, .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN});
-        if (t->stop && !read) /* a checkpoint follows: it holds what the loss came to */
+        bool due = is_due(t) && s->step < feed->steps && !t->stop;
+        if ((t->stop || due) && !read) /* a checkpoint follows: it holds what the loss came to */
             VG_TRY(read_totals(t));
+        if (due)
+            VG_TRY(vg_train__save(t, "last.safetensors", true));
     }
     return VG_OK;
 }
@@ -176,11 +195,13 @@ static vg_status finish_epoch(vg_training *t) {
         t->result.best = m;
     }
     t->result.last = m;
+    t->result.epochs_done++;
     watch_collapse(t, &m);
     VG_TRY(vg_train__log(t, &m));
     if (best)
         VG_TRY(vg_train__save(t, "best.safetensors", false));
-    if (s->epoch % t->recipe.checkpoint_every == 0 || s->epoch == t->recipe.epochs)
+    size_t every = t->recipe.checkpoint_every;
+    if (every ? s->epoch % every == 0 || s->epoch == t->recipe.epochs : is_due(t) || s->epoch == t->recipe.epochs)
         VG_TRY(vg_train__save(t, "last.safetensors", true));
     tell(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
     return VG_OK;
@@ -204,8 +225,11 @@ static vg_status refresh_once(vg_training *t) {
         VG_TRY(vg_learner__refresh(t->learner, batch.images, t->stock ? vg_stock__store(t->stock) : NULL,
                                    (uint64_t)i * t->recipe.batch, batch.n, i));
         if (tell(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
-            return vg_base__fail(VG_ERR_INTERRUPTED,
-                                 "stopped while taking batch-norm statistics again; resume takes them from the start");
+            return vg_base__fail(
+                VG_ERR_INTERRUPTED,
+                "stopped while taking batch-norm statistics again; the checkpoint is %s/last.safetensors, and "
+                "resume takes them from the start",
+                t->options.folder);
     }
     t->learner->model->has_refreshed = true;
     return VG_OK;
@@ -232,6 +256,13 @@ static vg_status refresh(vg_training *t) {
     VG_TRY(refresh_once(t));
     if (state.best_epoch == state.epoch)
         VG_TRY(vg_train__save(t, "best.safetensors", false));
+    if (t->recipe.ensemble != VG_ENSEMBLE_MCD) { /* whose figures are taken with dropout, on the running statistics */
+        vg_epoch_metrics m = {0};
+        VG_TRY(watch(t, &m));
+        VG_TRY(vg_train__log_refreshed(t, &m));
+        remark(t, VG_TRAIN_NOTE, "with batch-norm refreshed: val loss %.4f  accuracy %.4f  ECE %.4f", m.val_loss,
+               m.val_accuracy, m.val_ece);
+    }
     return vg_train__save(t, "last.safetensors", true);
 }
 
@@ -269,11 +300,17 @@ static vg_status run_epochs(vg_training *t) {
     }
     if (t->stop) {
         VG_TRY(vg_train__save(t, "last.safetensors", true));
-        return vg_base__fail(VG_ERR_INTERRUPTED, "stopped in epoch %zu after step %zu of %zu; a checkpoint was written",
-                             t->state.epoch + 1, t->state.step, t->options.train.steps);
+        return vg_base__fail(VG_ERR_INTERRUPTED,
+                             "stopped in epoch %zu after step %zu of %zu; the checkpoint is %s/last.safetensors",
+                             t->state.epoch + 1, t->state.step, t->options.train.steps, t->options.folder);
     }
     if (wants_refresh(t) && !t->learner->model->has_refreshed)
         VG_TRY(refresh(t));
+    /* A finished run whose metrics.jsonl is gone: its figures are taken again. */
+    if (t->result.last.epoch < t->state.epoch) {
+        VG_TRY(watch(t, &t->result.last));
+        t->result.last.epoch = t->state.epoch;
+    }
     return VG_OK;
 }
 
@@ -283,7 +320,50 @@ static vg_status check_options(const vg_train_options *o) {
         return vg_base__fail(VG_ERR_ARGUMENT, "training needs a recipe, a folder and two feeds");
     if (!o->train.steps || !o->validation.steps)
         return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");
+    if (o->classes < 2)
+        return vg_base__fail(VG_ERR_DATA, "training needs labels of at least 2 classes, found %zu", o->classes);
     return vg_recipe_check(o->recipe);
+}
+
+/* What a person would want to know before the first step. */
+static void tell_settings(vg_training *t, bool resumed) {
+    const vg_recipe *r = &t->recipe;
+    bool on_cpu = strcmp(t->backend->name, "cuda") != 0;
+    if (t->changes[0])
+        remark(t, VG_TRAIN_NOTE, "going on with other settings: %s", t->changes);
+    if (resumed && r->epochs != t->old_epochs && r->schedule)
+        remark(t, VG_TRAIN_NOTE,
+               "the learning rate follows the schedule of %zu epochs from here on, no longer that of %zu", r->epochs,
+               t->old_epochs);
+    if (r->bfloat16 == VG_COMPUTE_TF32 && t->backend->compute != VG_COMPUTE_TF32)
+        remark(t, VG_TRAIN_WARNING, "compute tf32 is for GPUs: %s computes in float32", t->backend->device);
+    if (resumed && on_cpu && t->old_threads && t->old_threads != t->backend->threads && t->state.epoch < r->epochs)
+        remark(t, VG_TRAIN_WARNING,
+               "going on with %u threads after %u: sums are taken in another order, so the bits differ from those of a "
+               "run that "
+               "was not stopped",
+               t->backend->threads, t->old_threads);
+    if (r->batch > t->options.train.samples)
+        remark(t, VG_TRAIN_WARNING, "batch %zu is larger than the %zu training images: every step takes all of them",
+               r->batch, t->options.train.samples);
+    if (wants_refresh(t) && r->ensemble != VG_ENSEMBLE_MCD && t->state.epoch < r->epochs)
+        remark(t, VG_TRAIN_NOTE,
+               "validation figures are taken without dropout before batch-norm is refreshed, and improve by the "
+               "refresh that "
+               "follows the last epoch");
+}
+
+static vg_status start_learner(vg_training *t, bool resumed) {
+    vg_learner_options lo = vg_checkpoint__learner_options(&t->recipe, &t->state, true);
+    VG_TRY(vg_learner__new(&t->learner, t->backend, &lo));
+    t->saved_at = vg_train__clock();
+    t->state.threads = t->backend->threads;
+    if (resumed)
+        return vg_train__resume(t);
+    VG_TRY(vg_learner__initialise(t->learner));
+    VG_TRY(scale_prior(t));
+    VG_TRY(vg_train__describe(t));
+    return vg_train__begin_log(t);
 }
 
 static vg_status begin(vg_training *t) {
@@ -294,26 +374,23 @@ static vg_status begin(vg_training *t) {
     t->state.height = o->height;
     t->state.width = o->width;
     t->state.classes = o->classes;
+    t->class_names = o->class_names;
     memcpy(t->state.mean, o->mean, sizeof t->state.mean);
     memcpy(t->state.std, o->std, sizeof t->state.std);
+    if (o->class_names)
+        VG_TRY(vg_checkpoint__check_names(o->class_names, o->classes));
     VG_TRY(vg_train__folder(t));
+    VG_TRY(vg_run_lock__take(&t->lock, o->folder));
     VG_TRY(vg_train__resumable(t, &resumed));
     VG_TRY(vg_backend__open(&t->backend, o->device, &device));
-    vg_learner_options lo = vg_checkpoint__learner_options(&t->recipe, &t->state, true);
-    VG_TRY(vg_learner__new(&t->learner, t->backend, &lo));
-    if (resumed) {
-        VG_TRY(vg_train__resume(t));
-    } else {
-        VG_TRY(vg_learner__initialise(t->learner));
-        VG_TRY(scale_prior(t));
-        VG_TRY(vg_train__describe(t));
-    }
+    VG_TRY(start_learner(t, resumed));
     if (o->resident.plan && vg_learner__takes_store(t->learner)) {
         vg_status status = vg_stock__new(&t->stock, t->backend, o, o->train.samples);
         if (status != VG_OK && status != VG_ERR_UNSUPPORTED)
             return status;
     }
     tell(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
+    tell_settings(t, resumed);
     return VG_OK;
 }
 
@@ -336,6 +413,8 @@ vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
     vg_base__release(t->logits);
     vg_base__release(t->work);
     vg_base__release(t->log);
+    vg_checkpoint__free_names(t->kept_names, t->state.classes);
+    vg_run_lock__release(t->lock);
     vg_base__release(t);
     return status;
 }

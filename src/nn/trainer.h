@@ -5,6 +5,7 @@
 #include "nn/checkpoint.h"
 #include "nn/learner.h"
 #include "nn/monitor.h"
+#include "nn/run_lock.h"
 #include "vargate/nn.h"
 
 typedef struct vg_training {
@@ -18,6 +19,13 @@ typedef struct vg_training {
     double rate;
     bool stop;
     size_t saved_epoch; /* of the last checkpoint; 0: none */
+    double saved_at;    /* by the clock */
+    vg_run_lock *lock;
+    const char *const *class_names; /* the data's, or kept_names; NULL: none */
+    char **kept_names;              /* the resumed checkpoint's */
+    char changes[512];              /* settings of the resumed checkpoint that are others now; "": none */
+    size_t old_epochs;              /* epochs the resumed checkpoint was meant for; 0: not resumed */
+    unsigned old_threads;           /* and its thread count; 0: not known */
     char *log;          /* metrics.jsonl so far */
     size_t log_length;
     float *logits;
@@ -37,8 +45,12 @@ vg_status vg_train__resumable(vg_training *t, bool *resumed);
 vg_status vg_train__resume(vg_training *t);
 /* recipe.yaml and run.json. */
 vg_status vg_train__describe(vg_training *t);
+/* Makes metrics.jsonl, empty. */
+vg_status vg_train__begin_log(vg_training *t);
 /* Adds a line to metrics.jsonl. */
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *metrics);
+/* Adds the validation figures taken after the batch-norm refresh to its last line. */
+vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *metrics);
 vg_status vg_train__save(vg_training *t, const char *name, bool full);
 
 #endif

@@ -1,0 +1,13 @@
+/* recipe_words.h - advice about unknown keys of a recipe. Internal. */
+#ifndef VG_RECIPE_WORDS_H
+#define VG_RECIPE_WORDS_H
+
+#include <stddef.h>
+
+enum { VG_RECIPE__ADVICE = 160 };
+
+/* What follows "unknown key 'NAME'" in the message: the key that other programs call so, or the known one of the fewest
+ * edits, hyphens read as underscores and capitals as small letters. */
+void vg_recipe__advise(char out[VG_RECIPE__ADVICE], const char *name, const char *const *known, size_t count);
+
+#endif

@@ -1,0 +1,15 @@
+/* run_lock.h - one training at a time in a run folder. Internal. */
+#ifndef VG_RUN_LOCK_H
+#define VG_RUN_LOCK_H
+
+#include "vargate/status.h"
+
+typedef struct vg_run_lock vg_run_lock;
+
+/* Takes FOLDER/train.lock. VG_ERR_IO, naming process and host, when another training holds it; what a dead one left
+ * behind is taken over. */
+vg_status vg_run_lock__take(vg_run_lock **out, const char *folder);
+/* Gives it back and removes the file. NULL is fine. */
+void vg_run_lock__release(vg_run_lock *lock);
+
+#endif
