@@ -16,21 +16,24 @@ typedef struct predict_values {
 
 #define PLACE(member) offsetof(predict_values, member)
 static const option_entry entries[] = {
-    {"output", 'o', OPTION_TEXT, PLACE(output), "PRED.npz", NULL, "where predictions go (.npz); with --score the scores", 0, 0},
-    {"split", 0, OPTION_TEXT, PLACE(split), "test|val|train", NULL, "images of the recipe's data set (default: test)", 0, 0},
-    {"input", 'i', OPTION_TEXT, PLACE(input), "SET", NULL, "other images: a data set's name, a file or a folder", 0, 0},
-    {"ensemble", 'e', OPTION_CHOICE, PLACE(ensemble), "mcd|lle|mcd-lle", NULL, "how members are made (default: the recipe's)",
+    {"output", 'o', OPTION_TEXT, PLACE(output), "PRED.npz", NULL,
+     "where predictions go (.npz); with --score the scores", 0, 0},
+    {"split", 0, OPTION_TEXT, PLACE(split), "test|val|train", NULL, "images of the recipe's data set (default: test)",
      0, 0},
+    {"input", 'i', OPTION_TEXT, PLACE(input), "SET", NULL, "other images: a data set's name, a file or a folder", 0, 0},
+    {"ensemble", 'e', OPTION_CHOICE, PLACE(ensemble), "mcd|lle|mcd-lle", NULL,
+     "how members are made (default: the recipe's)", 0, 0},
     {"members", 'm', OPTION_COUNT, PLACE(members), "M", "0", "members; 0: the recipe's", 0, 100000},
-    {"passes", 0, OPTION_COUNT, PLACE(passes), "T", "0", "with --heads: stochastic passes, each through the first G heads", 0,
-     100000},
+    {"passes", 0, OPTION_COUNT, PLACE(passes), "T", "0",
+     "with --heads: stochastic passes, each through the first G heads", 0, 100000},
     {"heads", 0, OPTION_COUNT, PLACE(heads), "G", "0", "with --passes: heads read in every pass; M = T x G", 0, 100000},
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL, "write logits (Z) instead of probabilities (P)", 0, 0},
     {"score", 0, OPTION_FLAG, PLACE(score), NULL, NULL,
      "score the predictions as they come and keep the scores alone: a file, or without -o a summary", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "with --score: print the summary as JSON", 0, 0},
-    {"checkpoint", 0, OPTION_CHOICE, PLACE(checkpoint), "last|best", "last", "which checkpoint of a run folder", 0, 0},
+    {"checkpoint", 0, OPTION_CHOICE, PLACE(checkpoint), "last|best", NULL,
+     "which checkpoint of a run folder (default: the recipe's)", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
@@ -81,7 +84,7 @@ static int run(const command *self, int argc, char **argv) {
     prediction_request request = {
         .runs = (const char *const *)files.items,
         .run_count = files.count,
-        .best = own.checkpoint == 1,
+        .checkpoint = own.checkpoint,
         .split = own.input   ? NULL
                  : own.split ? own.split
                              : "test",

@@ -122,16 +122,17 @@ static int train_stage(pipeline *p) {
 }
 
 static int predict_one(pipeline *p, const char *name, const char *split, const char *input) {
-    char output[PATH_ROOM], last[PATH_ROOM];
+    char output[PATH_ROOM], from[PATH_ROOM];
     file_in(p, output, name);
-    file_in(p, last, "last.safetensors");
-    if (up_to_date(output, last)) {
+    file_in(p, from, p->recipe.checkpoint ? "best.safetensors" : "last.safetensors");
+    if (up_to_date(output, from)) {
         console_note("%s is up to date", output);
         return CLI_OK;
     }
     const char *runs[] = {p->folder};
     prediction_request request = {.runs = runs,
                                   .run_count = 1,
+                                  .checkpoint = p->recipe.checkpoint,
                                   .split = split,
                                   .input = input,
                                   .data = p->own->data,
@@ -259,6 +260,8 @@ static int results_stage(pipeline *p, json_t **out) {
     json_put_text(results, "recipe", p->recipe.name);
     json_put_text(results, "version", vg_version());
     json_put_count(results, "seed", p->recipe.seed);
+    json_put_count(results, "split_seed", p->recipe.split_seed);
+    json_put_text(results, "checkpoint", p->recipe.checkpoint ? "best" : "last");
     int code = evaluate_into(p, results, "test", NULL);
     if (code == CLI_OK && p->recipe.calibrate)
         code = evaluate_into(p, results, "test_calibrated", temps);
@@ -363,7 +366,8 @@ static int run(const command *self, int argc, char **argv) {
     report_stage(&p);
     code = show(results);
     json_decref(results);
-    console_note("%s/results.json has every figure", p.folder);
+    console_note("%s/results.json has every figure; predictions are those of %s.safetensors", p.folder,
+                 p.recipe.checkpoint ? "best" : "last");
     return code;
 }
 

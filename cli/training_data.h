@@ -42,7 +42,7 @@ int training_run(const training_request *request, vg_train_result *result);
 typedef struct prediction_request {
     const char *const *runs; /* run folders or checkpoint files */
     size_t run_count;
-    bool best;         /* best.safetensors of a folder instead of last.safetensors */
+    int checkpoint;    /* of a run folder: 0 last, 1 best, -1 the recipe's */
     const char *split; /* "test", "val", "train"; NULL when input is set */
     const char *input; /* a data set's name, "path:..." or a file */
     const char *data, *device;

@@ -1,0 +1,86 @@
+# Control of a run: what stops before training, one training a folder, a stop that names its checkpoint, resuming what
+# is finished, which checkpoint predictions take, progress in a narrow window.
+small="--set network=cnn-16-48 --set heads=6 --set epochs=2 --set train_limit=640 --set test_limit=200 --set rate=1e-3"
+control=$folder/control
+mkdir "$control"
+
+# shellcheck disable=SC2086
+run run quickstart $small --set "k=[]" --out "$control/none" -q
+fails_with 1 "k needs at least one gate setting"
+if [ -e "$control/none" ]; then fail "began all the same"; else pass; fi
+run train quickstart --set lr=1
+fails_with 1 "unknown key 'lr'; it is called 'rate' here"
+run train quickstart --set optimizer=sgd
+fails_with 1 "unknown key 'optimizer': the optimiser is Adam"
+
+# two trainings into one folder; a stop
+# shellcheck disable=SC2086
+"$vargate" train quickstart $small --set epochs=500 --out "$control/a" -q >"$folder/out" 2>"$control/stopped" &
+child=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+    [ -f "$control/a/last.safetensors" ] && break
+    sleep 0.2
+done
+# shellcheck disable=SC2086
+run train quickstart $small --set epochs=500 --out "$control/a" --resume -q
+fails_with 1 "$control/a: process $child on "
+kill -TERM $child
+wait $child 2>/dev/null
+command="kill -TERM (vargate train)"
+if grep -q "the checkpoint is $control/a/last.safetensors; --resume goes on from it" "$control/stopped"; then pass; else
+    fail "a stopped training does not name its checkpoint: $(cat "$control/stopped")"
+fi
+if [ -e "$control/a/train.lock" ]; then fail "leaves its lock"; else pass; fi
+
+# a finished run, its settings, more epochs
+# shellcheck disable=SC2086
+run train quickstart $small --out "$control/b"
+exits 0
+says "done, validation accuracy"
+# shellcheck disable=SC2086
+run train quickstart $small --out "$control/b" --resume
+exits 0
+says "was finished already, validation accuracy 0."
+if grep -q "accuracy 0.0000" "$folder/err"; then fail "says accuracy 0"; else pass; fi
+# shellcheck disable=SC2086
+run train quickstart $small --set epochs=3 --set "k=[1, 4]" --out "$control/b" --resume
+exits 0
+says "going on with other settings: epochs: 3 (was 2), k: [1, 4] (was [1, 2, 3])"
+says "epoch 3/3"
+near "$(wc -l <"$control/b/metrics.jsonl")" 3
+
+# which checkpoint: the recipe's, the same for predict and run, said in the results
+run predict "$control/b" --checkpoint best -o "$control/best.npz" -q
+exits 0
+run predict "$control/b" --checkpoint last -o "$control/last.npz" -q
+exits 0
+run predict "$control/b" -o "$control/default.npz" -q
+exits 0
+if cmp -s "$control/default.npz" "$control/last.npz"; then pass; else fail "takes another checkpoint than last"; fi
+# shellcheck disable=SC2086
+run run quickstart $small --set epochs=3 --set "k=[1]" --set "ood=[]" --set checkpoint=best --out "$control/b"
+exits 0
+says "predictions are those of best.safetensors"
+cp "$control/b/results.json" "$folder/out"
+if [ "$(json checkpoint)" = best ] && [ "$(json split_seed)" = 1 ]; then pass; else fail "results do not say which"; fi
+run predict "$control/b" -o "$control/default.npz" -q
+exits 0
+if cmp -s "$control/default.npz" "$control/best.npz"; then pass; else fail "takes another checkpoint than best"; fi
+# another number of test images: predictions are made again
+# shellcheck disable=SC2086
+run run quickstart $small --set epochs=3 --set "k=[1]" --set "ood=[]" --set checkpoint=best --set test_limit=100 \
+    --out "$control/b"
+exits 0
+says "going on with other settings: test_limit: 100 (was 200)"
+cp "$control/b/results.json" "$folder/out"
+near "$(json test n)" 100
+
+# a bar that fits the window
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    command="vargate train on a terminal of 44 columns"
+    script -qec "stty cols 44; '$vargate' train quickstart $small --set epochs=6 --out '$control/narrow'" /dev/null \
+        >"$control/screen" 2>&1 </dev/null
+    tr '\r' '\n' <"$control/screen" | sed 's/\x1b\[K//g' | grep 's left' >"$control/bars"
+    if [ -s "$control/bars" ]; then pass; else fail "shows no progress"; fi
+    if awk 'length($0) > 43 { exit 1 }' "$control/bars"; then pass; else fail "a line of the bar is too wide"; fi
+fi
