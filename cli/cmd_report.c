@@ -35,7 +35,7 @@ static const option_entry own_entries[] = {
     {"title", 0, OPTION_TEXT, PLACE(title), "TEXT", NULL, "heading of the page", 0, 0},
     {"images", 0, OPTION_TEXT, PLACE(images), "SET", NULL,
      "the samples' images: a data set's name or file (default: the run's)", 0, 0},
-    {"class-names", 0, OPTION_TEXT, PLACE(class_names), "A,B,...|FILE", NULL, "names of the classes (default: the data set's)",
+    {"class-names", 0, OPTION_TEXT, PLACE(class_names), "A,B,...|FILE", NULL, "names of the classes (default: the file's)",
      0, 0},
     {"metrics", 0, OPTION_TEXT, PLACE(metrics), "FILE", NULL, "metrics.jsonl of the training (default: the run's)", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
@@ -226,7 +226,7 @@ static int read_images(report_job *job) {
     }
     if (job->own->class_names)
         return report_names_read(&job->names, job->subject.c, job->own->class_names);
-    return CLI_OK;
+    return report_names_of(&job->names, job->subject.c, job->predictions);
 }
 
 static int read_all(report_job *job) {

@@ -22,6 +22,8 @@ vg_status report_images_pixels(void *context, size_t sample, uint8_t *pixels);
 
 /* One name a line of a file, or names separated by commas. `*out` has `classes` names, freed with report_names_free. */
 int report_names_read(char ***out, size_t classes, const char *text);
+/* The names kept in a file of predictions; *out = NULL when it has none. */
+int report_names_of(char ***out, size_t classes, const char *path);
 void report_names_free(char **names, size_t classes);
 
 /* metrics.jsonl. *collapse: the first epoch with "collapsed": true; in files that do not say, the first whose diversity has

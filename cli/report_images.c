@@ -6,6 +6,7 @@
 
 #include "console.h"
 #include "report_files.h"
+#include "vargate/formats.h"
 
 static vg_status open_set(vg_dataset **out, const char *name, const char *folder) {
     if (strncmp(name, "path:", 5) == 0 || vg_data_find(name, NULL))
@@ -112,6 +113,29 @@ int report_names_read(char ***out, size_t classes, const char *text) {
     *out = NULL;
     return failed ? console_fail_memory("the class names")
                   : console_fail("--class-names: %zu names for %zu classes", count, classes);
+}
+
+int report_names_of(char ***out, size_t classes, const char *path) {
+    vg_prediction_file *file;
+    const char *const *known = NULL;
+    *out = NULL;
+    if (vg_prediction_file_open(&file, path, NULL) != VG_OK) /* scores: they have no names */
+        return CLI_OK;
+    size_t n, m, c;
+    vg_prediction_file_shape(file, &n, &m, &c, NULL);
+    char **names = NULL;
+    bool failed = false;
+    if (vg_prediction_file_classes(file, &known) == VG_OK && known && c == classes) {
+        names = calloc(classes, sizeof *names);
+        failed = !names;
+        for (size_t i = 0; names && i < classes && !failed; i++)
+            failed = !(names[i] = strdup(known[i]));
+    }
+    vg_prediction_file_close(file);
+    *out = failed ? NULL : names;
+    if (failed)
+        report_names_free(names, classes);
+    return failed ? console_fail_memory("the class names") : CLI_OK;
 }
 
 void report_names_free(char **names, size_t classes) {

@@ -59,6 +59,9 @@ sys.exit(0 if eval(sys.argv[2]) else 1)' "$1" "$2"; then pass; else fail "$1: no
     run score "$mine/test.npz" --json -q
     exits 0
     whole=$(json accuracy)
+    run report "$mine/test.npz" -o "$mine/page" -q
+    exits 0
+    if grep -q '"class_names": *\["ant", *"bee", *"cow"\]' "$mine/page/report.html"; then pass; else fail "no class names"; fi
     cp -r "$mine/pngs" "$mine/kept"
     rm -r "$mine/pngs/test/ant"
     run predict "$mine/run1" --split test -o "$mine/fewer.npz" -q
