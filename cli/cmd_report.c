@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collapse.h"
 #include "commands.h"
 #include "console.h"
 #include "output_path.h"
@@ -63,6 +62,7 @@ typedef struct report_job {
     report_images images;
     char **names;
     vg_report_epoch *epochs;
+    vg_verdict verdict;
     vg_report report;
 } report_job;
 
@@ -258,11 +258,21 @@ static void describe_ensemble(report_job *job) {
         snprintf(job->note, sizeof job->note, "as trained, before calibration; calibrated figures beside them");
 }
 
+/* The library's verdict on the subject; "unknown" in scores of older files, which lack what it looks at. */
+static int judge(report_job *job) {
+    const vg_evaluation *e = job->subject.evaluation;
+    unsigned long long labelled = e ? e->rows : 0;
+    unsigned long long correct = e ? (unsigned long long)llround(e->accuracy.value * (double)e->rows) : 0;
+    job->verdict = (vg_verdict)VG_VERDICT_INIT;
+    if (vg_verdict_judge(&job->verdict, &job->subject.summary, correct, labelled) != VG_OK)
+        return console_fail_library();
+    return CLI_OK;
+}
+
 static void fill_report(report_job *job) {
     report_subject *s = &job->subject;
     vg_report *r = &job->report;
     describe_ensemble(job);
-    collapse_state state = collapse_verdict(s->m ? s->m : 2, s->c, &s->summary);
     r->title = job->own->title ? job->own->title : job->has_recipe ? job->recipe.name : base_name(job->predictions);
     r->dataset = job->has_recipe ? job->recipe.dataset : job->images.set ? job->images.info.name : NULL;
     r->ensemble = job->ensemble[0] ? job->ensemble : NULL;
@@ -282,8 +292,8 @@ static void fill_report(report_job *job) {
     r->rows = s->rows;
     r->labels = s->labels;
     r->summary = s->summary;
-    r->verdict = isnan(s->summary.diversity) ? NULL : collapse_name(state);
-    r->verdict_text = r->verdict ? collapse_text(state) : NULL;
+    r->verdict = job->verdict.state == VG_VERDICT_UNKNOWN ? NULL : job->verdict.name;
+    r->verdict_text = r->verdict ? job->verdict.text : NULL;
     r->evaluation = s->evaluation;
     r->other = job->other;
     r->is_calibrated = job->options.temperature && !s->is_scores;
@@ -338,6 +348,8 @@ static int write_report(report_job *job) {
     char page[PATH_ROOM + 32], figures[PATH_ROOM + 32];
     size_t drawn = 0;
     int code = make_folder(job->out);
+    if (code == CLI_OK)
+        code = judge(job);
     fill_report(job);
     snprintf(page, sizeof page, "%s/report.html", job->out);
     if (code == CLI_OK)

@@ -90,6 +90,18 @@ static double scalar(vg_source *source, const char *name) {
     return value;
 }
 
+/* Absent in files that were written before they were kept: NaN, and no verdict. */
+static void read_verdict_figures(report_subject *out, vg_source *source) {
+    double members = scalar(source, "members");
+    out->m = members >= 1 && members < 1e9 ? (size_t)members : 0;
+    out->summary.members = out->m;
+    out->summary.outcomes = out->c;
+    out->summary.member_variance = scalar(source, "member_variance");
+    out->summary.total_variance = scalar(source, "total_variance");
+    out->summary.disagreement = scalar(source, "disagreement");
+    out->summary.abstained = scalar(source, "abstained_at_1");
+}
+
 static int read_labels(report_subject *out, vg_source *source, const score_options *options) {
     static const char *const names[] = {"L", "labels", "label", "y"};
     size_t n = 0, columns = 1, index;
@@ -157,6 +169,7 @@ static int read_all(report_subject *out, vg_source *source, const score_options 
     out->summary.samples = out->n;
     out->summary.diversity = scalar(source, "diversity");
     out->summary.k_sensitivity = scalar(source, "k_sensitivity");
+    read_verdict_figures(out, source);
     code = read_labels(out, source, options);
     vg_tally_options how = VG_TALLY_OPTIONS_INIT;
     how.confusion = 0;

@@ -67,6 +67,19 @@ static int write_scalars(score_file *file, const column_store *store, const vg_s
         vg_writer_array(file->arrays, "diversity", VG_ELEMENT_F64, 0, NULL, &summary->diversity) != VG_OK ||
         vg_writer_array(file->arrays, "k_sensitivity", VG_ELEMENT_F64, 0, NULL, &summary->k_sensitivity) != VG_OK)
         return console_fail_library();
+    /* what a verdict on the ensemble needs, so that a report on these scores can give it */
+    double members = (double)summary->members;
+    const struct {
+        const char *name;
+        const double *value;
+    } figures[] = {{"members", &members},
+                   {"member_variance", &summary->member_variance},
+                   {"total_variance", &summary->total_variance},
+                   {"disagreement", &summary->disagreement},
+                   {"abstained_at_1", &summary->abstained}};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (vg_writer_array(file->arrays, figures[i].name, VG_ELEMENT_F64, 0, NULL, figures[i].value) != VG_OK)
+            return console_fail_library();
     return CLI_OK;
 }
 

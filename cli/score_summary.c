@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collapse.h"
 #include "column_stats.h"
 #include "console.h"
 #include "json_output.h"
 #include "text_table.h"
 #include "vargate/evaluate.h"
+#include "verdict_output.h"
 
 void score_tally_add(score_tally *tally, const score_layout *layout, const vg_scores *block, size_t rows,
                      const int64_t *labels) {
@@ -57,6 +57,16 @@ static int each_measure(const column_store *store, size_t threads, stats_show sh
     }
     free(requests);
     return code;
+}
+
+/* The library's verdict, with what the labels say where predictions were compared with them. */
+static int judge(vg_verdict *verdict, const score_input *in, const score_tally *tally, const vg_score_summary *summary,
+                 score_set set) {
+    bool labelled = in->labels && (set & SCORE_BIT(FIELD_PRED));
+    *verdict = (vg_verdict)VG_VERDICT_INIT;
+    if (vg_verdict_judge(verdict, summary, labelled ? tally->correct : 0, labelled ? tally->entries : 0) != VG_OK)
+        return console_fail_library();
+    return CLI_OK;
 }
 
 /* --- as text ------------------------------------------------------------------------------------------------------------ */
@@ -114,7 +124,11 @@ static int print_text(const score_input *in, const column_store *store, const sc
     printf("%sDiversity D    %.4g\n", in->labels ? "" : "\n", summary->diversity);
     if (!isnan(summary->k_sensitivity))
         printf("k-sensitivity  %.4g\n", summary->k_sensitivity);
-    printf("Verdict        %s\n", collapse_text(collapse_verdict(layout->m, layout->c, summary)));
+    vg_verdict verdict;
+    if (code == CLI_OK)
+        code = judge(&verdict, in, tally, summary, set);
+    if (code == CLI_OK)
+        printf("Verdict        %s\n", verdict.text);
     if (tally->gated_out)
         printf("Gated to nothing and left ungated at some k: %llu\n", tally->gated_out);
     return code;
@@ -170,7 +184,11 @@ static int print_json(const score_input *in, const column_store *store, const sc
         json_put_number(out, "accuracy", share(tally->correct, tally->entries));
     json_put_number(out, "diversity", summary->diversity);
     json_put_number(out, "k_sensitivity", summary->k_sensitivity);
-    json_put_text(out, "verdict", collapse_name(collapse_verdict(in->layout.m, in->layout.c, summary)));
+    vg_verdict verdict;
+    if (code == CLI_OK)
+        code = judge(&verdict, in, tally, summary, set);
+    if (code == CLI_OK)
+        verdict_json(out, &verdict);
     if (set & SCORE_BIT(FIELD_FLAGS)) {
         json_put_count(out, "ties", tally->ties);
         json_put_count(out, "gated_out", tally->gated_out);

@@ -114,6 +114,14 @@ typedef struct vg_score_summary {
     double diversity;           /* D: mean over samples and classes of the population variance over members */
     double k_sensitivity;       /* 1 - mean(GTU at the largest k) / mean(TU); NaN unless both tu and gtu were asked for */
     double mean_tu, mean_gtu;   /* the two means in it, in nats, not normalised */
+    /* What vg_verdict_judge looks at: always computed, and the same whatever k, measures and preset were asked for. A unit is a
+     * sample, or in multilabel mode a (sample, label) pair. NaN where nothing was fed. */
+    size_t members, outcomes; /* M; C, or 2 in multilabel mode */
+    double member_variance;   /* mean over units of sum_c Var_M[p(c)] (multilabel: of the one outcome) */
+    double total_variance;    /* mean over units of sum_c mu(c) (1 - mu(c)): that variance plus the members' own */
+    double disagreement;      /* share of pairs of distinct members whose most probable classes differ; 0 when M = 1. From every
+                                 sample up to some hundreds, from a fixed, weighted selection of those that follow */
+    double abstained;         /* share of units on which the decision rule abstains at k = 1, sigma in population form */
 } vg_score_summary;
 
 /* Scores a whole array. `summary` may be NULL. */
@@ -132,6 +140,57 @@ VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const v
  * out->gtu[k * plane + i]. Decisions always lie the first way. */
 VG_API void vg_scorer_planes(vg_scorer *scorer, size_t plane);
 VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
+
+/* --- the verdict: do the members disagree, and does the ensemble decide ------------------------------------------------
+ *
+ *     share = V / (V + A),   V = M/(M-1) member_variance,   A = total_variance - member_variance
+ *
+ * is the part of the predictive variance that lies between members: EU/TU with the variance of a class in place of its entropy,
+ * without bias in M. It needs no logarithm, so that every scoring run has it. `disagreement` is free of M as well. With
+ * d = disagreement / (1 - 1/outcomes), which is 1 when members name classes at random:
+ *
+ *     undecided  d >= 0.5, or the rule abstains at k = 1 on 95 % or more: the members disagree more than they agree
+ *     diverse    share >= 0.02 or d >= 0.2
+ *     collapsed  share < 0.001 and d < 0.05
+ *     low        what is left
+ *     no-skill   diverse or undecided, 30 labels or more, and an accuracy within two standard errors of chance, or below it
+ *
+ * docs/measures.md says on what these were chosen. */
+typedef enum vg_verdict_state {
+    VG_VERDICT_UNKNOWN = 0,    /* nothing was scored, or a figure is missing */
+    VG_VERDICT_ONE_MEMBER = 1, /* M = 1 */
+    VG_VERDICT_IDENTICAL = 2,  /* every variance is 0 */
+    VG_VERDICT_COLLAPSED = 3,
+    VG_VERDICT_LOW = 4,
+    VG_VERDICT_DIVERSE = 5,
+    VG_VERDICT_UNDECIDED = 6,
+    VG_VERDICT_NO_SKILL = 7
+} vg_verdict_state;
+
+enum { VG_VERDICT_TEXT = 400 };
+
+/* A verdict and the figures it rests on. The caller sets struct_size (VG_VERDICT_INIT); fields added later follow the last. */
+typedef struct vg_verdict {
+    size_t struct_size;
+    vg_verdict_state state;
+    const char *name;      /* "diverse": stable, for programs */
+    double diversity;      /* D x M/(M-1) */
+    double class_variance; /* V: the variance over members summed over classes, unbiased (C D for a multiclass ensemble) */
+    double share;          /* V / (V + A) */
+    double disagreement;   /* as in the summary */
+    double abstained;      /* as in the summary */
+    double accuracy;       /* NaN without labels */
+    double chance;         /* 1 / outcomes */
+    char text[VG_VERDICT_TEXT]; /* a sentence with these numbers; begins with a word and a colon */
+} vg_verdict;
+#define VG_VERDICT_INIT                                                                                                    \
+    { sizeof(vg_verdict), VG_VERDICT_UNKNOWN, "unknown", 0, 0, 0, 0, 0, 0, 0, "" }
+
+/* Judges a summary. `correct` of `labelled` units are right by their label; labelled = 0: there are no labels. */
+VG_API vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, unsigned long long correct,
+                                  unsigned long long labelled);
+/* "unknown", "one-member", "identical", "collapsed", "low", "diverse", "undecided", "no-skill". */
+VG_API const char *vg_verdict_name(vg_verdict_state state);
 
 /* The SIMD tier in use: "avx512", "avx2", "neon" or "portable". The environment variable VARGATE_CPU (read once) forces a
  * lower one by these names. */

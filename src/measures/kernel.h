@@ -22,6 +22,8 @@ typedef struct vg_kernel_job {
     size_t first; /* index of in's sample 0 in the whole stream, for messages */
     /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k, in nats */
     double *unit_variance, *unit_tu, *unit_gtu;
+    /* for the verdict: sum over outcomes of mu (1 - mu); 1 where the rule abstains at k = 1, else 0 */
+    double *unit_total, *unit_abstains;
     size_t widest; /* index of the largest k */
     size_t plane;  /* 0: gated results of a unit lie side by side; else those of a k, and the next k's this far on */
     /* which stages are needed */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measures/disagreement.h"
 #include "measures/kernel.h"
 #include "measures/scorer.h"
 
@@ -24,12 +25,16 @@ struct vg_scorer {
     unsigned threads;
     char *workspace; /* threads x workspace_bytes */
     size_t workspace_bytes;
-    double *scratch; /* 3 x chunk_units */
+    double *scratch; /* UNIT_FIGURES x chunk_units */
+    uint32_t *tops;  /* threads x tops_room: workspace of the disagreement */
+    size_t tops_room, thinning;
     size_t chunk_samples;
     unsigned long long samples;
     bool has_tu, has_gtu;
-    running_sum variance, tu, gtu;
+    running_sum variance, tu, gtu, total, disagreement;
+    double abstained, looked_at; /* counts */
 };
+enum { UNIT_FIGURES = 6 };
 
 static const double default_gates[] = {1, 2, 3};
 
@@ -74,10 +79,15 @@ static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
     s->options.temperature = NULL;
     s->threads = o->threads ? o->threads : vg_base__cores();
     s->chunk_samples = chunk_for(s->m, s->c, s->tier->lanes, s->options.progress != NULL);
-    size_t units;
+    size_t units, tops;
     if (!vg_base__mul(&units, s->chunk_samples, o->task == VG_TASK_MULTICLASS ? 1 : s->c))
         return vg_base__fail(VG_ERR_MEMORY, "%zu labels do not fit in memory", s->c);
-    return vg_base__alloc(&s->scratch, units, 3 * sizeof *s->scratch, "scoring scratch");
+    s->thinning = vg_disagreement__base(s->m, s->c);
+    if (!vg_disagreement__room(&s->tops_room, s->m, s->c) || !vg_base__mul(&tops, s->tops_room, s->threads))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
+    if (o->task == VG_TASK_MULTICLASS)
+        VG_TRY(vg_base__zalloc(&s->tops, tops, sizeof *s->tops, "members' classes"));
+    return vg_base__alloc(&s->scratch, units, UNIT_FIGURES * sizeof *s->scratch, "scoring scratch");
 }
 
 vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options) {
@@ -104,6 +114,7 @@ void vg_scorer_free(vg_scorer *s) {
     vg_base__release(s->inverse_temperature);
     vg_base__release(s->workspace);
     vg_base__release(s->scratch);
+    vg_base__release(s->tops);
     vg_base__release(s);
 }
 
@@ -165,18 +176,40 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
 typedef struct chunk_work {
     const vg_kernel_job *job;
     const vg_scorer *scorer;
+    double *unit_disagreement; /* of the units whose sample counts; the others' are left alone */
     size_t units, per; /* units in the chunk, and units an index takes (whole tiles) */
     size_t runs;       /* the first indices take RUN times as many, so that a tile can fetch the next one */
 } chunk_work;
 enum { RUN = 4 };
+
+/* The disagreement of units u .. end - 1, in those of samples that count. */
+static void compare_tops(const chunk_work *w, size_t u, size_t end, unsigned worker) {
+    const vg_scorer *s = w->scorer;
+    size_t labels = w->job->labels;
+    unsigned long long from = s->samples, next;
+    double weight;
+    for (; labels == 0 && u < end; u++) {
+        next = vg_disagreement__next(from + u, s->thinning, &weight) - from;
+        if (next >= end)
+            return;
+        u = (size_t)next;
+        w->unit_disagreement[u] = vg_disagreement__sample(&w->job->in, u, s->tops + worker * s->tops_room);
+    }
+    for (; u < end; u++)
+        if (vg_disagreement__next(from + u / labels, s->thinning, &weight) == from + u / labels)
+            w->unit_disagreement[u] = vg_disagreement__label(&w->job->in, u / labels, u % labels, s->options.logits ? 0 : 0.5);
+}
 
 static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     const chunk_work *w = context;
     size_t lanes = w->scorer->tier->lanes, steps = index < w->runs ? RUN : 1;
     size_t first = index < w->runs ? index * RUN : w->runs * (RUN - 1) + index, end = (first + steps) * w->per;
     void *workspace = w->scorer->workspace + worker * w->scorer->workspace_bytes;
-    for (size_t u = first * w->per; u < end && u < w->units; u += lanes)
-        VG_TRY(w->scorer->tier->tile(w->job, workspace, u, w->units - u < lanes ? w->units - u : lanes));
+    for (size_t u = first * w->per; u < end && u < w->units; u += lanes) {
+        size_t count = w->units - u < lanes ? w->units - u : lanes;
+        VG_TRY(w->scorer->tier->tile(w->job, workspace, u, count));
+        compare_tops(w, u, u + count, worker);
+    }
     return VG_OK;
 }
 
@@ -204,6 +237,31 @@ static const char *element_at(const vg_predictions *block, size_t n) {
     return (const char *)block->data + (ptrdiff_t)n * block->stride_n * (ptrdiff_t)sizes[block->dtype];
 }
 
+/* The figures of a chunk's units, one by one in order. */
+static void add_units(vg_scorer *s, const vg_kernel_job *job, const vg_scores *out, size_t units) {
+    for (size_t u = 0; u < units; u++) {
+        add_to(&s->variance, job->unit_variance[u]);
+        add_to(&s->total, job->unit_total[u]);
+        s->abstained += job->unit_abstains[u];
+        if (out->tu)
+            add_to(&s->tu, job->unit_tu[u]);
+        if (out->gtu)
+            add_to(&s->gtu, job->unit_gtu[u]);
+    }
+}
+
+/* The disagreement of the chunk's samples that count. */
+static void add_disagreement(vg_scorer *s, const double *disagreement, size_t labels, size_t samples) {
+    unsigned long long end = s->samples + samples, next;
+    double weight;
+    for (unsigned long long n = s->samples; (next = vg_disagreement__next(n, s->thinning, &weight)) < end; n = next + 1) {
+        const double *at = disagreement + (size_t)(next - s->samples) * labels;
+        for (size_t i = 0; i < labels; i++)
+            add_to(&s->disagreement, weight * at[i]);
+        s->looked_at += weight * (double)labels;
+    }
+}
+
 static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *out, const vg_predictions *block, size_t first,
                             size_t samples) {
     size_t units = job->labels ? samples * job->labels : samples, lanes = s->tier->lanes;
@@ -215,22 +273,19 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     job->unit_variance = s->scratch;
     job->unit_tu = s->scratch + units;
     job->unit_gtu = s->scratch + 2 * units;
+    job->unit_total = s->scratch + 3 * units;
+    job->unit_abstains = s->scratch + 4 * units;
     size_t per = lanes * (1 + 16384 / (s->m * job->c * lanes)), count = (units + per - 1) / per;
     size_t runs = count / RUN > 4 * s->threads ? count / RUN - 2 * s->threads : 0; /* threads end together */
-    chunk_work work = {job, s, units, per, runs};
+    chunk_work work = {job, s, s->scratch + 5 * units, units, per, runs};
     count -= runs * (RUN - 1);
     if (s->pool && count > 1)
         VG_TRY(vg_pool__run(s->pool, count, run_tiles, &work));
     else
         for (size_t i = 0; i < count; i++)
             VG_TRY(run_tiles(&work, i, 0));
-    for (size_t u = 0; u < units; u++) {
-        add_to(&s->variance, job->unit_variance[u]);
-        if (out->tu)
-            add_to(&s->tu, job->unit_tu[u]);
-        if (out->gtu)
-            add_to(&s->gtu, job->unit_gtu[u]);
-    }
+    add_units(s, job, out, units);
+    add_disagreement(s, work.unit_disagreement, job->labels ? job->labels : 1, samples);
     s->samples += samples;
     return VG_OK;
 }
@@ -252,12 +307,19 @@ vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_prediction
 }
 
 vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
-    double n = (double)s->samples, labels = s->options.task == VG_TASK_MULTICLASS ? 1 : (double)s->c;
+    bool multilabel = s->options.task != VG_TASK_MULTICLASS;
+    double n = (double)s->samples, labels = multilabel ? (double)s->c : 1;
     summary->samples = s->samples;
     summary->diversity = n > 0 ? (s->variance.sum + s->variance.rest) / (n * (double)s->c) : NAN;
     summary->mean_tu = n > 0 && s->has_tu ? (s->tu.sum + s->tu.rest) / (n * labels) : NAN;
     summary->mean_gtu = n > 0 && s->has_gtu ? (s->gtu.sum + s->gtu.rest) / (n * labels) : NAN;
     summary->k_sensitivity = summary->mean_tu > 0 ? 1 - summary->mean_gtu / summary->mean_tu : NAN;
+    summary->members = s->m;
+    summary->outcomes = multilabel ? 2 : s->c;
+    summary->member_variance = n > 0 ? (s->variance.sum + s->variance.rest) / (n * labels) : NAN;
+    summary->total_variance = n > 0 ? (s->total.sum + s->total.rest) / (n * labels) : NAN;
+    summary->abstained = n > 0 ? s->abstained / (n * labels) : NAN;
+    summary->disagreement = n > 0 ? (s->disagreement.sum + s->disagreement.rest) / s->looked_at : NAN;
     return VG_OK;
 }
 

@@ -21,6 +21,13 @@ static margin leaders(const tile *t) {
     return g;
 }
 
+/* Whether the rule abstains at k = 1, for the verdict: population spread whatever the options say. */
+static void write_abstention(const tile *t, const margin *g, size_t first, size_t count) {
+    vd spread = vd_sqrt(g->var1) + vd_sqrt(g->var2), gap = g->mu1 - g->mu2;
+    for (size_t i = 0; i < count; i++)
+        t->job->unit_abstains[first + i] = gap[i] > spread[i] ? 0.0 : 1.0;
+}
+
 static void write_margin(const tile *t, const margin *g, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_score_options *o = &job->options;
@@ -100,11 +107,15 @@ static void put_rows(double *out, size_t width, const vd *from, size_t count) {
 static void write_moments(const tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     size_t from = job->labels ? 1 : 0, width = t->C - from;
-    vd total = {0};
-    for (size_t c = 0; c < t->C; c++)
-        total += t->variance[c];
-    for (size_t i = 0; i < count; i++)
-        job->unit_variance[first + i] = job->labels ? t->variance[1][i] : total[i];
+    vd variance = {0}, total = {0};
+    for (size_t c = from; c < t->C; c++) { /* multilabel: outcome 1 stands for both */
+        variance += t->variance[c];
+        total += t->mu[c] * (1.0 - t->mu[c]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        job->unit_variance[first + i] = variance[i];
+        job->unit_total[first + i] = total[i];
+    }
     if (job->out.mean)
         put_rows(job->out.mean + first * width, width, t->mu + from, count);
     if (job->out.std)

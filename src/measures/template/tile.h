@@ -164,10 +164,10 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
         for (size_t c = 0; (job->need_gated || job->out.std) && c < t.C; c++)
             t.sigma[c] = vd_sqrt(t.variance[c]);
         write_moments(&t, first, count);
-        if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags) {
-            margin g = leaders(&t);
+        margin g = leaders(&t);
+        write_abstention(&t, &g, first, count);
+        if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags)
             write_margin(&t, &g, first, count);
-        }
         if (job->need_gated) {
             t.fused ? gates32(&t) : gates(&t);
             t.fused ? gated_weights32(&t) : gated_weights(&t);

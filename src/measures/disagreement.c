@@ -1,0 +1,104 @@
+/* disagreement.c - the most probable class of every member, and the pairs that differ. */
+#include "measures/disagreement.h"
+
+#include <stdbool.h>
+
+#include "measures/kernel.h"
+
+enum { BASE_MOST = 512, BASE_LEAST = 128, BASE_ELEMENTS = 1 << 18 };
+
+size_t vg_disagreement__base(size_t m, size_t c) {
+    size_t base = BASE_MOST;
+    while (base > BASE_LEAST && m > BASE_ELEMENTS / c / base)
+        base /= 2;
+    return base;
+}
+
+unsigned long long vg_disagreement__next(unsigned long long index, size_t base, double *weight) {
+    unsigned shift = 0;
+    while (index >> shift >= base)
+        shift++;
+    unsigned long long step = 1ULL << shift;
+    *weight = (double)step; /* the next level begins on a multiple of this step, with twice the weight */
+    unsigned long long next = (index + step - 1) & ~(step - 1);
+    if (next >> shift >= base)
+        *weight *= 2;
+    return next;
+}
+
+bool vg_disagreement__room(size_t *room, size_t m, size_t c) { return vg_base__add(room, m, c); }
+
+/* An order-preserving integer of a float16 or bfloat16: both zeros are 0. */
+static inline int32_t half_order(uint16_t bits) {
+    int32_t size = bits & 0x7fff;
+    return bits & 0x8000 ? -size : size;
+}
+#define AS_IS(x) (x)
+
+/* tops[m] of a sample's members, classes `step` apart. Four members at a time, because one search is a chain of dependent
+ * comparisons. */
+#define TOPS(NAME, TYPE, KEY, ORDER)                                                                                       \
+    static inline void NAME(uint32_t *tops, const TYPE *x, const vg_predictions *in, ptrdiff_t step) {                     \
+        ptrdiff_t row = in->stride_m;                                                                                      \
+        size_t m = 0, C = in->c;                                                                                           \
+        for (; m + 4 <= in->m; m += 4, x += 4 * row) {                                                                     \
+            KEY best[4];                                                                                                   \
+            uint32_t at[4] = {0, 0, 0, 0};                                                                                 \
+            for (int i = 0; i < 4; i++)                                                                                    \
+                best[i] = ORDER(x[i * row]);                                                                               \
+            for (size_t c = 1; c < C; c++)                                                                                 \
+                for (int i = 0; i < 4; i++) {                                                                              \
+                    KEY next = ORDER(x[i * row + (ptrdiff_t)c * step]);                                                    \
+                    bool more = next > best[i];                                                                            \
+                    best[i] = more ? next : best[i];                                                                       \
+                    at[i] = more ? (uint32_t)c : at[i];                                                                    \
+                }                                                                                                          \
+            for (int i = 0; i < 4; i++)                                                                                    \
+                tops[m + (size_t)i] = at[i];                                                                               \
+        }                                                                                                                  \
+        for (; m < in->m; m++, x += row) {                                                                                 \
+            KEY best = ORDER(x[0]);                                                                                        \
+            tops[m] = 0;                                                                                                   \
+            for (size_t c = 1; c < C; c++)                                                                                 \
+                if (ORDER(x[(ptrdiff_t)c * step]) > best) {                                                                \
+                    best = ORDER(x[(ptrdiff_t)c * step]);                                                                  \
+                    tops[m] = (uint32_t)c;                                                                                 \
+                }                                                                                                          \
+        }                                                                                                                  \
+    }
+TOPS(tops_f32, float, float, AS_IS)
+TOPS(tops_f64, double, double, AS_IS)
+TOPS(tops_half, uint16_t, int32_t, half_order)
+
+double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *work) {
+    uint32_t *tops = work, *named = work + in->m; /* M; C, zero between calls */
+    ptrdiff_t at = (ptrdiff_t)n * in->stride_n;
+    double agree = 0, members = (double)in->m;
+    if (in->m < 2)
+        return 0;
+    switch (in->dtype) {
+    case VG_F32:
+        if (in->stride_c == 1) /* the usual case, compiled for it */
+            tops_f32(tops, (const float *)in->data + at, in, 1);
+        else
+            tops_f32(tops, (const float *)in->data + at, in, in->stride_c);
+        break;
+    case VG_F64: tops_f64(tops, (const double *)in->data + at, in, in->stride_c); break;
+    case VG_F16:
+    case VG_BF16: tops_half(tops, (const uint16_t *)in->data + at, in, in->stride_c); break;
+    }
+    for (size_t m = 0; m < in->m; m++)
+        agree += named[tops[m]]++; /* pairs with the members before that name the same class */
+    for (size_t m = 0; m < in->m; m++)
+        named[tops[m]] = 0;
+    return 1 - agree / (0.5 * members * (members - 1));
+}
+
+double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, double half) {
+    double above = 0, members = (double)in->m;
+    if (in->m < 2)
+        return 0;
+    for (size_t m = 0; m < in->m; m++)
+        above += vg_measures__value(in, n, m, label) > half;
+    return 2 * above * (members - above) / (members * (members - 1));
+}
