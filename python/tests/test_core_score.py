@@ -67,7 +67,8 @@ def test_same_bits_as_the_command(
     np.savez(path, P=p)
     s = vargate.score(p, **options)
     theirs = saved(program, path, *arguments)
-    assert set(theirs) == {*s, "k", "diversity", "k_sensitivity"}
+    figures = {"members", "member_variance", "total_variance", "disagreement", "abstained_at_1"}
+    assert set(theirs) == {*s, "k", "diversity", "k_sensitivity", *figures}
     for name in s:
         assert theirs[name].dtype == s[name].dtype
         assert theirs[name].shape == s[name].shape

@@ -51,7 +51,11 @@ def check_all(lazy: vd.DaskScores, whole: vargate.Scores, names: tuple[str, ...]
     figures = lazy.evaluate().compute()
     evaluation = vargate.evaluate(whole).to_dict()
     ours = figures.to_dict()
-    assert set(ours) - set(evaluation) == {"diversity", "k_sensitivity"}
+    assert set(ours) - set(evaluation) == {"diversity", "k_sensitivity", "verdict", "verdict_text", "verdict_figures"}
+    judged = whole.verdict()
+    assert (ours["verdict"], found.verdict().name) == (judged.name, judged.name)
+    for name, value in judged.figures().items():  # each block thins its own samples, so that this one is an estimate apart
+        assert ours["verdict_figures"][name] == pytest.approx(value, abs=0.05 if name == "disagreement" else 1e-12), name
     assert ours["measures"].keys() == found.columns().keys()
     same(ours, evaluation)
     chosen = lazy.select_k(target_risk=0.3).compute()

@@ -13,7 +13,7 @@ from .decide import Selection, select_k, select_threshold
 from .evaluate import AurocComparison, Evaluation, auroc, compare_auroc, ece, evaluate, rank
 from .ood import Ood, detect, ood
 from .scorer import Scorer
-from .scores import Scores, ScoreSummary, score
+from .scores import Scores, ScoreSummary, Verdict, score
 
 __version__: str = _lib.vg_version().decode()
 
@@ -33,6 +33,7 @@ __all__ = [
     "Scorer",
     "Scores",
     "Selection",
+    "Verdict",
     "__version__",
     "auroc",
     "calibrate",

@@ -140,6 +140,30 @@ class ScoreSummary(Structure):
         ("k_sensitivity", c_double),
         ("mean_tu", c_double),
         ("mean_gtu", c_double),
+        ("members", c_size_t),
+        ("outcomes", c_size_t),
+        ("member_variance", c_double),
+        ("total_variance", c_double),
+        ("disagreement", c_double),
+        ("abstained", c_double),
+    ]
+
+
+class Verdict(Structure):
+    """vg_verdict"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("state", c_int),
+        ("name", c_char_p),
+        ("diversity", c_double),
+        ("class_variance", c_double),
+        ("share", c_double),
+        ("disagreement", c_double),
+        ("abstained", c_double),
+        ("accuracy", c_double),
+        ("chance", c_double),
+        ("text", c_char * 400),
     ]
 
 
@@ -447,7 +471,8 @@ class CalibrateOptions(Structure):
 _SIZES: dict[type[Structure], int] = {
     Predictions: 64,
     ScoreOptions: 128,
-    ScoreSummary: 40,
+    ScoreSummary: 88,
+    Verdict: 480,
     Measure: 56,
     TallyOptions: 48,
     Estimate: 24,
@@ -500,6 +525,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_scorer_free": (None, [_P]),
     "vg_scorer_feed": (c_int, [_P, _P, _P]),
     "vg_scorer_summary": (c_int, [_P, POINTER(ScoreSummary)]),
+    "vg_verdict_judge": (c_int, [POINTER(Verdict), POINTER(ScoreSummary), c_ulonglong, c_ulonglong]),
     "vg_k_name": (None, [c_char * NAME_SIZE, c_double]),
     "vg_tally_new": (c_int, [POINTER(_P), c_size_t, POINTER(TallyOptions)]),
     "vg_tally_free": (None, [_P]),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import Array
+from ._summary import Spread
 from ._tally import tally
 from .decide import Selection, Target, options_of, selection
 from .scores import Scores
@@ -38,6 +39,7 @@ class Sums:
     m: int
     c: int
     variance: float  # over members, mean over classes, summed over samples
+    spread: Spread  # likewise summed over samples
     tu: float  # summed over rows, in nats; NaN where not computed
     gtu: float  # at the largest k
     correct: int
@@ -126,6 +128,7 @@ def part(scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15) -> tup
         m=scores.m,
         c=scores.c,
         variance=scores.diversity * weight if weight else 0.0,
+        spread=Spread(*(x * weight for x in scores._spread)) if weight else Spread(0.0, 0.0, 0.0, 0.0),
         tu=mean_tu * weight if weight else 0.0,
         gtu=mean_gtu * weight if weight else 0.0,
         k=tuple(scores.k),
@@ -151,6 +154,7 @@ def add(parts: Sequence[Sums]) -> Sums:
         m=first.m,
         c=first.c,
         variance=real(lambda p: p.variance),
+        spread=Spread(*(math.fsum(column) for column in zip(*(p.spread for p in parts), strict=True))),
         tu=real(lambda p: p.tu),
         gtu=real(lambda p: p.gtu),
         correct=sum(p.correct for p in parts),
@@ -174,6 +178,7 @@ def overall(s: Sums, labelled: bool) -> dict[str, Any]:
         "diversity": _ratio(s.variance, s.n),
         "k_sensitivity": 1 - s.gtu / s.tu if s.tu else math.nan,
     }
+    out["spread"] = Spread(*(_ratio(x, s.n) for x in s.spread))
     if not labelled:
         return out
     count, gap = s.bins[:, 0], np.abs(s.bins[:, 1] - s.bins[:, 2])

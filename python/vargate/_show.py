@@ -33,7 +33,7 @@ def scores_html(s: Scores) -> str:
     for name, rule in (summary.rule or {}).items():
         accuracy = f", accuracy on the kept {_number(rule['accuracy'])}" if "accuracy" in rule else ""
         notes.append(f"k = {name}: abstained {rule['abstained']}{accuracy}")
-    notes.append(f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}: {summary.verdict}")
+    notes.append(f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}; {summary.verdict_text}")
     return (
         f"<div><strong>vargate.Scores</strong>: {escape(what)}"
         f"<table>{''.join(rows)}</table>{'<br>'.join(escape(note) for note in notes)}</div>"

@@ -3,15 +3,72 @@
 from __future__ import annotations
 
 import math
+from ctypes import byref
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ScoreSummary", "finite", "share", "statistics", "verdict"]
+from . import _native
+
+__all__ = ["NO_SPREAD", "ScoreSummary", "Spread", "Verdict", "finite", "share", "statistics", "verdict"]
 
 Float64 = npt.NDArray[np.float64]
+
+
+class Spread(NamedTuple):
+    """What a verdict looks at beside diversity: the fields of ``vg_score_summary`` of these names."""
+
+    member_variance: float
+    total_variance: float
+    disagreement: float
+    abstained: float
+
+
+NO_SPREAD = Spread(math.nan, math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an ensemble's members disagree and whether it decides, as the C library judges (``vg_verdict_judge``).
+
+    Attributes
+    ----------
+    name : str
+        ``"one-member"``, ``"identical"``, ``"collapsed"``, ``"low"``, ``"diverse"``, ``"undecided"``, ``"no-skill"`` or
+        ``"unknown"``. It depends on the predictions and labels alone, not on `k`, `measures` or a preset.
+    text : str
+        A sentence with the figures.
+    share : float
+        Part of the predictive variance that lies between members.
+    disagreement : float
+        Share of pairs of members that name different classes.
+    abstained : float
+        Share of samples on which the decision rule abstains at k = 1.
+    diversity, class_variance : float
+        D and its sum over classes, both times M / (M - 1).
+    accuracy, chance : float
+        Of the mean distribution (NaN without labels); of guessing.
+    """
+
+    name: str
+    text: str
+    share: float
+    disagreement: float
+    abstained: float
+    diversity: float
+    class_variance: float
+    accuracy: float
+    chance: float
+
+    def figures(self) -> dict[str, float | None]:
+        """``verdict_figures`` of ``vargate score --json``."""
+        names = ("share", "disagreement", "abstained", "diversity", "class_variance", "accuracy", "chance")
+        return {name: finite(getattr(self, name)) for name in names}
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -34,6 +91,8 @@ class ScoreSummary:
     diversity: float | None
     k_sensitivity: float | None
     verdict: str
+    verdict_text: str
+    verdict_figures: dict[str, float | None]
     ties: int | None
     gated_out: int | None
     _labelled: bool = field(default=False, repr=False)
@@ -48,6 +107,7 @@ class ScoreSummary:
         if self._labelled:
             out["accuracy"] = self.accuracy
         out |= {"diversity": self.diversity, "k_sensitivity": self.k_sensitivity, "verdict": self.verdict}
+        out |= {"verdict_text": self.verdict_text, "verdict_figures": self.verdict_figures}
         if self.ties is not None:
             out |= {"ties": self.ties, "gated_out": self.gated_out}
         return out
@@ -64,7 +124,8 @@ class ScoreSummary:
                 lines.append(f"k = {name}: abstained {1 - rule['coverage']:.2%}{kept}")
         if self.accuracy is not None:
             lines.append(f"accuracy {self.accuracy:.4g}")
-        lines.append(f"diversity {_text(self.diversity)}, k-sensitivity {_text(self.k_sensitivity)}: {self.verdict}")
+        lines.append(f"diversity {_text(self.diversity)}, k-sensitivity {_text(self.k_sensitivity)}")
+        lines.append(f"verdict {self.verdict_text}")
         return "\n".join(lines)
 
 
@@ -96,13 +157,12 @@ def statistics(values: Float64, multilabel: bool) -> dict[str, Any]:
     return {**three(values.mean(axis=1)), "max": three(values.max(axis=1) if values.size else values)}
 
 
-def verdict(m: int, c: int, diversity: float, k_sensitivity: float) -> str:
-    """As ``vargate score`` judges: C D is the variance over members summed over classes."""
-    variance, moves = c * diversity, 0.0 if math.isnan(k_sensitivity) else k_sensitivity
-    if m == 1:
-        return "one-member"
-    if diversity == 0:
-        return "identical"
-    if variance < 1e-4 and moves < 0.02:
-        return "collapsed"
-    return "low" if variance < 1e-3 and moves < 0.1 else "diverse"
+def verdict(
+    n: int, m: int, outcomes: int, diversity: float, spread: Spread, correct: int | None = None, labelled: int = 0
+) -> Verdict:
+    """The library's verdict on an ensemble of `m` members; `correct` of `labelled` predictions are right."""
+    summary = _native.ScoreSummary(samples=n, diversity=diversity, members=m, outcomes=outcomes, **spread._asdict())
+    found = _native.Verdict(struct_size=_native.size(_native.Verdict))
+    _native.check(_native.lib.vg_verdict_judge(byref(found), byref(summary), correct or 0, labelled))
+    names = ("share", "disagreement", "abstained", "diversity", "class_variance", "accuracy", "chance")
+    return Verdict(found.name.decode(), found.text.decode(), **{name: float(getattr(found, name)) for name in names})

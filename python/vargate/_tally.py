@@ -37,6 +37,7 @@ def as_scores(p: Any, labels: Any, options: dict[str, Any], *, wanted: str = "al
         multilabel=p.multilabel,
         diversity=p.diversity,
         k_sensitivity=p.k_sensitivity,
+        spread=p._spread,
         labels=packed,
         sample_sigma=p._sample_sigma,
     )

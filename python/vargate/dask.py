@@ -34,6 +34,7 @@ from dask.delayed import Delayed, delayed
 from . import _native, _parts
 from ._arrays import Array, as_labels
 from ._options import FILE_ORDER, measure_names, resolve, temperatures
+from ._summary import Verdict, verdict
 from ._tally import number
 from .decide import Selection, Target
 from .evaluate import Ranking
@@ -78,6 +79,7 @@ def _with(s: Scores, arrays: dict[str, Array]) -> Scores:
         multilabel=s.multilabel,
         diversity=s.diversity,
         k_sensitivity=s.k_sensitivity,
+        spread=s._spread,
         labels=s.labels,
         sample_sigma=s._sample_sigma,
     )
@@ -130,6 +132,11 @@ _FIGURES = ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")
 _CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
 
 
+def _judge(sums: _parts.Sums, figures: dict[str, Any], labelled: bool) -> Verdict:
+    outcomes, rows = 2 if sums.rows != sums.n else sums.c, sums.rows if labelled else 0
+    return verdict(sums.n, sums.m, outcomes, figures["diversity"], figures["spread"], sums.correct if labelled else 0, rows)
+
+
 def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]]) -> WholeSet:
     figures = _parts.overall(sums, labelled)
     nan = math.nan
@@ -139,6 +146,7 @@ def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]
         c=sums.c,
         diversity=figures["diversity"],
         k_sensitivity=figures["k_sensitivity"],
+        verdict=_judge(sums, figures, labelled),
         **{name: figures.get(name, nan) for name in (*_FIGURES, *_CHECK)},
         rule=figures.get("rule", {}),
         measures={name: Ranking(**row) for name, row in rankings.items()},
@@ -163,6 +171,7 @@ def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> 
         multilabel=first.multilabel,
         diversity=figures["diversity"],
         k_sensitivity=figures["k_sensitivity"],
+        spread=figures["spread"],
         labels=labels,
         sample_sigma=first._sample_sigma,
     )
@@ -182,6 +191,7 @@ class WholeSet:
     c: int
     diversity: float
     k_sensitivity: float
+    verdict: Verdict
     accuracy: float
     f1_macro: float
     ece: float
@@ -195,13 +205,14 @@ class WholeSet:
     measures: dict[str, Ranking]
 
     def to_dict(self) -> dict[str, Any]:
-        """Keyed as `vargate.Evaluation.to_dict`, with ``diversity`` and ``k_sensitivity`` besides."""
+        """Keyed as `vargate.Evaluation.to_dict`, with ``diversity``, ``k_sensitivity`` and the verdict besides."""
         out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c")}
         for name in ("diversity", "k_sensitivity", *_FIGURES):
             out[name] = number(getattr(self, name))
         for name in _CHECK:  # not known of labels that belong to one sample
             if not math.isnan(getattr(self, name)):
                 out[name] = getattr(self, name)
+        out |= {"verdict": self.verdict.name, "verdict_text": self.verdict.text, "verdict_figures": self.verdict.figures()}
         out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
         out["rule"] = {k: {name: number(value) for name, value in row.items()} for k, row in self.rule.items()}
         return out

@@ -10,6 +10,7 @@ from typing import Any
 from . import _native
 from ._arrays import as_labels, predictions
 from ._options import Temperature, measure_names, resolve
+from ._summary import Spread, Verdict, verdict
 from .scores import Scores, allocate, collect
 
 __all__ = ["Scorer"]
@@ -75,7 +76,7 @@ class Scorer:
         self._handle: int | None = None
         self._closed = False
         self._shape = (0, 0)
-        self._figures = _native.ScoreSummary(0, *[float("nan")] * 4)
+        self._figures = _native.ScoreSummary(0, *[float("nan")] * 4, 0, 0, *[float("nan")] * 4)
 
     def feed(self, p: Any, *, labels: Any = None) -> Scores:
         """Scores the next block (N, M, C) of the first one's M and C. `diversity` of the result is that of all samples so far."""
@@ -113,6 +114,12 @@ class Scorer:
     def k_sensitivity(self) -> float:
         """``1 - mean(gtu at the largest k) / mean(tu)`` of all samples so far; NaN unless both are computed."""
         return float(self._figures.k_sensitivity)
+
+    def verdict(self, *, correct: int = 0, labelled: int = 0) -> Verdict:
+        """`Scores.verdict` of all samples so far; `correct` of `labelled` predictions, where labels are known."""
+        f = self._figures
+        spread = Spread(f.member_variance, f.total_variance, f.disagreement, f.abstained)
+        return verdict(f.samples, f.members, f.outcomes, f.diversity, spread, correct, labelled)
 
     @property
     def mean_tu(self) -> float:

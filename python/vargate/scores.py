@@ -15,14 +15,14 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array, as_labels, predictions
 from ._options import FILE_ORDER, Resolved, Temperature, measure_names, resolve
-from ._summary import ScoreSummary, finite, share, statistics, verdict
+from ._summary import NO_SPREAD, ScoreSummary, Spread, Verdict, finite, share, statistics, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .decide import Selection
 
-__all__ = ["ScoreSummary", "Scores", "score"]
+__all__ = ["ScoreSummary", "Scores", "Verdict", "score"]
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
@@ -132,6 +132,7 @@ class Scores:
         multilabel: bool = False,
         diversity: float = math.nan,
         k_sensitivity: float = math.nan,
+        spread: Spread = NO_SPREAD,
         labels: npt.NDArray[np.int64] | None = None,
         sample_sigma: bool = False,
     ) -> None:
@@ -142,6 +143,7 @@ class Scores:
         self.multilabel = multilabel
         self.diversity = diversity
         self.k_sensitivity = k_sensitivity
+        self._spread = spread
         self.labels = labels
         self._sample_sigma = sample_sigma
 
@@ -232,6 +234,19 @@ class Scores:
 
     # --- figures ------------------------------------------------------------------------------------------------------------
 
+    def verdict(self) -> Verdict:
+        """Whether the members disagree and the ensemble decides, with the figures it rests on; whatever `k` and `measures` are.
+
+        >>> import numpy as np, vargate
+        >>> member = np.random.default_rng(0).dirichlet([0.3] * 4, size=(50, 1))
+        >>> vargate.score(np.repeat(member, 5, axis=1)).verdict().name
+        'identical'
+        """
+        labelled = self.labels is not None and "pred" in self._arrays
+        right = int(np.count_nonzero(self.pred == self.labels)) if labelled else 0
+        rows, outcomes = (self.n * self.c, 2) if self.multilabel else (self.n, self.c)
+        return verdict(self.n, self.m, outcomes, self.diversity, self._spread, right, rows if labelled else 0)
+
     def summary(self) -> ScoreSummary:
         """Mean, median and 95th percentile of each measure, the decision rule at each k, diversity and the verdict on it."""
         measures = {}
@@ -253,6 +268,7 @@ class Scores:
                 rule[_native.k_name(k)] = row
         labelled = self.labels is not None and "pred" in self._arrays
         flags = self._arrays.get("flags")
+        judged = self.verdict()
         return ScoreSummary(
             n=self.n,
             m=self.m,
@@ -265,7 +281,9 @@ class Scores:
             accuracy=share(int(np.count_nonzero(correct)), entries) if labelled else None,
             diversity=finite(self.diversity),
             k_sensitivity=finite(self.k_sensitivity),
-            verdict=verdict(self.m, self.c, self.diversity, self.k_sensitivity),
+            verdict=judged.name,
+            verdict_text=judged.text,
+            verdict_figures=judged.figures(),
             ties=None if flags is None else int(np.count_nonzero(flags & 2)),
             gated_out=None if flags is None else int(np.count_nonzero(flags & 1)),
             _labelled=labelled,
@@ -426,6 +444,7 @@ def collect(
         multilabel=resolved.multilabel,
         diversity=summary.diversity,
         k_sensitivity=summary.k_sensitivity,
+        spread=Spread(summary.member_variance, summary.total_variance, summary.disagreement, summary.abstained),
         labels=labels,
         sample_sigma=resolved.sigma_margin == 1,
     )
