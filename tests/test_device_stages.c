@@ -77,7 +77,7 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
     for (size_t i = 0; options->temperature && i < view->m; i++)
         inverse[i] = 1 / options->temperature[options->temperature_count == 1 ? 0 : i];
     job.inverse_temperature = options->temperature ? inverse : NULL;
-    job.units = ref_alloc(3 * view->n, sizeof *job.units);
+    job.units = ref_alloc(SCORE_FIGURES * view->n, sizeof *job.units);
     unsigned *redo = ref_alloc(2 * view->n, sizeof *redo);
     job.redo = redo;
     job.redo_count = &report.redo[0];
@@ -100,6 +100,8 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
         summary->diversity += job.units[i] / (double)(view->n * view->c);
         summary->mean_tu += job.units[view->n + i] / (double)view->n;
         summary->mean_gtu += job.units[2 * view->n + i] / (double)view->n;
+        summary->total_variance += job.units[3 * view->n + i] / (double)view->n;
+        summary->abstained += job.units[4 * view->n + i] / (double)view->n;
     }
     free(job.units), free(redo), free(inverse);
     return report.bad ? VG_ERR_DATA : VG_OK;
@@ -146,8 +148,11 @@ static void large_shapes(void **state) {
         vg_predictions view = vg_predictions_f32(narrow, r->n, r->m, r->c);
         score_shape shape = shape_of(&view, &options);
         vg_scores cpu = scores_new(shape), once = scores_new(shape), again = scores_new(shape);
-        assert_int_equal(vg_score(&cpu, NULL, &view, &options), VG_OK);
+        vg_score_summary by_cpu;
+        assert_int_equal(vg_score(&cpu, &by_cpu, &view, &options), VG_OK);
         assert_int_equal(emulate(&once, &summary, &view, &options), VG_OK);
+        assert_true(fabs(summary.total_variance - by_cpu.total_variance) < 1e-9);
+        assert_true(fabs(summary.abstained - by_cpu.abstained) < 1e-12);
         backwards = true;
         assert_int_equal(emulate(&again, &summary, &view, &options), VG_OK);
         backwards = false;

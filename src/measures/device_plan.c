@@ -31,7 +31,6 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     job->need_reverse = out->epce || out->epkl;
     job->need_logs = job->need_reverse || out->au || out->eu || job->need_gated_logs;
     job->need_sets = job->need_logs || job->need_gated || out->tu || out->epjs;
-    job->need_margin = out->gmu || out->snr || out->pred || out->second || out->decision || out->flags;
     job->gated = job->need_gated ? job->k : 0;
     memcpy(job->power_weight, power_weight, sizeof job->power_weight);
     for (int j = 0; j < 33; j++)
@@ -93,8 +92,8 @@ bool vg_measures__score_layout(score_job *job) {
     /* the moments' parts, psi of every member and gate, and sums over members take turns */
     size_t moments = 24 + 2 * R, psi = (M * K * R + F * C - 1) / (F * C), sums = (3 + 2 * K) * R;
     job->partial = cut(&at, S, F * C, most(moments, most(psi, sums)), 1);
-    job->leads = cut(&at, S, parts, 6, job->need_margin ? 8 : 0);
-    job->pass = cut(&at, S, parts, most(1 + K, most(3 * K, SCORE_SUMS * (K + 1))), 8);
+    job->leads = cut(&at, S, parts, 6, 8);
+    job->pass = cut(&at, S, parts, most(2 + K, most(3 * K, SCORE_SUMS * (K + 1))), 8);
     job->zbar = cut(&at, S, K, 2, 8);
     job->psi_mean = cut(&at, S, K, 1, 8);
     job->weight_bounds = cut(&at, S, K, 2, 8);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "measures/cuda/device_scorer.h"
+#include "measures/disagreement.h"
 #include "measures/kernel.h"
 
 /* Host places for `samples` of every place in `out`, in one piece of memory. */
@@ -98,4 +99,60 @@ vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_me
     }
     vg_base__release(data);
     return status;
+}
+
+/* Samples first, first + step, ... of a block that lies packed on the device, packed to the host in one copy. */
+static vg_status fetch_every(char *to, const vg_predictions *p, size_t first, size_t step, size_t count) {
+    size_t each = p->m * p->c * vg_device__element(p->dtype);
+    return vg_device__check(
+        cudaMemcpy2D(to, each, (const char *)p->data + first * each, step * each, each, count, cudaMemcpyDeviceToHost),
+        "predictions to the host");
+}
+
+/* A run of samples of one weight. Their predictions are where the block is, or fetched. */
+static vg_status compare_run(vg_device_scorer *s, const vg_predictions *p, vg_memory at, size_t first, size_t step,
+                             size_t count) {
+    vg_predictions view = *p;
+    char *data = NULL;
+    vg_status status = VG_OK;
+    view.n = count;
+    view.stride_n = (ptrdiff_t)step * p->stride_n;
+    view.data = (const char *)p->data + (ptrdiff_t)first * p->stride_n * (ptrdiff_t)vg_device__element(p->dtype);
+    if (at == VG_MEMORY_DEVICE) {
+        status = vg_base__alloc(&data, count * p->m * p->c, vg_device__element(p->dtype), "predictions");
+        if (status == VG_OK)
+            status = vg_device__packed(p) ? fetch_every(data, p, first, step, count)
+                                          : vg_device__pack(s, data, &view, at, 0, count);
+        view.data = data;
+        view.stride_c = 1;
+        view.stride_m = (ptrdiff_t)p->c;
+        view.stride_n = (ptrdiff_t)(p->m * p->c);
+    }
+    for (size_t i = 0; status == VG_OK && i < count; i++)
+        s->disagreement += (double)step * vg_disagreement__sample(&view, i, s->tops);
+    s->looked_at += (double)(step * count);
+    vg_base__release(data);
+    return status;
+}
+
+vg_status vg_device__compare_tops(vg_device_scorer *s, const vg_predictions *p, vg_memory at) {
+    size_t base = vg_disagreement__base(s->m, s->c), room;
+    unsigned long long from = s->samples, end = from + p->n, first;
+    double weight, same;
+    if (!s->tops) {
+        if (!vg_disagreement__room(&room, s->m, s->c))
+            return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
+        VG_TRY(vg_base__zalloc(&s->tops, room, sizeof *s->tops, "members' classes"));
+    }
+    for (unsigned long long n = from; (first = vg_disagreement__next(n, base, &weight)) < end;) {
+        size_t count = 0;
+        unsigned long long next = first;
+        do {
+            count++;
+            n = next + 1;
+            next = vg_disagreement__next(n, base, &same);
+        } while (next < end && same == weight);
+        VG_TRY(compare_run(s, p, at, (size_t)(first - from), (size_t)weight, count));
+    }
+    return VG_OK;
 }

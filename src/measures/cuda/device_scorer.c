@@ -140,6 +140,7 @@ void vg_device_scorer_free(vg_device_scorer *s) {
     vg_scorer_free(s->mender);
     vg_base__release(s->gates);
     vg_base__release(s->temperature);
+    vg_base__release(s->tops);
     vg_base__release(s);
 }
 
@@ -165,7 +166,7 @@ static vg_status place_results(const vg_device_scorer *s, device_slot *slot, con
     slot->fields_bytes = at;
     redo = at;
     at += up(2 * n * sizeof(unsigned));
-    VG_TRY(vg_device__grow(&slot->results, at + 3 * n * sizeof(double), "results"));
+    VG_TRY(vg_device__grow(&slot->results, at + SCORE_FIGURES * n * sizeof(double), "results"));
     VG_TRY(vg_device__grow(&slot->arrived, slot->fields_bytes, "results"));
     char *base = slot->results.data;
     size_t field_at = up(sizeof(score_report));
@@ -438,6 +439,8 @@ vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_me
             s->slots[i].samples = 0;
         }
     if (status == VG_OK)
+        status = vg_device__compare_tops(s, block, block_at);
+    if (status == VG_OK)
         s->samples += block->n;
     return status;
 }
@@ -455,13 +458,19 @@ vg_status vg_device_scorer_summary(const vg_device_scorer *s, vg_score_summary *
     score_totals part[2];
     for (int i = 0; i < 2; i++)
         VG_TRY(vg_device__check(cudaMemcpy(&part[i], s->slots[i].totals, sizeof part[i], cudaMemcpyDeviceToHost), "totals"));
-    double n = (double)s->samples, sum[3];
-    for (int i = 0; i < 3; i++)
+    double n = (double)s->samples, sum[SCORE_FIGURES];
+    for (int i = 0; i < SCORE_FIGURES; i++)
         sum[i] = (part[0].sum[i] + part[1].sum[i]) + (part[0].rest[i] + part[1].rest[i]);
     summary->samples = s->samples;
     summary->diversity = n > 0 ? sum[0] / (n * (double)s->c) : NAN;
     summary->mean_tu = n > 0 && s->has_tu ? sum[1] / n : NAN;
     summary->mean_gtu = n > 0 && s->has_gtu ? sum[2] / n : NAN;
     summary->k_sensitivity = summary->mean_tu > 0 ? 1 - summary->mean_gtu / summary->mean_tu : NAN;
+    summary->members = s->m;
+    summary->outcomes = s->c;
+    summary->member_variance = n > 0 ? sum[0] / n : NAN;
+    summary->total_variance = n > 0 ? sum[3] / n : NAN;
+    summary->abstained = n > 0 ? sum[4] / n : NAN;
+    summary->disagreement = s->looked_at > 0 ? s->disagreement / s->looked_at : NAN;
     return VG_OK;
 }

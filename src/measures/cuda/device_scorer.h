@@ -22,7 +22,7 @@ typedef struct device_memory {
 typedef struct device_slot {
     cudaStream_t stream;
     device_memory input, staged; /* host input: on the device, and on its way there */
-    device_memory results;       /* score_report, the fields asked for, then redo[2][n] and units[3][n] */
+    device_memory results;       /* score_report, the fields asked for, then redo[2][n] and units[SCORE_FIGURES][n] */
     device_memory arrived;       /* report and fields, on the host */
     device_memory work[2];       /* arrays that do not fit shared memory: of the kernel, and of its double form */
     score_totals *totals;        /* device */
@@ -47,6 +47,8 @@ struct vg_device_scorer {
     vg_pool *pool;
     unsigned long long samples;
     bool has_tu, has_gtu;
+    double disagreement, looked_at; /* weighted sum over the samples that count, and their weight */
+    uint32_t *tops;                 /* workspace of the disagreement */
     char device[256];
 };
 
@@ -76,6 +78,8 @@ vg_status vg_device__feed_host(vg_device_scorer *, const vg_scores *out, vg_memo
 /* One sample by vg_scorer. */
 vg_status vg_device__mend(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *, vg_memory at,
                           size_t sample);
+/* Adds the disagreement of the block's samples that count (measures/disagreement.h); before s->samples moves on. */
+vg_status vg_device__compare_tops(vg_device_scorer *, const vg_predictions *, vg_memory at);
 /* The message for a row that is not a distribution. */
 vg_status vg_device__bad_row(vg_device_scorer *, const vg_predictions *, vg_memory at, size_t sample);
 

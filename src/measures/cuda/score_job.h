@@ -21,6 +21,7 @@ enum {
     SCORE_PARTS = 16,     /* R */
     SCORE_GROUP = 4,      /* gates handled together in registers */
     SCORE_MOST_SPLIT = 8, /* F */
+    SCORE_FIGURES = 5,    /* of a sample, for the summary: score_job.units */
     SCORE_SUMS = 5,       /* TU, EU, reverse divergence in two pieces, EPJS */
     SCORE_REGISTERS = 72, /* of a thread: floats in shared memory */
     SCORE_REGISTERS_WIDE = 96
@@ -53,7 +54,8 @@ typedef struct score_job {
     const double *gates;               /* K */
     const double *inverse_temperature; /* M, or NULL */
     vg_scores out;
-    double *units; /* [3][n]: sum over classes of the variance, TU, GTU at the largest k; nats */
+    double *units; /* [SCORE_FIGURES][n]: sum over classes of the variance, TU, GTU at the largest k (nats), sum over classes of
+                      mu (1 - mu), 1 where the rule abstains at k = 1 */
     score_report *report;
     unsigned *redo, *redo_count;       /* n: samples to be done again, in any order */
     const unsigned *list, *list_count; /* the samples to take; NULL: all n */
@@ -61,7 +63,7 @@ typedef struct score_job {
     float power_weight[JS32_TRIANGLE]; /* template/js_powers.h */
     float narrow_weight[33];           /* of the integral's nodes: template/js_weights.h */
     double fine_weight[104];           /* the same in double, s^-1 included */
-    bool need_logs, need_reverse, need_gated, need_gated_logs, need_gated_reverse, need_margin, need_sets;
+    bool need_logs, need_reverse, need_gated, need_gated_logs, need_gated_reverse, need_sets;
     /* how the work is laid out */
     int samples, threads, split, block; /* S, threads of a block, F, members a step of the integral */
     int row;                            /* elements from member to member of p */

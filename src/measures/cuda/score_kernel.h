@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* Figures over samples, each as the sum of two doubles: variance, TU, GTU. */
+/* Figures over samples, each as the sum of two doubles, in the order of score_job.units. */
 typedef struct score_totals {
-    double sum[3], rest[3];
+    double sum[SCORE_FIGURES], rest[SCORE_FIGURES];
 } score_totals;
 
 /* Queues the kernel for a laid-out job. `blocks`: as many as the job's memory serves (0: one a tile). */

@@ -145,8 +145,8 @@ SCORE_FN void lead(leading *g, double mu, double variance, int c) {
     }
 }
 
-/* Sums over a part of the classes: 0 the variance, then Zbar by gate. */
-SCORE_FN double *class_part(const score_view *v, int s, int r) { return v->pass + (s * SCORE_PARTS + r) * (1 + v->job->gated); }
+/* Sums over a part of the classes: 0 the variance, then Zbar by gate, then mu (1 - mu). */
+SCORE_FN double *class_part(const score_view *v, int s, int r) { return v->pass + (s * SCORE_PARTS + r) * (2 + v->job->gated); }
 
 SCORE_FN void part_lead(const score_view *v, int s, int r, int from, int to) {
     leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
@@ -165,19 +165,22 @@ SCORE_FN void part_lead(const score_view *v, int s, int r, int from, int to) {
 /* Parts of the sums over classes, and the leading classes of each: a thread a part and sum. */
 SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
-    int C = job->c, each = job->gated + 1 + (job->need_margin ? 1 : 0), items = v->samples * SCORE_PARTS * each;
+    int C = job->c, each = job->gated + 3, items = v->samples * SCORE_PARTS * each;
     for (int i = tid; i < items; i += job->threads) {
         int which = i / SCORE_PARTS % each, r = i % SCORE_PARTS, s = i / SCORE_PARTS / each;
         int from = part_from(C, r, SCORE_PARTS), to = part_from(C, r + 1, SCORE_PARTS);
         double sum = 0.0;
-        if (which > job->gated) {
+        if (which == job->gated + 2) {
             part_lead(v, s, r, from, to);
             continue;
         }
         SCORE_ROLLED
-        for (int c = from; c < to; c++)
-            sum +=
-                which ? get(v->gamma, (s * C + c) * job->groups + which - 1, wide) * v->mu[s * C + c] : v->variance[s * C + c];
+        for (int c = from; c < to; c++) {
+            double mu = v->mu[s * C + c];
+            sum += which == 0           ? v->variance[s * C + c]
+                   : which > job->gated ? mu * (1.0 - mu)
+                                        : get(v->gamma, (s * C + c) * job->groups + which - 1, wide) * mu;
+        }
         class_part(v, s, r)[which] = sum;
     }
 }
@@ -185,6 +188,7 @@ SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
 SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) {
     double sigma1 = sqrt(g->var1 * job->margin_spread), sigma2 = sqrt(g->var2 * job->margin_spread);
     double snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + job->margin_eps);
+    job->units[4 * job->n + n] = g->mu1 - g->mu2 > sqrt(g->var1) + sqrt(g->var2) ? 0.0 : 1.0;
     if (job->out.snr)
         job->out.snr[n] = snr;
     if (job->out.gmu)
@@ -203,10 +207,10 @@ SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) 
 
 #define SCORE_FAINT 1e-20 /* normalisers below are the host's affair */
 
-/* The sums themselves: the variance and every gate's normaliser. */
+/* The sums themselves: the variance, every gate's normaliser, and the variance of a class under the mean. */
 SCORE_FN void stage_class_totals(const score_view *v, int tid) {
     const score_job *job = v->job;
-    int items = 1 + job->gated;
+    int items = 2 + job->gated;
     for (int i = tid; i < v->samples * items; i += job->threads) {
         int s = i / items, item = i - s * items;
         double sum = 0.0;
@@ -214,6 +218,8 @@ SCORE_FN void stage_class_totals(const score_view *v, int tid) {
             sum += class_part(v, s, r)[item];
         if (item == 0) {
             job->units[sample_of(v, s)] = sum;
+        } else if (item > job->gated) {
+            job->units[3 * job->n + sample_of(v, s)] = sum;
         } else {
             bool faint = !(sum > SCORE_FAINT);
             v->zbar[2 * (s * job->gated + item - 1)] = sum;
@@ -227,7 +233,7 @@ SCORE_FN void stage_class_totals(const score_view *v, int tid) {
 /* The leading classes and what rests on them, by the block's last threads: in a stage that leaves other warps idle. */
 SCORE_FN void stage_margin(const score_view *v, int tid) {
     const score_job *job = v->job;
-    for (int s = job->threads - 1 - tid; s < v->samples && job->need_margin; s += job->threads) {
+    for (int s = job->threads - 1 - tid; s < v->samples; s += job->threads) {
         leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
         SCORE_ROLLED
         for (int r = 0; r < SCORE_PARTS; r++) {
