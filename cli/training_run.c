@@ -44,8 +44,8 @@ static int on_event(void *context, const vg_train_event *event) {
         break;
     case VG_TRAIN_COLLAPSE:
         progress_end(&w->bar);
-        console_warn("diversity collapse: D is %.3g after epoch %zu, its peak was %.3g", event->metrics->diversity,
-                     event->epoch, event->diversity_peak);
+        console_warn("diversity collapse: D is %.3g after epoch %zu, its peak was %.3g; %s", event->metrics->diversity,
+                     event->epoch, event->diversity_peak, event->metrics->verdict.text);
         break;
     case VG_TRAIN_REFRESH:
         snprintf(w->what, sizeof w->what, "batch-norm refresh");

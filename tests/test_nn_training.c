@@ -126,12 +126,20 @@ static void disk_full(void **state) {
 
 static void collapse_is_told(void **state) {
     (void)state;
-    outcome o = train(
-        (plan){.name = "collapse",
-               .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=8", "rate=3e-3", NULL}});
+    /* heads that begin as near copies of each other and stay so: any fall of D counts */
+    outcome o = train((plan){.name = "collapse",
+                             .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=12", "rate=3e-3",
+                                                              "head_init_scale=1e-4", NULL}});
     assert_int_equal(o.status, VG_OK);
+    assert_true(o.result.last.verdict.state == VG_VERDICT_COLLAPSED || o.result.last.verdict.state == VG_VERDICT_LOW);
     assert_true(o.collapses >= 1);
     assert_int_equal(o.result.collapsed, 1);
+    /* members that only grow certain lose D as well, and are told nothing of a collapse */
+    o = train((plan){
+        .name = "diverse",
+        .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=8", "rate=3e-3", NULL}});
+    assert_int_equal(o.result.last.verdict.state, VG_VERDICT_DIVERSE);
+    assert_int_equal(o.collapses, 0);
     o = train((plan){.name = "no-collapse", .changes = (const char *const[]){"collapse_fraction=0", NULL}});
     assert_int_equal(o.collapses, 0);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vargate/measures.h"
 #include "vargate/status.h"
 
 #ifdef __cplusplus
@@ -63,7 +64,7 @@ typedef struct vg_recipe {
     size_t checkpoint_every;   /* epochs between checkpoints; 0: by time */
     double checkpoint_seconds; /* time between checkpoints, also within an epoch; 0: by epochs */
     size_t monitor_passes;    /* stochastic passes an image when watching an MCD network */
-    double collapse_fraction; /* alarm: diversity below this share of its peak ... */
+    double collapse_fraction; /* alarm: verdict identical, collapsed or low, and diversity below this share of its peak ... */
     size_t collapse_epochs;   /* ... for so many epochs */
     /* after training (vargate run) */
     double k[VG_RECIPE_LIST]; /* gate settings */
@@ -140,12 +141,13 @@ typedef struct vg_epoch_metrics {
     double diversity, k_sensitivity;
     double rate;         /* at the epoch's last step */
     double images_per_s; /* training alone */
+    vg_verdict verdict;  /* on the ensemble, from the validation set: vg_verdict_judge */
 } vg_epoch_metrics;
 
 typedef enum vg_train_event_kind {
     VG_TRAIN_STEP = 0,       /* after every step */
     VG_TRAIN_EPOCH = 1,      /* metrics are ready */
-    VG_TRAIN_COLLAPSE = 2,   /* diversity has stayed below the set share of its peak */
+    VG_TRAIN_COLLAPSE = 2,   /* diversity has stayed below the set share of its peak, and the verdict is none of a diverse one */
     VG_TRAIN_CHECKPOINT = 3, /* a checkpoint was written: path */
     VG_TRAIN_START = 4,      /* device and starting point are known: text */
     VG_TRAIN_REFRESH = 5,    /* batch-norm statistics are being taken again */

@@ -47,6 +47,39 @@ static double gated_entropy(const double *p, const double *mean, double *gate, d
     return entropy(q, C);
 }
 
+/* The members' most probable classes, pair by pair; `named`: C of workspace. */
+static double disagreement(const double *p, double *named, size_t M, size_t C) {
+    double agree = 0, members = (double)M;
+    memset(named, 0, C * sizeof *named);
+    for (size_t m = 0; m < M; m++) {
+        size_t top = 0;
+        for (size_t c = 1; c < C; c++)
+            top = p[m * C + c] > p[m * C + top] ? c : top;
+        agree += named[top]++;
+    }
+    return M > 1 ? 1 - agree / (0.5 * members * (members - 1)) : 0;
+}
+
+/* What a verdict looks at; `work`: C. */
+static void add_verdict(vg_monitor *s, const double *p, const double *mean, double *work) {
+    size_t M = s->members, C = s->classes;
+    double mu1 = -1, mu2 = -1, sigma1 = 0, sigma2 = 0;
+    for (size_t c = 0; c < C; c++) {
+        double square = 0;
+        for (size_t m = 0; m < M; m++)
+            square += (p[m * C + c] - mean[c]) * (p[m * C + c] - mean[c]) / (double)M;
+        s->total += mean[c] * (1 - mean[c]);
+        if (mean[c] > mu1) {
+            mu2 = mu1, sigma2 = sigma1;
+            mu1 = mean[c], sigma1 = sqrt(square);
+        } else if (mean[c] > mu2) {
+            mu2 = mean[c], sigma2 = sqrt(square);
+        }
+    }
+    s->abstained += mu1 - sigma1 > mu2 + sigma2 ? 0 : 1;
+    s->disagreement += disagreement(p, work, M, C);
+}
+
 static void add_sample(vg_monitor *s, const float *logits, size_t label, double *work) {
     size_t M = s->members, C = s->classes, best = 0;
     double *p = work, *mean = work + M * C, loss = 0;
@@ -64,6 +97,7 @@ static void add_sample(vg_monitor *s, const float *logits, size_t label, double 
     s->loss += s->mixture ? -log(mean[label]) : loss;
     s->entropy += entropy(mean, C);
     s->gated_entropy += gated_entropy(p, mean, mean + C, mean + 2 * C, M, C, s->k);
+    add_verdict(s, p, mean, mean + C);
     s->correct += best == label;
     size_t bin = (size_t)ceil(mean[best] * VG_MONITOR_BINS);
     bin = bin < 1 ? 0 : bin > VG_MONITOR_BINS ? VG_MONITOR_BINS - 1 : bin - 1;
@@ -88,3 +122,18 @@ double vg_monitor__ece(const vg_monitor *s) {
 double vg_monitor__diversity(const vg_monitor *s) { return s->n ? s->variance / (double)s->n : NAN; }
 
 double vg_monitor__k_sensitivity(const vg_monitor *s) { return s->entropy > 0 ? 1 - s->gated_entropy / s->entropy : 0; }
+
+vg_score_summary vg_monitor__summary(const vg_monitor *s) {
+    double n = (double)s->n;
+    return (vg_score_summary){.samples = s->n,
+                              .diversity = vg_monitor__diversity(s),
+                              .k_sensitivity = vg_monitor__k_sensitivity(s),
+                              .mean_tu = s->entropy / n,
+                              .mean_gtu = s->gated_entropy / n,
+                              .members = s->members,
+                              .outcomes = s->classes,
+                              .member_variance = s->variance / n * (double)s->classes,
+                              .total_variance = s->total / n,
+                              .disagreement = s->disagreement / n,
+                              .abstained = s->abstained / n};
+}

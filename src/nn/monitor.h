@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vargate/measures.h"
+
 enum { VG_MONITOR_BINS = 15 };
 
 typedef struct vg_monitor {
@@ -15,6 +17,7 @@ typedef struct vg_monitor {
     /* sums */
     size_t n, correct;
     double loss, variance, entropy, gated_entropy;
+    double total, disagreement, abstained; /* for the verdict: vg_score_summary */
     double bin_confidence[VG_MONITOR_BINS];
     size_t bin_count[VG_MONITOR_BINS], bin_correct[VG_MONITOR_BINS];
 } vg_monitor;
@@ -24,6 +27,8 @@ void vg_monitor__add(vg_monitor *monitor, const float *logits, const int32_t *la
 double vg_monitor__ece(const vg_monitor *monitor);
 /* D: mean over samples and classes of the variance over members. */
 double vg_monitor__diversity(const vg_monitor *monitor);
+/* The figures above as a scoring run over the same logits would give them. */
+vg_score_summary vg_monitor__summary(const vg_monitor *monitor);
 /* 1 - mean(gated total uncertainty) / mean(total uncertainty). */
 double vg_monitor__k_sensitivity(const vg_monitor *monitor);
 

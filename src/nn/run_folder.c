@@ -288,12 +288,13 @@ static vg_status log_object(vg_training *t, json_t *j) {
 }
 
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
-    return log_object(t, json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "epoch",
-                                   (json_int_t)m->epoch, "train_loss", finite(m->train_loss), "train_accuracy",
-                                   m->train_accuracy, "val_loss", finite(m->val_loss), "val_accuracy", m->val_accuracy,
-                                   "val_ece", finite(m->val_ece), "diversity", finite(m->diversity), "k_sensitivity",
-                                   finite(m->k_sensitivity), "lr", m->rate, "images_per_s", m->images_per_s,
-                                   "collapsed", (int)t->state.collapsed));
+    json_t *j = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:b}", "epoch",
+                          (json_int_t)m->epoch, "train_loss", finite(m->train_loss), "train_accuracy", m->train_accuracy,
+                          "val_loss", finite(m->val_loss), "val_accuracy", m->val_accuracy, "val_ece", finite(m->val_ece),
+                          "diversity", finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate,
+                          "images_per_s", m->images_per_s, "verdict", m->verdict.name, "share", finite(m->verdict.share),
+                          "disagreement", finite(m->verdict.disagreement), "collapsed", (int)t->state.collapsed);
+    return log_object(t, j);
 }
 
 vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *m) {

@@ -153,7 +153,15 @@ static vg_status watch(vg_training *t, vg_epoch_metrics *metrics) {
     metrics->val_ece = vg_monitor__ece(&monitor);
     metrics->diversity = vg_monitor__diversity(&monitor);
     metrics->k_sensitivity = vg_monitor__k_sensitivity(&monitor);
-    return VG_OK;
+    vg_score_summary summary = vg_monitor__summary(&monitor);
+    metrics->verdict = (vg_verdict)VG_VERDICT_INIT;
+    return vg_verdict_judge(&metrics->verdict, &summary, monitor.correct, monitor.n);
+}
+
+/* D of an ensemble that merely grows certain falls far below its peak too, so the verdict has a say: members that still differ
+ * in what they are unsure of are no collapse. */
+static bool still_diverse(vg_verdict_state state) {
+    return state != VG_VERDICT_IDENTICAL && state != VG_VERDICT_COLLAPSED && state != VG_VERDICT_LOW;
 }
 
 /* Below the set share of its peak for several epochs: told once, and again after it has recovered. */
@@ -161,7 +169,7 @@ static void watch_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
     vg_train_state *s = &t->state;
     if (metrics->diversity > s->peak_diversity)
         s->peak_diversity = metrics->diversity;
-    if (metrics->diversity >= t->recipe.collapse_fraction * s->peak_diversity) {
+    if (metrics->diversity >= t->recipe.collapse_fraction * s->peak_diversity || still_diverse(metrics->verdict.state)) {
         s->low_epochs = 0;
         s->collapsed = false;
         return;
