@@ -16,7 +16,8 @@ typedef struct calibrate_values {
     const char *labels, *labels_key, *classes, *key, *output;
     bool per_member, shared, json, force;
     int axes, solver;
-    size_t evaluations, initial, seed, bins, threads, labels_from;
+    size_t evaluations, initial, seed, bins, folds, threads, labels_from;
+    double t_min, t_max;
 } calibrate_values;
 
 #define PLACE(member) offsetof(calibrate_values, member)
@@ -40,6 +41,11 @@ static const option_entry own_entries[] = {
     {"evaluations", 0, OPTION_COUNT, PLACE(evaluations), "E", "50", "bayes: evaluations of the loss", 3, 1000},
     {"initial", 0, OPTION_COUNT, PLACE(initial), "I", "10", "bayes: how many of them before the search is guided", 2, 1000},
     {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "0", "bayes: seed of its random draws", 0, 9007199254740992.0},
+    {"t-min", 0, OPTION_REAL, PLACE(t_min), "T", "0.01",
+     "lower end of the temperatures that either solver looks at", 1e-12, 1e12},
+    {"t-max", 0, OPTION_REAL, PLACE(t_max), "T", "10", "upper end; an end that is reached is warned of", 1e-12, 1e12},
+    {"folds", 0, OPTION_COUNT, PLACE(folds), "F", "2",
+     "held-out figures: each fold at temperatures fitted to the others; 0: none", 0, 100},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
     {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
@@ -110,7 +116,10 @@ static int fit(vg_calibration **out, score_input *in, const calibrate_values *ow
     options.evaluations = (unsigned)own->evaluations;
     options.initial = (unsigned)own->initial;
     options.seed = own->seed;
+    options.t_min = own->t_min;
+    options.t_max = own->t_max;
     options.bins = (unsigned)own->bins;
+    options.folds = (unsigned)own->folds;
     options.threads = (unsigned)own->threads;
     options.progress = progress_callback;
     options.progress_context = &bar;
@@ -121,24 +130,12 @@ static int fit(vg_calibration **out, score_input *in, const calibrate_values *ow
 }
 
 /* --- telling ------------------------------------------------------------------------------------------------------------ */
-static void warn_of_ends(const vg_calibration *result) {
-    const vg_temperature_fit *fits = result->newton ? result->newton : result->bayes;
-    for (size_t i = 0; i < result->count; i++) {
-        const char *why = fits[i].flags & VG_FIT_AT_MIN   ? "the loss still falls towards smaller T"
-                          : fits[i].flags & VG_FIT_AT_MAX ? "the loss still falls towards larger T"
-                          : fits[i].flags & VG_FIT_FLAT   ? "the loss does not depend on T"
-                                                          : NULL;
-        if (why && result->count == 1)
-            console_warn("temperature %.6g: %s", fits[i].temperature, why);
-        else if (why)
-            console_warn("member %zu, temperature %.6g: %s", i, fits[i].temperature, why);
-    }
-}
-
-static void metric_row(text_table *table, const char *name, double before, double after) {
+static void metric_row(text_table *table, const char *name, double before, double after, double held_out) {
     size_t row = table_row(table, name);
     table_number(table, row, 1, before, 6);
     table_number(table, row, 2, after, 6);
+    if (!isnan(held_out))
+        table_number(table, row, 3, held_out, 6);
 }
 
 static int compare_reals(const void *a, const void *b) {
@@ -163,9 +160,14 @@ static int print_temperatures(const vg_calibration *result) {
         printf("newton         %u sweeps over the data (%.1f passes of work)\n", result->newton_sweeps, result->newton_passes);
     if (result->bayes)
         printf("bayes          %u sweeps over the data\n", result->bayes_sweeps);
-    if (result->newton && result->bayes)
+    if (result->newton && result->bayes && isnan(result->gap_log_t_max))
+        printf("gap            in the loss: worst %.3g (no minimiser lies inside the range of T)\n", result->gap_loss_max);
+    else if (result->newton && result->bayes)
         printf("gap            in log T: median %.3g, worst %.3g; in the loss: worst %.3g\n", result->gap_log_t_median,
                result->gap_log_t_max, result->gap_loss_max);
+    if (result->folds)
+        printf("held out       every sample at temperatures fitted without it, %u folds; NLL changes by %+.2g +- %.2g\n",
+               result->folds, result->held_out.nll - result->before.nll, result->held_out_nll_error);
     return CLI_OK;
 }
 
@@ -173,13 +175,14 @@ static int print_table(const score_input *in, const vg_calibration *result) {
     text_table table;
     printf("%s: %zu samples, %zu member%s, %zu classes\n\n", in->path, result->samples, result->members,
            result->members == 1 ? "" : "s", result->classes);
-    table_begin(&table, "|before|after");
-    metric_row(&table, "NLL", result->before.nll, result->after.nll);
-    metric_row(&table, "ECE", result->before.ece, result->after.ece);
-    metric_row(&table, "accuracy", result->before.accuracy, result->after.accuracy);
+    const vg_calibration_metrics *was = &result->before, *is = &result->after, *held = &result->held_out;
+    table_begin(&table, result->folds ? "|before|after|held out" : "|before|after");
+    metric_row(&table, "NLL", was->nll, is->nll, held->nll);
+    metric_row(&table, "ECE", was->ece, is->ece, held->ece);
+    metric_row(&table, "accuracy", was->accuracy, is->accuracy, held->accuracy);
     if (result->members > 1) {
-        metric_row(&table, "NLL, mean of members", result->before.member_nll, result->after.member_nll);
-        metric_row(&table, "ECE, mean of members", result->before.member_ece, result->after.member_ece);
+        metric_row(&table, "NLL, mean of members", was->member_nll, is->member_nll, held->member_nll);
+        metric_row(&table, "ECE, mean of members", was->member_ece, is->member_ece, held->member_ece);
     }
     int code = table_print(&table);
     return code == CLI_OK ? print_temperatures(result) : code;
@@ -215,7 +218,8 @@ static int calibrate(const calibrate_values *own, const char *path) {
         return code;
     code = fit(&result, &in, own);
     if (code == CLI_OK) {
-        warn_of_ends(result);
+        if (result->warning[0])
+            console_warn("%s", result->warning);
         code = own->output ? save(own->output, result) : CLI_OK;
     }
     if (code == CLI_OK)
@@ -238,6 +242,10 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("--per-member and --shared exclude each other");
     if (own.initial > own.evaluations)
         return console_usage("--initial %zu is more than --evaluations %zu", own.initial, own.evaluations);
+    if (own.t_min >= own.t_max)
+        return console_usage("--t-min %g is not below --t-max %g", own.t_min, own.t_max);
+    if (own.folds == 1)
+        return console_usage("--folds 1 leaves nothing to fit to; give 0 or 2 and more");
     return calibrate(&own, files.items[0]);
 }
 
@@ -246,7 +254,8 @@ const command command_calibrate = {
     .summary = "fit temperatures to validation logits",
     .usage = "LOGITS [--labels FILE] [options] -o temps.json",
     .details = "LOGITS holds validation logits (N samples, M members, C classes) in any format that 'vargate score' reads.\n"
-               "Every command that scores takes the result: --temperature temps.json.",
+               "Every command that scores takes the result: --temperature temps.json. The column 'held out' shows every sample\n"
+               "at temperatures that were fitted without it; where it is worse than 'before', do not use the temperatures.",
     .example = "vargate calibrate validation.npz -o temps.json && vargate score test.npz --temperature temps.json",
     .run = run,
 };

@@ -280,10 +280,11 @@ static void test_options(void **state) {
     REFUSED(struct_size = 4096, "struct_size is 4096");
     REFUSED(struct_size = 0, "struct_size is 0");
     REFUSED(solver = (vg_solver)7, "solver is 7");
-    REFUSED(newton_t_min = 0, "newton's range");
-    REFUSED(newton_t_max = INFINITY, "newton's range");
-    REFUSED(bayes_t_min = 20, "bayes' range");
-    REFUSED(bayes_t_max = NAN, "bayes' range");
+    REFUSED(t_min = 0, "the range of T");
+    REFUSED(t_max = INFINITY, "the range of T");
+    REFUSED(t_min = 20, "the range of T");
+    REFUSED(t_max = NAN, "the range of T");
+    REFUSED(folds = 1, "folds is 1");
     REFUSED(tolerance = 0, "tolerance is 0");
     REFUSED(max_sweeps = 1, "max_sweeps is 1");
     REFUSED(evaluations = 2, "evaluations is 2");

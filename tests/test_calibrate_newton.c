@@ -29,6 +29,8 @@ static void check_case(const json_t *c) {
     vg_predictions view = f32 ? view_f32(&p) : view_f64(&p);
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
     options.bins = (unsigned)number(c, "bins");
+    options.t_min = 1e-3; /* some of the reference's minimisers lie beyond the usual range */
+    options.t_max = 1e3;
     vg_calibration *fit;
     assert_ok(vg_calibrate(&fit, &view, p.y, &options));
     assert_int_equal(fit->count, p.m);
@@ -170,10 +172,10 @@ static void test_all_correct(void **state) {
     double z[] = {3, 1, 0, -1, 2, 0, 0, 1, 7};
     int64_t y[] = {0, 1, 2};
     vg_calibration *fit = fit_small(z, y, 3, 3, NULL);
-    assert_true(fit->temperatures[0] == 1e-3);
+    assert_true(fit->temperatures[0] == 0.01);
     assert_int_equal(fit->newton->flags, VG_FIT_CONVERGED | VG_FIT_AT_MIN);
     assert_true(fit->newton->gradient <= 0);
-    assert_true(fit->newton->loss < 1e-100);
+    assert_true(fit->newton->loss < 1e-40);
     assert_true(fit->newton_sweeps <= 3);
     assert_close(fit->after.accuracy, 1, 0);
     assert_close(fit->after.ece, 0, 1e-12);
@@ -184,7 +186,12 @@ static void test_all_wrong(void **state) {
     (void)state;
     double z[] = {3, 1, 0, -1, 2, 0, 0, 1, 7};
     int64_t y[] = {2, 0, 0};
+    vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
     vg_calibration *fit = fit_small(z, y, 3, 3, NULL);
+    assert_true(fit->temperatures[0] == 10);
+    vg_calibration_free(fit);
+    options.t_max = 1e3;
+    fit = fit_small(z, y, 3, 3, &options);
     assert_true(fit->temperatures[0] == 1e3);
     assert_int_equal(fit->newton->flags, VG_FIT_CONVERGED | VG_FIT_AT_MAX);
     assert_true(fit->newton->gradient > 0);
@@ -227,8 +234,8 @@ static void test_known_minimiser(void **state) {
                 z[2 * i] = margins[k];
             y[of / 2] = 1;
             vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
-            options.newton_t_min = 1e-6;
-            options.newton_t_max = 1e8;
+            options.t_min = 1e-6;
+            options.t_max = 1e8;
             vg_calibration *fit = fit_small(z, y, of, 2, &options);
             assert_int_equal(fit->newton->flags, VG_FIT_CONVERGED);
             assert_close(log(fit->temperatures[0]), log(margins[k] / log((double)of - 1)), 1e-8);
@@ -244,13 +251,13 @@ static void test_range(void **state) {
     (void)state;
     problem p = make_problem(300, 1, 5, 11, 0.5, 0.6); /* T = 1.83 */
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
-    options.newton_t_max = 1.5;
+    options.t_max = 1.5;
     vg_calibration *fit = fit_small(p.z, p.y, 300, 5, &options);
     assert_true(fit->temperatures[0] == 1.5);
     assert_int_equal(fit->newton->flags, VG_FIT_CONVERGED | VG_FIT_AT_MAX);
     vg_calibration_free(fit);
-    options.newton_t_min = 5;
-    options.newton_t_max = 50;
+    options.t_min = 5;
+    options.t_max = 50;
     fit = fit_small(p.z, p.y, 300, 5, &options);
     assert_true(fit->temperatures[0] == 5);
     assert_int_equal(fit->newton->flags, VG_FIT_CONVERGED | VG_FIT_AT_MIN);

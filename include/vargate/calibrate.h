@@ -39,21 +39,21 @@ typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
     vg_solver solver;
     int shared;                        /* 0: one temperature a member; 1: one for all */
-    double newton_t_min, newton_t_max; /* newton looks in here; a minimiser outside is answered with the end, flagged */
+    double t_min, t_max;               /* both solvers look in here; a minimiser outside is answered with the end, flagged */
     double tolerance;                  /* newton stops when the next step would move log T by less than this */
     unsigned max_sweeps;               /* newton: most evaluations of the full data, 2 .. 1000 */
-    double bayes_t_min, bayes_t_max;   /* bayes searches in here */
     unsigned evaluations;              /* bayes: evaluations of the loss, `initial` of them included; 3 .. 500 */
     unsigned initial;                  /* bayes: evaluations before the first fit, stratified over log T; 2 .. evaluations */
     uint64_t seed;                     /* bayes: its random draws; member m uses stream m */
     unsigned bins;                     /* equal-width bins of the calibration error, 1 .. 1000 */
+    unsigned folds;                    /* held-out figures: temperatures fitted without samples n % folds == f measure those; 0: none */
     unsigned threads;                  /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress;           /* done: sweeps over the data so far; total: the most there can be */
     void *progress_context;
 } vg_calibrate_options;
 
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                              \
-    { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 1e-3, 1e3, 1e-9, 40, 0.01, 10.0, 50, 10, 0, 15, 0, NULL, NULL }
+    { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL }
 
 /* Bits of vg_temperature_fit.flags. */
 enum {
@@ -82,6 +82,8 @@ typedef struct vg_calibration_metrics {
     double accuracy, member_accuracy; /* of the mean distribution (a temperature a member can move it); of each member */
 } vg_calibration_metrics;
 
+enum { VG_CALIBRATION_WARNING = 600 };
+
 /* A result. Read its fields; free with vg_calibration_free. */
 typedef struct vg_calibration {
     size_t struct_size;
@@ -92,12 +94,22 @@ typedef struct vg_calibration {
     double *temperatures;                   /* count: the answer; newton's when the solver is `both` */
     vg_temperature_fit *newton;             /* count; NULL when not run */
     vg_temperature_fit *bayes;              /* count; NULL when not run */
-    double gap_log_t_median, gap_log_t_max; /* over temperatures: |log T_bayes - log T_newton|; NaN unless `both` */
+    /* |log T_bayes - log T_newton| over the temperatures whose minimiser lies inside the range (beside an end the loss is flat,
+     * and T is anybody's): NaN unless `both` ran and there is one. */
+    double gap_log_t_median, gap_log_t_max;
     double gap_loss_max;                    /* over temperatures: L(T_bayes) - L(T_newton); NaN unless `both` */
     unsigned newton_sweeps, bayes_sweeps;   /* times the full data were evaluated */
     double newton_passes;                   /* the same in work: rows evaluated, subsample included, / (N M) */
     unsigned bins;
     vg_calibration_metrics before, after; /* at T = 1, at `temperatures` */
+    double t_min, t_max;                  /* the range */
+    size_t at_min, at_max, flat;          /* temperatures with these flags */
+    /* Every sample at temperatures that were fitted without it (newton, on the other folds): what to expect of new data. NaN
+     * with folds 0, or fewer than 10 samples a fold. To be compared with `before`. */
+    vg_calibration_metrics held_out;
+    double held_out_nll_error; /* standard error of held_out.nll - before.nll, from the samples' own differences */
+    unsigned folds;
+    char warning[VG_CALIBRATION_WARNING]; /* one line on ends that were reached and on figures that became worse; "": none */
 } vg_calibration;
 
 /* Fits temperatures to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. */

@@ -451,16 +451,15 @@ class CalibrateOptions(Structure):
         ("struct_size", c_size_t),
         ("solver", c_int),
         ("shared", c_int),
-        ("newton_t_min", c_double),
-        ("newton_t_max", c_double),
+        ("t_min", c_double),
+        ("t_max", c_double),
         ("tolerance", c_double),
         ("max_sweeps", c_uint),
-        ("bayes_t_min", c_double),
-        ("bayes_t_max", c_double),
         ("evaluations", c_uint),
         ("initial", c_uint),
         ("seed", c_uint64),
         ("bins", c_uint),
+        ("folds", c_uint),
         ("threads", c_uint),
         ("progress", ProgressFn),
         ("progress_context", c_void_p),
@@ -491,7 +490,7 @@ _SIZES: dict[type[Structure], int] = {
     Candidate: 96,
     OodRow: 152,
     OodOptions: 56,
-    CalibrateOptions: 104,
+    CalibrateOptions: 96,
 }
 if ctypes.sizeof(c_void_p) != 8:
     raise ImportError("vargate needs a 64-bit Python")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_void_p, cast, pointer
 from dataclasses import dataclass
@@ -40,7 +41,12 @@ class Calibration:
     newton, bayes : dict or None
         What each solver found: temperatures, losses, gradients, curvatures, steps, flags, sweeps.
     gap : dict or None
-        How far the two are apart, when both ran.
+        How far the two are apart, when both ran; in log T None where no minimiser lies inside the range.
+    held_out : dict or None
+        ``nll``, ``ece``, ``accuracy`` and ``member_``... of every sample at temperatures fitted without it: what to expect of new
+        data, to be compared with the ``_before`` figures.
+    warning : str
+        What `calibrate` warned of; empty when there was nothing.
     """
 
     temperatures: npt.NDArray[np.float64]
@@ -59,7 +65,9 @@ class Calibration:
     member: Mapping[str, float]
     newton: Mapping[str, Any] | None
     bayes: Mapping[str, Any] | None
-    gap: Mapping[str, float] | None
+    gap: Mapping[str, float | None] | None
+    held_out: Mapping[str, float] | None
+    warning: str
     _text: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +98,9 @@ def calibrate(
     initial: int = 10,
     seed: int = 0,
     bins: int = 15,
+    t_min: float = 0.01,
+    t_max: float = 10.0,
+    folds: int = 2,
     axes: str = "NMC",
     threads: int | None = None,
 ) -> Calibration:
@@ -109,12 +120,22 @@ def calibrate(
         Of the search: evaluations of the loss, how many of them before it is guided, its random draws.
     bins : int
         Of the calibration error.
+    t_min, t_max : float
+        The range both solvers look in. An end that is reached is warned of.
+    folds : int
+        For `held_out`: each fold at temperatures fitted to the others; 0: none.
     axes, threads
         As in `score`.
 
     Returns
     -------
     Calibration
+
+    Warns
+    -----
+    UserWarning
+        Once, with the library's text: temperatures at an end of the range, a loss that does not depend on T, or figures of the
+        ensemble that are worse at the temperatures than without them.
 
     Examples
     --------
@@ -134,16 +155,15 @@ def calibrate(
         _native.size(_native.CalibrateOptions),
         choice("solver", solver, SOLVERS),
         bool(shared),
-        1e-3,
-        1e3,
+        t_min,
+        t_max,
         1e-9,
         40,
-        0.01,
-        10.0,
         evaluations,
         initial,
         seed,
         bins,
+        folds,
         thread_count(threads),
         _native.progress,
         None,
@@ -168,9 +188,12 @@ def calibrate(
     finally:
         _native.lib.vg_calibration_free(fit)
     try:
-        return _from_text((cast(text, c_char_p).value or b"").decode())
+        found = _from_text((cast(text, c_char_p).value or b"").decode())
     finally:
         _native.lib.vg_temperatures_text_free(text)
+    if found.warning:
+        warnings.warn(found.warning, stacklevel=2)
+    return found
 
 
 def _from_text(text: str) -> Calibration:
@@ -184,5 +207,7 @@ def _from_text(text: str) -> Calibration:
         newton=d.get("newton"),
         bayes=d.get("bayes"),
         gap=d.get("gap"),
+        held_out=d.get("held_out"),
+        warning=d.get("warning", ""),
         _text=text,
     )

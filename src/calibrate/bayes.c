@@ -272,7 +272,7 @@ static vg_status prepare(bayes *b) {
 }
 
 vg_status vg_bayes__solve(vg_problem *problem, vg_temperature_fit *fits) {
-    bayes b = {.problem = problem, .low = log(problem->options->bayes_t_min), .high = log(problem->options->bayes_t_max)};
+    bayes b = {.problem = problem, .low = log(problem->options->t_min), .high = log(problem->options->t_max)};
     vg_status status = prepare(&b);
     if (status == VG_OK)
         status = search(&b, fits);

@@ -36,8 +36,7 @@ static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_opt
     out->struct_size = sizeof *out;
     if ((unsigned)out->solver > VG_SOLVER_BOTH)
         return vg_base__fail(VG_ERR_ARGUMENT, "solver is %d, expected 0 (newton), 1 (bayes) or 2 (both)", (int)out->solver);
-    VG_TRY(check_range("newton's range of T", out->newton_t_min, out->newton_t_max));
-    VG_TRY(check_range("bayes' range of T", out->bayes_t_min, out->bayes_t_max));
+    VG_TRY(check_range("the range of T", out->t_min, out->t_max));
     if (!(out->tolerance > 0 && out->tolerance < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "tolerance is %g, expected 0 < tolerance < 1", out->tolerance);
     if (out->max_sweeps < 2 || out->max_sweeps > 1000)
@@ -48,6 +47,8 @@ static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_opt
         return vg_base__fail(VG_ERR_ARGUMENT, "initial evaluations is %u, expected 2 .. %u", out->initial, out->evaluations);
     if (out->bins < 1 || out->bins > 1000)
         return vg_base__fail(VG_ERR_ARGUMENT, "bins is %u, expected 1 .. 1000", out->bins);
+    if (out->folds == 1 || out->folds > 100)
+        return vg_base__fail(VG_ERR_ARGUMENT, "folds is %u, expected 0 (none) or 2 .. 100", out->folds);
     return VG_OK;
 }
 
@@ -63,6 +64,10 @@ static vg_status new_result(vg_calibration **out, const vg_logits *l, const vg_c
     r->shared = o->shared != 0;
     r->count = r->shared ? 1 : l->m;
     r->bins = o->bins;
+    r->t_min = o->t_min;
+    r->t_max = o->t_max;
+    r->held_out = (vg_calibration_metrics){NAN, NAN, NAN, NAN, NAN, NAN};
+    r->held_out_nll_error = NAN;
     r->gap_log_t_median = r->gap_log_t_max = r->gap_loss_max = NAN;
     vg_status status = vg_base__alloc(&r->temperatures, r->count, sizeof(double), "temperatures");
     if (status == VG_OK && o->solver != VG_SOLVER_BAYES)
@@ -93,15 +98,19 @@ static int by_value(const void *a, const void *b) {
 
 static vg_status find_gaps(vg_calibration *r) {
     double *gaps;
+    size_t inside = 0;
     VG_TRY(vg_base__alloc(&gaps, r->count, sizeof *gaps, "gaps"));
     r->gap_loss_max = -INFINITY;
     for (size_t i = 0; i < r->count; i++) {
-        gaps[i] = fabs(log(r->bayes[i].temperature / r->newton[i].temperature));
+        if (!(r->newton[i].flags & (VG_FIT_AT_MIN | VG_FIT_AT_MAX | VG_FIT_FLAT)))
+            gaps[inside++] = fabs(log(r->bayes[i].temperature / r->newton[i].temperature));
         r->gap_loss_max = fmax(r->gap_loss_max, r->bayes[i].loss - r->newton[i].loss);
     }
-    qsort(gaps, r->count, sizeof *gaps, by_value);
-    r->gap_log_t_median = 0.5 * (gaps[(r->count - 1) / 2] + gaps[r->count / 2]);
-    r->gap_log_t_max = gaps[r->count - 1];
+    qsort(gaps, inside, sizeof *gaps, by_value);
+    if (inside > 0) {
+        r->gap_log_t_median = 0.5 * (gaps[(inside - 1) / 2] + gaps[inside / 2]);
+        r->gap_log_t_max = gaps[inside - 1];
+    }
     vg_base__release(gaps);
     return VG_OK;
 }
@@ -198,8 +207,11 @@ static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_los
         b[m] = 1;
     if (r->newton != NULL)
         VG_TRY(new_subsample(keep, problem->logits));
+    if (o->folds)
+        VG_TRY(vg_base__alloc(&problem->logits->nll, problem->logits->n, sizeof(double), "losses of samples"));
     VG_TRY(vg_logits__measure(problem->logits, b, o->bins, &r->before, losses, excess, keep->n > 0 ? keep : NULL));
     VG_TRY(vg_problem__swept(problem));
+    problem->logits->compare = true;
     if (r->newton != NULL)
         VG_TRY(run_newton(r, problem, losses, excess, keep));
     if (r->bayes != NULL) {
@@ -214,7 +226,8 @@ static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_los
     for (size_t m = 0; m < m_count; m++)
         b[m] = 1 / r->temperatures[r->shared ? 0 : m];
     VG_TRY(vg_logits__measure(problem->logits, b, o->bins, &r->after, NULL, NULL, NULL));
-    return vg_problem__swept(problem);
+    VG_TRY(vg_problem__swept(problem));
+    return vg_calibrate__hold_out(r, problem);
 }
 
 static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options) {
@@ -224,7 +237,8 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
     vg_subsample keep = {0, 0, NULL, NULL};
     vg_problem problem;
     unsigned most = MEASURING_SWEEPS + (options->solver != VG_SOLVER_BAYES ? options->max_sweeps : 0) +
-                    (options->solver != VG_SOLVER_NEWTON ? options->evaluations + 1 : 0);
+                    (options->solver != VG_SOLVER_NEWTON ? options->evaluations + 1 : 0) +
+                    (options->folds ? options->folds * options->max_sweeps + 1 : 0);
     VG_TRY(vg_problem__start(&problem, logits, options, most));
     vg_status status = new_result(&result, logits, options);
     if (status == VG_OK)
@@ -235,6 +249,8 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
         status = vg_base__alloc(&losses, logits->m, sizeof *losses, "losses");
     if (status == VG_OK)
         status = solve(result, &problem, b, losses, excess, &keep);
+    if (status == VG_OK)
+        vg_calibrate__warn(result);
     vg_problem__stop(&problem);
     free_subsample(&keep);
     vg_base__release(b);

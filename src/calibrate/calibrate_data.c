@@ -47,7 +47,9 @@ vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *conte
 
 void vg_logits__stop(vg_logits *logits) {
     vg_base__release(logits->scratch);
+    vg_base__release(logits->nll);
     logits->scratch = NULL;
+    logits->nll = NULL;
 }
 
 static size_t element_size(vg_dtype dtype) { return dtype == VG_F64 ? 8 : dtype == VG_F32 ? 4 : 2; }
@@ -191,8 +193,11 @@ static vg_status loss_chunk(void *context, double *sums, double *scratch, const 
         if (sweep->active != NULL && !sweep->active[m])
             continue;
         double b = sweep->b[m], loss = 0, slope = 0, bend = 0, product = 1;
+        size_t taken = 0;
         for (size_t i = 0; i < rows; i++) {
             bool f32;
+            if (l->folds && (origin + first + i) % l->folds == l->fold)
+                continue;
             const void *row = vg_logits__row(view, first + i, m, scratch, &f32);
             size_t y = (size_t)l->labels[origin + first + i];
             vg_row_sums s;
@@ -209,7 +214,7 @@ static vg_status loss_chunk(void *context, double *sums, double *scratch, const 
             slope += mean - x;
             bend += s.s2 / s.s0 - mean * mean;
             product *= s.s0;
-            if (i % ROWS_PER_LOG == ROWS_PER_LOG - 1) {
+            if (++taken % ROWS_PER_LOG == 0) {
                 loss += log(product);
                 product = 1;
             }
@@ -226,7 +231,8 @@ vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *acti
     double *total;
     VG_TRY(vg_base__alloc(&total, logits->m, 3 * sizeof(double), "calibration losses"));
     vg_status status = vg_logits__walk(logits, 3 * logits->m, total, loss_chunk, &sweep);
-    double n = (double)logits->n;
+    size_t left_out = logits->folds ? (logits->n - logits->fold + logits->folds - 1) / logits->folds : 0;
+    double n = (double)(logits->n - left_out);
     for (size_t m = 0; status == VG_OK && m < logits->m; m++) {
         if (active == NULL || active[m])
             out[m] = (vg_loss){total[3 * m] / n, total[3 * m + 1] / n, total[3 * m + 2] / n};

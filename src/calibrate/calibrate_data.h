@@ -24,6 +24,11 @@ typedef struct vg_logits {
     vg_pool *pool;
     const vg_row_kernels *kernels;
     double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
+    size_t folds;    /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
+    size_t fold;     /* b[n % folds][m] */
+    double *nll;     /* n, or NULL: the mean's NLL of each sample, kept by the first measuring sweep, compared with by the next */
+    bool compare;    /* sum the squared differences from nll instead of filling it, */
+    double squares;  /* into this */
 } vg_logits;
 
 /* Mean loss of one member (or of all) at b, and its derivatives in units of b. */

@@ -6,7 +6,7 @@
  * log p_m(y), so that nothing underflows.
  *
  * Sums of a chunk, in doubles, W = 3 bins, a bin being (count, sum of confidence, number correct):
- *     [0] NLL of the mean, [1] spare, [2 .. 2 + W) bins of the mean,
+ *     [0] NLL of the mean, [1] squared differences from the NLL kept before, [2 .. 2 + W) bins of the mean,
  *     then for each member: loss, slope, bend, excess, W of bins. */
 #include <math.h>
 #include <string.h>
@@ -52,7 +52,8 @@ static void keep_row(const vg_subsample *keep, const vg_logits *l, const void *r
 static vg_status measure_row(const measure_sweep *sweep, double *sums, double *scratch, const vg_predictions *view, size_t i,
                              size_t n, size_t m, double *log_p) {
     const vg_logits *l = sweep->logits;
-    double *e = scratch + l->c, *mean = scratch + 2 * l->c, b = sweep->b[m];
+    double *e = scratch + l->c, *mean = scratch + 2 * l->c;
+    double b = sweep->b[l->folds ? n % l->folds * l->m + m : m];
     bool f32;
     const void *row = vg_logits__row(view, i, m, scratch, &f32);
     size_t y = (size_t)l->labels[n];
@@ -98,7 +99,12 @@ static vg_status measure_chunk(void *context, double *sums, double *scratch, con
             if (mean[c] > mean[best])
                 best = c;
         }
-        sums[0] += log((double)l->m) - most - log(total);
+        double nll = log((double)l->m) - most - log(total);
+        sums[0] += nll;
+        if (l->nll != NULL && l->compare)
+            sums[1] += (nll - l->nll[origin + i]) * (nll - l->nll[origin + i]);
+        else if (l->nll != NULL)
+            l->nll[origin + i] = nll;
         put_in_bin(sums + MEAN_HEAD, sweep->bins, mean[best] / (double)l->m, best == (size_t)l->labels[origin + i]);
     }
     return VG_OK;
@@ -142,8 +148,10 @@ vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, 
     double *total;
     VG_TRY(vg_base__alloc(&total, width, sizeof(double), "calibration metrics"));
     vg_status status = vg_logits__walk(logits, width, total, measure_chunk, &sweep);
-    if (status == VG_OK)
+    if (status == VG_OK) {
         finish(logits, total, bins, out, losses, excess);
+        logits->squares = total[1];
+    }
     vg_base__release(total);
     return status;
 }

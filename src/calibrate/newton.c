@@ -50,7 +50,7 @@ static double retreat(const search *s, bool up, double u_min, double u_max) {
 
 /* Takes the losses at s->u: either done, or s->u moves to where to look next. */
 static void advance(search *s, const vg_calibrate_options *o, const vg_loss *loss, vg_temperature_fit *fit) {
-    const double u_min = -log(o->newton_t_max), u_max = -log(o->newton_t_min), most = 2;
+    const double u_min = -log(o->t_max), u_max = -log(o->t_min), most = 2;
     *fit = vg_problem__fit(s->u, loss);
     fit->evaluations = s->evaluations;
     if (loss->slope == 0 && loss->bend == 0 && s->u > u_min && s->u < u_max) {
@@ -66,12 +66,12 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_loss *los
     }
     if (s->u >= u_max && loss->slope <= 0) {
         finish(s, fit, VG_FIT_AT_MIN);
-        fit->temperature = o->newton_t_min;
+        fit->temperature = o->t_min;
         return;
     }
     if (s->u <= u_min && loss->slope >= 0) {
         finish(s, fit, VG_FIT_AT_MAX);
-        fit->temperature = o->newton_t_max;
+        fit->temperature = o->t_max;
         return;
     }
     if (loss->bend > 0 && (fabs(fit->step) <= o->tolerance || s->high - s->low <= o->tolerance)) {
@@ -92,14 +92,17 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_loss *los
 
 /* Where to look first, or the answer at once. */
 static void begin(search *s, const vg_newton_start *start, size_t i, const vg_calibrate_options *o, vg_temperature_fit *fit) {
-    const double u_min = -log(o->newton_t_max), u_max = -log(o->newton_t_min);
+    const double u_min = -log(o->t_max), u_max = -log(o->t_min);
     *s = (search){.u = 0, .low = u_min, .high = u_max};
-    if (!(u_min < 0 && u_max > 0)) {
+    if (!(u_min < 0 && u_max > 0) && (start->at_one != NULL || start->guess == NULL)) {
         s->u = 0.5 * (u_min + u_max);
         return;
     }
-    if (start->at_one == NULL)
+    if (start->at_one == NULL) {
+        if (start->guess != NULL && isfinite(start->guess[i]))
+            s->u = fmin(fmax(start->guess[i], u_min), u_max);
         return;
+    }
     s->evaluations = 1;
     advance(s, o, &start->at_one[i], fit);
     if (s->done)

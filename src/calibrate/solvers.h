@@ -32,11 +32,16 @@ vg_temperature_fit vg_problem__fit(double log_b, const vg_loss *loss);
 typedef struct vg_newton_start {
     const vg_loss *at_one; /* count: losses at T = 1; NULL: not known */
     const bool *separable; /* count: every label has its row's largest logit, so that the loss falls for ever as T -> 0 */
-    const double *guess;   /* count: where to look for log b; NaN: nowhere special. May be NULL. These two only with at_one */
+    const double *guess;   /* count: where to look for log b; NaN: nowhere special. May be NULL. Without at_one it is the start */
 } vg_newton_start;
 
 /* Fills fits[count]; *rows: (temperature, sweep) pairs evaluated. */
 vg_status vg_newton__solve(vg_problem *problem, const vg_newton_start *start, vg_temperature_fit *fits, double *rows);
 vg_status vg_bayes__solve(vg_problem *problem, vg_temperature_fit *fits);
+
+/* held_out of a result whose temperatures are known (held_out.c). */
+vg_status vg_calibrate__hold_out(vg_calibration *result, vg_problem *problem);
+/* Counts the flags and writes result->warning. */
+void vg_calibrate__warn(vg_calibration *result);
 
 #endif

@@ -21,11 +21,14 @@ static void put(json_t *object, const char *key, json_t *value, bool *ok) {
 }
 static void add(json_t *array, json_t *value, bool *ok) { *ok &= json_array_append_new(array, value) == 0; }
 
+/* A number; null for what JSON has no number for (the curvature of logits near the largest doubles overflows). */
+static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
 /* One field of every fit. */
 static json_t *fit_reals(const vg_temperature_fit *fits, size_t count, size_t offset, bool *ok) {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        add(array, json_real(*(const double *)((const char *)&fits[i] + offset)), ok);
+        add(array, real(*(const double *)((const char *)&fits[i] + offset)), ok);
     return array;
 }
 
@@ -70,7 +73,20 @@ static void put_metrics(json_t *root, const vg_calibration *c, bool *ok) {
                    {"member_accuracy_before", c->before.member_accuracy},
                    {"member_accuracy_after", c->after.member_accuracy}};
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
-        put(root, metrics[i].name, json_real(metrics[i].value), ok);
+        put(root, metrics[i].name, real(metrics[i].value), ok);
+}
+
+static void put_held_out(json_t *root, const vg_calibration *c, bool *ok) {
+    json_t *object = json_object();
+    put(object, "folds", json_integer(c->folds), ok);
+    put(object, "nll", real(c->held_out.nll), ok);
+    put(object, "nll_change_error", real(c->held_out_nll_error), ok);
+    put(object, "ece", real(c->held_out.ece), ok);
+    put(object, "accuracy", real(c->held_out.accuracy), ok);
+    put(object, "member_nll", real(c->held_out.member_nll), ok);
+    put(object, "member_ece", real(c->held_out.member_ece), ok);
+    put(object, "member_accuracy", real(c->held_out.member_accuracy), ok);
+    put(root, "held_out", object, ok);
 }
 
 static json_t *calibration_object(const vg_calibration *c, bool *ok) {
@@ -86,16 +102,22 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     put(root, "members", json_integer((json_int_t)c->members), ok);
     put(root, "classes", json_integer((json_int_t)c->classes), ok);
     put(root, "bins", json_integer(c->bins), ok);
+    put(root, "t_min", json_real(c->t_min), ok);
+    put(root, "t_max", json_real(c->t_max), ok);
     put_metrics(root, c, ok);
+    if (c->folds > 0)
+        put_held_out(root, c, ok);
+    if (c->warning[0] != '\0')
+        put(root, "warning", json_string(c->warning), ok);
     if (c->newton != NULL)
         put(root, "newton", fit_object(c->newton, c->count, c->newton_sweeps, true, ok), ok);
     if (c->bayes != NULL)
         put(root, "bayes", fit_object(c->bayes, c->count, c->bayes_sweeps, false, ok), ok);
     if (c->newton != NULL && c->bayes != NULL) {
         json_t *gap = json_object();
-        put(gap, "log_t_median", json_real(c->gap_log_t_median), ok);
-        put(gap, "log_t_max", json_real(c->gap_log_t_max), ok);
-        put(gap, "loss_max", json_real(c->gap_loss_max), ok);
+        put(gap, "log_t_median", real(c->gap_log_t_median), ok);
+        put(gap, "log_t_max", real(c->gap_log_t_max), ok);
+        put(gap, "loss_max", real(c->gap_loss_max), ok);
         put(root, "gap", gap, ok);
     }
     return root;

@@ -1,0 +1,117 @@
+/* held_out.c - what temperatures do to samples they were not fitted to, and the warning that a result carries.
+ *
+ * Samples are dealt to the folds in turn. For each fold newton fits temperatures to the others, from the whole set's answer on,
+ * which takes two or three sweeps; then one measuring sweep takes every sample at the temperatures of its own fold. The figures
+ * thus rest on all samples, none of which had a part in its own temperatures. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrate/solvers.h"
+
+enum { FOLD_LEAST = 10 };
+/* Below these, a change is no news: of the NLL relatively, and in standard errors; of the ECE absolutely, beside its noise, of
+ * about 1 / (2 sqrt N). */
+#define WORSE_NLL 1e-3
+#define WORSE_ERRORS 2
+#define WORSE_ECE 5e-3
+
+/* b[f][m]: inverse temperatures for the samples of fold f. */
+static vg_status fit_folds(const vg_calibration *r, vg_problem *problem, double *b, double *guess, vg_temperature_fit *fits) {
+    vg_newton_start start = {NULL, NULL, guess};
+    vg_logits *l = problem->logits;
+    double rows;
+    for (size_t i = 0; i < r->count; i++)
+        guess[i] = -log(r->temperatures[i]);
+    for (l->fold = 0; l->fold < l->folds; l->fold++) {
+        VG_TRY(vg_newton__solve(problem, &start, fits, &rows));
+        for (size_t m = 0; m < l->m; m++)
+            b[l->fold * l->m + m] = 1 / fits[r->shared ? 0 : m].temperature;
+    }
+    return VG_OK;
+}
+
+vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem) {
+    vg_logits *l = problem->logits;
+    size_t folds = problem->options->folds;
+    double *b = NULL, *guess = NULL;
+    vg_temperature_fit *fits = NULL;
+    if (folds == 0 || l->n / folds < FOLD_LEAST)
+        return VG_OK;
+    vg_status status = vg_base__alloc(&b, l->m, folds * sizeof *b, "held-out temperatures");
+    if (status == VG_OK)
+        status = vg_base__alloc(&guess, r->count, sizeof *guess, "held-out temperatures");
+    if (status == VG_OK)
+        status = vg_base__alloc(&fits, r->count, sizeof *fits, "held-out fits");
+    l->folds = folds;
+    if (status == VG_OK)
+        status = fit_folds(r, problem, b, guess, fits);
+    if (status == VG_OK)
+        status = vg_logits__measure(l, b, problem->options->bins, &r->held_out, NULL, NULL, NULL);
+    if (status == VG_OK) {
+        double n = (double)l->n, difference = r->held_out.nll - r->before.nll;
+        r->held_out_nll_error = sqrt(fmax(l->squares / n - difference * difference, 0) / (n - 1));
+        r->folds = (unsigned)folds;
+        status = vg_problem__swept(problem);
+    } else if (status == VG_ERR_NUMERIC) { /* the whole set had an answer, a part of it has none: no figures */
+        r->held_out = (vg_calibration_metrics){NAN, NAN, NAN, NAN, NAN, NAN};
+        status = VG_OK;
+    }
+    l->folds = l->fold = 0;
+    vg_base__release(b);
+    vg_base__release(guess);
+    vg_base__release(fits);
+    return status;
+}
+
+/* --- the warning -------------------------------------------------------------------------------------------------------- */
+__attribute__((format(printf, 2, 3))) static void add_text(vg_calibration *r, const char *format, ...) {
+    size_t used = strlen(r->warning);
+    va_list list;
+    if (used > 0 && used + 2 < sizeof r->warning) {
+        memcpy(r->warning + used, "; ", 3);
+        used += 2;
+    }
+    va_start(list, format);
+    vsnprintf(r->warning + used, sizeof r->warning - used, format, list);
+    va_end(list);
+}
+
+static void warn_of_end(vg_calibration *r, size_t count, const char *which, double end, const char *why) {
+    if (count == 0)
+        return;
+    if (r->count == 1)
+        add_text(r, "the temperature reached the %s end of its range, %g: %s", which, end, why);
+    else
+        add_text(r, "%zu of %zu temperatures reached the %s end of their range, %g: %s", count, r->count, which, end, why);
+}
+
+static void warn_of_worse(vg_calibration *r) {
+    bool held = r->folds > 0;
+    const vg_calibration_metrics *was = &r->before, *is = held ? &r->held_out : &r->after;
+    const char *where = held ? "on held-out samples" : "on the samples they were fitted to";
+    const char *kind = r->count == 1 ? "the temperature makes" : "the temperatures make";
+    double nll = is->nll - was->nll, ece = is->ece - was->ece;
+    if (nll > WORSE_NLL * was->nll && nll > (held ? WORSE_ERRORS * r->held_out_nll_error : 0))
+        add_text(r, "%s %s the ensemble worse: NLL %.4g -> %.4g (%+.2g), ECE %.4g -> %.4g (%+.2g)%s", where, kind, was->nll,
+                 is->nll, nll, was->ece, is->ece, ece,
+                 is->member_nll < was->member_nll ? ", although the members alone improve" : "");
+    else if (ece > WORSE_ECE + 0.5 / sqrt((double)r->samples))
+        add_text(r, "%s %s the ensemble's ECE worse: %.4g -> %.4g (%+.2g), NLL %.4g -> %.4g", where, kind, was->ece, is->ece,
+                 ece, was->nll, is->nll);
+}
+
+void vg_calibrate__warn(vg_calibration *r) {
+    const vg_temperature_fit *fits = r->newton != NULL ? r->newton : r->bayes;
+    for (size_t i = 0; i < r->count; i++) {
+        r->at_min += (fits[i].flags & VG_FIT_AT_MIN) != 0;
+        r->at_max += (fits[i].flags & VG_FIT_AT_MAX) != 0;
+        r->flat += (fits[i].flags & VG_FIT_FLAT) != 0;
+    }
+    warn_of_end(r, r->at_min, "lower", r->t_min, "the loss still falls towards smaller T");
+    warn_of_end(r, r->at_max, "upper", r->t_max, "the loss still falls towards larger T");
+    if (r->flat > 0)
+        add_text(r, "the loss of %zu of %zu temperatures does not depend on T, which stays 1", r->flat, r->count);
+    warn_of_worse(r);
+}
