@@ -128,7 +128,7 @@ static int print_text(const score_input *in, const column_store *store, const sc
     if (code == CLI_OK)
         code = judge(&verdict, in, tally, summary, set);
     if (code == CLI_OK)
-        printf("Verdict        %s\n", verdict.text);
+        verdict_print("Verdict        ", &verdict);
     if (tally->gated_out)
         printf("Gated to nothing and left ungated at some k: %llu\n", tally->gated_out);
     return code;

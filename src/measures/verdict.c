@@ -91,20 +91,20 @@ static void describe(vg_verdict *v, const vg_score_summary *s, unsigned long lon
         return;
     case VG_VERDICT_COLLAPSED:
         add_text(v, "collapsed: %s are nearly copies (%s of the variance lies between them, %s", who, share, pairs);
-        add_text(v, " name different classes on %s)%s; epistemic terms and the gate say little%s", differ, "", "");
+        add_text(v, " name different classes on about %s)%s; epistemic terms and the gate say little%s", differ, "", "");
         add_accuracy(v, labelled, ", and TU or GMU still rank its errors");
         return;
     case VG_VERDICT_LOW:
         add_text(v, "low diversity: %s agree on most samples (%s of the variance lies between them, %s", who, share, pairs);
-        add_text(v, " name different classes on %s)%s; use epistemic terms with care%s", differ, "", "");
+        add_text(v, " name different classes on about %s)%s; use epistemic terms with care%s", differ, "", "");
         add_accuracy(v, labelled, "");
         return;
     case VG_VERDICT_DIVERSE:
         add_text(v, "diverse: %s of the variance lies between %s, %s", share, who, pairs);
-        add_text(v, " name different classes on %s; the rule abstains on %s at k = 1%s", differ, rest, "");
+        add_text(v, " name different classes on about %s; the rule abstains on %s at k = 1%s", differ, rest, "");
         return;
     case VG_VERDICT_UNDECIDED:
-        add_text(v, "undecided: %s disagree more than they agree (%s name different classes on %s", who, pairs, differ);
+        add_text(v, "undecided: %s disagree more than they agree (%s name different classes on about %s", who, pairs, differ);
         add_text(v, ", %s of the variance lies between them): %s; the rule abstains on %s at k = 1", share,
                  v->share < share_diverse ? "none prefers any class" : "each prefers its own", rest);
         add_accuracy(v, labelled, ": rank by GMU or TU, or use a smaller k");

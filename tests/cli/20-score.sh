@@ -161,4 +161,22 @@ near "$(json accuracy)" 1
 near "$(json measures tu max mean)" $log2
 run score multi.jsonl --multilabel --multilabel-form literal -k 1 -q -o literal.csv
 near "$(csv literal.csv gmu_1 0)" 0
+
+# The verdict: the same whatever -k and --measures are, and in a report on scores as in one on predictions.
+verdict_of() { tr -d '\n' <"$folder/out" | sed 's/.*"verdict": *"\([a-z-]*\)".*"share": *\([0-9.e-]*\).*"disagreement": *\([0-9.e-]*\).*/\1 \2 \3/'; }
+run score $example --json -q
+exits 0
+first=$(verdict_of)
+for how in "-k 100" "-k 0.01,5" "--measures gmu" "--measures tu -k 1,2,3"; do
+    run score $example $how --json -q
+    exits 0
+    if [ "$(verdict_of)" = "$first" ]; then pass; else fail "another verdict with $how"; fi
+done
+# Labels that are never right: the members still disagree, but nothing can be made of it.
+for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f g h i j k l m n o p q r s t u v; do
+    printf '{"p": [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2]], "label": 2}\n'
+done >wrong.jsonl
+run score wrong.jsonl
+exits 0
+prints "no skill: the mean is right on 0 % where chance is 33 %"
 cd "$root" || exit 1

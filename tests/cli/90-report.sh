@@ -68,4 +68,11 @@ leaves out report.html
 run report --help
 exits 0
 prints "--ood NAME=FILE"
+
+# The verdict of scores is that of the predictions they came from.
+run score $example -q -o verdict-scores.npz
+run report verdict-scores.npz -o verdict-scores --no-figures -q
+run report $example -o verdict-predictions --no-figures -q
+verdict_in() { sed -n 's/.*"verdict_text":"\([^"]*\) of the variance.*/\1/p' "$1/report.html"; }
+if [ -n "$(verdict_in verdict-scores)" ] && [ "$(verdict_in verdict-scores)" = "$(verdict_in verdict-predictions)" ]; then pass; else fail "another verdict in the report on scores"; fi
 cd "$root" || exit 1

@@ -18,7 +18,9 @@ for name in "mean std".split():
 assert arrays["k"].tolist() == [1, 2, 3]
 assert arrays["diversity"].shape == () and arrays["k_sensitivity"].shape == ()
 assert arrays["flags"].shape == (n,)
-assert len(arrays.files) == 23, arrays.files
+for name in "members member_variance total_variance disagreement abstained_at_1".split():  # what a verdict needs
+    assert arrays[name].shape == () and arrays[name].dtype == np.float64, name
+assert len(arrays.files) == 28, arrays.files
 rows = list(csv.DictReader(open(sys.argv[2])))
 for i, row in enumerate(rows):
     assert int(row["n"]) == i
