@@ -91,10 +91,10 @@ typedef struct vg_report {
     void *image_context;
     size_t channels, height, width;
 } vg_report;
-#define VG_REPORT_INIT                                                                                                         \
-    {                                                                                                                          \
-        sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, {0, 0, 0, 0, 0}, NULL,   \
-            NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0                                                    \
+#define VG_REPORT_INIT                                                                                                     \
+    {                                                                                                                      \
+        sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL,                      \
+            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0       \
     }
 
 /* Where bytes go. A status other than VG_OK ends the writing and is handed on. */
