@@ -36,16 +36,17 @@ else()
   list(APPEND VG_MISSING_OPTIONAL "CUDA with cuDNN")
 endif()
 
-# Device code of one module: src/<module>/cuda/*.{c,cu}.
+# Device code of one module: src/<module>/cuda/**.{c,cu}.
 function(vg_cuda_module module)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.c ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.cu)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.c ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.cu)
   if(NOT sources OR NOT TARGET vargate-${module})
     return()
   endif()
-  # hopper_*.cu use instructions that only exist for compute capability 9.0 itself ("90a"), whatever else is built for.
+  # Kernels in cuda/hopper use instructions that exist only for compute capability 9.0 itself ("90a").
   set(hopper ${sources})
-  list(FILTER hopper INCLUDE REGEX "/hopper_[a-z]*[.]cu$")
-  list(FILTER sources EXCLUDE REGEX "/hopper_[a-z]*[.]cu$")
+  list(FILTER hopper INCLUDE REGEX "/hopper/[^/]*[.]cu$")
+  list(FILTER sources EXCLUDE REGEX "/hopper/[^/]*[.]cu$")
   if(hopper)
     add_library(vargate-${module}-hopper OBJECT ${hopper})
     target_include_directories(vargate-${module}-hopper PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})

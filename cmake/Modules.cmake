@@ -1,5 +1,23 @@
 # src/<module>/ -> one set of object files a module, compiled once -> libvargate.a and libvargate.so.
 # Device code (src/<module>/cuda) is added where CUDA was found (cmake/Cuda.cmake).
+#
+# Optional accelerators: folders of kernels for one kind of processor or for the shapes of one network. A folder that is present
+# is compiled and registered by its definition; without it the general code serves, only slower (scripts/check_fences.sh).
+foreach(accelerator
+    measures/x86:VG_WITH_MEASURES_X86
+    evaluate/x86:VG_WITH_EVALUATE_X86
+    backend/cpu/avx512:VG_WITH_CPU_AVX512
+    backend/cpu/winograd:VG_WITH_CPU_WINOGRAD
+    backend/cuda/hopper:VG_WITH_CUDA_HOPPER
+    backend/cuda/conv_stage:VG_WITH_CUDA_CONV_STAGE)
+  string(REPLACE ":" ";" accelerator ${accelerator})
+  list(GET accelerator 0 folder)
+  list(GET accelerator 1 definition)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/src/${folder})
+    add_compile_definitions(${definition})
+  endif()
+endforeach()
+
 set(VG_OBJECTS "")
 set(VG_LIBS Threads::Threads m)
 foreach(module ${VG_MODULES})

@@ -1,6 +1,6 @@
 # cli/*.c -> the program `vargate`; bench/bench_*.c -> one program each; bench/score/*.c -> bench_score; with CUDA,
-# bench/gpu/bench_*.c -> one program each. They see only
-# include/vargate, and link the static library, so that the installed program runs from any place.
+# bench/gpu/bench_*.c and bench/kernels/bench_*.c -> one program each. They see only include/vargate, except bench/kernels, which
+# times parts of the backend. They link the static library, so that the installed program runs from any place.
 file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cli/*.c)
 if(VG_PROGRAM AND cli_sources)
   add_executable(vargate-cli ${cli_sources})
@@ -26,10 +26,14 @@ if(score_bench_sources)
 endif()
 # What bench/gpu.sh measures with.
 if(VG_HAVE_CUDA)
-  file(GLOB gpu_bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/gpu/bench_*.c)
+  file(GLOB gpu_bench_sources CONFIGURE_DEPENDS 
+    ${CMAKE_SOURCE_DIR}/bench/gpu/bench_*.c ${CMAKE_SOURCE_DIR}/bench/kernels/bench_*.c)
   foreach(source ${gpu_bench_sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    if(source MATCHES "/bench/kernels/") # single kernels of the backend, which the public headers do not show
+      target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
+    endif()
     target_link_libraries(${name} PRIVATE vargate CUDA::cudart_static Threads::Threads m)
     list(APPEND gpu_bench_programs ${name})
   endforeach()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and clang,
-# under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, and each fuzz target for
-# FUZZ_SECONDS (20).
+# under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without each optional
+# folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20).
 # Runs all of it, then says what failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -44,6 +44,7 @@ for tier in portable neon avx2 avx512; do # those that this machine can run; the
     *"($tier)") step "tier-$tier" tier $tier ;;
     esac
 done
+step fences sh scripts/check_fences.sh "$jobs"
 step gcc-asan-ubsan suite build/check-asan -DCMAKE_C_COMPILER=gcc -DVG_SANITIZE=address,undefined
 if command -v clang >/dev/null 2>&1; then
     step clang suite build/check-clang -DCMAKE_C_COMPILER=clang -DVG_WERROR=ON

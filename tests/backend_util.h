@@ -30,10 +30,9 @@ static float *draw(size_t count, float scale) {
     return values;
 }
 
-static vg_backend *open_backend(const char *name, vg_compute compute) {
+static vg_backend *open_backend_with(const char *name, const vg_backend_options *options) {
     vg_backend *b = NULL;
-    vg_backend_options options = {2, compute};
-    if (vg_backend__open(&b, name, &options) != VG_OK)
+    if (vg_backend__open(&b, name, options) != VG_OK)
         return NULL;
     vg_step step = {.seed = 0x123456789abcdefu,
                     .number = 7,
@@ -48,6 +47,11 @@ static vg_backend *open_backend(const char *name, vg_compute compute) {
                     .correction2 = 0.002997f};
     OK(b->ops->step_set(b, &step));
     return b;
+}
+
+static inline vg_backend *open_backend(const char *name, vg_compute compute) {
+    vg_backend_options options = {.threads = 2, .compute = compute};
+    return open_backend_with(name, &options);
 }
 
 /* Tensors have so many rows more than are in use. */
@@ -414,8 +418,8 @@ static inline void compare_with(const result *want, vg_backend *b, const problem
 
 /* The backend, or NULL after saying why not: the test is then skipped. A machine that is said to have a GPU
  * (VARGATE_REQUIRE_GPU) must open it. */
-static vg_backend *open_or_say(const char *name, vg_compute compute) {
-    vg_backend *b = open_backend(name, compute);
+static vg_backend *open_or_say_with(const char *name, const vg_backend_options *options) {
+    vg_backend *b = open_backend_with(name, options);
     if (b)
         return b;
     if (strcmp(name, "cuda") != 0)
@@ -425,6 +429,11 @@ static vg_backend *open_or_say(const char *name, vg_compute compute) {
     else
         print_message("skipped: no GPU: %s\n", vg_error_message());
     return NULL;
+}
+
+static inline vg_backend *open_or_say(const char *name, vg_compute compute) {
+    vg_backend_options options = {.threads = 2, .compute = compute};
+    return open_or_say_with(name, &options);
 }
 
 #endif

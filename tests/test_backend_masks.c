@@ -107,7 +107,7 @@ static void masks_by_definition(vg_backend *b) {
 static void on(const char *name, void (*check)(vg_backend *)) {
     for (int compute = VG_COMPUTE_F32; compute <= VG_COMPUTE_BF16; compute++) {
         vg_backend *b;
-        vg_backend_options options = {2, (vg_compute)compute};
+        vg_backend_options options = {.threads = 2, .compute = (vg_compute)compute};
         if (vg_backend__open(&b, name, &options) == VG_OK) {
             check(b);
             vg_backend__close(b);

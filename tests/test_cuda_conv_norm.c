@@ -123,8 +123,9 @@ static bool compare(vg_backend *b, const layer *l, bool addend, bool both, float
 }
 
 static void one_after_the_other(const layer *list, size_t count) {
-    setenv("VARGATE_CUDA_OWN", "1", 1); /* our own kernels without timing them: both ways then take the same ones */
-    vg_backend *b = open_or_say("cuda", VG_COMPUTE_BF16);
+    /* The accelerators untimed: the pair of operations and the single one then take the same kernels. */
+    vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_BF16, .acceleration = VG_ACCELERATE_ALWAYS};
+    vg_backend *b = open_or_say_with("cuda", &options);
     if (!b)
         skip();
     vg_step step = {.seed = 0x123456789abcdefu, .number = 7, .row = 1000};
@@ -140,8 +141,10 @@ static void one_after_the_other(const layer *list, size_t count) {
         }
     print_message("%d of %d combinations in one go\n", served, tried);
     assert_true(served == 0 || served == tried); /* all on a Hopper GPU, none on another */
+#ifdef VG_WITH_CUDA_HOPPER
     if (served == 0 && strstr(b->device, "H200"))
         fail_msg("none on %s", b->device);
+#endif
     vg_backend__close(b);
 }
 

@@ -2,8 +2,7 @@
  *
  * Inputs are small whole numbers, so that every sum is exact in float32 whatever its order: results must be equal, not close.
  * Sampled elements are compared; outputs are surrounded by bytes that must stay. Where something is wrong the program says for
- * which taps, channels, columns and pixels, and what single non-zero inputs give. Times are printed. VARGATE_HOPPER_CUDNN=1
- * times cuDNN's best beside them. */
+ * which taps, channels, columns and pixels, and what single non-zero inputs give. bench/gpu/bench_hopper.c times them. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef VG_TEST_CUDA_RUNTIME
+#if !defined(VG_TEST_CUDA_RUNTIME) || !defined(VG_WITH_CUDA_HOPPER)
 int main(void) {
-    puts("skipped: no GPU: built without CUDA");
+    puts("skipped: no GPU: built without CUDA or without the Hopper kernels");
     return 77;
 }
 #else
-#include "backend/cuda/hopper_conv.h"
+#include "backend/cuda/hopper/hopper_conv.h"
 
-enum { GUARD = 65536, RUNS = 20, SHOWN = 6 };
+enum { GUARD = 65536, SHOWN = 6 };
 
 typedef struct layer {
     int n, width, c, o;
@@ -98,16 +97,6 @@ static array input(size_t count, uint64_t seed, int range) {
     send(&a);
     return a;
 }
-/* Numbers with all their bits, for timing: what is multiplied decides what power is drawn. */
-static void scramble(const array *a) {
-    uint16_t *values = a->host;
-    for (size_t i = 0; i < a->count; i++) {
-        uint64_t bits = mix(i);
-        values[i] = (uint16_t)((bits & 0x807f) | (122 + (bits >> 20 & 7)) << 7);
-    }
-    cuda(cudaMemcpy(place(a), a->host, a->bytes, cudaMemcpyHostToDevice), "sending");
-    cuda(cudaDeviceSynchronize(), "sending");
-}
 static void release(array *a) {
     free(a->small);
     free(a->host);
@@ -157,31 +146,10 @@ static void finish(const char *what) {
     _exit(1);
 }
 
-static void run(job *j, bool cudnn) {
+static void run(job *j) {
     cuda_conv_places places = {place(&j->x), place(&j->w), place(&j->y), j->key.addend ? place(&j->addend) : NULL};
-    bool served = true;
-    vg_status status =
-        cudnn ? vg_cuda__conv_run(backend, &j->key, &places, &served) : vg_cuda__hopper_run(backend, &j->key, &places);
-    if (status != VG_OK || !served)
-        die(cudnn ? "cuDNN" : names[j->key.kind]);
-}
-
-static float microseconds(job *j, bool cudnn) {
-    cudaEvent_t start, stop;
-    float time = 0;
-    for (int i = 0; i < 3; i++)
-        run(j, cudnn);
-    cuda(cudaEventCreate(&start), "event");
-    cuda(cudaEventCreate(&stop), "event");
-    cuda(cudaEventRecord(start, cuda_of(backend)->stream), "event");
-    for (int i = 0; i < RUNS; i++)
-        run(j, cudnn);
-    cuda(cudaEventRecord(stop, cuda_of(backend)->stream), "event");
-    finish("timing");
-    cuda(cudaEventElapsedTime(&time, start, stop), "time");
-    cudaEventDestroy(start);
-    cudaEventDestroy(stop);
-    return time * 1000 / RUNS;
+    if (vg_cuda__hopper_run(backend, &j->key, &places) != VG_OK)
+        die(names[j->key.kind]);
 }
 
 static job make(layer l, cuda_conv_kind kind, bool addend) {
@@ -344,7 +312,7 @@ static void probe(layer l, cuda_conv_kind kind) {
             set_one(&j.y, to * l.o + o);
             printf("    probe: x pixel %zu c %d, dy pixel %zu o %d: o %d tap %d c %d;", from, c, to, o, o, tap, c);
         }
-        run(&j, false);
+        run(&j);
         finish("a probe");
         fetch(out);
         int found = 0, columns = kind == CUDA_CONV_DATA ? l.c : l.o;
@@ -363,7 +331,7 @@ static void probe(layer l, cuda_conv_kind kind) {
     drop(&j);
 }
 
-static bool try(layer l, cuda_conv_kind kind, bool addend, int samples, bool timed) {
+static bool try(layer l, cuda_conv_kind kind, bool addend, int samples) {
     job j = make(l, kind, addend);
     char what[128];
     snprintf(what, sizeof what, "%s%s n %d, %dx%d, %d to %d", names[kind], addend ? " + addend" : "", l.n, l.width, l.width,
@@ -377,13 +345,13 @@ static bool try(layer l, cuda_conv_kind kind, bool addend, int samples, bool tim
         return false;
     }
     j.out = kind == CUDA_CONV_FORWARD ? &j.y : kind == CUDA_CONV_DATA ? &j.x : &j.w;
-    run(&j, false);
+    run(&j);
     finish(what);
     bool guards = fetch(j.out);
     void *first = malloc(j.out->bytes);
     memcpy(first, j.out->host, j.out->bytes);
     int wrong = kind == CUDA_CONV_WEIGHTS ? compare_weights(&j, samples) : compare_pixels(&j, samples);
-    run(&j, false);
+    run(&j);
     finish(what);
     guards = fetch(j.out) && guards;
     bool same = memcmp(first, j.out->host, j.out->bytes) == 0;
@@ -397,26 +365,6 @@ static bool try(layer l, cuda_conv_kind kind, bool addend, int samples, bool tim
     } else {
         printf("right (%d elements), same bits twice", samples);
     }
-    if (timed) {
-        array *inputs[] = {&j.x, &j.w, &j.y, &j.addend};
-        for (int i = 0; i < 4; i++)
-            if (inputs[i]->small)
-                scramble(inputs[i]);
-        double flops = 2.0 * 9 * l.n * l.width * l.width * l.c * l.o, time = microseconds(&j, false);
-        printf("  %.1f us, %.0f TFLOP/s", time, flops / time * 1e-6);
-        static const struct {
-            int bits;
-            const char *what;
-        } variants[] = {
-            {2, "no copies"}, {4, "no products"}, {1, "plain order"}, {6, "parts not added"}, {5, "plain, no products"}};
-        for (int i = 0; kind == CUDA_CONV_WEIGHTS && i < 5; i++) {
-            vg_cuda__hopper_variant = variants[i].bits;
-            printf(" (%s: %.1f)", variants[i].what, (double)microseconds(&j, false));
-        }
-        vg_cuda__hopper_variant = 0;
-        if (getenv("VARGATE_HOPPER_CUDNN"))
-            printf("  (cuDNN %.1f us)", (double)microseconds(&j, true));
-    }
     printf("\n");
     fflush(stdout);
     drop(&j);
@@ -424,7 +372,7 @@ static bool try(layer l, cuda_conv_kind kind, bool addend, int samples, bool tim
 }
 
 int main(void) {
-    vg_backend_options options = {2, VG_COMPUTE_BF16};
+    vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_BF16};
     static const layer layers[] = {{128, 32, 160, 160}, {128, 16, 320, 320}, {128, 8, 640, 640}};
     cuda_conv_key any = {.kind = CUDA_CONV_FORWARD,
                          .n = 1,
@@ -451,19 +399,19 @@ int main(void) {
         for (int kind = 0; kind < 3; kind++) {
             layer few = layers[i];
             few.n = 3;
-            try(few, (cuda_conv_kind)kind, false, 4000, false);
+            try(few, (cuda_conv_kind)kind, false, 4000);
             if (kind < 2)
-                try(few, (cuda_conv_kind)kind, true, 4000, false);
+                try(few, (cuda_conv_kind)kind, true, 4000);
         }
-    try((layer){5, 16, 96, 320}, CUDA_CONV_WEIGHTS, false, 2000, false);
-    try((layer){1, 8, 32, 160}, CUDA_CONV_WEIGHTS, false, 2000, false);
-    try((layer){5, 8, 96, 320}, CUDA_CONV_FORWARD, true, 2000, false);
-    try((layer){5, 32, 160, 96}, CUDA_CONV_DATA, false, 2000, false);
+    try((layer){5, 16, 96, 320}, CUDA_CONV_WEIGHTS, false, 2000);
+    try((layer){1, 8, 32, 160}, CUDA_CONV_WEIGHTS, false, 2000);
+    try((layer){5, 8, 96, 320}, CUDA_CONV_FORWARD, true, 2000);
+    try((layer){5, 32, 160, 96}, CUDA_CONV_DATA, false, 2000);
     for (int i = 0; i < 3; i++)
         for (int kind = 0; kind < 3; kind++) {
-            try(layers[i], (cuda_conv_kind)kind, false, kind == 2 ? 60000 / layers[i].width / layers[i].width * 2 : 2000, true);
+            try(layers[i], (cuda_conv_kind)kind, false, kind == 2 ? 60000 / layers[i].width / layers[i].width * 2 : 2000);
             if (kind == 0)
-                try(layers[i], CUDA_CONV_FORWARD, true, 2000, true);
+                try(layers[i], CUDA_CONV_FORWARD, true, 2000);
         }
     vg_backend__close(backend);
     printf(failures ? "FAILED %d\n" : "all right\n", failures);

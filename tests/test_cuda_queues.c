@@ -9,12 +9,10 @@
 
 enum { ROWS = 40, IMAGES = 120, SIDE = 28, CLASSES = 10, STEPS = 6 };
 
-/* The GPU with so many queues, or NULL. */
-static vg_backend *gpu(vg_compute compute, const char *queues) {
-    setenv("VARGATE_CUDA_QUEUES", queues, 1);
-    vg_backend *b = open_or_say("cuda", compute);
-    unsetenv("VARGATE_CUDA_QUEUES");
-    return b;
+/* The GPU with so many streams, or NULL. */
+static vg_backend *gpu(vg_compute compute, unsigned streams) {
+    vg_backend_options options = {.threads = 2, .compute = compute, .streams = streams};
+    return open_or_say_with("cuda", &options);
 }
 
 /* --- the step */
@@ -81,14 +79,14 @@ static float *train_stored(vg_backend *b, double losses[STEPS], size_t *count) {
 
 static void same_step(void **state) {
     (void)state;
-    static const char *const queues[] = {"1", "2", "3", "3"};
+    static const unsigned streams[] = {1, 2, 3, 3};
     static const vg_compute computes[] = {VG_COMPUTE_BF16, VG_COMPUTE_F32};
     for (int c = 0; c < 2; c++) {
         float *first = NULL;
         double losses[4][STEPS];
         size_t count;
         for (int k = 0; k < 4; k++) {
-            vg_backend *b = gpu(computes[c], queues[k]);
+            vg_backend *b = gpu(computes[c], streams[k]);
             if (!b)
                 skip();
             float *got = train_stored(b, losses[k], &count);
@@ -99,7 +97,7 @@ static void same_step(void **state) {
             }
             for (int t = 0; t < STEPS; t++)
                 if (losses[k][t] != losses[0][t])
-                    fail_msg("%s queues: the loss of step %d is %.9g, with one queue %.9g", queues[k], t, losses[k][t],
+                    fail_msg("%u streams: the loss of step %d is %.9g, with one stream %.9g", streams[k], t, losses[k][t],
                              losses[0][t]);
             assert_memory_equal(got, first, count * sizeof *got);
             free(got);
@@ -114,7 +112,7 @@ static void same_step(void **state) {
 static void adam_in_parts(void **state) {
     (void)state;
     enum { COUNT = 3 * 4096 + 48, CUT = 4096 + 16 };
-    vg_backend *b = gpu(VG_COMPUTE_BF16, "3");
+    vg_backend *b = gpu(VG_COMPUTE_BF16, 3);
     if (!b)
         skip();
     vg_param p = {VG_PARAM_VECTOR, COUNT, 1, 1, 1, 0, 0};

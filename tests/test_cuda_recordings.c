@@ -25,7 +25,7 @@ enum { IMAGES = 50, BATCH = 16, EPOCHS = 3 };
 /* The GPU, or a skipped test. */
 static vg_backend *gpu(vg_compute compute) {
     vg_backend *b = NULL;
-    vg_backend_options options = {1, compute};
+    vg_backend_options options = {.threads = 1, .compute = compute};
     if (vg_backend__open(&b, "cuda", &options) == VG_OK)
         return b;
     if (getenv("VARGATE_REQUIRE_GPU"))

@@ -335,7 +335,7 @@ static vg_learner *learner(vg_backend *b, const char *network, size_t heads, dou
 
 static vg_backend *opened(const char *name) {
     vg_backend *b;
-    vg_backend_options options = {2, VG_COMPUTE_F32};
+    vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_F32};
     OK(vg_backend__open(&b, name, &options));
     return b;
 }

@@ -60,7 +60,7 @@ static void compare(vg_backend *b, double prior) {
 
 static void members(void **state) {
     vg_backend *b;
-    vg_backend_options options = {1, VG_COMPUTE_F32};
+    vg_backend_options options = {.threads = 1, .compute = VG_COMPUTE_F32};
     if (vg_backend__open(&b, *state, &options) != VG_OK) {
         if (getenv("VARGATE_REQUIRE_GPU"))
             fail_msg("%s", vg_error_message());

@@ -76,7 +76,7 @@ static void logits(vg_model *model, const float *images, const vg_pass *pass, fl
 static void same_logits(void **state) {
     (void)state;
     vg_backend *b;
-    vg_backend_options options = {1, VG_COMPUTE_F32};
+    vg_backend_options options = {.threads = 1, .compute = VG_COMPUTE_F32};
     static float images[N * IMAGE];
     float want[N * HEADS * CLASSES], got[N * HEADS * CLASSES];
     vg_random random = vg_random__start(8, 8);

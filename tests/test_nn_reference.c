@@ -190,7 +190,7 @@ int main(void) {
         cmocka_unit_test(cnn_mean),    cmocka_unit_test(cnn_mixture), cmocka_unit_test(wrn_mean),
         cmocka_unit_test(wrn_mixture), cmocka_unit_test(cnn_adam),    cmocka_unit_test(wrn_adam),
     };
-    vg_backend_options options = {2, VG_COMPUTE_F32};
+    vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_F32};
     json_error_t error;
     reference = json_load_file("tests/data/nn/reference.json", 0, &error);
     if (!reference || vg_backend__open(&backend, "cpu", &options) != VG_OK) {

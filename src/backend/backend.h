@@ -314,17 +314,25 @@ struct vg_backend {
     void *context;
 };
 
+/* Whether optional kernels of a backend (its accelerators) stand in for the general ones. */
+typedef enum vg_acceleration {
+    VG_ACCELERATE_TIMED = 0,  /* where they are faster: they are timed against the general ones once a shape */
+    VG_ACCELERATE_ALWAYS = 1, /* wherever they serve the shapes, untimed: a test that wants known kernels */
+    VG_ACCELERATE_NEVER = 2   /* general kernels only: a test or a benchmark that compares */
+} vg_acceleration;
+
 typedef struct vg_backend_options {
     unsigned threads; /* 0: one per core */
     vg_compute compute;
+    /* For tests and benchmarks of the CUDA backend; 0 is what every other caller wants. */
+    unsigned streams; /* CUDA streams of a training step, 1 to 3; 0: 3 */
+    vg_acceleration acceleration;
 } vg_backend_options;
 
 /* Opens by name; "auto": the first that works of cuda, cpu, ref. An unknown or unavailable name fails with VG_ERR_UNSUPPORTED,
  * saying which there are. */
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
 void vg_backend__close(vg_backend *backend); /* NULL is fine */
-/* Names compiled in, in the order "auto" tries them; NULL past the last. */
-const char *vg_backend__name(size_t index);
 
 /* Registered openers, one a backend folder. */
 vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options);

@@ -21,8 +21,6 @@ static const struct {
 
 enum { BACKENDS = sizeof registry / sizeof registry[0] };
 
-const char *vg_backend__name(size_t index) { return index < BACKENDS ? registry[index].name : NULL; }
-
 static vg_status unknown(const char *name) {
     char names[64] = "";
     for (size_t i = 0; i < BACKENDS; i++) {
@@ -42,7 +40,7 @@ static vg_status open_one(vg_backend **out, size_t index, const vg_backend_optio
 }
 
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options) {
-    vg_backend_options defaults = {0, VG_COMPUTE_F32};
+    vg_backend_options defaults = {.compute = VG_COMPUTE_F32};
     char passed_over[96] = "";
     if (!options)
         options = &defaults;

@@ -134,7 +134,7 @@ typedef struct vg_row_kernels {
     size_t (*doubtful)(const double *values, size_t count, double most);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
 extern const vg_row_kernels vg_evaluate__rows_avx512;
 #endif
 /* Those of the tier in use. Which does not change an order or a count; sums of a sample's squares may differ in the last bit.

@@ -109,7 +109,7 @@ static size_t doubtful(const double *values, size_t count, double most) {
 const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, straighten, 1, marked, walk, samples, doubtful};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
     if (vg_base__cpu_tier() == VG_TIER_AVX512)
         return &vg_evaluate__rows_avx512;
 #endif

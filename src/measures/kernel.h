@@ -45,7 +45,7 @@ typedef struct vg_kernel_tier {
 } vg_kernel_tier;
 
 extern const vg_kernel_tier vg_measures__portable;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(VG_WITH_MEASURES_X86)
 extern const vg_kernel_tier vg_measures__avx2;
 extern const vg_kernel_tier vg_measures__avx512;
 #endif

@@ -95,7 +95,7 @@ vg_status vg_measures__check_options(const vg_score_options *o, size_t m, size_t
 
 const vg_kernel_tier *vg_measures__tier(void) {
     switch (vg_base__cpu_tier()) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(VG_WITH_MEASURES_X86)
     case VG_TIER_AVX512: return &vg_measures__avx512;
     case VG_TIER_AVX2: return &vg_measures__avx2;
 #endif

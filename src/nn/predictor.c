@@ -52,7 +52,7 @@ static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) 
 static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_predictor_options *o) {
     VG_TRY(vg_checkpoint__peek(checkpoint, &p->recipe, &p->state));
     VG_TRY(choose_members(p, o));
-    vg_backend_options device = {o->threads, (vg_compute)(o->compute < 0 ? p->recipe.bfloat16 : o->compute)};
+    vg_backend_options device = {.threads = o->threads, .compute = (vg_compute)(o->compute < 0 ? p->recipe.bfloat16 : o->compute)};
     VG_TRY(vg_backend__open(&p->backend, o->device, &device));
     p->rows = o->rows ? o->rows : p->backend->rows ? p->backend->rows : 128;
     vg_learner_options lo = vg_checkpoint__learner_options(&p->recipe, &p->state, false);

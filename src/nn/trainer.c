@@ -376,7 +376,7 @@ static vg_status start_learner(vg_training *t, bool resumed) {
 
 static vg_status begin(vg_training *t) {
     const vg_train_options *o = &t->options;
-    vg_backend_options device = {o->threads, (vg_compute)t->recipe.bfloat16};
+    vg_backend_options device = {.threads = o->threads, .compute = (vg_compute)t->recipe.bfloat16};
     bool resumed = false;
     t->state.channels = o->channels;
     t->state.height = o->height;

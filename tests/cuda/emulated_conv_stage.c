@@ -1,7 +1,7 @@
 /* emulated_conv_stage.c - conv_stage.cu, conv_stage_wide.cu and conv_wide_data.cu on the host: results, choices and gradients
  * against plain loops, without a GPU. Inputs are small whole numbers, so that every sum is exact and the comparison is for
  * equality. */
-#include "backend/cuda/conv_stage.h"
+#include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend_util.h"
 
 #include "backend/counter.h"

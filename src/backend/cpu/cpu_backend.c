@@ -263,7 +263,8 @@ static void close_cpu(vg_backend *backend) {
     cpu_context *cpu = cpu_of(backend);
     if (cpu) {
         vg_dnnl__free(cpu->dnnl);
-        vg_winograd__free(cpu->winograd);
+        if (cpu->accelerator)
+            cpu->accelerator->close(cpu->accelerator_state);
         vg_base__release(cpu->work);
         vg_base__release(cpu->spare);
     }
@@ -336,7 +337,9 @@ static vg_status open_context(vg_backend *backend) {
     cpu->totals.bad_step = -1;
     cpu->kernels = vg_cpu__kernels();
     VG_TRY(vg_dnnl__new(&cpu->dnnl));
-    VG_TRY(vg_winograd__new(&cpu->winograd));
+    cpu->accelerator = vg_cpu__conv_accelerator();
+    if (cpu->accelerator)
+        VG_TRY(cpu->accelerator->open(&cpu->accelerator_state));
     if (type == VG_DNNL_BF16 && !vg_dnnl__has_bf16(cpu->dnnl))
         return vg_base__fail(VG_ERR_UNSUPPORTED, "this processor has no bfloat16 products; compute in float32");
     VG_TRY(vg_dnnl__preferred(cpu->dnnl, type, &cpu->layout));

@@ -7,6 +7,7 @@
 #define VG_CPU_BACKEND_H
 
 #include "backend/backend.h"
+#include "backend/cpu/cpu_accelerators.h"
 #include "backend/cpu/cpu_dnnl.h"
 #include "backend/cpu/cpu_kernels.h"
 
@@ -33,11 +34,10 @@ typedef struct cpu_block {
     uint64_t shadow_version;
 } cpu_block;
 
-typedef struct vg_winograd vg_winograd;
-
 typedef struct cpu_context {
     vg_dnnl *dnnl;
-    vg_winograd *winograd;
+    const cpu_conv_accelerator *accelerator; /* of convolutions; NULL: none in this build */
+    void *accelerator_state;
     const vg_cpu_kernels *kernels;
     vg_dnnl_layout layout; /* of activations whose channels the block divides */
     size_t block;          /* 16, 8, 0 (channels-last) or 1 */
@@ -105,17 +105,6 @@ vg_status vg_cpu__param_upload(vg_backend *, vg_block *, const vg_param *, const
 vg_status vg_cpu__param_download(vg_backend *, float *values, const vg_block *, const vg_param *);
 /* A parameter in bfloat16. */
 vg_status vg_cpu__shadow(vg_backend *backend, const vg_block *block, const vg_param *p, uint16_t **out);
-/* Convolutions by fewer multiplications (cpu_winograd.c): float32, stride 1, 5 x 5 and 3 x 3, channels in 32s. Which depends
- * on the geometry alone, never on the number of rows. add: to what y or dx holds. */
-vg_status vg_winograd__new(vg_winograd **out);
-void vg_winograd__free(vg_winograd *winograd);
-bool vg_winograd__serves(const vg_backend *backend, const vg_conv *conv, const vg_param *w, const vg_tensor *x);
-vg_status vg_winograd__forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
-                               const vg_block *theta, const vg_param *w, bool add);
-vg_status vg_winograd__backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
-                                     const vg_block *theta, const vg_param *w, bool add);
-vg_status vg_winograd__backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
-                                        const vg_tensor *x, const vg_tensor *dy);
 /* Layout of a filter in the blocks. */
 vg_dnnl_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w);
 

@@ -1,5 +1,5 @@
 /* cpu_kernels.c - the CPU backend's vector loops built for each instruction tier, and the choice among them. */
-#include "backend/cpu/cpu_kernels.h"
+#include "backend/cpu/cpu_accelerators.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -53,13 +53,16 @@ ALWAYS_INLINE void store(void *data, size_t i, float value, bool bf16) {
 #if defined(__x86_64__)
 static vg_cpu_kernels best;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void improve(void) { vg_cpu__improve_avx512(&best, &avx512_kernels); }
+static void choose_best(void) {
+    best = avx512_kernels;
+    vg_cpu__accelerate_kernels(&best, &avx512_kernels);
+}
 #endif
 
 const vg_cpu_kernels *vg_cpu__kernels(void) {
 #if defined(__x86_64__)
     switch (vg_base__cpu_tier()) {
-    case VG_TIER_AVX512: pthread_once(&once, improve); return &best;
+    case VG_TIER_AVX512: pthread_once(&once, choose_best); return &best;
     case VG_TIER_AVX2: return &avx2_kernels;
     default: break;
     }

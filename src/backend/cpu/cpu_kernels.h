@@ -56,8 +56,6 @@ typedef struct vg_cpu_kernels {
 } vg_cpu_kernels;
 
 const vg_cpu_kernels *vg_cpu__kernels(void);
-/* Replaces what cpu_kernels_avx512.c does better than the template's avx512 tier. */
-bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template);
 
 static inline float vg_cpu__from_bf16(uint16_t v) {
     union {

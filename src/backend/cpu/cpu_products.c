@@ -110,13 +110,21 @@ static void add_into(vg_backend *backend, vg_tensor *y, const void *x) {
                      t->bf16);
 }
 
+/* The accelerator that takes this convolution, or NULL. */
+static const cpu_conv_accelerator *accelerator_for(const vg_backend *backend, const vg_conv *conv, const vg_param *w,
+                                                   const vg_tensor *x) {
+    const cpu_conv_accelerator *own = cpu_of(backend)->accelerator;
+    return own && own->serves(backend, conv, w, x) ? own : NULL;
+}
+
 vg_status vg_cpu__conv_forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
                                const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
+    const cpu_conv_accelerator *own = accelerator_for(backend, conv, w, x);
     vg_dnnl_operand ox = activation(x), ow = filter(backend, theta, w, true), oy = activation(y);
     if (addend && addend != y)
         memcpy(oy.data, cpu_tensor_of(addend)->data, bytes_of(y));
-    if (vg_winograd__serves(backend, conv, w, x))
-        return vg_winograd__forward(backend, conv, y, x, theta, w, addend != NULL);
+    if (own)
+        return own->forward(backend, conv, y, x, theta, w, addend != NULL);
     return vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_FORWARD, compute_type(backend), conv->stride, conv->pad, addend != NULL,
                          &ox, &ow, &oy);
 }
@@ -125,10 +133,11 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
                                      const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
     vg_dnnl_operand ox = activation(dx), ow = filter(backend, theta, w, true), oy = activation(dy);
     const void *kept = addend ? cpu_tensor_of(addend)->data : NULL;
-    if (vg_winograd__serves(backend, conv, w, dx)) {
+    const cpu_conv_accelerator *own = accelerator_for(backend, conv, w, dx);
+    if (own) {
         if (addend && addend != dx)
             memcpy(ox.data, kept, bytes_of(dx));
-        return vg_winograd__backward_data(backend, conv, dx, dy, theta, w, addend != NULL);
+        return own->backward_data(backend, conv, dx, dy, theta, w, addend != NULL);
     }
     if (addend == dx) { /* the library overwrites: go through spare memory */
         VG_TRY(vg_cpu__spare(backend, bytes_of(dx), &ox.data));
@@ -143,9 +152,10 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
 
 vg_status vg_cpu__conv_backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                         const vg_tensor *x, const vg_tensor *dy) {
+    const cpu_conv_accelerator *own = accelerator_for(backend, conv, w, x);
     vg_dnnl_operand ox = activation(x), ow = filter(backend, grad, w, false), oy = activation(dy);
-    if (vg_winograd__serves(backend, conv, w, x))
-        return vg_winograd__backward_weights(backend, conv, grad, w, x, dy);
+    if (own)
+        return own->backward_weights(backend, conv, grad, w, x, dy);
     grad->version++;
     return vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_BACKWARD_WEIGHTS, compute_type(backend), conv->stride, conv->pad, false,
                          &ox, &ow, &oy);

@@ -520,13 +520,13 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
     return VG_OK;
 }
 
-static vg_status open_all(vg_backend *b) {
+static vg_status open_all(vg_backend *b, unsigned streams) {
     cuda_context *c = cuda_of(b);
     const cuda_library *library;
     VG_TRY(find_device(b, c));
     VG_TRY(vg_cuda__library(&library));
     VG_TRY(vg_cuda__check(cudaSetDevice(0), "taking the device"));
-    VG_TRY(vg_cuda__queues_open(c));
+    VG_TRY(vg_cuda__queues_open(c, streams));
     VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
     VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));
     VG_TRY(vg_cuda__totals_new(c));
@@ -550,8 +550,10 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
     b->threads = options->threads;
     b->read_every = 100;
     b->context = status == VG_OK ? context : NULL;
-    if (status == VG_OK)
-        status = open_all(b);
+    if (status == VG_OK) {
+        context->acceleration = options->acceleration;
+        status = open_all(b, options->streams);
+    }
     if (status != VG_OK)
         close_cuda(b);
     else

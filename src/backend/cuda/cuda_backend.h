@@ -89,6 +89,7 @@ typedef struct cuda_context {
     unsigned recordings;          /* alive: what they point at must stay */
     struct cuda_retired *retired; /* working memory that was outgrown while recordings were alive */
     bool lost;                    /* the device failed: nothing can be given back to it */
+    vg_acceleration acceleration;
     struct cuda_plans *plans;
     struct cuda_products *products;
 } cuda_context;
@@ -120,7 +121,7 @@ vg_status vg_cuda__narrow_gradient(vg_backend *, vg_block *grad, const vg_param 
 vg_status vg_cuda__wide_gradient(vg_backend *, vg_block *grad, const vg_param *w);
 /* The second queue: what is launched between begin and end runs there, after all that was queued before; x and dy are what it
  * reads. Nothing may fail to reach end. */
-vg_status vg_cuda__queues_open(cuda_context *); /* VARGATE_CUDA_QUEUES: how many of the three */
+vg_status vg_cuda__queues_open(cuda_context *, unsigned streams); /* streams: how many of the three, 0: all */
 void vg_cuda__queues_close(cuda_context *);
 vg_status vg_cuda__side_begin(vg_backend *);
 vg_status vg_cuda__side_end(vg_backend *, const vg_tensor *x, const vg_tensor *dy);

@@ -3,6 +3,7 @@
  * A forward convolution takes its addend along where an engine can and where that is faster than a pass of its own; gradients
  * to data are added in a pass. Weight gradients of bfloat16 products stay bfloat16 (sums in float32, rounded once) and are
  * widened by Adam. */
+#include "backend/cuda/cuda_accelerators.h"
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/elementwise.h"
 
@@ -87,9 +88,11 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
     VG_TRY(vg_cuda__writes(b, dx));
     if (vg_cuda__packed(w))
         return vg_cuda__columns_backward_data(b, conv, dx, dy, theta, w, addend);
-    VG_TRY(vg_cuda__conv_wide_data(b, conv, dx, dy, theta, w, addend, &served));
-    if (served)
-        return VG_OK;
+    if (!addend) {
+        VG_TRY(vg_cuda__accelerated_backward_data(b, conv, dx, dy, theta, w, &served));
+        if (served)
+            return VG_OK;
+    }
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     cuda_conv_places places = {cuda_t(dx)->data, (void *)weights, cuda_t(dy)->data, NULL};
     if (addend) {

@@ -15,8 +15,4 @@ vg_status vg_cuda__columns_backward_data(vg_backend *, const vg_conv *, vg_tenso
 vg_status vg_cuda__columns_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
                                             const vg_tensor *x, const vg_tensor *dy);
 
-/* The gradient by our own kernel; *done is false, and nothing was done, where it does not serve. */
-vg_status vg_cuda__conv_wide_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                                  const vg_param *w, const vg_tensor *addend, bool *done);
-
 #endif

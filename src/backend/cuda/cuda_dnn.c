@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "backend/cuda/cuda_accelerators.h"
 #include "backend/cuda/cuda_choices.h"
 #include "backend/cuda/cuda_library.h"
-#include "backend/cuda/hopper_conv.h"
 
 enum { UID_X = 1, UID_W = 2, UID_Y = 3, UID_ADDEND = 4, UID_SUM = 5, CONFIGS = 24, TRIALS = 4, ALIGNMENT = 16 };
 static const size_t WORKSPACE_LIMIT = (size_t)768 << 20;
@@ -22,7 +22,7 @@ typedef cudnnBackendDescriptor_t descriptor;
 typedef struct cuda_plan {
     cuda_conv_key key;
     descriptor plan; /* NULL: no engine serves this */
-    bool own;        /* our own kernel (hopper_conv.h) does it */
+    const cuda_accelerator *own; /* the accelerator that does it instead of cuDNN, or NULL */
     size_t workspace;
     float time, own_time; /* milliseconds; of our own kernel: 0 where there is none */
 } cuda_plan;
@@ -34,8 +34,6 @@ typedef struct cuda_plans {
     size_t count, room;
     cuda_choices *choices;
     cudaEvent_t start, stop;
-    bool own;        /* our own kernels may be tried */
-    bool always;     /* and are taken where they serve */
     double patience; /* seconds of trying engines a shape, past which the best so far is taken */
 } cuda_plans;
 
@@ -251,7 +249,7 @@ static vg_status execute(vg_backend *b, const cuda_plan *plan, const cuda_conv_p
     const cuda_library *lib = p->lib;
     void *workspace;
     if (plan->own)
-        return vg_cuda__hopper_run(b, &plan->key, places);
+        return plan->own->conv_run(b, &plan->key, places);
     VG_TRY(vg_cuda__scratch(cuda_of(b), &workspace, plan->workspace));
     int64_t uids[4] = {UID_X, UID_W, UID_Y, UID_ADDEND}, count = plan->key.addend ? 4 : 3;
     void *pointers[4] = {places->x, places->w, places->y, places->addend};
@@ -331,14 +329,14 @@ static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int coun
 /* Our own kernel instead, where it serves and is faster. */
 static void try_own(vg_backend *b, cuda_plan *plan, const cuda_conv_places *places) {
     cuda_plans *p = cuda_of(b)->plans;
-    cuda_plan trial = {.key = plan->key, .own = true};
+    cuda_plan trial = {.key = plan->key};
     char name[176];
-    if (!p->own || !vg_cuda__hopper_serves(b, &plan->key))
+    if (cuda_of(b)->acceleration == VG_ACCELERATE_NEVER || (trial.own = vg_cuda__conv_accelerator(b, &plan->key)) == NULL)
         return;
     name_of(name, 160, &plan->key, b);
     strcat(name, "-own");
     trial.time = 1e-5f;
-    int chosen = p->always ? 1 : vg_cuda__choice(p->choices, name, 2, &trial.time);
+    int chosen = cuda_of(b)->acceleration == VG_ACCELERATE_ALWAYS ? 1 : vg_cuda__choice(p->choices, name, 2, &trial.time);
     if (chosen < 0) {
         trial.time = time_of(b, &trial, places);
         chosen = trial.time >= 0 && (!plan->plan || trial.time < plan->time);
@@ -428,9 +426,6 @@ vg_status vg_cuda__plans_new(vg_backend *b) {
     VG_TRY(vg_cuda__library(&p->lib));
     const char *patience = getenv("VARGATE_CUDA_PATIENCE");
     p->patience = patience ? atof(patience) : 1;
-    const char *own = getenv("VARGATE_CUDA_OWN");
-    p->own = !own || strcmp(own, "0") != 0;
-    p->always = own && strcmp(own, "1") == 0;
     cudnnStatus_t status = p->lib->cudnnCreate(&p->handle);
     if (status == CUDNN_STATUS_SUCCESS)
         status = p->lib->cudnnSetStream(p->handle, c->stream);

@@ -27,7 +27,7 @@ void vg_cuda__plans_free(vg_backend *);
 /* Runs it; *served is false (and nothing was done) when cuDNN has no engine for this key. The first call of a key tries the
  * engines there are and keeps the fastest that gives the same bits every time; the choice is kept in a file for later runs. */
 vg_status vg_cuda__conv_run(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places, bool *served);
-/* Whether our own kernel (hopper_conv.h) was chosen for this key, or took at most `more` milliseconds longer than the engine
+/* Whether an accelerator's kernel (cuda_accelerators.h) was chosen for this key, or took at most `more` milliseconds longer than the engine
  * that was; the first call of a key tries, as vg_cuda__conv_run. */
 vg_status vg_cuda__conv_own(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places, float more, bool *own);
 /* The time the chosen engine took when it was tried, in milliseconds; 0: there is no engine; -1: not tried yet. */

@@ -2,9 +2,6 @@
  *
  * Where the device has not room for everything at once, blocks of the main queue go first, then those of the second: what the
  * next operation waits for comes before what only the step's end does. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/cuda/cuda_backend.h"
 
 vg_status vg_cuda__side_begin(vg_backend *b) {
@@ -73,17 +70,13 @@ vg_status vg_cuda__late_end(vg_backend *b) {
 /* `level` 0 is the most urgent. */
 static vg_status queue(cudaStream_t *out, int level) {
     int least = 0, greatest = 0;
-    const char *even = getenv("VARGATE_CUDA_EVEN");
     VG_TRY(vg_cuda__check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for the device"));
     int most = least - 2 > greatest ? least - 2 : greatest, priority = most + level < least ? most + level : least;
-    if (even && strcmp(even, "1") == 0)
-        priority = least;
     return vg_cuda__check(cudaStreamCreateWithPriority(out, cudaStreamNonBlocking, priority), "making a stream");
 }
 
-vg_status vg_cuda__queues_open(cuda_context *c) {
-    const char *wanted = getenv("VARGATE_CUDA_QUEUES");
-    int count = wanted && *wanted ? atoi(wanted) : 3;
+vg_status vg_cuda__queues_open(cuda_context *c, unsigned streams) {
+    unsigned count = streams ? streams : 3;
     VG_TRY(queue(&c->main, 0));
     c->stream = c->main;
     if (count < 2)

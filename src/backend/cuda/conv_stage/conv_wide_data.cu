@@ -11,7 +11,7 @@
  * the order of the sums is that of the taps.
  *
  * Against bank conflicts pieces change places by a key of their row: 16 bytes of dy and of the weights, 32 bytes of dx. */
-#include "backend/cuda/conv_stage.h"
+#include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
 

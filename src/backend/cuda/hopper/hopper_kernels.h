@@ -56,8 +56,6 @@ typedef struct hopper_weights {
     int n, width, c, o;
     uint64_t a_bits, narrow_bits, b_bits; /* descriptors without their addresses */
     int blocks;
-    int mode;                    /* measurements: 1 copies nothing, 2 multiplies nothing, 3 does not add the parts */
-    int spread;                  /* whether all parts go through the pixels side by side */
     int begin[HOPPER_PARTS + 1]; /* set by the launcher */
 } hopper_weights;
 int vg_cuda__k_hopper_weights(cudaStream_t, hopper_weights *work);

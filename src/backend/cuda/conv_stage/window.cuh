@@ -6,7 +6,7 @@
 #ifndef VG_CUDA_WINDOW_CUH
 #define VG_CUDA_WINDOW_CUH
 
-#include "backend/cuda/conv_stage.h"
+#include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
 

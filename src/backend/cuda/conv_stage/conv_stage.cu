@@ -16,8 +16,8 @@
  *
  * Backward. Positions lie along k: 4 * window + number in the window. Channel 8 g + 2 i + e of 64 is row g + 8 e of tile i, so
  * that a thread reads eight neighbouring channels of dy. Columns are taps; column 25 is ones: the bias's gradient. */
-#include "backend/cuda/conv_stage.h"
-#include "backend/cuda/window.cuh"
+#include "backend/cuda/conv_stage/conv_stage.h"
+#include "backend/cuda/conv_stage/window.cuh"
 
 enum {
     FORWARD_WARPS = 12,

@@ -6,8 +6,8 @@
 #ifndef VG_CUDA_HOPPER_CONV_H
 #define VG_CUDA_HOPPER_CONV_H
 
-#include "backend/cuda/cuda_dnn.h"
-#include "backend/cuda/hopper_kernels.h"
+#include "backend/cuda/cuda_accelerators.h"
+#include "backend/cuda/hopper/hopper_kernels.h"
 
 /* Whether vg_cuda__hopper_run takes this convolution on this device. */
 bool vg_cuda__hopper_serves(vg_backend *, const cuda_conv_key *key);
@@ -18,8 +18,7 @@ vg_status vg_cuda__hopper_run(vg_backend *, const cuda_conv_key *key, const cuda
 /* Forward, with the batch-norm behind it: places->y may be NULL, then only norm->z is written. */
 vg_status vg_cuda__hopper_run_norm(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places,
                                    const hopper_norm *norm);
-
-/* For measurements of the weight gradient: bit 0 takes the pixels in the plain order; the rest: hopper_kernels.h's mode. */
-extern int vg_cuda__hopper_variant;
+/* The operation conv_norm_forward by it. */
+vg_status vg_cuda__hopper_conv_norm(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
 
 #endif

@@ -1,27 +1,18 @@
 /* cuda_conv_stage.c - a convolution of the CNN and the stage behind it in one go, where their shapes suit: the first layer both
  * ways (conv_stage.cu), the second forward (conv_stage_wide.cu); and the second's gradient to its input (conv_wide_data.cu). */
-#include "backend/cuda/conv_stage.h"
-#include "backend/cuda/cuda_conv.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* VARGATE_CUDA_OWN=0: our own kernels do not stand in for cuDNN. */
-static bool wanted(void) {
-    const char *own = getenv("VARGATE_CUDA_OWN");
-    return !own || strcmp(own, "0") != 0;
-}
+#include "backend/cuda/conv_stage/conv_stage.h"
+#include "backend/cuda/cuda_accelerators.h"
 
 /* A 5 x 5 convolution without border, pooled by two. */
-static bool suits(const vg_backend *b, const vg_conv_stage *op) {
+static bool suits(vg_backend *b, const vg_conv_stage *op) {
     const vg_param *w = op->w;
     vg_shape x = op->x->shape, y = op->y->shape;
-    return cuda_bf16(b) && wanted() && w->kind == VG_PARAM_CONV && w->h == 5 && w->w == 5 && op->conv.stride == 1 &&
+    return cuda_bf16(b) && cuda_of(b)->acceleration != VG_ACCELERATE_NEVER && w->kind == VG_PARAM_CONV && w->h == 5 && w->w == 5 && op->conv.stride == 1 &&
            op->conv.pad == 0 && op->stage.pool == 2 && op->stage.relu && y.h * 2 + 4 == x.h && y.w * 2 + 4 == x.w &&
            y.c == w->o && op->x->n < (size_t)1 << 20;
 }
 
-static bool first_serves(const vg_backend *b, const vg_conv_stage *op) {
+static bool first_serves(vg_backend *b, const vg_conv_stage *op) {
     return suits(b, op) && op->w->i == 1 && vg_cuda__conv_stage_fits(op->x->shape.h, op->x->shape.w, op->w->o);
 }
 
@@ -33,7 +24,7 @@ static bool room_for_wide(void) {
            shared >= CONV_STAGE_WIDE_SHARED;
 }
 
-static bool wide_serves(const vg_backend *b, const vg_conv_stage *op) {
+static bool wide_serves(vg_backend *b, const vg_conv_stage *op) {
     vg_shape x = op->x->shape;
     return suits(b, op) && op->w->i == CONV_STAGE_WIDE_INPUTS && x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE &&
            op->w->o % 64 == 0 && op->w->o <= 4096 && room_for_wide();
@@ -54,7 +45,7 @@ static cuda_conv_stage_args shared_args(vg_backend *b, const vg_conv_stage *op) 
                                   .mask = vg_cuda__mask(b, op->stage.dropout, y)};
 }
 
-vg_status vg_cuda__conv_stage_forward(vg_backend *b, const vg_conv_stage *op, const vg_block *theta, bool *done) {
+static vg_status forward(vg_backend *b, const vg_conv_stage *op, const vg_block *theta, bool *done) {
     const void *weights;
     bool first = first_serves(b, op);
     *done = first || wide_serves(b, op);
@@ -73,11 +64,11 @@ vg_status vg_cuda__conv_stage_forward(vg_backend *b, const vg_conv_stage *op, co
     return vg_cuda__launched("convolution, pooling, ReLU");
 }
 
-vg_status vg_cuda__conv_stage_backward(vg_backend *b, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy) {
+static vg_status backward(vg_backend *b, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy, bool *done) {
     void *scratch;
-    if (!first_serves(b, op) || !op->choice)
-        return vg_base__fail(VG_ERR_UNSUPPORTED,
-                             "cuda: gradients of a convolution and its pooling in one go: not of this shape");
+    *done = first_serves(b, op) && op->choice;
+    if (!*done)
+        return VG_OK;
     cuda_conv_stage_args args = shared_args(b, op);
     VG_TRY(vg_cuda__scratch(cuda_of(b), &scratch, vg_cuda__conv_stage_scratch(args.n, args.channels) * sizeof(float)));
     args.partials = scratch;
@@ -90,11 +81,11 @@ vg_status vg_cuda__conv_stage_backward(vg_backend *b, const vg_conv_stage *op, v
     return vg_cuda__launched("gradients of a convolution and its pooling");
 }
 
-vg_status vg_cuda__conv_wide_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                                  const vg_param *w, const vg_tensor *addend, bool *done) {
+static vg_status backward_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
+                               const vg_param *w, bool *done) {
     const void *weights;
     vg_shape x = dx->shape;
-    *done = cuda_bf16(b) && wanted() && !addend && w->h == 5 && w->w == 5 && conv->stride == 1 && conv->pad == 0 &&
+    *done = cuda_bf16(b) && cuda_of(b)->acceleration != VG_ACCELERATE_NEVER && w->h == 5 && w->w == 5 && conv->stride == 1 && conv->pad == 0 &&
             x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE && w->o == CONV_STAGE_WIDE_OUTPUTS && w->i % 64 == 0 &&
             w->i <= 4096 && dx->n < (size_t)1 << 20 && room_for_wide();
     if (!*done)
@@ -104,3 +95,9 @@ vg_status vg_cuda__conv_wide_data(vg_backend *b, const vg_conv *conv, vg_tensor 
     vg_cuda__conv_wide_run_data(&args, cuda_of(b)->stream);
     return vg_cuda__launched("gradient to a convolution's input");
 }
+
+extern const cuda_accelerator vg_cuda__conv_stages;
+const cuda_accelerator vg_cuda__conv_stages = {.name = "conv_stage",
+                                               .conv_stage_forward = forward,
+                                               .conv_stage_backward = backward,
+                                               .conv_backward_data = backward_data};

@@ -1,11 +1,11 @@
-/* cuda_conv_norm.c - a convolution and the batch-norm behind it in one go, where our own kernel does the convolution. */
+/* hopper_conv_norm.c - a convolution and the batch-norm behind it in one go, where our own kernel does the convolution. */
 #include "backend/cuda/cuda_conv.h"
-#include "backend/cuda/hopper_conv.h"
+#include "backend/cuda/hopper/hopper_conv.h"
 
 /* Bytes through memory a millisecond: another engine needs a pass for the batch-norm, which reads and writes. */
 static const float BYTES_PER_MS = 3.5e9f;
 
-vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {
+vg_status vg_cuda__hopper_conv_norm(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {
     vg_tensor *y = op->y, *z = op->z;
     cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_FORWARD, &op->conv, op->w, op->x, z);
     const void *weights;

@@ -1,11 +1,8 @@
-/* time_layers.c - how long the layers between products take on the GPU at the networks' sizes, batch 128, in bfloat16, and what
- * share of the time their reads and writes would take at 4 TB/s. For whoever tunes the kernels; no test. From the repository
- * root, with a build that has CUDA in B:
+/* bench_layers.c - how long the layers between products take on the GPU at the networks' sizes, batch 128, in bfloat16, and what
+ * share of that time their reads and writes would take at 4 TB/s. A tool for tuning the kernels.
  *
- *     cc -O2 -std=c17 -D_POSIX_C_SOURCE=200809L -Isrc -Iinclude tests/cuda/time_layers.c B/libvargate.a \
- *         $(pkg-config --libs jansson) -ldnnl -lz -lcudart_static -lstdc++ -lpthread -ldl -lrt -lm -fopenmp -o time_layers
- *
- * Each figure is a recording of several operations, each on tensors of its own so that no cache holds them all, replayed. */
+ * Each figure is a recording of several operations, replayed. Every operation has tensors of its own, so that no cache holds
+ * them all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +158,7 @@ static void measure(vg_backend *b, const layer *l) {
 
 int main(void) {
     vg_backend *b;
-    vg_backend_options options = {0, VG_COMPUTE_BF16};
+    vg_backend_options options = {.threads = 0, .compute = VG_COMPUTE_BF16};
     check(vg_backend__open(&b, "cuda", &options));
     check(b->ops->step_set(b, &(vg_step){.seed = 1, .number = 2, .momentum = 0.1f}));
     printf("%s; replays of %d operations, best of %d\n", b->device, SETS * TURNS, REPLAYS);

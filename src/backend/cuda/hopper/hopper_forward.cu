@@ -18,8 +18,8 @@
 #include <cuda_bf16.h>
 
 #include "backend/cuda/affine.cuh"
-#include "backend/cuda/hopper_kernels.h"
-#include "backend/cuda/hopper_ptx.cuh"
+#include "backend/cuda/hopper/hopper_kernels.h"
+#include "backend/cuda/hopper/hopper_ptx.cuh"
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
 

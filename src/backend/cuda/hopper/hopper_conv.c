@@ -3,11 +3,9 @@
  * A tensor map describes a tensor in memory and the box of it that the copy engine brings; it travels by value as a kernel's
  * parameter, so recordings keep it. A descriptor describes a matrix in shared memory to the tensor cores. Both know the
  * swizzle: 16-byte pieces of a row of 128 (64) bytes change places by the row's number, against bank conflicts. */
-#include "backend/cuda/hopper_conv.h"
+#include "backend/cuda/hopper/hopper_conv.h"
 
 #include <string.h>
-
-int vg_cuda__hopper_variant;
 
 typedef CUresult (*encode_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
                                     const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
@@ -129,8 +127,6 @@ static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .a_bits = bits(1, 16, 1024),
                            .narrow_bits = bits(2, 0, 512),
                            .b_bits = bits(2, HOPPER_CHUNK * 64, 512),
-                           .spread = !(vg_cuda__hopper_variant & 1),
-                           .mode = vg_cuda__hopper_variant >> 1,
                            .blocks = c->multiprocessors};
     VG_TRY(vg_cuda__scratch(c, &work.partial, vg_cuda__hopper_partials(work.c, work.o, work.blocks) * sizeof(float)));
     VG_TRY(rows_of(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));
@@ -147,3 +143,9 @@ vg_status vg_cuda__hopper_run_norm(vg_backend *b, const cuda_conv_key *key, cons
                                    const hopper_norm *norm) {
     return forward(b, key, places, norm);
 }
+
+extern const cuda_accelerator vg_cuda__hopper;
+const cuda_accelerator vg_cuda__hopper = {.name = "hopper",
+                                          .conv_serves = vg_cuda__hopper_serves,
+                                          .conv_run = vg_cuda__hopper_run,
+                                          .conv_norm_forward = vg_cuda__hopper_conv_norm};

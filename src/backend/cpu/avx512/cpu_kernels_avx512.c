@@ -4,7 +4,9 @@
  * What the compiler does not find by itself: Philox on 16 counters at once with its words transposed in registers, pooling
  * winners kept as one byte a channel, masks straight from 16-bit lanes, bfloat16 by the processor's own conversion, and
  * gradients of the pooled maps stored past the caches (they are larger than those and are read back once, much later). */
-#include "backend/cpu/cpu_kernels.h"
+#include "backend/cpu/cpu_accelerators.h"
+
+void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template);
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -336,9 +338,8 @@ static TARGET void to_bf16_all(uint16_t *to, const float *from, size_t count) {
     general->to_bf16(to + i, from + i, count - i);
 }
 
-bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
+void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
     general = template;
-    *kernels = *template;
     kernels->lanes = lanes;
     if (__builtin_cpu_supports("avx512bf16")) {
         kernels->stage_forward = stage_forward;
@@ -352,11 +353,10 @@ bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *templ
         kernels->copy_masked = copy_masked;
         kernels->add = add;
     }
-    return true;
 }
 #else
-bool vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
-    *kernels = *template;
-    return false;
+void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
+    (void)kernels;
+    (void)template;
 }
 #endif

@@ -3,7 +3,7 @@
  * Images go through in pieces whose transformed maps stay in the caches. Forward and data gradient: each thread has pieces of
  * its own. Weight gradient: all threads transform one piece, then each takes some of the points, so that sums have one order
  * at any thread count. */
-#include "backend/cpu/cpu_winograd.h"
+#include "backend/cpu/winograd/cpu_winograd.h"
 
 #include <string.h>
 #ifdef _OPENMP
@@ -20,17 +20,18 @@ enum {
     PIECE_ALL = 5 << 18  /* floats all threads transform at once for weight gradients, about */
 };
 
-struct vg_winograd {
+typedef struct vg_winograd {
     float *filters, *maps, *sums; /* grown as needed */
     size_t filter_room, map_room, sum_room;
     const float *held; /* the filters that `filters` holds, of which version, in which form */
     uint64_t held_version;
     bool held_transposed;
-};
+} vg_winograd;
 
-vg_status vg_winograd__new(vg_winograd **out) { return vg_base__zalloc(out, 1, sizeof **out, "convolution"); }
+static vg_status open_state(void **out) { return vg_base__zalloc(out, 1, sizeof(vg_winograd), "convolution"); }
 
-void vg_winograd__free(vg_winograd *w) {
+static void close_state(void *state) {
+    vg_winograd *w = state;
     if (!w)
         return;
     vg_base__release(w->filters);
@@ -49,7 +50,7 @@ static vg_status room(float **memory, size_t *have, size_t count) {
     return VG_OK;
 }
 
-bool vg_winograd__serves(const vg_backend *backend, const vg_conv *conv, const vg_param *w, const vg_tensor *x) {
+static bool serves(const vg_backend *backend, const vg_conv *conv, const vg_param *w, const vg_tensor *x) {
     return backend->compute == VG_COMPUTE_F32 && cpu_of(backend)->block == 16 && cpu_tensor_of(x)->b == 16 && w->h == w->w &&
            conv->stride == 1 && conv->pad < w->h && w->i % LANE == 0 && w->o % LANE == 0 && vg_winograd__kernels(w->h);
 }
@@ -137,9 +138,9 @@ static void multiply(const call *c, float *to, size_t to_step, size_t width, con
                                 false);
 }
 
-vg_status vg_winograd__forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
+static vg_status forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
                                const vg_block *theta, const vg_param *w, bool add) {
-    vg_winograd *own = cpu_of(backend)->winograd;
+    vg_winograd *own = cpu_of(backend)->accelerator_state;
     call c = plan(conv, w, x, y, false);
     size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, false));
@@ -159,9 +160,9 @@ vg_status vg_winograd__forward(vg_backend *backend, const vg_conv *conv, vg_tens
     return VG_OK;
 }
 
-vg_status vg_winograd__backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
+static vg_status backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
                                      const vg_block *theta, const vg_param *w, bool add) {
-    vg_winograd *own = cpu_of(backend)->winograd;
+    vg_winograd *own = cpu_of(backend)->accelerator_state;
     call c = plan(conv, w, dx, dy, false);
     size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, true));
@@ -197,9 +198,9 @@ static void gather(const call *c, float *sums, const float *v, const float *d, s
                                     rows, 0, true, add);
 }
 
-vg_status vg_winograd__backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
+static vg_status backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                         const vg_tensor *x, const vg_tensor *dy) {
-    vg_winograd *own = cpu_of(backend)->winograd;
+    vg_winograd *own = cpu_of(backend)->accelerator_state;
     call c = plan(conv, w, x, dy, true);
     size_t in_blocks = c.in / 16, out_blocks = c.out / 16, blocks = in_blocks + out_blocks;
     size_t area = c.kernels->size * c.kernels->size;
@@ -227,3 +228,7 @@ vg_status vg_winograd__backward_weights(vg_backend *backend, const vg_conv *conv
     grad->version++;
     return VG_OK;
 }
+
+extern const cpu_conv_accelerator vg_cpu__winograd;
+const cpu_conv_accelerator vg_cpu__winograd = {open_state, close_state,   serves,
+                                               forward,    backward_data, backward_weights};

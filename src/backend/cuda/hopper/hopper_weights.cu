@@ -10,8 +10,8 @@
  * its own place (number of the multiprocessor + number of the block) and a second kernel adds them in order: the same bits
  * every run. Which pixels a step of the line takes is chosen so that all multiprocessors go through the pixels side by side:
  * what one has read, the others find in the cache. */
-#include "backend/cuda/hopper_kernels.h"
-#include "backend/cuda/hopper_ptx.cuh"
+#include "backend/cuda/hopper/hopper_kernels.h"
+#include "backend/cuda/hopper/hopper_ptx.cuh"
 
 namespace {
 
@@ -91,16 +91,11 @@ __device__ static inline int pixels_of(const hopper_weights &work, const line &l
 }
 
 /* One step's boxes of the pixels `i`. */
-template <int MODE>
 __device__ static inline void copy_step(const hopper_weights &work, const block &b, uint32_t x, uint32_t dy, uint32_t full,
                                         int i) {
     int width = work.width, shift = width == 32 ? 3 : 1; /* steps an image: 8, 2; or two images a step */
     int image = width == 8 ? 2 * i : i >> shift, y = width == 8 ? 0 : (i & ((1 << shift) - 1)) * (HOPPER_CHUNK / width);
     uint32_t x_bytes = box_rows(width) * 128;
-    if (MODE == 1) {
-        barrier_arrive(full);
-        return;
-    }
     barrier_expect(full, DY_BYTES + (b.kind == 2 ? x_bytes / 2 : x_bytes));
     if (b.kind == 0) {
         load_box(x, &work.x, b.c, b.kx - 1, y - 1, image, full);
@@ -114,7 +109,6 @@ __device__ static inline void copy_step(const hopper_weights &work, const block 
         load_box(dy + j * DY_BOX, &work.dy, b.o + 32 * j, 0, y, image, full);
 }
 
-template <int MODE>
 __device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
     place<STAGES> r;
     while (from < to) {
@@ -123,9 +117,9 @@ __device__ static inline void copy(const hopper_weights &work, const spots &at, 
         while (work.begin[first] > number * l.steps)
             first--;
         for (int k = from; k < from + count; k++) {
-            int i = work.spread ? pixels_of(work, l, number, k, first) : k - number * l.steps;
+            int i = pixels_of(work, l, number, k, first);
             barrier_wait(at.empty(r.stage), r.phase ^ 1);
-            copy_step<MODE>(work, b, at.x(r.stage), at.dy(r.stage), at.full(r.stage), i);
+            copy_step(work, b, at.x(r.stage), at.dy(r.stage), at.full(r.stage), i);
             r.next();
         }
         from += count;
@@ -153,7 +147,6 @@ struct reader {
     }
 };
 
-template <int MODE>
 __device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
     place<STAGES> r;
     int group = same_in_warp(threadIdx.x / 128) - 1, thread = threadIdx.x % 128;
@@ -184,7 +177,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
             uint64_t p = descriptor(x.bits, at.x(r.stage) + x.offset), q = descriptor(work.b_bits, at.dy(r.stage));
             product_fence();
 #pragma unroll
-            for (int k = 0; k < (MODE == 2 ? 0 : 8); k++)
+            for (int k = 0; k < 8; k++)
                 product<1, 1>(d, p + k * pace + (k >= 4 ? skip : 0), q + k * 64);
             product_commit();
             product_wait<1>();
@@ -204,7 +197,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
     }
 }
 
-template <int MODE> __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_constant__ hopper_weights work) {
+static __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid_constant__ hopper_weights work) {
     extern __shared__ unsigned char memory[];
     spots at((shared_address(memory) + 1023) & ~1023u);
     line l(work.n, work.width, work.c, work.o);
@@ -221,9 +214,9 @@ template <int MODE> __global__ void __launch_bounds__(THREADS, 1) weights_kernel
     __syncthreads();
     if (threadIdx.x < 128) {
         if (threadIdx.x == 0)
-            copy<MODE>(work, at, l, from, to);
+            copy(work, at, l, from, to);
     } else {
-        multiply<MODE>(work, at, l, from, to);
+        multiply(work, at, l, from, to);
     }
 }
 
@@ -286,8 +279,7 @@ size_t vg_cuda__hopper_partials(int c, int o, int blocks) {
 }
 
 int vg_cuda__k_hopper_weights(cudaStream_t stream, hopper_weights *work) {
-    auto kernel = work->mode == 1 ? weights_kernel<1> : work->mode == 2 ? weights_kernel<2> : weights_kernel<0>;
-    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
+    cudaError_t error = cudaFuncSetAttribute(weights_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED_BYTES);
     if (error != cudaSuccess)
         return (int)error;
     line l(work->n, work->width, work->c, work->o);
@@ -295,8 +287,7 @@ int vg_cuda__k_hopper_weights(cudaStream_t stream, hopper_weights *work) {
     parts = l.cost() / 3 < parts ? (int)(l.cost() / 3) : parts; /* every part has a step at least */
     for (int i = 0; i <= parts; i++)
         work->begin[i] = (int)l.begin(i, parts);
-    kernel<<<parts, THREADS, SHARED_BYTES, stream>>>(*work);
-    if (work->mode < 3)
-        add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(*work, parts);
+    weights_kernel<<<parts, THREADS, SHARED_BYTES, stream>>>(*work);
+    add_kernel<<<dim3(N / 8, GROUPS, l.heavy + l.light), 128, 0, stream>>>(*work, parts);
     return (int)cudaGetLastError();
 }

@@ -1,5 +1,5 @@
 /* cpu_winograd_avx512.c - the loops of cpu_winograd.h for AVX-512: 16 channels a register. */
-#include "backend/cpu/cpu_winograd.h"
+#include "backend/cpu/winograd/cpu_winograd.h"
 
 #include "base/cpu.h"
 
@@ -173,7 +173,7 @@ INLINE void transpose(__m512 a[16]) {
 #define NAME(name) five_##name
 #define SIDE 6
 #define R 5
-#include "backend/cpu/cpu_winograd_body.h"
+#include "backend/cpu/winograd/cpu_winograd_body.h"
 #undef NAME
 #undef SIDE
 #undef R
@@ -181,7 +181,7 @@ INLINE void transpose(__m512 a[16]) {
 #define NAME(name) three_##name
 #define SIDE 4
 #define R 3
-#include "backend/cpu/cpu_winograd_body.h"
+#include "backend/cpu/winograd/cpu_winograd_body.h"
 #undef NAME
 #undef SIDE
 #undef R

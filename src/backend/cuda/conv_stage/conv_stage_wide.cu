@@ -9,7 +9,7 @@
  *
  * Pixels and rows of weights are 256 bytes, sixteen pieces of 16. Against bank conflicts the lower three bits of a piece's
  * number are changed by a key of the row, another for each of the eight rows that are read at once: windows are 4 x 4. */
-#include "backend/cuda/window.cuh"
+#include "backend/cuda/conv_stage/window.cuh"
 
 enum {
     SIDE = CONV_STAGE_WIDE_SIDE,

@@ -1,0 +1,55 @@
+#!/bin/sh
+# check_fences.sh [JOBS] [FOLDER...] - every optional folder of kernels can be deleted. Copies the tree, deletes one folder at a
+# time, builds and runs the tests that concern it: the product must work without the folder, only slower.
+#
+# Folders of CUDA kernels are built where nvcc, cuDNN and cuBLASLt are found; their tests need a GPU and are skipped without.
+# FENCE_CMAKE_ARGS: more arguments for CMake, e.g. -DVG_CUDNN_ROOT=... -DVG_CUBLAS_ROOT=... -DCMAKE_CUDA_ARCHITECTURES=90-real
+set -u
+cd "$(dirname "$0")/.." || exit 1
+jobs=${1:-2} failed=''
+[ $# -eq 0 ] || shift
+generator=Ninja
+command -v ninja >/dev/null 2>&1 || generator='Unix Makefiles'
+copy=$(mktemp -d) || exit 1
+trap 'rm -rf "$copy"' EXIT
+
+# check FOLDER PATTERN [CMAKE_ARGS...]: builds without FOLDER and runs the tests that PATTERN names.
+check() {
+    folder=$1 pattern=$2
+    shift 2
+    [ -d "$folder" ] || { echo "check_fences: there is no $folder" && failed="$failed $folder" && return; }
+    echo "== without $folder"
+    rm -rf "$copy/tree" && mkdir "$copy/tree" && git ls-files -z -co --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$copy/tree" &&
+        rm -r "${copy:?}/tree/$folder" &&
+        # shellcheck disable=SC2086
+        cmake -S "$copy/tree" -B "$copy/tree/build" -G "$generator" "$@" ${FENCE_CMAKE_ARGS:-} >"$copy/log" 2>&1 &&
+        cmake --build "$copy/tree/build" -j "$jobs" >"$copy/log" 2>&1 &&
+        ctest --test-dir "$copy/tree/build" -R "$pattern" -j "$jobs" --no-tests=error --output-on-failure >"$copy/log" 2>&1 || {
+        tail -n 40 "$copy/log"
+        failed="$failed $folder"
+        echo "== without $folder: FAILED"
+        return
+    }
+    grep 'tests passed' "$copy/log"
+}
+concern() { # the tests that concern a folder
+    case $1 in
+    src/measures/x86) echo '^test_(measures|device_stages)' ;;
+    src/evaluate/x86) echo '^test_evaluate' ;;
+    src/backend/cpu/*) echo '^test_(backend|nn_(reference|members|pairs|training))' ;;
+    src/backend/cuda/*) echo '^test_(backend|cuda)' ;;
+    *) echo "check_fences: no tests are known for $1" >&2 && return 1 ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- src/measures/x86 src/evaluate/x86 src/backend/cpu/avx512 src/backend/cpu/winograd \
+    src/backend/cuda/hopper src/backend/cuda/conv_stage
+for each; do
+    pattern=$(concern "$each") || { failed="$failed $each" && continue; }
+    case $each in
+    */cuda/*) check "$each" "$pattern" ;;
+    *) check "$each" "$pattern" -DVG_CUDA=OFF ;;
+    esac
+done
+[ -z "$failed" ] || { echo "check_fences: failed without:$failed" && exit 1; }
+echo "check_fences: every folder can be deleted"
