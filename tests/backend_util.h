@@ -181,7 +181,7 @@ static void solve_stage(vg_backend *b, const problem *q, result *r) {
     vg_tensor *dx = q->pool == 1 && q->in_place ? dy : tensor(b, 0, q->n, in, NULL);
     vg_tensor *choice = q->pool > 1 ? tensor(b, VG_TENSOR_CHOICE, q->n, out, NULL) : NULL;
     OK(b->ops->stage_forward(b, &stage, y, choice, x, theta, q->bare ? NULL : &bias));
-    OK(b->ops->stage_backward(b, &stage, dx, grad, q->bare ? NULL : &bias, dy, y, choice));
+    OK(b->ops->stage_backward(b, &stage, &(vg_stage_gradient){dx, dy, y, choice, q->bare ? NULL : &bias}, grad));
     keep_tensor(r, b, y);
     keep_tensor(r, b, dx);
     keep_param(r, b, grad, &bias);
@@ -204,12 +204,13 @@ static void solve_norm(vg_backend *b, const problem *q, result *r) {
     vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, in, NULL), *dy = tensor(b, 0, q->n, in, q->dy);
     vg_tensor *add = tensor(b, 0, q->n, in, q->add), *running = tensor(b, VG_TENSOR_PLAIN, 2, row, q->running);
     vg_tensor *saved = tensor(b, VG_TENSOR_PLAIN, 2, row, NULL);
-    OK(b->ops->norm_forward(b, &norm, y, x, theta, &ps[0], &ps[1], running, saved));
+    OK(b->ops->norm_forward(b, &norm, &(vg_norm_pass){y, x, &ps[0], &ps[1], running, saved}, theta));
     keep_tensor(r, b, y);
     keep_tensor(r, b, running);
     if (q->training) {
         vg_tensor *dx = q->in_place ? add : tensor(b, 0, q->n, in, NULL);
-        OK(b->ops->norm_backward(b, &norm, dx, grad, dy, x, theta, &ps[0], &ps[1], saved, q->addend ? add : NULL));
+        vg_norm_gradient to = {dx, dy, x, q->addend ? add : NULL, saved, &ps[0], &ps[1]};
+        OK(b->ops->norm_backward(b, &norm, &to, theta, grad));
         keep_tensor(r, b, dx);
         keep_param(r, b, grad, &ps[0]);
         keep_param(r, b, grad, &ps[1]);
@@ -295,7 +296,7 @@ static void solve_adam(vg_backend *b, const problem *q, result *r) {
     OK(b->ops->param_upload(b, theta, &p, q->wgt));
     OK(b->ops->param_upload(b, grad, &p, q->x));
     OK(b->ops->param_upload(b, mask, &p, q->dy));
-    OK(b->ops->block_anchor(b, grad, theta, mask, 0, theta->count, 0.25f, &penalty));
+    OK(b->ops->block_anchor(b, grad, theta, &(vg_anchor){mask, 0, theta->count, 0.25f}, &penalty));
     OK(b->ops->block_multiply(b, grad, 0, mask, theta->count));
     for (int i = 0; i < 3; i++)
         OK(b->ops->adam(b, theta, grad, m, v));

@@ -108,7 +108,7 @@ static bool compare(vg_backend *b, const layer *l, bool addend, bool both, float
     bool done;
     OK(b->ops->conv_norm_forward(b, &op, t.theta, &done));
     OK(b->ops->conv_forward(b, &t.conv, y2, t.x, t.theta, w, add));
-    OK(b->ops->norm_forward(b, &t.norm, z2, y2, t.theta, gamma, beta, t.running, NULL));
+    OK(b->ops->norm_forward(b, &t.norm, &(vg_norm_pass){z2, y2, gamma, beta, t.running, NULL}, t.theta));
     float *got_y = taken(b, y), *got_z = taken(b, z), *want_y = taken(b, y2), *want_z = taken(b, z2);
     if (done) {
         same(l, "the convolution", got_y, want_y);

@@ -85,7 +85,7 @@ static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, r
     if (done && together && !l->c) {
         OK(b->ops->conv_stage_backward(b, &op, grad, dy));
     } else if (done) {
-        OK(b->ops->stage_backward(b, &stage, mid, grad, bias, dy, y, choice));
+        OK(b->ops->stage_backward(b, &stage, &(vg_stage_gradient){mid, dy, y, choice, bias}, grad));
         OK(b->ops->conv_backward_weights(b, &conv, grad, &ps[0], x, mid));
         if (l->c)
             OK(b->ops->conv_backward_data(b, &conv, dx, mid, theta, &ps[0], NULL));

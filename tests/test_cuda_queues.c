@@ -133,14 +133,14 @@ static void adam_in_parts(void **state) {
                 OK(b->ops->adam(b, blocks[0], blocks[1], blocks[2], blocks[3]));
                 continue;
             }
-            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], 2 * CUT, COUNT - 2 * CUT, true));
-            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], CUT, CUT, true));
-            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], 0, CUT, false));
+            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){2 * CUT, COUNT - 2 * CUT, true}));
+            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){CUT, CUT, true}));
+            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){0, CUT, false}));
         }
         for (int i = 0; i < 3; i++)
             OK(b->ops->param_download(b, got[parts][i], blocks[i + (i > 0)], &p));
-        assert_int_not_equal(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], 8, 16, false), VG_OK);
-        assert_int_not_equal(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], 16, COUNT, true), VG_OK);
+        assert_int_not_equal(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){8, 16, false}), VG_OK);
+        assert_int_not_equal(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){16, COUNT, true}), VG_OK);
         for (int i = 0; i < 4; i++)
             b->ops->block_free(b, blocks[i]);
     }

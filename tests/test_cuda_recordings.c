@@ -261,7 +261,8 @@ static void chain_free(vg_backend *b, chain *k) {
 static void chain_run(vg_backend *b, chain *k) {
     vg_norm norm = {1e-5f, true, true, {0.3f, 4}};
     OK(b->ops->conv_forward(b, &(vg_conv){1, 1}, k->y, k->x, k->theta, &k->params[0], NULL));
-    OK(b->ops->norm_forward(b, &norm, k->z, k->y, k->theta, &k->params[1], &k->params[2], k->running, k->saved));
+    vg_norm_pass pass = {k->z, k->y, &k->params[1], &k->params[2], k->running, k->saved};
+    OK(b->ops->norm_forward(b, &norm, &pass, k->theta));
     OK(b->ops->adam(b, k->theta, k->grad, k->m, k->v));
 }
 

@@ -35,7 +35,8 @@ static vg_status pair(vg_backend *b, const vg_conv_norm *op, const vg_block *the
     if (!y)
         OK(b->ops->tensor_new(b, &y, VG_TENSOR_ACTIVATION, op->z->n, op->z->shape));
     OK(b->ops->conv_forward(b, &op->conv, y, op->x, theta, op->w, op->addend));
-    OK(b->ops->norm_forward(b, &op->norm, op->z, y, theta, op->gamma, op->beta, (vg_tensor *)op->running, NULL));
+    vg_norm_pass pass = {op->z, y, op->gamma, op->beta, (vg_tensor *)op->running, NULL};
+    OK(b->ops->norm_forward(b, &op->norm, &pass, theta));
     if (!op->y)
         b->ops->tensor_free(b, y);
     return VG_OK;

@@ -89,15 +89,19 @@ static void run(vg_backend *b, const layer *l, const set *s, vg_block *theta, vg
     switch (l->op) {
     case NORM_FORWARD:
     case NORM_RUNNING:
-        check(b->ops->norm_forward(b, &norm, s->y, s->x, theta, &params[0], &params[1], s->running, s->saved));
+        check(b->ops->norm_forward(
+            b, &norm, &(vg_norm_pass){s->y, s->x, &params[0], &params[1], s->running, s->saved}, theta));
         break;
     case NORM_BACKWARD: /* in place, as in training */
-        check(b->ops->norm_backward(b, &norm, l->addend ? s->dx : s->dy, grad, s->dy, s->x, theta, &params[0], &params[1],
-                                    s->saved, l->addend ? s->dx : NULL));
+        check(b->ops->norm_backward(b, &norm,
+                                    &(vg_norm_gradient){l->addend ? s->dx : s->dy, s->dy, s->x, l->addend ? s->dx : NULL,
+                                                        s->saved, &params[0], &params[1]},
+                                    theta, grad));
         break;
     case STAGE_FORWARD: check(b->ops->stage_forward(b, &stage, s->y, s->choice, s->x, theta, &params[0])); break;
     case STAGE_BACKWARD:
-        check(b->ops->stage_backward(b, &stage, l->pool == 1 ? s->dy : s->dx, grad, &params[0], s->dy, s->y, s->choice));
+        check(b->ops->stage_backward(
+            b, &stage, &(vg_stage_gradient){l->pool == 1 ? s->dy : s->dx, s->dy, s->y, s->choice, &params[0]}, grad));
         break;
     case AVERAGE:
         check(b->ops->average_forward(b, s->mean, s->x));

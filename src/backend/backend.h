@@ -102,6 +102,43 @@ typedef struct vg_norm {
     vg_dropout dropout;
 } vg_norm;
 
+/* What norm_forward works on. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std) of the
+ * batch; NULL: no backward will follow. */
+typedef struct vg_norm_pass {
+    vg_tensor *y;
+    const vg_tensor *x;
+    const vg_param *gamma, *beta;
+    vg_tensor *running, *saved;
+} vg_norm_pass;
+
+/* What norm_backward works on: dx = gradient to x (+ addend, if not NULL). dx may be dy or addend. */
+typedef struct vg_norm_gradient {
+    vg_tensor *dx;
+    const vg_tensor *dy, *x, *addend, *saved;
+    const vg_param *gamma, *beta;
+} vg_norm_gradient;
+
+/* What stage_backward works on: from dy to dx and the bias's gradient (bias NULL: not wanted). y and choice are what forward
+ * gave. dx may be dy when pool is 1. */
+typedef struct vg_stage_gradient {
+    vg_tensor *dx;
+    const vg_tensor *dy, *y, *choice;
+    const vg_param *bias;
+} vg_stage_gradient;
+
+/* A penalty scale |theta - start|^2 on `count` parameters from `offset` on; start holds `count` values. */
+typedef struct vg_anchor {
+    const vg_block *start;
+    size_t offset, count;
+    float scale;
+} vg_anchor;
+
+/* The parameters of one adam_part: `count` from `first` on, multiples of 16. */
+typedef struct vg_adam_range {
+    size_t first, count;
+    bool beside; /* see adam_part */
+} vg_adam_range;
+
 /* A convolution and the batch-norm of its result. */
 typedef struct vg_conv_norm {
     vg_conv conv;
@@ -222,17 +259,12 @@ typedef struct vg_backend_ops {
      * NULL when pool is 1 or no backward will follow. */
     vg_status (*stage_forward)(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                const vg_block *theta, const vg_param *bias);
-    /* From dy to dx and the bias's gradient (bias NULL: not wanted). y is what forward gave. dx may be dy when pool is 1. */
-    vg_status (*stage_backward)(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
+    vg_status (*stage_backward)(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
 
-    /* --- batch-norm. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std) of the batch. */
-    vg_status (*norm_forward)(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                              const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
-    /* dx = gradient to x (+ addend); overwrites the gradients of gamma and beta. dx may be dy or addend. */
-    vg_status (*norm_backward)(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                               const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                               const vg_tensor *saved, const vg_tensor *addend);
+    /* --- batch-norm */
+    vg_status (*norm_forward)(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
+    /* Overwrites the gradients of gamma and beta. */
+    vg_status (*norm_backward)(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
 
     /* --- global average pool: x (n, c, h, w) -> y (n, c, 1, 1) */
     vg_status (*average_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x);
@@ -258,8 +290,7 @@ typedef struct vg_backend_ops {
     vg_status (*block_multiply)(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
     /* grad[offset ..] += 2 scale (theta[offset ..] - start[0 ..]), count values; adds scale |theta - start|^2 to *penalty on
      * the host when penalty is not NULL (that waits). */
-    vg_status (*block_anchor)(vg_backend *, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
-                              size_t count, float scale, double *penalty);
+    vg_status (*block_anchor)(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *, double *penalty);
     /* One Adam step over whole blocks, by step_set's figures. */
     vg_status (*adam)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
 
@@ -276,10 +307,10 @@ typedef struct vg_backend_ops {
      * wanted, by conv_stage_backward: the same op, from dy to the gradients of w and bias. Both are there or neither. */
     vg_status (*conv_stage_forward)(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
     vg_status (*conv_stage_backward)(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
-    /* adam over `count` values from `first` on, multiples of 16. `beside`: it may run beside what is queued after it, which
-     * neither reads these parameters nor writes their gradients, up to an adam_part that is not beside, or to adam. */
-    vg_status (*adam_part)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
-                           size_t count, bool beside);
+    /* adam over some parameters. `beside`: it may run at the same time as what is queued after it, which neither reads these
+     * parameters nor writes their gradients, until an adam_part that is not beside, or until adam. */
+    vg_status (*adam_part)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
+                           const vg_adam_range *range);
     /* out (PLAIN, a row an image, members x classes) takes the members that z's rows give, plus prior's logits (PLAIN, a row an
      * image, heads x classes; NULL: none). */
     vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);

@@ -278,8 +278,11 @@ static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     const vg_param *w = &model->params[head_weight(l)];
     if (l->anchor) {
         double penalty = 0;
-        VG_TRY(b->ops->block_anchor(b, model->grad, model->theta, l->anchor, w->offset, l->anchor->count,
-                                    (float)(l->options.head_anchor / (double)model->net->heads), &penalty));
+        vg_anchor anchor = {.start = l->anchor,
+                            .offset = w->offset,
+                            .count = l->anchor->count,
+                            .scale = (float)(l->options.head_anchor / (double)model->net->heads)};
+        VG_TRY(b->ops->block_anchor(b, model->grad, model->theta, &anchor, &penalty));
         l->penalty += (double)n * penalty;
     }
     if (l->mask)
@@ -294,7 +297,7 @@ static vg_status compute_and_step(vg_learner *l, size_t n) {
     size_t rest = model->theta->count;
     VG_TRY(compute(l, n, l->anchor || l->mask ? NULL : &rest));
     if (rest < model->theta->count)
-        return ops->adam_part(l->backend, model->theta, model->grad, model->m, model->v, 0, rest, false);
+        return ops->adam_part(l->backend, model->theta, model->grad, model->m, model->v, &(vg_adam_range){.count = rest});
     return ops->adam(l->backend, model->theta, model->grad, model->m, model->v);
 }
 

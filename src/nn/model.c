@@ -165,8 +165,13 @@ static vg_status forward_norm(vg_model *model, int i, const vg_pass *pass, vg_te
     vg_shape row = {y->shape.c, 1, 1};
     if (pass->keep)
         VG_TRY(vg_model__take(model, &model->saved[i], VG_TENSOR_PLAIN, 2, row));
-    return b->ops->norm_forward(b, &norm, y, model->values[node->x], model->theta, &model->params[node->w],
-                                &model->params[node->b], statistics_of(model, node, pass), model->saved[i]);
+    vg_norm_pass at = {.y = y,
+                       .x = model->values[node->x],
+                       .gamma = &model->params[node->w],
+                       .beta = &model->params[node->b],
+                       .running = statistics_of(model, node, pass),
+                       .saved = model->saved[i]};
+    return b->ops->norm_forward(b, &norm, &at, model->theta);
 }
 
 static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
@@ -326,8 +331,12 @@ static vg_status backward_stage(vg_model *model, int i, vg_tensor *dy) {
     vg_tensor *dx = node->stage.pool == 1 ? dy : model->values[node->x];
     if (!dx) /* it was never made */
         VG_TRY(vg_model__take(model, &dx, x->kind, dy->n, x->shape));
-    VG_TRY(b->ops->stage_backward(b, &node->stage, dx, model->grad, node->b < 0 ? NULL : &model->params[node->b], dy,
-                                  model->values[node->y], model->choices[i]));
+    vg_stage_gradient to = {.dx = dx,
+                            .dy = dy,
+                            .y = model->values[node->y],
+                            .choice = model->choices[i],
+                            .bias = node->b < 0 ? NULL : &model->params[node->b]};
+    VG_TRY(b->ops->stage_backward(b, &node->stage, &to, model->grad));
     model->gradients[node->x] = dx;
     if (dx != dy)
         vg_model__give(model, dy);
@@ -339,8 +348,14 @@ static vg_status backward_norm(vg_model *model, int i, vg_tensor *dy) {
     vg_backend *b = model->backend;
     const vg_tensor *addend = model->gradients[node->x];
     vg_tensor *dx = addend ? model->gradients[node->x] : dy;
-    VG_TRY(b->ops->norm_backward(b, &node->norm, dx, model->grad, dy, model->values[node->x], model->theta,
-                                 &model->params[node->w], &model->params[node->b], model->saved[i], addend));
+    vg_norm_gradient to = {.dx = dx,
+                           .dy = dy,
+                           .x = model->values[node->x],
+                           .addend = addend,
+                           .saved = model->saved[i],
+                           .gamma = &model->params[node->w],
+                           .beta = &model->params[node->b]};
+    VG_TRY(b->ops->norm_backward(b, &node->norm, &to, model->theta, model->grad));
     model->gradients[node->x] = dx;
     if (dx != dy)
         vg_model__give(model, dy);
@@ -400,7 +415,8 @@ static vg_status settle(vg_model *model, int i, size_t *settled) {
         return VG_OK;
     size_t first = model->params[node->w].offset, count = *settled - first;
     *settled = first;
-    return b->ops->adam_part(b, model->theta, model->grad, model->m, model->v, first, count, true);
+    vg_adam_range range = {.first = first, .count = count, .beside = true};
+    return b->ops->adam_part(b, model->theta, model->grad, model->m, model->v, &range);
 }
 
 vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits, size_t *settled) {

@@ -225,26 +225,23 @@ static vg_status stage_forward(vg_backend *b, const vg_stage *stage, vg_tensor *
     return with_relu->stage_forward(b, &own, y, choice, x, theta, bias);
 }
 
-static vg_status stage_backward(vg_backend *b, const vg_stage *stage, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+static vg_status stage_backward(vg_backend *b, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
     vg_stage own = *stage;
     own.relu = false;
-    return with_relu->stage_backward(b, &own, dx, grad, bias, dy, y, choice);
+    return with_relu->stage_backward(b, &own, to, grad);
 }
 
-static vg_status norm_forward(vg_backend *b, const vg_norm *norm, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                              const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved) {
+static vg_status norm_forward(vg_backend *b, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
     vg_norm own = *norm;
     own.relu = false;
-    return with_relu->norm_forward(b, &own, y, x, theta, gamma, beta, running, saved);
+    return with_relu->norm_forward(b, &own, pass, theta);
 }
 
-static vg_status norm_backward(vg_backend *b, const vg_norm *norm, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                               const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                               const vg_tensor *saved, const vg_tensor *addend) {
+static vg_status norm_backward(vg_backend *b, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta,
+                               vg_block *grad) {
     vg_norm own = *norm;
     own.relu = false;
-    return with_relu->norm_backward(b, &own, dx, grad, dy, x, theta, gamma, beta, saved, addend);
+    return with_relu->norm_backward(b, &own, to, theta, grad);
 }
 
 static void solve_without_relu(vg_backend *b, const problem *q, result *r) {

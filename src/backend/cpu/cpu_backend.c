@@ -125,25 +125,29 @@ vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out) {
 
 /* --- masks */
 
-vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
-                         size_t b, size_t n, size_t cb, size_t first, size_t count) {
+vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const cpu_span *at) {
     vg_cpu_mask mask = {NULL, 0, 1.0f};
     if (dropout.p <= 0.0f)
         return mask;
     const vg_step *s = &backend->step;
-    size_t channels = t->shape.c;
+    size_t channels = at->t->shape.c, b = at->b;
     mask = (vg_cpu_mask){lanes, vg_counter__threshold(dropout.p), 1.0f / (1.0f - dropout.p)};
     if (b % 8 == 0 && channels % 8 == 0) { /* all channels of a position: its groups of 8 follow one another */
         bool whole = b == channels;
-        cpu_of(backend)->kernels->lanes(lanes, s->seed, dropout.stream, s->number, s->row + n,
-                                        (uint32_t)((first * channels + cb * b) / 8), whole ? 1 : (uint32_t)(channels / 8),
-                                        whole ? 1 : (uint32_t)(b / 8), count * (b / 8));
+        vg_cpu_draw draw = {.seed = s->seed,
+                            .row = s->row + at->n,
+                            .stream = dropout.stream,
+                            .step = s->number,
+                            .first = (uint32_t)((at->first * channels + at->cb * b) / 8),
+                            .stride = whole ? 1 : (uint32_t)(channels / 8),
+                            .per = whole ? 1 : (uint32_t)(b / 8)};
+        cpu_of(backend)->kernels->lanes(lanes, &draw, at->count * (b / 8));
         return mask;
     }
-    for (size_t i = 0; i < count * b; i++) { /* odd channel counts: one by one */
-        size_t position = (first + i / b) * channels + cb * b + i % b;
+    for (size_t i = 0; i < at->count * b; i++) { /* odd channel counts: one by one */
+        size_t position = (at->first + i / b) * channels + at->cb * b + i % b;
         uint16_t own[8];
-        vg_counter__lanes(own, s->seed, dropout.stream, s->number, s->row + n, (uint32_t)(position / 8));
+        vg_counter__lanes(own, s->seed, dropout.stream, s->number, s->row + at->n, (uint32_t)(position / 8));
         lanes[i] = own[position % 8];
     }
     return mask;
@@ -191,10 +195,12 @@ static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset,
     return VG_OK;
 }
 
-static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
-                              size_t count, float scale, double *penalty) {
-    float *g = ((cpu_block *)grad)->data + offset;
-    const float *t = ((const cpu_block *)theta)->data + offset, *s = ((const cpu_block *)start)->data;
+static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_anchor *anchor,
+                              double *penalty) {
+    size_t count = anchor->count;
+    float scale = anchor->scale;
+    float *g = ((cpu_block *)grad)->data + anchor->offset;
+    const float *t = ((const cpu_block *)theta)->data + anchor->offset, *s = ((const cpu_block *)anchor->start)->data;
     (void)backend;
     CPU_PARALLEL
     for (size_t i = 0; i < count; i++)

@@ -69,8 +69,12 @@ vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out);
 /* Masks of `count` positions from `first` of one run of a tensor seen with channel block b (its own, or all channels where rows
  * have one position); the caller's buffer holds VG_CPU_LANES lanes, and count * b must not exceed that. */
 enum { VG_CPU_LANES = 8192 };
-vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const vg_tensor *t,
-                         size_t b, size_t n, size_t cb, size_t first, size_t count);
+typedef struct cpu_span {
+    const vg_tensor *t;
+    size_t b, n, cb;     /* channel block size, row, channel block */
+    size_t first, count; /* positions */
+} cpu_span;
+vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const cpu_span *at);
 
 vg_status vg_cpu__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                const vg_param *w, const vg_tensor *addend);
@@ -80,13 +84,9 @@ vg_status vg_cpu__conv_backward_weights(vg_backend *, const vg_conv *, vg_block 
                                         const vg_tensor *dy);
 vg_status vg_cpu__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                 const vg_block *theta, const vg_param *bias);
-vg_status vg_cpu__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
-vg_status vg_cpu__norm_forward(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                               const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
-vg_status vg_cpu__norm_backward(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                                const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                                const vg_tensor *saved, const vg_tensor *addend);
+vg_status vg_cpu__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
+vg_status vg_cpu__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
+vg_status vg_cpu__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
 vg_status vg_cpu__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
 vg_status vg_cpu__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
 vg_status vg_cpu__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,

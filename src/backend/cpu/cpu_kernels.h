@@ -25,29 +25,57 @@ typedef struct vg_cpu_window {
     bool bf16, relu;
 } vg_cpu_window;
 
+/* One row of outputs forward: y = dropout(relu(maxpool(x) + bias)). bias: b floats. choice may be NULL. */
+typedef struct vg_cpu_stage_row {
+    void *y;
+    uint8_t *choice;
+    const void *x;
+    const float *bias;
+    vg_cpu_mask mask;
+} vg_cpu_stage_row;
+
+/* One row back: dx has `pool` input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied by the
+ * mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
+typedef struct vg_cpu_stage_back {
+    void *dx;
+    float *sums;
+    const void *dy, *y;
+    const uint8_t *choice;
+    vg_cpu_mask mask;
+} vg_cpu_stage_back;
+
+/* One run of batch-norm: `count` positions of b channels, and per channel what the kernel named beside it reads. */
+typedef struct vg_cpu_norm_run {
+    const void *x, *dy, *addend;  /* addend may be NULL; dy and addend: backward */
+    void *out;                    /* affine: y; norm_apply: dx, which may be dy or addend */
+    const float *a, *c;           /* affine, norm_sums, norm_apply: x * a + c is the result before the ReLU */
+    const float *mean, *inverse;  /* squares: mean; norm_sums: both */
+    const float *e, *f;           /* norm_apply */
+    size_t count, b;
+    bool bf16, relu;
+    vg_cpu_mask mask;
+} vg_cpu_norm_run;
+
+/* Counters of random lanes: group g of 8 lanes has counter first + (g / per) * stride + g % per. */
+typedef struct vg_cpu_draw {
+    uint64_t seed, row;
+    uint32_t stream, step, first, stride, per;
+} vg_cpu_draw;
+
 typedef struct vg_cpu_kernels {
     const char *tier;
-    /* lanes of `groups` groups of 8: group g has counter first + (g / per) * stride + g % per. */
-    void (*lanes)(uint16_t *lanes, uint64_t seed, uint32_t stream, uint32_t step, uint64_t row, uint32_t first, uint32_t stride,
-                  uint32_t per, size_t groups);
-    /* One row of outputs. bias: b floats. choice may be NULL. */
-    void (*stage_forward)(const vg_cpu_window *, void *y, uint8_t *choice, const void *x, const float *bias, vg_cpu_mask mask);
-    /* One row back; dx has pool input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied by the
-     * mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
-    void (*stage_backward)(const vg_cpu_window *, void *dx, float *sums, const void *dy, const void *y, const uint8_t *choice,
-                           vg_cpu_mask mask);
+    void (*lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t groups);
+    void (*stage_forward)(const vg_cpu_window *, const vg_cpu_stage_row *);
+    void (*stage_backward)(const vg_cpu_window *, const vg_cpu_stage_back *);
     /* sums[b] += x;  squares[b] += (x - mean)^2, of dropped x. */
-    void (*sum)(float *sums, const void *x, size_t count, size_t b, bool bf16, vg_cpu_mask mask);
-    void (*squares)(float *squares, const void *x, const float *mean, size_t count, size_t b, bool bf16, vg_cpu_mask mask);
+    void (*sum)(float *sums, const vg_cpu_norm_run *);
+    void (*squares)(float *squares, const vg_cpu_norm_run *);
     /* y = relu?(x * a + c), a and c per channel. */
-    void (*affine)(void *y, const void *x, const float *a, const float *c, size_t count, size_t b, bool bf16, bool relu,
-                   vg_cpu_mask mask);
+    void (*affine)(const vg_cpu_norm_run *);
     /* dbeta[b] += d, dgamma[b] += d * xhat, d = dy where x * a + c > 0 (or everywhere), xhat = (x - mean) * inverse. */
-    void (*norm_sums)(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
-                      const float *mean, const float *inverse, size_t count, size_t b, bool bf16, bool relu, vg_cpu_mask mask);
+    void (*norm_sums)(float *dbeta, float *dgamma, const vg_cpu_norm_run *);
     /* dx = mask (a d + e x + f) + addend, per channel e and f. */
-    void (*norm_apply)(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
-                       const float *e, const float *f, size_t count, size_t b, bool bf16, bool relu, vg_cpu_mask mask);
+    void (*norm_apply)(const vg_cpu_norm_run *);
     /* y = masked x; count elements counted as positions * b. */
     void (*copy_masked)(void *y, const void *x, size_t count, bool bf16, vg_cpu_mask mask);
     void (*add)(void *y, const void *x, size_t count, bool bf16);

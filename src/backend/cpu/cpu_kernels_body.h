@@ -2,10 +2,11 @@
  * that is the point. Bodies are always inlined with b, element type and mask presence as constants, so that each case
  * vectorises on its own. */
 
-static TARGET void TIER(lanes)(uint16_t *lanes, uint64_t seed, uint32_t stream, uint32_t step, uint64_t row, uint32_t first,
-                               uint32_t stride, uint32_t per, size_t groups) {
+static TARGET void TIER(lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t groups) {
     enum { WIDE = 16 };
-    uint32_t high = ((uint32_t)(row >> 32) & 0xFFFFFFu) | stream << 24;
+    const uint64_t seed = draw->seed, row = draw->row;
+    const uint32_t step = draw->step, first = draw->first, stride = draw->stride, per = draw->per;
+    const uint32_t high = ((uint32_t)(row >> 32) & 0xFFFFFFu) | draw->stream << 24;
     for (size_t g = 0; g < groups; g += WIDE) {
         uint32_t x0[WIDE], x1[WIDE], x2[WIDE], x3[WIDE], k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
         for (uint32_t j = 0; j < WIDE; j++) {
@@ -40,9 +41,13 @@ static TARGET void TIER(lanes)(uint16_t *lanes, uint64_t seed, uint32_t stream, 
 
 #define MASKED(value, i) (masked ? ((uint32_t)mask.lanes[i] < mask.threshold ? 0.0f : (value)*mask.scale) : (value))
 
-ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, void *restrict y, uint8_t *restrict choice,
-                                                   const void *restrict x, const float *restrict bias, vg_cpu_mask mask,
-                                                   size_t b, size_t pool, bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, const vg_cpu_stage_row *row, size_t pool, size_t b,
+                                                   bool bf16, bool masked) {
+    void *restrict y = row->y;
+    uint8_t *restrict choice = row->choice;
+    const void *restrict x = row->x;
+    const float *restrict bias = row->bias;
+    const vg_cpu_mask mask = row->mask;
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             float best = load(x, q * pool * b + j, bf16);
@@ -62,9 +67,14 @@ ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, void 
         }
 }
 
-ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, void *restrict dx, float *restrict sums,
-                                                    const void *dy, const void *restrict y, const uint8_t *restrict choice,
-                                                    vg_cpu_mask mask, size_t b, size_t pool, bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t pool,
+                                                    size_t b, bool bf16, bool masked) {
+    void *restrict dx = row->dx;
+    float *restrict sums = row->sums;
+    const void *dy = row->dy;
+    const void *restrict y = row->y;
+    const uint8_t *restrict choice = row->choice;
+    const vg_cpu_mask mask = row->mask;
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
@@ -79,9 +89,14 @@ ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, void
         }
 }
 
-/* dx may be dy itself: no restrict between those two, so the pool = 1 case goes element by element. */
-ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, void *dx, float *restrict sums, const void *dy,
-                                                   const void *restrict y, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
+/* dx may be dy itself: those two are not restrict, and without pooling each element is read before it is written. */
+ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t b, bool bf16,
+                                                   bool masked) {
+    void *dx = row->dx;
+    float *restrict sums = row->sums;
+    const void *dy = row->dy;
+    const void *restrict y = row->y;
+    const vg_cpu_mask mask = row->mask;
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
@@ -94,78 +109,58 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, void 
         }
 }
 
-/* Calls BODY(..., b, bf16, masked) with those three constant in the usual cases. */
-#define DISPATCH(BODY, ...)                                                                                                    \
-    do {                                                                                                                       \
-        bool masked_ = mask.lanes != NULL;                                                                                     \
-        if (b == 16 && !bf16 && !masked_)                                                                                      \
-            BODY(__VA_ARGS__, 16, false, false);                                                                               \
-        else if (b == 16 && !bf16)                                                                                             \
-            BODY(__VA_ARGS__, 16, false, true);                                                                                \
-        else if (b == 16 && !masked_)                                                                                          \
-            BODY(__VA_ARGS__, 16, true, false);                                                                                \
-        else if (b == 16)                                                                                                      \
-            BODY(__VA_ARGS__, 16, true, true);                                                                                 \
-        else                                                                                                                   \
-            BODY(__VA_ARGS__, b, bf16, masked_);                                                                               \
+/* Calls BODY(..., b, bf16, masked) with those three constant in the usual cases. `at` is the run or row at hand. */
+#define DISPATCH(at, channels, half, BODY, ...)                                                                        \
+    do {                                                                                                               \
+        bool masked_ = (at)->mask.lanes != NULL;                                                                       \
+        if ((channels) == 16 && !(half) && !masked_)                                                                   \
+            BODY(__VA_ARGS__, 16, false, false);                                                                       \
+        else if ((channels) == 16 && !(half))                                                                          \
+            BODY(__VA_ARGS__, 16, false, true);                                                                        \
+        else if ((channels) == 16 && !masked_)                                                                         \
+            BODY(__VA_ARGS__, 16, true, false);                                                                        \
+        else if ((channels) == 16)                                                                                     \
+            BODY(__VA_ARGS__, 16, true, true);                                                                         \
+        else                                                                                                           \
+            BODY(__VA_ARGS__, (channels), (half), masked_);                                                            \
     } while (0)
 
-ALWAYS_INLINE TARGET void TIER(stage_forward_pool2)(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x,
-                                                    const float *bias, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
-    TIER(stage_forward_body)(g, y, choice, x, bias, mask, b, 2, bf16, masked);
-}
-ALWAYS_INLINE TARGET void TIER(stage_forward_any)(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x,
-                                                  const float *bias, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
-    TIER(stage_forward_body)(g, y, choice, x, bias, mask, b, g->pool, bf16, masked);
-}
-ALWAYS_INLINE TARGET void TIER(stage_backward_pool2)(const vg_cpu_window *g, void *dx, float *sums, const void *dy,
-                                                     const void *y, const uint8_t *choice, vg_cpu_mask mask, size_t b,
-                                                     bool bf16, bool masked) {
-    TIER(stage_backward_body)(g, dx, sums, dy, y, choice, mask, b, 2, bf16, masked);
-}
-ALWAYS_INLINE TARGET void TIER(stage_backward_any)(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
-                                                   const uint8_t *choice, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
-    TIER(stage_backward_body)(g, dx, sums, dy, y, choice, mask, b, g->pool, bf16, masked);
-}
-
-static TARGET void TIER(stage_forward)(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias,
-                                       vg_cpu_mask mask) {
-    size_t b = g->b;
-    bool bf16 = g->bf16;
+static TARGET void TIER(stage_forward)(const vg_cpu_window *g, const vg_cpu_stage_row *row) {
     if (g->pool == 2)
-        DISPATCH(TIER(stage_forward_pool2), g, y, choice, x, bias, mask);
+        DISPATCH(row, g->b, g->bf16, TIER(stage_forward_body), g, row, 2);
     else
-        DISPATCH(TIER(stage_forward_any), g, y, choice, x, bias, mask);
+        DISPATCH(row, g->b, g->bf16, TIER(stage_forward_body), g, row, g->pool);
 }
 
-static TARGET void TIER(stage_backward)(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
-                                        const uint8_t *choice, vg_cpu_mask mask) {
-    size_t b = g->b;
-    bool bf16 = g->bf16;
+static TARGET void TIER(stage_backward)(const vg_cpu_window *g, const vg_cpu_stage_back *row) {
     if (g->pool == 1)
-        DISPATCH(TIER(flat_backward_body), g, dx, sums, dy, y, mask);
+        DISPATCH(row, g->b, g->bf16, TIER(flat_backward_body), g, row);
     else if (g->pool == 2)
-        DISPATCH(TIER(stage_backward_pool2), g, dx, sums, dy, y, choice, mask);
+        DISPATCH(row, g->b, g->bf16, TIER(stage_backward_body), g, row, 2);
     else
-        DISPATCH(TIER(stage_backward_any), g, dx, sums, dy, y, choice, mask);
+        DISPATCH(row, g->b, g->bf16, TIER(stage_backward_body), g, row, g->pool);
 }
 
-ALWAYS_INLINE TARGET void TIER(sum_body)(float *restrict sums, const void *restrict x, size_t count, vg_cpu_mask mask, size_t b,
-                                         bool bf16, bool masked) {
-    for (size_t k = 0; k < count; k++)
+ALWAYS_INLINE TARGET void TIER(sum_body)(float *restrict sums, const vg_cpu_norm_run *run, size_t b, bool bf16, bool masked) {
+    const void *restrict x = run->x;
+    const vg_cpu_mask mask = run->mask;
+    for (size_t k = 0; k < run->count; k++)
         for (size_t j = 0; j < b; j++) {
             float v = load(x, k * b + j, bf16);
             sums[j] += MASKED(v, k * b + j);
         }
 }
 
-static TARGET void TIER(sum)(float *sums, const void *x, size_t count, size_t b, bool bf16, vg_cpu_mask mask) {
-    DISPATCH(TIER(sum_body), sums, x, count, mask);
+static TARGET void TIER(sum)(float *sums, const vg_cpu_norm_run *run) {
+    DISPATCH(run, run->b, run->bf16, TIER(sum_body), sums, run);
 }
 
-ALWAYS_INLINE TARGET void TIER(squares_body)(float *restrict squares, const void *restrict x, const float *restrict mean,
-                                             size_t count, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
-    for (size_t k = 0; k < count; k++)
+ALWAYS_INLINE TARGET void TIER(squares_body)(float *restrict squares, const vg_cpu_norm_run *run, size_t b, bool bf16,
+                                             bool masked) {
+    const void *restrict x = run->x;
+    const float *restrict mean = run->mean;
+    const vg_cpu_mask mask = run->mask;
+    for (size_t k = 0; k < run->count; k++)
         for (size_t j = 0; j < b; j++) {
             float v = load(x, k * b + j, bf16);
             float d = MASKED(v, k * b + j) - mean[j];
@@ -173,15 +168,17 @@ ALWAYS_INLINE TARGET void TIER(squares_body)(float *restrict squares, const void
         }
 }
 
-static TARGET void TIER(squares)(float *squares, const void *x, const float *mean, size_t count, size_t b, bool bf16,
-                                 vg_cpu_mask mask) {
-    DISPATCH(TIER(squares_body), squares, x, mean, count, mask);
+static TARGET void TIER(squares)(float *squares, const vg_cpu_norm_run *run) {
+    DISPATCH(run, run->b, run->bf16, TIER(squares_body), squares, run);
 }
 
-ALWAYS_INLINE TARGET void TIER(affine_body)(void *restrict y, const void *restrict x, const float *restrict a,
-                                            const float *restrict c, size_t count, bool relu, vg_cpu_mask mask, size_t b,
-                                            bool bf16, bool masked) {
-    for (size_t k = 0; k < count; k++)
+ALWAYS_INLINE TARGET void TIER(affine_body)(const vg_cpu_norm_run *run, size_t b, bool bf16, bool masked) {
+    void *restrict y = run->out;
+    const void *restrict x = run->x;
+    const float *restrict a = run->a, *restrict c = run->c;
+    const bool relu = run->relu;
+    const vg_cpu_mask mask = run->mask;
+    for (size_t k = 0, count = run->count; k < count; k++)
         for (size_t j = 0; j < b; j++) {
             float v = load(x, k * b + j, bf16);
             v = MASKED(v, k * b + j) * a[j] + c[j];
@@ -189,16 +186,15 @@ ALWAYS_INLINE TARGET void TIER(affine_body)(void *restrict y, const void *restri
         }
 }
 
-static TARGET void TIER(affine)(void *y, const void *x, const float *a, const float *c, size_t count, size_t b, bool bf16,
-                                bool relu, vg_cpu_mask mask) {
-    DISPATCH(TIER(affine_body), y, x, a, c, count, relu, mask);
-}
+static TARGET void TIER(affine)(const vg_cpu_norm_run *run) { DISPATCH(run, run->b, run->bf16, TIER(affine_body), run); }
 
-ALWAYS_INLINE TARGET void TIER(norm_sums_body)(float *restrict dbeta, float *restrict dgamma, const void *restrict dy,
-                                               const void *restrict x, const float *restrict a, const float *restrict c,
-                                               const float *restrict mean, const float *restrict inverse, size_t count,
-                                               bool relu, vg_cpu_mask mask, size_t b, bool bf16, bool masked) {
-    for (size_t k = 0; k < count; k++)
+ALWAYS_INLINE TARGET void TIER(norm_sums_body)(float *restrict dbeta, float *restrict dgamma, const vg_cpu_norm_run *run,
+                                               size_t b, bool bf16, bool masked) {
+    const void *restrict dy = run->dy, *restrict x = run->x;
+    const float *restrict a = run->a, *restrict c = run->c, *restrict mean = run->mean, *restrict inverse = run->inverse;
+    const bool relu = run->relu;
+    const vg_cpu_mask mask = run->mask;
+    for (size_t k = 0, count = run->count; k < count; k++)
         for (size_t j = 0; j < b; j++) {
             float v = load(x, k * b + j, bf16), d = load(dy, k * b + j, bf16);
             v = MASKED(v, k * b + j);
@@ -208,18 +204,19 @@ ALWAYS_INLINE TARGET void TIER(norm_sums_body)(float *restrict dbeta, float *res
         }
 }
 
-static TARGET void TIER(norm_sums)(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
-                                   const float *mean, const float *inverse, size_t count, size_t b, bool bf16, bool relu,
-                                   vg_cpu_mask mask) {
-    DISPATCH(TIER(norm_sums_body), dbeta, dgamma, dy, x, a, c, mean, inverse, count, relu, mask);
+static TARGET void TIER(norm_sums)(float *dbeta, float *dgamma, const vg_cpu_norm_run *run) {
+    DISPATCH(run, run->b, run->bf16, TIER(norm_sums_body), dbeta, dgamma, run);
 }
 
-/* dx may be dy or addend: element by element. */
-ALWAYS_INLINE TARGET void TIER(norm_apply_body)(void *dx, const void *dy, const void *restrict x, const void *addend,
-                                                const float *restrict a, const float *restrict c, const float *restrict e,
-                                                const float *restrict f, size_t count, bool relu, vg_cpu_mask mask, size_t b,
-                                                bool bf16, bool masked) {
-    for (size_t k = 0; k < count; k++) {
+/* dx may be dy or addend: sixteen elements are read before they are written. */
+ALWAYS_INLINE TARGET void TIER(norm_apply_body)(const vg_cpu_norm_run *run, size_t b, bool bf16, bool masked) {
+    void *dx = run->out;
+    const void *dy = run->dy, *addend = run->addend;
+    const void *restrict x = run->x;
+    const float *restrict a = run->a, *restrict c = run->c, *restrict e = run->e, *restrict f = run->f;
+    const bool relu = run->relu;
+    const vg_cpu_mask mask = run->mask;
+    for (size_t k = 0, count = run->count; k < count; k++) {
         float out[16];
         for (size_t j0 = 0; j0 < b; j0 += 16) {
             size_t left = b - j0 < 16 ? b - j0 : 16;
@@ -237,10 +234,8 @@ ALWAYS_INLINE TARGET void TIER(norm_apply_body)(void *dx, const void *dy, const 
     }
 }
 
-static TARGET void TIER(norm_apply)(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
-                                    const float *e, const float *f, size_t count, size_t b, bool bf16, bool relu,
-                                    vg_cpu_mask mask) {
-    DISPATCH(TIER(norm_apply_body), dx, dy, x, addend, a, c, e, f, count, relu, mask);
+static TARGET void TIER(norm_apply)(const vg_cpu_norm_run *run) {
+    DISPATCH(run, run->b, run->bf16, TIER(norm_apply_body), run);
 }
 
 static TARGET void TIER(copy_masked)(void *y, const void *x, size_t count, bool bf16, vg_cpu_mask mask) {

@@ -28,24 +28,44 @@ static vg_cpu_mask row_of(vg_cpu_mask mask, size_t skip) {
     return mask;
 }
 
-static void forward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
-                        const float *bias, size_t b, size_t n, size_t cb) {
-    const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
-    size_t height = y->shape.h, width = y->shape.w, element = cpu_element(cpu_tensor_of(y)), rows = rows_at_once(y, b);
+/* One call of a stage: forward from x to y, or backward from dy to dx. */
+typedef struct stage_call {
+    vg_backend *backend;
+    const vg_stage *stage;
+    vg_tensor *out;           /* y or dx */
+    const vg_tensor *in;      /* x or dy */
+    const vg_tensor *y;       /* backward: what forward gave */
+    const vg_tensor *choice;  /* may be NULL */
+    const float *bias;        /* forward */
+    size_t b;                 /* channels of a block */
+} stage_call;
+
+static uint8_t *winners_of(const stage_call *call, const vg_tensor *pooled, size_t n, size_t cb) {
+    vg_shape s = pooled->shape;
+    uint8_t *all = call->choice ? cpu_tensor_of(call->choice)->data : NULL;
+    return all ? all + (n * s.c + cb * call->b) * s.h * s.w : NULL;
+}
+
+static void forward_run(const stage_call *call, size_t n, size_t cb) {
+    const vg_stage *stage = call->stage;
+    const vg_tensor *y = call->out, *x = call->in;
+    const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
+    size_t b = call->b, height = y->shape.h, width = y->shape.w, element = cpu_element(cpu_tensor_of(y));
+    size_t rows = rows_at_once(y, b);
     vg_cpu_window window = {width, x->shape.w, stage->pool, b, cpu_tensor_of(y)->bf16, stage->relu};
     char *to = cpu_run(y, n, cb);
     const char *from = cpu_run(x, n, cb);
-    uint8_t *winners = choice ? (uint8_t *)cpu_tensor_of(choice)->data + (n * y->shape.c + cb * b) * height * width : NULL;
+    uint8_t *winners = winners_of(call, y, n, cb);
     vg_cpu_mask mask = {NULL, 0, 1.0f};
     uint16_t lanes[VG_CPU_LANES];
     for (size_t p = 0; p < height; p++) {
+        size_t left = height - p < rows ? height - p : rows, out = p * width * b;
         if (p % rows == 0)
-            mask = vg_cpu__mask(backend, stage->dropout, lanes, y, b, n, cb, p * width,
-                                (height - p < rows ? height - p : rows) * width);
-        size_t out = p * width * b;
-        kernels->stage_forward(&window, to + out * element, winners ? winners + out : NULL,
-                               from + p * stage->pool * window.in_width * b * element, bias + cb * b,
-                               row_of(mask, p % rows * width * b));
+            mask = vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){y, b, n, cb, p * width, left * width});
+        vg_cpu_stage_row row = {to + out * element, winners ? winners + out : NULL,
+                                from + p * stage->pool * window.in_width * b * element, call->bias + cb * b,
+                                row_of(mask, p % rows * width * b)};
+        kernels->stage_forward(&window, &row);
     }
 }
 
@@ -59,47 +79,57 @@ vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
         VG_TRY(vg_cpu__work(backend, y->shape.c, &zeros));
         memset(zeros, 0, y->shape.c * sizeof(float));
     }
-    const float *biases = bias ? cpu_param(theta, bias) : zeros;
+    stage_call call = {.backend = backend,
+                       .stage = stage,
+                       .out = y,
+                       .in = x,
+                       .choice = choice,
+                       .bias = bias ? cpu_param(theta, bias) : zeros,
+                       .b = b};
     CPU_PARALLEL_2
     for (size_t n = 0; n < y->n; n++)
         for (size_t cb = 0; cb < blocks; cb++)
-            forward_run(backend, stage, y, choice, x, biases, b, n, cb);
+            forward_run(&call, n, cb);
     return VG_OK;
 }
 
-static void backward_run(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, const vg_tensor *dy, const vg_tensor *y,
-                         const vg_tensor *choice, size_t b, size_t n, size_t cb, float *sums) {
-    const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
-    size_t height = dy->shape.h, width = dy->shape.w, element = cpu_element(cpu_tensor_of(dy)), rows = rows_at_once(dy, b);
+static void backward_run(const stage_call *call, size_t n, size_t cb, float *sums) {
+    const vg_stage *stage = call->stage;
+    const vg_tensor *dx = call->out, *dy = call->in;
+    const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
+    size_t b = call->b, height = dy->shape.h, width = dy->shape.w, element = cpu_element(cpu_tensor_of(dy));
+    size_t rows = rows_at_once(dy, b);
     vg_cpu_window window = {width, dx->shape.w, stage->pool, b, cpu_tensor_of(dy)->bf16, stage->relu};
     char *to = cpu_run(dx, n, cb);
-    const char *from = cpu_run(dy, n, cb), *was = cpu_run(y, n, cb);
-    const uint8_t *winners =
-        choice ? (const uint8_t *)cpu_tensor_of(choice)->data + (n * dy->shape.c + cb * b) * height * width : NULL;
+    const char *from = cpu_run(dy, n, cb), *was = cpu_run(call->y, n, cb);
+    const uint8_t *winners = winners_of(call, dy, n, cb);
     /* Behind a ReLU y = 0 tells what was dropped: no need to draw the masks again. */
     vg_cpu_mask mask = {NULL, 0, stage->dropout.p > 0 ? 1.0f / (1.0f - stage->dropout.p) : 1.0f};
     uint16_t lanes[VG_CPU_LANES];
     for (size_t p = 0; p < height; p++) {
+        size_t left = height - p < rows ? height - p : rows, in = p * width * b;
         if (p % rows == 0 && !stage->relu)
-            mask = vg_cpu__mask(backend, stage->dropout, lanes, dy, b, n, cb, p * width,
-                                (height - p < rows ? height - p : rows) * width);
-        size_t out = p * width * b;
-        kernels->stage_backward(&window, to + p * stage->pool * window.in_width * b * element, sums, from + out * element,
-                                was + out * element, winners ? winners + out : NULL, row_of(mask, p % rows * width * b));
+            mask = vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){dy, b, n, cb, p * width, left * width});
+        vg_cpu_stage_back row = {to + p * stage->pool * window.in_width * b * element, sums, from + in * element,
+                                 was + in * element, winners ? winners + in : NULL, row_of(mask, p % rows * width * b)};
+        kernels->stage_backward(&window, &row);
     }
 }
 
-vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad,
-                                 const vg_param *bias, const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
+    vg_tensor *dx = to->dx;
+    const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
+    const vg_param *bias = to->bias;
     size_t b = stage_block(dy, stage), channels = dy->shape.c, blocks = channels / b;
     float *sums;
     VG_TRY(vg_cpu__work(backend, PARTS * channels, &sums));
     memset(sums, 0, PARTS * channels * sizeof(float));
+    stage_call call = {.backend = backend, .stage = stage, .out = dx, .in = dy, .y = y, .choice = choice, .b = b};
     CPU_PARALLEL_2
     for (size_t part = 0; part < PARTS; part++)
         for (size_t cb = 0; cb < blocks; cb++)
             for (size_t n = part * dy->n / PARTS; n < (part + 1) * dy->n / PARTS; n++)
-                backward_run(backend, stage, dx, dy, y, choice, b, n, cb, sums + part * channels + cb * b);
+                backward_run(&call, n, cb, sums + part * channels + cb * b);
     for (size_t c = 0; bias && c < channels; c++) {
         double sum = 0;
         for (size_t part = 0; part < PARTS; part++)
@@ -165,7 +195,7 @@ vg_status vg_cpu__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor
             char *to = cpu_run(y, n, cb);
             for (size_t k = 0; k < area; k += step) {
                 size_t count = area - k < step ? area - k : step, at = k * b * element;
-                vg_cpu_mask mask = vg_cpu__mask(backend, dropout, lanes, y, b, n, cb, k, count);
+                vg_cpu_mask mask = vg_cpu__mask(backend, dropout, lanes, &(cpu_span){y, b, n, cb, k, count});
                 if (mask.lanes)
                     cpu->kernels->copy_masked(to + at, from + at, count * b, t->bf16, mask);
                 else

@@ -29,23 +29,27 @@ static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, fl
     uint16_t lanes[VG_CPU_LANES];
     for (size_t k = 0; k < area; k += step) {
         size_t count = area - k < step ? area - k : step, skip = k * b * element;
-        vg_cpu_mask mask = vg_cpu__mask(call->backend, call->norm->dropout, lanes, call->x, b, n, cb, k, count);
-        const char *x = (const char *)cpu_run(call->x, n, cb) + skip;
-        char *out = call->out ? (char *)cpu_run(call->out, n, cb) + skip : NULL;
-        const char *dy = call->dy ? (const char *)cpu_run(call->dy, n, cb) + skip : NULL;
-        const char *addend = call->addend ? (const char *)cpu_run(call->addend, n, cb) + skip : NULL;
+        vg_cpu_norm_run run = {.x = (const char *)cpu_run(call->x, n, cb) + skip,
+                               .dy = call->dy ? (const char *)cpu_run(call->dy, n, cb) + skip : NULL,
+                               .addend = call->addend ? (const char *)cpu_run(call->addend, n, cb) + skip : NULL,
+                               .out = call->out ? (char *)cpu_run(call->out, n, cb) + skip : NULL,
+                               .a = call->a + at,
+                               .c = call->c + at,
+                               .mean = call->mean + at,
+                               .inverse = call->inverse ? call->inverse + at : NULL,
+                               .e = call->e ? call->e + at : NULL,
+                               .f = call->f ? call->f + at : NULL,
+                               .count = count,
+                               .b = b,
+                               .bf16 = t->bf16,
+                               .relu = call->norm->relu};
+        run.mask = vg_cpu__mask(call->backend, call->norm->dropout, lanes, &(cpu_span){call->x, b, n, cb, k, count});
         switch (call->what) {
-        case SUM: kernels->sum(sums, x, count, b, t->bf16, mask); break;
-        case SQUARES: kernels->squares(sums, x, call->mean + at, count, b, t->bf16, mask); break;
-        case APPLY: kernels->affine(out, x, call->a + at, call->c + at, count, b, t->bf16, call->norm->relu, mask); break;
-        case BACK_SUMS:
-            kernels->norm_sums(sums, more, dy, x, call->a + at, call->c + at, call->mean + at, call->inverse + at, count, b,
-                               t->bf16, call->norm->relu, mask);
-            break;
-        case BACK_APPLY:
-            kernels->norm_apply(out, dy, x, addend, call->a + at, call->c + at, call->e + at, call->f + at, count, b, t->bf16,
-                                call->norm->relu, mask);
-            break;
+        case SUM: kernels->sum(sums, &run); break;
+        case SQUARES: kernels->squares(sums, &run); break;
+        case APPLY: kernels->affine(&run); break;
+        case BACK_SUMS: kernels->norm_sums(sums, more, &run); break;
+        case BACK_APPLY: kernels->norm_apply(&run); break;
         }
     }
 }
@@ -92,9 +96,10 @@ static vg_status norm_work(vg_backend *backend, size_t channels, double **totals
     return VG_OK;
 }
 
-vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x,
-                               const vg_block *theta, const vg_param *gamma, const vg_param *beta, vg_tensor *running,
-                               vg_tensor *saved) {
+vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
+    vg_tensor *y = pass->y, *running = pass->running, *saved = pass->saved;
+    const vg_tensor *x = pass->x;
+    const vg_param *gamma = pass->gamma, *beta = pass->beta;
     size_t channels = x->shape.c;
     double count = (double)(x->n * x->shape.h * x->shape.w), momentum = backend->step.momentum, *totals;
     float *rows, *means = cpu_tensor_of(running)->data, *vars = means + channels;
@@ -129,9 +134,10 @@ vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tens
     return VG_OK;
 }
 
-vg_status vg_cpu__norm_backward(vg_backend *backend, const vg_norm *norm, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                                const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                                const vg_tensor *saved, const vg_tensor *addend) {
+vg_status vg_cpu__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta, vg_block *grad) {
+    vg_tensor *dx = to->dx;
+    const vg_tensor *dy = to->dy, *x = to->x, *saved = to->saved, *addend = to->addend;
+    const vg_param *gamma = to->gamma, *beta = to->beta;
     size_t channels = x->shape.c;
     double count = (double)(x->n * x->shape.h * x->shape.w), *totals;
     const float *mean = cpu_tensor_of(saved)->data, *inverse = mean + channels;

@@ -5,9 +5,16 @@ static vg_status launch(vg_backend *b, vg_block *theta, const vg_block *grad, vg
                         size_t count) {
     cuda_block *to = cuda_b(theta);
     const cuda_block *from = cuda_b(grad);
-    vg_cuda__k_adam(cuda_of(b)->stream, cuda_of(b)->step, to->data + first, from->data + first,
-                    from->twin ? (const uint16_t *)from->twin + first : NULL, from->narrow ? from->narrow + first / 16 : NULL,
-                    cuda_b(m)->data + first, cuda_b(v)->data + first, to->twin ? (uint16_t *)to->twin + first : NULL, count);
+    cuda_adam_args args = {.step = cuda_of(b)->step,
+                           .theta = to->data + first,
+                           .grad = from->data + first,
+                           .half = from->twin ? (const uint16_t *)from->twin + first : NULL,
+                           .narrow = from->narrow ? from->narrow + first / 16 : NULL,
+                           .m = cuda_b(m)->data + first,
+                           .v = cuda_b(v)->data + first,
+                           .twin = to->twin ? (uint16_t *)to->twin + first : NULL,
+                           .count = count};
+    vg_cuda__k_adam(cuda_of(b)->stream, &args);
     return vg_cuda__launched("Adam");
 }
 
@@ -29,13 +36,14 @@ vg_status vg_cuda__adam(vg_backend *b, vg_block *theta, const vg_block *grad, vg
     return VG_OK;
 }
 
-vg_status vg_cuda__adam_part(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
-                             size_t count, bool beside) {
+vg_status vg_cuda__adam_part(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
+                             const vg_adam_range *range) {
+    size_t first = range->first, count = range->count;
     if (first % 16 || count % 16 || first > theta->count || count > theta->count - first)
         return vg_base__fail(VG_ERR_ARGUMENT, "cuda: Adam over %zu values from %zu on, of a block of %zu: not whole sixteens",
                              count, first, theta->count);
     changed(theta);
-    if (!beside) {
+    if (!range->beside) {
         VG_TRY(vg_cuda__join_side(b));
         vg_status status = count ? launch(b, theta, grad, m, v, first, count) : VG_OK;
         vg_status joined = vg_cuda__join(b);

@@ -391,14 +391,14 @@ vg_status vg_cuda__block_multiply(vg_backend *b, vg_block *a, size_t offset, con
     return vg_cuda__launched("mask");
 }
 
-vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
-                                size_t count, float scale, double *penalty) {
+vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *theta, const vg_anchor *anchor,
+                                double *penalty) {
     cuda_context *c = cuda_of(b);
     double *partial, sums[256], sum = 0;
     VG_TRY(vg_cuda__join(b));
     VG_TRY(vg_cuda__scratch(c, &partial, sizeof sums));
-    int blocks = vg_cuda__k_anchor(c->stream, cuda_b(grad)->data + offset, cuda_b(theta)->data + offset, cuda_b(start)->data,
-                                   count, scale, partial);
+    int blocks = vg_cuda__k_anchor(c->stream, cuda_b(grad)->data + anchor->offset, cuda_b(theta)->data + anchor->offset,
+                                   cuda_b(anchor->start)->data, anchor->count, anchor->scale, partial);
     VG_TRY(vg_cuda__launched("anchor"));
     grad->version++;
     if (!penalty)
@@ -408,7 +408,7 @@ vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *t
     VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
     for (int i = 0; i < blocks; i++)
         sum += sums[i];
-    *penalty += scale * sum;
+    *penalty += anchor->scale * sum;
     return VG_OK;
 }
 

@@ -152,13 +152,9 @@ vg_status vg_cuda__conv_stage_forward(vg_backend *, const vg_conv_stage *op, con
 vg_status vg_cuda__conv_stage_backward(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
 vg_status vg_cuda__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                  const vg_block *theta, const vg_param *bias);
-vg_status vg_cuda__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                  const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
-vg_status vg_cuda__norm_forward(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                                const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
-vg_status vg_cuda__norm_backward(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                                 const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                                 const vg_tensor *saved, const vg_tensor *addend);
+vg_status vg_cuda__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
+vg_status vg_cuda__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
+vg_status vg_cuda__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
 vg_status vg_cuda__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
 vg_status vg_cuda__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
 vg_status vg_cuda__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
@@ -173,11 +169,10 @@ vg_status vg_cuda__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const
                         const vg_tensor *labels, const vg_tensor *weights);
 vg_status vg_cuda__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_cuda__block_multiply(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
-vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
-                                size_t count, float scale, double *penalty);
+vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *, double *penalty);
 vg_status vg_cuda__adam(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
-vg_status vg_cuda__adam_part(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
-                             size_t count, bool beside);
+vg_status vg_cuda__adam_part(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
+                             const vg_adam_range *range);
 
 #ifdef __cplusplus
 }

@@ -55,8 +55,11 @@ vg_status vg_cuda__linear_backward_data(vg_backend *b, vg_tensor *dx, const vg_t
 }
 
 static vg_status backward_weights(vg_backend *b, vg_block *grad, const vg_param *w, const vg_param *bias, const vg_tensor *x,
-                                  const vg_tensor *dy, const void *operand, size_t pitch) {
+                                  const vg_tensor *dy) {
+    const void *operand;
+    size_t pitch;
     bool served;
+    VG_TRY(vg_cuda__operand(b, &operand, &pitch, dy));
     int64_t in = inputs_of(w);
     cuda_product_key key = {.m = in,
                             .n = (int64_t)pitch,
@@ -82,9 +85,9 @@ vg_status vg_cuda__linear_backward_weights(vg_backend *b, vg_block *grad, const 
     const void *operand;
     size_t pitch;
     grad->version++;
-    VG_TRY(vg_cuda__operand(b, &operand, &pitch, dy));
+    VG_TRY(vg_cuda__operand(b, &operand, &pitch, dy)); /* on the main stream: others read the same copy later */
     VG_TRY(vg_cuda__side_begin(b));
-    vg_status status = backward_weights(b, grad, w, bias, x, dy, operand, pitch);
+    vg_status status = backward_weights(b, grad, w, bias, x, dy);
     vg_status end = vg_cuda__side_end(b, x, dy);
     return status == VG_OK ? end : status;
 }

@@ -3,22 +3,23 @@
 
 enum { STATISTICS = 2, COEFFICIENTS = 4 };
 
-static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_norm *norm, const vg_tensor *x,
-                         const vg_block *theta, const vg_param *gamma, const vg_param *beta, bool sums, uint32_t step) {
-    cuda_context *cuda = cuda_of(backend);
-    uint32_t groups = (uint32_t)(cuda_t(x)->channels / 8);
+static void describe(vg_backend *backend, cuda_norm_args *args, const vg_norm *norm, const vg_tensor *x) {
     *args = (cuda_norm_args){.x = cuda_t(x)->data,
-                             .gamma = cuda_b(theta)->data + gamma->offset,
-                             .beta = cuda_b(theta)->data + beta->offset,
-                             .counters = cuda->counters,
+                             .counters = cuda_of(backend)->counters,
                              .channels = (uint32_t)x->shape.c,
                              .epsilon = norm->epsilon,
                              .floor = vg_cuda__floor(norm->relu),
                              .mask = vg_cuda__mask(backend, norm->dropout, x->shape)};
+}
+
+/* Positions; where sums are taken (`step` > 0 positions a thread at once), their shape and scratch memory. */
+static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_tensor *x, uint32_t step) {
+    cuda_context *cuda = cuda_of(backend);
+    uint32_t groups = (uint32_t)(cuda_t(x)->channels / 8);
     VG_TRY(vg_cuda__positions(&args->positions, x));
     args->inverse_count = 1.0 / (double)args->positions;
     args->inverse_unbiased = 1.0 / (double)(args->positions > 1 ? args->positions - 1 : 1);
-    if (!sums)
+    if (!step)
         return VG_OK;
     args->shape = vg_cuda__sum_shape(args->positions, groups, step, (uint32_t)cuda->multiprocessors);
     if (args->shape.chunks > CUDA_COUNTERS)
@@ -31,15 +32,19 @@ static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_nor
     return VG_OK;
 }
 
-vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x,
-                                const vg_block *theta, const vg_param *gamma, const vg_param *beta, vg_tensor *running,
-                                vg_tensor *saved) {
+vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
+    vg_tensor *y = pass->y, *running = pass->running, *saved = pass->saved;
+    const vg_tensor *x = pass->x;
+    const vg_param *gamma = pass->gamma, *beta = pass->beta;
     cuda_context *cuda = cuda_of(backend);
     bool half = cuda_bf16(backend);
     uint32_t step = cuda_in_flight(half, false);
     cuda_norm_args args;
     VG_TRY(vg_cuda__writes(backend, y));
-    VG_TRY(prepare(backend, &args, norm, x, theta, gamma, beta, norm->training, step));
+    describe(backend, &args, norm, x);
+    args.gamma = cuda_b(theta)->data + gamma->offset;
+    args.beta = cuda_b(theta)->data + beta->offset;
+    VG_TRY(prepare(backend, &args, x, norm->training ? step : 0));
     args.out = cuda_t(y)->data;
     args.running = cuda_t(running)->data;
     args.saved = saved ? cuda_t(saved)->data : NULL;
@@ -57,15 +62,19 @@ vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, vg_ten
     return vg_cuda__launched("batch-norm");
 }
 
-vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                                 const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                                 const vg_tensor *saved, const vg_tensor *addend) {
+vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta, vg_block *grad) {
+    vg_tensor *dx = to->dx;
+    const vg_tensor *dy = to->dy, *x = to->x, *saved = to->saved, *addend = to->addend;
+    const vg_param *gamma = to->gamma, *beta = to->beta;
     cuda_context *cuda = cuda_of(backend);
     bool half = cuda_bf16(backend);
     uint32_t step = cuda_in_flight(half, true);
     cuda_norm_args args;
     VG_TRY(vg_cuda__writes(backend, dx));
-    VG_TRY(prepare(backend, &args, norm, x, theta, gamma, beta, true, step));
+    describe(backend, &args, norm, x);
+    args.gamma = cuda_b(theta)->data + gamma->offset;
+    args.beta = cuda_b(theta)->data + beta->offset;
+    VG_TRY(prepare(backend, &args, x, step));
     args.dy = cuda_t(dy)->data;
     args.addend = addend ? cuda_t(addend)->data : NULL;
     args.out = cuda_t(dx)->data;

@@ -38,8 +38,10 @@ vg_status vg_cuda__stage_forward(vg_backend *backend, const vg_stage *stage, vg_
     return vg_cuda__launched("bias, pooling, ReLU");
 }
 
-vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad,
-                                  const vg_param *bias, const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
+    vg_tensor *dx = to->dx;
+    const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
+    const vg_param *bias = to->bias;
     cuda_context *cuda = cuda_of(backend);
     cuda_stage_args args;
     void *scratch;

@@ -262,10 +262,10 @@ void vg_cuda__k_members(cudaStream_t stream, float *out, const float *z, const f
 
 void vg_cuda__k_step(cudaStream_t stream, cuda_step *place, cuda_step value) { step_kernel<<<1, 1, 0, stream>>>(place, value); }
 
-void vg_cuda__k_adam(cudaStream_t stream, const cuda_step *step, float *theta, const float *grad, const void *half,
-                     const unsigned char *narrow, float *m, float *v, void *twin, size_t count) {
-    adam_kernel<<<grid_for(count / 4), THREADS, 0, stream>>>(step, (float4 *)theta, (const float4 *)grad, (const uint2 *)half,
-                                                             narrow, (float4 *)m, (float4 *)v, (uint2 *)twin, count / 4);
+void vg_cuda__k_adam(cudaStream_t stream, const cuda_adam_args *args) {
+    adam_kernel<<<grid_for(args->count / 4), THREADS, 0, stream>>>(
+        args->step, (float4 *)args->theta, (const float4 *)args->grad, (const uint2 *)args->half, args->narrow,
+        (float4 *)args->m, (float4 *)args->v, (uint2 *)args->twin, args->count / 4);
 }
 
 } /* extern "C" */

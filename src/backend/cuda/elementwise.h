@@ -31,10 +31,18 @@ int vg_cuda__k_anchor(cudaStream_t, float *grad, const float *theta, const float
 /* See vg_backend_ops.members; M: members of a row of out. */
 void vg_cuda__k_members(cudaStream_t, float *out, const float *z, const float *prior, vg_member_rows rows, size_t n, size_t M);
 void vg_cuda__k_step(cudaStream_t, cuda_step *place, cuda_step value);
-/* Adam over `count` floats, a multiple of 16; twin (may be NULL): bfloat16 copy of theta. Where narrow (may be NULL) has a 1
- * for sixteen floats, their gradients are half's instead of grad's. */
-void vg_cuda__k_adam(cudaStream_t, const cuda_step *step, float *theta, const float *grad, const void *half,
-                     const unsigned char *narrow, float *m, float *v, void *twin, size_t count);
+/* Adam over `count` floats, a multiple of 16. */
+typedef struct cuda_adam_args {
+    const cuda_step *step;
+    float *theta;
+    const float *grad;
+    const void *half;            /* gradients in bfloat16, in place of those in grad where narrow says so */
+    const unsigned char *narrow; /* 1 for sixteen floats whose gradients are half's; NULL: none */
+    float *m, *v;
+    void *twin; /* bfloat16 copy of theta, written along; may be NULL */
+    size_t count;
+} cuda_adam_args;
+void vg_cuda__k_adam(cudaStream_t, const cuda_adam_args *args);
 
 #ifdef __cplusplus
 }

@@ -134,11 +134,13 @@ static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset,
     return VG_OK;
 }
 
-static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_block *start, size_t offset,
-                              size_t count, float scale, double *penalty) {
+static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_anchor *anchor,
+                              double *penalty) {
+    size_t count = anchor->count;
+    float scale = anchor->scale;
     (void)backend;
-    float *g = ((ref_block *)grad)->data + offset;
-    const float *t = ((const ref_block *)theta)->data + offset, *s = ((const ref_block *)start)->data;
+    float *g = ((ref_block *)grad)->data + anchor->offset;
+    const float *t = ((const ref_block *)theta)->data + anchor->offset, *s = ((const ref_block *)anchor->start)->data;
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         double d = (double)t[i] - s[i];

@@ -34,13 +34,9 @@ vg_status vg_ref__conv_backward_weights(vg_backend *, const vg_conv *, vg_block 
                                         const vg_tensor *dy);
 vg_status vg_ref__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                 const vg_block *theta, const vg_param *bias);
-vg_status vg_ref__stage_backward(vg_backend *, const vg_stage *, vg_tensor *dx, vg_block *grad, const vg_param *bias,
-                                 const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice);
-vg_status vg_ref__norm_forward(vg_backend *, const vg_norm *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                               const vg_param *gamma, const vg_param *beta, vg_tensor *running, vg_tensor *saved);
-vg_status vg_ref__norm_backward(vg_backend *, const vg_norm *, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                                const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                                const vg_tensor *saved, const vg_tensor *addend);
+vg_status vg_ref__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
+vg_status vg_ref__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
+vg_status vg_ref__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
 vg_status vg_ref__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
 vg_status vg_ref__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
 vg_status vg_ref__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,

@@ -31,8 +31,10 @@ vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
     return VG_OK;
 }
 
-vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, vg_tensor *dx, vg_block *grad,
-                                 const vg_param *bias, const vg_tensor *dy, const vg_tensor *y, const vg_tensor *choice) {
+vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
+    vg_tensor *dx = to->dx;
+    const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
+    const vg_param *bias = to->bias;
     vg_shape s = dy->shape;
     size_t pool = stage->pool;
     double sum = 0;
@@ -60,9 +62,10 @@ static double dropped(const vg_backend *backend, const vg_norm *norm, const vg_t
            vg_backend__ref_keep(&backend->step, norm->dropout, n, s, c, k / s.w, k % s.w);
 }
 
-vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tensor *y, const vg_tensor *x,
-                               const vg_block *theta, const vg_param *gamma, const vg_param *beta, vg_tensor *running,
-                               vg_tensor *saved) {
+vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
+    vg_tensor *y = pass->y, *running = pass->running, *saved = pass->saved;
+    const vg_tensor *x = pass->x;
+    const vg_param *gamma = pass->gamma, *beta = pass->beta;
     vg_shape s = x->shape;
     size_t area = s.h * s.w, count = x->n * area;
     double momentum = backend->step.momentum;
@@ -96,9 +99,10 @@ vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, vg_tens
     return VG_OK;
 }
 
-vg_status vg_ref__norm_backward(vg_backend *backend, const vg_norm *norm, vg_tensor *dx, vg_block *grad, const vg_tensor *dy,
-                                const vg_tensor *x, const vg_block *theta, const vg_param *gamma, const vg_param *beta,
-                                const vg_tensor *saved, const vg_tensor *addend) {
+vg_status vg_ref__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta, vg_block *grad) {
+    vg_tensor *dx = to->dx;
+    const vg_tensor *dy = to->dy, *x = to->x, *saved = to->saved, *addend = to->addend;
+    const vg_param *gamma = to->gamma, *beta = to->beta;
     vg_shape s = x->shape;
     size_t area = s.h * s.w, count = x->n * area;
     for (size_t c = 0; c < s.c; c++) {

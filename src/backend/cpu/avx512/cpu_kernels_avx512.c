@@ -26,16 +26,17 @@ INLINE TARGET_PLAIN void multiply(__m512i x, __m512i factor, __m512i *low, __m51
     *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
 }
 
-static TARGET_PLAIN void lanes(uint16_t *out, uint64_t seed, uint32_t stream, uint32_t step, uint64_t row, uint32_t first,
-                               uint32_t stride, uint32_t per, size_t groups) {
+static TARGET_PLAIN void lanes(uint16_t *out, const vg_cpu_draw *draw, size_t groups) {
+    const uint64_t seed = draw->seed, row = draw->row;
+    const uint32_t step = draw->step, first = draw->first, stride = draw->stride, per = draw->per;
     if (per > 2 || groups % 16) {
-        general->lanes(out, seed, stream, step, row, first, stride, per, groups);
+        general->lanes(out, draw, groups);
         return;
     }
     /* Element e works on group 4 (e % 4) + e / 4: after the transposition below, groups come out in order. */
     const __m512i group = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i f0 = _mm512_set1_epi64(0xD2511F53), f1 = _mm512_set1_epi64(0xCD9E8D57);
-    uint32_t high = ((uint32_t)(row >> 32) & 0xFFFFFFu) | stream << 24;
+    uint32_t high = ((uint32_t)(row >> 32) & 0xFFFFFFu) | draw->stream << 24;
     for (size_t g = 0; g < groups; g += 16) {
         __m512i at = _mm512_add_epi32(group, _mm512_set1_epi32((int)g)), x0;
         if (per == 1)
@@ -89,9 +90,12 @@ INLINE TARGET __mmask16 kept(vg_cpu_mask mask, size_t i) {
                                    _mm256_set1_epi16((short)mask.threshold));
 }
 
-INLINE TARGET void forward2(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias,
-                            vg_cpu_mask mask, bool bf16) {
-    const __m512 b = _mm512_loadu_ps(bias), zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
+INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_stage_row *row, bool bf16) {
+    void *y = row->y;
+    uint8_t *choice = row->choice;
+    const void *x = row->x;
+    const vg_cpu_mask mask = row->mask;
+    const __m512 b = _mm512_loadu_ps(row->bias), zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
     const __m512i one = _mm512_set1_epi32(1), two = _mm512_set1_epi32(2), three = _mm512_set1_epi32(3);
     size_t below = g->in_width * 16;
     for (size_t q = 0; q < g->width; q++) {
@@ -118,8 +122,12 @@ INLINE TARGET void forward2(const vg_cpu_window *g, void *y, uint8_t *choice, co
     }
 }
 
-INLINE TARGET void backward2(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
-                             const uint8_t *choice, vg_cpu_mask mask, bool bf16) {
+INLINE TARGET void backward2(const vg_cpu_window *g, const vg_cpu_stage_back *row, bool bf16) {
+    void *dx = row->dx;
+    float *sums = row->sums;
+    const void *dy = row->dy, *y = row->y;
+    const uint8_t *choice = row->choice;
+    const vg_cpu_mask mask = row->mask;
     const __m512 zero = _mm512_setzero_ps(), scale = _mm512_set1_ps(mask.scale);
     __m512 sum = _mm512_loadu_ps(sums);
     size_t below = g->in_width * 16;
@@ -157,24 +165,22 @@ INLINE TARGET void backward2(const vg_cpu_window *g, void *dx, float *sums, cons
     _mm_sfence();
 }
 
-static TARGET void stage_forward(const vg_cpu_window *g, void *y, uint8_t *choice, const void *x, const float *bias,
-                                 vg_cpu_mask mask) {
-    if (g->b != 16 || g->pool != 2 || mask.threshold > 65535)
-        general->stage_forward(g, y, choice, x, bias, mask);
+static TARGET void stage_forward(const vg_cpu_window *g, const vg_cpu_stage_row *row) {
+    if (g->b != 16 || g->pool != 2 || row->mask.threshold > 65535)
+        general->stage_forward(g, row);
     else if (g->bf16)
-        forward2(g, y, choice, x, bias, mask, true);
+        forward2(g, row, true);
     else
-        forward2(g, y, choice, x, bias, mask, false);
+        forward2(g, row, false);
 }
 
-static TARGET void stage_backward(const vg_cpu_window *g, void *dx, float *sums, const void *dy, const void *y,
-                                  const uint8_t *choice, vg_cpu_mask mask) {
-    if (g->b != 16 || g->pool != 2 || mask.threshold > 65535)
-        general->stage_backward(g, dx, sums, dy, y, choice, mask);
+static TARGET void stage_backward(const vg_cpu_window *g, const vg_cpu_stage_back *row) {
+    if (g->b != 16 || g->pool != 2 || row->mask.threshold > 65535)
+        general->stage_backward(g, row);
     else if (g->bf16)
-        backward2(g, dx, sums, dy, y, choice, mask, true);
+        backward2(g, row, true);
     else
-        backward2(g, dx, sums, dy, y, choice, mask, false);
+        backward2(g, row, false);
 }
 
 /* --- batch-norm */
@@ -185,7 +191,10 @@ INLINE TARGET __m512 dropped(const void *x, size_t i, bool bf16, vg_cpu_mask mas
     return mask.lanes ? _mm512_maskz_mul_ps(kept(mask, i), v, _mm512_set1_ps(mask.scale)) : v;
 }
 
-INLINE TARGET void sum_body(float *sums, const void *x, size_t count, bool bf16, vg_cpu_mask mask) {
+INLINE TARGET void sum_body(float *sums, const vg_cpu_norm_run *run, bool bf16) {
+    const void *x = run->x;
+    const vg_cpu_mask mask = run->mask;
+    const size_t count = run->count;
     __m512 a = _mm512_loadu_ps(sums), b = _mm512_setzero_ps();
     size_t k = 0;
     for (; k + 2 <= count; k += 2) {
@@ -197,8 +206,11 @@ INLINE TARGET void sum_body(float *sums, const void *x, size_t count, bool bf16,
     _mm512_storeu_ps(sums, _mm512_add_ps(a, b));
 }
 
-INLINE TARGET void squares_body(float *squares, const void *x, const float *mean, size_t count, bool bf16, vg_cpu_mask mask) {
-    __m512 a = _mm512_loadu_ps(squares), b = _mm512_setzero_ps(), m = _mm512_loadu_ps(mean);
+INLINE TARGET void squares_body(float *squares, const vg_cpu_norm_run *run, bool bf16) {
+    const void *x = run->x;
+    const vg_cpu_mask mask = run->mask;
+    const size_t count = run->count;
+    __m512 a = _mm512_loadu_ps(squares), b = _mm512_setzero_ps(), m = _mm512_loadu_ps(run->mean);
     size_t k = 0;
     for (; k + 2 <= count; k += 2) {
         __m512 d = _mm512_sub_ps(dropped(x, k * 16, bf16, mask), m), e = _mm512_sub_ps(dropped(x, k * 16 + 16, bf16, mask), m);
@@ -212,9 +224,13 @@ INLINE TARGET void squares_body(float *squares, const void *x, const float *mean
     _mm512_storeu_ps(squares, _mm512_add_ps(a, b));
 }
 
-INLINE TARGET void affine_body(void *y, const void *x, const float *a, const float *c, size_t count, bool bf16, bool relu,
-                               vg_cpu_mask mask) {
-    const __m512 scale = _mm512_loadu_ps(a), shift = _mm512_loadu_ps(c), zero = _mm512_setzero_ps();
+INLINE TARGET void affine_body(const vg_cpu_norm_run *run, bool bf16) {
+    void *y = run->out;
+    const void *x = run->x;
+    const vg_cpu_mask mask = run->mask;
+    const size_t count = run->count;
+    const bool relu = run->relu;
+    const __m512 scale = _mm512_loadu_ps(run->a), shift = _mm512_loadu_ps(run->c), zero = _mm512_setzero_ps();
     for (size_t k = 0; k < count; k++) {
         __m512 v = _mm512_fmadd_ps(dropped(x, k * 16, bf16, mask), scale, shift);
         put(y, k * 16, relu ? _mm512_max_ps(zero, v) : v, bf16);
@@ -229,10 +245,13 @@ INLINE TARGET __m512 passed(const void *dy, size_t i, __m512 v, __m512 a, __m512
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_fmadd_ps(v, a, c), _mm512_setzero_ps(), _CMP_GT_OQ), d);
 }
 
-INLINE TARGET void norm_sums_body(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
-                                  const float *mean, const float *inverse, size_t count, bool bf16, bool relu,
-                                  vg_cpu_mask mask) {
-    const __m512 va = _mm512_loadu_ps(a), vc = _mm512_loadu_ps(c), m = _mm512_loadu_ps(mean), inv = _mm512_loadu_ps(inverse);
+INLINE TARGET void norm_sums_body(float *dbeta, float *dgamma, const vg_cpu_norm_run *run, bool bf16) {
+    const void *dy = run->dy, *x = run->x;
+    const vg_cpu_mask mask = run->mask;
+    const size_t count = run->count;
+    const bool relu = run->relu;
+    const __m512 va = _mm512_loadu_ps(run->a), vc = _mm512_loadu_ps(run->c), m = _mm512_loadu_ps(run->mean);
+    const __m512 inv = _mm512_loadu_ps(run->inverse);
     __m512 beta = _mm512_loadu_ps(dbeta), gamma = _mm512_loadu_ps(dgamma);
     for (size_t k = 0; k < count; k++) {
         __m512 v = dropped(x, k * 16, bf16, mask), d = passed(dy, k * 16, v, va, vc, bf16, relu);
@@ -243,9 +262,14 @@ INLINE TARGET void norm_sums_body(float *dbeta, float *dgamma, const void *dy, c
     _mm512_storeu_ps(dgamma, gamma);
 }
 
-INLINE TARGET void norm_apply_body(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
-                                   const float *e, const float *f, size_t count, bool bf16, bool relu, vg_cpu_mask mask) {
-    const __m512 va = _mm512_loadu_ps(a), vc = _mm512_loadu_ps(c), ve = _mm512_loadu_ps(e), vf = _mm512_loadu_ps(f);
+INLINE TARGET void norm_apply_body(const vg_cpu_norm_run *run, bool bf16) {
+    void *dx = run->out;
+    const void *dy = run->dy, *x = run->x, *addend = run->addend;
+    const vg_cpu_mask mask = run->mask;
+    const size_t count = run->count;
+    const bool relu = run->relu;
+    const __m512 va = _mm512_loadu_ps(run->a), vc = _mm512_loadu_ps(run->c), ve = _mm512_loadu_ps(run->e);
+    const __m512 vf = _mm512_loadu_ps(run->f);
     for (size_t k = 0; k < count; k++) {
         __m512 v = dropped(x, k * 16, bf16, mask), d = passed(dy, k * 16, v, va, vc, bf16, relu);
         d = _mm512_fmadd_ps(va, d, _mm512_fmadd_ps(ve, v, vf));
@@ -257,54 +281,52 @@ INLINE TARGET void norm_apply_body(void *dx, const void *dy, const void *x, cons
     }
 }
 
-/* Other channel blocks, and a probability that rounds to 1, go to the template. */
-static TARGET void sum(float *sums, const void *x, size_t count, size_t b, bool bf16, vg_cpu_mask mask) {
-    if (b != 16 || mask.threshold > 65535)
-        general->sum(sums, x, count, b, bf16, mask);
-    else if (bf16)
-        sum_body(sums, x, count, true, mask);
+/* Other channel blocks, and a dropout probability that rounds to 1, go to the template. */
+INLINE bool is_special(const vg_cpu_norm_run *run) { return run->b == 16 && run->mask.threshold <= 65535; }
+
+static TARGET void sum(float *sums, const vg_cpu_norm_run *run) {
+    if (!is_special(run))
+        general->sum(sums, run);
+    else if (run->bf16)
+        sum_body(sums, run, true);
     else
-        sum_body(sums, x, count, false, mask);
+        sum_body(sums, run, false);
 }
 
-static TARGET void squares(float *out, const void *x, const float *mean, size_t count, size_t b, bool bf16, vg_cpu_mask mask) {
-    if (b != 16 || mask.threshold > 65535)
-        general->squares(out, x, mean, count, b, bf16, mask);
-    else if (bf16)
-        squares_body(out, x, mean, count, true, mask);
+static TARGET void squares(float *out, const vg_cpu_norm_run *run) {
+    if (!is_special(run))
+        general->squares(out, run);
+    else if (run->bf16)
+        squares_body(out, run, true);
     else
-        squares_body(out, x, mean, count, false, mask);
+        squares_body(out, run, false);
 }
 
-static TARGET void affine(void *y, const void *x, const float *a, const float *c, size_t count, size_t b, bool bf16, bool relu,
-                          vg_cpu_mask mask) {
-    if (b != 16 || mask.threshold > 65535)
-        general->affine(y, x, a, c, count, b, bf16, relu, mask);
-    else if (bf16)
-        affine_body(y, x, a, c, count, true, relu, mask);
+static TARGET void affine(const vg_cpu_norm_run *run) {
+    if (!is_special(run))
+        general->affine(run);
+    else if (run->bf16)
+        affine_body(run, true);
     else
-        affine_body(y, x, a, c, count, false, relu, mask);
+        affine_body(run, false);
 }
 
-static TARGET void norm_sums(float *dbeta, float *dgamma, const void *dy, const void *x, const float *a, const float *c,
-                             const float *mean, const float *inverse, size_t count, size_t b, bool bf16, bool relu,
-                             vg_cpu_mask mask) {
-    if (b != 16 || mask.threshold > 65535)
-        general->norm_sums(dbeta, dgamma, dy, x, a, c, mean, inverse, count, b, bf16, relu, mask);
-    else if (bf16)
-        norm_sums_body(dbeta, dgamma, dy, x, a, c, mean, inverse, count, true, relu, mask);
+static TARGET void norm_sums(float *dbeta, float *dgamma, const vg_cpu_norm_run *run) {
+    if (!is_special(run))
+        general->norm_sums(dbeta, dgamma, run);
+    else if (run->bf16)
+        norm_sums_body(dbeta, dgamma, run, true);
     else
-        norm_sums_body(dbeta, dgamma, dy, x, a, c, mean, inverse, count, false, relu, mask);
+        norm_sums_body(dbeta, dgamma, run, false);
 }
 
-static TARGET void norm_apply(void *dx, const void *dy, const void *x, const void *addend, const float *a, const float *c,
-                              const float *e, const float *f, size_t count, size_t b, bool bf16, bool relu, vg_cpu_mask mask) {
-    if (b != 16 || mask.threshold > 65535)
-        general->norm_apply(dx, dy, x, addend, a, c, e, f, count, b, bf16, relu, mask);
-    else if (bf16)
-        norm_apply_body(dx, dy, x, addend, a, c, e, f, count, true, relu, mask);
+static TARGET void norm_apply(const vg_cpu_norm_run *run) {
+    if (!is_special(run))
+        general->norm_apply(run);
+    else if (run->bf16)
+        norm_apply_body(run, true);
     else
-        norm_apply_body(dx, dy, x, addend, a, c, e, f, count, false, relu, mask);
+        norm_apply_body(run, false);
 }
 
 /* --- other loops */
