@@ -88,12 +88,20 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void figure(const char *name, vg_device_scorer *scorer, shape s, const vg_scores *out, vg_memory out_at,
-                   const vg_predictions *p, vg_memory at, int runs, double difference) {
+/* Where predictions and results lie. */
+typedef struct feed {
+    const char *name;
+    const vg_scores *out;
+    vg_memory out_at;
+    const vg_predictions *p;
+    vg_memory at;
+} feed;
+
+static void figure(vg_device_scorer *scorer, shape s, feed f, int runs, double difference) {
     static double seconds[MOST_RUNS];
     for (int i = -2; i < runs; i++) {
         double start = now();
-        must(vg_device_scorer_feed(scorer, out, out_at, p, at) == VG_OK, name);
+        must(vg_device_scorer_feed(scorer, f.out, f.out_at, f.p, f.at) == VG_OK, f.name);
         if (i >= 0)
             seconds[i] = now() - start;
     }
@@ -101,7 +109,7 @@ static void figure(const char *name, vg_device_scorer *scorer, shape s, const vg
     printf(
         "{\"figure\": \"measures-%s\", \"device\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"k\": %d, \"seconds\": %.6g, "
         "\"median\": %.6g, \"samples_per_s\": %.6g, \"difference\": %.3g}\n",
-        name, vg_device_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2], (double)s.n / seconds[0],
+        f.name, vg_device_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2], (double)s.n / seconds[0],
         difference);
     fflush(stdout);
 }
@@ -146,9 +154,9 @@ static void measure(shape s, int runs) {
     vg_scores out = places(host, s), out_device = places(device, s);
     must(vg_device_scorer_feed(scorer, &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE) == VG_OK, "scoring");
     double difference = difference_from_cpu(p, &out, s);
-    figure("device", scorer, s, &out_device, VG_MEMORY_DEVICE, &there, VG_MEMORY_DEVICE, runs, difference);
-    figure("device-host", scorer, s, &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE, runs, difference);
-    figure("host", scorer, s, &out, VG_MEMORY_HOST, &here, VG_MEMORY_HOST, runs < 5 ? runs : 5, difference);
+    figure(scorer, s, (feed){"device", &out_device, VG_MEMORY_DEVICE, &there, VG_MEMORY_DEVICE}, runs, difference);
+    figure(scorer, s, (feed){"device-host", &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE}, runs, difference);
+    figure(scorer, s, (feed){"host", &out, VG_MEMORY_HOST, &here, VG_MEMORY_HOST}, runs < 5 ? runs : 5, difference);
     vg_device_scorer_free(scorer);
     (void)cudaFree(p_device);
     (void)cudaFree(device);

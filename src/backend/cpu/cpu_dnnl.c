@@ -188,10 +188,19 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, bool accumulate) {
 
 /* --- primitive descriptions */
 
-/* One convolution pass over memory x, w, y. Backward passes want the forward one as a hint. */
-static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, int pass, md_ref x, md_ref w, md_ref y, int64_t stride,
-                             int64_t pad, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint) {
-    dnnl_dims_t strides = {stride, stride}, pads = {pad, pad};
+/* One convolution pass over memory x, w, y. */
+typedef struct conv_memory {
+    int pass; /* a vg_dnnl_pass */
+    md_ref x, w, y;
+    int64_t stride, pad;
+} conv_memory;
+
+/* Backward passes want the forward one as a hint. */
+static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const conv_memory *conv, dnnl_primitive_attr_t attr,
+                             dnnl_primitive_desc_t hint) {
+    const int pass = conv->pass;
+    const md_ref x = conv->x, w = conv->w, y = conv->y;
+    dnnl_dims_t strides = {conv->stride, conv->stride}, pads = {conv->pad, conv->pad};
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_dims_t dilates = {0, 0};
     if (pass == VG_DNNL_FORWARD)
@@ -256,9 +265,12 @@ static dnnl_status_t conv_choose(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const
         goto free_w;
     status = attributes(&attr, key->accumulate);
     if (status == dnnl_success && key->kind != VG_DNNL_FORWARD)
-        status = conv_pd(dnnl, &hint, VG_DNNL_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad, NULL, NULL);
+        status = conv_pd(dnnl, &hint,
+                         &(conv_memory){VG_DNNL_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad}, NULL,
+                         NULL);
     if (status == dnnl_success)
-        status = conv_pd(dnnl, pd, key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad, attr, hint);
+        status = conv_pd(dnnl, pd,
+                         &(conv_memory){key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad}, attr, hint);
     if (hint)
         dnnl_primitive_desc_destroy(hint);
     if (attr)
@@ -446,17 +458,18 @@ static vg_status run(vg_dnnl *dnnl, entry *e, const vg_dnnl_operand *operands[OP
 
 /* --- what the backend calls */
 
-vg_status vg_dnnl__conv(vg_dnnl *dnnl, vg_dnnl_pass pass, vg_dnnl_type type, size_t stride, size_t pad, bool accumulate,
-                        const vg_dnnl_operand *x, const vg_dnnl_operand *w, const vg_dnnl_operand *y) {
+vg_status vg_dnnl__conv(vg_dnnl *dnnl, const vg_dnnl_conv *conv, const vg_dnnl_operand *x, const vg_dnnl_operand *w,
+                        const vg_dnnl_operand *y) {
+    const vg_dnnl_pass pass = conv->pass;
     const vg_dnnl_operand *operands[3][OPERANDS] = {{x, w, y}, {y, w, x}, {x, y, w}};
     primitive_key key;
     entry *e;
     memset(&key, 0, sizeof key);
     key.kind = (int)pass;
-    key.type = type;
-    key.stride = (int64_t)stride;
-    key.pad = (int64_t)pad;
-    key.accumulate = accumulate;
+    key.type = conv->type;
+    key.stride = (int64_t)conv->stride;
+    key.pad = (int64_t)conv->pad;
+    key.accumulate = conv->accumulate;
     for (int i = 0; i < OPERANDS; i++)
         memcpy(&key.views[i], &operands[pass][i]->view, sizeof key.views[i]);
     VG_TRY(find_entry(dnnl, &e, &key));

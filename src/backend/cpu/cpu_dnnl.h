@@ -45,10 +45,18 @@ vg_status vg_dnnl__preferred(vg_dnnl *dnnl, vg_dnnl_type type, vg_dnnl_layout *l
 /* Whether this machine computes in bfloat16 without emulation. */
 bool vg_dnnl__has_bf16(vg_dnnl *dnnl);
 
-/* One pass of a convolution computed in `type`. FORWARD reads x, w and writes y; BACKWARD_DATA reads y (its gradient), w and
- * writes x; BACKWARD_WEIGHTS reads x, y and writes w. accumulate (FORWARD): added to what y holds. */
-vg_status vg_dnnl__conv(vg_dnnl *dnnl, vg_dnnl_pass pass, vg_dnnl_type type, size_t stride, size_t pad, bool accumulate,
-                        const vg_dnnl_operand *x, const vg_dnnl_operand *w, const vg_dnnl_operand *y);
+/* One pass of a convolution. */
+typedef struct vg_dnnl_conv {
+    vg_dnnl_pass pass;
+    vg_dnnl_type type; /* that it computes in */
+    size_t stride, pad;
+    bool accumulate; /* FORWARD: the result is added to what y holds */
+} vg_dnnl_conv;
+
+/* FORWARD reads x, w and writes y; BACKWARD_DATA reads y (its gradient), w and writes x; BACKWARD_WEIGHTS reads x, y and writes
+ * w. */
+vg_status vg_dnnl__conv(vg_dnnl *dnnl, const vg_dnnl_conv *conv, const vg_dnnl_operand *x, const vg_dnnl_operand *w,
+                        const vg_dnnl_operand *y);
 
 /* c (m x n) = a (m x k) b (k x n) + bias (n floats, or NULL), computed in `type`; views STRIDED. */
 vg_status vg_dnnl__matmul(vg_dnnl *dnnl, vg_dnnl_type type, const vg_dnnl_operand *c, const vg_dnnl_operand *a,

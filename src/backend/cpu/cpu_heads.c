@@ -23,9 +23,19 @@ static double head_softmax(float *p, const float *z, const float *add, size_t cl
     return own - log(sum);
 }
 
-/* One row. p: H*C floats (dlogits' own row, or spare memory); mean: C floats. Leaves the gradient in p. */
-static double row_loss(const vg_loss *loss, float *p, float *mean, const float *z, const float *add, size_t label,
-                       const float *weights, float scale, bool *right) {
+/* One row's memory: H x C logits, what is added to them (or NULL), the heads' weights (or NULL). */
+typedef struct head_row {
+    const float *z, *add, *weights;
+    size_t label;
+    float *p;    /* H x C: the gradient's own row, or scratch */
+    float *mean; /* C */
+} head_row;
+
+/* One row's loss. Leaves the gradient times `scale` in row->p. */
+static double row_loss(const vg_loss *loss, const head_row *row, float scale, bool *right) {
+    const float *z = row->z, *add = row->add, *weights = row->weights;
+    float *p = row->p, *mean = row->mean;
+    const size_t label = row->label;
     size_t H = loss->heads, C = loss->classes, best = 0;
     bool mixture = loss->form == VG_LOSS_MIXTURE;
     double total = 0;
@@ -63,8 +73,13 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlog
     CPU_PARALLEL
     for (size_t n = 0; n < rows; n++) {
         bool good;
-        losses[n] = row_loss(loss, gradient ? gradient + n * K : spare + n * K, means + n * C, z + n * K,
-                             add ? add + n * K : NULL, (size_t)y[n], w ? w + n * loss->heads : NULL, 1.0f / (float)rows, &good);
+        head_row row = {.z = z + n * K,
+                        .add = add ? add + n * K : NULL,
+                        .weights = w ? w + n * loss->heads : NULL,
+                        .label = (size_t)y[n],
+                        .p = gradient ? gradient + n * K : spare + n * K,
+                        .mean = means + n * C};
+        losses[n] = row_loss(loss, &row, 1.0f / (float)rows, &good);
         right[n] = good;
     }
     for (size_t n = 0; n < rows; n++) {

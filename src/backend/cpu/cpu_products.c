@@ -125,8 +125,8 @@ vg_status vg_cpu__conv_forward(vg_backend *backend, const vg_conv *conv, vg_tens
         memcpy(oy.data, cpu_tensor_of(addend)->data, bytes_of(y));
     if (own)
         return own->forward(backend, conv, y, x, theta, w, addend != NULL);
-    return vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_FORWARD, compute_type(backend), conv->stride, conv->pad, addend != NULL,
-                         &ox, &ow, &oy);
+    vg_dnnl_conv pass = {VG_DNNL_FORWARD, compute_type(backend), conv->stride, conv->pad, addend != NULL};
+    return vg_dnnl__conv(cpu_of(backend)->dnnl, &pass, &ox, &ow, &oy);
 }
 
 vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
@@ -143,8 +143,8 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
         VG_TRY(vg_cpu__spare(backend, bytes_of(dx), &ox.data));
         kept = ox.data;
     }
-    VG_TRY(vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_BACKWARD_DATA, compute_type(backend), conv->stride, conv->pad, false,
-                         &ox, &ow, &oy));
+    vg_dnnl_conv pass = {VG_DNNL_BACKWARD_DATA, compute_type(backend), conv->stride, conv->pad, false};
+    VG_TRY(vg_dnnl__conv(cpu_of(backend)->dnnl, &pass, &ox, &ow, &oy));
     if (addend)
         add_into(backend, dx, kept);
     return VG_OK;
@@ -157,8 +157,8 @@ vg_status vg_cpu__conv_backward_weights(vg_backend *backend, const vg_conv *conv
     if (own)
         return own->backward_weights(backend, conv, grad, w, x, dy);
     grad->version++;
-    return vg_dnnl__conv(cpu_of(backend)->dnnl, VG_DNNL_BACKWARD_WEIGHTS, compute_type(backend), conv->stride, conv->pad, false,
-                         &ox, &ow, &oy);
+    vg_dnnl_conv pass = {VG_DNNL_BACKWARD_WEIGHTS, compute_type(backend), conv->stride, conv->pad, false};
+    return vg_dnnl__conv(cpu_of(backend)->dnnl, &pass, &ox, &ow, &oy);
 }
 
 /* --- linear */
@@ -184,9 +184,9 @@ static vg_dnnl_operand rows_of(const vg_tensor *t) {
     return matrix(cpu_tensor_of(t)->data, cpu_tensor_of(t)->bf16, t->n, width, width, 1, 0);
 }
 
-/* Linear weights as a matrix: in float32 as they are, for bfloat16 products their rounded copy. */
-static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_block *theta, const vg_param *w, size_t rows,
-                            size_t columns, size_t row_stride, size_t column_stride) {
+/* Linear weights as a matrix o x inputs, or transposed: in float32 as they are, for bfloat16 products their rounded copy. */
+static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_block *theta, const vg_param *w,
+                            size_t inputs, bool transposed) {
     bool bf16 = backend->compute == VG_COMPUTE_BF16;
     void *data = cpu_param(theta, w);
     if (bf16) {
@@ -194,7 +194,8 @@ static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_
         VG_TRY(vg_cpu__shadow(backend, theta, w, &rounded));
         data = rounded;
     }
-    *out = matrix(data, bf16, rows, columns, row_stride, column_stride, theta->version);
+    *out = transposed ? matrix(data, bf16, inputs, w->o, 1, inputs, theta->version)
+                      : matrix(data, bf16, w->o, inputs, inputs, 1, theta->version);
     return VG_OK;
 }
 
@@ -202,7 +203,7 @@ vg_status vg_cpu__linear_forward(vg_backend *backend, vg_tensor *y, const vg_ten
                                  const vg_param *w, const vg_param *bias) {
     size_t in = vg_shape__size(x->shape);
     vg_dnnl_operand a = rows_of(x), b, c = rows_of(y);
-    VG_TRY(weights_of(backend, &b, theta, w, in, w->o, 1, in));
+    VG_TRY(weights_of(backend, &b, theta, w, in, true));
     return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, bias ? cpu_param(theta, bias) : NULL);
 }
 
@@ -210,7 +211,7 @@ vg_status vg_cpu__linear_backward_data(vg_backend *backend, vg_tensor *dx, const
                                        const vg_param *w) {
     size_t in = vg_shape__size(dx->shape);
     vg_dnnl_operand a = rows_of(dy), b, c = rows_of(dx);
-    VG_TRY(weights_of(backend, &b, theta, w, w->o, in, in, 1));
+    VG_TRY(weights_of(backend, &b, theta, w, in, false));
     return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, NULL);
 }
 

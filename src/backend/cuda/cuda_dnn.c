@@ -67,11 +67,10 @@ static descriptor finish(const cuda_library *lib, descriptor d, bool good) {
     return NULL;
 }
 
-/* A channels-last tensor (n, c, h, w). */
-static descriptor tensor_of(const cuda_library *lib, int64_t uid, cudnnDataType_t type, int64_t n, int64_t c, int64_t h,
-                            int64_t w, bool inner) {
+/* A channels-last tensor of dims (n, c, h, w). inner: it has no memory of its own. */
+static descriptor tensor_of(const cuda_library *lib, int64_t uid, cudnnDataType_t type, const int64_t dims[4], bool inner) {
     descriptor d = start(lib, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    int64_t dims[4] = {n, c, h, w}, strides[4] = {h * w * c, 1, w * c, c}, alignment = ALIGNMENT;
+    int64_t c = dims[1], w = dims[3], strides[4] = {dims[2] * w * c, 1, w * c, c}, alignment = ALIGNMENT;
     bool good = d && set(lib, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
                 set(lib, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims) &&
                 set(lib, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides) &&
@@ -151,18 +150,19 @@ static descriptor graph_of(const cuda_plans *p, const cuda_conv_key *k, bool bf1
     const cuda_library *lib = p->lib;
     cudnnDataType_t type = bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
     cudnnDataType_t wtype = k->wide ? CUDNN_DATA_FLOAT : type, inner = CUDNN_DATA_FLOAT;
+    const int64_t x[4] = {k->n, k->c, k->h, k->w}, w[4] = {k->o, k->c, k->r, k->s}, y[4] = {k->n, k->o, k->oh, k->ow};
     descriptor d[8] = {0}, graph = NULL;
-    d[0] = tensor_of(lib, UID_X, type, k->n, k->c, k->h, k->w, false);
-    d[1] = tensor_of(lib, UID_W, wtype, k->o, k->c, k->r, k->s, false);
-    d[2] = tensor_of(lib, k->addend ? UID_SUM : UID_Y, k->addend ? inner : type, k->n, k->o, k->oh, k->ow, k->addend != 0);
+    d[0] = tensor_of(lib, UID_X, type, x, false);
+    d[1] = tensor_of(lib, UID_W, wtype, w, false);
+    d[2] = tensor_of(lib, k->addend ? UID_SUM : UID_Y, k->addend ? inner : type, y, k->addend != 0);
     d[3] = geometry_of(lib, k);
     bool good = d[0] && d[1] && d[2] && d[3];
     if (good)
         d[4] = product_of(lib, (cuda_conv_kind)k->kind, d[3], d[0], d[1], d[2]);
     good = d[4] != NULL;
     if (good && k->addend) {
-        d[5] = tensor_of(lib, UID_ADDEND, type, k->n, k->o, k->oh, k->ow, false);
-        d[6] = tensor_of(lib, UID_Y, type, k->n, k->o, k->oh, k->ow, false);
+        d[5] = tensor_of(lib, UID_ADDEND, type, y, false);
+        d[6] = tensor_of(lib, UID_Y, type, y, false);
         d[7] = d[5] && d[6] ? sum_of(lib, d[2], d[5], d[6]) : NULL;
         good = d[7] != NULL;
     }

@@ -67,9 +67,18 @@ static double log_p(const float *z, const float *add, size_t c, double normalise
     return (double)z[c] + (add ? add[c] : 0.0) - normaliser;
 }
 
-/* One row: its loss, whether the mean probability peaks at the label, and the gradient times `scale`. */
-static double row_loss(const vg_loss *loss, const float *z, const float *add, int32_t label, const float *weights, float *dz,
-                       double scale, bool *right) {
+/* One row: H x C logits, what is added to them (or NULL), the heads' weights (or NULL), the gradient's place (or NULL). */
+typedef struct head_row {
+    const float *z, *add, *weights;
+    float *dz;
+    int32_t label;
+} head_row;
+
+/* Its loss, whether the mean probability peaks at the label, and the gradient times `scale`. */
+static double row_loss(const vg_loss *loss, const head_row *row, double scale, bool *right) {
+    const float *z = row->z, *add = row->add, *weights = row->weights;
+    float *dz = row->dz;
+    const int32_t label = row->label;
     size_t H = loss->heads, C = loss->classes, best = 0;
     double total = 0, mixture = 0, best_sum = -1;
     for (size_t c = 0; c < C; c++) {
@@ -102,9 +111,12 @@ vg_status vg_ref__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlog
     size_t K = loss->heads * loss->classes;
     for (size_t n = 0; n < logits->n; n++) {
         bool right;
-        double value = row_loss(loss, ref_data(logits) + n * K, addend ? ref_data(addend) + n * K : NULL,
-                                ((const ref_tensor *)labels)->index[n], weights ? ref_data(weights) + n * loss->heads : NULL,
-                                dlogits ? ref_data(dlogits) + n * K : NULL, 1.0 / (double)logits->n, &right);
+        head_row row = {.z = ref_data(logits) + n * K,
+                        .add = addend ? ref_data(addend) + n * K : NULL,
+                        .weights = weights ? ref_data(weights) + n * loss->heads : NULL,
+                        .dz = dlogits ? ref_data(dlogits) + n * K : NULL,
+                        .label = ((const ref_tensor *)labels)->index[n]};
+        double value = row_loss(loss, &row, 1.0 / (double)logits->n, &right);
         totals->loss += value;
         totals->correct += right;
         if (!isfinite(value) && totals->bad_step < 0)

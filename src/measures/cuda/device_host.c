@@ -32,9 +32,19 @@ static vg_status places_out(const vg_device_scorer *s, const vg_scores *to, cons
     return vg_device__check(cudaDeviceSynchronize(), "results to the device");
 }
 
+/* Predictions, places for their results, and in which memory each lies. */
+typedef struct host_feed {
+    const vg_scores *out;
+    vg_memory out_at;
+    const vg_predictions *p;
+    vg_memory at;
+} host_feed;
+
 /* Some samples through a scorer: predictions over to the host where need be, results back. */
-static vg_status feed_part(vg_device_scorer *s, vg_scorer *scorer, const vg_scores *out, vg_memory out_at,
-                           const vg_predictions *p, vg_memory at, size_t first, size_t count) {
+static vg_status feed_part(vg_device_scorer *s, vg_scorer *scorer, const host_feed *feed, size_t first, size_t count) {
+    const vg_scores *out = feed->out;
+    const vg_predictions *p = feed->p;
+    const vg_memory out_at = feed->out_at, at = feed->at;
     vg_predictions view = *p;
     vg_scores to = vg_device__places_from(s, out, first), places = to;
     char *memory = NULL, *data = NULL;
@@ -69,7 +79,7 @@ vg_status vg_device__feed_host(vg_device_scorer *s, const vg_scores *out, vg_mem
         return vg_scorer_feed(s->host, out, p);
     size_t each = p->m * p->c * vg_device__element(p->dtype), step = ((size_t)32 << 20) / each + 1;
     for (size_t first = 0; first < p->n; first += step)
-        VG_TRY(feed_part(s, s->host, out, out_at, p, at, first, p->n - first < step ? p->n - first : step));
+        VG_TRY(feed_part(s, s->host, &(host_feed){out, out_at, p, at}, first, p->n - first < step ? p->n - first : step));
     return VG_OK;
 }
 
@@ -81,7 +91,7 @@ vg_status vg_device__mend(vg_device_scorer *s, const vg_scores *out, vg_memory o
         options.progress = NULL;
         VG_TRY(vg_scorer_new(&s->mender, s->m, s->c, &options));
     }
-    return feed_part(s, s->mender, out, out_at, p, at, sample, 1);
+    return feed_part(s, s->mender, &(host_feed){out, out_at, p, at}, sample, 1);
 }
 
 vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_memory at, size_t sample) {

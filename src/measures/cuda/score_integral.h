@@ -117,9 +117,17 @@ SCORE_FN void powers_add_product(float *sum, const float *a, const float *b, con
         *sum += a[v] * b[v];
 }
 
+/* What the wide form needs of a class: 1 / its largest member, the mean, and its doublings. */
+typedef struct powers_class {
+    float over, mean;
+    int own;
+} powers_class;
+
 /* Wide form: means of powers, template/js32_wide.h. L >= own, the thread's doublings (the others of the warp may need more). */
-SCORE_FN float powers_wide(const score_job *job, const score_column *x, float over, float mean, int own, const int L,
-                           const int B, const int wide) {
+SCORE_FN float powers_wide(const score_job *job, const score_column *x, powers_class of, const int L, const int B,
+                           const int wide) {
+    const float over = of.over, mean = of.mean;
+    const int own = of.own;
     float sum[JS32_POWERS];
     SCORE_UNROLL
     for (int j = 0; j < powers_after(L); j++)
@@ -153,18 +161,19 @@ SCORE_FN float powers_wide(const score_job *job, const score_column *x, float ov
 SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, float over, float mean, int own, const int B,
                                const int wide) {
     int most = warp_most(own);
+    powers_class of = {over, mean, own};
     if (most < 0)
         return 0.0f;
 #define AT_MOST(L)                                                                                                             \
     if (most <= (L))                                                                                                           \
-    return powers_wide(job, x, over, mean, own, L, B, wide)
+    return powers_wide(job, x, of, L, B, wide)
     AT_MOST(0);
     AT_MOST(1);
     AT_MOST(2);
     AT_MOST(3);
     AT_MOST(4);
 #undef AT_MOST
-    return powers_wide(job, x, over, mean, own, JS32_DOUBLINGS, B, wide);
+    return powers_wide(job, x, of, JS32_DOUBLINGS, B, wide);
 }
 
 /* Doublings for members of at least `low`. */

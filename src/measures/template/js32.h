@@ -68,9 +68,16 @@ INLINE vf js32_start(vf u, const float s) {
     return u * (a + u * (b + u * (c + u * (d + u * e))));
 }
 
-INLINE void js32_narrow_block(vf *first, vf *second, const vf *beta, const vf *x, const vf *w, size_t i, size_t nodes,
-                              bool rooted, const int B) {
-    vf b[8];
+/* Sums over members of b - beta and of its square at every node. */
+typedef struct js32_nodes {
+    size_t count;
+    vf beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
+} js32_nodes;
+
+INLINE void js32_narrow_block(js32_nodes *at, const vf *x, const vf *w, size_t i, bool rooted, const int B) {
+    const size_t nodes = at->count;
+    const vf *beta = at->beta;
+    vf *first = at->first, *second = at->second, b[8];
     UNROLL
     for (int v = 0; v < B; v++) {
         vf u = w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v];
@@ -94,7 +101,9 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
     size_t vectors = t->pairs, i = 0;
     bool rooted = js32_rooted(t);
     vd start = set->mean * inverse;
-    vf beta[JS32_MOST], first[JS32_MOST], second[JS32_MOST];
+    js32_nodes at;
+    at.count = nodes;
+    vf *beta = at.beta, *first = at.first, *second = at.second;
     beta[0] = js32_start(vf_pack(start, start), (float)JS32_S0);
     for (size_t j = 0; j < nodes; j++) {
         if (j > 0)
@@ -102,11 +111,11 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
         first[j] = second[j] = vf_set(0.0f);
     }
     for (; i + 8 <= vectors; i += 8)
-        js32_narrow_block(first, second, beta, x, w, i, nodes, rooted, 8);
+        js32_narrow_block(&at, x, w, i, rooted, 8);
     for (; i + 4 <= vectors; i += 4)
-        js32_narrow_block(first, second, beta, x, w, i, nodes, rooted, 4);
+        js32_narrow_block(&at, x, w, i, rooted, 4);
     for (; i < vectors; i++)
-        js32_narrow_block(first, second, beta, x, w, i, nodes, rooted, 1);
+        js32_narrow_block(&at, x, w, i, rooted, 1);
     float over = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2);
     vj lanes = __builtin_convertvector(lane_nodes, vj);
     vh value = {0}, zero = {0};

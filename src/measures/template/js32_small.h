@@ -126,15 +126,18 @@ INLINE vf js32_few_take(vf value, vf x, float weight, vi last, int j) {
 #endif
 }
 
-/* G pairs of sets from `from` on of class c (past the last: the last again), group `first` of the pairs' weights; values over
- * the largest member, below zero where marked, in wide[]. `padded`: there are fewer than B members. Returns whether none is
- * marked. */
-INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide, bool padded, const int G,
-                           const int B) {
+/* Some sets of a class: from `from` on, past `last` the last again; `first`: the group of the pairs' weights that is theirs. */
+typedef struct js32_range {
+    size_t from, last, first;
+} js32_range;
+
+/* G pairs of sets of class c; values over the largest member, below zero where marked, in wide[]. `padded`: there are fewer
+ * than B members. Returns whether none is marked. */
+INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, bool padded, const int G, const int B) {
     float count = (float)t->M, spare = (float)(B - (int)t->M);
     js32_sets at;
-    js32_few_plan(t, &at, c, from, last, G);
-    js32_few_enter(t, &at, t->pairs32 + first * (size_t)B, count, G, B);
+    js32_few_plan(t, &at, c, sets.from, sets.last, G);
+    js32_few_enter(t, &at, t->pairs32 + sets.first * (size_t)B, count, G, B);
     js32_few_rise(&at, count, spare, G, B);
     UNROLL
     for (int j = 4; j < JS32_WIDE_LEAST; j++)
@@ -168,7 +171,7 @@ INLINE bool js32_few_block(const tile *t, size_t c, size_t from, size_t last, si
 typedef bool js32_few_run(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide);
 #define JS32_FEW_RUN(NAME, PADDED, G, B)                                                                                       \
     static bool NAME(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide) {                              \
-        return js32_few_block(t, c, from, last, first, wide, PADDED, G, B);                                                    \
+        return js32_few_block(t, c, (js32_range){from, last, first}, wide, PADDED, G, B);                                      \
     }
 JS32_FEW_RUN(js32_few_eight, false, 2, 8)
 JS32_FEW_RUN(js32_few_four, true, 2, 8)

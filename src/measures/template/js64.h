@@ -19,9 +19,20 @@ INLINE vd js64_start(vd t) {
     return t * (1.0 - t * q);
 }
 
-/* Adds the chain that starts at s_0 scale: nodes offset, offset + 2, ... */
-INLINE vd js64_chain(const tile *t, const vd *x, size_t count, vd mean, vd add, double scale, size_t offset, vl lane_nodes,
-                     size_t nodes) {
+/* A class's members over the largest, padded to blocks with the mean. */
+typedef struct js64_members {
+    const vd *x;
+    size_t count;
+    vd mean, add;
+    vl lane_nodes; /* nodes that each lane needs */
+    size_t nodes;  /* the most of them */
+} js64_members;
+
+/* The chain that starts at s_0 scale: nodes offset, offset + 2, ... */
+INLINE vd js64_chain(const tile *t, const js64_members *of, double scale, size_t offset) {
+    const vd *x = of->x, mean = of->mean, add = of->add;
+    const size_t count = of->count, nodes = of->nodes;
+    const vl lane_nodes = of->lane_nodes;
     vd beta[JS64_MOST / 2 + 1], first[JS64_MOST / 2 + 1], second[JS64_MOST / 2 + 1];
     size_t steps = nodes > offset ? (nodes - offset + 1) / 2 : 0;
     vd b0 = js64_start(mean * (JS64_S0 * scale));
@@ -70,8 +81,8 @@ static vd js64_integral(tile *t, const js_set *set, size_t c, vd inverse, vl lan
         t->columns[m] = js_value(t, set, c, m) * inverse + add;
     for (size_t m = t->M; m < count; m++)
         t->columns[m] = mean; /* b - beta = 0 */
-    return js64_chain(t, t->columns, count, mean, add, 1.0, 0, lane_nodes, nodes) +
-           js64_chain(t, t->columns, count, mean, add, 1.41421356237309504880, 1, lane_nodes, nodes);
+    js64_members of = {t->columns, count, mean, add, lane_nodes, nodes};
+    return js64_chain(t, &of, 1.0, 0) + js64_chain(t, &of, 1.41421356237309504880, 1);
 }
 
 static vd js64_series(tile *t, const js_set *set, size_t c, vl empty) {

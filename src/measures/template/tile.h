@@ -59,11 +59,10 @@ static measures gated_add(tile *t, size_t k) {
 }
 
 /* A lane in which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
-static vg_status rescue(const tile *t, size_t k, int lane, const places *to, size_t unit) {
+static void rescue(const tile *t, size_t k, int lane, const places *to, size_t unit) {
     const vg_kernel_job *job = t->job;
     size_t M = t->M, C = t->C;
-    double *q, results[6];
-    VG_TRY(vg_base__alloc(&q, M * C, sizeof *q, "a gated sample"));
+    double *q = t->single, results[6];
     for (size_t m = 0; m < M; m++) {
         double sum = 0;
         for (size_t c = 0; c < C; c++)
@@ -74,11 +73,9 @@ static vg_status rescue(const tile *t, size_t k, int lane, const places *to, siz
         }
     }
     vg_measures__direct(results, q, M, C, &job->options);
-    vg_base__release(q);
     for (int i = 0; i < SET_RESULTS; i++)
         if (to->at[i])
             to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
-    return VG_OK;
 }
 
 static void ungated_stage(tile *t, size_t first, size_t count) {
@@ -96,7 +93,7 @@ static void ungated_stage(tile *t, size_t first, size_t count) {
         job->unit_tu[first + i] = set.tu[i];
 }
 
-static vg_status gated_stage(tile *t, size_t first, size_t count) {
+static void gated_stage(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
     size_t K = t->K;
@@ -116,11 +113,10 @@ static vg_status gated_stage(tile *t, size_t first, size_t count) {
     }
     for (int lane = 0; vl_any(t->gated_out) && lane < (int)count; lane++)
         for (size_t k = 0; t->gated_out[lane] && k < K; k++)
-            VG_TRY(rescue(t, k, lane, &to, first + (size_t)lane));
+            rescue(t, k, lane, &to, first + (size_t)lane);
     for (size_t i = 0; out->flags && i < count; i++)
         if (t->gated_out[i])
             out->flags[first + i] |= VG_FLAG_GATED_OUT;
-    return VG_OK;
 }
 
 /* The double forms, stage by stage; the integral in float where that is exact enough. */
@@ -179,7 +175,7 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             plain_classes(&t);
         ungated_stage(&t, first, count);
         if (job->need_gated)
-            status = gated_stage(&t, first, count);
+            gated_stage(&t, first, count);
     }
     vg_flush_end(saved);
     return status;

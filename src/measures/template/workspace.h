@@ -43,6 +43,7 @@ typedef struct tile {
     vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
     vd *js_marked, *js_reach;         /* [1 + K] for few members: of its marked classes the values and the largest members */
     vd *results;                      /* [SET_RESULTS][K] what goes out */
+    double *single;                   /* [M][C] one lane's gated members, for lanes where some Z_m vanished */
     vl gated_out;                     /* lanes where some Z_m vanished */
     vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
     const char *ahead;   /* the next tile's first sample, to be fetched meanwhile, or NULL */
@@ -72,53 +73,55 @@ INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {
     return true;
 }
 
-/* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
-static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) {
-    size_t M = job->m, C = job->c, K = job->need_gated ? job->k : 0, used = 0;
-    char *b = base;
-    bool logs = job->options.logits, gated_logs = job->need_gated_logs;
+/* Shapes that follow from the job alone. */
+static void measure_tile(tile *t, const vg_kernel_job *job) {
     memset(t, 0, sizeof *t);
     t->job = job;
-    t->M = M;
-    t->C = C;
-    t->K = K;
+    t->M = job->m;
+    t->C = job->c;
+    t->K = job->need_gated ? job->k : 0;
     t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
-    t->pairs = M / 2 + M % 2;
-    bool few = M <= FEW_MEMBERS;
+    t->pairs = t->M / 2 + t->M % 2;
+    bool few = t->M <= FEW_MEMBERS;
     t->vectors = !few ? t->pairs + t->pairs % 2 : t->pairs > 4 ? 8 : 4;
-    t->few_pitch = few ? (4 + K + 1) / 2 * 2 : 0;
+    t->few_pitch = few ? (4 + t->K + 1) / 2 * 2 : 0;
     t->pitch = 2 * (t->pairs | 1);
-    vd *floats = NULL, *chunk = NULL, *ratio = NULL, *wide = NULL, *pairs = NULL;
-    bool ok = carve_one(b, &used, &floats, t->fused ? t->pitch / 2 : 0, C) &&
-              carve_one(b, &used, &chunk, t->fused ? chunk_members(C) / 2 : 0, C) &&
-              carve_one(b, &used, &t->p, t->fused ? 0 : M, C) && carve_one(b, &used, &t->log, logs ? M : 0, C) &&
-              carve_one(b, &used, &t->plog, gated_logs ? M : 0, C);
+    t->write = t->write_psi = ~(vl){0};
+}
+
+/* Arrays over members, classes and gates in double. */
+static bool carve_doubles(tile *t, char *b, size_t *used) {
+    size_t M = t->M, C = t->C, K = t->K;
+    bool logs = t->job->options.logits, gated_logs = t->job->need_gated_logs;
+    bool ok = carve_one(b, used, &t->p, t->fused ? 0 : M, C) && carve_one(b, used, &t->log, logs ? M : 0, C) &&
+              carve_one(b, used, &t->plog, gated_logs ? M : 0, C);
     vd **per_class[] = {&t->mu, &t->variance, &t->sigma, &t->low, &t->high, &t->phi, &t->psi, &t->over_mu};
     for (size_t i = 0; ok && i < sizeof per_class / sizeof *per_class; i++)
-        ok = carve_one(b, &used, per_class[i], C, 1);
+        ok = carve_one(b, used, per_class[i], C, 1);
     vd **per_gate_class[] = {&t->gamma, &t->shift, &t->cross, &t->gmean, &t->gmean64};
     for (size_t i = 0; ok && i < sizeof per_gate_class / sizeof *per_gate_class; i++)
-        ok = carve_one(b, &used, per_gate_class[i], K, C);
+        ok = carve_one(b, used, per_gate_class[i], K, C);
     vd **per_gate_member[] = {&t->z, &t->omega, &t->weight};
     for (size_t i = 0; ok && i < sizeof per_gate_member / sizeof *per_gate_member; i++)
-        ok = carve_one(b, &used, per_gate_member[i], K, M);
+        ok = carve_one(b, used, per_gate_member[i], K, M);
     vd **per_gate[] = {&t->zbar, &t->inverse_zbar, &t->psi_z, &t->weight_low, &t->weight_high};
     for (size_t i = 0; ok && i < sizeof per_gate / sizeof *per_gate; i++)
-        ok = carve_one(b, &used, per_gate[i], K, 1);
-    size_t half = t->pairs, even = t->vectors, fused = t->fused ? 1 : 0;
+        ok = carve_one(b, used, per_gate[i], K, 1);
+    return ok;
+}
+
+/* Arrays of floats, two to the place of a double. */
+static bool carve_floats(tile *t, char *b, size_t *used) {
+    size_t C = t->C, K = t->K, half = t->pairs, even = t->vectors, fused = t->fused ? 1 : 0;
     vd *packed[9] = {0};
     size_t rows[9] = {K, K, K * fused, 1, 1, fused, fused, fused, fused},
            lengths[9] = {even, half, half, half, even, C, C, C, C};
     if (fused && !vg_base__mul(&lengths[7], C, K))
         return false;
-    for (size_t i = 0; ok && i < sizeof packed / sizeof *packed; i++)
-        ok = carve_one(b, &used, &packed[i], rows[i], lengths[i]);
-    ok = ok && carve_one(b, &used, &t->columns, M + 4, 1) && carve_one(b, &used, &t->js, 1 + K, 1) &&
-         carve_one(b, &used, &wide, t->few_pitch / 2, C) && carve_one(b, &used, &pairs, few ? 2 + K / 2 : 0, 2 * t->vectors) &&
-         carve_one(b, &used, &t->js_marked, 1 + K, 1) && carve_one(b, &used, &t->js_reach, 1 + K, 1) &&
-         carve_one(b, &used, &t->results, K, SET_RESULTS) && carve_one(b, &used, &ratio, 1 + K, 1) &&
-         carve_one(b, &used, &t->wide, 4 + K, 1) && carve_one(b, &used, &t->weight_share, 1 + K, 1);
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (!carve_one(b, used, &packed[i], rows[i], lengths[i]))
+            return false;
     t->weights32 = (vf *)packed[0];
     t->omega32 = (vf *)packed[1];
     t->over32 = (vf *)packed[2];
@@ -128,12 +131,37 @@ static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) 
     t->mu_low = (vh *)packed[6];
     t->gamma32 = (vh *)packed[7];
     t->squares = (vf *)packed[8];
-    t->chunk = (vh *)chunk;
+    return true;
+}
+
+/* Arrays of the integrals and of the results. */
+static bool carve_sets(tile *t, char *b, size_t *used) {
+    size_t M = t->M, C = t->C, K = t->K;
+    vd *ratio = NULL, *wide = NULL, *pairs = NULL, *single = NULL;
+    bool ok = carve_one(b, used, &t->columns, M + 4, 1) && carve_one(b, used, &t->js, 1 + K, 1) &&
+              carve_one(b, used, &wide, t->few_pitch / 2, C) &&
+              carve_one(b, used, &pairs, M <= FEW_MEMBERS ? 2 + K / 2 : 0, 2 * t->vectors) &&
+              carve_one(b, used, &t->js_marked, 1 + K, 1) && carve_one(b, used, &t->js_reach, 1 + K, 1) &&
+              carve_one(b, used, &t->results, K, SET_RESULTS) && carve_one(b, used, &ratio, 1 + K, 1) &&
+              carve_one(b, used, &t->wide, 4 + K, 1) && carve_one(b, used, &t->weight_share, 1 + K, 1) &&
+              carve_one(b, used, &single, K ? M / VG_LANES + 1 : 0, C);
     t->weight_ratio = (vh *)ratio;
     t->few = (vh *)wide;
     t->pairs32 = (vf *)pairs;
+    t->single = (double *)single;
+    return ok;
+}
+
+/* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
+static bool carve(tile *t, const vg_kernel_job *job, void *base, size_t *bytes) {
+    size_t used = 0;
+    vd *floats = NULL, *chunk = NULL;
+    measure_tile(t, job);
+    bool ok = carve_one(base, &used, &floats, t->fused ? t->pitch / 2 : 0, t->C) &&
+              carve_one(base, &used, &chunk, t->fused ? chunk_members(t->C) / 2 : 0, t->C) &&
+              carve_doubles(t, base, &used) && carve_floats(t, base, &used) && carve_sets(t, base, &used);
     t->x = (vh *)floats;
-    t->write = t->write_psi = ~(vl){0};
+    t->chunk = (vh *)chunk;
     *bytes = used;
     return ok;
 }

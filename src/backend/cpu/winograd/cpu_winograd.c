@@ -126,16 +126,23 @@ static vg_status filters(vg_winograd *own, const call *c, const float *g, uint64
     return VG_OK;
 }
 
-/* All points of one piece: to (channels `width`) = from (channels `depth`) times the filters. */
-static void multiply(const call *c, float *to, size_t to_step, size_t width, const float *from, size_t from_step, size_t depth,
-                     const float *u, size_t rows) {
+/* Transformed maps of one piece: `channels` of them, `step` floats from one point to the next. */
+typedef struct piece_maps {
+    float *data;
+    size_t step, channels;
+} piece_maps;
+
+/* All points of one piece: to = from times the transformed filters u. */
+static void multiply(const call *c, piece_maps to, piece_maps from, const float *u, size_t rows) {
     size_t points = c->kernels->points;
-    rows = (rows + VG_WINOGRAD_ROWS - 1) / VG_WINOGRAD_ROWS * VG_WINOGRAD_ROWS;
+    vg_winograd_product shape = {.rows = (rows + VG_WINOGRAD_ROWS - 1) / VG_WINOGRAD_ROWS * VG_WINOGRAD_ROWS,
+                                 .blocks = from.channels / LANE,
+                                 .count = LANE,
+                                 .a_block = c->rows * LANE};
     for (size_t p = 0; p < points; p++)
-        for (size_t block = 0; block < width / LANE; block++)
-            c->kernels->product(to + p * to_step + block * c->rows * LANE, from + p * from_step,
-                                u + p * c->filter_step + block * depth * LANE, rows, depth / LANE, LANE, c->rows * LANE, false,
-                                false);
+        for (size_t block = 0; block < to.channels / LANE; block++)
+            c->kernels->product(to.data + p * to.step + block * c->rows * LANE, from.data + p * from.step,
+                                u + p * c->filter_step + block * from.channels * LANE, &shape);
 }
 
 static vg_status forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
@@ -152,7 +159,7 @@ static vg_status forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y,
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.in / 16; cb++)
                 c.kernels->input(&c.map, lane_of(v, c.rows, n * c.tiles, cb), c.in_step, cpu_run(x, first + n, cb));
-        multiply(&c, z, c.out_step, c.out, v, c.in_step, c.in, own->filters, count * c.tiles);
+        multiply(&c, (piece_maps){z, c.out_step, c.out}, (piece_maps){v, c.in_step, c.in}, own->filters, count * c.tiles);
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.out / 16; cb++)
                 c.kernels->output(&c.map, cpu_run(y, first + n, cb), lane_of(z, c.rows, n * c.tiles, cb), c.out_step, add);
@@ -174,7 +181,7 @@ static vg_status backward_data(vg_backend *backend, const vg_conv *conv, vg_tens
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.out / 16; cb++)
                 c.kernels->gradient(&c.map, lane_of(v, c.rows, n * c.tiles, cb), c.out_step, cpu_run(dy, first + n, cb));
-        multiply(&c, z, c.in_step, c.in, v, c.out_step, c.out, own->filters, count * c.tiles);
+        multiply(&c, (piece_maps){z, c.in_step, c.in}, (piece_maps){v, c.out_step, c.out}, own->filters, count * c.tiles);
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.in / 16; cb++) {
                 float *to = cpu_run(dx, first + n, cb);
@@ -189,13 +196,14 @@ static vg_status backward_data(vg_backend *backend, const vg_conv *conv, vg_tens
 /* One piece's share of the filters' sums. */
 static void gather(const call *c, float *sums, const float *v, const float *d, size_t rows, bool add) {
     size_t points = c->kernels->points, in_lanes = c->in / LANE, out_lanes = c->out / LANE;
+    vg_winograd_product shape = {.rows = LANE, .blocks = 1, .count = rows, .across = true, .add = add};
     CPU_PARALLEL_2
     for (size_t p = 0; p < points; p++)
         for (size_t i = 0; i < in_lanes; i++)
             for (size_t o = 0; o < out_lanes; o++)
                 c->kernels->product(sums + p * c->filter_step + (o * c->in + i * LANE) * LANE,
-                                    v + p * c->in_step + i * c->rows * LANE, d + p * c->out_step + o * c->rows * LANE, LANE, 1,
-                                    rows, 0, true, add);
+                                    v + p * c->in_step + i * c->rows * LANE, d + p * c->out_step + o * c->rows * LANE,
+                                    &shape);
 }
 
 static vg_status backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,

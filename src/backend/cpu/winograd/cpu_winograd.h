@@ -28,6 +28,14 @@ typedef struct vg_winograd_map {
     size_t h, w, out_h, out_w, tiles_y, tiles_x, pad;
 } vg_winograd_map;
 
+/* A product c[row][32] (+)= sum over block and k of a(block, row, k) b[block * count + k][32]. a lies at a[block * a_block + ...],
+ * [row][k] of width 32, or across: [k][row] of width 32. */
+typedef struct vg_winograd_product {
+    size_t rows; /* a multiple of VG_WINOGRAD_ROWS */
+    size_t blocks, count, a_block;
+    bool across, add;
+} vg_winograd_product;
+
 /* The four loops over all tiles of 16 channels of one image; maps lie as [position][16]. */
 typedef struct vg_winograd_kernels {
     size_t points, size;                                                                      /* s^2, r */
@@ -38,10 +46,7 @@ typedef struct vg_winograd_kernels {
     /* 16 x 16 filters, [position][input][output]: G g G^T with rows of inputs, or transposed with rows of outputs; back. */
     void (*filter)(float *u, size_t step, const float *g, bool transposed);
     void (*filter_back)(float *g, const float *u, size_t step);
-    /* c[row][32] (+)= sum over block and k of a(block, row, k) b[block * count + k][32]; rows is a multiple of
-     * VG_WINOGRAD_ROWS. a lies at a[block * a_block + ...], [row][k] of width 32, or across: [k][row] of width 32. */
-    void (*product)(float *c, const float *a, const float *b, size_t rows, size_t blocks, size_t count, size_t a_block,
-                    bool across, bool add);
+    void (*product)(float *c, const float *a, const float *b, const vg_winograd_product *shape);
 } vg_winograd_kernels;
 
 /* For filters of that size; NULL where there are none, or none for this processor. */

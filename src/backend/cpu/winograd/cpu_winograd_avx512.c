@@ -188,9 +188,10 @@ INLINE void transpose(__m512 a[16]) {
 
 /* --- products */
 
-/* 8 rows x 32 columns in 16 registers. */
-INLINE void product_8(float *c, const float *a, const float *b, size_t blocks, size_t count, size_t a_block, size_t a_row,
-                      size_t a_k, bool add) {
+/* 8 rows x 32 columns in 16 registers. a_row, a_k: distances between rows and between k. */
+INLINE void product_8(float *c, const float *a, const float *b, const vg_winograd_product *shape, size_t a_row, size_t a_k) {
+    const size_t blocks = shape->blocks, count = shape->count, a_block = shape->a_block;
+    const bool add = shape->add;
     __m512 left[VG_WINOGRAD_ROWS], right[VG_WINOGRAD_ROWS];
     for (int i = 0; i < VG_WINOGRAD_ROWS; i++) {
         left[i] = add ? _mm512_loadu_ps(c + i * LANE) : _mm512_setzero_ps();
@@ -216,13 +217,12 @@ INLINE void product_8(float *c, const float *a, const float *b, size_t blocks, s
     }
 }
 
-static TARGET void product(float *c, const float *a, const float *b, size_t rows, size_t blocks, size_t count, size_t a_block,
-                           bool across, bool add) {
-    for (size_t row = 0; row < rows; row += VG_WINOGRAD_ROWS)
-        if (across)
-            product_8(c + row * LANE, a + row, b, blocks, count, a_block, 1, LANE, add);
+static TARGET void product(float *c, const float *a, const float *b, const vg_winograd_product *shape) {
+    for (size_t row = 0; row < shape->rows; row += VG_WINOGRAD_ROWS)
+        if (shape->across)
+            product_8(c + row * LANE, a + row, b, shape, 1, LANE);
         else
-            product_8(c + row * LANE, a + row * LANE, b, blocks, count, a_block, LANE, 1, add);
+            product_8(c + row * LANE, a + row * LANE, b, shape, LANE, 1);
 }
 
 static const vg_winograd_kernels five = {36,           5,           five_input,       five_output, five_gradient,

@@ -58,24 +58,28 @@ static CUtensorMapSwizzle swizzle_of(uint32_t box_channels) {
     return box_channels == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
 }
 
+/* A square activation in memory, channels last. */
+typedef struct activation {
+    const void *data;
+    int64_t n, width, channels;
+} activation;
+
 /* Boxes of an activation: channels, width, height, images. */
-static vg_status boxes(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, const cuuint32_t box[4]) {
-    cuuint64_t sizes[4] = {(cuuint64_t)channels, (cuuint64_t)width, (cuuint64_t)width, (cuuint64_t)n};
-    return map(out, at, 4, sizes, box, swizzle_of(box[0]));
+static vg_status boxes(CUtensorMap *out, activation of, const cuuint32_t box[4]) {
+    cuuint64_t width = (cuuint64_t)of.width, sizes[4] = {(cuuint64_t)of.channels, width, width, (cuuint64_t)of.n};
+    return map(out, of.data, 4, sizes, box, swizzle_of(box[0]));
 }
 
 /* Of whole rows: `pixels` pixels, `halo` rows more above and below together. */
-static vg_status rows_of(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, uint32_t box_channels,
-                         uint32_t pixels, uint32_t halo) {
-    uint32_t w = (uint32_t)width, images = pixels > w * w ? pixels / (w * w) : 1, rows = pixels / images / w;
-    return boxes(out, at, n, width, channels, (cuuint32_t[4]){box_channels, w, rows + halo, images});
+static vg_status rows_of(CUtensorMap *out, activation of, uint32_t box_channels, uint32_t pixels, uint32_t halo) {
+    uint32_t w = (uint32_t)of.width, images = pixels > w * w ? pixels / (w * w) : 1, rows = pixels / images / w;
+    return boxes(out, of, (cuuint32_t[4]){box_channels, w, rows + halo, images});
 }
 
 /* Of a tile's squares of 8 x 8, one above the other or in four images: with a border of `border` all round. */
-static vg_status squares_of(CUtensorMap *out, const void *at, int64_t n, int64_t width, int64_t channels, uint32_t box_channels,
-                            uint32_t border) {
-    uint32_t w = (uint32_t)width;
-    return boxes(out, at, n, width, channels, (cuuint32_t[4]){box_channels, 8 + 2 * border, w + 2 * border, w == 8 ? 4 : 1});
+static vg_status squares_of(CUtensorMap *out, activation of, uint32_t box_channels, uint32_t border) {
+    uint32_t w = (uint32_t)of.width;
+    return boxes(out, of, (cuuint32_t[4]){box_channels, 8 + 2 * border, w + 2 * border, w == 8 ? 4 : 1});
 }
 
 /* A descriptor without its address: swizzle 1 is of 128 bytes, 2 of 64. Where the columns of an operand run along memory,
@@ -108,11 +112,11 @@ static vg_status forward(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
     }
     cuuint64_t sizes[3] = {(cuuint64_t)k->c, 9, (cuuint64_t)k->o};
     cuuint32_t box[3] = {turned ? 64 : 32, 1, turned ? 32 : HOPPER_N};
-    VG_TRY(squares_of(&work.x, turned ? places->y : places->x, k->n, k->h, work.k, 32, 1));
+    VG_TRY(squares_of(&work.x, (activation){turned ? places->y : places->x, k->n, k->h, work.k}, 32, 1));
     VG_TRY(map(&work.w, places->w, 3, sizes, box, swizzle_of(box[0])));
     if (k->addend) {
-        VG_TRY(squares_of(&work.addend_wide, places->addend, k->n, k->h, work.columns, 64, 0));
-        VG_TRY(squares_of(&work.addend_narrow, places->addend, k->n, k->h, work.columns, 32, 0));
+        VG_TRY(squares_of(&work.addend_wide, (activation){places->addend, k->n, k->h, work.columns}, 64, 0));
+        VG_TRY(squares_of(&work.addend_narrow, (activation){places->addend, k->n, k->h, work.columns}, 32, 0));
     }
     return failed(vg_cuda__k_hopper_forward(cuda_of(b)->stream, &work), "a convolution");
 }
@@ -129,9 +133,9 @@ static vg_status weights(vg_backend *b, const cuda_conv_key *k, const cuda_conv_
                            .b_bits = bits(2, HOPPER_CHUNK * 64, 512),
                            .blocks = c->multiprocessors};
     VG_TRY(vg_cuda__scratch(c, &work.partial, vg_cuda__hopper_partials(work.c, work.o, work.blocks) * sizeof(float)));
-    VG_TRY(rows_of(&work.x, places->x, k->n, k->h, k->c, 64, HOPPER_CHUNK, 2));
-    VG_TRY(rows_of(&work.narrow, places->x, k->n, k->h, k->c, 32, HOPPER_CHUNK, 2));
-    VG_TRY(rows_of(&work.dy, places->y, k->n, k->h, k->o, 32, HOPPER_CHUNK, 0));
+    VG_TRY(rows_of(&work.x, (activation){places->x, k->n, k->h, k->c}, 64, HOPPER_CHUNK, 2));
+    VG_TRY(rows_of(&work.narrow, (activation){places->x, k->n, k->h, k->c}, 32, HOPPER_CHUNK, 2));
+    VG_TRY(rows_of(&work.dy, (activation){places->y, k->n, k->h, k->o}, 32, HOPPER_CHUNK, 0));
     return failed(vg_cuda__k_hopper_weights(c->stream, &work), "a weight gradient");
 }
 

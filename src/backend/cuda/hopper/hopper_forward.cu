@@ -305,10 +305,11 @@ __device__ static inline void lay_out_keys(uint32_t to, const cuda_draw &draw) {
         store_shared(to + 8 * round, k0, k1);
 }
 
-/* Two rows' masks. */
+/* The masks of two rows of eight channels from `channel` on: row i of the tile, and the row 128 further. */
 template <int W>
-__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, uint32_t keys, int image, int i,
-                                       int pixel, int channels, int channel) {
+__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, uint32_t keys, const hopper_norm &norm,
+                                       int3 at, int i) {
+    const int image = at.x, pixel = at.y, channel = at.z, channels = norm.mask.channels;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
         int place = W == 8 ? i % 8 * 8 + pixel : i * W + pixel + j * shape<W>::ROW_STEP;
@@ -355,7 +356,7 @@ __device__ static inline void write_tile(const hopper_forward &work, uint32_t ou
     for (int i = mine.begin; i < 16; i += mine.step) {
         uint32_t drawn[2][4] = {};
         if (KIND == DROPOUT)
-            draw_two<W>(drawn, draw, keys, t.image, i, pixel, norm.mask.channels, channel);
+            draw_two<W>(drawn, draw, keys, norm, make_int3(t.image, pixel, channel), i);
         uint4 v[2] = {load_shared(source), load_shared(source + second)};
 #pragma unroll
         for (int j = 0; j < 2; j++) {
