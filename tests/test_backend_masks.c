@@ -1,4 +1,5 @@
-/* test_backend_masks.c - dropout masks: how many are dropped, and that they depend on their place alone; opening by name. */
+/* test_backend_masks.c - dropout masks: how many are dropped, and that they depend on their place alone; opening by
+ * name. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +12,10 @@
 #include "backend/backend.h"
 #include "backend/counter.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 static vg_tensor *tensor(vg_backend *b, size_t n, vg_shape shape, const float *values) {
@@ -93,7 +94,8 @@ static void masks_by_definition(vg_backend *b) {
             for (size_t k = 0; k < n * row; k++) {
                 size_t r = k / row, c = k % row / (s.h * s.w), at = k % (s.h * s.w) * s.c + c;
                 uint16_t lanes[8];
-                vg_counter__lanes(lanes, steps[j].seed, dropout.stream, steps[j].number, steps[j].row + r, (uint32_t)(at / 8));
+                vg_counter__lanes(lanes, steps[j].seed, dropout.stream, steps[j].number, steps[j].row + r,
+                                  (uint32_t)(at / 8));
                 if ((v[k] == 0) != (lanes[at % 8] < vg_counter__threshold(dropout.p)))
                     fail_msg("%s, %zu channels: row %zu, position %zu", b->name, s.c, r, at);
             }
@@ -141,7 +143,7 @@ static void cuda_masks(void **state) {
 int main(void) {
     if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
         cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_name), cmocka_unit_test(ref_masks), cmocka_unit_test(cpu_masks),
-                                       cmocka_unit_test(cuda_masks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_name), cmocka_unit_test(ref_masks),
+                                       cmocka_unit_test(cpu_masks), cmocka_unit_test(cuda_masks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_backend_ops.c - every operation of every backend: gradients of the plain one by finite differences, the others against
- * the plain one. A backend that is not there is skipped by name. */
+/* test_backend_ops.c - every operation of every backend: gradients of the plain one by finite differences, the others
+ * against the plain one. A backend that is not there is skipped by name. */
 #include "backend_util.h"
 
 /* --- the problems */
@@ -8,7 +8,15 @@ static const problem problems[] = {
     {.what = "conv 5x5 from 1 channel", .kind = 0, .n = 3, .c = 1, .h = 12, .w = 12, .o = 32, .kernel = 5, .stride = 1},
     {.what = "conv 5x5", .kind = 0, .n = 3, .c = 32, .h = 9, .w = 9, .o = 48, .kernel = 5, .stride = 1},
     {.what = "conv 5x5 of 32s", .kind = 0, .n = 3, .c = 32, .h = 8, .w = 8, .o = 64, .kernel = 5, .stride = 1},
-    {.what = "conv 5x5 of 32s, odd sizes", .kind = 0, .n = 3, .c = 32, .h = 7, .w = 9, .o = 32, .kernel = 5, .stride = 1},
+    {.what = "conv 5x5 of 32s, odd sizes",
+     .kind = 0,
+     .n = 3,
+     .c = 32,
+     .h = 7,
+     .w = 9,
+     .o = 32,
+     .kernel = 5,
+     .stride = 1},
     {.what = "conv 5x5 of 32s, pad 2, residual",
      .kind = 0,
      .n = 3,
@@ -32,8 +40,25 @@ static const problem problems[] = {
      .pad = 1,
      .addend = true,
      .in_place = true},
-    {.what = "conv 3x3 of 32s, odd sizes", .kind = 0, .n = 3, .c = 64, .h = 7, .w = 5, .o = 32, .kernel = 3, .stride = 1},
-    {.what = "conv 3x3 of 32s, pad 1", .kind = 0, .n = 5, .c = 32, .h = 6, .w = 7, .o = 96, .kernel = 3, .stride = 1, .pad = 1},
+    {.what = "conv 3x3 of 32s, odd sizes",
+     .kind = 0,
+     .n = 3,
+     .c = 64,
+     .h = 7,
+     .w = 5,
+     .o = 32,
+     .kernel = 3,
+     .stride = 1},
+    {.what = "conv 3x3 of 32s, pad 1",
+     .kind = 0,
+     .n = 5,
+     .c = 32,
+     .h = 6,
+     .w = 7,
+     .o = 96,
+     .kernel = 3,
+     .stride = 1,
+     .pad = 1},
     {.what = "conv 3x3 pad 1 stride 2 from 3",
      .kind = 0,
      .n = 2,
@@ -68,7 +93,16 @@ static const problem problems[] = {
      .addend = true,
      .in_place = true},
     {.what = "conv 1x1 stride 2", .kind = 0, .n = 3, .c = 16, .h = 8, .w = 8, .o = 32, .kernel = 1, .stride = 2},
-    {.what = "conv of odd channels", .kind = 0, .n = 2, .c = 5, .h = 7, .w = 6, .o = 7, .kernel = 3, .stride = 1, .pad = 1},
+    {.what = "conv of odd channels",
+     .kind = 0,
+     .n = 2,
+     .c = 5,
+     .h = 7,
+     .w = 6,
+     .o = 7,
+     .kernel = 3,
+     .stride = 1,
+     .pad = 1},
     {.what = "pool, ReLU", .kind = 1, .n = 9, .c = 32, .h = 8, .w = 8, .pool = 2},
     {.what = "pool, ReLU, dropout", .kind = 1, .n = 9, .c = 32, .h = 8, .w = 6, .pool = 2, .p = 0.3f},
     {.what = "ReLU, dropout", .kind = 1, .n = 10, .c = 48, .h = 1, .w = 1, .pool = 1, .p = 0.05f},
@@ -108,10 +142,24 @@ static const problem problems[] = {
     {.what = "average pool", .kind = 3, .n = 5, .c = 32, .h = 4, .w = 3},
     {.what = "linear from maps", .kind = 4, .n = 6, .c = 32, .h = 2, .w = 3, .o = 40},
     {.what = "linear heads", .kind = 4, .n = 6, .c = 64, .h = 1, .w = 1, .o = 30, .addend = true, .in_place = true},
-    {.what = "linear of odd sizes", .kind = 4, .n = 5, .c = 7, .h = 3, .w = 1, .o = 9, .addend = true, .in_place = true},
+    {.what = "linear of odd sizes",
+     .kind = 4,
+     .n = 5,
+     .c = 7,
+     .h = 3,
+     .w = 1,
+     .o = 9,
+     .addend = true,
+     .in_place = true},
     {.what = "loss, one head", .kind = 5, .n = 7, .heads = 1, .classes = 10},
     {.what = "loss, heads", .kind = 5, .n = 7, .heads = 6, .classes = 5},
-    {.what = "loss, heads, prior and weights", .kind = 5, .n = 7, .heads = 6, .classes = 5, .addend = true, .weights = true},
+    {.what = "loss, heads, prior and weights",
+     .kind = 5,
+     .n = 7,
+     .heads = 6,
+     .classes = 5,
+     .addend = true,
+     .weights = true},
     {.what = "loss, mixture", .kind = 5, .n = 7, .heads = 6, .classes = 5, .addend = true, .mixture = true},
     {.what = "loss, 100 heads", .kind = 5, .n = 5, .heads = 100, .classes = 10, .addend = true, .weights = true},
     {.what = "loss, 100 heads, mixture", .kind = 5, .n = 5, .heads = 100, .classes = 10, .mixture = true},
@@ -138,8 +186,8 @@ static double objective(vg_backend *b, const problem *q) {
     return sum;
 }
 
-/* Compares some entries of the gradient to `input` with central differences. Where a ReLU or a maximum turns over within the
- * step the two differ; a few such entries are let pass. */
+/* Compares some entries of the gradient to `input` with central differences. Where a ReLU or a maximum turns over
+ * within the step the two differ; a few such entries are let pass. */
 static void differences(vg_backend *b, problem *q, float *input, size_t count, const float *gradient, const char *which,
                         const float *subtract) {
     const float h = q->kind == 5 ? 1.0f / 64 : 1.0f / 4096; /* the loss is smooth, the others have corners */

@@ -1,6 +1,6 @@
-/* test_cuda_conv_norm.c - a convolution and its batch-norm in one operation against the two one after the other, on the same
- * backend: the same bits, with and without a residual, a dropout, and the convolution's own result. Only GPUs that have the
- * operation run it; everywhere it is said why not. */
+/* test_cuda_conv_norm.c - a convolution and its batch-norm in one operation against the two one after the other, on the
+ * same backend: the same bits, with and without a residual, a dropout, and the convolution's own result. Only GPUs that
+ * have the operation run it; everywhere it is said why not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,10 +89,11 @@ static void same(const layer *l, const char *what, const float *got, const float
     size_t area = l->side * l->side, count = l->n * l->o * area;
     for (size_t i = 0; got && i < count; i++)
         if (memcmp(&got[i], &want[i], sizeof *got) != 0)
-            fail_msg("%zu images, %zu x %zu, %zu to %zu channels: %s of image %zu, channel %zu, position %zu is %g, one after "
+            fail_msg("%zu images, %zu x %zu, %zu to %zu channels: %s of image %zu, channel %zu, position %zu is %g, "
+                     "one after "
                      "the other %g",
-                     l->n, l->side, l->side, l->c, l->o, what, i / (l->o * area), i / area % l->o, i % area, (double)got[i],
-                     (double)want[i]);
+                     l->n, l->side, l->side, l->c, l->o, what, i / (l->o * area), i / area % l->o, i % area,
+                     (double)got[i], (double)want[i]);
 }
 
 /* Returns whether the backend has a way. */

@@ -1,6 +1,6 @@
-/* test_cuda_conv_stage.c - a convolution of one-channel images and the stage behind it in one operation, and its gradients,
- * against the plain backend's two operations each way; the same bits every time. Only a GPU runs it; elsewhere it says why not.
- */
+/* test_cuda_conv_stage.c - a convolution of one-channel images and the stage behind it in one operation, and its
+ * gradients, against the plain backend's two operations each way; the same bits every time. Only a GPU runs it;
+ * elsewhere it says why not. */
 #include "backend_util.h"
 
 typedef struct layer {
@@ -41,7 +41,8 @@ static size_t channels(const layer *l) { return l->c ? l->c : 1; }
 static inputs draw_inputs(const layer *l) {
     size_t h = l->height + 2 * l->pad - l->kernel + 1, w = l->width + 2 * l->pad - l->kernel + 1;
     inputs q = {.in = {channels(l), l->height, l->width}, .mid = {l->o, h, w}, .out = {l->o, h / l->pool, w / l->pool}};
-    size_t xs = l->n * vg_shape__size(q.in), ws = l->o * channels(l) * l->kernel * l->kernel, ys = l->n * vg_shape__size(q.out);
+    size_t xs = l->n * vg_shape__size(q.in), ws = l->o * channels(l) * l->kernel * l->kernel,
+           ys = l->n * vg_shape__size(q.out);
     q.x = draw(xs, 1);
     q.w = draw(ws, l->c ? 0.02f : 0.2f);
     q.bias = draw(l->o, 0.5f);
@@ -61,7 +62,8 @@ static void free_inputs(inputs *q) {
 
 /* By the two operations each way, or in one go. Returns whether there was a way. */
 static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, result *r) {
-    vg_param ps[2] = {{VG_PARAM_CONV, l->o, channels(l), l->kernel, l->kernel, 0, 0}, {VG_PARAM_VECTOR, l->o, 1, 1, 1, 0, 0}};
+    vg_param ps[2] = {{VG_PARAM_CONV, l->o, channels(l), l->kernel, l->kernel, 0, 0},
+                      {VG_PARAM_VECTOR, l->o, 1, 1, 1, 0, 0}};
     vg_conv conv = {1, l->pad};
     vg_stage stage = {l->pool, true, {l->p, 3}};
     const vg_param *bias = l->bare ? NULL : &ps[1];
@@ -124,8 +126,9 @@ static void compare(vg_backend *ref, vg_backend *b, const layer *l) {
             double whole = distance(got.values[k], want.values[k], want.counts[k]);
             double element = worst_element(got.values[k], want.values[k], want.counts[k]);
             if (!(whole <= (l->c ? 1e-2 : 4e-3)) || !(element <= (l->c ? 6e-2 : 3e-2)))
-                fail_msg("%zu images %zu x %zu, %zu channels: %s differs from the plain backend by %.2e, an element by %.2e",
-                         l->n, l->height, l->width, l->o, names[k], whole, element);
+                fail_msg(
+                    "%zu images %zu x %zu, %zu channels: %s differs from the plain backend by %.2e, an element by %.2e",
+                    l->n, l->height, l->width, l->o, names[k], whole, element);
             assert_memory_equal(got.values[k], again.values[k], got.counts[k] * sizeof(float));
         }
         drop(&again);

@@ -1,8 +1,9 @@
 /* test_cuda_hopper.c - the Hopper kernels for 3x3 convolutions against sums worked out here, at WRN-28-10's sizes.
  *
- * Inputs are small whole numbers, so that every sum is exact in float32 whatever its order: results must be equal, not close.
- * Sampled elements are compared; outputs are surrounded by bytes that must stay. Where something is wrong the program says for
- * which taps, channels, columns and pixels, and what single non-zero inputs give. bench/gpu/bench_hopper.c times them. */
+ * Inputs are small whole numbers, so that every sum is exact in float32 whatever its order: results must be equal, not
+ * close. Sampled elements are compared; outputs are surrounded by bytes that must stay. Where something is wrong the
+ * program says for which taps, channels, columns and pixels, and what single non-zero inputs give.
+ * bench/gpu/bench_hopper.c times them. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +189,8 @@ static double pixel_sum(const job *j, size_t pixel, int channel) {
             continue;
         const int8_t *row = in + (pixel + (size_t)((tap / 3 - 1) * side + tap % 3 - 1)) * inner;
         for (int k = 0; k < inner; k++)
-            sum += row[k] * (data ? w[((size_t)k * 9 + 8 - tap) * l->c + channel] : w[((size_t)channel * 9 + tap) * l->c + k]);
+            sum += row[k] *
+                   (data ? w[((size_t)k * 9 + 8 - tap) * l->c + channel] : w[((size_t)channel * 9 + tap) * l->c + k]);
     }
     return (double)sum + (j->key.addend ? j->addend.small[pixel * (data ? l->c : l->o) + channel] : 0);
 }
@@ -334,8 +336,8 @@ static void probe(layer l, cuda_conv_kind kind) {
 static bool try(layer l, cuda_conv_kind kind, bool addend, int samples) {
     job j = make(l, kind, addend);
     char what[128];
-    snprintf(what, sizeof what, "%s%s n %d, %dx%d, %d to %d", names[kind], addend ? " + addend" : "", l.n, l.width, l.width,
-             l.c, l.o);
+    snprintf(what, sizeof what, "%s%s n %d, %dx%d, %d to %d", names[kind], addend ? " + addend" : "", l.n, l.width,
+             l.width, l.c, l.o);
     printf("%s: ", what);
     fflush(stdout);
     if (!vg_cuda__hopper_serves(backend, &j.key)) {
@@ -409,7 +411,8 @@ int main(void) {
     try((layer){5, 32, 160, 96}, CUDA_CONV_DATA, false, 2000);
     for (int i = 0; i < 3; i++)
         for (int kind = 0; kind < 3; kind++) {
-            try(layers[i], (cuda_conv_kind)kind, false, kind == 2 ? 60000 / layers[i].width / layers[i].width * 2 : 2000);
+            try(layers[i], (cuda_conv_kind)kind, false,
+                kind == 2 ? 60000 / layers[i].width / layers[i].width * 2 : 2000);
             if (kind == 0)
                 try(layers[i], CUDA_CONV_FORWARD, true, 2000);
         }

@@ -1,5 +1,5 @@
-/* test_cuda_queues.c - the step of the MNIST network on one, two and three of the GPU's queues, operation by operation and
- * replayed as a whole: the same bits; and Adam in parts, beside other work, against Adam in one go. */
+/* test_cuda_queues.c - the step of the MNIST network on one, two and three of the GPU's queues, operation by operation
+ * and replayed as a whole: the same bits; and Adam in parts, beside other work, against Adam in one go. */
 #include <unistd.h>
 
 #include "backend_util.h"
@@ -19,8 +19,10 @@ static vg_backend *gpu(vg_compute compute, unsigned streams) {
 
 static vg_learner *learner(vg_backend *b) {
     vg_learner *l;
-    vg_learner_options o = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 1e-4, .seed = 9, .training = true};
-    o.network = (vg_network_spec){"cnn", {1, SIDE, SIDE}, 110, CLASSES, 0.05}; /* hidden layer and heads: over a million each */
+    vg_learner_options o = {
+        .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 1e-4, .seed = 9, .training = true};
+    /* hidden layer and heads: over a million each */
+    o.network = (vg_network_spec){"cnn", {1, SIDE, SIDE}, 110, CLASSES, 0.05};
     OK(vg_learner__new(&l, b, &o));
     OK(vg_learner__initialise(l));
     return l;
@@ -34,7 +36,8 @@ static void make_images(unsigned char *pixels, int32_t *labels) {
         labels[i] = (int32_t)vg_random__below(&random, CLASSES);
 }
 
-/* Weights, both moments and losses after STEPS steps over stored images, of which the third and later ones are replayed. */
+/* Weights, both moments and losses after STEPS steps over stored images, of which the third and later ones are
+ * replayed. */
 static float *train_stored(vg_backend *b, double losses[STEPS], size_t *count) {
     static unsigned char pixels[IMAGES * SIDE * SIDE];
     static int32_t labels[IMAGES];
@@ -97,8 +100,8 @@ static void same_step(void **state) {
             }
             for (int t = 0; t < STEPS; t++)
                 if (losses[k][t] != losses[0][t])
-                    fail_msg("%u streams: the loss of step %d is %.9g, with one stream %.9g", streams[k], t, losses[k][t],
-                             losses[0][t]);
+                    fail_msg("%u streams: the loss of step %d is %.9g, with one stream %.9g", streams[k], t,
+                             losses[k][t], losses[0][t]);
             assert_memory_equal(got, first, count * sizeof *got);
             free(got);
         }
@@ -133,14 +136,17 @@ static void adam_in_parts(void **state) {
                 OK(b->ops->adam(b, blocks[0], blocks[1], blocks[2], blocks[3]));
                 continue;
             }
-            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){2 * CUT, COUNT - 2 * CUT, true}));
+            OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3],
+                                 &(vg_adam_range){2 * CUT, COUNT - 2 * CUT, true}));
             OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){CUT, CUT, true}));
             OK(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){0, CUT, false}));
         }
         for (int i = 0; i < 3; i++)
             OK(b->ops->param_download(b, got[parts][i], blocks[i + (i > 0)], &p));
-        assert_int_not_equal(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){8, 16, false}), VG_OK);
-        assert_int_not_equal(b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){16, COUNT, true}), VG_OK);
+        assert_int_not_equal(
+            b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){8, 16, false}), VG_OK);
+        assert_int_not_equal(
+            b->ops->adam_part(b, blocks[0], blocks[1], blocks[2], blocks[3], &(vg_adam_range){16, COUNT, true}), VG_OK);
         for (int i = 0; i < 4; i++)
             b->ops->block_free(b, blocks[i]);
     }

@@ -1,5 +1,6 @@
-/* test_cuda_recordings.c - what only the GPU's backend offers: batches made there out of a data set that stays there, compared
- * with the loader's; operations noted once and replayed with another step's figures; what the device's memory holds. */
+/* test_cuda_recordings.c - what only the GPU's backend offers: batches made there out of a data set that stays there,
+ * compared with the loader's; operations noted once and replayed with another step's figures; what the device's memory
+ * holds. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +15,10 @@
 #include "base/random.h"
 #include "vargate/data.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 enum { IMAGES = 50, BATCH = 16, EPOCHS = 3 };
@@ -50,8 +51,8 @@ static vg_dataset *random_set(vg_shape shape, bool is_float) {
     }
     for (int i = 0; i < IMAGES; i++)
         labels[i] = (int32_t)vg_random__below(&random, 10);
-    OK(vg_dataset_from_memory(&set, "random", is_float ? (void *)floats : (void *)bytes, is_float, labels, IMAGES, shape.c,
-                              shape.h, shape.w, 10));
+    OK(vg_dataset_from_memory(&set, "random", is_float ? (void *)floats : (void *)bytes, is_float, labels, IMAGES,
+                              shape.c, shape.h, shape.w, 10));
     free(bytes);
     free(floats);
     return set;
@@ -331,7 +332,8 @@ static void cuda_memory(void **state) {
     b->ops->tensor_free(b, t);
     assert_int_equal(b->ops->memory_used(b), before);
     /* more than any device has: one line, and the backend goes on */
-    assert_int_equal(b->ops->tensor_new(b, &t, VG_TENSOR_PLAIN, (size_t)1 << 24, (vg_shape){1 << 20, 1, 1}), VG_ERR_MEMORY);
+    assert_int_equal(b->ops->tensor_new(b, &t, VG_TENSOR_PLAIN, (size_t)1 << 24, (vg_shape){1 << 20, 1, 1}),
+                     VG_ERR_MEMORY);
     assert_null(strchr(vg_error_message(), '\n'));
     OK(b->ops->tensor_new(b, &t, VG_TENSOR_ACTIVATION, 2, (vg_shape){8, 2, 2}));
     OK(b->ops->sync(b));

@@ -1,17 +1,18 @@
-/* test_cuda_shapes.c - the operations of both networks of the paper at their own sizes, on the GPU: channels, maps, strides and
- * heads as in training, few and odd numbers of rows. VARGATE_SHAPES_BACKEND names another backend to check them with. */
+/* test_cuda_shapes.c - the operations of both networks of the paper at their own sizes, on the GPU: channels, maps,
+ * strides and heads as in training, few and odd numbers of rows. VARGATE_SHAPES_BACKEND names another backend to check
+ * them with. */
 #include "backend_util.h"
 
 /* The convolutions of WRN-28-10, the CNN and the fixed networks. */
-#define CONV(text, N, C, H, O, K, S, P, ...)                                                                                   \
+#define CONV(text, N, C, H, O, K, S, P, ...)                                                                           \
     { .what = text, .kind = 0, .n = N, .c = C, .h = H, .w = H, .o = O, .kernel = K, .stride = S, .pad = P, __VA_ARGS__ }
-#define STAGE(text, N, C, H, POOL, ...)                                                                                        \
+#define STAGE(text, N, C, H, POOL, ...)                                                                                \
     { .what = text, .kind = 1, .n = N, .c = C, .h = H, .w = H, .pool = POOL, __VA_ARGS__ }
-#define NORM(text, N, C, H, ...)                                                                                               \
+#define NORM(text, N, C, H, ...)                                                                                       \
     { .what = text, .kind = 2, .n = N, .c = C, .h = H, .w = H, __VA_ARGS__ }
-#define LINEAR(text, N, C, H, O, ...)                                                                                          \
+#define LINEAR(text, N, C, H, O, ...)                                                                                  \
     { .what = text, .kind = 4, .n = N, .c = C, .h = H, .w = H, .o = O, __VA_ARGS__ }
-#define LOSS(text, N, HEADS, CLASSES, ...)                                                                                     \
+#define LOSS(text, N, HEADS, CLASSES, ...)                                                                             \
     { .what = text, .kind = 5, .n = N, .heads = HEADS, .classes = CLASSES, __VA_ARGS__ }
 
 static const problem problems[] = {
@@ -39,7 +40,8 @@ static const problem problems[] = {
     NORM("WRN norm 16", 7, 16, 32, .training = true),
     NORM("WRN norm 160, dropout", 5, 160, 32, .training = true, .p = 0.3f),
     NORM("WRN norm 160, residual", 3, 160, 32, .training = true, .addend = true),
-    NORM("WRN norm 320, dropout, residual in place", 5, 320, 16, .training = true, .addend = true, .p = 0.3f, .in_place = true),
+    NORM("WRN norm 320, dropout, residual in place", 5, 320, 16, .training = true, .addend = true, .p = 0.3f,
+         .in_place = true),
     NORM("WRN norm 640, dropout", 37, 640, 8, .training = true, .p = 0.3f),
     NORM("WRN norm 640, residual", 129, 640, 8, .training = true, .addend = true),
     NORM("WRN norm 160 by running statistics, dropout", 3, 160, 32, .p = 0.3f),

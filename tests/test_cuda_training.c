@@ -1,8 +1,9 @@
-/* test_cuda_training.c - training on the GPU: the same bits for the same seed, also after being killed and resumed; the CPU's
- * losses, gradients and predictions in float32; steps over images kept on the device against steps over the same images sent.
+/* test_cuda_training.c - training on the GPU: the same bits for the same seed, also after being killed and resumed; the
+ * CPU's losses, gradients and predictions in float32; steps over images kept on the device against steps over the same
+ * images sent.
  *
- * A process that has used a GPU cannot share it with its children: trainings come first, each in a child, and what runs in this
- * process comes after. VARGATE_TRAINING_DEVICE names another device to try the tests with. */
+ * A process that has used a GPU cannot share it with its children: trainings come first, each in a child, and what runs
+ * in this process comes after. VARGATE_TRAINING_DEVICE names another device to try the tests with. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -22,10 +23,10 @@
 #include "vargate/formats.h"
 #include "vargate/nn.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 enum { MOST = 3 * 32 * 32, BATCH = 32, TRAIN = 200, VALID = 60, STEPS = (TRAIN + BATCH - 1) / BATCH, CLASSES = 10 };
@@ -50,7 +51,8 @@ typedef struct set {
 static const double mean = 0.4, deviation = 0.25;
 
 static void make_set(set *s, uint64_t stream, size_t count, size_t channels, size_t side, bool shuffle) {
-    *s = (set){.channels = channels, .side = side, .count = count, .steps = (count + BATCH - 1) / BATCH, .shuffle = shuffle};
+    *s = (set){
+        .channels = channels, .side = side, .count = count, .steps = (count + BATCH - 1) / BATCH, .shuffle = shuffle};
     size_t plane = side * side, image = channels * plane;
     s->pixels = malloc(count * image);
     s->classes = malloc(count * sizeof *s->classes);
@@ -158,7 +160,9 @@ static int on_event(void *context, const vg_train_event *event) {
     return current->stop_at && step >= current->stop_at;
 }
 
-static void path_of(char out[512], const char *run, const char *file) { snprintf(out, 512, "%s/%s/%s", folder, run, file); }
+static void path_of(char out[512], const char *run, const char *file) {
+    snprintf(out, 512, "%s/%s/%s", folder, run, file);
+}
 
 static outcome train_here(const job *j) {
     static set training, validation;
@@ -273,7 +277,8 @@ static void same_checkpoint(const char *a, const char *b) {
 
 static const char *const sent[] = {"head_features=0.25", "head_prior=2",    "head_bootstrap=yes", "head_anchor=0.01",
                                    "head_init_scale=2",  "schedule=cosine", "weight_decay=1e-4",  NULL};
-static const char *const stored[] = {"head_features=0.25", "schedule=cosine", "weight_decay=1e-4", "compute=bfloat16", NULL};
+static const char *const stored[] = {"head_features=0.25", "schedule=cosine", "weight_decay=1e-4", "compute=bfloat16",
+                                     NULL};
 static const char *const wide[] = {"network=wrn-10-1", "dropout=0.3", "epochs=2", "compute=bfloat16", NULL};
 
 static const struct {
@@ -316,7 +321,8 @@ static void stopped_killed_and_resumed(void **state) {
             if (o.status != ends[k].status)
                 fail_msg("%s, end %zu: status %d: %s", j.name, k, o.status, o.message);
         }
-        trained((job){.name = runs[i].killed, .changes = runs[i].changes, .resident = runs[i].resident, .resume = true});
+        trained(
+            (job){.name = runs[i].killed, .changes = runs[i].changes, .resident = runs[i].resident, .resume = true});
         same_checkpoint(runs[i].once, runs[i].killed);
     }
 }
@@ -326,8 +332,10 @@ static void stopped_killed_and_resumed(void **state) {
 static vg_learner *learner(vg_backend *b, const char *network, size_t heads, double dropout) {
     vg_learner *l;
     bool wrn = strncmp(network, "wrn", 3) == 0;
-    vg_learner_options o = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 1e-4, .seed = 9, .training = true};
-    o.network = (vg_network_spec){network, wrn ? (vg_shape){3, 16, 16} : (vg_shape){1, 28, 28}, heads, CLASSES, dropout};
+    vg_learner_options o = {
+        .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 1e-4, .seed = 9, .training = true};
+    o.network =
+        (vg_network_spec){network, wrn ? (vg_shape){3, 16, 16} : (vg_shape){1, 28, 28}, heads, CLASSES, dropout};
     OK(vg_learner__new(&l, b, &o));
     OK(vg_learner__initialise(l));
     return l;
@@ -416,8 +424,8 @@ static void losses_agree(void **state) {
         double worst = 0;
         for (int step = 0; step < 50; step++)
             worst = fmax(worst, fabs(here[step] - other[step]) / here[step]);
-        print_message("%s: losses from %.4f to %.4f, largest relative difference %.1e\n", networks[i], here[0], here[49],
-                      worst);
+        print_message("%s: losses from %.4f to %.4f, largest relative difference %.1e\n", networks[i], here[0],
+                      here[49], worst);
         assert_true(here[49] < 0.85 * here[0]); /* it learns */
         assert_true(worst < 2e-3);
         vg_backend__close(cpu);
@@ -425,7 +433,8 @@ static void losses_agree(void **state) {
     }
 }
 
-/* Steps over stored images, the later ones replayed as a whole, against steps over the same images sent one batch at a time. */
+/* Steps over stored images, the later ones replayed as a whole, against steps over the same images sent one batch at a
+ * time. */
 static void stored_agree(void **state) {
     (void)state;
     need_device();
@@ -480,8 +489,8 @@ static void stored_agree(void **state) {
     vg_backend__close(b);
 }
 
-/* The same checkpoint by the CPU and by the GPU: members, masks included, agree; and do not depend on how many rows run at
- * once. */
+/* The same checkpoint by the CPU and by the GPU: members, masks included, agree; and do not depend on how many rows run
+ * at once. */
 static void predictions_agree(void **state) {
     (void)state;
     need_device();

@@ -1,5 +1,5 @@
-/* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run thread
- * by thread and block by block, against the reference. Every place of the arrays and every shape of block. */
+/* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run
+ * thread by thread and block by block, against the reference. Every place of the arrays and every shape of block. */
 #include "device_cases.h"
 #include "measures/cuda/score_stages.h"
 
@@ -44,7 +44,9 @@ static void by_host(vg_scores *got, size_t n, const vg_predictions *view, const 
     one.n = 1;
     one.data = (const char *)view->data + n * view->m * view->c * (view->dtype == VG_F64 ? 8 : 4);
     for (int f = 0; f < SCORE_FIELDS; f++)
-        *score_place(&at, f) += n * (score_fields[f].size == PER_K ? k : score_fields[f].size == PER_CLASS ? view->c : 1);
+        *score_place(&at, f) += n * (score_fields[f].size == PER_K       ? k
+                                     : score_fields[f].size == PER_CLASS ? view->c
+                                                                         : 1);
     at.pred += n, at.second += n, at.flags += n, at.decision += n * k;
     assert_int_equal(vg_score(&at, NULL, &one, options), VG_OK);
 }
@@ -65,7 +67,8 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
                          const vg_score_options *options) {
     static const double three[] = {1, 2, 3};
     score_report report = {0, {0, 0}};
-    score_job job = {.in = view->data, .dtype = view->dtype, .n = (long long)view->n, .m = (int)view->m, .c = (int)view->c};
+    score_job job = {
+        .in = view->data, .dtype = view->dtype, .n = (long long)view->n, .m = (int)view->m, .c = (int)view->c};
     double *inverse = ref_alloc(view->m, sizeof *inverse);
     job.packed = view->stride_n == (ptrdiff_t)(view->m * view->c) && view->stride_m == (ptrdiff_t)view->c;
     job.stride_n = view->stride_n;
@@ -116,7 +119,8 @@ static void as_planned(void **state) {
 
 /* Small blocks, odd blocks, arrays outside shared memory. */
 static void other_shapes(void **state) {
-    static const int shapes[][3] = {{1, 32, SCORE_SHARED}, {3, 64, SCORE_SHARED}, {5, 96, SCORE_LARGE}, {2, 128, SCORE_GLOBAL}};
+    static const int shapes[][3] = {
+        {1, 32, SCORE_SHARED}, {3, 64, SCORE_SHARED}, {5, 96, SCORE_LARGE}, {2, 128, SCORE_GLOBAL}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         forced.samples = shapes[i][0], forced.threads = shapes[i][1], forced.place = shapes[i][2];
@@ -125,8 +129,8 @@ static void other_shapes(void **state) {
     forced.threads = 0;
 }
 
-/* Shapes on which the reference would take too long, against vg_score; and no thread may rest on what another does in the same
- * stage: the same bits whichever goes first. */
+/* Shapes on which the reference would take too long, against vg_score; and no thread may rest on what another does in
+ * the same stage: the same bits whichever goes first. */
 static void large_shapes(void **state) {
     static const device_recipe recipes[] = {
         {MAKE_DIRICHLET, 1, 5, 100, 10},     {MAKE_DIRICHLET, 1, 2, 100, 100},  {MAKE_DIRICHLET, 0.01, 3, 100, 100},
@@ -186,7 +190,8 @@ static void strides(void **state) {
             all[i] = (float)data[i];
         for (size_t i = 0; i < (size_t)N * M; i++)
             memcpy(packed + i * C, all + (i * M + i % M) * C, C * sizeof *packed);
-        vg_predictions apart = {all, VG_F32, N, M, C, M * M * C, M * C + C, 1}, together = vg_predictions_f32(packed, N, M, C);
+        vg_predictions apart = {all, VG_F32, N, M, C, M * M * C, M * C + C, 1},
+                       together = vg_predictions_f32(packed, N, M, C);
         vg_score_options options = VG_SCORE_OPTIONS_INIT;
         options.logits = logits;
         score_shape shape = shape_of(&together, &options);
@@ -224,6 +229,7 @@ static void bad_rows(void **state) {
 int main(void) {
     forced.shared = 227 << 10;
     const struct CMUnitTest tests[] = {cmocka_unit_test(as_planned), cmocka_unit_test(other_shapes),
-                                       cmocka_unit_test(large_shapes), cmocka_unit_test(strides), cmocka_unit_test(bad_rows)};
+                                       cmocka_unit_test(large_shapes), cmocka_unit_test(strides),
+                                       cmocka_unit_test(bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
-/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line a figure; bench/gpu.sh puts PyTorch's beside
- * them.
+/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line a figure; bench/gpu.sh puts PyTorch's
+ * beside them.
  *
- *     bench_gpu --what train   [--network wrn-28-10] [--heads 100] [--batch 128] [--steps 60] [--epochs 5] [--compute bfloat16]
- *                              [--augment 1]
+ *     bench_gpu --what train   [--network wrn-28-10] [--heads 100] [--batch 128] [--steps 60] [--epochs 5]
+ *                              [--compute bfloat16] [--augment 1]
  *     bench_gpu --what predict [--network wrn-28-10] [--members 100] [--images 264] [--rows 660] [--compute bfloat16]
  *
- * Training: random images and labels, kept on the GPU (45,000 of 3 x 32 x 32, 54,000 of 28 x 28) in a new order every epoch,
- * with --augment 1 cut, flipped, jittered and erased there; an epoch is `steps` steps, the figure the median of all epochs but
- * the first, in which everything is made and recorded. Prediction: a network of one head, trained for a step; a rate counts
- * (image, pass) rows, the best of several numbers of rows at once, median of five runs each. Memory is what nvidia-smi says the
- * whole GPU holds while training. */
+ * Training: random images and labels, kept on the GPU (45,000 of 3 x 32 x 32, 54,000 of 28 x 28) in a new order every
+ * epoch, with --augment 1 cut, flipped, jittered and erased there; an epoch is `steps` steps, the figure the median of
+ * all epochs but the first, in which everything is made and recorded. Prediction: a network of one head, trained for a
+ * step; a rate counts (image, pass) rows, the best of several numbers of rows at once, median of five runs each. Memory
+ * is what nvidia-smi says the whole GPU holds while training. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +178,8 @@ static void folder_of(char out[256]) {
 }
 
 static void clean(void) {
-    static const char *const files[] = {"recipe.yaml", "run.json", "metrics.jsonl", "last.safetensors", "best.safetensors"};
+    static const char *const files[] = {"recipe.yaml", "run.json", "metrics.jsonl", "last.safetensors",
+                                        "best.safetensors"};
     char folder[256], path[512];
     folder_of(folder);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -237,7 +238,8 @@ static vg_status train(const request *q, size_t heads, size_t steps, size_t epoc
 }
 
 static void begin_line(const request *q, const char *what, double value, const char *unit, const char *device) {
-    printf("{\"bench\": \"gpu\", \"what\": \"%s %s\", \"value\": %.1f, \"unit\": \"%s\", \"compute\": \"%s\", \"device\": \"",
+    printf("{\"bench\": \"gpu\", \"what\": \"%s %s\", \"value\": %.1f, \"unit\": \"%s\", \"compute\": \"%s\", "
+           "\"device\": \"",
            what, q->network, value, unit, q->compute);
     for (const char *c = device; *c; c++)
         putchar(*c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? ' ' : *c);
@@ -250,7 +252,8 @@ static int bench_train(const request *q) {
         return failed("training");
     double rate = median(w.rates, w.count);
     begin_line(q, "train", rate, "images/s", w.device);
-    printf(", \"heads\": %zu, \"batch\": %zu, \"augment\": %s, \"steps\": %zu, \"epochs\": %zu, \"ms\": %.4f, \"best\": %.1f, "
+    printf(", \"heads\": %zu, \"batch\": %zu, \"augment\": %s, \"steps\": %zu, \"epochs\": %zu, \"ms\": %.4f, "
+           "\"best\": %.1f, "
            "\"used_mib\": %ld}\n",
            q->heads, q->batch, q->augment ? "true" : "false", q->steps, w.count, 1e3 * (double)q->batch / rate,
            w.count ? w.rates[w.count - 1] : 0, w.memory_mib);
@@ -317,17 +320,18 @@ static int bench_predict(const request *q) {
         at = *end == ',' ? end + 1 : end;
     }
     begin_line(q, "predict", best, "image-passes/s", device);
-    printf(", \"members\": %zu, \"images\": %zu, \"rows\": %zu, \"images_per_s\": %.2f}\n", q->members, q->images, best_rows,
-           best / (double)q->members);
+    printf(", \"members\": %zu, \"images\": %zu, \"rows\": %zu, \"images_per_s\": %.2f}\n", q->members, q->images,
+           best_rows, best / (double)q->members);
     return 0;
 }
 
 /* --- arguments */
 
 static int usage(void) {
-    fprintf(stderr, "usage: bench_gpu --what train|predict [--network NAME] [--heads H] [--batch B] [--steps S] [--epochs E]\n"
-                    "                 [--images N] [--members M] [--rows R,...] [--compute bfloat16|float32] [--device cuda]\n"
-                    "                 [--augment 0|1]\n");
+    fprintf(stderr,
+            "usage: bench_gpu --what train|predict [--network NAME] [--heads H] [--batch B] [--steps S] [--epochs E]\n"
+            "                 [--images N] [--members M] [--rows R,...] [--compute bfloat16|float32] [--device cuda]\n"
+            "                 [--augment 0|1]\n");
     return 2;
 }
 
@@ -354,7 +358,9 @@ int main(int argc, char **argv) {
     }
     if (!q.heads || !q.batch || !q.steps || !q.epochs || !q.images || !q.members)
         return usage();
-    int code = strcmp(q.what, "train") == 0 ? bench_train(&q) : strcmp(q.what, "predict") == 0 ? bench_predict(&q) : usage();
+    int code = strcmp(q.what, "train") == 0     ? bench_train(&q)
+               : strcmp(q.what, "predict") == 0 ? bench_predict(&q)
+                                                : usage();
     clean();
     return code;
 }

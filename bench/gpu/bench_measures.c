@@ -2,10 +2,10 @@
  *
  *     bench_measures [--n 10000] [--m 100] [--runs 20] [--classes 10,100]
  *
- * Everything is computed (all measures at k = 1, 2, 3, mean and std, classes, decisions, flags) on seeded float32 Dirichlet(1)
- * predictions. Figures: "device", predictions and results in device memory; "device-host", results to host memory; "host", both
- * in ordinary host memory. Seconds are the least of the runs, the median beside it; "difference" is the largest from the CPU's
- * results (relative above 1 for SNR) on the first samples. */
+ * Everything is computed (all measures at k = 1, 2, 3, mean and std, classes, decisions, flags) on seeded float32
+ * Dirichlet(1) predictions. Figures: "device", predictions and results in device memory; "device-host", results to host
+ * memory; "host", both in ordinary host memory. Seconds are the least of the runs, the median beside it; "difference"
+ * is the largest from the CPU's results (relative above 1 for SNR) on the first samples. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -106,11 +106,11 @@ static void figure(vg_device_scorer *scorer, shape s, feed f, int runs, double d
             seconds[i] = now() - start;
     }
     qsort(seconds, (size_t)runs, sizeof *seconds, ascending);
-    printf(
-        "{\"figure\": \"measures-%s\", \"device\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"k\": %d, \"seconds\": %.6g, "
-        "\"median\": %.6g, \"samples_per_s\": %.6g, \"difference\": %.3g}\n",
-        f.name, vg_device_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2], (double)s.n / seconds[0],
-        difference);
+    printf("{\"figure\": \"measures-%s\", \"device\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"k\": %d, "
+           "\"seconds\": %.6g, "
+           "\"median\": %.6g, \"samples_per_s\": %.6g, \"difference\": %.3g}\n",
+           f.name, vg_device_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2],
+           (double)s.n / seconds[0], difference);
     fflush(stdout);
 }
 
@@ -147,7 +147,8 @@ static void measure(shape s, int runs) {
     vg_device_scorer *scorer;
     size_t bytes = s.n * s.m * s.c * sizeof *p;
     must(vg_device_scorer_new(&scorer, s.m, s.c, &options) == VG_OK, "a scorer");
-    must(cudaMalloc((void **)&p_device, bytes) == cudaSuccess && cudaMalloc((void **)&device, place_bytes(s)) == cudaSuccess &&
+    must(cudaMalloc((void **)&p_device, bytes) == cudaSuccess &&
+             cudaMalloc((void **)&device, place_bytes(s)) == cudaSuccess &&
              cudaMemcpy(p_device, p, bytes, cudaMemcpyHostToDevice) == cudaSuccess,
          "device memory");
     vg_predictions here = vg_predictions_f32(p, s.n, s.m, s.c), there = vg_predictions_f32(p_device, s.n, s.m, s.c);

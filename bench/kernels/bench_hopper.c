@@ -1,8 +1,8 @@
-/* bench_hopper.c - times the Hopper kernels for 3x3 convolutions (src/backend/cuda/hopper) and the best of cuDNN's engines at the
- * sizes of WRN-28-10, batch 128, in bfloat16. One JSON line a figure:
+/* bench_hopper.c - times the Hopper kernels for 3x3 convolutions (src/backend/cuda/hopper) and the best of cuDNN's
+ * engines at the sizes of WRN-28-10, batch 128, in bfloat16. One JSON line a figure:
  *
  *     bench_hopper
- *     {"bench": "hopper", "layer": "forward 32x32 160 to 160", "us": ..., "tflops": ..., "cudnn_us": ..., "device": "..."}
+ *     {"bench": "hopper", "layer": "forward 32x32 160 to 160", "us": ..., "tflops": ..., "cudnn_us": ..., ...}
  *
  * Operands have random mantissas, because the values that are multiplied decide how much power the GPU draws. */
 #include <stdio.h>

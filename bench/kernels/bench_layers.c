@@ -1,8 +1,8 @@
-/* bench_layers.c - how long the layers between products take on the GPU at the networks' sizes, batch 128, in bfloat16, and what
- * share of that time their reads and writes would take at 4 TB/s. A tool for tuning the kernels.
+/* bench_layers.c - how long the layers between products take on the GPU at the networks' sizes, batch 128, in bfloat16,
+ * and what share of that time their reads and writes would take at 4 TB/s. A tool for tuning the kernels.
  *
- * Each figure is a recording of several operations, replayed. Every operation has tensors of its own, so that no cache holds
- * them all. */
+ * Each figure is a recording of several operations, replayed. Every operation has tensors of its own, so that no cache
+ * holds them all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,15 @@
 
 enum { ROWS = 128, SETS = 6, TURNS = 5, REPLAYS = 20 };
 
-typedef enum operation { NORM_FORWARD, NORM_BACKWARD, NORM_RUNNING, STAGE_FORWARD, STAGE_BACKWARD, AVERAGE, REPEAT } operation;
+typedef enum operation {
+    NORM_FORWARD,
+    NORM_BACKWARD,
+    NORM_RUNNING,
+    STAGE_FORWARD,
+    STAGE_BACKWARD,
+    AVERAGE,
+    REPEAT
+} operation;
 
 typedef struct layer {
     const char *what;
@@ -89,13 +97,13 @@ static void run(vg_backend *b, const layer *l, const set *s, vg_block *theta, vg
     switch (l->op) {
     case NORM_FORWARD:
     case NORM_RUNNING:
-        check(b->ops->norm_forward(
-            b, &norm, &(vg_norm_pass){s->y, s->x, &params[0], &params[1], s->running, s->saved}, theta));
+        check(b->ops->norm_forward(b, &norm, &(vg_norm_pass){s->y, s->x, &params[0], &params[1], s->running, s->saved},
+                                   theta));
         break;
     case NORM_BACKWARD: /* in place, as in training */
         check(b->ops->norm_backward(b, &norm,
-                                    &(vg_norm_gradient){l->addend ? s->dx : s->dy, s->dy, s->x, l->addend ? s->dx : NULL,
-                                                        s->saved, &params[0], &params[1]},
+                                    &(vg_norm_gradient){l->addend ? s->dx : s->dy, s->dy, s->x,
+                                                        l->addend ? s->dx : NULL, s->saved, &params[0], &params[1]},
                                     theta, grad));
         break;
     case STAGE_FORWARD: check(b->ops->stage_forward(b, &stage, s->y, s->choice, s->x, theta, &params[0])); break;
@@ -148,7 +156,8 @@ static void measure(vg_backend *b, const layer *l) {
         best = took < best ? took : best;
     }
     double bytes = l->passes * ROWS * (double)vg_shape__size(l->shape) * 2;
-    printf("%-42s %8.2f us, %7.1f MB, %4.0f %% of 4 TB/s\n", l->what, best * 1e6, bytes / 1e6, bytes / 4e12 / best * 100);
+    printf("%-42s %8.2f us, %7.1f MB, %4.0f %% of 4 TB/s\n", l->what, best * 1e6, bytes / 1e6,
+           bytes / 4e12 / best * 100);
     b->ops->recording_free(b, recording);
     for (int i = 0; i < SETS; i++) {
         vg_tensor *each[] = {sets[i].x,      sets[i].y,       sets[i].dx,    sets[i].dy,

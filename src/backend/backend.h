@@ -1,25 +1,27 @@
-/* backend.h - the table of operations a device offers to the training engine. Internal.
+/* backend.h - the table of operations that a device offers to the training engine. Internal.
  *
- * A backend is a struct of functions (vg_backend_ops) and a context. Everything above src/backend/ works through this table and
- * does not know which one runs. Three ideas keep it open to a CPU library with blocked layouts and to a GPU:
+ * A backend is a struct of functions (vg_backend_ops) and a context. Everything above src/backend/ works through this
+ * table and does not know which backend runs. Three ideas keep it open to a CPU library with blocked layouts and to a
+ * GPU:
  *
- * - Tensors are handles. Their logical shape is (n, c, h, w); the physical layout and element type of an ACTIVATION are the
- *   backend's own (blocked, channels-last, bfloat16). upload/download speak float32 in (n, c, h, w) order. PLAIN tensors are
- *   float32 rows of c*h*w values (logits, statistics); INDEX tensors are int32 rows (labels).
- * - All parameters of a network lie in one flat block of float32, so that the optimiser is one pass; gradients and moments are
- *   blocks of the same size. Where a parameter lies in it and in which physical order is the backend's choice (vg_param.offset,
- *   .size), fixed before the block is made. Padding inside a parameter is zero and stays zero.
- * - Operations are coarse, so that one kernel can do a whole chain: batch-norm with ReLU and the dropout before it, bias with
- *   ReLU, max-pool and the dropout after it, a convolution with the residual added to it.
+ * - Tensors are handles. Their logical shape is (n, c, h, w); the physical layout and element type of an ACTIVATION are
+ *   the backend's own (blocked, channels-last, bfloat16). upload and download take float32 in (n, c, h, w) order. PLAIN
+ *   tensors are float32 rows of c*h*w values (logits, statistics); INDEX tensors are int32 rows (labels).
+ * - All parameters of a network lie in one flat block of float32, so that the optimiser is one pass; gradients and
+ *   moments are blocks of the same size. The backend chooses the size and the physical order of a parameter in the
+ *   block (vg_param.offset, .size) before the block is created. Padding inside a parameter is zero and stays zero.
+ * - Operations are coarse, so that one kernel can do a whole chain: batch-norm with ReLU and the dropout before it,
+ *   bias with ReLU, max-pool and the dropout after it, a convolution with the residual added to it.
  *
- * Dropout masks are never stored: an element is kept or not as a function of (step.seed, stream, step.number, row, position);
- * see counter.h. What changes from step to step (learning rate, step number, ...) is set by step_set, outside the operations,
- * so that a sequence of them can be captured once and replayed.
+ * Dropout masks are never stored: whether an element is kept is a function of (step.seed, stream, step.number, row,
+ * position); see counter.h. Values that change from step to step (learning rate, step number, ...) are set by step_set,
+ * outside the operations, so that a sequence of them can be recorded once and replayed.
  *
- * Rows: a tensor is made for `capacity` rows; `n` says how many are in use and may be set by its owner to anything from 1 to
- * capacity before an operation. An operation's outputs must have the `n` that its inputs imply.
+ * Rows: a tensor is created for `capacity` rows; `n` is the number in use, which its owner may set to anything from 1
+ * to capacity before an operation. An operation's outputs must have the `n` that its inputs imply.
  *
- * Operations are queued in order. Only download and loss_read wait; sync waits for everything. One caller at a time. */
+ * Operations are queued in order. Only download and loss_read wait; sync waits for everything. A backend has one caller
+ * at a time. */
 #ifndef VG_BACKEND_H
 #define VG_BACKEND_H
 
@@ -31,11 +33,12 @@
 
 typedef struct vg_backend vg_backend;
 
-/* Element type of activations and of the inputs of products. Sums, statistics, losses, parameters: float32 or wider always. */
+/* Element type of activations and of the operands of products. Sums, statistics, losses and parameters are always
+ * float32 or wider. */
 typedef enum vg_compute {
     VG_COMPUTE_F32 = 0,
     VG_COMPUTE_BF16 = 1,
-    VG_COMPUTE_TF32 = 2 /* float32, operands of products rounded to 11 bits where the device gains by it */
+    VG_COMPUTE_TF32 = 2 /* float32; operands of products are rounded to 11 bits where that is faster */
 } vg_compute;
 
 typedef enum vg_tensor_kind {
@@ -59,7 +62,7 @@ typedef struct vg_tensor {
 /* A flat block of float32 on the device. */
 typedef struct vg_block {
     size_t count;
-    uint64_t version; /* grows whenever its contents change; caches of converted weights go by it */
+    uint64_t version; /* increases whenever the contents change; caches of converted weights compare it */
 } vg_block;
 
 typedef enum vg_param_kind {
@@ -72,7 +75,7 @@ typedef enum vg_param_kind {
 typedef struct vg_param {
     vg_param_kind kind;
     size_t o, i, h, w;   /* unused ones are 1 */
-    size_t offset, size; /* in floats; size is set by param_plan, offset by whoever lays the block out */
+    size_t offset, size; /* in floats; size is set by param_plan, offset by the code that lays out the block */
 } vg_param;
 
 /* A convolution's geometry; kernel size is the parameter's. */
@@ -93,8 +96,9 @@ typedef struct vg_stage {
     vg_dropout dropout;
 } vg_stage;
 
-/* y = relu(gamma * (d - mean) / sqrt(var + epsilon) + beta), d = dropout(x); mean and variance over rows and positions of d
- * (training) or the running ones. Training moves the running statistics by step.momentum (unbiased variance, as PyTorch). */
+/* y = relu(gamma * (d - mean) / sqrt(var + epsilon) + beta), d = dropout(x); mean and variance over rows and positions
+ * of d (training) or the running ones. Training moves the running statistics by step.momentum (unbiased variance, as
+ * PyTorch). */
 typedef struct vg_norm {
     float epsilon;
     bool relu;
@@ -102,8 +106,8 @@ typedef struct vg_norm {
     vg_dropout dropout;
 } vg_norm;
 
-/* What norm_forward works on. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std) of the
- * batch; NULL: no backward will follow. */
+/* What norm_forward works on. running: PLAIN, 2 rows (mean, variance) of c values. saved: PLAIN, 2 rows (mean, 1/std)
+ * of the batch; NULL: no backward will follow. */
 typedef struct vg_norm_pass {
     vg_tensor *y;
     const vg_tensor *x;
@@ -118,8 +122,8 @@ typedef struct vg_norm_gradient {
     const vg_param *gamma, *beta;
 } vg_norm_gradient;
 
-/* What stage_backward works on: from dy to dx and the bias's gradient (bias NULL: not wanted). y and choice are what forward
- * gave. dx may be dy when pool is 1. */
+/* What stage_backward works on: from dy to dx and the bias's gradient (bias NULL: not wanted). y and choice are what
+ * forward gave. dx may be dy when pool is 1. */
 typedef struct vg_stage_gradient {
     vg_tensor *dx;
     const vg_tensor *dy, *y, *choice;
@@ -170,7 +174,7 @@ typedef struct vg_loss {
     vg_loss_form form;
 } vg_loss;
 
-/* What loss() adds up on the device until loss_read takes and clears it. */
+/* Totals that loss() accumulates on the device until loss_read returns and clears them. */
 typedef struct vg_loss_totals {
     double loss; /* sum over rows of the row's loss */
     uint64_t rows;
@@ -178,7 +182,8 @@ typedef struct vg_loss_totals {
     int64_t bad_step; /* step.number at which a row's loss was first not finite; -1: none */
 } vg_loss_totals;
 
-/* A data set kept on the device, and one row of an epoch's plan: which image, and what its augmentation drew. */
+/* Resident data: a data set held on the device. A sample is one row of an epoch's plan: which image, and the draws of
+ * its augmentation. */
 typedef struct vg_store vg_store;
 typedef struct vg_store_images {
     const void *pixels; /* n * c * h * w, planar: bytes (b / 255) or floats. Copied */
@@ -192,13 +197,15 @@ typedef struct vg_store_sample {
     uint32_t index;
     int16_t dy, dx; /* output (y, x) is stored pixel (y + dy, x + dx), reflected at the border */
     uint8_t flip, erase;
-    uint8_t jitter, order; /* bit i: operation i (brightness, contrast, saturation, hue) is on; two bits each, first lowest */
+    /* bit i: operation i (brightness, contrast, saturation, hue) is on; two bits each, first lowest */
+    uint8_t jitter, order;
     uint16_t top, left, height, width; /* the erased rectangle */
     float factor[4];
 } vg_store_sample;
 
-/* Which ensemble members rows of logits give: row r is pass (at + r) % passes of image (at + r) / passes. `paired`: pass t is
- * member t, through head t; otherwise pass t is members t * taken .. t * taken + taken - 1, through the first heads. */
+/* The ensemble members that rows of logits belong to: row r is pass (at + r) % passes of image (at + r) / passes.
+ * `paired`: pass t is member t, through head t; otherwise pass t gives members t * taken .. t * taken + taken - 1,
+ * through the first heads. */
 typedef struct vg_member_rows {
     size_t heads, classes; /* of a row */
     size_t passes, taken;
@@ -206,18 +213,18 @@ typedef struct vg_member_rows {
     uint64_t at;
 } vg_member_rows;
 
-/* A sequence of operations noted once, run again by replay. */
+/* A sequence of operations recorded once and run again by replay. */
 typedef struct vg_recording vg_recording;
 
 /* What changes from step to step. */
 typedef struct vg_step {
     uint64_t seed;   /* of dropout masks */
     uint32_t number; /* training step, or a constant in prediction; part of every mask */
-    uint64_t row;    /* the number that masks give to a batch's row 0; row r has row + r */
-    uint64_t batch;  /* store_batch: the plan's place of the batch's first sample */
+    uint64_t row;    /* the row number of a batch's row 0 in masks; row r has row + r */
+    uint64_t batch;  /* store_batch: index in the plan of the batch's first sample */
     float momentum;  /* of running statistics */
-    /* Adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, theta -= rate * (m / correction1) / (sqrt(v / correction2) + epsilon),
-     * g including decay * theta. correction = 1 - beta^t. */
+    /* Adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, theta -= rate * (m / correction1) / (sqrt(v / correction2) +
+     * epsilon), g including decay * theta. correction = 1 - beta^t. */
     float rate, beta1, beta2, epsilon, decay, correction1, correction2;
 } vg_step;
 
@@ -244,19 +251,19 @@ typedef struct vg_backend_ops {
     vg_status (*param_upload)(vg_backend *, vg_block *, const vg_param *, const float *values);
     vg_status (*param_download)(vg_backend *, float *values, const vg_block *, const vg_param *);
 
-    /* --- convolution: x (n, i, H, W), y (n, o, H', W'). addend, if not NULL, has the output's shape and is added to it; it may
-     * be the output itself. */
+    /* --- convolution: x (n, i, H, W), y (n, o, H', W'). addend, if not NULL, has the output's shape and is added to
+     * it; it may be the output itself. */
     vg_status (*conv_forward)(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                               const vg_param *w, const vg_tensor *addend);
-    vg_status (*conv_backward_data)(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                                    const vg_param *w, const vg_tensor *addend);
+    vg_status (*conv_backward_data)(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
+                                    const vg_block *theta, const vg_param *w, const vg_tensor *addend);
     /* Overwrites w's part of grad. */
-    vg_status (*conv_backward_weights)(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
-                                       const vg_tensor *dy);
+    vg_status (*conv_backward_weights)(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
+                                       const vg_tensor *x, const vg_tensor *dy);
 
     /* --- bias, pooling, ReLU, dropout */
-    /* bias NULL: none. `choice` remembers which element of each window won (kind CHOICE, shape of y);
-     * NULL when pool is 1 or no backward will follow. */
+    /* bias NULL: none. `choice` stores which element of each window was largest (kind CHOICE, shape of y); NULL when
+     * pool is 1 or no backward will follow. */
     vg_status (*stage_forward)(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                const vg_block *theta, const vg_param *bias);
     vg_status (*stage_backward)(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
@@ -264,32 +271,33 @@ typedef struct vg_backend_ops {
     /* --- batch-norm */
     vg_status (*norm_forward)(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
     /* Overwrites the gradients of gamma and beta. */
-    vg_status (*norm_backward)(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
+    vg_status (*norm_backward)(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta,
+                               vg_block *grad);
 
     /* --- global average pool: x (n, c, h, w) -> y (n, c, 1, 1) */
     vg_status (*average_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x);
     vg_status (*average_backward)(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
 
     /* --- linear: y (n, o) = x (n, i*h*w) w^T + bias. y and dy: ACTIVATION or PLAIN. */
-    vg_status (*linear_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
-                                const vg_param *bias);
+    vg_status (*linear_forward)(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                const vg_param *w, const vg_param *bias);
     vg_status (*linear_backward_data)(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
                                       const vg_param *w);
     vg_status (*linear_backward_weights)(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                          const vg_tensor *x, const vg_tensor *dy);
 
-    /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights (may be
-     * NULL): PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of the mean over
-     * rows. A row's loss is added to the totals. A mixture has no weights. */
-    vg_status (*loss)(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
-                      const vg_tensor *labels, const vg_tensor *weights);
+    /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights
+     * (may be NULL): PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of
+     * the mean over rows. A row's loss is added to the totals. A mixture has no weights. */
+    vg_status (*loss)(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                      const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
     vg_status (*loss_read)(vg_backend *, vg_loss_totals *totals);
 
     /* --- flat blocks */
     /* a[offset ..] *= b[0 ..], count values: masks on gradients. */
     vg_status (*block_multiply)(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
-    /* grad[offset ..] += 2 scale (theta[offset ..] - start[0 ..]), count values; adds scale |theta - start|^2 to *penalty on
-     * the host when penalty is not NULL (that waits). */
+    /* grad[offset ..] += 2 scale (theta[offset ..] - start[0 ..]), count values; adds scale |theta - start|^2 to
+     * *penalty on the host when penalty is not NULL (that waits). */
     vg_status (*block_anchor)(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *, double *penalty);
     /* One Adam step over whole blocks, by step_set's figures. */
     vg_status (*adam)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
@@ -298,37 +306,39 @@ typedef struct vg_backend_ops {
     vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                              vg_dropout dropout);
 
-    /* --- the rest may be NULL: a backend that gains nothing by it.
-     * conv_forward and norm_forward in one go, to the same bits; *done is false, and nothing was done, where this backend has
-     * no such way for these shapes. */
+    /* --- the rest may be NULL in a backend that gains nothing by it. conv_forward and norm_forward in one operation,
+     * to the same bits; *done is false, and nothing was done, where this backend has no fused kernel for these
+     * shapes. */
     vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
-    /* conv_forward and stage_forward in one go, the convolution's result not rounded between them; *done as above. Backward
-     * goes by stage_backward and the convolution's as ever, or, where x is an image of one channel and its gradient is not
-     * wanted, by conv_stage_backward: the same op, from dy to the gradients of w and bias. Both are there or neither. */
+    /* conv_forward and stage_forward in one operation, without rounding the convolution's result between them; *done as
+     * above. The gradients come from stage_backward and the convolution's operations as usual or, where x is an image
+     * of one channel and its gradient is not needed, from conv_stage_backward: the same op, from dy to the gradients of
+     * w and bias. A backend has both functions or neither. */
     vg_status (*conv_stage_forward)(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
     vg_status (*conv_stage_backward)(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
-    /* adam over some parameters. `beside`: it may run at the same time as what is queued after it, which neither reads these
-     * parameters nor writes their gradients, until an adam_part that is not beside, or until adam. */
+    /* adam over some parameters. `beside`: it may run at the same time as what is queued after it, which neither reads
+     * these parameters nor writes their gradients, until an adam_part that is not beside, or until adam. */
     vg_status (*adam_part)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
                            const vg_adam_range *range);
-    /* out (PLAIN, a row an image, members x classes) takes the members that z's rows give, plus prior's logits (PLAIN, a row an
-     * image, heads x classes; NULL: none). */
-    vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);
-    /* A data set on the device: store_plan sets an epoch's order, store_batch makes the images and labels of images->n samples
-     * from place step.batch on: cut, flipped, jittered, normalised, erased as drawn. */
+    /* Writes to out (PLAIN, one row an image, members x classes) the members that z's rows give, plus prior's logits
+     * (PLAIN, one row an image, heads x classes; NULL: none). */
+    vg_status (*members)(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior,
+                         const vg_member_rows *rows);
+    /* Resident data: store_plan sets an epoch's order, store_batch prepares the images and labels of images->n samples
+     * from index step.batch of the plan on: cropped, flipped, jittered, normalised, erased as drawn. */
     vg_status (*store_new)(vg_backend *, vg_store **out, const vg_store_images *images);
     void (*store_free)(vg_backend *, vg_store *store);
     vg_status (*store_plan)(vg_backend *, vg_store *store, const vg_store_sample *samples, size_t count);
     vg_status (*store_batch)(vg_backend *, const vg_store *store, vg_tensor *images, vg_tensor *labels);
-    /* Operations between record_begin and record_end are noted, not run; replay runs them with step_set's figures of then. The
-     * same sequence must have run once before (sizes are then known); tensors and blocks must live as long as the recording.
-     * record_end with out NULL gives up a recording. */
+    /* Operations between record_begin and record_end are recorded and not run; replay runs them with the current values
+     * of step_set. The same sequence must have run once before (sizes are then known); tensors and blocks must live as
+     * long as the recording. record_end with out NULL discards the recording. */
     vg_status (*record_begin)(vg_backend *);
     vg_status (*record_end)(vg_backend *, vg_recording **out);
     vg_status (*replay)(vg_backend *, const vg_recording *recording);
     void (*recording_free)(vg_backend *, vg_recording *recording);
-    /* Where a PLAIN tensor's values lie in device memory, and the queue (cudaStream_t) they are valid on: for code that reads
-     * them there. */
+    /* The device address of a PLAIN tensor's values, and the stream (cudaStream_t) on which they are valid, for code
+     * that reads them there. */
     vg_status (*tensor_address)(vg_backend *, const vg_tensor *, const float **values, void **queue);
     size_t (*memory_used)(vg_backend *); /* bytes on the device */
 } vg_backend_ops;
@@ -339,8 +349,8 @@ struct vg_backend {
     const vg_backend_ops *ops;
     vg_compute compute;
     unsigned threads;
-    unsigned read_every; /* steps that may go by between two loss_read calls without holding the device up */
-    unsigned rows;       /* rows that keep the device busy in prediction; 0: as callers like */
+    unsigned read_every; /* number of steps between two loss_read calls that does not slow the device down */
+    unsigned rows;       /* batch size in prediction that keeps the device busy; 0: no preference */
     vg_step step;
     void *context;
 };
@@ -360,8 +370,8 @@ typedef struct vg_backend_options {
     vg_acceleration acceleration;
 } vg_backend_options;
 
-/* Opens by name; "auto": the first that works of cuda, cpu, ref. An unknown or unavailable name fails with VG_ERR_UNSUPPORTED,
- * saying which there are. */
+/* Opens by name; "auto": the first that works of cuda, cpu, ref. An unknown or unavailable name fails with
+ * VG_ERR_UNSUPPORTED, saying which there are. */
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
 void vg_backend__close(vg_backend *backend); /* NULL is fine */
 

@@ -1,13 +1,15 @@
 /* counter.h - dropout masks and other draws as a function of where they are, not of when they are drawn. Internal.
  *
- * Philox4x32-10 (Salmon et al. 2011) turns a 128-bit counter and a 64-bit key into 128 random bits. A mask takes 16 of them:
+ * Philox4x32-10 (Salmon et al. 2011) turns a 128-bit counter and a 64-bit key into 128 random bits. A mask takes 16 of
+ * them:
  *
  *     key     = {seed low, seed high}
  *     counter = {position / 8, row low, step, row bits 32..55 | stream << 24}
- *     16-bit lane (position % 8): word (lane / 2), low half first; the element is dropped when lane value < round(p * 65536)
+ *     16-bit lane (position % 8): word (lane / 2), low half first
+ *     the element is dropped when the lane value < round(p * 65536)
  *
- * position = (y * W + x) * C + c counts the elements of one row channels-last, so that 8 neighbouring channels share one call.
- * Every backend gives the same masks. */
+ * position = (y * W + x) * C + c counts the elements of one row channels-last, so that 8 neighbouring channels share
+ * one call. Every backend gives the same masks. */
 #ifndef VG_COUNTER_H
 #define VG_COUNTER_H
 

@@ -1,4 +1,4 @@
-/* registry.c - which backends this build has, and opening one by name. */
+/* registry.c - the backends of this build, and opening one by name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static vg_status unknown(const char *name) {
     return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s", name, names);
 }
 
-/* Opens one backend. Those on the CPU have no TF32: float32 serves. */
+/* Opens one backend. The CPU backends have no TF32 and compute in float32 instead. */
 static vg_status open_one(vg_backend **out, size_t index, const vg_backend_options *options) {
     vg_backend_options own = *options;
     if (own.compute == VG_COMPUTE_TF32 && strcmp(registry[index].name, "cuda") != 0)
@@ -51,7 +51,8 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
         if (!any && strcmp(name, registry[i].name) != 0)
             continue;
         status = open_one(out, i, options);
-        if (status == VG_OK && *passed_over) { /* said where the device is named */
+        /* The reason is added to the description of the device that was taken instead. */
+        if (status == VG_OK && *passed_over) {
             size_t used = strlen((*out)->device);
             snprintf((*out)->device + used, sizeof(*out)->device - used, " (%s)", passed_over);
         }
@@ -62,7 +63,7 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
     }
     if (any)
         return status;
-    /* "cpu" without the fast library: the plain one serves. */
+    /* "cpu" in a build without oneDNN: the plain backend serves. */
     if (strcmp(name, "cpu") == 0)
         return open_one(out, BACKENDS - 1, options);
     return unknown(name);

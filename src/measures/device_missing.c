@@ -13,8 +13,8 @@ vg_status vg_device_scorer_new(vg_device_scorer **out, size_t m, size_t c, const
     return vg_device_check();
 }
 void vg_device_scorer_free(vg_device_scorer *scorer) { (void)scorer; }
-vg_status vg_device_scorer_feed(vg_device_scorer *scorer, const vg_scores *out, vg_memory out_at, const vg_predictions *block,
-                                vg_memory block_at) {
+vg_status vg_device_scorer_feed(vg_device_scorer *scorer, const vg_scores *out, vg_memory out_at,
+                                const vg_predictions *block, vg_memory block_at) {
     (void)scorer, (void)out, (void)out_at, (void)block, (void)block_at;
     return vg_device_check();
 }

@@ -1,5 +1,5 @@
-/* device_plan.c - how a scoring job is laid out on a device: the switches it takes from the options, where a block's arrays
- * lie, how many samples and threads a block has. No device is needed to make a plan. */
+/* device_plan.c - how a scoring job is laid out on a device: the switches it takes from the options, where a block's
+ * arrays lie, how many samples and threads a block has. No device is needed to make a plan. */
 #include <math.h>
 #include <string.h>
 
@@ -41,8 +41,8 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     }
 }
 
-/* --- memory -----------------------------------------------------------------------------------------------------------------
- */
+/* --- memory
+ * ----------------------------------------------------------------------------------------------------------------- */
 typedef struct cutter {
     size_t used;
     bool fits;
@@ -51,8 +51,9 @@ typedef struct cutter {
 /* Room for a x b x c x each bytes on a multiple of 16. */
 static size_t cut(cutter *at, size_t a, size_t b, size_t c, size_t each) {
     size_t bytes, end, from = at->used;
-    at->fits = at->fits && vg_base__mul(&bytes, a, b) && vg_base__mul(&bytes, bytes, c) && vg_base__mul(&bytes, bytes, each) &&
-               vg_base__add(&end, from, bytes) && vg_base__add(&end, end, 15) && end < ((size_t)1 << 31);
+    at->fits = at->fits && vg_base__mul(&bytes, a, b) && vg_base__mul(&bytes, bytes, c) &&
+               vg_base__mul(&bytes, bytes, each) && vg_base__add(&end, from, bytes) && vg_base__add(&end, end, 15) &&
+               end < ((size_t)1 << 31);
     if (at->fits)
         at->used = end / 16 * 16;
     return from;
@@ -60,8 +61,8 @@ static size_t cut(cutter *at, size_t a, size_t b, size_t c, size_t each) {
 
 static size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Elements from row to row of p. In shared memory rows begin in different banks: an odd number of elements, or of four at a
- * time where classes come in fours. */
+/* Elements from row to row of p. In shared memory rows begin in different banks: an odd number of elements, or of four
+ * at a time where classes come in fours. */
 static int row_of(const score_job *job) {
     if (job->place != SCORE_SHARED)
         return job->c;
@@ -69,7 +70,8 @@ static int row_of(const score_job *job) {
 }
 
 bool vg_measures__score_layout(score_job *job) {
-    size_t S = (size_t)job->samples, M = (size_t)job->m, C = (size_t)job->c, K = (size_t)job->gated, F = (size_t)job->split;
+    size_t S = (size_t)job->samples, M = (size_t)job->m, C = (size_t)job->c, K = (size_t)job->gated,
+           F = (size_t)job->split;
     size_t R = job->wide ? 8 : 4, padded = (M + 7) / 8 * 8, parts = SCORE_PARTS;
     cutter at = {0, true}, own = {0, true};
     bool in_place = job->packed && !job->logits && job->dtype == (job->wide ? VG_F64 : VG_F32);
@@ -89,7 +91,8 @@ bool vg_measures__score_layout(score_job *job) {
     job->gamma = cut(&at, S, C, groups, R);
     job->omega = cut(&at, S, M, groups, R);
     job->weight = cut(&at, S, padded, K + 1, R);
-    /* the moments' parts, psi of every member and gate, and sums over members take turns */
+    /* The parts of the moments, psi of every member and gate, and the sums over members are never needed at the same
+     * time. */
     size_t moments = 24 + 2 * R, psi = (M * K * R + F * C - 1) / (F * C), sums = (3 + 2 * K) * R;
     job->partial = cut(&at, S, F * C, most(moments, most(psi, sums)), 1);
     job->leads = cut(&at, S, parts, 6, 8);
@@ -104,15 +107,16 @@ bool vg_measures__score_layout(score_job *job) {
     return at.fits && own.fits && vg_base__mul(&M, M, C) && M < ((size_t)1 << 30);
 }
 
-/* --- shape ------------------------------------------------------------------------------------------------------------------
- */
-enum { QUARTER = 16384, MOST_THREADS = 512, MOST_SAMPLES = 32 }; /* QUARTER: registers that a fourth of the warps share */
-/* What reading predictions from device memory in every stage is worth beside shared memory. */
+/* --- shape
+ * ------------------------------------------------------------------------------------------------------------------ */
+/* QUARTER: registers of one of a multiprocessor's four schedulers */
+enum { QUARTER = 16384, MOST_THREADS = 512, MOST_SAMPLES = 32 };
+/* Relative cost of reading the predictions from device memory in every stage instead of from shared memory. */
 #define LARGE_WORTH 0.7
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Threads a class's members are shared out over. */
+/* Number of threads that share the members of one class. */
 static int split_for(const score_job *job) {
     long long items = (long long)job->samples * job->c;
     int split = (int)(job->threads / (items < job->threads ? items : job->threads));
@@ -120,15 +124,16 @@ static int split_for(const score_job *job) {
     return split < job->m / 4 ? (split > 1 ? split : 1) : job->m / 4 > 1 ? least(split, job->m / 4) : 1;
 }
 
-/* Blocks that a multiprocessor has at a time: by shared memory, by warps that its registers hold. */
+/* Blocks resident on a multiprocessor, limited by its shared memory and by the warps for which it has registers. */
 static int resident(const score_job *job, size_t shared_all) {
     int registers = job->wide || job->place != SCORE_SHARED ? SCORE_REGISTERS_WIDE : SCORE_REGISTERS;
     int warps = least(4 * (QUARTER / (registers * 32)), 64);
     return least((int)(shared_all / (job->bytes + 1024)), warps / (job->threads / 32));
 }
 
-/* Samples a unit of time, as seen on an H200: a block's time grows with the rounds of the widest stage beside a fixed part; up
- * to five blocks fill each other's thin stages; warps at work hide what others wait for, up to 24; a last wave counts whole. */
+/* Model of the throughput, fitted to measurements on an H200: a block's time grows with the rounds of its widest stage
+ * on top of a fixed part; up to five resident blocks overlap their narrow stages; up to 24 active warps hide latency; a
+ * partial last wave costs as much as a full one. */
 static double worth(const score_job *job, size_t shared_all, int multiprocessors) {
     double items = (double)job->samples * (job->gated + 1) * job->c, T = job->threads, rounds = ceil(items / T);
     int blocks = resident(job, shared_all), together = least(blocks, 5);
@@ -139,9 +144,9 @@ static double worth(const score_job *job, size_t shared_all, int multiprocessors
     return job->samples * together / (1 + 0.35 * rounds) * hidden * (waves / ceil(waves));
 }
 
-/* The best shape with arrays in `place`; better than *best, or `found` stays. */
-static void shape_best(score_job *found, double *best, score_job job, score_where place, size_t shared, size_t shared_all,
-                       int multiprocessors) {
+/* Finds the best shape with arrays in `place`. Sets `found` when it is better than *best. */
+static void shape_best(score_job *found, double *best, score_job job, score_where place, size_t shared,
+                       size_t shared_all, int multiprocessors) {
     job.place = place;
     job.block = job.wide || job.m > 128 || place != SCORE_SHARED ? 8 : 4;
     for (job.samples = 1; job.samples <= MOST_SAMPLES; job.samples++)

@@ -1,5 +1,5 @@
-/* direct.c - the measures of one sample straight from their definitions, double loops over pairs included. It serves samples in
- * which a member's every class was gated to nothing; O(M^2 C), no allocation. */
+/* direct.c - the measures of one sample straight from their definitions, with double loops over pairs: O(M^2 C), no
+ * allocation. The kernels use it for samples in which some member has a gated probability of zero in every class. */
 #include <math.h>
 
 #include "measures/kernel.h"
@@ -43,7 +43,7 @@ void vg_measures__direct(double results[6], const double *q, size_t m, size_t c,
     epce = pairs > 0 ? epce / pairs : au;
     epjs = pairs > 0 ? above(epjs / pairs) : 0;
     double eu = above(tu - au), epkl = m == 1 ? 0 : f.add > 0 ? above(epce - au) : epce - au;
-    if (f.add == 0) { /* as the kernels have it, to the last bit */
+    if (f.add == 0) { /* The kernels use the same expression, so that both give the same bits. */
         au = above(tu - eu);
         epce = au + epkl;
     }

@@ -50,14 +50,17 @@ static vg_status check_row(const vg_kernel_job *job, size_t n, size_t m) {
             return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, class %zu: %s is %s", shown, m, c,
                                  o->logits ? "a logit" : "a probability", isnan(x) ? "not a number" : "infinite");
         if (!o->logits && x < 0)
-            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, class %zu: a probability is negative (%g)", shown, m, c, x);
+            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, class %zu: a probability is negative (%g)",
+                                 shown, m, c, x);
         if (!o->logits && job->labels && x > 1)
-            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, label %zu: a probability is above 1 (%g)", shown, m, c, x);
+            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, label %zu: a probability is above 1 (%g)", shown,
+                                 m, c, x);
     }
     if (o->logits || job->labels)
         return VG_OK;
     if (o->renormalise ? !(sum > 0) : !(fabs(sum - 1) <= 1e-3))
-        return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu: the probabilities sum to %.9g, not 1%s", shown, m, sum,
+        return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu: the probabilities sum to %.9g, not 1%s", shown, m,
+                             sum,
                              o->renormalise ? "" : " (logits: --logits; else --renormalise divides rows by their sum)");
     return VG_OK;
 }
@@ -67,6 +70,6 @@ vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t co
     for (size_t n = first / per; n <= (first + count - 1) / per; n++)
         for (size_t m = 0; m < job->in.m; m++)
             VG_TRY(check_row(job, n, m));
-    return vg_base__fail(VG_ERR_DATA, "samples %zu to %zu hold a row that is not a distribution", job->first + first / per,
-                         job->first + (first + count - 1) / per);
+    return vg_base__fail(VG_ERR_DATA, "samples %zu to %zu hold a row that is not a distribution",
+                         job->first + first / per, job->first + (first + count - 1) / per);
 }

@@ -1,31 +1,35 @@
-/* kernel.h - what the scorer hands a SIMD tier, and the table through which it picks one. Internal to measures.
+/* kernel.h - what the scorer passes to a SIMD tier, and the table through which it picks one. Internal to measures.
  *
- * A tier works on a tile: as many samples as it has lanes of double, one sample a lane, so that nothing is ever summed across
- * lanes. The tile holds p[m][c][lane] in double, or for float32 probabilities taken as they are x[c][m][lane] in float: these have float
- * forms of the gates' sums (gates32.h), of the logarithms' (class32.h) and of EPJS (js32.h). */
+ * A tier works on a tile: as many samples as it has lanes of double, one sample a lane, so that nothing is ever summed
+ * across lanes. The tile holds p[m][c][lane] in double. For float32 probabilities that need no conversion it holds
+ * x[c][m][lane] in float, for which there are float forms of the gates' sums (gates32.h), of the logarithms (class32.h)
+ * and of EPJS (js32.h). */
 #ifndef VG_MEASURES_KERNEL_H
 #define VG_MEASURES_KERNEL_H
 
 #include "base/base.h"
 #include "vargate/measures.h"
 
-/* What a job needs, derived once from the options and the places asked for. */
+/* What a job needs, derived once from the options and the requested results. */
 typedef struct vg_kernel_job {
     size_t m, c, k; /* c: outcomes in the kernel (2 in multilabel mode) */
     size_t labels;  /* labels a sample in multilabel mode, else 0 */
     vg_score_options options;
-    const double *gates;        /* the k settings */
+    const double *gates;               /* the k settings */
     const double *inverse_temperature; /* m values; NULL: 1 */
-    bool single_precision; /* float32 accuracy is asked for: the float form of EPJS serves */
+    bool single_precision;             /* float32 accuracy is enough: the float form of EPJS is used */
     vg_predictions in;
     vg_scores out;
     size_t first; /* index of in's sample 0 in the whole stream, for messages */
-    /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k, in nats */
+    /* per unit (sample, or sample and label) for the summary: sum over outcomes of Var_M, TU and GTU at the largest k,
+     * in nats */
     double *unit_variance, *unit_tu, *unit_gtu;
     /* for the verdict: sum over outcomes of mu (1 - mu); 1 where the rule abstains at k = 1, else 0 */
     double *unit_total, *unit_abstains;
     size_t widest; /* index of the largest k */
-    size_t plane;  /* 0: gated results of a unit lie side by side; else those of a k, and the next k's this far on */
+    /* 0: the gated results of a unit lie side by side; else the results of one k lie together, and those of the next k
+     * follow after this many elements */
+    size_t plane;
     /* which stages are needed */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
     bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */
@@ -39,8 +43,8 @@ typedef struct vg_kernel_tier {
     size_t lanes; /* units a tile */
     /* Bytes of workspace for one thread; false when they do not fit size_t. */
     bool (*workspace)(size_t *bytes, const vg_kernel_job *job);
-    /* Scores units first .. first + count - 1 (count <= lanes) of job->in; a unit is a sample, or in multilabel mode sample
-     * u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
+    /* Scores units first .. first + count - 1 (count <= lanes) of job->in; a unit is a sample, or in multilabel mode
+     * sample u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
     vg_status (*tile)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
 } vg_kernel_tier;
 
@@ -56,11 +60,12 @@ extern const vg_kernel_tier vg_measures__neon;
 /* The tier for this machine (and VARGATE_CPU). */
 const vg_kernel_tier *vg_measures__tier(void);
 
-/* The message for the first row of a tile that is not a distribution (or holds a NaN or infinite logit), by a plain scan. */
+/* The message for the first row of a tile that is not a distribution (or holds a NaN or infinite logit), by a plain
+ * scan. */
 vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count);
 
-/* TU AU EU EPCE EPKL EPJS of one sample's members q[m][c] by the definitions, pairs included, with the options' conventions. For the
- * rare sample the kernels pass on. */
+/* TU AU EU EPCE EPKL EPJS of one sample's members q[m][c] by the definitions, pairs included, with the options'
+ * conventions. For the rare samples that the kernels do not handle. */
 void vg_measures__direct(double results[6], const double *q, size_t m, size_t c, const vg_score_options *options);
 
 /* Element (n, m, c) of the input as double. */

@@ -61,8 +61,8 @@ static vg_status check_switches(const vg_score_options *o) {
                     {"margin_eps_form", (int)o->margin_eps_form, 1}};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (switches[i].value < 0 || switches[i].value > switches[i].most)
-            return vg_base__fail(VG_ERR_ARGUMENT, "score options: %s is %d, expected 0 to %d", switches[i].name, switches[i].value,
-                                 switches[i].most);
+            return vg_base__fail(VG_ERR_ARGUMENT, "score options: %s is %d, expected 0 to %d", switches[i].name,
+                                 switches[i].value, switches[i].most);
     return VG_OK;
 }
 
@@ -71,9 +71,11 @@ vg_status vg_measures__check_options(const vg_score_options *o, size_t m, size_t
         return vg_base__fail(VG_ERR_ARGUMENT, "score options: start from VG_SCORE_OPTIONS_INIT");
     VG_TRY(check_switches(o));
     if (m == 0 || c == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "predictions have %zu members and %zu classes, expected at least 1 of each", m, c);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "predictions have %zu members and %zu classes, expected at least 1 of each", m, c);
     if (o->task == VG_TASK_MULTICLASS && c == 1)
-        return vg_base__fail(VG_ERR_ARGUMENT, "one class cannot be scored in multiclass mode (a single label: multilabel)");
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "one class cannot be scored in multiclass mode (a single label: multilabel)");
     if (!(o->floor >= 1e-30 && o->floor < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "score options: floor is %g, expected 1e-30 to 1", o->floor);
     if (!(o->eps > 0 && o->eps < 1))
@@ -84,12 +86,14 @@ vg_status vg_measures__check_options(const vg_score_options *o, size_t m, size_t
         if (!(o->k[i] > 0) || !isfinite(o->k[i]))
             return vg_base__fail(VG_ERR_ARGUMENT, "k must be greater than 0, got %g", o->k[i]);
     if (o->temperature && o->temperature_count != 1 && o->temperature_count != m)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%zu temperatures for %zu members, expected 1 or %zu", o->temperature_count, m, m);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%zu temperatures for %zu members, expected 1 or %zu",
+                             o->temperature_count, m, m);
     if (o->temperature && !o->logits)
         return vg_base__fail(VG_ERR_ARGUMENT, "a temperature applies to logits, and the input holds probabilities");
     for (size_t i = 0; o->temperature && i < o->temperature_count; i++)
         if (!(o->temperature[i] > 0) || !isfinite(o->temperature[i]))
-            return vg_base__fail(VG_ERR_ARGUMENT, "temperature %zu must be greater than 0, got %g", i, o->temperature[i]);
+            return vg_base__fail(VG_ERR_ARGUMENT, "temperature %zu must be greater than 0, got %g", i,
+                                 o->temperature[i]);
     return VG_OK;
 }
 

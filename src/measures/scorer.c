@@ -1,8 +1,9 @@
 /* scorer.c - the public scorer: blocks of samples in, blocks of results out.
  *
- * A block is cut into chunks (so that memory, progress and cancellation stay fine-grained), a chunk into tiles of one SIMD
- * vector's worth of units, tiles are shared out over the pool. Every unit's result depends on that unit alone, and the figures
- * over all samples are summed one by one in order, compensated: the same bits at any thread count and any cut into blocks. */
+ * A block is cut into chunks (so that memory, progress and cancellation stay fine-grained), a chunk into tiles of one
+ * SIMD vector's worth of units, tiles are shared out over the pool. Every unit's result depends on that unit alone, and
+ * the figures over all samples are summed one by one in order, compensated: the same bits at any thread count and any
+ * cut into blocks. */
 #include <math.h>
 #include <string.h>
 
@@ -62,8 +63,8 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
     return VG_OK;
 }
 
-/* About 64 million elements, some tens of milliseconds of work, make a chunk: threads wait for each other at its end. Fewer
- * where somebody wants to hear of progress, or to stop. */
+/* A chunk has about 64 million elements, which take some tens of milliseconds; threads wait for each other at its end.
+ * It is smaller where a progress callback is set, so that reports and cancellation come often enough. */
 static size_t chunk_for(size_t m, size_t c, size_t lanes, bool watched) {
     size_t elements = watched ? 4000000 : 64000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
     size_t least = 16 * lanes;
@@ -124,8 +125,9 @@ static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_
     if (!out || !block)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
     if (block->m != s->m || block->c != s->c)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a block has %zu members and %zu classes, the scorer was made for %zu and %zu",
-                             block->m, block->c, s->m, s->c);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
+                             block->c, s->m, s->c);
     if (block->n > 0 && !block->data)
         return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
     if ((int)block->dtype < 0 || block->dtype > VG_BF16)
@@ -157,7 +159,7 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     size_t bytes, all;
     bool fits = s->tier->workspace(&bytes, job) && vg_base__add(&bytes, bytes, 128);
     bytes = bytes / 64 * 64;
-    /* a handful of samples is not worth waking threads for */
+    /* For a handful of samples, waking threads costs more than it saves. */
     bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536) || units <= s->tier->lanes;
     unsigned threads = small ? 1 : s->threads;
     if (!fits || !vg_base__mul(&all, bytes, s->threads))
@@ -177,8 +179,8 @@ typedef struct chunk_work {
     const vg_kernel_job *job;
     const vg_scorer *scorer;
     double *unit_disagreement; /* of the units whose sample counts; the others' are left alone */
-    size_t units, per; /* units in the chunk, and units an index takes (whole tiles) */
-    size_t runs;       /* the first indices take RUN times as many, so that a tile can fetch the next one */
+    size_t units, per;         /* units in the chunk, and units an index takes (whole tiles) */
+    size_t runs;               /* the first indices take RUN times as many, so that a tile can prefetch the next one */
 } chunk_work;
 enum { RUN = 4 };
 
@@ -197,7 +199,8 @@ static void compare_tops(const chunk_work *w, size_t u, size_t end, unsigned wor
     }
     for (; u < end; u++)
         if (vg_disagreement__next(from + u / labels, s->thinning, &weight) == from + u / labels)
-            w->unit_disagreement[u] = vg_disagreement__label(&w->job->in, u / labels, u % labels, s->options.logits ? 0 : 0.5);
+            w->unit_disagreement[u] =
+                vg_disagreement__label(&w->job->in, u / labels, u % labels, s->options.logits ? 0 : 0.5);
 }
 
 static vg_status run_tiles(void *context, size_t index, unsigned worker) {
@@ -213,7 +216,7 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     return VG_OK;
 }
 
-/* Places for the results of samples from `first` on. */
+/* Output pointers for the samples from `first` on. */
 static vg_scores places_from(const vg_scores *out, size_t first, const vg_scorer *s, bool multilabel) {
     size_t c = s->c, k = s->k, n = multilabel ? first * c : first;
     vg_scores at = *out;
@@ -254,7 +257,8 @@ static void add_units(vg_scorer *s, const vg_kernel_job *job, const vg_scores *o
 static void add_disagreement(vg_scorer *s, const double *disagreement, size_t labels, size_t samples) {
     unsigned long long end = s->samples + samples, next;
     double weight;
-    for (unsigned long long n = s->samples; (next = vg_disagreement__next(n, s->thinning, &weight)) < end; n = next + 1) {
+    for (unsigned long long n = s->samples; (next = vg_disagreement__next(n, s->thinning, &weight)) < end;
+         n = next + 1) {
         const double *at = disagreement + (size_t)(next - s->samples) * labels;
         for (size_t i = 0; i < labels; i++)
             add_to(&s->disagreement, weight * at[i]);
@@ -262,8 +266,8 @@ static void add_disagreement(vg_scorer *s, const double *disagreement, size_t la
     }
 }
 
-static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *out, const vg_predictions *block, size_t first,
-                            size_t samples) {
+static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *out, const vg_predictions *block,
+                            size_t first, size_t samples) {
     size_t units = job->labels ? samples * job->labels : samples, lanes = s->tier->lanes;
     job->in = *block;
     job->in.data = element_at(block, first);

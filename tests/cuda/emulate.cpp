@@ -91,7 +91,8 @@ void give_way(state at) {
     threadIdx.x = t;
 }
 
-/* What the threads of one warp bring to a product; `turn` goes up when all have brought it and when all have taken theirs. */
+/* What the threads of one warp bring to a product; `turn` goes up when all have brought it and when all have taken
+ * theirs. */
 struct warp {
     uint32_t a[32][4], b[32][2];
     const void *rows[32];
@@ -124,8 +125,8 @@ void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t 
     for (unsigned i = 0; i < 4; i++) {
         unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
         for (unsigned k = 0; k < 16; k++)
-            c[i] +=
-                half_of(w.a[row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2], k) * half_of(w.b[column * 4 + k % 8 / 2][k / 8], k);
+            c[i] += half_of(w.a[row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2], k) *
+                    half_of(w.b[column * 4 + k % 8 / 2][k / 8], k);
     }
     meet(w);
 }

@@ -1,6 +1,6 @@
-/* emulated_conv_stage.c - conv_stage.cu, conv_stage_wide.cu and conv_wide_data.cu on the host: results, choices and gradients
- * against plain loops, without a GPU. Inputs are small whole numbers, so that every sum is exact and the comparison is for
- * equality. */
+/* emulated_conv_stage.c - conv_stage.cu, conv_stage_wide.cu and conv_wide_data.cu on the host: results, choices and
+ * gradients against plain loops, without a GPU. Inputs are small whole numbers, so that every sum is exact and the
+ * comparison is for equality. */
 #include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend_util.h"
 
@@ -167,8 +167,8 @@ static void forward_is_right(world *w) {
                 float want = value_of(w, n, window, o, &which);
                 if (w->y[at] != narrow(want) || got != which)
                     fail_msg("%u x %u, %u channels: image %u, window %u, channel %u is %g from %u, wanted %g from %u",
-                             w->l.height, w->l.width, w->l.channels, n, window, o, (double)widen(w->y[at]), got, (double)want,
-                             which);
+                             w->l.height, w->l.width, w->l.channels, n, window, o, (double)widen(w->y[at]), got,
+                             (double)want, which);
             }
 }
 
@@ -190,8 +190,8 @@ static void backward_is_right(world *w) {
             }
     for (size_t i = 0; i < w->w_count; i++)
         if (w->dw[i] != (float)dw[i] * w->args.scale)
-            fail_msg("%u x %u: dw of channel %zu, tap %zu is %g, wanted %g", w->l.height, w->l.width, i / CONV_STAGE_TAPS,
-                     i % CONV_STAGE_TAPS, (double)w->dw[i], dw[i] * (double)w->args.scale);
+            fail_msg("%u x %u: dw of channel %zu, tap %zu is %g, wanted %g", w->l.height, w->l.width,
+                     i / CONV_STAGE_TAPS, i % CONV_STAGE_TAPS, (double)w->dw[i], dw[i] * (double)w->args.scale);
     for (size_t i = 0; i < w->l.channels && w->args.dbias; i++)
         if (w->dbias[i] != (float)dbias[i] * w->args.scale)
             fail_msg("dbias of channel %zu is %g, wanted %g", i, (double)w->dbias[i], dbias[i] * (double)w->args.scale);
@@ -231,7 +231,8 @@ static void wide_against_loops(void **state) {
 }
 
 /* One element of dx by plain loops. */
-static float dx_of(const uint16_t *dy, const uint16_t *w, uint32_t inputs, uint32_t n, uint32_t y, uint32_t x, uint32_t c) {
+static float dx_of(const uint16_t *dy, const uint16_t *w, uint32_t inputs, uint32_t n, uint32_t y, uint32_t x,
+                   uint32_t c) {
     float sum = 0;
     for (uint32_t r = 0; r < 5; r++)
         for (uint32_t s = 0; s < 5; s++)

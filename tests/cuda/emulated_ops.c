@@ -1,9 +1,9 @@
-/* emulated_ops.c - the CUDA kernels of the layers, compiled for the host and run by emulate.cpp, against the plain backend:
- * their arithmetic, masks, indices and barriers without a GPU. Built and run by tests/test_cuda_emulated.sh.
+/* emulated_ops.c - the CUDA kernels of the layers, compiled for the host and run by emulate.cpp, against the plain
+ * backend: their arithmetic, masks, indices and barriers without a GPU. Built and run by tests/test_cuda_emulated.sh.
  *
  * Device memory is host memory filled with NaN, with a margin on each side: what a kernel reads without anybody having
- * written it, or writes outside its tensor, shows. Blocks and threads run in another order each time: results are the same
- * bits all the same. */
+ * written it, or writes outside its tensor, shows. Blocks and threads run in another order each time: results are the
+ * same bits all the same. */
 #include "backend_util.h"
 
 #include "backend/counter.h"
@@ -218,8 +218,8 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
 
 static const vg_backend_ops *with_relu;
 
-static vg_status stage_forward(vg_backend *b, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
-                               const vg_block *theta, const vg_param *bias) {
+static vg_status stage_forward(vg_backend *b, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
+                               const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
     vg_stage own = *stage;
     own.relu = false;
     return with_relu->stage_forward(b, &own, y, choice, x, theta, bias);
@@ -258,9 +258,9 @@ static void solve_without_relu(vg_backend *b, const problem *q, result *r) {
 
 /* --- the problems */
 
-#define STAGE(text, N, C, H, W, POOL, ...)                                                                                     \
+#define STAGE(text, N, C, H, W, POOL, ...)                                                                             \
     { .what = text, .kind = 1, .n = N, .c = C, .h = H, .w = W, .pool = POOL, __VA_ARGS__ }
-#define NORM(text, N, C, H, W, ...)                                                                                            \
+#define NORM(text, N, C, H, W, ...)                                                                                    \
     { .what = text, .kind = 2, .n = N, .c = C, .h = H, .w = W, __VA_ARGS__ }
 
 static const problem problems[] = {
@@ -279,7 +279,8 @@ static const problem problems[] = {
     NORM("norm of five positions", 5, 8, 1, 1, .training = true),
     NORM("norm of 16 channels, dropout, residual", 7, 16, 32, 32, .training = true, .p = 0.3f, .addend = true),
     NORM("norm after dropout, residual", 11, 32, 5, 4, .training = true, .p = 0.3f, .addend = true),
-    NORM("norm, residual in place, odd channels", 5, 6, 4, 4, .training = true, .addend = true, .p = 0.2f, .in_place = true),
+    NORM("norm, residual in place, odd channels", 5, 6, 4, 4, .training = true, .addend = true, .p = 0.2f,
+         .in_place = true),
     NORM("norm of 20 channels", 40, 20, 7, 5, .training = true, .p = 0.2f),
     NORM("norm of 104 channels", 40, 104, 5, 5, .training = true, .addend = true),
     NORM("norm of 160 channels", 3, 160, 16, 16, .training = true, .p = 0.3f, .addend = true, .in_place = true),
@@ -455,8 +456,9 @@ static void masks(void **state) {
 
 int main(void) {
     multiprocessors = 3;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float32),    cmocka_unit_test(bfloat16),   cmocka_unit_test(without_relu), cmocka_unit_test(same_bits),
-        cmocka_unit_test(large_mean), cmocka_unit_test(plain_rows), cmocka_unit_test(divisions),    cmocka_unit_test(masks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(float32),      cmocka_unit_test(bfloat16),
+                                       cmocka_unit_test(without_relu), cmocka_unit_test(same_bits),
+                                       cmocka_unit_test(large_mean),   cmocka_unit_test(plain_rows),
+                                       cmocka_unit_test(divisions),    cmocka_unit_test(masks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* cpu_backend.c - the CPU backend's life, tensors, flat blocks and optimiser. */
+/* cpu_backend.c - the CPU backend: opening and closing, tensors, flat blocks and the optimiser. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
@@ -23,15 +23,16 @@ static void tensor_free(vg_backend *backend, vg_tensor *tensor) {
     vg_base__release(tensor);
 }
 
-static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape) {
+static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind kind, size_t capacity,
+                            vg_shape shape) {
     cpu_context *cpu = cpu_of(backend);
     cpu_tensor *t;
     size_t count;
     *out = NULL;
     if (!vg_base__mul(&count, shape.c, shape.h) || !vg_base__mul(&count, count, shape.w) ||
         !vg_base__mul(&count, count, capacity))
-        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit memory", capacity, shape.c, shape.h,
-                             shape.w);
+        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit in memory", capacity,
+                             shape.c, shape.h, shape.w);
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
     t->base = (vg_tensor){capacity, capacity, shape, kind};
     bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
@@ -86,7 +87,8 @@ static vg_status tensor_download(vg_backend *backend, float *values, const vg_te
     for (size_t n = 0; n < tensor->n; n++)
         for (size_t i = 0; i < row; i++) {
             size_t at = n * row + place(t, i / area, i % area);
-            values[n * row + i] = t->bf16 ? vg_cpu__from_bf16(((const uint16_t *)t->data)[at]) : ((const float *)t->data)[at];
+            values[n * row + i] =
+                t->bf16 ? vg_cpu__from_bf16(((const uint16_t *)t->data)[at]) : ((const float *)t->data)[at];
         }
     return VG_OK;
 }
@@ -125,7 +127,8 @@ vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out) {
 
 /* --- masks */
 
-vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const cpu_span *at) {
+vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES],
+                         const cpu_span *at) {
     vg_cpu_mask mask = {NULL, 0, 1.0f};
     if (dropout.p <= 0.0f)
         return mask;
@@ -216,7 +219,7 @@ static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_bloc
 
 vg_status vg_cpu__shadow(vg_backend *backend, const vg_block *block, const vg_param *p, uint16_t **out) {
     enum { PIECE = 16384 };
-    cpu_block *b = (cpu_block *)(uintptr_t)block; /* what it holds stays the same: a cache of it is made */
+    cpu_block *b = (cpu_block *)(uintptr_t)block; /* The values do not change; only a cache of them is filled. */
     const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
     if (!b->shadow)
         VG_TRY(vg_base__alloc(&b->shadow, block->count, sizeof *b->shadow, "bfloat16 parameters"));
@@ -278,8 +281,9 @@ static void close_cpu(vg_backend *backend) {
     vg_base__release(backend);
 }
 
-/* Spreads the OpenMP workers over the cores this process may use, one each; two on one core would halve the speed. The calling
- * thread is left free, since threads it makes later would inherit its place. */
+/* Binds the OpenMP workers to the cores that this process may use, one worker a core, because two on one core would
+ * halve the speed. The calling thread stays unbound, because threads that it creates later would inherit its
+ * binding. */
 static void bind_threads(unsigned threads) {
 #if defined(_OPENMP) && defined(__linux__)
     cpu_set_t allowed;
@@ -349,7 +353,9 @@ static vg_status open_context(vg_backend *backend) {
     if (type == VG_DNNL_BF16 && !vg_dnnl__has_bf16(cpu->dnnl))
         return vg_base__fail(VG_ERR_UNSUPPORTED, "this processor has no bfloat16 products; compute in float32");
     VG_TRY(vg_dnnl__preferred(cpu->dnnl, type, &cpu->layout));
-    cpu->block = cpu->layout == VG_DNNL_BLOCKED16 ? 16 : cpu->layout == VG_DNNL_BLOCKED8 ? 8 : cpu->layout == VG_DNNL_PLAIN;
+    cpu->block = cpu->layout == VG_DNNL_BLOCKED16  ? 16
+                 : cpu->layout == VG_DNNL_BLOCKED8 ? 8
+                                                   : cpu->layout == VG_DNNL_PLAIN;
     snprintf(backend->device, sizeof backend->device, "CPU, %u thread%s, oneDNN %s, %s kernels", backend->threads,
              backend->threads == 1 ? "" : "s", type == VG_DNNL_BF16 ? "bfloat16" : "float32", cpu->kernels->tier);
     return VG_OK;

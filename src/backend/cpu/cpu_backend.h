@@ -1,8 +1,10 @@
-/* cpu_backend.h - the CPU backend: oneDNN for the products, own vector loops for the rest, OpenMP threads for both. Internal.
+/* cpu_backend.h - the CPU backend: oneDNN for the products, own vector loops for the rest, OpenMP threads for both.
+ * Internal.
  *
- * Activations lie as [n][C/b][H*W][b] in float32 or bfloat16. b is 16 (or 8) where oneDNN likes blocked layouts and divides C;
- * C itself where it likes channels-last; else 1. Filters lie as oneDNN's forward convolution wants them (o/b i/b h w bi bo), so
- * that most of them are never reordered; linear weights as [o][position of the input row in memory]. */
+ * Activations lie as [n][C/b][H*W][b] in float32 or bfloat16. b is 16 (or 8) where oneDNN prefers blocked layouts and b
+ * divides C; C itself where it prefers channels-last; else 1. Filters lie as oneDNN's forward convolution reads them
+ * (o/b i/b h w bi bo), so that most of them are never reordered; linear weights as [o][position of the input row in
+ * memory]. */
 #ifndef VG_CPU_BACKEND_H
 #define VG_CPU_BACKEND_H
 
@@ -11,7 +13,7 @@
 #include "backend/cpu/cpu_dnnl.h"
 #include "backend/cpu/cpu_kernels.h"
 
-/* Loops over OpenMP's threads, the same that oneDNN uses; plain loops in a build without. */
+/* Loops over OpenMP's threads, the same that oneDNN uses; serial loops in a build without OpenMP. */
 #ifdef _OPENMP
 #define CPU_PARALLEL _Pragma("omp parallel for")
 #define CPU_PARALLEL_2 _Pragma("omp parallel for collapse(2)")
@@ -30,7 +32,7 @@ typedef struct cpu_tensor {
 typedef struct cpu_block {
     vg_block base;
     float *data;
-    uint16_t *shadow; /* the same in bfloat16, for linear layers; made when first asked for, then kept up by the optimiser */
+    uint16_t *shadow; /* the same in bfloat16, for linear layers; created on first use, then updated by the optimiser */
     uint64_t shadow_version;
 } cpu_block;
 
@@ -39,14 +41,16 @@ typedef struct cpu_context {
     const cpu_conv_accelerator *accelerator; /* of convolutions; NULL: none in this build */
     void *accelerator_state;
     const vg_cpu_kernels *kernels;
-    vg_dnnl_layout layout; /* of activations whose channels the block divides */
+    vg_dnnl_layout layout; /* layout of activations whose channel count is a multiple of the block */
     size_t block;          /* 16, 8, 0 (channels-last) or 1 */
     vg_loss_totals totals;
     float *work; /* partial sums */
     size_t work_count;
-    void *spare; /* one activation, for sums that the library cannot do in place */
+    void *spare; /* a buffer for one activation, for sums that the library cannot compute in place */
     size_t spare_size;
-    uint64_t blocks; /* made so far: blocks differ in their versions from the start, so that no cache takes one for another */
+    /* number of blocks created: their versions start at different values, so that no cache mistakes one block for
+     * another */
+    uint64_t blocks;
 } cpu_context;
 
 static inline cpu_context *cpu_of(const vg_backend *backend) { return backend->context; }
@@ -62,41 +66,44 @@ static inline void *cpu_run(const vg_tensor *tensor, size_t n, size_t cb) {
     return (char *)t->data + (n * s.c + cb * t->b) * s.h * s.w * cpu_element(t);
 }
 
-/* Room for at least `count` floats, kept for the life of the backend. */
+/* A buffer of at least `count` floats, kept as long as the backend is open. */
 vg_status vg_cpu__work(vg_backend *backend, size_t count, float **out);
 vg_status vg_cpu__spare(vg_backend *backend, size_t bytes, void **out);
 
-/* Masks of `count` positions from `first` of one run of a tensor seen with channel block b (its own, or all channels where rows
- * have one position); the caller's buffer holds VG_CPU_LANES lanes, and count * b must not exceed that. */
+/* Masks of `count` positions from `first` on of one run of a tensor, seen with channel block b (its own, or all
+ * channels where rows have one position). The caller's buffer holds VG_CPU_LANES lanes, and count * b must not exceed
+ * that. */
 enum { VG_CPU_LANES = 8192 };
 typedef struct cpu_span {
     const vg_tensor *t;
     size_t b, n, cb;     /* channel block size, row, channel block */
     size_t first, count; /* positions */
 } cpu_span;
-vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES], const cpu_span *at);
+vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t lanes[VG_CPU_LANES],
+                         const cpu_span *at);
 
 vg_status vg_cpu__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                const vg_param *w, const vg_tensor *addend);
-vg_status vg_cpu__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                                     const vg_param *w, const vg_tensor *addend);
-vg_status vg_cpu__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
-                                        const vg_tensor *dy);
+vg_status vg_cpu__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
+                                     const vg_block *theta, const vg_param *w, const vg_tensor *addend);
+vg_status vg_cpu__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
+                                        const vg_tensor *x, const vg_tensor *dy);
 vg_status vg_cpu__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                 const vg_block *theta, const vg_param *bias);
 vg_status vg_cpu__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
 vg_status vg_cpu__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
-vg_status vg_cpu__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
+vg_status vg_cpu__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta,
+                                vg_block *grad);
 vg_status vg_cpu__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
 vg_status vg_cpu__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
-vg_status vg_cpu__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
-                                 const vg_param *bias);
+vg_status vg_cpu__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                 const vg_param *w, const vg_param *bias);
 vg_status vg_cpu__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
                                        const vg_param *w);
 vg_status vg_cpu__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                           const vg_tensor *x, const vg_tensor *dy);
-vg_status vg_cpu__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
-                       const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_cpu__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                       const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
 vg_status vg_cpu__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_cpu__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                               vg_dropout dropout);

@@ -1,8 +1,10 @@
-/* cpu_dnnl.c - the only file that knows oneDNN. Compiles against its version 2 (Debian 12: 2.6) and version 3 C interfaces.
+/* cpu_dnnl.c - the only file that includes oneDNN. Compiles against its version 2 (Debian 12: 2.6) and version 3 C
+ * interfaces.
  *
- * A primitive is made once for each (pass, geometry, layouts) and kept. It is asked for with the caller's activation layouts;
- * if only a slow implementation serves those, the library picks the layouts and operands are reordered on the way in and out.
- * Weights are always left to the library's choice and reordered only where that differs from what the caller holds. */
+ * A primitive is created once for each (pass, geometry, layouts) and kept. It is requested with the caller's activation
+ * layouts. If only a slow implementation supports those, the library chooses the layouts, and operands are reordered
+ * before and after. The layout of weights is always the library's choice; they are reordered only where it differs from
+ * the caller's. */
 #include "backend/cpu/cpu_dnnl.h"
 
 #include <oneapi/dnnl/dnnl.h>
@@ -19,11 +21,11 @@ typedef const dnnl_memory_desc_t *md_ref;
 #define MD_FREE(md) ((void)(md))
 #endif
 
-#define DNNL_TRY(call)                                                                                                         \
-    do {                                                                                                                       \
-        dnnl_status_t dnnl_try_ = (call);                                                                                      \
-        if (dnnl_try_ != dnnl_success)                                                                                         \
-            return failed(dnnl_try_, #call);                                                                                   \
+#define DNNL_TRY(call)                                                                                                 \
+    do {                                                                                                               \
+        dnnl_status_t dnnl_try_ = (call);                                                                              \
+        if (dnnl_try_ != dnnl_success)                                                                                 \
+            return failed(dnnl_try_, #call);                                                                           \
     } while (0)
 
 static vg_status failed(dnnl_status_t status, const char *call) {
@@ -34,7 +36,7 @@ static vg_status failed(dnnl_status_t status, const char *call) {
 
 enum { IN1 = 0, IN2 = 1, OUT = 2, OPERANDS = 3 };
 
-/* What makes a primitive: compared byte by byte, so it is cleared before it is filled. */
+/* The key of a primitive. Keys are compared byte by byte, so a key is cleared before it is filled. */
 typedef struct primitive_key {
     int kind; /* a vg_dnnl_pass, or MATMUL */
     vg_dnnl_type type;
@@ -45,13 +47,14 @@ typedef struct primitive_key {
 
 enum { MATMUL = 100 };
 
-/* One operand of a primitive: the caller's memory, the primitive's, and the way between them when they differ. */
+/* One operand of a primitive: the caller's memory, the primitive's memory, and the reorders between them where they
+ * differ. */
 typedef struct slot {
     int argument;
     dnnl_memory_t user, own; /* the same object when no reorder is needed */
     dnnl_primitive_t to_own, to_user;
     void *scratch;
-    const void *held; /* what scratch holds, at which version */
+    const void *held; /* the source and version of what scratch holds */
     uint64_t held_version;
 } slot;
 
@@ -195,33 +198,34 @@ typedef struct conv_memory {
     int64_t stride, pad;
 } conv_memory;
 
-/* Backward passes want the forward one as a hint. */
-static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const conv_memory *conv, dnnl_primitive_attr_t attr,
-                             dnnl_primitive_desc_t hint) {
+/* Backward passes take the forward one as a hint. */
+static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const conv_memory *conv,
+                             dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint) {
     const int pass = conv->pass;
     const md_ref x = conv->x, w = conv->w, y = conv->y;
     dnnl_dims_t strides = {conv->stride, conv->stride}, pads = {conv->pad, conv->pad};
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_dims_t dilates = {0, 0};
     if (pass == VG_DNNL_FORWARD)
-        return dnnl_convolution_forward_primitive_desc_create(pd, dnnl->engine, dnnl_forward_training, dnnl_convolution_direct,
-                                                              x, w, NULL, y, strides, dilates, pads, pads, attr);
+        return dnnl_convolution_forward_primitive_desc_create(pd, dnnl->engine, dnnl_forward_training,
+                                                              dnnl_convolution_direct, x, w, NULL, y, strides, dilates,
+                                                              pads, pads, attr);
     if (pass == VG_DNNL_BACKWARD_DATA)
-        return dnnl_convolution_backward_data_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w, y, strides,
-                                                                    dilates, pads, pads, hint, attr);
-    return dnnl_convolution_backward_weights_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w, NULL, y,
-                                                                   strides, dilates, pads, pads, hint, attr);
+        return dnnl_convolution_backward_data_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w, y,
+                                                                    strides, dilates, pads, pads, hint, attr);
+    return dnnl_convolution_backward_weights_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w,
+                                                                   NULL, y, strides, dilates, pads, pads, hint, attr);
 #else
     dnnl_convolution_desc_t desc;
     dnnl_status_t status;
     if (pass == VG_DNNL_FORWARD)
-        status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL, y,
-                                                    strides, pads, pads);
+        status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL,
+                                                    y, strides, pads, pads);
     else if (pass == VG_DNNL_BACKWARD_DATA)
         status = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, x, w, y, strides, pads, pads);
     else
-        status =
-            dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, x, w, NULL, y, strides, pads, pads);
+        status = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, x, w, NULL, y, strides,
+                                                             pads, pads);
     return status == dnnl_success ? dnnl_primitive_desc_create(pd, &desc, attr, dnnl->engine, hint) : status;
 #endif
 }
@@ -236,17 +240,17 @@ static dnnl_status_t matmul_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, md_ref 
 #endif
 }
 
-/* Implementations written in plain loops or through im2col are last resorts. */
+/* Implementations by plain loops or through im2col are used only where there is no other. */
 static bool is_slow(dnnl_primitive_desc_t pd) {
     const char *name = "";
     dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&name);
     return strstr(name, "ref") || strstr(name, "gemm:") == name;
 }
 
-/* A convolution pass in `type`: x and y as the caller holds them when `fixed`, else as the library likes; weights always so,
- * except that weight gradients come out as float32. */
-static dnnl_status_t conv_choose(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key, const vg_dnnl_view *x,
-                                 const vg_dnnl_view *w, const vg_dnnl_view *y, bool fixed) {
+/* A convolution pass in `type`: x and y in the caller's layouts when `fixed`, else in the library's choice. The layout
+ * of weights is always the library's choice; weight gradients are float32. */
+static dnnl_status_t conv_choose(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key,
+                                 const vg_dnnl_view *x, const vg_dnnl_view *w, const vg_dnnl_view *y, bool fixed) {
     dnnl_memory_desc_t mx, mw, my, mf;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t hint = NULL;
@@ -266,11 +270,11 @@ static dnnl_status_t conv_choose(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const
     status = attributes(&attr, key->accumulate);
     if (status == dnnl_success && key->kind != VG_DNNL_FORWARD)
         status = conv_pd(dnnl, &hint,
-                         &(conv_memory){VG_DNNL_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad}, NULL,
-                         NULL);
+                         &(conv_memory){VG_DNNL_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad},
+                         NULL, NULL);
     if (status == dnnl_success)
-        status = conv_pd(dnnl, pd,
-                         &(conv_memory){key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad}, attr, hint);
+        status = conv_pd(dnnl, pd, &(conv_memory){key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad},
+                         attr, hint);
     if (hint)
         dnnl_primitive_desc_destroy(hint);
     if (attr)
@@ -296,7 +300,8 @@ static vg_status reorder_new(vg_dnnl *dnnl, dnnl_primitive_t *out, md_ref from, 
     return VG_OK;
 }
 
-static vg_status slot_new(vg_dnnl *dnnl, slot *s, int argument, const vg_dnnl_view *view, md_ref own, bool in, bool out) {
+static vg_status slot_new(vg_dnnl *dnnl, slot *s, int argument, const vg_dnnl_view *view, md_ref own, bool in,
+                          bool out) {
     dnnl_memory_desc_t user;
     s->argument = argument;
     DNNL_TRY(md_of_view(&user, view));
@@ -326,21 +331,24 @@ static vg_status entry_fill(vg_dnnl *dnnl, entry *e, dnnl_primitive_desc_t pd) {
     static const struct {
         int argument;
         dnnl_query_t query;
-    } roles[4][OPERANDS] = {
-        {{DNNL_ARG_SRC, dnnl_query_src_md}, {DNNL_ARG_WEIGHTS, dnnl_query_weights_md}, {DNNL_ARG_DST, dnnl_query_dst_md}},
-        {{DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md},
-         {DNNL_ARG_WEIGHTS, dnnl_query_weights_md},
-         {DNNL_ARG_DIFF_SRC, dnnl_query_diff_src_md}},
-        {{DNNL_ARG_SRC, dnnl_query_src_md},
-         {DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md},
-         {DNNL_ARG_DIFF_WEIGHTS, dnnl_query_diff_weights_md}},
-        {{DNNL_ARG_SRC, dnnl_query_src_md}, {DNNL_ARG_WEIGHTS, dnnl_query_weights_md}, {DNNL_ARG_DST, dnnl_query_dst_md}}};
+    } roles[4][OPERANDS] = {{{DNNL_ARG_SRC, dnnl_query_src_md},
+                             {DNNL_ARG_WEIGHTS, dnnl_query_weights_md},
+                             {DNNL_ARG_DST, dnnl_query_dst_md}},
+                            {{DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md},
+                             {DNNL_ARG_WEIGHTS, dnnl_query_weights_md},
+                             {DNNL_ARG_DIFF_SRC, dnnl_query_diff_src_md}},
+                            {{DNNL_ARG_SRC, dnnl_query_src_md},
+                             {DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md},
+                             {DNNL_ARG_DIFF_WEIGHTS, dnnl_query_diff_weights_md}},
+                            {{DNNL_ARG_SRC, dnnl_query_src_md},
+                             {DNNL_ARG_WEIGHTS, dnnl_query_weights_md},
+                             {DNNL_ARG_DST, dnnl_query_dst_md}}};
     int role = e->key.kind == MATMUL ? 3 : e->key.kind;
     DNNL_TRY(dnnl_primitive_create(&e->primitive, pd));
     for (int i = 0; i < OPERANDS; i++) {
         md_ref own = dnnl_primitive_desc_query_md(pd, roles[role][i].query, 0);
-        VG_TRY(slot_new(dnnl, &e->slots[i], roles[role][i].argument, &e->key.views[i], own, i != OUT || e->key.accumulate,
-                        i == OUT));
+        VG_TRY(slot_new(dnnl, &e->slots[i], roles[role][i].argument, &e->key.views[i], own,
+                        i != OUT || e->key.accumulate, i == OUT));
     }
     if (e->key.bias)
         DNNL_TRY(dnnl_memory_create(&e->bias, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 1), dnnl->engine,
@@ -349,7 +357,7 @@ static vg_status entry_fill(vg_dnnl *dnnl, entry *e, dnnl_primitive_desc_t pd) {
 }
 
 static vg_status pd_for_conv(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key) {
-    /* Which of the operands are x, w, y in each pass. */
+    /* The positions of x, w and y among the operands of each pass. */
     static const int place[3][3] = {{IN1, IN2, OUT}, {OUT, IN2, IN1}, {IN1, OUT, IN2}};
     const int *p = place[key->kind];
     const vg_dnnl_view *x = &key->views[p[0]], *w = &key->views[p[1]], *y = &key->views[p[2]];
@@ -375,7 +383,7 @@ static vg_status pd_for_matmul(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const p
         views[i] = key->views[i];
         if (i == OUT)
             continue;
-        if (views[i].type != key->type) { /* it is converted anyhow: packed, in its own order */
+        if (views[i].type != key->type) { /* It is converted anyway, so the copy is packed. */
             views[i].type = key->type;
             bool by_rows = views[i].strides[1] == 1;
             views[i].strides[0] = by_rows ? views[i].dims[1] : 1;

@@ -1,5 +1,5 @@
-/* cpu_dnnl.h - what the CPU backend needs of oneDNN: convolutions and matrix products over memory whose layout the caller
- * names. The library's own headers, version 2 or 3, stay inside cpu_dnnl.c. Internal. */
+/* cpu_dnnl.h - what the CPU backend needs of oneDNN: convolutions and matrix products over memory whose layout the
+ * caller names. The library's own headers, version 2 or 3, stay inside cpu_dnnl.c. Internal. */
 #ifndef VG_CPU_DNNL_H
 #define VG_CPU_DNNL_H
 
@@ -29,7 +29,8 @@ typedef struct vg_dnnl_view {
     int64_t strides[2];
 } vg_dnnl_view;
 
-/* Memory with its layout. version: of weights, so that a converted copy is kept while it stays the same; 0: never kept. */
+/* Memory with its layout. version: of weights; a converted copy is reused while the version stays the same; 0: never
+ * reused. */
 typedef struct vg_dnnl_operand {
     vg_dnnl_view view;
     void *data;
@@ -40,7 +41,7 @@ typedef enum vg_dnnl_pass { VG_DNNL_FORWARD = 0, VG_DNNL_BACKWARD_DATA = 1, VG_D
 
 vg_status vg_dnnl__new(vg_dnnl **out);
 void vg_dnnl__free(vg_dnnl *dnnl);
-/* The activation layout that convolutions of `type` like best on this machine. */
+/* The activation layout that convolutions of `type` prefer on this machine. */
 vg_status vg_dnnl__preferred(vg_dnnl *dnnl, vg_dnnl_type type, vg_dnnl_layout *layout);
 /* Whether this machine computes in bfloat16 without emulation. */
 bool vg_dnnl__has_bf16(vg_dnnl *dnnl);
@@ -48,13 +49,13 @@ bool vg_dnnl__has_bf16(vg_dnnl *dnnl);
 /* One pass of a convolution. */
 typedef struct vg_dnnl_conv {
     vg_dnnl_pass pass;
-    vg_dnnl_type type; /* that it computes in */
+    vg_dnnl_type type; /* element type of the computation */
     size_t stride, pad;
     bool accumulate; /* FORWARD: the result is added to what y holds */
 } vg_dnnl_conv;
 
-/* FORWARD reads x, w and writes y; BACKWARD_DATA reads y (its gradient), w and writes x; BACKWARD_WEIGHTS reads x, y and writes
- * w. */
+/* FORWARD reads x, w and writes y; BACKWARD_DATA reads y (its gradient), w and writes x; BACKWARD_WEIGHTS reads x, y
+ * and writes w. */
 vg_status vg_dnnl__conv(vg_dnnl *dnnl, const vg_dnnl_conv *conv, const vg_dnnl_operand *x, const vg_dnnl_operand *w,
                         const vg_dnnl_operand *y);
 

@@ -1,6 +1,7 @@
 /* cpu_heads.c - the cross-entropy of H softmax heads, of the CPU backend. Formulas: ref/ref_heads.c.
  *
- * Rows are independent; their losses are added up in row order in double, so totals have the same bits at any thread count. */
+ * Rows are independent; their losses are summed in row order in double, so totals have the same bits at any thread
+ * count. */
 #include <math.h>
 #include <string.h>
 
@@ -68,7 +69,8 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlog
     const int32_t *y = cpu_tensor_of(labels)->data;
     float *gradient = dlogits ? cpu_tensor_of(dlogits)->data : NULL, *work;
     VG_TRY(vg_cpu__work(backend, rows * (C + 4 + (dlogits ? 0 : K)), &work));
-    double *losses = (double *)work; /* rows doubles, rows flags, then C floats a row, then K a row */
+    /* layout: one double a row, one flag a row, then C floats a row, then K floats a row */
+    double *losses = (double *)work;
     float *right = work + 2 * rows, *means = work + 4 * rows, *spare = means + rows * C;
     CPU_PARALLEL
     for (size_t n = 0; n < rows; n++) {

@@ -1,10 +1,10 @@
 /* cpu_kernels.h - the vector loops of the CPU backend, in several instruction tiers picked once at run time. Internal.
  *
- * Activations lie as [n][C/b][H*W][b]: b = 16 or 8 is the blocked layout, b = 1 plain, b = C channels-last. A "run" is `count`
- * consecutive positions of one (row, channel block): count * b elements. Each kernel works on one run.
+ * Activations lie as [n][C/b][H*W][b]: b = 16 or 8 is the blocked layout, b = 1 plain, b = C channels-last. A "run" is
+ * `count` consecutive positions of one (row, channel block): count * b elements. Each kernel works on one run.
  *
- * Masks: kernels that drop elements take `lanes`, the 16-bit random lane of each element of the run (see counter.h), or NULL
- * for no dropout; an element is dropped when its lane < threshold, else multiplied by scale. */
+ * Masks: kernels that drop elements take `lanes`, the 16-bit random lane of each element of the run (see counter.h), or
+ * NULL for no dropout; an element is dropped when its lane < threshold, else multiplied by scale. */
 #ifndef VG_CPU_KERNELS_H
 #define VG_CPU_KERNELS_H
 
@@ -19,7 +19,8 @@ typedef struct vg_cpu_mask {
     float scale;
 } vg_cpu_mask;
 
-/* Geometry of a pooling stage: `width` outputs in one row of outputs, read from `pool` rows of input of width in_width. */
+/* Geometry of a pooling stage: `width` outputs in one row of outputs, read from `pool` rows of input of width
+ * in_width. */
 typedef struct vg_cpu_window {
     size_t width, in_width, pool, b;
     bool bf16, relu;
@@ -34,8 +35,8 @@ typedef struct vg_cpu_stage_row {
     vg_cpu_mask mask;
 } vg_cpu_stage_row;
 
-/* One row back: dx has `pool` input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied by the
- * mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
+/* One row back: dx has `pool` input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied
+ * by the mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
 typedef struct vg_cpu_stage_back {
     void *dx;
     float *sums;
@@ -44,13 +45,14 @@ typedef struct vg_cpu_stage_back {
     vg_cpu_mask mask;
 } vg_cpu_stage_back;
 
-/* One run of batch-norm: `count` positions of b channels, and per channel what the kernel named beside it reads. */
+/* One run of batch-norm: `count` positions of b channels, and per channel the values that the kernels named beside them
+ * read. */
 typedef struct vg_cpu_norm_run {
-    const void *x, *dy, *addend;  /* addend may be NULL; dy and addend: backward */
-    void *out;                    /* affine: y; norm_apply: dx, which may be dy or addend */
-    const float *a, *c;           /* affine, norm_sums, norm_apply: x * a + c is the result before the ReLU */
-    const float *mean, *inverse;  /* squares: mean; norm_sums: both */
-    const float *e, *f;           /* norm_apply */
+    const void *x, *dy, *addend; /* addend may be NULL; dy and addend: backward */
+    void *out;                   /* affine: y; norm_apply: dx, which may be dy or addend */
+    const float *a, *c;          /* affine, norm_sums, norm_apply: x * a + c is the result before the ReLU */
+    const float *mean, *inverse; /* squares: mean; norm_sums: both */
+    const float *e, *f;          /* norm_apply */
     size_t count, b;
     bool bf16, relu;
     vg_cpu_mask mask;

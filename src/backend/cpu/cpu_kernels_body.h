@@ -1,6 +1,6 @@
-/* cpu_kernels_body.h - the loops of cpu_kernels.h, included once a tier with TIER(name) and TARGET defined. No include guard:
- * that is the point. Bodies are always inlined with b, element type and mask presence as constants, so that each case
- * vectorises on its own. */
+/* cpu_kernels_body.h - the loops of cpu_kernels.h, included once for each tier with TIER(name) and TARGET defined,
+ * therefore without an include guard. Bodies are always inlined with b, the element type and the presence of a mask as
+ * constants, so that the compiler vectorises each case separately. */
 
 static TARGET void TIER(lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t groups) {
     enum { WIDE = 16 };
@@ -41,8 +41,8 @@ static TARGET void TIER(lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t 
 
 #define MASKED(value, i) (masked ? ((uint32_t)mask.lanes[i] < mask.threshold ? 0.0f : (value)*mask.scale) : (value))
 
-ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, const vg_cpu_stage_row *row, size_t pool, size_t b,
-                                                   bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, const vg_cpu_stage_row *row, size_t pool,
+                                                   size_t b, bool bf16, bool masked) {
     void *restrict y = row->y;
     uint8_t *restrict choice = row->choice;
     const void *restrict x = row->x;
@@ -90,8 +90,8 @@ ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, cons
 }
 
 /* dx may be dy itself: those two are not restrict, and without pooling each element is read before it is written. */
-ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t b, bool bf16,
-                                                   bool masked) {
+ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t b,
+                                                   bool bf16, bool masked) {
     void *dx = row->dx;
     float *restrict sums = row->sums;
     const void *dy = row->dy;
@@ -109,7 +109,7 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const
         }
 }
 
-/* Calls BODY(..., b, bf16, masked) with those three constant in the usual cases. `at` is the run or row at hand. */
+/* Calls BODY(..., b, bf16, masked) with those three constant in the usual cases. `at` is the current run or row. */
 #define DISPATCH(at, channels, half, BODY, ...)                                                                        \
     do {                                                                                                               \
         bool masked_ = (at)->mask.lanes != NULL;                                                                       \
@@ -141,7 +141,8 @@ static TARGET void TIER(stage_backward)(const vg_cpu_window *g, const vg_cpu_sta
         DISPATCH(row, g->b, g->bf16, TIER(stage_backward_body), g, row, g->pool);
 }
 
-ALWAYS_INLINE TARGET void TIER(sum_body)(float *restrict sums, const vg_cpu_norm_run *run, size_t b, bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(sum_body)(float *restrict sums, const vg_cpu_norm_run *run, size_t b, bool bf16,
+                                         bool masked) {
     const void *restrict x = run->x;
     const vg_cpu_mask mask = run->mask;
     for (size_t k = 0; k < run->count; k++)
@@ -186,12 +187,15 @@ ALWAYS_INLINE TARGET void TIER(affine_body)(const vg_cpu_norm_run *run, size_t b
         }
 }
 
-static TARGET void TIER(affine)(const vg_cpu_norm_run *run) { DISPATCH(run, run->b, run->bf16, TIER(affine_body), run); }
+static TARGET void TIER(affine)(const vg_cpu_norm_run *run) {
+    DISPATCH(run, run->b, run->bf16, TIER(affine_body), run);
+}
 
-ALWAYS_INLINE TARGET void TIER(norm_sums_body)(float *restrict dbeta, float *restrict dgamma, const vg_cpu_norm_run *run,
-                                               size_t b, bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(norm_sums_body)(float *restrict dbeta, float *restrict dgamma,
+                                               const vg_cpu_norm_run *run, size_t b, bool bf16, bool masked) {
     const void *restrict dy = run->dy, *restrict x = run->x;
-    const float *restrict a = run->a, *restrict c = run->c, *restrict mean = run->mean, *restrict inverse = run->inverse;
+    const float *restrict a = run->a, *restrict c = run->c, *restrict mean = run->mean,
+                          *restrict inverse = run->inverse;
     const bool relu = run->relu;
     const vg_cpu_mask mask = run->mask;
     for (size_t k = 0, count = run->count; k < count; k++)

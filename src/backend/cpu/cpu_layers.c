@@ -1,7 +1,7 @@
 /* cpu_layers.c - bias, pooling, ReLU and dropout; average pooling; repeated rows; of the CPU backend.
  *
- * Sums over rows (bias gradients) are taken in a fixed number of parts, added up in order: the same bits at any thread count.
- */
+ * Sums over rows (bias gradients) are taken in a fixed number of parts, which are added in order: the same bits at any
+ * thread count. */
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -9,7 +9,8 @@
 /* Parts into which the rows are cut for sums. */
 enum { PARTS = 8 };
 
-/* The channel block to work by: all channels at once where a row has one position, since it is plain then. */
+/* The channel block of the loops: all channels at once where a row has one position, because its layout is plain
+ * then. */
 static size_t stage_block(const vg_tensor *t, const vg_stage *stage) {
     bool flat = stage->pool == 1 && t->shape.h * t->shape.w == 1 && t->shape.c <= VG_CPU_LANES;
     return flat ? t->shape.c : cpu_tensor_of(t)->b;
@@ -21,7 +22,7 @@ static size_t rows_at_once(const vg_tensor *t, size_t b) {
     return rows < 1 ? 1 : rows > t->shape.h ? t->shape.h : rows;
 }
 
-/* The mask of one row out of those of several. */
+/* The mask of one row out of the masks of several. */
 static vg_cpu_mask row_of(vg_cpu_mask mask, size_t skip) {
     if (mask.lanes)
         mask.lanes += skip;
@@ -32,12 +33,12 @@ static vg_cpu_mask row_of(vg_cpu_mask mask, size_t skip) {
 typedef struct stage_call {
     vg_backend *backend;
     const vg_stage *stage;
-    vg_tensor *out;           /* y or dx */
-    const vg_tensor *in;      /* x or dy */
-    const vg_tensor *y;       /* backward: what forward gave */
-    const vg_tensor *choice;  /* may be NULL */
-    const float *bias;        /* forward */
-    size_t b;                 /* channels of a block */
+    vg_tensor *out;          /* y or dx */
+    const vg_tensor *in;     /* x or dy */
+    const vg_tensor *y;      /* backward: what forward gave */
+    const vg_tensor *choice; /* may be NULL */
+    const float *bias;       /* forward */
+    size_t b;                /* channels of a block */
 } stage_call;
 
 static uint8_t *winners_of(const stage_call *call, const vg_tensor *pooled, size_t n, size_t cb) {
@@ -61,7 +62,8 @@ static void forward_run(const stage_call *call, size_t n, size_t cb) {
     for (size_t p = 0; p < height; p++) {
         size_t left = height - p < rows ? height - p : rows, out = p * width * b;
         if (p % rows == 0)
-            mask = vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){y, b, n, cb, p * width, left * width});
+            mask =
+                vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){y, b, n, cb, p * width, left * width});
         vg_cpu_stage_row row = {to + out * element, winners ? winners + out : NULL,
                                 from + p * stage->pool * window.in_width * b * element, call->bias + cb * b,
                                 row_of(mask, p % rows * width * b)};
@@ -69,12 +71,12 @@ static void forward_run(const stage_call *call, size_t n, size_t cb) {
     }
 }
 
-vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
-                                const vg_block *theta, const vg_param *bias) {
+vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
+                                const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
     size_t b = stage_block(y, stage), blocks = y->shape.c / b;
     float *zeros = NULL;
     if (y->shape.w * b > VG_CPU_LANES)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "maps of width %zu are too wide for this backend", y->shape.w);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "maps of width %zu are wider than this backend supports", y->shape.w);
     if (!bias) {
         VG_TRY(vg_cpu__work(backend, y->shape.c, &zeros));
         memset(zeros, 0, y->shape.c * sizeof(float));
@@ -103,20 +105,26 @@ static void backward_run(const stage_call *call, size_t n, size_t cb, float *sum
     char *to = cpu_run(dx, n, cb);
     const char *from = cpu_run(dy, n, cb), *was = cpu_run(call->y, n, cb);
     const uint8_t *winners = winners_of(call, dy, n, cb);
-    /* Behind a ReLU y = 0 tells what was dropped: no need to draw the masks again. */
+    /* After a ReLU, y = 0 marks dropped elements, so the masks need not be drawn again. */
     vg_cpu_mask mask = {NULL, 0, stage->dropout.p > 0 ? 1.0f / (1.0f - stage->dropout.p) : 1.0f};
     uint16_t lanes[VG_CPU_LANES];
     for (size_t p = 0; p < height; p++) {
         size_t left = height - p < rows ? height - p : rows, in = p * width * b;
         if (p % rows == 0 && !stage->relu)
-            mask = vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){dy, b, n, cb, p * width, left * width});
-        vg_cpu_stage_back row = {to + p * stage->pool * window.in_width * b * element, sums, from + in * element,
-                                 was + in * element, winners ? winners + in : NULL, row_of(mask, p % rows * width * b)};
+            mask =
+                vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){dy, b, n, cb, p * width, left * width});
+        vg_cpu_stage_back row = {to + p * stage->pool * window.in_width * b * element,
+                                 sums,
+                                 from + in * element,
+                                 was + in * element,
+                                 winners ? winners + in : NULL,
+                                 row_of(mask, p % rows * width * b)};
         kernels->stage_backward(&window, &row);
     }
 }
 
-vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
+vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to,
+                                 vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
     const vg_param *bias = to->bias;
@@ -152,7 +160,7 @@ static void put(const cpu_tensor *t, void *run, size_t i, float v) {
         ((float *)run)[i] = v;
 }
 
-/* y is (n, c, 1, 1): whatever its block, its rows are plain. */
+/* y is (n, c, 1, 1): its rows are plain, whatever its block. */
 vg_status vg_cpu__average_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x) {
     const cpu_tensor *t = cpu_tensor_of(x), *out = cpu_tensor_of(y);
     size_t b = t->b, blocks = x->shape.c / b, area = x->shape.h * x->shape.w;

@@ -20,7 +20,7 @@ typedef struct norm_call {
     enum { SUM, SQUARES, APPLY, BACK_SUMS, BACK_APPLY } what;
 } norm_call;
 
-/* One run (row n, block cb) through one of the kernels; sums has 2 x C floats a part. */
+/* Passes one run (row n, block cb) to one of the kernels; sums has 2 x C floats a part. */
 static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, float *more) {
     const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
     const cpu_tensor *t = cpu_tensor_of(call->x);
@@ -54,8 +54,8 @@ static void norm_run(const norm_call *call, size_t n, size_t cb, float *sums, fl
     }
 }
 
-/* Every run; for sums, parts[PARTS][2][C] are cleared, filled and added up into totals[2][C]. A run's own sum starts at zero,
- * so that float32 never adds more than one image of one channel before the sum goes on in double. */
+/* Every run. For sums, parts[PARTS][2][C] are cleared, filled and added up into totals[2][C]. A run's own sum starts at
+ * zero, so that float32 adds at most one image of one channel before the sum continues in double. */
 static void norm_all(const norm_call *call, double *totals) {
     const cpu_tensor *t = cpu_tensor_of(call->x);
     size_t b = t->b, channels = call->x->shape.c, blocks = channels / b, rows = call->x->n;
@@ -96,7 +96,8 @@ static vg_status norm_work(vg_backend *backend, size_t channels, double **totals
     return VG_OK;
 }
 
-vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
+vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass,
+                               const vg_block *theta) {
     vg_tensor *y = pass->y, *running = pass->running, *saved = pass->saved;
     const vg_tensor *x = pass->x;
     const vg_param *gamma = pass->gamma, *beta = pass->beta;
@@ -134,7 +135,8 @@ vg_status vg_cpu__norm_forward(vg_backend *backend, const vg_norm *norm, const v
     return VG_OK;
 }
 
-vg_status vg_cpu__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta, vg_block *grad) {
+vg_status vg_cpu__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to,
+                                const vg_block *theta, vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *x = to->x, *saved = to->saved, *addend = to->addend;
     const vg_param *gamma = to->gamma, *beta = to->beta;

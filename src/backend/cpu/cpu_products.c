@@ -3,8 +3,8 @@
  * Filters [o][i][h][w] in memory, block b (16 or 8):  o/b i/b h w b(i) b(o)   when b divides both
  *                                                     o/b h w i b(o)          when it divides o only (first layers)
  *                                                     as they are             otherwise
- * Linear weights [o][c][h][w]: row o holds its inputs in the order in which a row of activations lies, so the product is a
- * plain matrix product. */
+ * Linear weights [o][c][h][w]: row o holds its inputs in the order in which a row of activations lies, so the product
+ * is a plain matrix product. */
 #include <string.h>
 
 #include "backend/cpu/cpu_backend.h"
@@ -26,7 +26,8 @@ vg_status vg_cpu__param_plan(vg_backend *backend, vg_param *p) {
     size_t size;
     (void)backend;
     if (!vg_base__mul(&size, p->o, p->i) || !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
-        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit memory", p->o, p->i, p->h, p->w);
+        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit in memory", p->o, p->i,
+                             p->h, p->w);
     p->size = size;
     return VG_OK;
 }
@@ -106,8 +107,8 @@ static void add_into(vg_backend *backend, vg_tensor *y, const void *x) {
     size_t count = y->n * vg_shape__size(y->shape), element = cpu_element(t);
     CPU_PARALLEL
     for (size_t at = 0; at < count; at += PIECE)
-        kernels->add((char *)t->data + at * element, (const char *)x + at * element, count - at < PIECE ? count - at : PIECE,
-                     t->bf16);
+        kernels->add((char *)t->data + at * element, (const char *)x + at * element,
+                     count - at < PIECE ? count - at : PIECE, t->bf16);
 }
 
 /* The accelerator that takes this convolution, or NULL. */
@@ -139,7 +140,7 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
             memcpy(ox.data, kept, bytes_of(dx));
         return own->backward_data(backend, conv, dx, dy, theta, w, addend != NULL);
     }
-    if (addend == dx) { /* the library overwrites: go through spare memory */
+    if (addend == dx) { /* The library overwrites its output, so the result goes to a spare buffer. */
         VG_TRY(vg_cpu__spare(backend, bytes_of(dx), &ox.data));
         kept = ox.data;
     }
@@ -164,8 +165,8 @@ vg_status vg_cpu__conv_backward_weights(vg_backend *backend, const vg_conv *conv
 /* --- linear */
 
 /* A matrix of rows x columns at `data`, element (r, c) at r * row_stride + c * column_stride. */
-static vg_dnnl_operand matrix(void *data, bool bf16, size_t rows, size_t columns, size_t row_stride, size_t column_stride,
-                              uint64_t version) {
+static vg_dnnl_operand matrix(void *data, bool bf16, size_t rows, size_t columns, size_t row_stride,
+                              size_t column_stride, uint64_t version) {
     vg_dnnl_operand operand;
     memset(&operand, 0, sizeof operand);
     operand.view.type = bf16 ? VG_DNNL_BF16 : VG_DNNL_F32;
@@ -184,7 +185,8 @@ static vg_dnnl_operand rows_of(const vg_tensor *t) {
     return matrix(cpu_tensor_of(t)->data, cpu_tensor_of(t)->bf16, t->n, width, width, 1, 0);
 }
 
-/* Linear weights as a matrix o x inputs, or transposed: in float32 as they are, for bfloat16 products their rounded copy. */
+/* Linear weights as a matrix o x inputs, or transposed: in float32 as they are, for bfloat16 products their rounded
+ * copy. */
 static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_block *theta, const vg_param *w,
                             size_t inputs, bool transposed) {
     bool bf16 = backend->compute == VG_COMPUTE_BF16;
@@ -204,7 +206,8 @@ vg_status vg_cpu__linear_forward(vg_backend *backend, vg_tensor *y, const vg_ten
     size_t in = vg_shape__size(x->shape);
     vg_dnnl_operand a = rows_of(x), b, c = rows_of(y);
     VG_TRY(weights_of(backend, &b, theta, w, in, true));
-    return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, bias ? cpu_param(theta, bias) : NULL);
+    return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b,
+                           bias ? cpu_param(theta, bias) : NULL);
 }
 
 vg_status vg_cpu__linear_backward_data(vg_backend *backend, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,

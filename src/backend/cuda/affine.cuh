@@ -1,4 +1,5 @@
-/* affine.cuh - batch-norm by given statistics is a line, y = a d + c: the same bits wherever it is worked out. */
+/* affine.cuh - batch-norm by given statistics is affine, y = a d + c: one definition, so that all kernels give the same
+ * bits. */
 #ifndef VG_CUDA_AFFINE_CUH
 #define VG_CUDA_AFFINE_CUH
 

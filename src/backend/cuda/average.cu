@@ -1,5 +1,5 @@
-/* average.cu - the mean over a row's positions, and its gradient. A block has one row: groups of eight channels side by side,
- * positions shared out over lanes whose sums are added up in their order. */
+/* average.cu - the mean over a row's positions, and its gradient. A block has one row: groups of eight channels side by
+ * side; the lanes share the positions, and their sums are added in order. */
 #include "backend/cuda/vec.cuh"
 
 enum { THREADS = 320 };
@@ -20,7 +20,8 @@ static average_shape shape_of(uint32_t area, uint32_t groups) {
 
 template <typename T> __global__ void __launch_bounds__(THREADS) average_forward(T *y, const T *x, average_shape s) {
     __shared__ float space[THREADS][8];
-    const uint32_t row = blockIdx.x / s.chunks, group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
+    const uint32_t row = blockIdx.x / s.chunks,
+                   group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
     const uint32_t lane = threadIdx.x / s.block_groups;
     float sum[8] = {};
     if (group < s.groups) {
@@ -46,7 +47,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) average_forward
 }
 
 template <typename T> __global__ void __launch_bounds__(THREADS) average_backward(T *dx, const T *dy, average_shape s) {
-    const uint32_t row = blockIdx.x / s.chunks, group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
+    const uint32_t row = blockIdx.x / s.chunks,
+                   group = blockIdx.x % s.chunks * s.block_groups + threadIdx.x % s.block_groups;
     if (group >= s.groups)
         return;
     float v[8];

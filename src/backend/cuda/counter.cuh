@@ -1,8 +1,8 @@
-/* counter.cuh - counter.h's dropout masks, eight elements at a time, and division by numbers known on the host only.
+/* counter.cuh - counter.h's dropout masks, eight elements at a time, and division by numbers known only at run time.
  *
- * Written in what C and CUDA C++ have in common, so that a test without a GPU compiles it and compares it with counter.h.
- * A thread works on eight neighbouring channels of one position. Where the logical channels are a multiple of eight these are
- * the eight lanes of one Philox call; otherwise they straddle two. */
+ * Written in the common subset of C and CUDA C++, so that a test without a GPU compiles it and compares it with
+ * counter.h. A thread works on eight neighbouring channels of one position. Where the number of logical channels is a
+ * multiple of eight, these are the eight lanes of one Philox call; otherwise they span two calls. */
 #ifndef VG_CUDA_COUNTER_CUH
 #define VG_CUDA_COUNTER_CUH
 
@@ -58,7 +58,7 @@ enum { CUDA_ROUNDS = 10 };
 
 /* Both halves of a product. */
 CUDA_BOTH void cuda_multiply(uint32_t *low, uint32_t *high, uint32_t a, uint32_t b) {
-#ifdef __CUDA_ARCH__ /* a shift by 32 costs an addition of zero */
+#ifdef __CUDA_ARCH__ /* implemented as a shift by 32 and an addition of zero */
     asm("{\n"
         ".reg .b64 both;\n"
         "mul.wide.u32 both, %2, %3;\n"
@@ -103,7 +103,7 @@ CUDA_BOTH void cuda_lanes_aligned(uint32_t x[4], const cuda_draw *draw, uint32_t
     cuda_words(x, draw, row, position >> 3);
 }
 
-/* The same from any position: the words of two calls, moved by up to seven lanes. */
+/* The same from any position: the words of two calls, shifted by up to seven lanes. */
 CUDA_BOTH void cuda_lanes_odd(uint32_t x[4], const cuda_draw *draw, uint32_t row, uint32_t position) {
     uint32_t w[8];
     cuda_words(w, draw, row, position >> 3);

@@ -1,4 +1,5 @@
-/* cuda_accelerators.c - the table of the CUDA backend's optional kernels, and the operations that exist only through it. */
+/* cuda_accelerators.c - the table of the CUDA backend's optional kernels, and the operations that exist only through
+ * it. */
 #include "backend/cuda/cuda_accelerators.h"
 
 #ifdef VG_WITH_CUDA_HOPPER

@@ -1,4 +1,4 @@
-/* cuda_adam.c - Adam over a block or a part of it (elementwise.cu), the twin of the weights written along. */
+/* cuda_adam.c - Adam over a block or a part of it (elementwise.cu); it also writes the bfloat16 copy of the weights. */
 #include "backend/cuda/elementwise.h"
 
 static vg_status launch(vg_backend *b, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v, size_t first,
@@ -18,7 +18,7 @@ static vg_status launch(vg_backend *b, vg_block *theta, const vg_block *grad, vg
     return vg_cuda__launched("Adam");
 }
 
-/* A twin that was up to date still is. */
+/* A bfloat16 copy that was up to date stays so. */
 static void changed(vg_block *theta) {
     cuda_block *block = cuda_b(theta);
     bool current = block->twin && block->twin_version == theta->version;
@@ -40,8 +40,10 @@ vg_status vg_cuda__adam_part(vg_backend *b, vg_block *theta, const vg_block *gra
                              const vg_adam_range *range) {
     size_t first = range->first, count = range->count;
     if (first % 16 || count % 16 || first > theta->count || count > theta->count - first)
-        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: Adam over %zu values from %zu on, of a block of %zu: not whole sixteens",
-                             count, first, theta->count);
+        return vg_base__fail(
+            VG_ERR_ARGUMENT,
+            "cuda: Adam over %zu values from %zu on, of a block of %zu: both must be multiples of 16 inside the block",
+            count, first, theta->count);
     changed(theta);
     if (!range->beside) {
         VG_TRY(vg_cuda__join_side(b));

@@ -1,7 +1,7 @@
 /* cuda_average.c - global average pooling on the device (average.cu). */
 #include "backend/cuda/cuda_layers.h"
 
-/* Rows and area fit the kernels' numbers. */
+/* Converts sizes to the kernels' 32-bit numbers, checked. */
 static vg_status measure(const vg_tensor *maps, uint32_t *rows, uint32_t *area, uint32_t *groups) {
     uint32_t positions;
     VG_TRY(vg_cuda__positions(&positions, maps));
@@ -9,7 +9,8 @@ static vg_status measure(const vg_tensor *maps, uint32_t *rows, uint32_t *area, 
     *area = (uint32_t)(maps->shape.h * maps->shape.w);
     *groups = (uint32_t)(cuda_t(maps)->channels / 8);
     if ((uint64_t)*rows * (*groups / CUDA_SUM_THREADS + 1) >= (uint64_t)1 << 31)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "an average over %zu x %zu maps: more than this backend can do", maps->n,
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "averages over %zu x %zu maps are not supported by this backend: too large", maps->n,
                              maps->shape.c);
     return VG_OK;
 }

@@ -1,4 +1,5 @@
-/* cuda_backend.c - the CUDA backend's life: device, tensors, blocks, parameters, the table of operations. */
+/* cuda_backend.c - the CUDA backend: opening and closing, device memory, tensors, blocks, parameters, the table of
+ * operations. */
 #include "backend/cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -22,9 +23,10 @@ vg_status vg_cuda__check(cudaError_t error, const char *doing) {
                          cudaGetErrorString(error));
 }
 
-/* Through the backend's own queue: a plain cudaMemcpy of few bytes may return before they have arrived, and other queues do not
- * wait for it. */
-vg_status vg_cuda__copy(cuda_context *c, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, const char *what) {
+/* On the backend's own stream: a plain cudaMemcpy of a few bytes may return before they have arrived, and other streams
+ * do not wait for it. */
+vg_status vg_cuda__copy(cuda_context *c, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                        const char *what) {
     VG_TRY(vg_cuda__check(cudaMemcpyAsync(to, from, bytes, kind, c->main), what));
     return vg_cuda__check(cudaStreamSynchronize(c->main), what);
 }
@@ -35,15 +37,17 @@ vg_status vg_cuda__alloc(cuda_context *c, void *out, size_t bytes, bool zero, co
     void *memory = NULL;
     memcpy(out, &memory, sizeof memory);
     if (c->recording)
-        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: memory for %s was wanted while steps were being recorded", what);
+        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: %s needs memory, which cannot be allocated during a recording",
+                             what);
     cudaError_t error = cudaMalloc(&memory, bytes ? bytes : 256);
     if (error == cudaErrorMemoryAllocation) {
         size_t free = 0, total = 0;
         cudaGetLastError();
         cudaMemGetInfo(&free, &total);
-        return vg_base__fail(VG_ERR_MEMORY,
-                             "cuda: out of memory: %s takes %.1f MiB, %.1f of %.1f MiB are free (a smaller batch needs less)",
-                             what, (double)bytes / 1048576, (double)free / 1048576, (double)total / 1048576);
+        return vg_base__fail(
+            VG_ERR_MEMORY,
+            "cuda: out of memory: %s takes %.1f MiB, %.1f of %.1f MiB are free (a smaller batch needs less)", what,
+            (double)bytes / 1048576, (double)free / 1048576, (double)total / 1048576);
     }
     VG_TRY(vg_cuda__check(error, what));
     if (zero)
@@ -66,7 +70,7 @@ typedef struct cuda_retired {
     size_t size;
 } cuda_retired;
 
-/* Gives outgrown working memory back, or keeps it for the recordings that use it. */
+/* Frees a buffer that was replaced by a larger one, or keeps it for the recordings that use it. */
 static vg_status retire(cuda_context *c, void *memory, size_t size) {
     cuda_retired *item;
     if (!c->recordings) {
@@ -152,8 +156,8 @@ static vg_status tensor_new(vg_backend *b, vg_tensor **out, vg_tensor_kind kind,
     t->element = kind == VG_TENSOR_CHOICE ? 1 : kind == VG_TENSOR_ACTIVATION && cuda_bf16(b) ? 2 : 4;
     vg_status status = VG_OK;
     if (!vg_base__mul(&size, capacity, t->row) || !vg_base__mul(&size, size, 2 * t->element))
-        status = vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit memory", capacity, shape.c,
-                               shape.h, shape.w);
+        status = vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit in memory", capacity,
+                               shape.c, shape.h, shape.w);
     if (status == VG_OK)
         status = vg_cuda__alloc(c, &t->data, capacity * t->row * t->element, true, "a tensor");
     if (status == VG_OK && kind == VG_TENSOR_PLAIN && cuda_bf16(b) && shape.h * shape.w == 1) {
@@ -176,7 +180,8 @@ static vg_status tensor_upload(vg_backend *b, vg_tensor *tensor, const float *va
     t->twin_valid = t->patches_valid = false;
     if (tensor->kind == VG_TENSOR_ACTIVATION)
         VG_TRY(vg_cuda__spare(c, &place, bytes));
-    VG_TRY(vg_cuda__check(cudaMemcpyAsync(place, values, bytes, cudaMemcpyHostToDevice, c->stream), "copying to the device"));
+    VG_TRY(vg_cuda__check(cudaMemcpyAsync(place, values, bytes, cudaMemcpyHostToDevice, c->stream),
+                          "copying to the device"));
     if (tensor->kind != VG_TENSOR_ACTIVATION)
         return VG_OK;
     vg_cuda__k_to_activation(c->stream, cuda_bf16(b), t->data, place, tensor->n, tensor->shape, t->channels);
@@ -193,7 +198,8 @@ static vg_status tensor_download(vg_backend *b, float *values, const vg_tensor *
         vg_cuda__k_from_activation(c->stream, cuda_bf16(b), place, t->data, tensor->n, tensor->shape, t->channels);
         VG_TRY(vg_cuda__launched("layout"));
     }
-    VG_TRY(vg_cuda__check(cudaMemcpyAsync(values, place, bytes, cudaMemcpyDeviceToHost, c->stream), "copying from the device"));
+    VG_TRY(vg_cuda__check(cudaMemcpyAsync(values, place, bytes, cudaMemcpyDeviceToHost, c->stream),
+                          "copying from the device"));
     return vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
 }
 
@@ -207,8 +213,8 @@ static vg_status members(vg_backend *b, vg_tensor *out, const vg_tensor *z, cons
                          const vg_member_rows *rows) {
     VG_TRY(vg_cuda__writes(b, out));
     cuda_t(out)->twin_valid = false;
-    vg_cuda__k_members(cuda_of(b)->stream, cuda_t(out)->data, cuda_t(z)->data, prior ? cuda_t(prior)->data : NULL, *rows, z->n,
-                       out->shape.c / rows->classes);
+    vg_cuda__k_members(cuda_of(b)->stream, cuda_t(out)->data, cuda_t(z)->data, prior ? cuda_t(prior)->data : NULL,
+                       *rows, z->n, out->shape.c / rows->classes);
     return vg_cuda__launched("members");
 }
 
@@ -249,7 +255,8 @@ static vg_status param_plan(vg_backend *b, vg_param *p) {
     else if (good)
         good = vg_base__mul(&row, row, cuda_pad(p->i));
     if (!good || !vg_base__mul(&size, cuda_pad(p->o), row))
-        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit memory", p->o, p->i, p->h, p->w);
+        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit in memory", p->o, p->i,
+                             p->h, p->w);
     p->size = size;
     return VG_OK;
 }
@@ -309,11 +316,12 @@ static bool is_narrow(const vg_block *block, const vg_param *p) {
     return cuda_b(block)->narrow_host && cuda_b(block)->narrow_host[p->offset / 16];
 }
 
-/* Says on host and device whether a parameter's gradient lies in the twin. */
+/* Records on host and device whether a parameter's gradient lies in the bfloat16 copy. */
 static vg_status mark(vg_backend *b, cuda_block *block, const vg_param *p, bool narrow) {
     size_t first = p->offset / 16, count = (p->size + 15) / 16;
     memset(block->narrow_host + first, narrow, count);
-    return vg_cuda__check(cudaMemsetAsync(block->narrow + first, narrow, count, cuda_of(b)->stream), "marking gradients");
+    return vg_cuda__check(cudaMemsetAsync(block->narrow + first, narrow, count, cuda_of(b)->stream),
+                          "marking gradients");
 }
 
 vg_status vg_cuda__narrow_gradient(vg_backend *b, vg_block *grad, const vg_param *w, void **out) {
@@ -341,8 +349,8 @@ static vg_status param_upload(vg_backend *b, vg_block *block, const vg_param *p,
     reorder(packed, values, p, true);
     vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
     if (status == VG_OK)
-        status = vg_cuda__copy(c, cuda_b(block)->data + p->offset, packed, p->size * sizeof *packed, cudaMemcpyHostToDevice,
-                               "copying to the device");
+        status = vg_cuda__copy(c, cuda_b(block)->data + p->offset, packed, p->size * sizeof *packed,
+                               cudaMemcpyHostToDevice, "copying to the device");
     vg_base__release(packed);
     block->version++;
     if (status == VG_OK && is_narrow(block, p))
@@ -360,8 +368,8 @@ static vg_status param_download(vg_backend *b, float *values, const vg_block *bl
                          p->size);
     vg_status status = vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device");
     if (status == VG_OK)
-        status = vg_cuda__copy(c, packed, cuda_b(block)->data + p->offset, p->size * sizeof *packed, cudaMemcpyDeviceToHost,
-                               "copying from the device");
+        status = vg_cuda__copy(c, packed, cuda_b(block)->data + p->offset, p->size * sizeof *packed,
+                               cudaMemcpyDeviceToHost, "copying from the device");
     if (status == VG_OK)
         reorder(values, packed, p, false);
     vg_base__release(packed);
@@ -403,8 +411,8 @@ vg_status vg_cuda__block_anchor(vg_backend *b, vg_block *grad, const vg_block *t
     grad->version++;
     if (!penalty)
         return VG_OK;
-    VG_TRY(vg_cuda__check(cudaMemcpyAsync(sums, partial, (size_t)blocks * sizeof *sums, cudaMemcpyDeviceToHost, c->stream),
-                          "anchor"));
+    VG_TRY(vg_cuda__check(
+        cudaMemcpyAsync(sums, partial, (size_t)blocks * sizeof *sums, cudaMemcpyDeviceToHost, c->stream), "anchor"));
     VG_TRY(vg_cuda__check(cudaStreamSynchronize(c->stream), "waiting for the device"));
     for (int i = 0; i < blocks; i++)
         sum += sums[i];
@@ -444,7 +452,7 @@ static void close_cuda(vg_backend *b) {
         vg_cuda__free(c, c->counters, CUDA_COUNTERS * sizeof *c->counters);
         if (c->totals_host)
             cudaFreeHost(c->totals_host);
-        vg_cuda__queues_close(c);
+        vg_cuda__streams_close(c);
         vg_base__release(c);
     }
     vg_base__release(b);
@@ -500,7 +508,7 @@ static const vg_backend_ops ops = {
     .memory_used = memory_used,
 };
 
-/* A device this build can use, in words; or why there is none. */
+/* Finds a device that this build can use and names it, or fails with the reason. */
 static vg_status find_device(vg_backend *b, cuda_context *c) {
     int count = 0;
     struct cudaDeviceProp properties;
@@ -510,12 +518,13 @@ static vg_status find_device(vg_backend *b, cuda_context *c) {
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: no usable device: %s",
                              error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error));
     }
-    VG_TRY(vg_cuda__check(cudaGetDeviceProperties(&properties, 0), "asking for the device"));
+    VG_TRY(vg_cuda__check(cudaGetDeviceProperties(&properties, 0), "querying the device"));
     if (properties.major < 8)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s has compute capability %d.%d, 8.0 or newer is needed",
                              properties.name, properties.major, properties.minor);
     c->multiprocessors = properties.multiProcessorCount;
-    b->rows = 5 * (unsigned)c->multiprocessors; /* tiles of WRN-28-10's layers in whole rounds over the multiprocessors */
+    /* a batch whose tiles in WRN-28-10 fill whole waves of the multiprocessors */
+    b->rows = 5 * (unsigned)c->multiprocessors;
     snprintf(b->device, sizeof b->device, "%.60s", properties.name);
     return VG_OK;
 }
@@ -525,8 +534,8 @@ static vg_status open_all(vg_backend *b, unsigned streams) {
     const cuda_library *library;
     VG_TRY(find_device(b, c));
     VG_TRY(vg_cuda__library(&library));
-    VG_TRY(vg_cuda__check(cudaSetDevice(0), "taking the device"));
-    VG_TRY(vg_cuda__queues_open(c, streams));
+    VG_TRY(vg_cuda__check(cudaSetDevice(0), "selecting the device"));
+    VG_TRY(vg_cuda__streams_open(c, streams));
     VG_TRY(vg_cuda__alloc(c, &c->step, sizeof *c->step, true, "the step"));
     VG_TRY(vg_cuda__alloc(c, &c->counters, CUDA_COUNTERS * sizeof *c->counters, true, "counters"));
     VG_TRY(vg_cuda__totals_new(c));

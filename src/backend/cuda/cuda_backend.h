@@ -1,19 +1,19 @@
 /* cuda_backend.h - what the files of the CUDA backend share. Internal. Included by C and by CUDA C++.
  *
- * Layouts. ACTIVATION: channels-last, (n, h, w, C) with C = channels rounded up to 8, bfloat16 or float32 by the backend's
- * compute; the channels past the logical ones are zero in every activation and every operation keeps them so. PLAIN: float32
- * rows, no padding. INDEX: int32 rows. CHOICE: one byte an element, laid out as the activation it belongs to. Parameters in a
- * block: CONV and LINEAR [O][h][w][I], O and I rounded up to 8 (a LINEAR whose result is PLAIN still has O rounded up; the rows
- * past o are zero); VECTOR [o rounded up to 8]. In bfloat16 mode a block used as weights has a bfloat16 twin, kept up to date
- * by whatever writes the block.
+ * Layouts. ACTIVATION: channels-last, (n, h, w, C) with C = channels rounded up to 8, bfloat16 or float32 by the
+ * backend's compute; the padding channels are zero in every activation, and every operation keeps them so. PLAIN:
+ * float32 rows, no padding. INDEX: int32 rows. CHOICE: one byte an element, in the layout of the activation it belongs
+ * to. Parameters in a block: CONV and LINEAR [O][h][w][I], O and I rounded up to 8 (a LINEAR whose result is PLAIN
+ * still has O rounded up; the rows past o are zero); VECTOR [o rounded up to 8]. In bfloat16 mode a block used as
+ * weights has a bfloat16 copy (`twin`), which every operation that writes the block keeps up to date.
  *
- * Operations are queued on one stream and return. Weight gradients go to a second one beside it, since nothing but Adam waits
- * for them: vg_cuda__side_begin and _end. An operation that writes a tensor which such a gradient still reads waits for it
- * (vg_cuda__writes), and what reads gradients waits for all of them (vg_cuda__join). Adam of parameters whose gradients are
- * there early goes to a third queue (vg_cuda__late_begin). The main queue's work comes first where there is not room for all.
- * While a recording is made (cudaStreamBeginCapture) nothing may allocate, copy from the host or wait: an operation does those
- * only when it meets a size for the first time, which is why a sequence is run once before it is recorded. What changes between
- * replays is read from device memory (context->step). */
+ * Operations are queued on one stream and return. Weight gradients run on a second stream, because only Adam waits for
+ * them: vg_cuda__side_begin and _end. An operation that writes a tensor which such a gradient still reads waits for it
+ * (vg_cuda__writes), and operations that read gradients wait for all of them (vg_cuda__join). Adam of parameters whose
+ * gradients are complete early runs on a third stream (vg_cuda__late_begin). The main stream has the highest priority.
+ * During a recording (cudaStreamBeginCapture) nothing may allocate, copy from the host or wait. An operation does so
+ * only when it sees a size for the first time, which is why a sequence is run once before it is recorded. Values that
+ * change between replays are read from device memory (context->step). */
 #ifndef VG_CUDA_BACKEND_H
 #define VG_CUDA_BACKEND_H
 
@@ -41,15 +41,16 @@ typedef struct cuda_tensor {
     size_t patches_size;
     bool patches_valid;
     int patches_shape[16];
-    uint64_t side_read; /* number of the last operation on the second queue that reads it */
+    uint64_t side_read; /* number of the last operation on the second stream that reads it */
 } cuda_tensor;
 
 typedef struct cuda_block {
     vg_block base;
     float *data;
-    void *twin; /* bfloat16, NULL until first wanted */
+    void *twin; /* bfloat16 copy, NULL until first needed */
     uint64_t twin_version;
-    /* Gradients that came in bfloat16 lie in the twin; one byte for every 16 floats says so, on the device and on the host. */
+    /* Gradients computed in bfloat16 are stored in the twin; one byte for every 16 floats marks them, on the device and
+     * on the host. */
     unsigned char *narrow, *narrow_host;
 } cuda_block;
 
@@ -64,31 +65,35 @@ struct cuda_products; /* cuBLASLt: matrix products by shape (cuda_blas.c) */
 enum { CUDA_SIDE_EVENTS = 64 };
 
 typedef struct cuda_context {
-    cudaStream_t stream;           /* the queue in use: main, or the second one within vg_cuda__side_begin ... _end */
-    cudaStream_t main, side, late; /* the last two may be NULL: everything is on the main one then */
-    bool late_busy;                /* the main queue has not waited for the third */
+    /* the current stream: main, or the second one between vg_cuda__side_begin and _end */
+    cudaStream_t stream;
+    cudaStream_t main, side, late; /* side and late may be NULL: everything then runs on main */
+    bool late_busy;                /* the main stream has not yet waited for the third */
     cudaEvent_t late_done;
     cudaEvent_t fork, read[CUDA_SIDE_EVENTS];
-    uint64_t side_count, side_joined; /* operations put on the second queue; those the main one has waited for */
+    /* number of operations on the second stream, and of those that the main stream has waited for */
+    uint64_t side_count, side_joined;
     void *side_scratch;
     size_t side_scratch_size;
     cuda_step *step;                 /* device */
-    struct cuda_totals *totals;      /* device: what loss adds up */
+    struct cuda_totals *totals;      /* device: totals of the loss */
     struct cuda_totals *totals_host; /* pinned */
-    void *scratch;                   /* device; contents live within one operation */
+    void *scratch;                   /* device; valid within one operation */
     size_t scratch_size;
-    void *spare; /* the same for operations that use a library which takes the scratch memory */
+    void *spare; /* a second buffer, for operations that call a library which uses the scratch memory */
     size_t spare_size;
-    void *third; /* and for those that need two pieces beside the library's */
+    void *third; /* a third one, for operations that need two beside the library's */
     size_t third_size;
-    unsigned *counters; /* device, zero between operations: for kernels whose last block finishes the work */
+    /* device, zero between operations: counts finished blocks, for kernels whose last block finishes the work */
+    unsigned *counters;
     int multiprocessors;
-    bool backwards; /* the way the next convolution with its batch-norm goes through memory: hopper_conv.c */
+    /* direction in which the next convolution with batch-norm walks through memory (hopper/hopper_conv.c) */
+    bool backwards;
     size_t memory_used;
     bool recording;
-    unsigned recordings;          /* alive: what they point at must stay */
-    struct cuda_retired *retired; /* working memory that was outgrown while recordings were alive */
-    bool lost;                    /* the device failed: nothing can be given back to it */
+    unsigned recordings;          /* recordings that exist: the memory they point to must stay */
+    struct cuda_retired *retired; /* buffers replaced by larger ones while recordings existed */
+    bool lost;                    /* the device failed: nothing can be freed on it */
     vg_acceleration acceleration;
     struct cuda_plans *plans;
     struct cuda_products *products;
@@ -101,11 +106,12 @@ static inline cuda_tensor *cuda_t(const vg_tensor *t) { return (cuda_tensor *)t;
 static inline cuda_block *cuda_b(const vg_block *b) { return (cuda_block *)b; }
 static inline bool cuda_bf16(const vg_backend *b) { return b->compute == VG_COMPUTE_BF16; }
 
-/* VG_OK, or a failure with one line: what was being done and what CUDA says. Out of memory is VG_ERR_MEMORY. */
+/* VG_OK, or a failure whose message says what was being done and what CUDA reports. Out of memory is VG_ERR_MEMORY. */
 vg_status vg_cuda__check(cudaError_t error, const char *doing);
-/* Copies and waits. */
-vg_status vg_cuda__copy(cuda_context *, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, const char *what);
-/* After a launch. */
+/* Copies and waits for the copy. */
+vg_status vg_cuda__copy(cuda_context *, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                        const char *what);
+/* Checks for an error after a launch. */
 vg_status vg_cuda__launched(const char *kernel);
 /* Device memory, zeroed when `zero`. */
 vg_status vg_cuda__alloc(cuda_context *, void *out, size_t bytes, bool zero, const char *what);
@@ -116,37 +122,38 @@ vg_status vg_cuda__spare(cuda_context *, void *out, size_t bytes);
 vg_status vg_cuda__third(cuda_context *, void *out, size_t bytes);
 /* A convolution over few channels: computed over patches, its weights without padding between taps. */
 static inline bool vg_cuda__packed(const vg_param *p) { return p->kind == VG_PARAM_CONV && p->i < CUDA_PAD; }
-/* The bfloat16 place of a parameter's gradient, marked as such; Adam reads it there. */
+/* The place of a parameter's gradient in bfloat16, marked as such; Adam reads it there. */
 vg_status vg_cuda__narrow_gradient(vg_backend *, vg_block *grad, const vg_param *w, void **out);
 vg_status vg_cuda__wide_gradient(vg_backend *, vg_block *grad, const vg_param *w);
-/* The second queue: what is launched between begin and end runs there, after all that was queued before; x and dy are what it
- * reads. Nothing may fail to reach end. */
-vg_status vg_cuda__queues_open(cuda_context *, unsigned streams); /* streams: how many of the three, 0: all */
-void vg_cuda__queues_close(cuda_context *);
+/* The second stream: what is launched between begin and end runs there, after everything queued before; x and dy are
+ * the tensors it reads. Every begin must be followed by an end, also after an error. */
+vg_status vg_cuda__streams_open(cuda_context *, unsigned streams); /* streams: how many of the three, 0: all */
+void vg_cuda__streams_close(cuda_context *);
 vg_status vg_cuda__side_begin(vg_backend *);
 vg_status vg_cuda__side_end(vg_backend *, const vg_tensor *x, const vg_tensor *dy);
-/* The main queue waits for the weight gradients; for them and what the third queue does. */
+/* The main stream waits for the weight gradients (join_side), or for them and the third stream (join). */
 vg_status vg_cuda__join_side(vg_backend *);
 vg_status vg_cuda__join(vg_backend *);
-/* The third queue: what is launched between begin and end runs there, after all that both others have been given. */
+/* The third stream: what is launched between begin and end runs there, after everything that is queued on the other
+ * two. */
 vg_status vg_cuda__late_begin(vg_backend *);
 vg_status vg_cuda__late_end(vg_backend *);
-/* Before an operation on the main queue writes t. */
+/* To be called before an operation on the main stream writes t. */
 vg_status vg_cuda__writes(vg_backend *, const vg_tensor *t);
 vg_status vg_cuda__plans_stream(vg_backend *, cudaStream_t stream);
-/* The weights of a product: bfloat16 twin (made if need be) or the floats themselves, at w's place. */
+/* The weights of a product, at w's place: the bfloat16 copy (updated if needed), or the floats themselves. */
 vg_status vg_cuda__weights(vg_backend *, const void **out, const vg_block *theta, const vg_param *w);
-/* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row: elements a row.
- */
+/* dy as a matrix operand in the backend's element type: an activation's data, or a PLAIN tensor's twin. *row: elements
+ * a row. */
 vg_status vg_cuda__operand(vg_backend *, const void **out, size_t *row, const vg_tensor *t);
 
 /* --- operations, one file each (see backend.h for what they do) */
 vg_status vg_cuda__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                 const vg_param *w, const vg_tensor *addend);
-vg_status vg_cuda__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                                      const vg_param *w, const vg_tensor *addend);
-vg_status vg_cuda__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
-                                         const vg_tensor *dy);
+vg_status vg_cuda__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
+                                      const vg_block *theta, const vg_param *w, const vg_tensor *addend);
+vg_status vg_cuda__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
+                                         const vg_tensor *x, const vg_tensor *dy);
 vg_status vg_cuda__conv_norm_forward(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
 vg_status vg_cuda__conv_stage_forward(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
 vg_status vg_cuda__conv_stage_backward(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
@@ -154,22 +161,24 @@ vg_status vg_cuda__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, v
                                  const vg_block *theta, const vg_param *bias);
 vg_status vg_cuda__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
 vg_status vg_cuda__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
-vg_status vg_cuda__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
+vg_status vg_cuda__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta,
+                                 vg_block *grad);
 vg_status vg_cuda__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
 vg_status vg_cuda__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
 vg_status vg_cuda__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                                vg_dropout dropout);
-vg_status vg_cuda__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
-                                  const vg_param *bias);
+vg_status vg_cuda__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                  const vg_param *w, const vg_param *bias);
 vg_status vg_cuda__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
                                         const vg_param *w);
 vg_status vg_cuda__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                            const vg_tensor *x, const vg_tensor *dy);
-vg_status vg_cuda__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
-                        const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_cuda__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
 vg_status vg_cuda__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_cuda__block_multiply(vg_backend *, vg_block *a, size_t offset, const vg_block *b, size_t count);
-vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *, double *penalty);
+vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *,
+                                double *penalty);
 vg_status vg_cuda__adam(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
 vg_status vg_cuda__adam_part(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
                              const vg_adam_range *range);

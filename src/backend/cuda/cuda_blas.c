@@ -1,4 +1,4 @@
-/* cuda_blas.c - algorithms of cuBLASLt by shape. Reductions that add in an order of chance are left out. */
+/* cuda_blas.c - algorithms of cuBLASLt by shape. Algorithms whose reductions have no fixed order are excluded. */
 #include "backend/cuda/cuda_blas.h"
 
 #include <stdio.h>
@@ -47,17 +47,18 @@ static bool describe(const cuda_library *lib, cuda_product *p, vg_compute comput
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     uint64_t ar = (uint64_t)(k->transpose_a ? k->k : k->m), ac = (uint64_t)(k->transpose_a ? k->m : k->k);
     uint64_t br = (uint64_t)(k->transpose_b ? k->n : k->k), bc = (uint64_t)(k->transpose_b ? k->k : k->n);
-    bool good = lib->cublasLtMatmulDescCreate(&p->operation, how, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
-                lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) ==
-                    CUBLAS_STATUS_SUCCESS &&
-                lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) ==
-                    CUBLAS_STATUS_SUCCESS &&
-                lib->cublasLtMatrixLayoutCreate(&p->a, type, ar, ac, k->lda) == CUBLAS_STATUS_SUCCESS &&
-                lib->cublasLtMatrixLayoutCreate(&p->b, type, br, bc, k->ldb) == CUBLAS_STATUS_SUCCESS &&
-                lib->cublasLtMatrixLayoutCreate(&p->d, out, (uint64_t)k->m, (uint64_t)k->n, k->ldd) == CUBLAS_STATUS_SUCCESS;
+    bool good =
+        lib->cublasLtMatmulDescCreate(&p->operation, how, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
+        lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) ==
+            CUBLAS_STATUS_SUCCESS &&
+        lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) ==
+            CUBLAS_STATUS_SUCCESS &&
+        lib->cublasLtMatrixLayoutCreate(&p->a, type, ar, ac, k->lda) == CUBLAS_STATUS_SUCCESS &&
+        lib->cublasLtMatrixLayoutCreate(&p->b, type, br, bc, k->ldb) == CUBLAS_STATUS_SUCCESS &&
+        lib->cublasLtMatrixLayoutCreate(&p->d, out, (uint64_t)k->m, (uint64_t)k->n, k->ldd) == CUBLAS_STATUS_SUCCESS;
     if (good && k->bias)
-        good = lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) ==
-                   CUBLAS_STATUS_SUCCESS &&
+        good = lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                                   sizeof epilogue) == CUBLAS_STATUS_SUCCESS &&
                lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
                                                    sizeof bias_type) == CUBLAS_STATUS_SUCCESS;
     return good;
@@ -75,8 +76,8 @@ static int algorithms_of(cuda_products *s, cuda_product *p, cublasLtMatmulHeuris
                                                   sizeof workspace) != CUBLAS_STATUS_SUCCESS ||
         lib->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
                                                   sizeof schemes) != CUBLAS_STATUS_SUCCESS ||
-        lib->cublasLtMatmulAlgoGetHeuristic(s->handle, p->operation, p->a, p->b, p->d, p->d, preference, ALGORITHMS, found,
-                                            &count) != CUBLAS_STATUS_SUCCESS)
+        lib->cublasLtMatmulAlgoGetHeuristic(s->handle, p->operation, p->a, p->b, p->d, p->d, preference, ALGORITHMS,
+                                            found, &count) != CUBLAS_STATUS_SUCCESS)
         count = 0;
     lib->cublasLtMatmulPreferenceDestroy(preference);
     return count;
@@ -91,8 +92,8 @@ static vg_status execute(vg_backend *b, cuda_product *p, void *d, const void *a,
     if (p->key.bias && s->lib->cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
                                                               sizeof bias) != CUBLAS_STATUS_SUCCESS)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuBLASLt refused a bias");
-    cublasStatus_t status = s->lib->cublasLtMatmul(s->handle, p->operation, &one, a, p->a, m, p->b, &zero, d, p->d, d, p->d,
-                                                   &p->algorithm, workspace, p->workspace, c->stream);
+    cublasStatus_t status = s->lib->cublasLtMatmul(s->handle, p->operation, &one, a, p->a, m, p->b, &zero, d, p->d, d,
+                                                   p->d, &p->algorithm, workspace, p->workspace, c->stream);
     if (status != CUBLAS_STATUS_SUCCESS)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: a matrix product failed with status %d", (int)status);
     return VG_OK;
@@ -127,8 +128,8 @@ static void choose(vg_backend *b, cuda_product *p, void *d, const void *a, const
     float time = 0, least = -1;
     int count = algorithms_of(s, p, found), best = -1;
     snprintf(name, sizeof name, "product-%d-%lldx%lldx%lld-%lld-%lld-%lld-%d%d%d%d", (int)b->compute, (long long)k->m,
-             (long long)k->n, (long long)k->k, (long long)k->lda, (long long)k->ldb, (long long)k->ldd, k->transpose_a != 0,
-             k->transpose_b != 0, k->wide != 0, k->bias != 0);
+             (long long)k->n, (long long)k->k, (long long)k->lda, (long long)k->ldb, (long long)k->ldd,
+             k->transpose_a != 0, k->transpose_b != 0, k->wide != 0, k->bias != 0);
     int chosen = vg_cuda__choice(s->choices, name, count, &time);
     for (int i = 0; i < count && chosen < 0; i++) {
         if (found[i].state != CUBLAS_STATUS_SUCCESS)
@@ -151,8 +152,8 @@ static void choose(vg_backend *b, cuda_product *p, void *d, const void *a, const
     }
 }
 
-vg_status vg_cuda__product(vg_backend *b, const cuda_product_key *key, void *d, const void *a, const void *m, const float *bias,
-                           bool *served) {
+vg_status vg_cuda__product(vg_backend *b, const cuda_product_key *key, void *d, const void *a, const void *m,
+                           const float *bias, bool *served) {
     cuda_products *s = cuda_of(b)->products;
     cuda_product *p = NULL;
     for (size_t i = 0; i < s->count && !p; i++)
@@ -160,7 +161,7 @@ vg_status vg_cuda__product(vg_backend *b, const cuda_product_key *key, void *d, 
             p = &s->items[i];
     if (!p) {
         if (cuda_of(b)->recording)
-            return vg_base__fail(VG_ERR_ARGUMENT, "cuda: a product of a new shape came up while steps were being recorded");
+            return vg_base__fail(VG_ERR_ARGUMENT, "cuda: a product of a new shape appeared during a recording");
         if (s->count == s->room) {
             size_t room = s->room ? 2 * s->room : 32;
             cuda_product *items;
@@ -186,7 +187,7 @@ vg_status vg_cuda__products_new(vg_backend *b) {
     cuda_of(b)->products = s;
     VG_TRY(vg_cuda__library(&s->lib));
     if (s->lib->cublasLtCreate(&s->handle) != CUBLAS_STATUS_SUCCESS)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuBLASLt does not start");
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuBLASLt could not be initialised");
     VG_TRY(vg_cuda__check(cudaEventCreate(&s->start), "making an event"));
     VG_TRY(vg_cuda__check(cudaEventCreate(&s->stop), "making an event"));
     char device[160];

@@ -15,7 +15,7 @@ typedef struct choice {
 } choice;
 
 struct cuda_choices {
-    char path[4096]; /* "": nowhere */
+    char path[4096]; /* "": the choices are not stored */
     choice *items;
     size_t used, room;
 };

@@ -1,9 +1,9 @@
-/* cuda_choices.h - which engine was fastest for which convolution, kept in a file between runs. Internal.
+/* cuda_choices.h - which engine was fastest for which convolution, stored in a file between runs. Internal.
  *
- * Timing chooses, and timings vary: without the file two runs could take engines that round differently. With it a resumed or
- * repeated run takes the same ones. The file is $XDG_CACHE_HOME/vargate/convolutions-VERSION-DEVICE.txt (~/.cache without the
- * variable); lines "NAME COUNT INDEX MILLISECONDS", COUNT the number of candidates there were. A file that cannot be read or
- * written is no error: choices then last as long as the process. */
+ * Timings vary, so without the file two runs could choose engines that round differently. With it a resumed or repeated
+ * run uses the same engines. The file is $XDG_CACHE_HOME/vargate/convolutions-VERSION-DEVICE.txt (~/.cache without the
+ * variable); lines "NAME COUNT INDEX MILLISECONDS", COUNT the number of candidates. A file that cannot be read or
+ * written is not an error: the choices then last as long as the process. */
 #ifndef VG_CUDA_CHOICES_H
 #define VG_CUDA_CHOICES_H
 
@@ -14,7 +14,7 @@ vg_status vg_cuda__choices_open(cuda_choices **out, size_t version, const char *
 void vg_cuda__choices_close(cuda_choices *choices);
 /* The index chosen for `name` among `count` candidates, and its time; -1: none yet. */
 int vg_cuda__choice(const cuda_choices *choices, const char *name, int count, float *milliseconds);
-/* Keeps a choice, in the file at once: a run killed later goes on with it. */
+/* Stores a choice, in the file at once, so that a run that is killed later has it when it is resumed. */
 void vg_cuda__choose(cuda_choices *choices, const char *name, int count, int index, float milliseconds);
 
 #endif

@@ -1,7 +1,8 @@
 /* cuda_columns.c - convolutions as matrix products over patches.
  *
- * Used where the input has few channels (images: cuDNN would multiply padding), and where cuDNN has no engine that gives the
- * same bits every time (some float32 gradients). The patches of an input with few channels are kept for the weight gradient. */
+ * Used where the input has few channels (images: cuDNN would multiply padding), and where cuDNN has no engine that
+ * gives the same bits every time (some float32 gradients). The patches of an input with few channels are kept for the
+ * weight gradient. */
 #include "backend/cuda/cuda_blas.h"
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/elementwise.h"
@@ -32,14 +33,15 @@ static vg_status none(const cuda_product_key *k) {
                          (long long)k->m, (long long)k->n, (long long)k->k);
 }
 
-_Static_assert(sizeof(cuda_columns) <= sizeof((cuda_tensor *)0)->patches_shape, "a tensor remembers the shape of its patches");
+_Static_assert(sizeof(cuda_columns) <= sizeof((cuda_tensor *)0)->patches_shape,
+               "a tensor remembers the shape of its patches");
 
 static bool same(const cuda_columns *a, const cuda_columns *b) {
-    return a->n == b->n && a->r == b->r && a->s == b->s && a->stride == b->stride && a->pad == b->pad && a->oh == b->oh &&
-           a->ow == b->ow && a->c == b->c;
+    return a->n == b->n && a->r == b->r && a->s == b->s && a->stride == b->stride && a->pad == b->pad &&
+           a->oh == b->oh && a->ow == b->ow && a->c == b->c;
 }
 
-/* The patches of x: kept with it when it has few channels, in spare memory otherwise. */
+/* The patches of x: stored with it when it has few channels, in the spare buffer otherwise. */
 static vg_status patches(vg_backend *b, const cuda_columns *q, const vg_tensor *x, const vg_param *w, void **out) {
     cuda_context *c = cuda_of(b);
     cuda_tensor *t = cuda_t(x);
@@ -48,7 +50,8 @@ static vg_status patches(vg_backend *b, const cuda_columns *q, const vg_tensor *
         VG_TRY(vg_cuda__spare(c, out, bytes));
     } else {
         if (t->patches_size < bytes) {
-            bytes = bytes / x->n * x->capacity; /* the largest batch at once: recordings hold the address */
+            /* sized for the largest batch, because recordings keep_in_registers the address */
+            bytes = bytes / x->n * x->capacity;
             VG_TRY(vg_cuda__check(cudaDeviceSynchronize(), "waiting for the device"));
             vg_cuda__free(c, t->patches, t->patches_size);
             t->patches = NULL;
@@ -66,8 +69,8 @@ static vg_status patches(vg_backend *b, const cuda_columns *q, const vg_tensor *
     return vg_cuda__launched("patches");
 }
 
-vg_status vg_cuda__columns_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                                   const vg_param *w, const vg_tensor *addend) {
+vg_status vg_cuda__columns_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
+                                   const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
     cuda_columns q = shape_of(conv, w, x, y);
     const void *weights;
     void *columns;
@@ -76,7 +79,7 @@ vg_status vg_cuda__columns_forward(vg_backend *b, const vg_conv *conv, vg_tensor
     void *place = cuda_t(y)->data;
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     VG_TRY(patches(b, &q, x, w, &columns));
-    if (addend) { /* beside the patches, which may lie in the spare memory */
+    if (addend) { /* not in the spare buffer, which may keep_in_registers the patches */
         if (!vg_cuda__packed(w))
             VG_TRY(vg_cuda__third(cuda_of(b), &place, count * cuda_t(y)->element));
         else
@@ -115,7 +118,8 @@ vg_status vg_cuda__columns_backward_data(vg_backend *b, const vg_conv *conv, vg_
     VG_TRY(vg_cuda__product(b, &key, columns, weights, cuda_t(dy)->data, NULL, &served));
     if (!served)
         return none(&key);
-    vg_cuda__k_uncolumns(cuda_of(b)->stream, cuda_bf16(b), cuda_t(dx)->data, columns, addend ? cuda_t(addend)->data : NULL, q);
+    vg_cuda__k_uncolumns(cuda_of(b)->stream, cuda_bf16(b), cuda_t(dx)->data, columns,
+                         addend ? cuda_t(addend)->data : NULL, q);
     cuda_t(dx)->patches_valid = false;
     return vg_cuda__launched("gradient of patches");
 }

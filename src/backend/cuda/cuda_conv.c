@@ -1,10 +1,10 @@
 /* cuda_conv.c - the three products of a convolution.
  *
- * A forward convolution takes its addend along where an engine can and where that is faster than a pass of its own; gradients
- * to data are added in a pass. Weight gradients of bfloat16 products stay bfloat16 (sums in float32, rounded once) and are
- * widened by Adam. */
-#include "backend/cuda/cuda_accelerators.h"
+ * A forward convolution adds its addend in the same pass where an engine supports that and it is faster than a separate
+ * pass; addends of data gradients take a separate pass. Weight gradients of bfloat16 products stay bfloat16 (sums in
+ * float32, rounded once), and Adam converts them. */
 #include "backend/cuda/cuda_conv.h"
+#include "backend/cuda/cuda_accelerators.h"
 #include "backend/cuda/elementwise.h"
 
 cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
@@ -24,10 +24,10 @@ cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const 
     return key;
 }
 
-/* Bytes through memory a millisecond, for weighing a pass against an engine's time. */
+/* Memory bandwidth in bytes a millisecond, to compare a pass with an engine's time. */
 static const float BYTES_PER_MS = 3.5e9f;
 
-/* Whether the key that does more in one go is there and no slower than the other one and a pass after it. */
+/* Whether the fused key has an engine and is no slower than the plain one followed by a separate pass. */
 static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_conv_places *fused_places,
                         const cuda_conv_key *plain, const cuda_conv_places *plain_places, float pass, bool *out) {
     bool served, tried = false;
@@ -39,15 +39,15 @@ static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_co
         VG_TRY(vg_cuda__conv_run(b, plain, plain_places, &served));
         tried = true;
     }
-    if (tried) /* what the trials wrote may be memory that the other queue works with next */
+    if (tried) /* The trials may have written to memory that the other stream uses next. */
         VG_TRY(vg_cuda__check(cudaStreamSynchronize(cuda_of(b)->stream), "waiting for trials"));
     float together = vg_cuda__conv_time(b, fused), alone = vg_cuda__conv_time(b, plain);
     *out = together > 0 && (alone <= 0 || together <= alone + pass);
     return VG_OK;
 }
 
-vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                                const vg_param *w, const vg_tensor *addend) {
+vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
+                                const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
     cuda_context *c = cuda_of(b);
     cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_FORWARD, conv, w, x, y);
     const void *weights;
@@ -103,7 +103,8 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
         fused.addend = 1;
         with.addend = cuda_t(addend)->data;
         VG_TRY(vg_cuda__spare(c, &places.x, bytes));
-        if (addend == dx && vg_cuda__conv_time(b, &fused) < 0) /* trials write the result: not over the addend */
+        /* Trials write the result, which must not overwrite the addend. */
+        if (addend == dx && vg_cuda__conv_time(b, &fused) < 0)
             with.x = places.x;
         VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / BYTES_PER_MS + 0.002f, &together));
         with.x = cuda_t(dx)->data;
@@ -118,8 +119,8 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
     return vg_cuda__launched("gradient add");
 }
 
-static vg_status backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w, const vg_tensor *x,
-                                  const vg_tensor *dy) {
+static vg_status backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w,
+                                  const vg_tensor *x, const vg_tensor *dy) {
     cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_WEIGHTS, conv, w, x, dy);
     cuda_conv_places places = {cuda_t(x)->data, cuda_b(grad)->data + w->offset, cuda_t(dy)->data, NULL};
     bool served;
@@ -147,7 +148,7 @@ static vg_status backward_weights(vg_backend *b, const vg_conv *conv, vg_block *
 vg_status vg_cuda__conv_backward_weights(vg_backend *b, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                          const vg_tensor *x, const vg_tensor *dy) {
     grad->version++;
-    if (!cuda_bf16(b)) /* patches of float32 convolutions share the main queue's working memory */
+    if (!cuda_bf16(b)) /* Patches of float32 convolutions use the main stream's buffers. */
         return backward_weights(b, conv, grad, w, x, dy);
     VG_TRY(vg_cuda__side_begin(b));
     vg_status status = backward_weights(b, conv, grad, w, x, dy);

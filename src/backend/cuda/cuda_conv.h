@@ -1,4 +1,5 @@
-/* cuda_conv.h - what the operations on convolutions share: their keys, and convolutions as products over patches. Internal. */
+/* cuda_conv.h - what the operations on convolutions share: their keys, and convolutions as products over patches.
+ * Internal. */
 #ifndef VG_CUDA_CONV_H
 #define VG_CUDA_CONV_H
 
@@ -8,8 +9,8 @@
 cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const vg_param *w, const vg_tensor *x,
                                 const vg_tensor *y);
 
-vg_status vg_cuda__columns_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
-                                   const vg_param *w, const vg_tensor *addend);
+vg_status vg_cuda__columns_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x,
+                                   const vg_block *theta, const vg_param *w, const vg_tensor *addend);
 vg_status vg_cuda__columns_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
                                          const vg_block *theta, const vg_param *w, const vg_tensor *addend);
 vg_status vg_cuda__columns_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,

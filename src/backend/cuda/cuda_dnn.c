@@ -1,8 +1,10 @@
-/* cuda_dnn.c - execution plans: describing a convolution to cuDNN, listing engines, timing them, remembering the best.
+/* cuda_dnn.c - execution plans: describing a convolution to cuDNN, listing engines, timing them, remembering the
+ * fastest.
  *
- * Trying all engines of a shape takes seconds, some of them being compiled for it: VARGATE_CUDA_PATIENCE (seconds a shape, 1)
- * bounds it; 0 takes the first that will do. Engines that may give other bits on another run are passed over, so training is
- * deterministic without a mode. In float32 mode engines that round operands to TF32 are passed over as well. */
+ * Timing all engines of a shape takes seconds, because some of them are compiled for it. VARGATE_CUDA_PATIENCE limits
+ * it (seconds a shape, default 1); 0 takes the first engine that works. Engines that may give different bits in another
+ * run are excluded, so training is always deterministic. In float32 mode engines that round operands to TF32 are
+ * excluded as well. */
 #include "backend/cuda/cuda_dnn.h"
 
 #include <stdio.h>
@@ -21,10 +23,10 @@ typedef cudnnBackendDescriptor_t descriptor;
 
 typedef struct cuda_plan {
     cuda_conv_key key;
-    descriptor plan; /* NULL: no engine serves this */
+    descriptor plan;             /* NULL: no engine supports this key */
     const cuda_accelerator *own; /* the accelerator that does it instead of cuDNN, or NULL */
     size_t workspace;
-    float time, own_time; /* milliseconds; of our own kernel: 0 where there is none */
+    float time, own_time; /* milliseconds; own_time is the accelerator's, 0 where there is none */
 } cuda_plan;
 
 typedef struct cuda_plans {
@@ -34,7 +36,7 @@ typedef struct cuda_plans {
     size_t count, room;
     cuda_choices *choices;
     cudaEvent_t start, stop;
-    double patience; /* seconds of trying engines a shape, past which the best so far is taken */
+    double patience; /* seconds of timing engines a shape, after which the fastest so far is taken */
 } cuda_plans;
 
 static double clock_now(void) {
@@ -50,8 +52,8 @@ static void drop(const cuda_library *lib, descriptor d) {
         lib->cudnnBackendDestroyDescriptor(d);
 }
 
-static bool set(const cuda_library *lib, descriptor d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                int64_t count, const void *values) {
+static bool set(const cuda_library *lib, descriptor d, cudnnBackendAttributeName_t name,
+                cudnnBackendAttributeType_t type, int64_t count, const void *values) {
     return lib->cudnnBackendSetAttribute(d, name, type, count, values) == CUDNN_STATUS_SUCCESS;
 }
 
@@ -68,7 +70,8 @@ static descriptor finish(const cuda_library *lib, descriptor d, bool good) {
 }
 
 /* A channels-last tensor of dims (n, c, h, w). inner: it has no memory of its own. */
-static descriptor tensor_of(const cuda_library *lib, int64_t uid, cudnnDataType_t type, const int64_t dims[4], bool inner) {
+static descriptor tensor_of(const cuda_library *lib, int64_t uid, cudnnDataType_t type, const int64_t dims[4],
+                            bool inner) {
     descriptor d = start(lib, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     int64_t c = dims[1], w = dims[3], strides[4] = {dims[2] * w * c, 1, w * c, c}, alignment = ALIGNMENT;
     bool good = d && set(lib, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type) &&
@@ -96,8 +99,8 @@ static descriptor geometry_of(const cuda_library *lib, const cuda_conv_key *k) {
     return finish(lib, d, good);
 }
 
-static descriptor product_of(const cuda_library *lib, cuda_conv_kind kind, descriptor geometry, descriptor x, descriptor w,
-                             descriptor y) {
+static descriptor product_of(const cuda_library *lib, cuda_conv_kind kind, descriptor geometry, descriptor x,
+                             descriptor w, descriptor y) {
     static const struct {
         cudnnBackendDescriptorType_t type;
         cudnnBackendAttributeName_t alpha, beta, geometry, x, w, y;
@@ -110,10 +113,10 @@ static descriptor product_of(const cuda_library *lib, cuda_conv_kind kind, descr
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
-        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
+        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
     };
     float one = 1, zero = 0;
     descriptor d = start(lib, names[kind].type);
@@ -135,11 +138,12 @@ static descriptor sum_of(const cuda_library *lib, descriptor a, descriptor b, de
                       set(lib, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute));
     if (mode) {
         d = start(lib, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-        d = finish(lib, d,
-                   d && set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &mode) &&
-                       set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &a) &&
-                       set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &b) &&
-                       set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y));
+        d = finish(
+            lib, d,
+            d && set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &mode) &&
+                set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &a) &&
+                set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &b) &&
+                set(lib, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &y));
     }
     drop(lib, mode);
     return d;
@@ -170,10 +174,10 @@ static descriptor graph_of(const cuda_plans *p, const cuda_conv_key *k, bool bf1
         descriptor operations[2] = {d[4], d[7]};
         cudnnHandle_t handle = p->handle;
         graph = start(lib, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-        graph = finish(
-            lib, graph,
-            graph && set(lib, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) &&
-                set(lib, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, k->addend ? 2 : 1, operations));
+        graph = finish(lib, graph,
+                       graph && set(lib, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) &&
+                           set(lib, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                               k->addend ? 2 : 1, operations));
     }
     for (int i = 0; i < 8; i++)
         drop(lib, d[i]);
@@ -182,13 +186,15 @@ static descriptor graph_of(const cuda_plans *p, const cuda_conv_key *k, bool bf1
 
 /* --- engines */
 
-/* Appends the configurations one mode of the heuristics names. */
-static int configs_of(const cuda_plans *p, descriptor graph, cudnnBackendHeurMode_t mode, descriptor *configs, int have) {
+/* Appends the engine configurations that one mode of cuDNN's heuristics proposes. */
+static int configs_of(const cuda_plans *p, descriptor graph, cudnnBackendHeurMode_t mode, descriptor *configs,
+                      int have) {
     const cuda_library *lib = p->lib;
     descriptor heuristic = start(lib, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristic = finish(
         lib, heuristic,
-        heuristic && set(lib, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph) &&
+        heuristic &&
+            set(lib, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph) &&
             set(lib, heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode));
     if (!heuristic)
         return have;
@@ -196,8 +202,8 @@ static int configs_of(const cuda_plans *p, descriptor graph, cudnnBackendHeurMod
     while (made < CONFIGS && (configs[made] = start(lib, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)) != NULL)
         made++;
     int64_t found = 0;
-    if (lib->cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, made - have,
-                                      &found, configs + have) != CUDNN_STATUS_SUCCESS)
+    if (lib->cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                      made - have, &found, configs + have) != CUDNN_STATUS_SUCCESS)
         found = 0;
     found = found > made - have ? made - have : found;
     for (int i = have + (int)found; i < made; i++)
@@ -213,12 +219,13 @@ static bool acceptable(const cuda_plans *p, descriptor config, bool plain_float)
     cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     int64_t count = 0;
     bool good = engine &&
-                lib->cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
-                                              &engine) == CUDNN_STATUS_SUCCESS &&
+                lib->cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                                              &count, &engine) == CUDNN_STATUS_SUCCESS &&
                 lib->cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) == CUDNN_STATUS_SUCCESS;
     for (int64_t i = 0; good && i < count; i++)
-        if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC || notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
+        if (notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC ||
+            notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
             (plain_float &&
              (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE || notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)))
             good = false;
@@ -230,12 +237,13 @@ static descriptor plan_of(const cuda_plans *p, descriptor config, size_t *worksp
     const cuda_library *lib = p->lib;
     cudnnHandle_t handle = p->handle;
     descriptor plan = start(lib, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan = finish(lib, plan,
-                  plan && set(lib, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) &&
-                      set(lib, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config));
+    plan =
+        finish(lib, plan,
+               plan && set(lib, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) &&
+                   set(lib, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config));
     int64_t size = 0, count = 0;
-    if (plan && (lib->cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
-                                               &size) != CUDNN_STATUS_SUCCESS ||
+    if (plan && (lib->cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+                                               &count, &size) != CUDNN_STATUS_SUCCESS ||
                  size < 0 || (size_t)size > WORKSPACE_LIMIT)) {
         drop(lib, plan);
         return NULL;
@@ -259,7 +267,7 @@ static vg_status execute(vg_backend *b, const cuda_plan *plan, const cuda_conv_p
                       set(lib, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers) &&
                       set(lib, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace));
     if (!pack)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN refused a convolution's places");
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN refused a convolution's operands");
     cudnnStatus_t status = lib->cudnnBackendExecute(p->handle, plan->plan, pack);
     drop(lib, pack);
     if (status != CUDNN_STATUS_SUCCESS)
@@ -267,7 +275,7 @@ static vg_status execute(vg_backend *b, const cuda_plan *plan, const cuda_conv_p
     return VG_OK;
 }
 
-/* Milliseconds of one run, the least of a few; negative when it does not run. */
+/* Milliseconds of one run, the smallest of several; negative when the engine fails. */
 static float time_of(vg_backend *b, const cuda_plan *plan, const cuda_conv_places *places) {
     cuda_context *c = cuda_of(b);
     cuda_plans *p = c->plans;
@@ -282,7 +290,8 @@ static float time_of(vg_backend *b, const cuda_plan *plan, const cuda_conv_place
         if (execute(b, plan, places) != VG_OK)
             return -1;
         cudaEventRecord(p->stop, c->stream);
-        if (cudaEventSynchronize(p->stop) != cudaSuccess || cudaEventElapsedTime(&time, p->start, p->stop) != cudaSuccess)
+        if (cudaEventSynchronize(p->stop) != cudaSuccess ||
+            cudaEventElapsedTime(&time, p->start, p->stop) != cudaSuccess)
             return -1;
         time = time < 1e-5f ? 1e-5f : time;
         best = best < 0 || time < best ? time : best;
@@ -294,12 +303,13 @@ static float time_of(vg_backend *b, const cuda_plan *plan, const cuda_conv_place
 
 static void name_of(char *out, size_t size, const cuda_conv_key *k, const vg_backend *b) {
     static const char *const kinds[] = {"forward", "data", "weights"};
-    snprintf(out, size, "%s-%d-n%lld-c%lld-%lldx%lld-o%lld-%lldx%lld-s%lld-p%lld-a%lld-f%lld", kinds[k->kind], (int)b->compute,
-             (long long)k->n, (long long)k->c, (long long)k->h, (long long)k->w, (long long)k->o, (long long)k->r,
-             (long long)k->s, (long long)k->stride, (long long)k->pad, (long long)k->addend, (long long)k->wide);
+    snprintf(out, size, "%s-%d-n%lld-c%lld-%lldx%lld-o%lld-%lldx%lld-s%lld-p%lld-a%lld-f%lld", kinds[k->kind],
+             (int)b->compute, (long long)k->n, (long long)k->c, (long long)k->h, (long long)k->w, (long long)k->o,
+             (long long)k->r, (long long)k->s, (long long)k->stride, (long long)k->pad, (long long)k->addend,
+             (long long)k->wide);
 }
 
-/* The fastest of `count` configurations, or the one a former run chose. */
+/* Takes the fastest of `count` configurations, or the one that an earlier run chose. */
 static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int count, const cuda_conv_places *places) {
     cuda_plans *p = cuda_of(b)->plans;
     char name[160];
@@ -307,8 +317,8 @@ static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int coun
     int chosen = vg_cuda__choice(p->choices, name, count, &plan->time), best = -1;
     if (chosen >= 0 && (plan->plan = plan_of(p, configs[chosen], &plan->workspace)) != NULL)
         return;
-    double begun = clock_now();
-    for (int i = 0; i < count && (best < 0 || clock_now() - begun < p->patience); i++) {
+    double started = clock_now();
+    for (int i = 0; i < count && (best < 0 || clock_now() - started < p->patience); i++) {
         cuda_plan trial = {.key = plan->key};
         if (!acceptable(p, configs[i], b->compute == VG_COMPUTE_F32) ||
             (trial.plan = plan_of(p, configs[i], &trial.workspace)) == NULL)
@@ -326,17 +336,19 @@ static void choose(vg_backend *b, cuda_plan *plan, descriptor *configs, int coun
         vg_cuda__choose(p->choices, name, count, best, plan->time);
 }
 
-/* Our own kernel instead, where it serves and is faster. */
+/* Replaces the plan by an accelerator's kernel, where one serves the key and is faster. */
 static void try_own(vg_backend *b, cuda_plan *plan, const cuda_conv_places *places) {
     cuda_plans *p = cuda_of(b)->plans;
     cuda_plan trial = {.key = plan->key};
     char name[176];
-    if (cuda_of(b)->acceleration == VG_ACCELERATE_NEVER || (trial.own = vg_cuda__conv_accelerator(b, &plan->key)) == NULL)
+    if (cuda_of(b)->acceleration == VG_ACCELERATE_NEVER ||
+        (trial.own = vg_cuda__conv_accelerator(b, &plan->key)) == NULL)
         return;
     name_of(name, 160, &plan->key, b);
     strcat(name, "-own");
     trial.time = 1e-5f;
-    int chosen = cuda_of(b)->acceleration == VG_ACCELERATE_ALWAYS ? 1 : vg_cuda__choice(p->choices, name, 2, &trial.time);
+    int chosen =
+        cuda_of(b)->acceleration == VG_ACCELERATE_ALWAYS ? 1 : vg_cuda__choice(p->choices, name, 2, &trial.time);
     if (chosen < 0) {
         trial.time = time_of(b, &trial, places);
         chosen = trial.time >= 0 && (!plan->plan || trial.time < plan->time);
@@ -357,7 +369,7 @@ static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_co
             return VG_OK;
         }
     if (cuda_of(b)->recording)
-        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: a convolution of a new shape came up while steps were being recorded");
+        return vg_base__fail(VG_ERR_ARGUMENT, "cuda: a convolution of a new shape appeared during a recording");
     if (p->count == p->room) {
         size_t room = p->room ? 2 * p->room : 64;
         cuda_plan *items;
@@ -369,7 +381,7 @@ static vg_status plan_for(vg_backend *b, const cuda_conv_key *key, const cuda_co
         p->room = room;
     }
     cuda_plan plan = {.key = *key};
-    /* cuDNN writes no float32 gradients of bfloat16 operands at a speed worth it, and adds nothing to gradients. */
+    /* cuDNN has no fast engines for float32 gradients of bfloat16 operands, and none that add to a gradient. */
     bool foreign = !key->wide && !(key->kind == CUDA_CONV_DATA && key->addend);
     descriptor graph = foreign ? graph_of(p, key, cuda_bf16(b)) : NULL, configs[CONFIGS + 1] = {0};
     if (graph) {
@@ -393,7 +405,8 @@ vg_status vg_cuda__conv_run(vg_backend *b, const cuda_conv_key *key, const cuda_
     return *served ? execute(b, plan, places) : VG_OK;
 }
 
-vg_status vg_cuda__conv_own(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places, float more, bool *own) {
+vg_status vg_cuda__conv_own(vg_backend *b, const cuda_conv_key *key, const cuda_conv_places *places, float more,
+                            bool *own) {
     cuda_plan *plan;
     VG_TRY(plan_for(b, key, places, &plan));
     *own = plan->own || (plan->own_time > 0 && plan->own_time <= plan->time + more);
@@ -414,7 +427,8 @@ vg_status vg_cuda__plans_stream(vg_backend *b, cudaStream_t stream) {
     cuda_plans *p = cuda_of(b)->plans;
     cudnnStatus_t status = p->lib->cudnnSetStream(p->handle, stream);
     if (status != CUDNN_STATUS_SUCCESS)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN takes no stream: %s", p->lib->cudnnGetErrorString(status));
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN did not accept the stream: %s",
+                             p->lib->cudnnGetErrorString(status));
     return VG_OK;
 }
 
@@ -430,7 +444,8 @@ vg_status vg_cuda__plans_new(vg_backend *b) {
     if (status == CUDNN_STATUS_SUCCESS)
         status = p->lib->cudnnSetStream(p->handle, c->stream);
     if (status != CUDNN_STATUS_SUCCESS)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN does not start: %s", p->lib->cudnnGetErrorString(status));
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: cuDNN could not be initialised: %s",
+                             p->lib->cudnnGetErrorString(status));
     VG_TRY(vg_cuda__check(cudaEventCreate(&p->start), "making an event"));
     VG_TRY(vg_cuda__check(cudaEventCreate(&p->stop), "making an event"));
     return vg_cuda__choices_open(&p->choices, p->lib->cudnnGetVersion(), b->device);
@@ -447,7 +462,7 @@ void vg_cuda__plans_free(vg_backend *b) {
         cudaEventDestroy(p->start);
     if (p->stop)
         cudaEventDestroy(p->stop);
-    if (p->handle && !cuda_of(b)->lost) /* on a device that failed cuDNN may not survive it */
+    if (p->handle && !cuda_of(b)->lost) /* after a device failure cuDNN may crash in it */
         p->lib->cudnnDestroy(p->handle);
     vg_base__release(p->items);
     vg_base__release(p);

@@ -1,10 +1,12 @@
-/* cuda_layers.h - what stands between products, on the device: how the work is cut into blocks, and each kernel's arguments.
+/* cuda_layers.h - the layers between products, on the device: how the work is divided into blocks, and each kernel's
+ * arguments.
  *
- * An activation is a matrix of positions (n * h * w) by groups of eight channels. A block has block_groups groups side by side
- * and `lanes` positions; chunks blocks side by side cover the groups, `tiles` rows of blocks walk over the positions.
+ * An activation is a matrix of positions (n * h * w) by groups of eight channels. A block has block_groups groups side
+ * by side and `lanes` positions; `chunks` blocks side by side cover the groups, `tiles` rows of blocks walk over the
+ * positions.
  *
- * Sums over positions: a thread keeps its group and adds up its positions, the block its lanes, and the last block to finish
- * in a chunk adds up the tiles' sums, in double and in the order of the tiles, whichever block that is. */
+ * Sums over positions: a thread keeps its group and sums its positions, the block sums its lanes, and the last block of
+ * a chunk to finish sums the tiles, in double and in the order of the tiles, whichever block that is. */
 #ifndef VG_CUDA_LAYERS_H
 #define VG_CUDA_LAYERS_H
 
@@ -16,24 +18,25 @@ extern "C" {
 #endif
 
 enum {
-    CUDA_SUM_THREADS = 256, /* of a block that adds up */
-    CUDA_SUM_GROUPS = 4,    /* its groups: 64 bytes of bfloat16 a position, and few enough for a fast finish */
+    CUDA_SUM_THREADS = 256, /* threads of a block that computes sums */
+    CUDA_SUM_GROUPS = 4,    /* its groups: 64 bytes of bfloat16 a position, and few enough for a fast final sum */
     CUDA_ROW_THREADS = 160, /* most threads of a block that works on whole positions: 160, 320, 640 channels fill it */
-    CUDA_SUM_BLOCKS = 3,    /* blocks a multiprocessor, of kernels that add up */
-    CUDA_ROW_BLOCKS = 6,    /* of those that do not, forward */
+    CUDA_SUM_BLOCKS = 3,    /* blocks a multiprocessor, of kernels that compute sums */
+    CUDA_ROW_BLOCKS = 6,    /* of the other kernels, forward */
     CUDA_DRAW_BLOCKS = 5,   /* the same with masks */
     CUDA_BACK_BLOCKS = 4,   /* and backward */
-    CUDA_OVERLAP = 1        /* a second pass may come in before the first has ended */
+    CUDA_OVERLAP = 1        /* the blocks of a second pass may start before the first pass has finished */
 };
 
 typedef struct cuda_shape {
     uint32_t groups, block_groups, lanes, chunks, tiles;
 } cuda_shape;
 
-/* Positions a thread asks for before it uses the first: of passes that read one tensor, and of those that read several. */
+/* Positions whose loads a thread issues before it uses the first: for passes that read one tensor, and for those that
+ * read several. */
 static inline uint32_t cuda_in_flight(bool bf16, bool several) { return (bf16 ? 4u : 2u) / (several ? 2u : 1u); }
 
-/* For sums over positions: few groups a block, so that many blocks take part in finishing. */
+/* For sums over positions: few groups a block, so that many blocks share the final sum. */
 cuda_shape vg_cuda__sum_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t multiprocessors);
 /* For passes without sums: whole positions, at most `blocks` blocks. */
 cuda_shape vg_cuda__row_shape(uint32_t positions, uint32_t groups, uint32_t unroll, uint32_t blocks);
@@ -54,7 +57,7 @@ float vg_cuda__floor(bool relu);
 /* n * h * w of an activation, as 32 bits; fails from 2^31 on. */
 vg_status vg_cuda__positions(uint32_t *out, const vg_tensor *t);
 
-/* Before an activation is written: the second queue has read what it held. */
+/* To be called before an activation is written: waits until the second stream has read its old contents. */
 vg_status vg_cuda__output(vg_backend *, vg_tensor *t);
 
 typedef struct cuda_norm_args {
@@ -64,8 +67,9 @@ typedef struct cuda_norm_args {
     float *running; /* [2][channels]; NULL in a forward pass that takes `coefficients` as they are */
     float *saved;   /* [2][channels]: mean, 1/std; may be NULL in a forward pass */
     float *dgamma, *dbeta;
-    float *coefficients; /* scratch, [4][groups * 8]: forward a, c of y = a d + c; backward also e, f of dx = a dy + e d + f */
-    float *partials;     /* scratch */
+    /* scratch, [4][groups * 8]: forward a, c of y = a d + c; backward also e, f of dx = a dy + e d + f */
+    float *coefficients;
+    float *partials; /* scratch */
     unsigned *counters;
     uint32_t positions, channels;
     double inverse_count, inverse_unbiased; /* 1 / positions, 1 / (positions - 1) */

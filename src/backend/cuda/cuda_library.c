@@ -35,7 +35,7 @@ static void *open_library(const char *name, const char *built_with) {
     return handle ? handle : open_in_list(built_with, name);
 }
 
-/* POSIX lets a pointer from dlsym stand for a function; C has no cast that says so without a warning. */
+/* POSIX allows a pointer from dlsym to be used as a function; C has no cast for that without a warning. */
 static bool find(void *handle, const char *name, void *place, char *problem, size_t size) {
     void *symbol = dlsym(handle, name);
     memcpy(place, &symbol, sizeof symbol);
@@ -52,10 +52,12 @@ static vg_status open_all(void) {
     const char *cudnn = "libcudnn.so." TEXT(CUDNN_MAJOR), *cublas = "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR);
     void *blas = open_library(cublas, VG_CUBLAS_FOLDERS);
     if (!blas)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s was not found (VARGATE_CUDA_LIBRARIES may name its folder)", cublas);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s was not found (VARGATE_CUDA_LIBRARIES may name its folder)",
+                             cublas);
     void *dnn = open_library(cudnn, VG_CUDNN_FOLDERS);
     if (!dnn)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s was not found (VARGATE_CUDA_LIBRARIES may name its folder)", cudnn);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s was not found (VARGATE_CUDA_LIBRARIES may name its folder)",
+                             cudnn);
     bool good = true;
 #define FIND_DNN(name) good = good && find(dnn, #name, &library.name, problem, sizeof problem);
 #define FIND_BLAS(name) good = good && find(blas, #name, &library.name, problem, sizeof problem);

@@ -1,4 +1,4 @@
-/* cuda_loss.c - the loss and the totals it adds up on the device. */
+/* cuda_loss.c - the loss, and its totals that accumulate on the device. */
 #include "backend/cuda/loss.h"
 
 vg_status vg_cuda__loss(vg_backend *b, const vg_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
@@ -6,8 +6,8 @@ vg_status vg_cuda__loss(vg_backend *b, const vg_loss *loss, vg_tensor *dlogits, 
     cuda_context *c = cuda_of(b);
     unsigned char *work;
     if ((loss->heads + loss->classes) * sizeof(float) > (size_t)40 << 10)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %zu heads of %zu classes are more than a loss can take", loss->heads,
-                             loss->classes);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %zu heads of %zu classes are more than the loss supports",
+                             loss->heads, loss->classes);
     if (dlogits)
         VG_TRY(vg_cuda__writes(b, dlogits));
     VG_TRY(vg_cuda__scratch(c, &work, logits->n * (sizeof(double) + sizeof(unsigned))));
@@ -35,8 +35,9 @@ vg_status vg_cuda__loss(vg_backend *b, const vg_loss *loss, vg_tensor *dlogits, 
 
 vg_status vg_cuda__loss_read(vg_backend *b, vg_loss_totals *totals) {
     cuda_context *c = cuda_of(b);
-    VG_TRY(vg_cuda__check(cudaMemcpyAsync(c->totals_host, c->totals, sizeof *c->totals_host, cudaMemcpyDeviceToHost, c->stream),
-                          "reading the loss"));
+    VG_TRY(vg_cuda__check(
+        cudaMemcpyAsync(c->totals_host, c->totals, sizeof *c->totals_host, cudaMemcpyDeviceToHost, c->stream),
+        "reading the loss"));
     VG_TRY(vg_cuda__check(
         cudaMemcpyAsync(c->totals, c->totals_host + 1, sizeof *c->totals_host, cudaMemcpyHostToDevice, c->stream),
         "clearing the loss"));

@@ -23,7 +23,8 @@ static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_ten
         return VG_OK;
     args->shape = vg_cuda__sum_shape(args->positions, groups, step, (uint32_t)cuda->multiprocessors);
     if (args->shape.chunks > CUDA_COUNTERS)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "batch-norm over %zu channels: more than this backend can do", x->shape.c);
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "batch-norm over %zu channels is not supported by this backend: too large", x->shape.c);
     size_t coefficients = (size_t)COEFFICIENTS * groups * 8, partials = vg_cuda__sum_scratch(&args->shape, STATISTICS);
     void *scratch;
     VG_TRY(vg_cuda__scratch(cuda, &scratch, (coefficients + partials) * sizeof(float)));
@@ -32,7 +33,8 @@ static vg_status prepare(vg_backend *backend, cuda_norm_args *args, const vg_ten
     return VG_OK;
 }
 
-vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
+vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass,
+                                const vg_block *theta) {
     vg_tensor *y = pass->y, *running = pass->running, *saved = pass->saved;
     const vg_tensor *x = pass->x;
     const vg_param *gamma = pass->gamma, *beta = pass->beta;
@@ -56,13 +58,15 @@ vg_status vg_cuda__norm_forward(vg_backend *backend, const vg_norm *norm, const 
         VG_TRY(vg_cuda__launched("batch-norm statistics"));
         args.running = NULL;
     }
-    args.shape = vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step,
-                                    (uint32_t)cuda->multiprocessors * (args.mask.mode ? CUDA_DRAW_BLOCKS : CUDA_ROW_BLOCKS));
+    args.shape =
+        vg_cuda__row_shape(args.positions, (uint32_t)(cuda_t(x)->channels / 8), step,
+                           (uint32_t)cuda->multiprocessors * (args.mask.mode ? CUDA_DRAW_BLOCKS : CUDA_ROW_BLOCKS));
     vg_cuda__norm_apply(&args, half, cuda->stream);
     return vg_cuda__launched("batch-norm");
 }
 
-vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta, vg_block *grad) {
+vg_status vg_cuda__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to,
+                                 const vg_block *theta, vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *x = to->x, *saved = to->saved, *addend = to->addend;
     const vg_param *gamma = to->gamma, *beta = to->beta;

@@ -50,7 +50,8 @@ void vg_cuda__recording_free(vg_backend *b, vg_recording *recording) {
         return;
     cuda_of(b)->recordings--;
     bool alive =
-        cudaStreamSynchronize(cuda_of(b)->stream) == cudaSuccess; /* else the device failed: nothing can be given back */
+        /* otherwise the device failed and nothing can be freed on it */
+        cudaStreamSynchronize(cuda_of(b)->stream) == cudaSuccess;
     if (recording->graph && alive)
         cudaGraphExecDestroy(recording->graph);
     vg_base__release(recording);

@@ -8,7 +8,8 @@ vg_status vg_cuda__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tenso
     if (y->kind != VG_TENSOR_ACTIVATION && !plain)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "rows of a tensor of kind %d cannot be repeated", (int)y->kind);
     if (!vg_base__mul(&blocks, y->n, vectors / 32 + 1) || blocks >= (size_t)1 << 31 || vectors >= (size_t)1 << 31)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "%zu repeated rows of %zu x %zu x %zu: more than this backend can do", y->n,
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "%zu repeated rows of %zu x %zu x %zu are not supported by this backend: too large", y->n,
                              y->shape.c, y->shape.h, y->shape.w);
     VG_TRY(vg_cuda__writes(backend, y));
     cuda_repeat_args args = {.x = cuda_t(x)->data,

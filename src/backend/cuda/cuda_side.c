@@ -1,15 +1,16 @@
-/* cuda_side.c - the queues beside the main one: the second for weight gradients, the third for Adam of what is ready early.
+/* cuda_side.c - the streams beside the main one: the second for weight gradients, the third for Adam of parameters
+ * whose gradients are complete early.
  *
- * Where the device has not room for everything at once, blocks of the main queue go first, then those of the second: what the
- * next operation waits for comes before what only the step's end does. */
+ * The main stream has the highest priority and the second the next: where the device cannot run everything at once, the
+ * work that the next operation waits for comes before the work that only the end of the step waits for. */
 #include "backend/cuda/cuda_backend.h"
 
 vg_status vg_cuda__side_begin(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     if (!c->side)
         return VG_OK;
-    VG_TRY(vg_cuda__check(cudaEventRecord(c->fork, c->main), "a second queue"));
-    VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->side, c->fork, 0), "a second queue"));
+    VG_TRY(vg_cuda__check(cudaEventRecord(c->fork, c->main), "the second stream"));
+    VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->side, c->fork, 0), "the second stream"));
     c->stream = c->side;
     return vg_cuda__plans_stream(b, c->side);
 }
@@ -20,19 +21,20 @@ vg_status vg_cuda__side_end(vg_backend *b, const vg_tensor *x, const vg_tensor *
         return VG_OK;
     c->stream = c->main;
     VG_TRY(vg_cuda__plans_stream(b, c->main));
-    if (c->side_count - c->side_joined >= CUDA_SIDE_EVENTS) /* the ring is full: its oldest event is to be used again */
+    /* The ring of events is full, so its oldest event is about to be reused. */
+    if (c->side_count - c->side_joined >= CUDA_SIDE_EVENTS)
         VG_TRY(vg_cuda__join_side(b));
     c->side_count++;
     cuda_t(x)->side_read = cuda_t(dy)->side_read = c->side_count;
-    return vg_cuda__check(cudaEventRecord(c->read[c->side_count % CUDA_SIDE_EVENTS], c->side), "a second queue");
+    return vg_cuda__check(cudaEventRecord(c->read[c->side_count % CUDA_SIDE_EVENTS], c->side), "the second stream");
 }
 
-/* Waits for operations up to number `count`: they run in order. */
+/* Waits for the operations up to number `count`; they run in order. */
 static vg_status wait_for(cuda_context *c, uint64_t count) {
     if (count <= c->side_joined)
         return VG_OK;
     c->side_joined = count;
-    return vg_cuda__check(cudaStreamWaitEvent(c->main, c->read[count % CUDA_SIDE_EVENTS], 0), "a second queue");
+    return vg_cuda__check(cudaStreamWaitEvent(c->main, c->read[count % CUDA_SIDE_EVENTS], 0), "the second stream");
 }
 
 vg_status vg_cuda__join_side(vg_backend *b) { return wait_for(cuda_of(b), cuda_of(b)->side_count); }
@@ -43,7 +45,7 @@ vg_status vg_cuda__join(vg_backend *b) {
     if (!c->late_busy)
         return VG_OK;
     c->late_busy = false;
-    return vg_cuda__check(cudaStreamWaitEvent(c->main, c->late_done, 0), "a third queue");
+    return vg_cuda__check(cudaStreamWaitEvent(c->main, c->late_done, 0), "the third stream");
 }
 
 vg_status vg_cuda__writes(vg_backend *b, const vg_tensor *t) { return wait_for(cuda_of(b), cuda_t(t)->side_read); }
@@ -52,10 +54,11 @@ vg_status vg_cuda__late_begin(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     if (!c->late)
         return vg_cuda__join_side(b);
-    VG_TRY(vg_cuda__check(cudaEventRecord(c->fork, c->main), "a third queue"));
-    VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->late, c->fork, 0), "a third queue"));
+    VG_TRY(vg_cuda__check(cudaEventRecord(c->fork, c->main), "the third stream"));
+    VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->late, c->fork, 0), "the third stream"));
     if (c->side_count > c->side_joined)
-        VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->late, c->read[c->side_count % CUDA_SIDE_EVENTS], 0), "a third queue"));
+        VG_TRY(vg_cuda__check(cudaStreamWaitEvent(c->late, c->read[c->side_count % CUDA_SIDE_EVENTS], 0),
+                              "the third stream"));
     c->late_busy = true;
     c->stream = c->late;
     return VG_OK;
@@ -64,18 +67,18 @@ vg_status vg_cuda__late_begin(vg_backend *b) {
 vg_status vg_cuda__late_end(vg_backend *b) {
     cuda_context *c = cuda_of(b);
     c->stream = c->main;
-    return c->late ? vg_cuda__check(cudaEventRecord(c->late_done, c->late), "a third queue") : VG_OK;
+    return c->late ? vg_cuda__check(cudaEventRecord(c->late_done, c->late), "the third stream") : VG_OK;
 }
 
-/* `level` 0 is the most urgent. */
+/* `level` 0 has the highest priority. */
 static vg_status queue(cudaStream_t *out, int level) {
     int least = 0, greatest = 0;
-    VG_TRY(vg_cuda__check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for the device"));
+    VG_TRY(vg_cuda__check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "querying the device"));
     int most = least - 2 > greatest ? least - 2 : greatest, priority = most + level < least ? most + level : least;
     return vg_cuda__check(cudaStreamCreateWithPriority(out, cudaStreamNonBlocking, priority), "making a stream");
 }
 
-vg_status vg_cuda__queues_open(cuda_context *c, unsigned streams) {
+vg_status vg_cuda__streams_open(cuda_context *c, unsigned streams) {
     unsigned count = streams ? streams : 3;
     VG_TRY(queue(&c->main, 0));
     c->stream = c->main;
@@ -91,7 +94,7 @@ vg_status vg_cuda__queues_open(cuda_context *c, unsigned streams) {
     return vg_cuda__check(cudaEventCreateWithFlags(&c->late_done, cudaEventDisableTiming), "making an event");
 }
 
-void vg_cuda__queues_close(cuda_context *c) {
+void vg_cuda__streams_close(cuda_context *c) {
     cudaStream_t queues[] = {c->side, c->late, c->main};
     for (int i = 0; i < 3; i++)
         if (queues[i])

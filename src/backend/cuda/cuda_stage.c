@@ -1,7 +1,7 @@
 /* cuda_stage.c - bias, pooling, ReLU and dropout on the device: shapes, scratch, the one kernel each way (stage.cu). */
 #include "backend/cuda/cuda_layers.h"
 
-/* Both ways: the pooled side is `small`, the other `large`. */
+/* Forward and backward: the pooled side is `small`, the other `large`. */
 static vg_status prepare(vg_backend *backend, cuda_stage_args *args, const vg_stage *stage, const vg_tensor *small,
                          const vg_tensor *large, const vg_tensor *choice) {
     vg_shape s = small->shape;
@@ -20,7 +20,8 @@ static vg_status prepare(vg_backend *backend, cuda_stage_args *args, const vg_st
                               .mask = vg_cuda__mask(backend, stage->dropout, s)};
     VG_TRY(vg_cuda__positions(&args->positions, small));
     if (args->positions * groups >= ((size_t)1 << 31) - 1024 || stage->pool > 15)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "pooling %zu x %zu to %zu x %zu x %zu x %zu: more than this backend can do",
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "pooling %zu x %zu to %zu x %zu x %zu x %zu are not supported by this backend: too large",
                              stage->pool, stage->pool, small->n, s.c, s.h, s.w);
     return VG_OK;
 }
@@ -38,7 +39,8 @@ vg_status vg_cuda__stage_forward(vg_backend *backend, const vg_stage *stage, vg_
     return vg_cuda__launched("bias, pooling, ReLU");
 }
 
-vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
+vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to,
+                                  vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
     const vg_param *bias = to->bias;
@@ -52,13 +54,14 @@ vg_status vg_cuda__stage_backward(vg_backend *backend, const vg_stage *stage, co
     args.y = cuda_t(y)->data;
     args.out = cuda_t(dx)->data;
     args.scale = args.mask.scale;
-    if (stage->relu) /* y = 0 tells what was dropped */
+    if (stage->relu) /* y = 0 marks dropped elements */
         args.mask.mode = CUDA_MASK_NONE;
     args.shape = vg_cuda__sum_shape(args.positions, args.groups.divisor, cuda_in_flight(cuda_bf16(backend), true),
                                     (uint32_t)cuda->multiprocessors);
     if (bias) {
         if (args.shape.chunks > CUDA_COUNTERS)
-            return vg_base__fail(VG_ERR_UNSUPPORTED, "biases of %zu channels: more than this backend can do", dy->shape.c);
+            return vg_base__fail(VG_ERR_UNSUPPORTED,
+                                 "biases of %zu channels are not supported by this backend: too large", dy->shape.c);
         VG_TRY(vg_cuda__scratch(cuda, &scratch, vg_cuda__sum_scratch(&args.shape, 1) * sizeof(float)));
         args.partials = scratch;
         args.dbias = cuda_b(grad)->data + bias->offset;

@@ -1,4 +1,4 @@
-/* cuda_store.h - a data set on the device. Internal. */
+/* cuda_store.h - resident data: a data set held on the device. Internal. */
 #ifndef VG_CUDA_STORE_H
 #define VG_CUDA_STORE_H
 
@@ -8,14 +8,17 @@
 extern "C" {
 #endif
 
-enum { CUDA_STORE_CHANNELS = 16, CUDA_STORE_IMAGE = 48 << 10 /* bytes of an image as floats: shared memory */ };
+enum {
+    CUDA_STORE_CHANNELS = 16,
+    CUDA_STORE_IMAGE = 48 << 10 /* most bytes of an image as floats, limited by shared memory */
+};
 
 struct vg_store {
     void *pixels;    /* n * c * h * w bytes or floats, planar */
     int32_t *labels; /* n */
     vg_store_sample *plan;
     size_t plan_room;
-    vg_store_sample *staged; /* pinned; the plan on its way */
+    vg_store_sample *staged; /* pinned staging buffer of the plan */
     cudaEvent_t copied;
     size_t n, pixel_bytes;
     vg_shape shape;

@@ -38,7 +38,7 @@ __device__ static inline void store8(float *out, const float *in) {
     reinterpret_cast<float4 *>(out)[1] = make_float4(in[4], in[5], in[6], in[7]);
 }
 
-#define FOR_EACH(i, count)                                                                                                     \
+#define FOR_EACH(i, count)                                                                                             \
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < (count); i += (size_t)gridDim.x * blockDim.x)
 
 template <typename T> static __global__ void add_kernel(T *y, const T *a, const T *b, size_t groups) {
@@ -75,7 +75,8 @@ __device__ static inline float to_float(float x) { return x; }
 __device__ static inline float to_float(bf16 x) { return __bfloat162float(x); }
 
 template <typename T>
-static __global__ void to_activation_kernel(T *out, const float *in, size_t n, size_t c, size_t pixels, size_t channels) {
+static __global__ void to_activation_kernel(T *out, const float *in, size_t n, size_t c, size_t pixels,
+                                            size_t channels) {
     FOR_EACH(i, n * pixels * channels) {
         size_t k = i % channels, p = i / channels % pixels, row = i / (channels * pixels);
         out[i] = to_type<T>(k < c ? in[(row * c + k) * pixels + p] : 0.0f);
@@ -83,7 +84,8 @@ static __global__ void to_activation_kernel(T *out, const float *in, size_t n, s
 }
 
 template <typename T>
-static __global__ void from_activation_kernel(float *out, const T *in, size_t n, size_t c, size_t pixels, size_t channels) {
+static __global__ void from_activation_kernel(float *out, const T *in, size_t n, size_t c, size_t pixels,
+                                              size_t channels) {
     FOR_EACH(i, n * pixels * c) {
         size_t p = i % pixels, k = i / pixels % c, row = i / (pixels * c);
         out[i] = to_float(in[(row * pixels + p) * channels + k]);
@@ -94,7 +96,7 @@ static __global__ void bias_kernel(float *y, const float *bias, size_t rows, siz
     FOR_EACH(i, rows * columns) y[i] += bias[i % columns];
 }
 
-/* One column a thread of x, rows dealt to the threads of y and their sums added in order. */
+/* One column for each threadIdx.x; the rows are distributed over threadIdx.y, whose sums are added in order. */
 enum { SUM_X = 32, SUM_Y = 16 };
 template <typename T>
 static __global__ void column_sums_kernel(float *out, const T *in, size_t rows, size_t columns, size_t pitch) {
@@ -136,7 +138,8 @@ static __global__ void anchor_kernel(float *grad, const float *theta, const floa
 }
 
 /* One value of one member a thread. */
-static __global__ void members_kernel(float *out, const float *z, const float *prior, vg_member_rows m, size_t n, size_t M) {
+static __global__ void members_kernel(float *out, const float *z, const float *prior, vg_member_rows m, size_t n,
+                                      size_t M) {
     size_t C = m.classes, K = m.heads * C, taken = m.paired ? 1 : m.taken, values = taken * C;
     FOR_EACH(i, n * values) {
         size_t r = i / values, rest = i - r * values, g = rest / C, c = rest - g * C;
@@ -150,12 +153,13 @@ static __global__ void step_kernel(cuda_step *place, cuda_step value) { *place =
 
 /* 28 to 30 bytes an element: gradient, parameter and moments read, the last three and the twin written. */
 static __global__ void __launch_bounds__(THREADS)
-    adam_kernel(const cuda_step *step, float4 *theta, const float4 *grad, const uint2 *half, const unsigned char *narrow,
-                float4 *m, float4 *v, uint2 *twin, size_t groups) {
+    adam_kernel(const cuda_step *step, float4 *theta, const float4 *grad, const uint2 *half,
+                const unsigned char *narrow, float4 *m, float4 *v, uint2 *twin, size_t groups) {
     const vg_step s = step->step;
     float b1 = s.beta1, b2 = s.beta2, c1 = 1.0f / s.correction1, c2 = 1.0f / s.correction2;
     FOR_EACH(g, groups) {
-        /* Not wanted again before the next step: the second level of cache keeps gradients, twin and activations instead. */
+        /* These are not needed before the next step, so the second-level cache should keep gradients, twin and
+         * activations instead. */
         float4 T = __ldcs(theta + g), M = __ldcs(m + g), V = __ldcs(v + g), G;
         if (narrow && narrow[g / 4]) {
             uint2 both = half[g];
@@ -193,7 +197,8 @@ extern "C" {
 
 void vg_cuda__k_add(cudaStream_t stream, bool half, void *y, const void *a, const void *b, size_t count) {
     if (half)
-        add_kernel<bf16><<<grid_for(count / 8), THREADS, 0, stream>>>((bf16 *)y, (const bf16 *)a, (const bf16 *)b, count / 8);
+        add_kernel<bf16>
+            <<<grid_for(count / 8), THREADS, 0, stream>>>((bf16 *)y, (const bf16 *)a, (const bf16 *)b, count / 8);
     else
         add_kernel<float>
             <<<grid_for(count / 8), THREADS, 0, stream>>>((float *)y, (const float *)a, (const float *)b, count / 8);
@@ -217,14 +222,16 @@ void vg_cuda__k_to_activation(cudaStream_t stream, bool half, void *out, const f
     if (half)
         to_activation_kernel<bf16><<<grid_for(items), THREADS, 0, stream>>>((bf16 *)out, in, n, s.c, pixels, channels);
     else
-        to_activation_kernel<float><<<grid_for(items), THREADS, 0, stream>>>((float *)out, in, n, s.c, pixels, channels);
+        to_activation_kernel<float>
+            <<<grid_for(items), THREADS, 0, stream>>>((float *)out, in, n, s.c, pixels, channels);
 }
 
 void vg_cuda__k_from_activation(cudaStream_t stream, bool half, float *out, const void *in, size_t n, vg_shape s,
                                 size_t channels) {
     size_t pixels = s.h * s.w, items = n * pixels * s.c;
     if (half)
-        from_activation_kernel<bf16><<<grid_for(items), THREADS, 0, stream>>>(out, (const bf16 *)in, n, s.c, pixels, channels);
+        from_activation_kernel<bf16>
+            <<<grid_for(items), THREADS, 0, stream>>>(out, (const bf16 *)in, n, s.c, pixels, channels);
     else
         from_activation_kernel<float>
             <<<grid_for(items), THREADS, 0, stream>>>(out, (const float *)in, n, s.c, pixels, channels);
@@ -248,19 +255,21 @@ void vg_cuda__k_multiply(cudaStream_t stream, float *a, const float *b, size_t c
     multiply_kernel<<<grid_for(count), THREADS, 0, stream>>>(a, b, count);
 }
 
-int vg_cuda__k_anchor(cudaStream_t stream, float *grad, const float *theta, const float *start, size_t count, float scale,
-                      double *partial) {
+int vg_cuda__k_anchor(cudaStream_t stream, float *grad, const float *theta, const float *start, size_t count,
+                      float scale, double *partial) {
     anchor_kernel<<<ANCHOR_BLOCKS, THREADS, 0, stream>>>(grad, theta, start, count, scale, partial);
     return ANCHOR_BLOCKS;
 }
 
-void vg_cuda__k_members(cudaStream_t stream, float *out, const float *z, const float *prior, vg_member_rows rows, size_t n,
-                        size_t M) {
+void vg_cuda__k_members(cudaStream_t stream, float *out, const float *z, const float *prior, vg_member_rows rows,
+                        size_t n, size_t M) {
     size_t items = n * (rows.paired ? 1 : rows.taken) * rows.classes;
     members_kernel<<<grid_for(items), THREADS, 0, stream>>>(out, z, prior, rows, n, M);
 }
 
-void vg_cuda__k_step(cudaStream_t stream, cuda_step *place, cuda_step value) { step_kernel<<<1, 1, 0, stream>>>(place, value); }
+void vg_cuda__k_step(cudaStream_t stream, cuda_step *place, cuda_step value) {
+    step_kernel<<<1, 1, 0, stream>>>(place, value);
+}
 
 void vg_cuda__k_adam(cudaStream_t stream, const cuda_adam_args *args) {
     adam_kernel<<<grid_for(args->count / 4), THREADS, 0, stream>>>(

@@ -1,6 +1,6 @@
-/* loss.cu - cross-entropy of H softmax heads and its gradient, one block a row; the last block to finish adds the rows up, in
- * order. Formulas: ref/ref_heads.c. Rows of few classes that fit shared memory are read once and each exponential is taken
- * twice (few_kernel); others go through memory (loss_kernel). */
+/* loss.cu - cross-entropy of H softmax heads and its gradient, one block a row; the last block to finish sums the rows,
+ * in order. Formulas: ref/ref_heads.c. Rows that fit shared memory are read once and each exponential is computed twice
+ * (few_kernel); others are read from memory repeatedly (loss_kernel). */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/loss.h"
@@ -41,8 +41,9 @@ __device__ static void normalisers(const cuda_loss_work &w, size_t row, float *n
     }
 }
 
-/* Sum over heads of p(c): classes side by side, the heads dealt to `parts` groups of threads when classes are few. */
-__device__ static void class_sums(const cuda_loss_work &w, size_t row, const float *normaliser, float *sums, float *partial) {
+/* Sum over heads of p(c): classes side by side; where classes are few, `parts` groups of threads share the heads. */
+__device__ static void class_sums(const cuda_loss_work &w, size_t row, const float *normaliser, float *sums,
+                                  float *partial) {
     size_t C = w.classes, base = row * w.heads * C;
     size_t parts = C < THREADS ? THREADS / C : 1;
     for (size_t first = 0; first < C; first += THREADS) {
@@ -69,7 +70,7 @@ template <typename T> __device__ static inline T warp_sum(T x) {
     return x;
 }
 
-/* Sum of one double a thread, in a fixed order, in every thread. room: WARPS doubles, which nobody else uses. */
+/* Sum of one double a thread, in a fixed order, returned to every thread. room: WARPS doubles for this call alone. */
 __device__ static double block_sum(double x, double *room) {
     x = warp_sum(x);
     if (threadIdx.x % 32 == 0)
@@ -99,7 +100,7 @@ __device__ static void add_up(const cuda_loss_work &w, double *room) {
     }
 }
 
-/* A block's end: the last one adds up. */
+/* The end of a block: the last block sums the rows. */
 __device__ static void leave(const cuda_loss_work &w, double *room) {
     __shared__ bool last;
     __threadfence();
@@ -166,7 +167,8 @@ __device__ static void read_row(const cuda_loss_work &w, float *values) {
 }
 
 /* values become probabilities; chosen[H]: the label's logarithms. */
-__device__ static void probabilities(const cuda_loss_work &w, float *values, float *normaliser, float *chosen, unsigned label) {
+__device__ static void probabilities(const cuda_loss_work &w, float *values, float *normaliser, float *chosen,
+                                     unsigned label) {
     const unsigned C = (unsigned)w.classes, H = (unsigned)w.heads;
     for (unsigned h = threadIdx.x; h < H; h += THREADS) {
         const float *z = values + h * C;

@@ -1,23 +1,25 @@
 /* norm.cu - batch-norm with the dropout before it and the ReLU after it; two kernels forward, two backward.
  *
  *     d = dropout(x), y = relu(a d + c), a = gamma / std, c = beta - mean a
- *     dx = keep * (a dyr + e d + f) + addend, dyr = dy where a d + c > 0, e = -a dgamma / (N std), f = -a dbeta / N - e mean
+ *     dx = keep * (a dyr + e d + f) + addend, dyr = dy where a d + c > 0,
+ *     e = -a dgamma / (N std), f = -a dbeta / N - e mean
  *
- * Masks and the ReLU's side are worked out anew from x in each pass: a pass reads x (and dy), writes its result, nothing else.
- * Sums are of differences from a value of the channel itself (forward) or its mean (backward), so that float32 keeps its digits
- * where the mean is large; behind a dropout, which alone makes the variance p / (1 - p) mean^2, of the kept x as they are.
- * A thread adds some tens of them, the rest of the addition is as in sums.cuh.
+ * Masks and the sign of the ReLU's input are recomputed from x in each pass: a pass reads x (and dy) and writes its
+ * result, nothing else. Sums are of differences from one value of the channel (forward) or from its mean (backward), so
+ * that float32 keeps its digits where the mean is large; after a dropout, which alone gives a variance of p / (1 - p)
+ * mean^2, they are of the kept x themselves. A thread adds some tens of them; the rest of the sum is in sums.cuh.
  *
- * The second pass goes over the tensor from its end to its beginning: what the first read last is still in the cache. Its
- * blocks may come in while the first pass's last block is at work: they ask for their first values, then wait. */
+ * The second pass walks over the tensor from its end to its beginning, because the values that the first pass read last
+ * are still in the cache. Its blocks may start before the first pass has finished: they issue their first loads, then
+ * wait. */
 #include "backend/cuda/affine.cuh"
 #include "backend/cuda/sums.cuh"
 
 /* --- forward */
 
 /* From the sums of d - shift and of its square to the batch's statistics of one channel. */
-__device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, uint32_t channel, double shift, double sum,
-                                                  double squares) {
+__device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, uint32_t channel, double shift,
+                                                  double sum, double squares) {
     const double momentum = (double)args.mask.step->step.momentum, offset = sum * args.inverse_count;
     const double mean = shift + offset, rest = squares - sum * offset, spread = rest > 0.0 || rest != rest ? rest : 0.0;
     const float inverse = (float)rsqrt(spread * args.inverse_count + (double)args.epsilon);
@@ -87,8 +89,10 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
         args.coefficients[channel] = args.coefficients[s.groups * 8 + channel] = 0.0f;
 }
 
-/* a and c of a thread's eight channels, from the running statistics; writes `saved` where this thread is the first to. */
-__device__ __forceinline__ void running_coefficients(float a[8], float c[8], const cuda_norm_args &args, const place &at) {
+/* a and c of a thread's eight channels, from the running statistics; writes `saved` where this thread is the first
+ * to. */
+__device__ __forceinline__ void running_coefficients(float a[8], float c[8], const cuda_norm_args &args,
+                                                     const place &at) {
     for (uint32_t j = 0; j < 8; j++) {
         uint32_t channel = at.group * 8 + j;
         a[j] = c[j] = 0.0f;
@@ -103,7 +107,7 @@ __device__ __forceinline__ void running_coefficients(float a[8], float c[8], con
     }
 }
 
-/* Tiles a pass has to go through; a block takes every s.tiles-th, from the last to the first. */
+/* Number of tiles of a pass; a block takes every s.tiles-th, from the last to the first. */
 __device__ __forceinline__ int64_t last_tile(const cuda_norm_args &args, uint32_t step, const place &at) {
     return ((int64_t)args.positions + step - 1) / step - 1 - at.tile;
 }
@@ -127,7 +131,7 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, MASK ? CUDA_DRAW_BLOCKS : CU
             if (tile >= 0 && p + u * s.lanes < args.positions)
                 raw[u] = load_last(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
     };
-    fetch(); /* x is older than the statistics */
+    fetch(); /* x was complete before the statistics' kernel started */
     wait_for_previous();
     float a[8], c[8];
     if (args.running) {
@@ -177,7 +181,8 @@ __device__ __forceinline__ void finish_sums(const cuda_norm_args &args, uint32_t
 }
 
 template <typename T, int MASK>
-__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(const __grid_constant__ cuda_norm_args args) {
+__global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
+    norm_sums(const __grid_constant__ cuda_norm_args args) {
     constexpr int U = in_flight<T>() / 2;
     __shared__ sum_space<2> space;
     const cuda_shape &s = args.shape;
@@ -198,7 +203,7 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
         };
         fetch();
         const cuda_draw draw = draw_of<MASK>(args.mask);
-        float a[8], c[8], mean[8]; /* behind a dropout: of scale x, and no mean */
+        float a[8], c[8], mean[8]; /* after a dropout: sums of scale x, without the mean */
         load8(a, args.gamma + at.group * 8);
         load8(c, args.beta + at.group * 8);
 #pragma unroll
@@ -242,9 +247,9 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS) norm_sums(c
         return;
     if (channel < args.channels)
         finish_sums(args, channel, space.total[t],
-                    MASK == CUDA_MASK_NONE
-                        ? space.total[channels + t]
-                        : (double)args.mask.scale * space.total[channels + t] - (double)args.saved[channel] * space.total[t]);
+                    MASK == CUDA_MASK_NONE ? space.total[channels + t]
+                                           : (double)args.mask.scale * space.total[channels + t] -
+                                                 (double)args.saved[channel] * space.total[t]);
     else
         for (uint32_t k = 0; k < 4; k++)
             args.coefficients[k * s.groups * 8 + channel] = 0.0f;
@@ -314,18 +319,18 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
 
 /* --- launches */
 
-#define DISPATCH(launch, kernel, args, half, stream)                                                                           \
-    do {                                                                                                                       \
-        const unsigned blocks = (args)->shape.chunks * (args)->shape.tiles,                                                    \
-                       threads = (args)->shape.block_groups * (args)->shape.lanes;                                             \
-        switch ((args)->mask.mode * 2 + ((half) ? 1 : 0)) {                                                                    \
-        case 0: launch((kernel<float, 0>), blocks, threads, stream, *(args)); break;                                           \
-        case 1: launch((kernel<bf16, 0>), blocks, threads, stream, *(args)); break;                                            \
-        case 2: launch((kernel<float, 1>), blocks, threads, stream, *(args)); break;                                           \
-        case 3: launch((kernel<bf16, 1>), blocks, threads, stream, *(args)); break;                                            \
-        case 4: launch((kernel<float, 2>), blocks, threads, stream, *(args)); break;                                           \
-        default: launch((kernel<bf16, 2>), blocks, threads, stream, *(args)); break;                                           \
-        }                                                                                                                      \
+#define DISPATCH(launch, kernel, args, half, stream)                                                                   \
+    do {                                                                                                               \
+        const unsigned blocks = (args)->shape.chunks * (args)->shape.tiles,                                            \
+                       threads = (args)->shape.block_groups * (args)->shape.lanes;                                     \
+        switch ((args)->mask.mode * 2 + ((half) ? 1 : 0)) {                                                            \
+        case 0: launch((kernel<float, 0>), blocks, threads, stream, *(args)); break;                                   \
+        case 1: launch((kernel<bf16, 0>), blocks, threads, stream, *(args)); break;                                    \
+        case 2: launch((kernel<float, 1>), blocks, threads, stream, *(args)); break;                                   \
+        case 3: launch((kernel<bf16, 1>), blocks, threads, stream, *(args)); break;                                    \
+        case 4: launch((kernel<float, 2>), blocks, threads, stream, *(args)); break;                                   \
+        default: launch((kernel<bf16, 2>), blocks, threads, stream, *(args)); break;                                   \
+        }                                                                                                              \
     } while (0)
 
 void vg_cuda__norm_statistics(const cuda_norm_args *args, bool half, cudaStream_t stream) {

@@ -20,7 +20,8 @@ static unsigned grid_for(size_t items) {
 
 /* Eight columns a thread. */
 template <typename T>
-static __global__ void __launch_bounds__(THREADS) columns_kernel(T *columns, const T *x, cuda_columns q, unsigned items) {
+static __global__ void __launch_bounds__(THREADS)
+    columns_kernel(T *columns, const T *x, cuda_columns q, unsigned items) {
     unsigned groups = q.k / 8;
     for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < items; i += gridDim.x * THREADS) {
         unsigned row = i / groups, first = (i - row * groups) * 8;
@@ -76,14 +77,15 @@ void vg_cuda__k_columns(cudaStream_t stream, bool half, void *columns, const voi
         columns_kernel<float><<<grid_for(items), THREADS, 0, stream>>>((float *)columns, (const float *)x, q, items);
 }
 
-void vg_cuda__k_uncolumns(cudaStream_t stream, bool half, void *dx, const void *columns, const void *addend, cuda_columns q) {
+void vg_cuda__k_uncolumns(cudaStream_t stream, bool half, void *dx, const void *columns, const void *addend,
+                          cuda_columns q) {
     size_t items = (size_t)q.n * q.h * q.w * q.channels;
     if (half)
-        uncolumns_kernel<bf16>
-            <<<grid_for(items), THREADS, 0, stream>>>((bf16 *)dx, (const bf16 *)columns, (const bf16 *)addend, q, items);
+        uncolumns_kernel<bf16><<<grid_for(items), THREADS, 0, stream>>>((bf16 *)dx, (const bf16 *)columns,
+                                                                        (const bf16 *)addend, q, items);
     else
-        uncolumns_kernel<float>
-            <<<grid_for(items), THREADS, 0, stream>>>((float *)dx, (const float *)columns, (const float *)addend, q, items);
+        uncolumns_kernel<float><<<grid_for(items), THREADS, 0, stream>>>((float *)dx, (const float *)columns,
+                                                                         (const float *)addend, q, items);
 }
 
 } /* extern "C" */

@@ -20,7 +20,8 @@ typedef struct cuda_columns {
 /* columns[(n, oh, ow)][k] = x at (y stride - pad + r, x stride - pad + s), zero outside and past r * s * c. */
 void vg_cuda__k_columns(cudaStream_t, bool bf16, void *columns, const void *x, cuda_columns shape);
 /* dx = the sum of the columns each element went to (+ addend, may be NULL or dx); channels past c zero. */
-void vg_cuda__k_uncolumns(cudaStream_t, bool bf16, void *dx, const void *columns, const void *addend, cuda_columns shape);
+void vg_cuda__k_uncolumns(cudaStream_t, bool bf16, void *dx, const void *columns, const void *addend,
+                          cuda_columns shape);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,16 @@
-/* repeat.cu - row r of y = dropout(row (first + r) / repeat of x): images folded out into passes.
+/* repeat.cu - row r of y = dropout(row (first + r) / repeat of x): one image becomes several stochastic passes.
  *
- * A block has part of one row; a thread some groups of eight elements of it. Rows of float32 in (c, h, w) order (PLAIN) go one
- * element a thread: they are rare and short. */
+ * A block has part of one row, a thread some groups of eight elements of it. Rows of float32 in (c, h, w) order (PLAIN)
+ * take one element a thread: they are rare and short. */
 #include "backend/cuda/vec.cuh"
 
 enum { THREADS = 256, VECTORS = 4 };
 
 template <typename T, int MASK>
-__global__ void __launch_bounds__(THREADS) repeat_rows(const __grid_constant__ cuda_repeat_args args, uint32_t blocks_a_row) {
-    const uint32_t row = blockIdx.x / blocks_a_row, first = blockIdx.x % blocks_a_row * blockDim.x * VECTORS + threadIdx.x;
+__global__ void __launch_bounds__(THREADS)
+    repeat_rows(const __grid_constant__ cuda_repeat_args args, uint32_t blocks_a_row) {
+    const uint32_t row = blockIdx.x / blocks_a_row,
+                   first = blockIdx.x % blocks_a_row * blockDim.x * VECTORS + threadIdx.x;
     const size_t from = (size_t)((args.first + row) / args.repeat) * args.vectors, to = (size_t)row * args.vectors;
     const cuda_draw draw = draw_of<MASK>(args.mask);
     pack<T> raw[VECTORS];
@@ -24,7 +26,8 @@ __global__ void __launch_bounds__(THREADS) repeat_rows(const __grid_constant__ c
         float v[8];
         widen(v, raw[u]);
         if (MASK != CUDA_MASK_NONE) {
-            const uint32_t pixel = MASK == CUDA_MASK_ODD ? vector / args.groups : 0; /* aligned: positions follow vectors */
+            /* aligned: positions follow vectors */
+            const uint32_t pixel = MASK == CUDA_MASK_ODD ? vector / args.groups : 0;
             uint32_t lanes[4];
             lanes_in_row<MASK>(lanes, draw, args.mask, row, pixel, (vector - pixel * args.groups) * 8);
 #pragma unroll
@@ -37,7 +40,8 @@ __global__ void __launch_bounds__(THREADS) repeat_rows(const __grid_constant__ c
 
 /* args.vectors: elements a row. */
 template <int MASK>
-__global__ void __launch_bounds__(THREADS) repeat_plain(const __grid_constant__ cuda_repeat_args args, uint32_t blocks_a_row) {
+__global__ void __launch_bounds__(THREADS)
+    repeat_plain(const __grid_constant__ cuda_repeat_args args, uint32_t blocks_a_row) {
     const uint32_t row = blockIdx.x / blocks_a_row, i = blockIdx.x % blocks_a_row * blockDim.x + threadIdx.x;
     if (i >= args.vectors)
         return;
@@ -52,11 +56,14 @@ __global__ void __launch_bounds__(THREADS) repeat_plain(const __grid_constant__ 
     ((float *)args.y)[(size_t)row * args.vectors + i] = v;
 }
 
-template <typename T> static void run(const cuda_repeat_args *args, unsigned threads, unsigned a_row, cudaStream_t stream) {
+template <typename T>
+static void run(const cuda_repeat_args *args, unsigned threads, unsigned a_row, cudaStream_t stream) {
     const unsigned blocks = args->rows * a_row;
     switch (args->mask.mode) {
     case CUDA_MASK_NONE: CUDA_LAUNCH((repeat_rows<T, CUDA_MASK_NONE>), blocks, threads, stream, *args, a_row); break;
-    case CUDA_MASK_ALIGNED: CUDA_LAUNCH((repeat_rows<T, CUDA_MASK_ALIGNED>), blocks, threads, stream, *args, a_row); break;
+    case CUDA_MASK_ALIGNED:
+        CUDA_LAUNCH((repeat_rows<T, CUDA_MASK_ALIGNED>), blocks, threads, stream, *args, a_row);
+        break;
     default: CUDA_LAUNCH((repeat_rows<T, CUDA_MASK_ODD>), blocks, threads, stream, *args, a_row); break;
     }
 }
@@ -70,7 +77,7 @@ void vg_cuda__repeat_run(const cuda_repeat_args *args, bool half, cudaStream_t s
             CUDA_LAUNCH((repeat_plain<CUDA_MASK_ODD>), blocks, THREADS, stream, *args, a_row);
         return;
     }
-    /* Short rows: fewer threads, so that each still has several vectors to ask for. */
+    /* Short rows: fewer threads, so that each still has several vectors to load. */
     const unsigned wanted = (args->vectors + VECTORS - 1) / VECTORS, rounded = (wanted + 31) / 32 * 32;
     const unsigned threads = rounded < THREADS ? rounded : (unsigned)THREADS, a_row = (wanted + threads - 1) / threads;
     if (half)

@@ -3,9 +3,9 @@
  *     y = keep * relu(max over the window of x + bias)
  *     d = keep * dy where y > 0; dx = d at the window's largest element, 0 elsewhere; dbias = sum of d over positions
  *
- * A thread works on eight channels of one pooled position (forward) or of several (backward, where it adds them up). A choice
- * is the element's number in its window, row by row. Behind a ReLU y > 0 says that an element was kept: no mask is drawn then.
- */
+ * A thread works on eight channels of one pooled position (forward) or of several (backward, where it sums them). A
+ * choice is the element's number in its window, row by row. After a ReLU, y > 0 shows that an element was kept, so no
+ * mask is drawn. */
 #include "backend/cuda/sums.cuh"
 
 enum { THREADS = 256 }; /* forward */
@@ -22,7 +22,9 @@ template <int POOL> struct choices {
 template <> struct choices<2> {
     static constexpr uint32_t NONE = 15;
     uint32_t bits;
-    __device__ __forceinline__ void read(const uint8_t *from, size_t vector) { bits = ((const uint32_t *)from)[vector]; }
+    __device__ __forceinline__ void read(const uint8_t *from, size_t vector) {
+        bits = ((const uint32_t *)from)[vector];
+    }
     __device__ __forceinline__ void write(uint8_t *to, size_t vector) const { ((uint32_t *)to)[vector] = bits; }
     __device__ __forceinline__ uint32_t get(int j) const { return bits >> (4 * j) & 15u; }
     __device__ __forceinline__ void add(int j, uint32_t which) { bits |= which << (4 * j); }
@@ -103,10 +105,11 @@ __global__ void __launch_bounds__(THREADS) stage_forward(const __grid_constant__
 
 /* --- backward */
 
-/* Writes one window of dx: d where chosen, 0 elsewhere, and in what the last windows leave of the map. */
+/* Writes one window of dx: d at the chosen element, 0 elsewhere, and 0 in the border that the last windows do not
+ * cover. */
 template <typename T, int POOL>
-__device__ __forceinline__ void spread(const cuda_stage_args &args, const float d[8], const choices<POOL> &choice, uint32_t row,
-                                       uint32_t p, uint32_t q, uint32_t group) {
+__device__ __forceinline__ void spread(const cuda_stage_args &args, const float d[8], const choices<POOL> &choice,
+                                       uint32_t row, uint32_t p, uint32_t q, uint32_t group) {
     const uint32_t pool = POOL ? POOL : args.pool, groups = args.shape.groups;
     const size_t corner = (((size_t)row * args.in_height + p * pool) * args.in_width + q * pool) * groups + group;
     if (POOL == 1) {
@@ -191,22 +194,24 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
 
 /* --- launches */
 
-#define BY_MASK(kernel, T, POOL)                                                                                               \
-    do {                                                                                                                       \
-        switch (args->mask.mode) {                                                                                             \
-        case CUDA_MASK_NONE: CUDA_LAUNCH((kernel<T, POOL, CUDA_MASK_NONE>), blocks, threads, stream, *args); break;            \
-        case CUDA_MASK_ALIGNED: CUDA_LAUNCH((kernel<T, POOL, CUDA_MASK_ALIGNED>), blocks, threads, stream, *args); break;      \
-        default: CUDA_LAUNCH((kernel<T, POOL, CUDA_MASK_ODD>), blocks, threads, stream, *args); break;                         \
-        }                                                                                                                      \
+#define BY_MASK(kernel, T, POOL)                                                                                       \
+    do {                                                                                                               \
+        switch (args->mask.mode) {                                                                                     \
+        case CUDA_MASK_NONE: CUDA_LAUNCH((kernel<T, POOL, CUDA_MASK_NONE>), blocks, threads, stream, *args); break;    \
+        case CUDA_MASK_ALIGNED:                                                                                        \
+            CUDA_LAUNCH((kernel<T, POOL, CUDA_MASK_ALIGNED>), blocks, threads, stream, *args);                         \
+            break;                                                                                                     \
+        default: CUDA_LAUNCH((kernel<T, POOL, CUDA_MASK_ODD>), blocks, threads, stream, *args); break;                 \
+        }                                                                                                              \
     } while (0)
 
-#define BY_POOL(kernel, T)                                                                                                     \
-    do {                                                                                                                       \
-        switch (args->pool) {                                                                                                  \
-        case 1: BY_MASK(kernel, T, 1); break;                                                                                  \
-        case 2: BY_MASK(kernel, T, 2); break;                                                                                  \
-        default: BY_MASK(kernel, T, 0); break;                                                                                 \
-        }                                                                                                                      \
+#define BY_POOL(kernel, T)                                                                                             \
+    do {                                                                                                               \
+        switch (args->pool) {                                                                                          \
+        case 1: BY_MASK(kernel, T, 1); break;                                                                          \
+        case 2: BY_MASK(kernel, T, 2); break;                                                                          \
+        default: BY_MASK(kernel, T, 0); break;                                                                         \
+        }                                                                                                              \
     } while (0)
 
 void vg_cuda__stage_run_forward(const cuda_stage_args *args, bool half, cudaStream_t stream) {
@@ -218,7 +223,8 @@ void vg_cuda__stage_run_forward(const cuda_stage_args *args, bool half, cudaStre
 }
 
 void vg_cuda__stage_run_backward(const cuda_stage_args *args, bool half, cudaStream_t stream) {
-    const unsigned blocks = args->shape.chunks * args->shape.tiles, threads = args->shape.block_groups * args->shape.lanes;
+    const unsigned blocks = args->shape.chunks * args->shape.tiles,
+                   threads = args->shape.block_groups * args->shape.lanes;
     if (half)
         BY_POOL(stage_backward, bf16);
     else

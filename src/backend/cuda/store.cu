@@ -1,5 +1,5 @@
-/* store.cu - a batch out of a data set on the device: cut, flip, colour jitter, normalisation, erasing, one block an image.
- * The same function of what was drawn as the loader's on the CPU (src/data/augment.c, jitter.c). */
+/* store.cu - a batch from resident data: crop, flip, colour jitter, normalisation, erasing, one block an image. For the
+ * same draws it gives the same images as the loader on the CPU (src/data/augment.c, jitter.c). */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/cuda_store.h"
@@ -43,8 +43,8 @@ __device__ static float mean_level(const float *image, int channels, int pixels)
     return mean;
 }
 
-__device__ static inline float channel_of(float high, float range, float turned, float n) {
-    float k = turned + n;
+__device__ static inline float channel_of(float high, float range, float transposed, float n) {
+    float k = transposed + n;
     k = k >= 6.0f ? k - 6.0f : k;
     return high - range * clamp01(fminf(k, 4.0f - k));
 }
@@ -55,12 +55,12 @@ __device__ static void hue(float *image, int pixels, float sixths) {
         float high = fmaxf(fmaxf(r, g), b), low = fminf(fminf(r, g), b), range = high - low;
         float over = 1.0f / (range > 0.0f ? range : 1.0f);
         float h = high == r ? (g - b) * over : high == g ? 2.0f + (b - r) * over : 4.0f + (r - g) * over;
-        float turned = h + sixths;
-        turned = turned < 0.0f ? turned + 6.0f : turned;
-        turned = turned >= 6.0f ? turned - 6.0f : turned;
-        image[p] = channel_of(high, range, turned, 5.0f);
-        image[pixels + p] = channel_of(high, range, turned, 3.0f);
-        image[2 * pixels + p] = channel_of(high, range, turned, 1.0f);
+        float transposed = h + sixths;
+        transposed = transposed < 0.0f ? transposed + 6.0f : transposed;
+        transposed = transposed >= 6.0f ? transposed - 6.0f : transposed;
+        image[p] = channel_of(high, range, transposed, 5.0f);
+        image[pixels + p] = channel_of(high, range, transposed, 3.0f);
+        image[2 * pixels + p] = channel_of(high, range, transposed, 1.0f);
     }
 }
 
@@ -107,8 +107,8 @@ static __global__ void __launch_bounds__(THREADS)
     for (int i = threadIdx.x; i < size; i += THREADS) {
         int c = i / pixels, p = i - c * pixels, y = p / v.w, x = p - y * v.w;
         int from = (c * v.h + reflect(y + s.dy, v.h)) * v.w + reflect((s.flip ? v.w - 1 - x : x) + s.dx, v.w);
-        image[i] =
-            v.is_float ? ((const float *)v.pixels)[base + from] : (float)((const uint8_t *)v.pixels)[base + from] / 255.0f;
+        image[i] = v.is_float ? ((const float *)v.pixels)[base + from]
+                              : (float)((const uint8_t *)v.pixels)[base + from] / 255.0f;
     }
     if (s.jitter)
         jitter(image, v.c, pixels, s);
@@ -130,9 +130,11 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" void vg_cuda__k_store_batch(cudaStream_t stream, bool bf16, void *images, int32_t *labels,
-                                       const struct vg_store *store, const cuda_step *step, size_t rows, size_t channels) {
-    store_view v = {store->pixels,   store->labels, store->plan, (int)store->shape.c, (int)store->shape.h, (int)store->shape.w,
-                    store->is_float, {0},           {0}};
+                                       const struct vg_store *store, const cuda_step *step, size_t rows,
+                                       size_t channels) {
+    store_view v = {
+        store->pixels,   store->labels, store->plan, (int)store->shape.c, (int)store->shape.h, (int)store->shape.w,
+        store->is_float, {0},           {0}};
     for (int c = 0; c < CUDA_STORE_CHANNELS; c++) {
         v.mean[c] = store->mean[c];
         v.scale[c] = store->scale[c];
@@ -142,5 +144,6 @@ extern "C" void vg_cuda__k_store_batch(cudaStream_t stream, bool bf16, void *ima
         batch_kernel<__nv_bfloat16>
             <<<(unsigned)rows, THREADS, shared, stream>>>((__nv_bfloat16 *)images, labels, v, step, (int)channels);
     else
-        batch_kernel<float><<<(unsigned)rows, THREADS, shared, stream>>>((float *)images, labels, v, step, (int)channels);
+        batch_kernel<float>
+            <<<(unsigned)rows, THREADS, shared, stream>>>((float *)images, labels, v, step, (int)channels);
 }

@@ -1,4 +1,4 @@
-/* sums.cuh - sums over positions, channel by channel, in an order that does not depend on which block comes last. */
+/* sums.cuh - sums over positions, channel by channel, in an order that does not depend on which block finishes last. */
 #ifndef VG_CUDA_SUMS_CUH
 #define VG_CUDA_SUMS_CUH
 
@@ -58,7 +58,8 @@ __device__ __forceinline__ float add_lanes(sum_space<S> &space, const float (&ow
 
 /* The tiles' partial sums of this chunk -> space.total. */
 template <int S>
-__device__ __forceinline__ void add_tiles(sum_space<S> &space, const float *partials, const cuda_shape &s, uint32_t chunk) {
+__device__ __forceinline__ void add_tiles(sum_space<S> &space, const float *partials, const cuda_shape &s,
+                                          uint32_t chunk) {
     const uint32_t width = s.block_groups * 8 * S, quads = width / 4, t = threadIdx.x;
     const uint32_t quad = t % quads, part = t / quads, parts = blockDim.x / quads;
     const float4 *from = (const float4 *)(partials + (size_t)chunk * s.tiles * width) + quad;
@@ -86,11 +87,11 @@ __device__ __forceinline__ void add_tiles(sum_space<S> &space, const float *part
     __syncthreads();
 }
 
-/* Adds up what every thread of every tile has in `own`. True in one block of each chunk, which then has the totals in
- * space.total; by every thread of a block or by none. Threads of groups that do not exist bring zeros. */
+/* Sums `own` over all threads of all tiles. Returns true in one block of each chunk, which then has the totals in
+ * space.total; all threads of a block get the same answer. Threads of groups that do not exist pass zeros. */
 template <int S>
-__device__ __forceinline__ bool add_up(sum_space<S> &space, const float (&own)[S][8], const cuda_shape &s, const place &at,
-                                       float *partials, unsigned *counters) {
+__device__ __forceinline__ bool add_up(sum_space<S> &space, const float (&own)[S][8], const cuda_shape &s,
+                                       const place &at, float *partials, unsigned *counters) {
     const uint32_t width = s.block_groups * 8 * S, t = threadIdx.x;
     float sum = add_lanes<S>(space, own, s);
     if (s.tiles == 1) {

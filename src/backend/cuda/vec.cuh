@@ -1,4 +1,5 @@
-/* vec.cuh - eight neighbouring channels in one thread: 16 bytes of bfloat16 or 32 of float32, read, widened and written back.
+/* vec.cuh - eight neighbouring channels in one thread: 16 bytes of bfloat16 or 32 of float32, read, widened and written
+ * back.
  *
  * Elements of activations are the storage types `bf16` and `float`; arithmetic is float32. */
 #ifndef VG_CUDA_VEC_CUH
@@ -8,14 +9,15 @@
 
 #include "backend/cuda/cuda_layers.h"
 
-/* A test without a GPU has its own launches. */
+/* A test without a GPU defines its own launches. */
 #ifndef CUDA_LAUNCH
 #define CUDA_LAUNCH(kernel, blocks, threads, stream, ...) kernel<<<(blocks), (threads), 0, (stream)>>>(__VA_ARGS__)
-#define CUDA_LAUNCH_EARLY(kernel, blocks, threads, stream, ...) launch_early(kernel, blocks, threads, stream, __VA_ARGS__)
+#define CUDA_LAUNCH_EARLY(kernel, blocks, threads, stream, ...)                                                        \
+    launch_early(kernel, blocks, threads, stream, __VA_ARGS__)
 
-/* Launches a kernel whose blocks may come in before the previous kernel has ended, if that one says next_may_begin: from there
- * to wait_for_previous they may read what is older than the previous kernel. Where the device has no such thing the two run one
- * after the other. */
+/* Launches a kernel whose blocks may start before the previous kernel has finished, once that one has called
+ * next_may_begin. Until wait_for_previous they may read only what is older than the previous kernel. On devices without
+ * this feature the two run one after the other. */
 template <typename A>
 static void launch_early(void (*kernel)(A), unsigned blocks, unsigned threads, cudaStream_t stream, const A &args) {
     int device = 0, major = 0;
@@ -54,7 +56,7 @@ template <typename T> struct pack;
 template <> struct __align__(16) pack<bf16> { uint4 words; };
 template <> struct __align__(16) pack<float> { float4 low, high; };
 
-/* Packs of one tensor that a thread asks for before it uses the first: cuda_in_flight of cuda_layers.h. */
+/* Packs of one tensor that a thread loads before it uses the first: cuda_in_flight of cuda_layers.h. */
 template <typename T> constexpr int in_flight() { return sizeof(T) == 2 ? 4 : 2; }
 
 __device__ __forceinline__ pack<bf16> load(const bf16 *p, size_t vector) { return {((const uint4 *)p)[vector]}; }
@@ -62,8 +64,10 @@ __device__ __forceinline__ pack<float> load(const float *p, size_t vector) {
     const float4 *q = (const float4 *)p + 2 * vector;
     return {q[0], q[1]};
 }
-/* The same where this is the last use for a while: the second level of cache need not keep it. */
-__device__ __forceinline__ pack<bf16> load_last(const bf16 *p, size_t vector) { return {__ldcs((const uint4 *)p + vector)}; }
+/* The same for the last use: a hint that the second-level cache need not keep it. */
+__device__ __forceinline__ pack<bf16> load_last(const bf16 *p, size_t vector) {
+    return {__ldcs((const uint4 *)p + vector)};
+}
 __device__ __forceinline__ pack<float> load_last(const float *p, size_t vector) {
     const float4 *q = (const float4 *)p + 2 * vector;
     return {__ldcs(q), __ldcs(q + 1)};
@@ -98,7 +102,8 @@ __device__ __forceinline__ uint32_t narrow2(float low, float high) {
 #endif
 }
 __device__ __forceinline__ void store(bf16 *p, size_t vector, const float v[8]) {
-    ((uint4 *)p)[vector] = make_uint4(narrow2(v[0], v[1]), narrow2(v[2], v[3]), narrow2(v[4], v[5]), narrow2(v[6], v[7]));
+    ((uint4 *)p)[vector] =
+        make_uint4(narrow2(v[0], v[1]), narrow2(v[2], v[3]), narrow2(v[4], v[5]), narrow2(v[6], v[7]));
 }
 __device__ __forceinline__ void store(float *p, size_t vector, const float v[8]) {
     float4 *q = (float4 *)p + 2 * vector;
@@ -106,7 +111,7 @@ __device__ __forceinline__ void store(float *p, size_t vector, const float v[8])
     q[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
 
-/* What is below the floor becomes the floor: 0 behind a ReLU, -infinity without. NaN stays. */
+/* Values below the floor become the floor: 0 for a ReLU, -infinity without. NaN stays. */
 __device__ __forceinline__ float raise_to(float v, float floor) { return v < floor ? floor : v; }
 __device__ __forceinline__ uint32_t narrow2_above(float low, float high, float floor) {
 #ifdef __CUDA_ARCH__
@@ -136,7 +141,7 @@ __device__ __forceinline__ float element(const float *p, size_t i) { return p[i]
 __device__ __forceinline__ void load8(float v[8], const float *p) {
     widen(v, pack<float>{((const float4 *)p)[0], ((const float4 *)p)[1]});
 }
-/* Of what a kernel wrote that may still be at work: past the first level of cache. */
+/* Reads what a kernel that may still be running has written: bypasses the first-level cache. */
 __device__ __forceinline__ void load8_fresh(float v[8], const float *p) {
     widen(v, pack<float>{__ldcg((const float4 *)p), __ldcg((const float4 *)p + 1)});
 }
@@ -158,19 +163,19 @@ template <int MASK> __device__ __forceinline__ cuda_draw draw_of(const cuda_mask
 
 /* The lanes of the channels from `channel` on at position `pixel` of row `row`. */
 template <int MASK>
-__device__ __forceinline__ void lanes_in_row(uint32_t lanes[4], const cuda_draw &draw, const cuda_mask &mask, uint32_t row,
-                                             uint32_t pixel, uint32_t channel) {
+__device__ __forceinline__ void lanes_in_row(uint32_t lanes[4], const cuda_draw &draw, const cuda_mask &mask,
+                                             uint32_t row, uint32_t pixel, uint32_t channel) {
     if (MASK == CUDA_MASK_ALIGNED)
         cuda_lanes_aligned(lanes, &draw, row, pixel * mask.channels + channel);
     if (MASK == CUDA_MASK_ODD)
         cuda_lanes_odd(lanes, &draw, row, pixel * mask.channels + channel);
 }
 
-/* The same for U positions counted over the whole batch, `step` apart. Their rounds go together: the keys, which the compiler
- * would otherwise keep in twenty registers, are worked out anew each time. */
+/* The same for U positions counted over the whole batch, `step` apart. Their rounds are interleaved, and the keys,
+ * which the compiler would otherwise keep in twenty registers, are recomputed each time. */
 template <int MASK, int U>
-__device__ __forceinline__ void lanes_at(uint32_t (&lanes)[U][4], const cuda_draw &draw, const cuda_mask &mask, uint32_t first,
-                                         uint32_t step, uint32_t channel) {
+__device__ __forceinline__ void lanes_at(uint32_t (&lanes)[U][4], const cuda_draw &draw, const cuda_mask &mask,
+                                         uint32_t first, uint32_t step, uint32_t channel) {
     if (MASK == CUDA_MASK_NONE)
         return;
     uint32_t k0 = draw.key0, k1 = draw.key1;

@@ -1,4 +1,5 @@
-/* ref_backend.c - the plain C backend's life, tensors, parameters, flat blocks. Everything is float32 in logical order. */
+/* ref_backend.c - the plain C backend: opening and closing, tensors, parameters, flat blocks. Everything is float32 in
+ * logical order. */
 #include "backend/ref/ref_backend.h"
 
 #include <math.h>
@@ -7,7 +8,8 @@
 
 #include "backend/counter.h"
 
-float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape s, size_t c, size_t y, size_t x) {
+float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape s, size_t c, size_t y,
+                           size_t x) {
     if (dropout.p <= 0.0f)
         return 1.0f;
     size_t position = (y * s.w + x) * s.c + c;
@@ -37,14 +39,15 @@ static void tensor_free(vg_backend *backend, vg_tensor *tensor) {
     vg_base__release(t);
 }
 
-static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape) {
+static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind kind, size_t capacity,
+                            vg_shape shape) {
     ref_tensor *t;
     size_t count;
     *out = NULL;
     if (!vg_base__mul(&count, shape.c, shape.h) || !vg_base__mul(&count, count, shape.w) ||
         !vg_base__mul(&count, count, capacity))
-        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit memory", capacity, shape.c, shape.h,
-                             shape.w);
+        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit in memory", capacity,
+                             shape.c, shape.h, shape.w);
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
     t->base = (vg_tensor){capacity, capacity, shape, kind};
     vg_status status = kind == VG_TENSOR_INDEX    ? vg_base__zalloc(&t->index, count, sizeof(int32_t), "indices")
@@ -79,7 +82,8 @@ static vg_status param_plan(vg_backend *backend, vg_param *p) {
     (void)backend;
     size_t size;
     if (!vg_base__mul(&size, p->o, p->i) || !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
-        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit memory", p->o, p->i, p->h, p->w);
+        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit in memory", p->o, p->i,
+                             p->h, p->w);
     p->size = size;
     return VG_OK;
 }
@@ -160,7 +164,8 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
         double g = (double)gg[i] + (double)s->decay * t[i];
         mm[i] = (float)(s->beta1 * (double)mm[i] + (1.0 - s->beta1) * g);
         vv[i] = (float)(s->beta2 * (double)vv[i] + (1.0 - s->beta2) * g * g);
-        t[i] = (float)(t[i] - (double)s->rate * (mm[i] / s->correction1) / (sqrt((double)vv[i] / s->correction2) + s->epsilon));
+        t[i] = (float)(t[i] - (double)s->rate * (mm[i] / s->correction1) /
+                                  (sqrt((double)vv[i] / s->correction2) + s->epsilon));
     }
     theta->version++;
     return VG_OK;

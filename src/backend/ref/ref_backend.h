@@ -1,4 +1,5 @@
-/* ref_backend.h - the plain C backend: every operation as its formula reads, sums in double. The oracle of the others. */
+/* ref_backend.h - the plain C backend: every operation follows its formula, with sums in double. The other backends are
+ * tested against it. */
 #ifndef VG_REF_BACKEND_H
 #define VG_REF_BACKEND_H
 
@@ -21,34 +22,39 @@ typedef struct ref_context {
 } ref_context;
 
 static inline float *ref_data(const vg_tensor *t) { return ((const ref_tensor *)t)->data; }
-static inline float *ref_param(const vg_block *b, const vg_param *p) { return ((const ref_block *)b)->data + p->offset; }
+static inline float *ref_param(const vg_block *b, const vg_param *p) {
+    return ((const ref_block *)b)->data + p->offset;
+}
 
 /* The factor of one element under dropout: 0 or 1/(1-p); 1 when p is 0. */
-float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape shape, size_t c, size_t y, size_t x);
+float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, vg_shape shape, size_t c, size_t y,
+                           size_t x);
 
 vg_status vg_ref__conv_forward(vg_backend *, const vg_conv *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                const vg_param *w, const vg_tensor *addend);
-vg_status vg_ref__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                                     const vg_param *w, const vg_tensor *addend);
-vg_status vg_ref__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w, const vg_tensor *x,
-                                        const vg_tensor *dy);
+vg_status vg_ref__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
+                                     const vg_block *theta, const vg_param *w, const vg_tensor *addend);
+vg_status vg_ref__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
+                                        const vg_tensor *x, const vg_tensor *dy);
 vg_status vg_ref__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
                                 const vg_block *theta, const vg_param *bias);
 vg_status vg_ref__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
 vg_status vg_ref__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
-vg_status vg_ref__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta, vg_block *grad);
+vg_status vg_ref__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta,
+                                vg_block *grad);
 vg_status vg_ref__average_forward(vg_backend *, vg_tensor *y, const vg_tensor *x);
 vg_status vg_ref__average_backward(vg_backend *, vg_tensor *dx, const vg_tensor *dy);
-vg_status vg_ref__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta, const vg_param *w,
-                                 const vg_param *bias);
+vg_status vg_ref__linear_forward(vg_backend *, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
+                                 const vg_param *w, const vg_param *bias);
 vg_status vg_ref__linear_backward_data(vg_backend *, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
                                        const vg_param *w);
 vg_status vg_ref__linear_backward_weights(vg_backend *, vg_block *grad, const vg_param *w, const vg_param *bias,
                                           const vg_tensor *x, const vg_tensor *dy);
-vg_status vg_ref__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits, const vg_tensor *addend,
-                       const vg_tensor *labels, const vg_tensor *weights);
+vg_status vg_ref__loss(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+                       const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
 vg_status vg_ref__loss_read(vg_backend *, vg_loss_totals *totals);
-vg_status vg_ref__members(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior, const vg_member_rows *rows);
+vg_status vg_ref__members(vg_backend *, vg_tensor *out, const vg_tensor *z, const vg_tensor *prior,
+                          const vg_member_rows *rows);
 vg_status vg_ref__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                               vg_dropout dropout);
 

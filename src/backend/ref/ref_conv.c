@@ -1,5 +1,6 @@
 /* ref_conv.c - convolution (cross-correlation, as networks call it) by its definition:
- *     y[n][o][p][q] = sum over i, r, s of x[n][i][p * stride + r - pad][q * stride + s - pad] w[o][i][r][s]   (+ addend) */
+ *     y[n][o][p][q] = sum over i, r, s of x[n][i][p * stride + r - pad][q * stride + s - pad] w[o][i][r][s]   (+
+ * addend) */
 #include "backend/ref/ref_backend.h"
 
 typedef struct geometry {
@@ -31,7 +32,8 @@ vg_status vg_ref__conv_forward(vg_backend *backend, const vg_conv *conv, vg_tens
             for (size_t r = 0; r < g.r; r++)
                 for (size_t s = 0; s < g.s; s++)
                     if (tap(&a, p, r, g.stride, g.pad, g.h) && tap(&b, q, s, g.stride, g.pad, g.w))
-                        sum += (double)in[((n * g.i + i) * g.h + a) * g.w + b] * weights[((o * g.i + i) * g.r + r) * g.s + s];
+                        sum += (double)in[((n * g.i + i) * g.h + a) * g.w + b] *
+                               weights[((o * g.i + i) * g.r + r) * g.s + s];
         out[k] = (float)sum;
     }
     return VG_OK;
@@ -54,7 +56,8 @@ vg_status vg_ref__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
                 if (p >= g.p || q >= g.q)
                     continue;
                 for (size_t o = 0; o < g.o; o++)
-                    sum += (double)dout[((n * g.o + o) * g.p + p) * g.q + q] * weights[((o * g.i + i) * g.r + r) * g.s + s];
+                    sum += (double)dout[((n * g.o + o) * g.p + p) * g.q + q] *
+                           weights[((o * g.i + i) * g.r + r) * g.s + s];
             }
         din[k] = (float)sum;
     }
@@ -74,7 +77,8 @@ vg_status vg_ref__conv_backward_weights(vg_backend *backend, const vg_conv *conv
             for (size_t p = 0; p < g.p; p++)
                 for (size_t q = 0; q < g.q; q++)
                     if (tap(&a, p, r, g.stride, g.pad, g.h) && tap(&b, q, s, g.stride, g.pad, g.w))
-                        sum += (double)in[((n * g.i + i) * g.h + a) * g.w + b] * dout[((n * g.o + o) * g.p + p) * g.q + q];
+                        sum +=
+                            (double)in[((n * g.i + i) * g.h + a) * g.w + b] * dout[((n * g.o + o) * g.p + p) * g.q + q];
         dw[k] = (float)sum;
     }
     grad->version++;

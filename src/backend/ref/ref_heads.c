@@ -1,8 +1,9 @@
 /* ref_heads.c - linear layers, and the cross-entropy of H softmax heads.
  *
- * Mean form:     L_n = 1/H sum_h w_nh (-log p_nh(y)),      dL_n/dz_nh(c) = w_nh / H (p_nh(c) - [c = y])
- * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),            dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),  r_nh = p_nh(y) / sum_j
- * p_nj(y) Gradients are of the mean over rows: divided by N. */
+ * Mean form:     L_n = 1/H sum_h w_nh (-log p_nh(y)),   dL_n/dz_nh(c) = w_nh / H (p_nh(c) - [c = y])
+ * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),         dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),
+ *                r_nh = p_nh(y) / sum_j p_nj(y)
+ * Gradients are of the mean over rows: divided by N. */
 #include <math.h>
 
 #include "backend/ref/ref_backend.h"
@@ -67,7 +68,8 @@ static double log_p(const float *z, const float *add, size_t c, double normalise
     return (double)z[c] + (add ? add[c] : 0.0) - normaliser;
 }
 
-/* One row: H x C logits, what is added to them (or NULL), the heads' weights (or NULL), the gradient's place (or NULL). */
+/* One row: H x C logits, what is added to them (or NULL), the heads' weights (or NULL), the gradient's place (or
+ * NULL). */
 typedef struct head_row {
     const float *z, *add, *weights;
     float *dz;

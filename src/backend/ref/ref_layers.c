@@ -1,12 +1,13 @@
-/* ref_layers.c - what stands between products: bias, pooling, ReLU, dropout; batch-norm; average pooling; repeated rows. */
+/* ref_layers.c - the layers between products: bias, pooling, ReLU, dropout; batch-norm; average pooling; repeated
+ * rows. */
 #include <math.h>
 
 #include "backend/ref/ref_backend.h"
 
 static size_t at(vg_shape s, size_t n, size_t c, size_t y, size_t x) { return ((n * s.c + c) * s.h + y) * s.w + x; }
 
-vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
-                                const vg_block *theta, const vg_param *bias) {
+vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
+                                const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
     vg_shape s = y->shape;
     size_t pool = stage->pool;
     for (size_t k = 0; k < y->n * vg_shape__size(s); k++) {
@@ -31,7 +32,8 @@ vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
     return VG_OK;
 }
 
-vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
+vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to,
+                                 vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
     const vg_param *bias = to->bias;
@@ -56,13 +58,15 @@ vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, con
 }
 
 /* x under the norm's dropout. */
-static double dropped(const vg_backend *backend, const vg_norm *norm, const vg_tensor *x, size_t n, size_t c, size_t k) {
+static double dropped(const vg_backend *backend, const vg_norm *norm, const vg_tensor *x, size_t n, size_t c,
+                      size_t k) {
     vg_shape s = x->shape;
     return (double)ref_data(x)[(n * s.c + c) * s.h * s.w + k] *
            vg_backend__ref_keep(&backend->step, norm->dropout, n, s, c, k / s.w, k % s.w);
 }
 
-vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
+vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, const vg_norm_pass *pass,
+                               const vg_block *theta) {
     vg_tensor *y = pass->y, *running = pass->running, *saved = pass->saved;
     const vg_tensor *x = pass->x;
     const vg_param *gamma = pass->gamma, *beta = pass->beta;
@@ -91,15 +95,17 @@ vg_status vg_ref__norm_forward(vg_backend *backend, const vg_norm *norm, const v
             ref_data(saved)[s.c + c] = (float)inverse;
         }
         for (size_t k = 0; k < count; k++) {
-            double v = (dropped(backend, norm, x, k / area, c, k % area) - mean) * inverse * ref_param(theta, gamma)[c] +
-                       ref_param(theta, beta)[c];
+            double v =
+                (dropped(backend, norm, x, k / area, c, k % area) - mean) * inverse * ref_param(theta, gamma)[c] +
+                ref_param(theta, beta)[c];
             ref_data(y)[(k / area * s.c + c) * area + k % area] = (float)(norm->relu && v < 0 ? 0 : v);
         }
     }
     return VG_OK;
 }
 
-vg_status vg_ref__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to, const vg_block *theta, vg_block *grad) {
+vg_status vg_ref__norm_backward(vg_backend *backend, const vg_norm *norm, const vg_norm_gradient *to,
+                                const vg_block *theta, vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *x = to->x, *saved = to->saved, *addend = to->addend;
     const vg_param *gamma = to->gamma, *beta = to->beta;
@@ -154,7 +160,8 @@ vg_status vg_ref__repeat_rows(vg_backend *backend, vg_tensor *y, const vg_tensor
     for (size_t k = 0; k < y->n * vg_shape__size(s); k++) {
         size_t q = k % s.w, p = k / s.w % s.h, c = k / (s.w * s.h) % s.c, n = k / (s.w * s.h * s.c);
         size_t from = (size_t)((first + n) / repeat);
-        ref_data(y)[k] = ref_data(x)[at(s, from, c, p, q)] * vg_backend__ref_keep(&backend->step, dropout, n, s, c, p, q);
+        ref_data(y)[k] =
+            ref_data(x)[at(s, from, c, p, q)] * vg_backend__ref_keep(&backend->step, dropout, n, s, c, p, q);
     }
     return VG_OK;
 }

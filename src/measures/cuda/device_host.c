@@ -1,13 +1,15 @@
-/* device_host.c - what the device scorer leaves to vg_scorer: options the kernels do not do, samples in which a member is gated
- * to nothing, and the message for a row that is not a distribution. */
+/* device_host.c - the cases that the device scorer passes to vg_scorer on the host: options that the kernels do not
+ * implement, samples in which a member's gated probabilities are all zero, and the message for a row that is not a
+ * distribution. */
 #include <string.h>
 
 #include "measures/cuda/device_scorer.h"
 #include "measures/disagreement.h"
 #include "measures/kernel.h"
 
-/* Host places for `samples` of every place in `out`, in one piece of memory. */
-static vg_status places_new(const vg_device_scorer *s, vg_scores *places, char **memory, const vg_scores *out, size_t samples) {
+/* Host buffers for `samples` samples of every result in `out`, in one allocation. */
+static vg_status places_new(const vg_device_scorer *s, vg_scores *places, char **memory, const vg_scores *out,
+                            size_t samples) {
     size_t bytes = 0;
     *places = (vg_scores){0};
     for (int f = 0; f < DEVICE_FIELDS; f++)
@@ -22,7 +24,7 @@ static vg_status places_new(const vg_device_scorer *s, vg_scores *places, char *
     return VG_OK;
 }
 
-/* Results from host places to the caller's, on the device. */
+/* Copies results from host buffers to the caller's device memory. */
 static vg_status places_out(const vg_device_scorer *s, const vg_scores *to, const vg_scores *from, size_t samples) {
     for (int f = 0; f < DEVICE_FIELDS; f++)
         if (vg_device__field(to, f))
@@ -32,7 +34,7 @@ static vg_status places_out(const vg_device_scorer *s, const vg_scores *to, cons
     return vg_device__check(cudaDeviceSynchronize(), "results to the device");
 }
 
-/* Predictions, places for their results, and in which memory each lies. */
+/* Predictions and output pointers, and in which memory each lies. */
 typedef struct host_feed {
     const vg_scores *out;
     vg_memory out_at;
@@ -40,7 +42,7 @@ typedef struct host_feed {
     vg_memory at;
 } host_feed;
 
-/* Some samples through a scorer: predictions over to the host where need be, results back. */
+/* Scores some samples on the host: copies predictions from the device where needed, and copies results back. */
 static vg_status feed_part(vg_device_scorer *s, vg_scorer *scorer, const host_feed *feed, size_t first, size_t count) {
     const vg_scores *out = feed->out;
     const vg_predictions *p = feed->p;
@@ -79,12 +81,13 @@ vg_status vg_device__feed_host(vg_device_scorer *s, const vg_scores *out, vg_mem
         return vg_scorer_feed(s->host, out, p);
     size_t each = p->m * p->c * vg_device__element(p->dtype), step = ((size_t)32 << 20) / each + 1;
     for (size_t first = 0; first < p->n; first += step)
-        VG_TRY(feed_part(s, s->host, &(host_feed){out, out_at, p, at}, first, p->n - first < step ? p->n - first : step));
+        VG_TRY(
+            feed_part(s, s->host, &(host_feed){out, out_at, p, at}, first, p->n - first < step ? p->n - first : step));
     return VG_OK;
 }
 
-vg_status vg_device__mend(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *p, vg_memory at,
-                          size_t sample) {
+vg_status vg_device__mend(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *p,
+                          vg_memory at, size_t sample) {
     if (!s->mender) {
         vg_score_options options = s->options;
         options.threads = 1;
@@ -99,7 +102,8 @@ vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_me
     VG_TRY(vg_base__alloc(&data, p->m * p->c, vg_device__element(p->dtype), "a sample"));
     vg_status status = vg_device__pack(s, data, p, at, sample, 1);
     if (status == VG_OK) {
-        vg_kernel_job job = {.m = s->m, .c = s->c, .options = s->options, .in = *p, .first = (size_t)s->samples + sample};
+        vg_kernel_job job = {
+            .m = s->m, .c = s->c, .options = s->options, .in = *p, .first = (size_t)s->samples + sample};
         job.in.data = data;
         job.in.n = 1;
         job.in.stride_c = 1;

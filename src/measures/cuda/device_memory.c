@@ -1,4 +1,5 @@
-/* device_memory.c - memory of the device scorer, the places of results by number, and samples packed from any view. */
+/* device_memory.c - device memory of the scorer, the fields of vg_scores by index, and packing of samples from any
+ * view. */
 #include <string.h>
 
 #include "measures/cuda/device_scorer.h"
@@ -6,7 +7,7 @@
 vg_status vg_device__check(cudaError_t error, const char *doing) {
     if (error == cudaSuccess)
         return VG_OK;
-    (void)cudaGetLastError(); /* one that does not stick is forgotten */
+    (void)cudaGetLastError(); /* Clears a non-sticky error, so that the next call does not report it again. */
     return vg_base__fail(error == cudaErrorMemoryAllocation ? VG_ERR_MEMORY : VG_ERR_UNSUPPORTED, "CUDA, %s: %s", doing,
                          cudaGetErrorString(error));
 }
@@ -19,8 +20,8 @@ vg_status vg_device__grow(device_memory *m, size_t bytes, const char *what) {
     if (error != cudaSuccess) {
         m->data = NULL;
         (void)cudaGetLastError();
-        return vg_base__fail(VG_ERR_MEMORY, "CUDA, %zu bytes of %s memory for %s: %s", bytes, m->host ? "host" : "device", what,
-                             cudaGetErrorString(error));
+        return vg_base__fail(VG_ERR_MEMORY, "CUDA, %zu bytes of %s memory for %s: %s", bytes,
+                             m->host ? "host" : "device", what, cudaGetErrorString(error));
     }
     m->bytes = bytes;
     return VG_OK;
@@ -35,8 +36,8 @@ void vg_device__drop(device_memory *m) {
     m->bytes = 0;
 }
 
-/* --- places -----------------------------------------------------------------------------------------------------------------
- */
+/* --- places
+ * ----------------------------------------------------------------------------------------------------------------- */
 typedef enum field_shape { ONE, BY_GATE, BY_CLASS } field_shape;
 static const struct {
     size_t place, element;
@@ -82,8 +83,8 @@ vg_scores vg_device__places_from(const vg_device_scorer *s, const vg_scores *out
     return at;
 }
 
-/* --- samples ----------------------------------------------------------------------------------------------------------------
- */
+/* --- samples
+ * ---------------------------------------------------------------------------------------------------------------- */
 size_t vg_device__element(vg_dtype dtype) {
     static const size_t sizes[] = {4, 8, 2, 2};
     return sizes[dtype];
@@ -102,7 +103,7 @@ static vg_status copy_packed(void *to, const char *from, vg_memory at, size_t by
     return VG_OK;
 }
 
-/* One sample by its strides; from the device, everything between its first and last element comes over. */
+/* One sample by its strides. From the device, the whole range between its first and last element is copied. */
 static vg_status copy_strided(char *to, const vg_predictions *p, vg_memory at, size_t n) {
     size_t each = vg_device__element(p->dtype);
     ptrdiff_t m_span = (ptrdiff_t)(p->m - 1) * p->stride_m, c_span = (ptrdiff_t)(p->c - 1) * p->stride_c;
@@ -134,7 +135,8 @@ static vg_status copy_part(void *context, size_t index, unsigned worker) {
     const copy_work *w = context;
     (void)worker;
     if (w->from) {
-        size_t from = w->bytes / w->parts * index, to = index + 1 == w->parts ? w->bytes : w->bytes / w->parts * (index + 1);
+        size_t from = w->bytes / w->parts * index,
+               to = index + 1 == w->parts ? w->bytes : w->bytes / w->parts * (index + 1);
         memcpy(w->to + from, w->from + from, to - from);
         return VG_OK;
     }
@@ -154,7 +156,8 @@ vg_status vg_device__copy(vg_device_scorer *s, void *to, const void *from, size_
     return VG_OK;
 }
 
-vg_status vg_device__pack(vg_device_scorer *s, void *to, const vg_predictions *p, vg_memory at, size_t first, size_t count) {
+vg_status vg_device__pack(vg_device_scorer *s, void *to, const vg_predictions *p, vg_memory at, size_t first,
+                          size_t count) {
     size_t bytes = p->m * p->c * vg_device__element(p->dtype), all = count * bytes;
     const char *from = vg_device__packed(p) ? (const char *)p->data + first * bytes : NULL;
     if (at == VG_MEMORY_DEVICE) {

@@ -1,6 +1,7 @@
-/* device_scorer.c - the public device scorer: blocks of samples in chunks through the kernel, two chunks under way at a time,
- * so that copies and work overlap. Each chunk has its own stream: predictions in (from the host), the kernel, the kernel in
- * double over the samples whose divergences are too large for floats, the figures over samples, results out. */
+/* device_scorer.c - the public device scorer. It scores blocks in chunks and keeps two chunks in flight, so that copies
+ * overlap with kernels. Each chunk has its own stream: host predictions are copied in, the kernel runs, the kernel in
+ * double repeats the samples whose divergences are too large for float, the summary is reduced, and the results are
+ * copied out. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +10,8 @@
 
 enum { CHUNK_INPUT = 48 << 20, CHUNK_RESULTS = 32 << 20, CHUNK_SAMPLES = 1 << 18, WORK_BYTES = 512 << 20 };
 
-/* --- making -----------------------------------------------------------------------------------------------------------------
- */
+/* --- making
+ * ----------------------------------------------------------------------------------------------------------------- */
 vg_status vg_device_check(void) {
     int count = 0, device = 0, major = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -25,7 +26,8 @@ vg_status vg_device_check(void) {
     if (count == 0)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: none found");
     if (major < 8)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: compute capability %d found, 8 or later expected", major);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "no CUDA device: compute capability %d found, 8 or later expected",
+                             major);
     return VG_OK;
 }
 
@@ -48,8 +50,9 @@ static vg_status copy_options(vg_device_scorer *s, const vg_score_options *o) {
         s->options.temperature = s->temperature;
     }
     bool probabilities = !o->logits;
-    s->by_host = o->task != VG_TASK_MULTICLASS || (probabilities && (o->renormalise || o->floor_form != VG_FLOOR_MAX)) ||
-                 s->m > 1 << 27 || s->c > 1 << 26 || s->k > 1 << 16;
+    s->by_host = o->task != VG_TASK_MULTICLASS ||
+                 (probabilities && (o->renormalise || o->floor_form != VG_FLOOR_MAX)) || s->m > 1 << 27 ||
+                 s->c > 1 << 26 || s->k > 1 << 16;
     return VG_OK;
 }
 
@@ -57,8 +60,9 @@ static vg_status copy_options(vg_device_scorer *s, const vg_score_options *o) {
 static vg_status copy_settings(vg_device_scorer *s) {
     double *inverse;
     VG_TRY(vg_device__check(cudaMalloc((void **)&s->gates_device, s->k * sizeof(double)), "memory for the gates"));
-    VG_TRY(vg_device__check(cudaMemcpy(s->gates_device, s->gates, s->k * sizeof(double), cudaMemcpyHostToDevice), "the gates"));
-    /* Few bytes may still be on their way when the call returns, and other streams do not wait for them. */
+    VG_TRY(vg_device__check(cudaMemcpy(s->gates_device, s->gates, s->k * sizeof(double), cudaMemcpyHostToDevice),
+                            "the gates"));
+    /* A copy of a few bytes may return before it has arrived, and other streams do not wait for it. */
     VG_TRY(vg_device__check(cudaDeviceSynchronize(), "the gates"));
     if (!s->temperature)
         return VG_OK;
@@ -79,7 +83,8 @@ static vg_status open_device(vg_device_scorer *s) {
     struct cudaDeviceProp properties;
     VG_TRY(vg_device__check(cudaGetDevice(&device), "the current device"));
     VG_TRY(vg_device__check(cudaGetDeviceProperties(&properties, device), "the device's properties"));
-    VG_TRY(vg_device__check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "shared memory"));
+    VG_TRY(vg_device__check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                            "shared memory"));
     VG_TRY(vg_device__check(cudaDeviceGetAttribute(&shared_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
                             "shared memory"));
     memcpy(s->device, properties.name,
@@ -126,7 +131,8 @@ void vg_device_scorer_free(vg_device_scorer *s) {
             (void)cudaStreamSynchronize(slot->stream);
             (void)cudaStreamDestroy(slot->stream);
         }
-        device_memory *all[] = {&slot->input, &slot->staged, &slot->results, &slot->arrived, &slot->work[0], &slot->work[1]};
+        device_memory *all[] = {&slot->input,   &slot->staged,  &slot->results,
+                                &slot->arrived, &slot->work[0], &slot->work[1]};
         for (size_t j = 0; j < sizeof all / sizeof *all; j++)
             vg_device__drop(all[j]);
         (void)cudaFree(slot->totals);
@@ -144,19 +150,19 @@ void vg_device_scorer_free(vg_device_scorer *s) {
     vg_base__release(s);
 }
 
-/* --- a chunk ----------------------------------------------------------------------------------------------------------------
- */
+/* --- a chunk
+ * ---------------------------------------------------------------------------------------------------------------- */
 typedef struct feeding { /* one call of feed */
     const vg_scores *out;
     const vg_predictions *block;
     vg_memory out_at, at;
     size_t step; /* samples a chunk */
-    bool direct; /* the device copies the block from the caller's memory itself */
+    bool direct; /* the caller's memory is pinned: the device can copy from it directly */
 } feeding;
 
 static size_t up(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/* Room for a chunk's results; the job's places in it. */
+/* Allocates memory for a chunk's results and sets the job's pointers into it. */
 static vg_status place_results(const vg_device_scorer *s, device_slot *slot, const feeding *f, score_job *job) {
     size_t n = slot->samples, at = up(sizeof(score_report)), redo;
     bool device = f->out_at == VG_MEMORY_DEVICE;
@@ -184,7 +190,7 @@ static vg_status place_results(const vg_device_scorer *s, device_slot *slot, con
     return VG_OK;
 }
 
-/* The chunk's predictions on the device: where they are, or copied there. */
+/* The chunk's predictions on the device: in place, or copied there. */
 static vg_status place_input(vg_device_scorer *s, device_slot *slot, const feeding *f, score_job *job) {
     const vg_predictions *p = f->block;
     size_t each = p->m * p->c * vg_device__element(p->dtype), bytes = slot->samples * each;
@@ -212,11 +218,11 @@ static vg_status place_input(vg_device_scorer *s, device_slot *slot, const feedi
 }
 
 static bool same_plan(const score_job *a, const score_job *b) {
-    return a->n == b->n && a->dtype == b->dtype && a->wide == b->wide && a->gated == b->gated && a->need_sets == b->need_sets &&
-           a->packed == b->packed;
+    return a->n == b->n && a->dtype == b->dtype && a->wide == b->wide && a->gated == b->gated &&
+           a->need_sets == b->need_sets && a->packed == b->packed;
 }
 
-/* How the job is laid out, from the last one where it was alike; false: too large for the device. */
+/* Plans the job; reuses the last plan where the job is the same. False: too large for the device. */
 static bool shape_job(vg_device_scorer *s, score_job *job, int which) {
     score_job *last = &s->plans[which];
     if (last->threads == 0 || !same_plan(job, last)) {
@@ -305,26 +311,26 @@ static vg_status begin_chunk(vg_device_scorer *s, device_slot *slot, const feedi
         VG_TRY(launch(s, slot, &again, 1));
     }
     VG_TRY(vg_device__check(vg_measures__score_total(&job, slot->totals, slot->stream), "totals"));
-    return vg_device__check(
-        cudaMemcpyAsync(slot->arrived.data, slot->results.data, slot->fields_bytes, cudaMemcpyDeviceToHost, slot->stream),
-        "results");
+    return vg_device__check(cudaMemcpyAsync(slot->arrived.data, slot->results.data, slot->fields_bytes,
+                                            cudaMemcpyDeviceToHost, slot->stream),
+                            "results");
 }
 
-/* Samples left to the host. */
+/* Scores on the host the samples that the kernels did not handle. */
 static vg_status mend_all(vg_device_scorer *s, device_slot *slot, const feeding *f, unsigned count, bool second) {
     unsigned *list;
     VG_TRY(vg_base__alloc(&list, count, sizeof *list, "samples"));
     size_t at = slot->redo + (second ? slot->samples * sizeof *list : 0);
-    vg_status status =
-        vg_device__check(cudaMemcpy(list, (char *)slot->results.data + at, count * sizeof *list, cudaMemcpyDeviceToHost),
-                         "samples left to the host");
+    vg_status status = vg_device__check(
+        cudaMemcpy(list, (char *)slot->results.data + at, count * sizeof *list, cudaMemcpyDeviceToHost),
+        "samples left to the host");
     for (unsigned i = 0; status == VG_OK && i < count; i++)
         status = vg_device__mend(s, f->out, f->out_at, f->block, f->at, slot->first + list[i]);
     vg_base__release(list);
     return status;
 }
 
-/* Waits for a chunk, and hands its results over. */
+/* Waits for a chunk and delivers its results. */
 static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding *f) {
     size_t n = slot->samples, at = up(sizeof(score_report));
     slot->samples = 0;
@@ -347,14 +353,15 @@ static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding
     return status;
 }
 
-/* --- feeding ----------------------------------------------------------------------------------------------------------------
- */
+/* --- feeding
+ * ---------------------------------------------------------------------------------------------------------------- */
 static vg_status check_feed(const vg_device_scorer *s, const vg_scores *out, const vg_predictions *block) {
     if (!out || !block)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
     if (block->m != s->m || block->c != s->c)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a block has %zu members and %zu classes, the scorer was made for %zu and %zu",
-                             block->m, block->c, s->m, s->c);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
+                             block->c, s->m, s->c);
     if (block->n > 0 && !block->data)
         return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
     if ((int)block->dtype < 0 || block->dtype > VG_BF16)
@@ -374,7 +381,7 @@ static size_t chunk_samples(const vg_device_scorer *s, const feeding *f) {
     return step > 0 ? step : 1;
 }
 
-/* Whether the device may copy from the caller's memory by itself. */
+/* Whether the caller's memory is pinned, so that the device can copy from it directly. */
 static bool pinned(const void *memory) {
     struct cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
@@ -388,7 +395,7 @@ static vg_status feed_chunks(vg_device_scorer *s, const feeding *f) {
     const vg_score_options *o = &s->options;
     size_t n = f->block->n, next = 0;
     for (int i = 0; next < n || s->slots[0].samples || s->slots[1].samples; i = 1 - i) {
-        /* the chunk before the one under way has ended: its slot takes the next */
+        /* The chunk before the current one has finished, so its slot is reused. */
         if (s->slots[i].samples) {
             size_t done = s->slots[i].first + s->slots[i].samples;
             VG_TRY(end_chunk(s, &s->slots[i], f));
@@ -413,8 +420,8 @@ static bool fits_device(const vg_device_scorer *s, const feeding *f) {
     return vg_measures__score_plan(&trial, s->shared, s->shared_all, s->multiprocessors);
 }
 
-vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *block,
-                                vg_memory block_at) {
+vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_memory out_at,
+                                const vg_predictions *block, vg_memory block_at) {
     VG_TRY(check_feed(s, out, block));
     feeding f = {out, block, out_at, block_at, 1, false};
     if (block->n == 0)
@@ -457,7 +464,8 @@ vg_status vg_device_scorer_summary(const vg_device_scorer *s, vg_score_summary *
         return vg_scorer_summary(s->host, summary);
     score_totals part[2];
     for (int i = 0; i < 2; i++)
-        VG_TRY(vg_device__check(cudaMemcpy(&part[i], s->slots[i].totals, sizeof part[i], cudaMemcpyDeviceToHost), "totals"));
+        VG_TRY(vg_device__check(cudaMemcpy(&part[i], s->slots[i].totals, sizeof part[i], cudaMemcpyDeviceToHost),
+                                "totals"));
     double n = (double)s->samples, sum[SCORE_FIGURES];
     for (int i = 0; i < SCORE_FIGURES; i++)
         sum[i] = (part[0].sum[i] + part[1].sum[i]) + (part[0].rest[i] + part[1].rest[i]);

@@ -1,5 +1,5 @@
-/* device_scorer.h - the device scorer's parts: memory, results on their way, and what is left to the host. Internal to
- * measures. */
+/* device_scorer.h - the parts of the device scorer: memory, results in flight, and the fallback to the host. Internal
+ * to measures. */
 #ifndef VG_MEASURES_DEVICE_SCORER_H
 #define VG_MEASURES_DEVICE_SCORER_H
 
@@ -11,14 +11,14 @@
 
 enum { DEVICE_FIELDS = 20 };
 
-/* Memory that grows: on the device, or on the host where the device can copy by itself. */
+/* A buffer that grows: device memory, or pinned host memory. */
 typedef struct device_memory {
     void *data;
     size_t bytes;
     bool host;
 } device_memory;
 
-/* One of the two chunks under way. */
+/* One of the two chunks in flight. */
 typedef struct device_slot {
     cudaStream_t stream;
     device_memory input, staged; /* host input: on the device, and on its way there */
@@ -26,7 +26,7 @@ typedef struct device_slot {
     device_memory arrived;       /* report and fields, on the host */
     device_memory work[2];       /* arrays that do not fit shared memory: of the kernel, and of its double form */
     score_totals *totals;        /* device */
-    size_t first, samples;       /* the chunk; samples 0: none under way */
+    size_t first, samples;       /* the chunk; samples is 0 when the slot is free */
     size_t redo;                 /* offset of redo in results */
     size_t fields_bytes;         /* of report and fields */
 } device_slot;
@@ -35,7 +35,7 @@ struct vg_device_scorer {
     size_t m, c, k;
     vg_score_options options; /* k and temperature are the scorer's own copies */
     double *gates, *temperature;
-    bool by_host;             /* the options are vg_scorer's affair */
+    bool by_host;             /* the kernels do not implement these options: vg_scorer does all the work */
     vg_scorer *host, *mender; /* whole blocks; single samples */
     double *gates_device, *inverse_temperature;
     device_slot slots[2];
@@ -53,7 +53,7 @@ struct vg_device_scorer {
 };
 
 vg_status vg_device__check(cudaError_t error, const char *doing);
-/* At least `bytes`; what was there is lost. */
+/* Makes room for at least `bytes`; the contents are lost. */
 vg_status vg_device__grow(device_memory *, size_t bytes, const char *what);
 void vg_device__drop(device_memory *);
 
@@ -67,17 +67,18 @@ vg_scores vg_device__places_from(const vg_device_scorer *, const vg_scores *, si
 /* Bytes an element. */
 size_t vg_device__element(vg_dtype dtype);
 bool vg_device__packed(const vg_predictions *);
-/* memcpy by several threads where that is worth it. */
+/* memcpy by several threads where the block is large enough to gain from it. */
 vg_status vg_device__copy(vg_device_scorer *, void *to, const void *from, size_t bytes);
 /* Samples first .. first + count - 1, packed, to host memory, from either memory and by any strides. */
-vg_status vg_device__pack(vg_device_scorer *, void *to, const vg_predictions *, vg_memory at, size_t first, size_t count);
+vg_status vg_device__pack(vg_device_scorer *, void *to, const vg_predictions *, vg_memory at, size_t first,
+                          size_t count);
 
 /* The whole block by vg_scorer. */
 vg_status vg_device__feed_host(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
                                vg_memory at);
 /* One sample by vg_scorer. */
-vg_status vg_device__mend(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *, vg_memory at,
-                          size_t sample);
+vg_status vg_device__mend(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
+                          vg_memory at, size_t sample);
 /* Adds the disagreement of the block's samples that count (measures/disagreement.h); before s->samples moves on. */
 vg_status vg_device__compare_tops(vg_device_scorer *, const vg_predictions *, vg_memory at);
 /* The message for a row that is not a distribution. */

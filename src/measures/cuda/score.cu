@@ -1,13 +1,14 @@
-/* score.cu - the scoring kernel: a block of threads takes some samples through all stages (score_stages.h) in shared memory, so
- * that predictions are read from device memory once. Variants: floats or doubles; where the arrays live; members a step. */
+/* score.cu - the scoring kernel: a block of threads takes some samples through all stages (score_stages.h) in shared
+ * memory, so that predictions are read from device memory once. Variants: floats or doubles; where the arrays live;
+ * members a step. */
 #include <cuda_runtime.h>
 
 #include "measures/cuda/score_kernel.h"
 #include "measures/cuda/score_stages.h"
 
 template <int B, int wide, int where, int fine> static __device__ __forceinline__ void run_stages(const score_view *v) {
-#define STAGE(number)                                                                                                          \
-    score_stage(v, number, (int)threadIdx.x, B, wide, where, fine);                                                            \
+#define STAGE(number)                                                                                                  \
+    score_stage(v, number, (int)threadIdx.x, B, wide, where, fine);                                                    \
     __syncthreads()
     STAGE(0);
     if (wide) {

@@ -1,4 +1,4 @@
-/* score_input.h - stages that bring a block's probabilities in: from the input's type, from logits by softmax. */
+/* score_input.h - stages that load a block's probabilities: from the input's type, or from logits by softmax. */
 #ifndef VG_MEASURES_SCORE_INPUT_H
 #define VG_MEASURES_SCORE_INPUT_H
 
@@ -20,8 +20,8 @@ SCORE_FN void report_row(const score_job *job, long long row) {
 /* Whether p and the input may be read four floats at a time. */
 SCORE_FN bool in_fours(const score_view *v, const int wide, const int shared) {
     const score_job *job = v->job;
-    return shared && !wide && job->dtype == VG_F32 && job->c % 4 == 0 && job->stride_n % 4 == 0 && job->stride_m % 4 == 0 &&
-           ((uintptr_t)job->in & 15) == 0;
+    return shared && !wide && job->dtype == VG_F32 && job->c % 4 == 0 && job->stride_n % 4 == 0 &&
+           job->stride_m % 4 == 0 && ((uintptr_t)job->in & 15) == 0;
 }
 
 /* The same as below, four floats at a time. */
@@ -51,8 +51,8 @@ SCORE_FN void load_fours(const score_view *v, int tid) {
     }
 }
 
-/* Elements of the block's samples, which follow each other, to p[s][m][row]. Floats for shared memory go there without passing
- * through registers. */
+/* Copies the elements of the block's samples to p[s][m][row]. Floats for shared memory are copied asynchronously,
+ * without passing through registers. */
 SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int shared) {
     const score_job *job = v->job;
     int C = job->c, T = job->threads, pieces = job->list || !job->packed ? v->samples : 1,
@@ -92,12 +92,12 @@ SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int
         __pipeline_wait_prior(0);
     }
 #endif
-    /* members that only fill up a step of the integral */
+    /* padding members that complete a step of the integral */
     for (int i = tid; shared && i < (padded_members(job) - job->m) * job->row; i += T)
         put(v->own, v->samples * job->m * job->row + i, 0.0, wide);
 }
 
-/* A thread a row: logits become probabilities, and the logarithm of their sum stays. */
+/* One thread a row: turns logits into probabilities and keeps the logarithm of their sum. */
 SCORE_FN void stage_softmax(const score_view *v, int tid) {
     const score_job *job = v->job;
     int C = job->c;

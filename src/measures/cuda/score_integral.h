@@ -1,9 +1,9 @@
-/* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The forms and the choice among
- * them are those of template/js.h, js32_wide.h, js32.h and js64.h; here a thread walks over the members and keeps all sums in
- * registers.
+/* score_integral.h - expected pairwise Jensen-Shannon divergence of one class by one thread. The forms and the choice
+ * among them are those of template/js.h, js32_wide.h, js32.h and js64.h; here a thread walks over the members and keeps
+ * all sums in registers.
  *
- * Deviations for the series come from pieces that are exact in float: with x_m = g p_m (1 + omega_m) and mean x = g (mu + U),
- * x_m/mean - 1 = ((p_m - mu) + (omega_m p_m - U)) / (mu + U). */
+ * Deviations for the series come from pieces that are exact in float: with x_m = g p_m (1 + omega_m) and mean x = g (mu
+ * + U), x_m/mean - 1 = ((p_m - mu) + (omega_m p_m - U)) / (mu + U). */
 #ifndef VG_MEASURES_SCORE_INTEGRAL_H
 #define VG_MEASURES_SCORE_INTEGRAL_H
 
@@ -54,7 +54,7 @@ SCORE_FN int integral_nodes(double low, double inverse_s0, double reach, int ste
     return nodes > fewest ? nodes : fewest;
 }
 
-/* The largest over the warp; on the host a thread is alone. */
+/* The largest value in the warp. On the host a warp is one thread. */
 SCORE_FN int warp_most(int x) {
 #ifdef __CUDA_ARCH__
     return __reduce_max_sync(0xffffffffu, x);
@@ -79,14 +79,16 @@ SCORE_FN float block_sum(const float *b, const int B) {
 /* The number of powers after L doublings. */
 SCORE_FN int powers_after(const int L) { return JS32_ALWAYS + L; }
 
-/* The value from the sums of the powers, over the largest member; functions above the thread's own doublings do not count. */
-SCORE_FN float powers_value(const score_job *job, const score_column *x, const float *sum, float mean, int own, const int L) {
+/* The value, divided by the largest member, from the sums of the powers. Functions above the thread's own doublings are
+ * left out. */
+SCORE_FN float powers_value(const score_job *job, const score_column *x, const float *sum, float mean, int own,
+                            const int L) {
     float f[2 + JS32_POWERS + 1], count = (float)x->members, spare = (float)(x->padded - x->members), value = 0.0f;
     f[0] = count;
     f[1] = mean * count;
     SCORE_UNROLL
     for (int j = 0; j < powers_after(L); j++)
-        f[2 + j] = sum[j] - spare; /* of places without a member every power is 1 */
+        f[2 + j] = sum[j] - spare; /* padding contributes 1 to every power */
     SCORE_UNROLL
     for (int l = 1; l <= L; l++)
         f[1 + powers_after(l)] = l <= own ? f[1 + powers_after(l)] : 0.0f;
@@ -110,7 +112,7 @@ SCORE_FN void powers_times(float *to, const float *a, const float *b, const int 
     for (int v = 0; v < B; v++)
         to[v] = score_times32(a[v], b[v]);
 }
-/* Adds a power that no other needs. */
+/* Adds a power from which no other is derived. */
 SCORE_FN void powers_add_product(float *sum, const float *a, const float *b, const int B) {
     SCORE_UNROLL
     for (int v = 0; v < B; v++)
@@ -123,7 +125,8 @@ typedef struct powers_class {
     int own;
 } powers_class;
 
-/* Wide form: means of powers, template/js32_wide.h. L >= own, the thread's doublings (the others of the warp may need more). */
+/* Wide form: means of powers, template/js32_wide.h. L >= own, the thread's doublings (the others of the warp may need
+ * more). */
 SCORE_FN float powers_wide(const score_job *job, const score_column *x, powers_class of, const int L, const int B,
                            const int wide) {
     const float over = of.over, mean = of.mean;
@@ -141,8 +144,8 @@ SCORE_FN float powers_wide(const score_job *job, const score_column *x, powers_c
             a1[v] = 1.0f - score_root32((column_value32(x, held, wide) * over) * column_weight32(x, m + v, wide));
         }
         sum[0] += block_sum(a1, B);
-#define POWER(j, n, p, q)                                                                                                      \
-    powers_times(a##n, a##p, a##q, B);                                                                                         \
+#define POWER(j, n, p, q)                                                                                              \
+    powers_times(a##n, a##p, a##q, B);                                                                                 \
     sum[j] += block_sum(a##n, B);
 #define PRODUCT(j, n, p, q) powers_add_product(&sum[j], a##p, a##q, B);
         JS32_CHAIN(POWER, PRODUCT)
@@ -157,15 +160,16 @@ SCORE_FN float powers_wide(const score_job *job, const score_column *x, powers_c
     return powers_value(job, x, sum, mean, own, L);
 }
 
-/* By how many doublings the warp's widest class needs; `own` below 0: the form is not wanted. */
-SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, float over, float mean, int own, const int B,
-                               const int wide) {
+/* Runs powers_wide with as many doublings as the warp's widest class needs. `own` below 0: this thread does not need
+ * the form. */
+SCORE_FN float powers_wide_any(const score_job *job, const score_column *x, float over, float mean, int own,
+                               const int B, const int wide) {
     int most = warp_most(own);
     powers_class of = {over, mean, own};
     if (most < 0)
         return 0.0f;
-#define AT_MOST(L)                                                                                                             \
-    if (most <= (L))                                                                                                           \
+#define AT_MOST(L)                                                                                                     \
+    if (most <= (L))                                                                                                   \
     return powers_wide(job, x, of, L, B, wide)
     AT_MOST(0);
     AT_MOST(1);
@@ -186,7 +190,8 @@ SCORE_FN int powers_own(double low) {
     return own;
 }
 
-/* Narrow but for some members: deviations from the mean's own b, a few nodes at a time. */
+/* Form for classes whose members lie near the mean except for some: deviations of b from its value at the mean, a few
+ * nodes at a time. */
 SCORE_FN double integral_narrow(const score_job *job, const score_column *x, float over, float start, int nodes,
                                 const int wide) {
     double value = 0.0, inverse = 1.0 / (double)x->members;
@@ -230,7 +235,8 @@ SCORE_FN double integral_narrow(const score_job *job, const score_column *x, flo
         for (int j = 0; j < INTEGRAL_STEPS; j++) {
             double e = (double)first[j] * inverse, variance = score_most((double)second[j] * inverse - e * e, 0.0);
             if (from + j < nodes)
-                value += variance * (double)job->narrow_weight[from + j] * (from + j == INTEGRAL_NARROW_MOST - 1 ? 2.0 : 1.0);
+                value += variance * (double)job->narrow_weight[from + j] *
+                         (from + j == INTEGRAL_NARROW_MOST - 1 ? 2.0 : 1.0);
         }
     }
     return value;
@@ -302,8 +308,8 @@ SCORE_FN bool column_tight(const score_column *x, double rho) {
     return score_most(x->high - x->mean, x->mean - x->low) <= rho * x->mean;
 }
 
-/* The class's part of EPJS in float: error below 1e-6, relative 1e-4. Every thread of a warp must come here; `idle` ones get 0.
- */
+/* The class's contribution to EPJS in float: error below 1e-6, relative 1e-4. Every thread of a warp must call it,
+ * because it compares values across the warp; `idle` threads get 0. */
 SCORE_FN double integral32(const score_job *job, const score_column *x, bool idle, const int B, const int wide) {
     bool empty = idle || x->high < 1e-30 || x->low == x->high, tight = !empty && column_tight(x, 0.35);
     double value = 0.0;
@@ -326,8 +332,8 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
     return score_most(value, 0.0);
 }
 
-/* --- in double, for float64 input: relative error below 1e-9 ----------------------------------------------------------------
- */
+/* --- in double, for float64 input: relative error below 1e-9
+ * ---------------------------------------------------------------- */
 
 /* 1 - exp(-t), t in 0 .. 0.045. */
 SCORE_FN double integral_start64(double t) {
@@ -342,8 +348,8 @@ SCORE_FN double integral_start64(double t) {
 }
 
 /* Nodes offset, offset + 2, ... of s_j = 2^((j-10)/2), a few at a time. */
-SCORE_FN double integral_chain64(const score_job *job, const score_column *x, double over, double mean, double s, int offset,
-                                 int nodes) {
+SCORE_FN double integral_chain64(const score_job *job, const score_column *x, double over, double mean, double s,
+                                 int offset, int nodes) {
     double value = 0.0, inverse = 1.0 / (double)x->members;
     int count = nodes > offset ? (nodes - offset + 1) / 2 : 0;
     SCORE_ROLLED
@@ -376,8 +382,10 @@ SCORE_FN double integral_chain64(const score_job *job, const score_column *x, do
         for (int j = 0; j < 8; j++) {
             int node = 2 * (from + j) + offset;
             double e = first[j] * inverse, variance = second[j] * inverse - e * e;
-            if (from + j < count) /* past the last node the variance is constant: 1/(sqrt 2 - 1) of its weight more */
-                value += variance * job->fine_weight[node] * (node == INTEGRAL_FINE_MOST - 1 ? 3.41421356237309504880 : 1.0);
+            /* Past the last node the variance is constant, which adds 1/(sqrt 2 - 1) of its weight. */
+            if (from + j < count)
+                value +=
+                    variance * job->fine_weight[node] * (node == INTEGRAL_FINE_MOST - 1 ? 3.41421356237309504880 : 1.0);
         }
     }
     return value;

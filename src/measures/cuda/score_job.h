@@ -1,8 +1,8 @@
-/* score_job.h - what the host hands the scoring kernel: the job, and where in a block's memory each array lies. Plain C, so
- * that the kernel's stages can be compiled and tested on any machine. Internal to measures.
+/* score_job.h - what the host passes to the scoring kernel: the job, and where each array lies in a block's memory.
+ * Plain C, so that the kernel's stages can be compiled and tested on any machine. Internal to measures.
  *
- * A block of threads takes `samples` consecutive samples. Shapes in comments: S samples of the block, M members, C classes,
- * K gates, F parts of the members (a class's members are shared out over F threads), R = SCORE_PARTS parts of a sum. */
+ * A block of threads takes `samples` consecutive samples. Shapes in comments: S samples of the block, M members, C
+ * classes, K gates, F parts of the members (F threads share the members of a class), R = SCORE_PARTS parts of a sum. */
 #ifndef VG_MEASURES_SCORE_JOB_H
 #define VG_MEASURES_SCORE_JOB_H
 
@@ -27,14 +27,16 @@ enum {
     SCORE_REGISTERS_WIDE = 96
 };
 
-/* Where arrays live: everything in shared memory; the probabilities left in device memory; everything in device memory. */
+/* Where arrays live: everything in shared memory; the probabilities left in device memory; everything in device
+ * memory. */
 typedef enum score_where { SCORE_SHARED = 0, SCORE_LARGE = 1, SCORE_GLOBAL = 2 } score_where;
 
-/* What is reported besides the results; zero at the start. */
+/* What the kernel reports besides the results; zero at the start. */
 typedef struct score_report {
     unsigned long long bad; /* ~(index of the first row (n M + m) that is not a distribution); 0: none */
-    unsigned redo[2]; /* samples whose divergences are too large for floats, done again in double; of those the samples left to
-                         the host, where some member is gated to nothing, or nearly */
+    /* samples whose divergences are too large for float and are scored again in double; and among those the samples
+     * left to the host, because a member's gated probabilities are all zero, or nearly */
+    unsigned redo[2];
 } score_report;
 
 typedef struct score_job {
@@ -50,7 +52,7 @@ typedef struct score_job {
     bool distinct, inside;             /* pairs; gate eps */
     double gate_spread, margin_spread; /* M/(M-1) for the sample form, else 1 */
     double eps, margin_eps, floor;
-    double unit, share, pairs;         /* what finished sums are multiplied by */
+    double unit, share, pairs;         /* factors of finished sums */
     const double *gates;               /* K */
     const double *inverse_temperature; /* M, or NULL */
     vg_scores out;
@@ -70,20 +72,20 @@ typedef struct score_job {
     int groups;                         /* K rounded up to whole groups */
     score_where place;
     int gated; /* gates whose measures are wanted: k or 0 */
-    size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, leads, pass, zbar, psi_mean, weight_bounds, terms,
-        offset, large;
+    size_t p, mu, halves, variance, low, high, gamma, omega, weight, partial, leads, pass, zbar, psi_mean,
+        weight_bounds, terms, offset, large;
     size_t bytes;   /* of the arrays above for one block */
     char *memory;   /* SCORE_GLOBAL: blocks x bytes; SCORE_LARGE: blocks x p_bytes where p is not the input itself */
     size_t p_bytes; /* of p, where it is not in shared memory nor the input itself; else 0 */
 } score_job;
 
-/* Lays out the block's memory: fills row, groups, the offsets and bytes from m, c, k, wide, logits, samples, split, place.
- * False when it does not fit size_t. */
+/* Lays out the block's memory: fills row, groups, the offsets and bytes from m, c, k, wide, logits, samples, split,
+ * place. False when it does not fit size_t. */
 bool vg_measures__score_layout(score_job *job);
-/* Chooses samples, threads, split, block and place for a device with so many multiprocessors, whose blocks may have `shared`
- * bytes of shared memory, of `shared_all` on a multiprocessor, then lays out. n is set. */
+/* Chooses samples, threads, split, block and place for a device with the given number of multiprocessors, where a block
+ * may have `shared` bytes of shared memory of the `shared_all` of a multiprocessor; then lays out. n must be set. */
 bool vg_measures__score_plan(score_job *job, size_t shared, size_t shared_all, int multiprocessors);
-/* From the options and the places asked for; m, c and the input's type are set. */
+/* Sets the switches from the options and the requested results; m, c and the input's type must be set. */
 void vg_measures__score_switches(score_job *job, const vg_score_options *options, const vg_scores *out);
 
 #ifdef __cplusplus

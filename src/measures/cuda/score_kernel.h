@@ -1,4 +1,4 @@
-/* score_kernel.h - what launches the scoring kernels. Plain C. Internal to measures. */
+/* score_kernel.h - the launchers of the scoring kernels. Plain C. Internal to measures. */
 #ifndef VG_MEASURES_SCORE_KERNEL_H
 #define VG_MEASURES_SCORE_KERNEL_H
 
@@ -15,7 +15,7 @@ typedef struct score_totals {
     double sum[SCORE_FIGURES], rest[SCORE_FIGURES];
 } score_totals;
 
-/* Queues the kernel for a laid-out job. `blocks`: as many as the job's memory serves (0: one a tile). */
+/* Queues the kernel for a laid-out job. `blocks`: how many blocks the job's memory is for (0: one for each tile). */
 cudaError_t vg_measures__score_launch(const score_job *job, long long blocks, cudaStream_t stream);
 /* Adds the job's units to totals (device memory). */
 cudaError_t vg_measures__score_total(const score_job *job, score_totals *totals, cudaStream_t stream);

@@ -1,5 +1,5 @@
-/* score_math.h - elementary functions of the scoring kernel, for one value; the forms are those of template/vmath.h. Compiles
- * as CUDA and as plain C. */
+/* score_math.h - elementary functions of the scoring kernel, for one value; the forms are those of template/vmath.h.
+ * Compiles as CUDA and as plain C. */
 #ifndef VG_MEASURES_SCORE_MATH_H
 #define VG_MEASURES_SCORE_MATH_H
 
@@ -18,11 +18,11 @@
 #endif
 
 #define SCORE_LN2 0.693147180559945309417
-#define SCORE_TINY 1e-35 /* stands for smaller probabilities inside logarithms; corrected by the floor */
+#define SCORE_TINY 1e-35 /* replaces smaller probabilities inside logarithms; corrected by the floor */
 
 SCORE_FN double score_least(double a, double b) { return a < b ? a : b; }
 SCORE_FN double score_most(double a, double b) { return a > b ? a : b; }
-/* b where a is not a number. */
+/* b where a is NaN. */
 SCORE_FN float score_least32(float a, float b) {
 #ifdef __CUDA_ARCH__
     return fminf(a, b);
@@ -49,7 +49,8 @@ SCORE_FN float score_root32(float x) {
 #endif
 }
 
-/* x y, rounded: never part of a later sum, so that all ways to it give the same bits. */
+/* x y, rounded: keeps the compiler from fusing the product into a later sum, so that every path to it gives the same
+ * bits. */
 SCORE_FN float score_times32(float x, float y) {
 #ifdef __CUDA_ARCH__
     return __fmul_rn(x, y);
@@ -82,8 +83,8 @@ SCORE_FN float score_psi32(float f) {
     return f2 * (0.5f - f * ((a + f2 * b) + f4 * ((c + f2 * d) + f4 * 7.0376836292e-2f)));
 }
 
-/* For y = 1 + r > 0, both given: lambda = log y, phi = y lambda - r, and psi = r - lambda without the exponent's part:
- * psi = *psi - exponent ln 2. Exponents are summed as integers, so that large divergences lose nothing. */
+/* For y = 1 + r > 0, both given: lambda = log y, phi = y lambda - r, and psi = r - lambda without the part of the
+ * exponent: psi = *psi - exponent ln 2. Exponents are summed as integers, so that large divergences lose no digits. */
 SCORE_FN void score_bregman32(float y, float r, float *lambda, float *phi, float *psi, int *exponent) {
     int bits, e;
     float f;
@@ -108,7 +109,7 @@ SCORE_FN double score_psi64(double f) {
     return half - s * (half + z * (low + (w * w) * high));
 }
 
-/* The same in double, psi whole. */
+/* The same in double, with psi complete. */
 SCORE_FN void score_bregman64(double y, double r, double *lambda, double *psi, double *phi) {
     int64_t bits, e;
     double f;

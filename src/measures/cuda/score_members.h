@@ -1,4 +1,4 @@
-/* score_members.h - stages over members: rows are checked, and every gate's normalisers found.
+/* score_members.h - stages over members: they check the rows and compute every gate's normalisers.
  *
  * z_m = sum_c Gamma (p_m - mu) / Zbar, y = 1 + z_m = Z_m/Zbar, omega = 1/y - 1. */
 #ifndef VG_MEASURES_SCORE_MEMBERS_H
@@ -7,7 +7,7 @@
 #include "measures/cuda/score_input.h"
 #include "measures/cuda/score_moments.h"
 
-/* A row of probabilities that may not be a distribution, in full. */
+/* The full check of a row that the fast check did not accept as a distribution. */
 SCORE_FN bool row_good(const score_view *v, int row, const int wide) {
     double sum = 0.0;
     bool good = true;
@@ -19,7 +19,7 @@ SCORE_FN bool row_good(const score_view *v, int row, const int wide) {
     return good && fabs(sum - 1.0) <= 1e-3;
 }
 
-/* Sums over a row: p, its least, and Gamma (p - mu) of up to four gates. */
+/* Sums over a row: p, its smallest value, and Gamma (p - mu) of up to four gates. */
 typedef struct row_sums {
     float all, least, sum[SCORE_GROUP];
 } row_sums;
@@ -33,14 +33,16 @@ SCORE_FN void row_take(row_sums *x, float p, const float *halves, const float *g
         x->sum[j] += g[j] * d;
 }
 
-/* sum_c Gamma (p - mu) of G gates from k on, of one member, where omega will be; in float also the row's sum and least. */
+/* sum_c Gamma (p - mu) of G gates from k on for one member, stored where omega will be; in float also the row's sum and
+ * smallest value. */
 SCORE_FN void member_gates32(const score_view *v, int s, int m, int k, float *row_sum, float *row_least, const int G) {
     const score_job *job = v->job;
     int C = job->c;
     const float *p = (const float *)v->p + (s * job->m + m) * job->row, *halves = v->halves + 2 * s * C,
                 *gamma = (const float *)v->gamma + s * C * job->groups + k;
     row_sums x = {0.0f, 1.0f, {0.0f, 0.0f, 0.0f, 0.0f}};
-    if (job->place == SCORE_SHARED && C % 4 == 0) { /* rows lie on multiples of 16 bytes, and so do their classes' halves */
+    /* rows lie on multiples of 16 bytes, and so do their classes' halves */
+    if (job->place == SCORE_SHARED && C % 4 == 0) {
         SCORE_ROLLED
         for (int c = 0; c < C; c += 4) {
             float four[4], h[8];
@@ -89,7 +91,7 @@ SCORE_FN void row_look(const score_view *v, int row, float *sum, float *least) {
     *least = small;
 }
 
-/* A thread a member: is its row a distribution, and every gate's deviations. */
+/* One thread a member: checks its row and computes the deviations of every gate. */
 SCORE_FN void stage_members(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int padded = padded_members(job);
@@ -106,7 +108,7 @@ SCORE_FN void stage_members(const score_view *v, int tid, const int wide) {
                 member_gates32(v, s, m, k, &sum, &least, 3);
             else
                 member_gates32(v, s, m, k, &sum, &least, SCORE_GROUP);
-        /* a sum of very many floats may be further off than what is asked for */
+        /* The sum of very many floats may have a larger error than the tolerance. */
         bool sure = !wide && job->c <= 1024 && sum > 0.9991f && sum < 1.0009f && least >= 0.0f;
         if (!job->logits && !sure && !row_good(v, i, wide))
             report_row(job, sample_of(v, s) * job->m + m);
@@ -117,18 +119,19 @@ SCORE_FN void stage_members(const score_view *v, int tid, const int wide) {
         put(v->weight, (i / spare * padded + job->m) * (job->gated + 1) + i % spare, 0.0, wide);
 }
 
-/* A thread a member and gate: from deviations to weights. */
+/* One thread a member and gate: turns deviations into weights. */
 SCORE_FN void stage_weights(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     for (int i = tid; i < v->samples * job->m * job->gated; i += job->threads) {
         int member = i / job->gated, k = i - member * job->gated, s = member / job->m, m = member - s * job->m;
         int at = member * job->groups + k;
         double inverse = v->zbar[2 * (s * job->gated + k) + 1], z = get(v->omega, at, wide) * inverse, y = 1.0 + z;
-        if (z < -0.5) { /* so far below the mean that the deviations have lost digits */
+        if (z < -0.5) { /* Z_m is so far below the mean that the deviation form has lost digits. */
             double direct = 0.0;
             SCORE_ROLLED
             for (int c = 0; c < job->c; c++)
-                direct += get(v->gamma, (s * job->c + c) * job->groups + k, wide) * get(v->p, member * job->row + c, wide);
+                direct +=
+                    get(v->gamma, (s * job->c + c) * job->groups + k, wide) * get(v->p, member * job->row + c, wide);
             y = direct * inverse;
             if (!(direct > SCORE_FAINT)) {
                 raise_flag(v->large + s);

@@ -1,11 +1,11 @@
-/* score_moments.h - stages for means, variances, gates, and what rests on them alone: the two leading classes, SNR, GMU,
- * decisions. */
+/* score_moments.h - stages for means, variances and gates, and for what depends on them alone: the two leading classes,
+ * SNR, GMU and decisions. */
 #ifndef VG_MEASURES_SCORE_MOMENTS_H
 #define VG_MEASURES_SCORE_MOMENTS_H
 
 #include "measures/cuda/score_view.h"
 
-/* Items (s, f, c) of stages that share a class's members out over F threads. */
+/* Items (s, f, c) of stages in which F threads share the members of a class. */
 typedef struct class_item {
     int s, f, c, from, to; /* members from .. to - 1 */
 } class_item;
@@ -46,7 +46,7 @@ SCORE_FN void stage_sums(const score_view *v, int tid, const int wide) {
     }
 }
 
-/* Squared deviations. A class's mean is put together by each of its threads alike; the first keeps it. */
+/* Squared deviations. Each of a class's threads computes the class's mean in the same way; the first stores it. */
 SCORE_FN void stage_squares(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, F = job->split;
@@ -93,7 +93,8 @@ SCORE_FN void stage_squares(const score_view *v, int tid, const int wide) {
     }
 }
 
-/* Variances, gates, and the places mean and std. A thread a class and gate; the first of a class keeps its variance. */
+/* Variances, gates, and the results mean and std. One thread a class and gate; the first of a class stores its
+ * variance. */
 SCORE_FN void stage_gates(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, F = job->split, gates = job->gated ? job->groups : 1;
@@ -129,7 +130,7 @@ typedef struct leading { /* the two classes of largest mean */
     double mu1, mu2, var1, var2;
     int first, second;
 } leading;
-/* Ties go to what came first. */
+/* Ties go to the lower index. */
 SCORE_FN void lead(leading *g, double mu, double variance, int c) {
     if (mu > g->mu1) {
         g->mu2 = g->mu1;
@@ -146,7 +147,9 @@ SCORE_FN void lead(leading *g, double mu, double variance, int c) {
 }
 
 /* Sums over a part of the classes: 0 the variance, then Zbar by gate, then mu (1 - mu). */
-SCORE_FN double *class_part(const score_view *v, int s, int r) { return v->pass + (s * SCORE_PARTS + r) * (2 + v->job->gated); }
+SCORE_FN double *class_part(const score_view *v, int s, int r) {
+    return v->pass + (s * SCORE_PARTS + r) * (2 + v->job->gated);
+}
 
 SCORE_FN void part_lead(const score_view *v, int s, int r, int from, int to) {
     leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};
@@ -205,7 +208,7 @@ SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) 
     }
 }
 
-#define SCORE_FAINT 1e-20 /* normalisers below are the host's affair */
+#define SCORE_FAINT 1e-20 /* samples with smaller normalisers are left to the host */
 
 /* The sums themselves: the variance, every gate's normaliser, and the variance of a class under the mean. */
 SCORE_FN void stage_class_totals(const score_view *v, int tid) {
@@ -230,7 +233,8 @@ SCORE_FN void stage_class_totals(const score_view *v, int tid) {
     }
 }
 
-/* The leading classes and what rests on them, by the block's last threads: in a stage that leaves other warps idle. */
+/* The leading classes and the results that depend on them, computed by the block's last threads in a stage that leaves
+ * other warps idle. */
 SCORE_FN void stage_margin(const score_view *v, int tid) {
     const score_job *job = v->job;
     for (int s = job->threads - 1 - tid; s < v->samples; s += job->threads) {

@@ -1,13 +1,13 @@
-/* score_sets.h - stages for the ungated set and every gated one: sums over members by class, then by class the terms of TU, EU,
- * the reverse divergence and EPJS, then their sums over classes and the finished measures. The algebra is that of
- * template/entropy.h. */
+/* score_sets.h - stages for the ungated set and every gated one: sums over members by class, then by class the terms of
+ * TU, EU, the reverse divergence and EPJS, then their sums over classes and the finished measures. The algebra is that
+ * of template/entropy.h. */
 #ifndef VG_MEASURES_SCORE_SETS_H
 #define VG_MEASURES_SCORE_SETS_H
 
 #include "measures/cuda/score_integral.h"
 #include "measures/cuda/score_members.h"
 
-/* Part f of class c: 0 phi, 1 and 2 psi (which can be large: in two pieces), then U and then T by gate. */
+/* Part f of class c: 0 phi, 1 and 2 psi (two floats, because it can be large), then U and then T for each gate. */
 SCORE_FN int member_sum(const score_job *job, int s, int f, int which, int c) {
     return ((s * job->split + f) * (3 + 2 * job->gated) + which) * job->c + c;
 }
@@ -16,7 +16,8 @@ typedef struct member_sums {
     double phi, psi, shift[SCORE_GROUP], cross[SCORE_GROUP];
 } member_sums;
 
-/* Members x.from .. x.to - 1 in float, kept in double by 32s: relative error 2e-7. G: gates from k on. */
+/* Members x.from .. x.to - 1 in float, accumulated in double every 32 members: relative error 2e-7. G: gates from k
+ * on. */
 SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs, member_sums *out, const int G) {
     const score_job *job = v->job;
     double mu = v->mu[x->s * job->c + x->c];
@@ -32,7 +33,8 @@ SCORE_FN void sums32(const score_view *v, const class_item *x, int k, bool logs,
         float phi = 0.0f, psi = 0.0f, shift[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f},
               cross[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f};
         for (; m < stop; m++, at += job->row, omega += job->groups) {
-            float p = ((const float *)v->p)[at], w[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, lambda = 0.0f, own_phi, own_psi;
+            float p = ((const float *)v->p)[at], w[SCORE_GROUP] = {0.0f, 0.0f, 0.0f, 0.0f}, lambda = 0.0f, own_phi,
+                  own_psi;
             int exponent;
             if (G)
                 get4(w, omega);
@@ -75,7 +77,8 @@ SCORE_FN void sums64(const score_view *v, const class_item *x, int k, bool logs,
         if (logs) {
             double r = (p - mu) * inverse, y = score_most(p, SCORE_TINY) * inverse + fill;
             score_bregman64(y, r, &lambda, &psi, &phi);
-            if (job->logits && !empty && !(fabs(r) < 0.25)) { /* the logit is the better source, and never underflows */
+            /* The logit is more accurate here, and it does not underflow. */
+            if (job->logits && !empty && !(fabs(r) < 0.25)) {
                 lambda = logit_log(v, x->s, m, x->c) - log_mu;
                 psi = r - lambda;
                 phi = p * inverse * lambda - r;
@@ -117,14 +120,15 @@ SCORE_FN void stage_member_sums(const score_view *v, int tid, const int wide) {
             for (int j = 0; j < SCORE_GROUP; j++)
                 if (k + j < job->gated) {
                     put(v->partial, member_sum(job, x.s, x.f, 3 + k + j, x.c), sums.shift[j] * scale, wide);
-                    put(v->partial, member_sum(job, x.s, x.f, 3 + job->gated + k + j, x.c), sums.cross[j] * scale, wide);
+                    put(v->partial, member_sum(job, x.s, x.f, 3 + job->gated + k + j, x.c), sums.cross[j] * scale,
+                        wide);
                 }
         }
     }
 }
 
-/* Floors of cross terms: mean_m log(max(x, floor)/x'), x' = max(p, TINY) scale being what the terms used; members at or above
- * the floor add nothing. Adds mean_m x log(x'/max(x, floor)) to `diagonal`. */
+/* Floors of cross terms: mean_m log(max(x, floor)/x'), where x' = max(p, TINY) scale is what the terms used; members at
+ * or above the floor contribute nothing. Adds mean_m x log(x'/max(x, floor)) to `diagonal`. */
 SCORE_FN double floored(const score_job *job, const score_column *x, double *diagonal, const int wide) {
     double sum = 0.0, diag = 0.0, log_floor = log(job->floor), scale = 1.0 / (double)x->members;
     SCORE_ROLLED
@@ -142,7 +146,8 @@ SCORE_FN double floored(const score_job *job, const score_column *x, double *dia
 }
 
 /* Item (s, set, c) with its bounds. */
-SCORE_FN score_column column_of(const score_view *v, int s, int set, int c, double shift, const int wide, const int held) {
+SCORE_FN score_column column_of(const score_view *v, int s, int set, int c, double shift, const int wide,
+                                const int held) {
     const score_job *job = v->job;
     int at = s * job->c + c, element = wide ? 8 : 4;
     score_column x;
@@ -174,8 +179,8 @@ SCORE_FN score_column column_of(const score_view *v, int s, int set, int c, doub
 
 SCORE_FN double entropy_term(double q) { return -q * log(score_most(q, 1e-300)); }
 
-/* Every class's terms in every set. Warps stay whole: the integral compares its threads, which is why a class's sets, alike in
- * the nodes they need, lie side by side. */
+/* The terms of every class in every set. All threads of a warp take part, because the integral compares values across
+ * the warp. The sets of a class need similar numbers of nodes, so they are processed side by side. */
 SCORE_FN void stage_sets(const score_view *v, int tid, const int B, const int wide, const int held, const int fine) {
     const score_job *job = v->job;
     int C = job->c, sets = job->gated + 1, items = v->samples * sets * C, F = job->split;
@@ -244,9 +249,10 @@ SCORE_FN void place(double *array, long long at, double value) {
         array[at] = value;
 }
 
-#define SCORE_LARGE_NATS 3.0 /* from here on an ulp of a float is too much for an error of 1e-6 */
+#define SCORE_LARGE_NATS 3.0 /* Above this value one ulp of a float exceeds an error of 1e-6. */
 
-/* Pairs, base of the logarithm, normalisation; then out. Item (s, set). */
+/* Applies the conventions for pairs, the base of the logarithm and the normalisation, and writes the results. Item (s,
+ * set). */
 SCORE_FN void stage_write(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     const vg_scores *out = &job->out;
@@ -256,7 +262,8 @@ SCORE_FN void stage_write(const score_view *v, int tid, const int wide) {
         long long n = sample_of(v, s), at = set ? n * job->k + set - 1 : n;
         double psi = set && job->need_gated_logs ? v->psi_mean[s * job->gated + set - 1] : 0.0;
         double tu = set_sum(v, row), eu = score_most(set_sum(v, row + 1) + psi, 0.0);
-        double reverse = set_sum(v, row + 2) + set_sum(v, row + 3) - psi, epkl = eu + reverse, epjs = set_sum(v, row + 4);
+        double reverse = set_sum(v, row + 2) + set_sum(v, row + 3) - psi, epkl = eu + reverse,
+               epjs = set_sum(v, row + 4);
         if (!wide && !(eu < SCORE_LARGE_NATS && reverse < SCORE_LARGE_NATS && psi < SCORE_LARGE_NATS))
             raise_flag(v->large + s);
         epkl *= job->pairs;
@@ -276,7 +283,7 @@ SCORE_FN void stage_write(const score_view *v, int tid, const int wide) {
     }
 }
 
-/* Samples this kernel is not for are listed. */
+/* Lists the samples that this kernel cannot score accurately. */
 SCORE_FN void stage_list(const score_view *v, int tid) {
     const score_job *job = v->job;
     for (int s = tid; s < v->samples; s += job->threads)

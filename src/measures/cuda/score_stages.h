@@ -6,7 +6,8 @@
 
 enum { SCORE_STAGES = 16 };
 
-/* B: members a step of the integral; wide: doubles; place: a score_where; fine: the integral in double. All constants. */
+/* B: members of one step of the integral; wide: arrays of double; place: a score_where; fine: the integral in double.
+ * All constants. */
 SCORE_FN void score_stage(const score_view *v, const int stage, int tid, const int B, const int wide, const int place,
                           const int fine) {
     const score_job *job = v->job;

@@ -1,8 +1,9 @@
 /* score_view.h - a block's arrays as pointers, and how its stages read and write them. Compiles as CUDA and as plain C.
  *
- * `wide` (a constant wherever it matters): arrays of type R hold doubles, otherwise floats. A stage is run by every thread of
- * the block, tid of `threads`, and takes items tid, tid + threads, ...; between stages the block synchronises. No stage reads
- * what another thread writes in the same stage, and sums have a fixed order, so results are the same bits every time. */
+ * `wide` (a compile-time constant in every hot loop): arrays of type R hold doubles, otherwise floats. Every thread of
+ * the block runs a stage: thread tid of `threads` takes items tid, tid + threads, ...; the block synchronises between
+ * stages. No stage reads what another thread writes in the same stage, and sums have a fixed order, so results have the
+ * same bits every time. */
 #ifndef VG_MEASURES_SCORE_VIEW_H
 #define VG_MEASURES_SCORE_VIEW_H
 
@@ -11,10 +12,10 @@
 
 typedef struct score_view {
     const score_job *job;
-    int samples;           /* here: S, fewer in the last block */
+    int samples;           /* S; fewer in the last block */
     long long first;       /* the block's first sample, or its first place in the list */
     const void *p;         /* R [S][M][row] */
-    void *own;             /* p, where it is the block's own memory; NULL: it is the input itself */
+    void *own;             /* p where the block has its own copy; NULL: the stages read the input itself */
     double *mu, *variance; /* [S][C] */
     float *halves;         /* [S][C][2] mu as the sum of two floats */
     void *low, *high;      /* R [S][C] */
@@ -29,7 +30,7 @@ typedef struct score_view {
     double *bounds;        /* [S][gated][2] least and largest Zbar/Z_m */
     void *terms;           /* R [S][gated + 1][SCORE_SUMS][C] */
     double *offset;        /* [S][M] logits: log of the sum of exponentials */
-    int *large;            /* [S] not for this kernel */
+    int *large;            /* [S] samples that this kernel cannot score accurately */
 } score_view;
 
 SCORE_FN double get(const void *array, int i, const int wide) {
@@ -42,7 +43,7 @@ SCORE_FN void put(void *array, int i, double value, const int wide) {
         ((float *)array)[i] = (float)value;
 }
 
-/* A value in two pieces, `apart` elements from each other: as exact as a double where the array holds floats. */
+/* A value as two elements, `apart` elements from each other: as exact as a double where the array holds floats. */
 SCORE_FN void put_pieces(void *array, int i, int apart, double value, const int wide) {
     put(array, i, value, wide);
     put(array, i + apart, wide ? 0.0 : value - (double)(float)value, wide);
@@ -51,7 +52,7 @@ SCORE_FN double get_pieces(const void *array, int i, int apart, const int wide) 
     return get(array, i, wide) + get(array, i + apart, wide);
 }
 
-/* Four floats that lie on a multiple of 16 bytes. */
+/* Four floats, aligned to 16 bytes. */
 SCORE_FN void get4(float *out, const float *array) {
 #ifdef __CUDA_ARCH__
     float4 v = *(const float4 *)array;
@@ -61,7 +62,7 @@ SCORE_FN void get4(float *out, const float *array) {
 #endif
 }
 
-/* Sets a flag that other threads may be setting. */
+/* Sets a flag that other threads may set at the same time. */
 SCORE_FN void raise_flag(int *flag) {
 #ifdef __CUDA_ARCH__
     atomicOr(flag, 1);
@@ -70,13 +71,13 @@ SCORE_FN void raise_flag(int *flag) {
 #endif
 }
 
-/* Which sample the block's sample s is. */
+/* Index of the block's sample s. */
 SCORE_FN long long sample_of(const score_view *v, int s) {
     return v->job->list ? (long long)v->job->list[v->first + s] : v->first + s;
 }
 
 SCORE_FN int padded_members(const score_job *job) { return (job->m + 7) / 8 * 8; }
-/* Which members part f of F takes, which elements part r of SCORE_PARTS. */
+/* The members of part f of F, and the elements of part r of SCORE_PARTS. */
 SCORE_FN int part_from(int count, int part, int parts) { return count * part / parts; }
 
 /* Parts of the moments lie in `partial` one after another: sums, squares and rests in double, then extremes. */
@@ -101,9 +102,10 @@ SCORE_FN double input_value(const score_job *job, long long at) {
     }
 }
 
-/* The block's arrays from `base`, of the block that begins at sample `first` of `count`. `p`: where the probabilities are;
- * NULL: in the input itself. */
-SCORE_FN score_view score_view_of(const score_job *job, long long first, long long count, char *base, char *p, const int own) {
+/* The block's arrays from `base`, for the block that begins at sample `first` of `count`. `p`: where the probabilities
+ * lie; NULL: in the input itself. */
+SCORE_FN score_view score_view_of(const score_job *job, long long first, long long count, char *base, char *p,
+                                  const int own) {
     score_view v;
     v.job = job;
     v.first = first;

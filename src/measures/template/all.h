@@ -1,6 +1,6 @@
-/* all.h - the whole kernel, once a tier. The including file sets VG_LANES and the target. */
+/* all.h - the whole kernel, compiled once for each tier. The including file sets VG_LANES and the target. */
 #include "measures/template/simd.h"
-/* in this order */
+/* The order matters: later files use earlier ones. */
 /* clang-format off */
 #include "measures/template/vmath.h"
 #include "measures/template/workspace.h"

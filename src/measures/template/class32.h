@@ -1,16 +1,14 @@
-/* class32.h - float32 probabilities, taken as they are: the same sums as
- * entropy.h, class by class in float, two members a vector.
+/* class32.h - the sums of entropy.h for float32 probabilities that need no conversion: class by class in float, two
+ * members a vector.
  *
- * p is a float exactly, so p - mu is had to full relative accuracy from mu in
- * two floats; lambda and psi then carry a relative error of 2e-7, phi = r
- * lambda - psi little more, and so do EU, GEU, EPKL, GEPKL. Means stay in
- * double. Where a divergence is so large that this is more than 1e-6 (above 2
- * nats), the double forms correct those lanes. */
+ * p is exactly a float, so p - mu has full relative accuracy when mu is held in two floats. lambda and psi then have a
+ * relative error of 2e-7, phi = r lambda - psi a little more, and so have EU, GEU, EPKL and GEPKL. Means stay in
+ * double. Where a divergence is so large that this error exceeds 1e-6 (above 2 nats), the double forms correct those
+ * lanes. */
 
 #define LARGE 2.0 /* nats */
 
-/* phi and psi of the class at hand; p lambda goes to t->plog32 where a gate
- * will need it. */
+/* phi and psi of the current class; p lambda is stored in t->plog32 where a gate will need it. */
 INLINE void class_terms32(tile *t, size_t c, bool keep) {
     const vf *x = t->members32;
     size_t full = t->M / 2, i = 0;
@@ -18,14 +16,15 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     vl empty = mu < 1e-30;
     vd over = vd_reciprocal(vd_select(empty, vd_set(1.0), mu));
     vf hi = vf_twice(t->mu_high[c]), lo = vf_twice(t->mu_low[c]);
-    vf inverse = vf_both(over), least = vf_both(vd_select(empty, vd_set(1.0), over * TINY)); /* 1: an empty class has y = 1 */
+    /* 1: an empty class has y = 1 */
+    vf inverse = vf_both(over), least = vf_both(vd_select(empty, vd_set(1.0), over * TINY));
     vd total_both = {0}, total_psi = {0};
     for (; i < t->pairs;) {
-        size_t stop = t->pairs - i < 32 ? t->pairs : i + 32; /* float sums stay short */
+        size_t stop = t->pairs - i < 32 ? t->pairs : i + 32; /* Sums in float are kept short to limit rounding. */
         vf sum_both = vf_set(0.0f), sum_psi = vf_set(0.0f), lambda, psi;
         for (; i < stop; i++) {
             vf p = x[i], r = ((p - hi) - lo) * inverse, y = vf_max(p * inverse, least);
-            if (i == full) { /* the odd member's partner */
+            if (i == full) { /* The second half of the last pair is padding when M is odd. */
                 y = vf_pair(y, 1.0f);
                 r = vf_pair(r, 0.0f);
             }
@@ -43,7 +42,7 @@ INLINE void class_terms32(tile *t, size_t c, bool keep) {
     t->phi[c] = vd_select(empty, vd_set(0.0), (total_both - total_psi) * scale);
 }
 
-/* U of the class at hand at G gates from k on, and T where `cross`; `slip`: what is to be added to every lambda. */
+/* U of the current class at G gates from k on, and T where `cross`; `slip` is added to every lambda. */
 INLINE void class_sums32_block(tile *t, size_t c, size_t k, bool cross, vd slip, const int G) {
     size_t half = t->pairs;
     const vf *omega = t->omega32 + k * half, *x = t->members32;
@@ -71,11 +70,11 @@ INLINE void class_sums32_block(tile *t, size_t c, size_t k, bool cross, vd slip,
 }
 
 #if defined(VG_TIER_IS_AVX512)
-/* Classes with a spread of at least 0.14 of their mean: their terms are no differences of nearly equal numbers, and since the
- * mean of r is 0 they follow from lambda alone, psi = -mean lambda and phi = mean y lambda. What 1/mu loses as a float shifts
- * every lambda alike and is put back into the sums. */
+/* Classes with a spread of at least 0.14 of their mean. Their terms are not differences of nearly equal numbers, and
+ * because the mean of r is 0 they follow from lambda alone: psi = -mean lambda and phi = mean y lambda. The rounding of
+ * 1/mu to float shifts every lambda by the same amount, which is added back to the sums. */
 typedef struct far_class {
-    vl lanes; /* the others are left as they are */
+    vl lanes; /* The other lanes keep their values. */
     vd over, slip;
     vf inverse, least;
 } far_class;
@@ -84,7 +83,7 @@ INLINE far_class far_class_of(const tile *t, size_t c) {
     vd mu = t->mu[c];
     far_class far;
     far.lanes = (t->variance[c] >= 0.02 * (mu * mu)) & ~(mu < 1e-30);
-    if (t->M > 4096) /* a rounding that nearly all members share must not count */
+    if (t->M > 4096) /* A rounding error that nearly all members share must not accumulate. */
         far.lanes = (vl){0};
     far.over = vd_reciprocal(vd_select(far.lanes, mu, vd_set(1.0)));
     far.inverse = vf_both(far.over);
@@ -93,8 +92,8 @@ INLINE far_class far_class_of(const tile *t, size_t c) {
     return far;
 }
 
-/* phi and psi, and with them U and T at the first G gates. `mixed`: some lanes are not such; their p lambda stands in
- * t->plog32. */
+/* phi and psi, and with them U and T at the first G gates. `mixed`: at least one lane has a smaller spread; the general
+ * path has stored that lane's p lambda in t->plog32. */
 INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, bool odd, const int G) {
     const vf *x = t->members32, *omega = t->omega32;
     size_t half = t->pairs, full = t->M / 2, i = 0;
@@ -105,11 +104,11 @@ INLINE void class_far32(tile *t, size_t c, const far_class *far, bool mixed, boo
     for (int j = 0; j < G; j++)
         shift[j] = both[j] = vf_set(0.0f);
     while (i < half) {
-        size_t stop = half - i < 32 ? half : i + 32; /* float sums stay short */
+        size_t stop = half - i < 32 ? half : i + 32; /* Sums in float are kept short to limit rounding. */
         vf sum_log = vf_set(0.0f), sum_both = vf_set(0.0f);
         for (; i < stop; i++) {
             vf p = vf_held(x[i]), y = vf_max(p * inverse, least);
-            if (odd && i == full) /* the odd member's partner */
+            if (odd && i == full) /* The second half of the last pair is padding when M is odd. */
                 y = vf_pair(y, 1.0f);
             vf lambda = vf_rounded(vm_log32(y)), q = vf_rounded(p * lambda);
             sum_log += lambda;
@@ -151,7 +150,7 @@ static void class_far32_1(tile *t, size_t c, const far_class *far) { class_far32
 static void class_far32_3(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 3); }
 static void class_far32_4(tile *t, size_t c, const far_class *far) { class_far32_of(t, c, far, 4); }
 
-/* phi and psi; returns the number of gates that have U and T already. */
+/* phi and psi; returns the number of gates whose U and T are already computed. */
 static size_t class_logs32(tile *t, size_t c, bool keep, vd *slip) {
     far_class far = far_class_of(t, c);
     if (vl_any(~far.lanes))
@@ -185,13 +184,13 @@ INLINE void class_sums32_of(tile *t, size_t c, size_t k, bool cross, vd slip) {
     for (k = 0; k < t->K; k++)
         gated_mean(t, k, c, t->gmean);
 }
-/* U and T from gate k on, and the means of all. */
+/* U and T from gate k on, and the means of all gates. */
 static void class_sums32(tile *t, size_t c, size_t k, vd slip) {
     t->job->need_gated_logs ? class_sums32_of(t, c, k, true, slip) : class_sums32_of(t, c, k, false, slip);
 }
 
-/* The lanes whose divergences are too large for float; which they are must not
- * depend on what else is asked for. */
+/* The lanes whose divergences are too large for float. The choice must not depend on which results are requested, so
+ * that a result has the same bits in every request. */
 static void find_large(tile *t) {
     vd forward = {0}, reverse = {0};
     for (size_t c = 0; c < t->C; c++) {
@@ -201,7 +200,7 @@ static void find_large(tile *t) {
     t->write = t->write_psi = ~(forward < LARGE) | ~(reverse < LARGE);
 }
 
-/* The next tile's samples, a share a class. */
+/* Prefetches the next tile's samples, a share with each class. */
 INLINE void fetch_class(const tile *t, size_t c) {
     if (t->ahead)
         for (int lane = 0; lane < VG_LANES; lane++) {
@@ -227,7 +226,8 @@ static void fused_classes(tile *t) {
         if (few)
             js_class(t, c, true);
     }
-    for (size_t c = 0; many && c < t->C; c++) { /* once more: the cache holds what one of the two needs, not both */
+    /* Prefetched a second time: the first-level cache cannot hold both tiles. */
+    for (size_t c = 0; many && c < t->C; c++) {
         fetch_class(t, c);
         js32_load(t, c, true);
         js_class(t, c, true);

@@ -1,9 +1,9 @@
-/* columns.h - float members to x[c][m], some at a time: transposed into a piece that the cache holds, then rows are checked,
- * sums over members taken and classes moved to their places while it is there.
+/* columns.h - float members to x[c][m], some members at a time: a chunk is transposed into a buffer that fits the
+ * cache, then its rows are checked, sums over members are taken and the classes are moved to their places.
  *
- * Squared deviations are summed in the same pass, from the mean of the first members (t->mu_high until moments32 is done with
- * it): their differences are exact where members agree, and of the sum over members at most M / 8 times the variance is taken
- * off again. In float by sixty-fours of members. */
+ * Squared deviations are summed in the same pass, from the mean of the first members (in t->mu_high until moments32 has
+ * used it). Their differences are exact where members agree, and the correction that is later subtracted is at most M /
+ * 8 times the variance. Sums in float cover 64 members at most. */
 
 /* Members m .. m + count - 1 of every lane to t->chunk. */
 static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count, size_t first, size_t units) {
@@ -27,13 +27,14 @@ static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count
 }
 
 typedef struct taking {
-    vi worst, sign; /* largest |sum of a row - 1|, as bits, so that NaN is larger than any; signs of all values together */
-    const float *ahead[VG_LANES]; /* what to fetch from memory meanwhile, a place a lane */
+    /* largest |sum of a row - 1|, as bits, so that NaN is larger than any number; and the OR of all signs */
+    vi worst, sign;
+    const float *ahead[VG_LANES]; /* addresses to prefetch, one a lane */
     bool fetch;
 } taking;
 
-/* H members from m on, H even, which stand at `from`: into the sums over members in t->mu and t->squares, and to their places
- * where `keep`. */
+/* H members from m on, H even, that stand at `from`: adds them to the sums in t->mu and t->squares, and stores them in
+ * x where `keep`. */
 INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, bool keep, const int H) {
     size_t C = t->C, lane = 0, line = 0;
     vf *to = (vf *)(t->x + m), rows[CHUNK / 2];
@@ -70,7 +71,7 @@ INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, bool 
         }
         t->squares[c] = squares;
         to += t->pitch / 2;
-        if (H / 2 <= VG_LANES && taken->fetch) { /* as many lines as were read */
+        if (H / 2 <= VG_LANES && taken->fetch) { /* prefetches as many cache lines as were read */
             UNROLL
             for (int i = 0; i < H / 2; i++)
                 __builtin_prefetch(taken->ahead[lane + (size_t)i] + line, 0, 3);
@@ -111,8 +112,8 @@ static void fold_squares(tile *t) {
     }
 }
 
-/* The whole tile. t->mu and t->variance hold sums afterwards. `keep`: x is wanted. Returns whether some row is not surely a
- * distribution. */
+/* The whole tile. t->mu and t->variance hold sums afterwards. `keep`: x is needed. Returns whether some row failed the
+ * fast check and may not be a distribution. */
 INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
     const vg_predictions *in = &t->job->in;
     size_t M = t->M, C = t->C, step = chunk_members(C), done;
@@ -129,7 +130,7 @@ INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
             fold_squares(t);
         size_t members = M - m < step ? M - m : step;
         fill_chunk(t, rows, m, members, first, count);
-        /* the next chunk, of this tile or the next */
+        /* the next chunk, of this tile or of the next */
         ptrdiff_t further = m + step < M                    ? (ptrdiff_t)(m + step) * in->stride_m
                             : first + 2 * VG_LANES <= in->n ? VG_LANES * in->stride_n
                                                             : 0;
@@ -162,7 +163,7 @@ INLINE bool fill_columns_of(tile *t, size_t first, size_t count, bool keep) {
     return vi_any((taken.sign < 0) | ~((vf)taken.worst < 0.0009f));
 }
 static bool fill_columns(tile *t, size_t first, size_t count) { return fill_columns_of(t, first, count, true); }
-/* For moments alone; where a row is in doubt x is there nevertheless. */
+/* For moments alone. Where a row failed the fast check, x is stored nevertheless, for the full check. */
 static bool sum_columns(tile *t, size_t first, size_t count) {
     return fill_columns_of(t, first, count, false) && fill_columns(t, first, count);
 }

@@ -1,25 +1,28 @@
 /* entropy.h - the ungated measures, and the gated ones from sums that need no logarithm per gate.
  *
- * Ungated. With r = p/mu - 1, lambda = log(p/mu), phi = (1+r) lambda - r and psi = r - lambda (both >= 0), means over members:
+ * Ungated. With r = p/mu - 1, lambda = log(p/mu), phi = (1+r) lambda - r and psi = r - lambda (both >= 0), means over
+ * members:
  *     EU = sum_c mu phi        KL(p_m || mu)
  *     R  = sum_c mu psi        KL(mu || p_m)        EPKL = EU + R
  *     TU = H(mu)   AU = TU - EU   EPCE = AU + EPKL
- * Nothing is a difference of nearly equal numbers, and because the terms are Bregman divergences an error of one ulp in mu only
- * enters squared.
+ * Nothing is a difference of nearly equal numbers, and because the terms are Bregman divergences an error of one ulp in
+ * mu only enters squared.
  *
- * Gated. Zbar = sum_c Gamma mu, z_m = Z_m/Zbar - 1 = sum_c Gamma (p_m - mu)/Zbar, omega_m = 1/(1 + z_m) - 1, g = Gamma/Zbar:
+ * Gated. Zbar = sum_c Gamma mu, z_m = Z_m/Zbar - 1 = sum_c Gamma (p_m - mu)/Zbar, omega_m = 1/(1 + z_m) - 1, g =
+ * Gamma/Zbar:
  *     q_m = g (1 + omega_m) p_m        q = g (mu + U)          U(c) = mean_m omega_m p_m
  *     log(q_m/q) = lambda_m - log(1 + z_m) - log(1 + U/mu)     T(c) = mean_m omega_m p_m lambda_m
  * Putting these into the sums and cancelling what is zero exactly (sum_c g U = 0, sum_c g mu mean_m r = mean_m z):
  *     GEU = sum_c g (mu phi + T - mu phi(U/mu)) + psi(z)
  *     R   = sum_c (q psi + g mu phi(U/mu)) - psi(z)            GEPKL = GEU + R
- * so a gate costs three multiply-adds per member and class: z, U and T. Floors of cross terms enter as a correction, see
- * floored().
+ * so a gate costs three multiply-adds per member and class: z, U and T. Floors of cross terms enter as a correction,
+ * see floored().
  *
  * VG_FLOOR_ADD: every logarithm sees p + floor. With p' = p + floor, mu' = mu + floor: EU = sum mu' phi' + floor psi',
- * EPKL = sum mu' (phi' + psi'); gated members have no such shortcut, so their set is built and measured like an ungated one. */
+ * EPKL = sum mu' (phi' + psi'); gated members have no such shortcut, so their set is built and measured like an ungated
+ * one. */
 
-#define TINY 1e-35 /* stands for smaller probabilities inside logarithms; corrected by floored() */
+#define TINY 1e-35 /* replaces smaller probabilities inside logarithms; corrected by floored() */
 
 typedef struct measures { /* one set's results, per lane, nats, all pairs */
     vd tu, eu, reverse, diagonal;
@@ -40,15 +43,17 @@ INLINE vd entropy(const vd *q, size_t C, double add) {
 INLINE void class_terms(tile *t, size_t c, vd mu, double add, bool from_logits, bool keep) {
     size_t M = t->M, C = t->C;
     vd shifted = mu + add;
-    vl empty = shifted < 1e-290; /* no member gives this class anything: its terms are 0 whatever they are */
-    vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), shifted)), fill = vd_select(empty, vd_set(1.0), vd_set(0.0));
+    /* No member has probability in this class: its weight is 0, so its terms do not matter. */
+    vl empty = shifted < 1e-290;
+    vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), shifted)),
+       fill = vd_select(empty, vd_set(1.0), vd_set(0.0));
     vd log_mu = from_logits ? vm_log(vd_select(empty, vd_set(1.0), mu)) : (vd){0};
     vd sum_phi = {0}, sum_psi = {0};
     for (size_t m = 0; m < M; m++) {
         vd p = value_at(t, t->fused, m, c);
         vd r = (p - mu) * inverse, y = vd_max(p + add, vd_set(TINY)) * inverse + fill, lambda, psi, phi;
         vm_bregman(y, r, &lambda, &psi, &phi);
-        if (from_logits) { /* far from mu the logit itself is the better source, and never underflows */
+        if (from_logits) { /* Far from mu the logit itself is more accurate, and it does not underflow. */
             vl far = ~(vd_abs(r) < 0.25) & ~empty;
             lambda = vd_select(far, t->log[m * C + c] - log_mu, lambda);
             psi = vd_select(far, r - lambda, psi);
@@ -75,10 +80,10 @@ static void ungated_terms(tile *t) {
     }
 }
 
-/* Floors of cross terms. The terms above used x' = max(p, TINY) scale inside the logarithm of a member's value x = p scale; the
- * definition wants max(x, floor). Returns mean_m log(max(x, floor)/x') and adds to `diagonal` mean_m x log(x'/max(x, floor)),
- * the diagonal pairs' divergence. `set`: 0, or 1 + the gate. Products of 6 ratios stand for sums of logarithms; ratios past
- * 1e45 belong to classes of no weight. */
+/* Floors of cross terms. The terms above used x' = max(p, TINY) scale inside the logarithm of a member's value x = p
+ * scale; the definition has max(x, floor). Returns mean_m log(max(x, floor)/x') and adds to `diagonal` mean_m x
+ * log(x'/max(x, floor)), the divergence of the diagonal pairs. `set`: 0, or 1 + the gate. One logarithm of a product of
+ * 6 ratios replaces 6 logarithms; ratios above 1e45 belong to classes without weight. */
 INLINE vd floored(const tile *t, size_t c, size_t set, vd *diagonal) {
     size_t M = t->M, C = t->C;
     vd floor = vd_set(t->job->options.floor);
@@ -103,7 +108,8 @@ INLINE vd floored(const tile *t, size_t c, size_t set, vd *diagonal) {
     return sum * inverse;
 }
 
-/* TU, EU and the reverse divergence of the ungated members; phi and psi are there already when logs are needed. */
+/* TU, EU and the reverse divergence of the ungated members; phi and psi are already computed when logarithms are
+ * needed. */
 static measures ungated(tile *t) {
     const vg_kernel_job *job = t->job;
     double add = floor_add(t) ? job->options.floor : 0.0;
@@ -120,7 +126,8 @@ static measures ungated(tile *t) {
     return out;
 }
 
-/* --- gates ------------------------------------------------------------------------------------------------------------- */
+/* --- gates
+ * ------------------------------------------------------------------------------------------------------------- */
 
 /* Zbar and its inverse. */
 static void gate_totals(tile *t) {
@@ -150,7 +157,7 @@ static void gates(tile *t) {
     gate_totals(t);
 }
 
-/* Z_m directly, for lanes where it is so far below its mean that the deviation form has lost digits. */
+/* Z_m computed directly, for lanes in which it is so far below its mean that the deviation form has lost digits. */
 static __attribute__((noinline)) vd normaliser(const tile *t, size_t k, size_t m) {
     vd sum = {0};
     for (size_t c = 0; c < t->C; c++)
@@ -176,7 +183,7 @@ INLINE void member_weight(tile *t, size_t k, size_t m, vd deviation) {
     t->weight[k * t->M + m] = inverse * over;
 }
 
-/* z, omega and 1/Z_m of G gates from k on, for B members at a time so that the sums need not wait for each other. */
+/* z, omega and 1/Z_m of G gates from k on, for B members at a time, so that the sums are independent of each other. */
 INLINE void weights_block(tile *t, size_t k, size_t m, bool fused, const int G, const int B) {
     size_t C = t->C;
     const vd *gamma = t->gamma + k * C;
@@ -200,22 +207,22 @@ INLINE void weights_block(tile *t, size_t k, size_t m, bool fused, const int G, 
     for (int j = 0; j < G; j++)
         member_weight(t, k + (size_t)j, m + (size_t)b, sum[b][j]);
 }
-#define WEIGHTS(NAME, FUSED, G)                                                                                                \
-    static void NAME(tile *t, size_t k) {                                                                                      \
-        size_t M = t->M, m = 0;                                                                                                \
-        for (; m + 2 <= M; m += 2)                                                                                             \
-            weights_block(t, k, m, FUSED, G, 2);                                                                               \
-        for (; m < M; m++)                                                                                                     \
-            weights_block(t, k, m, FUSED, G, 1);                                                                               \
-        for (size_t j = k; j < k + G; j++) {                                                                                   \
-            vd low = vd_set(1e300), high = vd_set(0.0);                                                                        \
-            for (m = 0; m < M; m++) {                                                                                          \
-                low = vd_min(t->weight[j * M + m], low);                                                                       \
-                high = vd_max(t->weight[j * M + m], high);                                                                     \
-            }                                                                                                                  \
-            t->weight_low[j] = low;                                                                                            \
-            t->weight_high[j] = high;                                                                                          \
-        }                                                                                                                      \
+#define WEIGHTS(NAME, FUSED, G)                                                                                        \
+    static void NAME(tile *t, size_t k) {                                                                              \
+        size_t M = t->M, m = 0;                                                                                        \
+        for (; m + 2 <= M; m += 2)                                                                                     \
+            weights_block(t, k, m, FUSED, G, 2);                                                                       \
+        for (; m < M; m++)                                                                                             \
+            weights_block(t, k, m, FUSED, G, 1);                                                                       \
+        for (size_t j = k; j < k + G; j++) {                                                                           \
+            vd low = vd_set(1e300), high = vd_set(0.0);                                                                \
+            for (m = 0; m < M; m++) {                                                                                  \
+                low = vd_min(t->weight[j * M + m], low);                                                               \
+                high = vd_max(t->weight[j * M + m], high);                                                             \
+            }                                                                                                          \
+            t->weight_low[j] = low;                                                                                    \
+            t->weight_high[j] = high;                                                                                  \
+        }                                                                                                              \
     }
 WEIGHTS(weights_1, false, 1)
 WEIGHTS(weights_3, false, 3)
@@ -262,13 +269,13 @@ INLINE void gated_sums_block(tile *t, size_t k, size_t c, bool cross, bool fused
         to[at] = vd_select(t->write, sum[b][j] * (1.0 / (double)M), to[at]);
     }
 }
-#define GATED_SUMS(NAME, CROSS, FUSED, G)                                                                                      \
-    static void NAME(tile *t, size_t k) {                                                                                      \
-        size_t c = 0;                                                                                                          \
-        for (; c + 2 <= t->C; c += 2)                                                                                          \
-            gated_sums_block(t, k, c, CROSS, FUSED, G, 2);                                                                     \
-        for (; c < t->C; c++)                                                                                                  \
-            gated_sums_block(t, k, c, CROSS, FUSED, G, 1);                                                                     \
+#define GATED_SUMS(NAME, CROSS, FUSED, G)                                                                              \
+    static void NAME(tile *t, size_t k) {                                                                              \
+        size_t c = 0;                                                                                                  \
+        for (; c + 2 <= t->C; c += 2)                                                                                  \
+            gated_sums_block(t, k, c, CROSS, FUSED, G, 2);                                                             \
+        for (; c < t->C; c++)                                                                                          \
+            gated_sums_block(t, k, c, CROSS, FUSED, G, 1);                                                             \
     }
 GATED_SUMS(shift_1, false, false, 1)
 GATED_SUMS(shift_3, false, false, 3)
@@ -277,7 +284,7 @@ GATED_SUMS(shift32_1, false, true, 1)
 GATED_SUMS(cross_1, true, false, 1)
 GATED_SUMS(cross_4, true, false, 4)
 
-/* Runs over the K gates in groups of four, then one of three or single ones. */
+/* Runs over the K gates in groups of four, then a group of three or single ones. */
 typedef void gate_step(tile *t, size_t k);
 INLINE void gate_groups(tile *t, gate_step *four, gate_step *three, gate_step *one) {
     size_t k = 0;
@@ -291,7 +298,7 @@ INLINE void gate_groups(tile *t, gate_step *four, gate_step *three, gate_step *o
         one(t, k);
 }
 
-/* From floats too: for the lanes that the double forms correct. */
+/* Also from floats, for the lanes that the double forms correct. */
 static void gated_weights(tile *t) {
     if (t->fused)
         for (size_t k = 0; k < t->K; k++)
@@ -311,7 +318,8 @@ static void gated_means(tile *t) {
         for (size_t c = 0; c < t->C; c++)
             gated_mean(t, k, c, t->gmean);
 }
-/* From floats, for the lanes that the double forms correct; GTU stays as it is when asked for alone. */
+/* From floats, for the lanes that the double forms correct. GTU keeps its float value, so that it does not depend on
+ * the other results requested. */
 static void correct_means(tile *t) {
     for (size_t k = 0; k < t->K; k++) {
         shift32_1(t, k);
@@ -347,7 +355,8 @@ static measures gated(tile *t, size_t k) {
         vm_bregman(vd_max(1.0 + ratio, vd_set(1e-300)), ratio, &lambda, &psi, &phi);
         out.eu += own * (t->phi[c] - phi) + g * t->cross[at];
         out.reverse += q[c] * t->psi[c] + own * phi;
-        if (job->need_gated_reverse && floor_max(t) && vl_any(t->low[c] * t->gamma[at] * t->weight_low[k] < job->options.floor))
+        if (job->need_gated_reverse && floor_max(t) &&
+            vl_any(t->low[c] * t->gamma[at] * t->weight_low[k] < job->options.floor))
             out.reverse -= q[c] * floored(t, c, 1 + k, &out.diagonal);
     }
     return out;

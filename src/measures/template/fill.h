@@ -1,15 +1,15 @@
-/* fill.h - from the input's element type and strides to the tile: p[m][c] in double (and log p from logits), or x[c][m] in
- * float; rows checked. */
+/* fill.h - from the input's element type and strides to the tile: p[m][c] in double (and log p from logits), or x[c][m]
+ * in float; rows checked. */
 
-/* Rows of floats or doubles, one a lane, to [element][lane]. */
-#define TRANSPOSE(NAME, TYPE, VECTOR)                                                                                          \
-    INLINE void NAME(VECTOR *out, const TYPE *const *rows, size_t from, size_t count) {                                        \
-        for (size_t i = from; i < count; i++) {                                                                                \
-            VECTOR v = {0};                                                                                                    \
-            for (int lane = 0; lane < VG_LANES; lane++)                                                                        \
-                v[lane] = rows[lane][i];                                                                                       \
-            out[i] = v;                                                                                                        \
-        }                                                                                                                      \
+/* Transposes rows of floats or doubles, one a lane, to [element][lane]. */
+#define TRANSPOSE(NAME, TYPE, VECTOR)                                                                                  \
+    INLINE void NAME(VECTOR *out, const TYPE *const *rows, size_t from, size_t count) {                                \
+        for (size_t i = from; i < count; i++) {                                                                        \
+            VECTOR v = {0};                                                                                            \
+            for (int lane = 0; lane < VG_LANES; lane++)                                                                \
+                v[lane] = rows[lane][i];                                                                               \
+            out[i] = v;                                                                                                \
+        }                                                                                                              \
     }
 TRANSPOSE(transpose_plain_f32, float, vh)
 TRANSPOSE(transpose_plain_f64, double, vd)
@@ -17,22 +17,22 @@ TRANSPOSE(transpose_plain_f64, double, vd)
 #if VG_LANES == 8
 #define SHUFFLE8(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 /* 8 x 8 blocks by three rounds, each shuffle one instruction on x86. */
-#define TRANSPOSE8(r, T)                                                                                                       \
-    T a0 = SHUFFLE8(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13), a1 = SHUFFLE8(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);              \
-    T a2 = SHUFFLE8(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13), a3 = SHUFFLE8(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);              \
-    T a4 = SHUFFLE8(r[4], r[5], 0, 8, 1, 9, 4, 12, 5, 13), a5 = SHUFFLE8(r[4], r[5], 2, 10, 3, 11, 6, 14, 7, 15);              \
-    T a6 = SHUFFLE8(r[6], r[7], 0, 8, 1, 9, 4, 12, 5, 13), a7 = SHUFFLE8(r[6], r[7], 2, 10, 3, 11, 6, 14, 7, 15);              \
-    T b0 = SHUFFLE8(a0, a2, 0, 1, 8, 9, 4, 5, 12, 13), b1 = SHUFFLE8(a0, a2, 2, 3, 10, 11, 6, 7, 14, 15);                      \
-    T b2 = SHUFFLE8(a1, a3, 0, 1, 8, 9, 4, 5, 12, 13), b3 = SHUFFLE8(a1, a3, 2, 3, 10, 11, 6, 7, 14, 15);                      \
-    T b4 = SHUFFLE8(a4, a6, 0, 1, 8, 9, 4, 5, 12, 13), b5 = SHUFFLE8(a4, a6, 2, 3, 10, 11, 6, 7, 14, 15);                      \
-    T b6 = SHUFFLE8(a5, a7, 0, 1, 8, 9, 4, 5, 12, 13), b7 = SHUFFLE8(a5, a7, 2, 3, 10, 11, 6, 7, 14, 15);                      \
-    r[0] = SHUFFLE8(b0, b4, 0, 1, 2, 3, 8, 9, 10, 11);                                                                         \
-    r[1] = SHUFFLE8(b1, b5, 0, 1, 2, 3, 8, 9, 10, 11);                                                                         \
-    r[2] = SHUFFLE8(b2, b6, 0, 1, 2, 3, 8, 9, 10, 11);                                                                         \
-    r[3] = SHUFFLE8(b3, b7, 0, 1, 2, 3, 8, 9, 10, 11);                                                                         \
-    r[4] = SHUFFLE8(b0, b4, 4, 5, 6, 7, 12, 13, 14, 15);                                                                       \
-    r[5] = SHUFFLE8(b1, b5, 4, 5, 6, 7, 12, 13, 14, 15);                                                                       \
-    r[6] = SHUFFLE8(b2, b6, 4, 5, 6, 7, 12, 13, 14, 15);                                                                       \
+#define TRANSPOSE8(r, T)                                                                                               \
+    T a0 = SHUFFLE8(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13), a1 = SHUFFLE8(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);      \
+    T a2 = SHUFFLE8(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13), a3 = SHUFFLE8(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);      \
+    T a4 = SHUFFLE8(r[4], r[5], 0, 8, 1, 9, 4, 12, 5, 13), a5 = SHUFFLE8(r[4], r[5], 2, 10, 3, 11, 6, 14, 7, 15);      \
+    T a6 = SHUFFLE8(r[6], r[7], 0, 8, 1, 9, 4, 12, 5, 13), a7 = SHUFFLE8(r[6], r[7], 2, 10, 3, 11, 6, 14, 7, 15);      \
+    T b0 = SHUFFLE8(a0, a2, 0, 1, 8, 9, 4, 5, 12, 13), b1 = SHUFFLE8(a0, a2, 2, 3, 10, 11, 6, 7, 14, 15);              \
+    T b2 = SHUFFLE8(a1, a3, 0, 1, 8, 9, 4, 5, 12, 13), b3 = SHUFFLE8(a1, a3, 2, 3, 10, 11, 6, 7, 14, 15);              \
+    T b4 = SHUFFLE8(a4, a6, 0, 1, 8, 9, 4, 5, 12, 13), b5 = SHUFFLE8(a4, a6, 2, 3, 10, 11, 6, 7, 14, 15);              \
+    T b6 = SHUFFLE8(a5, a7, 0, 1, 8, 9, 4, 5, 12, 13), b7 = SHUFFLE8(a5, a7, 2, 3, 10, 11, 6, 7, 14, 15);              \
+    r[0] = SHUFFLE8(b0, b4, 0, 1, 2, 3, 8, 9, 10, 11);                                                                 \
+    r[1] = SHUFFLE8(b1, b5, 0, 1, 2, 3, 8, 9, 10, 11);                                                                 \
+    r[2] = SHUFFLE8(b2, b6, 0, 1, 2, 3, 8, 9, 10, 11);                                                                 \
+    r[3] = SHUFFLE8(b3, b7, 0, 1, 2, 3, 8, 9, 10, 11);                                                                 \
+    r[4] = SHUFFLE8(b0, b4, 4, 5, 6, 7, 12, 13, 14, 15);                                                               \
+    r[5] = SHUFFLE8(b1, b5, 4, 5, 6, 7, 12, 13, 14, 15);                                                               \
+    r[6] = SHUFFLE8(b2, b6, 4, 5, 6, 7, 12, 13, 14, 15);                                                               \
     r[7] = SHUFFLE8(b3, b7, 4, 5, 6, 7, 12, 13, 14, 15)
 
 #define TRANSPOSE_BLOCK TRANSPOSE8
@@ -52,12 +52,12 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) {
 }
 #elif VG_LANES == 4
 /* 4 x 4 blocks by two rounds. */
-#define TRANSPOSE4(r, T)                                                                                                       \
-    T a0 = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6), a1 = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);              \
-    T a2 = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6), a3 = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);              \
-    r[0] = __builtin_shufflevector(a0, a2, 0, 1, 4, 5);                                                                        \
-    r[1] = __builtin_shufflevector(a1, a3, 0, 1, 4, 5);                                                                        \
-    r[2] = __builtin_shufflevector(a0, a2, 2, 3, 6, 7);                                                                        \
+#define TRANSPOSE4(r, T)                                                                                               \
+    T a0 = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6), a1 = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);      \
+    T a2 = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6), a3 = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);      \
+    r[0] = __builtin_shufflevector(a0, a2, 0, 1, 4, 5);                                                                \
+    r[1] = __builtin_shufflevector(a1, a3, 0, 1, 4, 5);                                                                \
+    r[2] = __builtin_shufflevector(a0, a2, 2, 3, 6, 7);                                                                \
     r[3] = __builtin_shufflevector(a1, a3, 2, 3, 6, 7)
 
 #define TRANSPOSE_BLOCK TRANSPOSE4
@@ -76,7 +76,9 @@ static void transpose_f64(vd *out, const double *const *rows, size_t count) {
     transpose_plain_f64(out, rows, i, count);
 }
 #else
-static void transpose_f64(vd *out, const double *const *rows, size_t count) { transpose_plain_f64(out, rows, 0, count); }
+static void transpose_f64(vd *out, const double *const *rows, size_t count) {
+    transpose_plain_f64(out, rows, 0, count);
+}
 #endif
 
 /* Elements of float rows to out[i]. */
@@ -86,7 +88,8 @@ static void transpose_f32(vh *out, const float *const *rows, size_t count) {
     for (; i + 8 <= count; i += 8)
         UNROLL
     for (size_t part = 0; part < 8;
-         part += 4) { /* four elements: rows 0 to 3 below, 4 to 7 above, so that no shuffle crosses the middle */
+         /* Four elements: rows 0 to 3 in the lower half, 4 to 7 in the upper, so that no shuffle crosses the halves. */
+         part += 4) {
         vh r[4];
         UNROLL
         for (int lane = 0; lane < 4; lane++)
@@ -114,24 +117,24 @@ static void transpose_f32(vh *out, const float *const *rows, size_t count) {
     transpose_plain_f32(out, rows, i, count);
 }
 
-/* The samples behind the lanes; spare lanes repeat the last one. */
+/* Pointers to the lanes' samples; unused lanes repeat the last one. */
 INLINE size_t lane_unit(size_t first, size_t count, int lane) {
     return first + ((size_t)lane < count ? (size_t)lane : count - 1);
 }
 
-/* Multiclass, class stride 1: whole samples at once where members follow each other, else a member at a time. */
-#define FILL_ROWS(NAME, TYPE, VECTOR, TRANSPOSE)                                                                               \
-    static void NAME(VECTOR *out, const tile *t, size_t first, size_t count) {                                                 \
-        const vg_predictions *in = &t->job->in;                                                                                \
-        bool packed = in->stride_m == (ptrdiff_t)t->C;                                                                         \
-        size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;                                               \
-        for (size_t m = 0; m < pieces; m++) {                                                                                  \
-            const TYPE *rows[VG_LANES];                                                                                        \
-            for (int lane = 0; lane < VG_LANES; lane++)                                                                        \
-                rows[lane] = (const TYPE *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n +                \
-                             (ptrdiff_t)m * in->stride_m;                                                                      \
-            TRANSPOSE;                                                                                                         \
-        }                                                                                                                      \
+/* Multiclass, class stride 1: whole samples at once where members are contiguous, else a member at a time. */
+#define FILL_ROWS(NAME, TYPE, VECTOR, TRANSPOSE)                                                                       \
+    static void NAME(VECTOR *out, const tile *t, size_t first, size_t count) {                                         \
+        const vg_predictions *in = &t->job->in;                                                                        \
+        bool packed = in->stride_m == (ptrdiff_t)t->C;                                                                 \
+        size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;                                       \
+        for (size_t m = 0; m < pieces; m++) {                                                                          \
+            const TYPE *rows[VG_LANES];                                                                                \
+            for (int lane = 0; lane < VG_LANES; lane++)                                                                \
+                rows[lane] = (const TYPE *)in->data + (ptrdiff_t)lane_unit(first, count, lane) * in->stride_n +        \
+                             (ptrdiff_t)m * in->stride_m;                                                              \
+            TRANSPOSE;                                                                                                 \
+        }                                                                                                              \
     }
 FILL_ROWS(fill_rows_f32, float, vh, transpose_f32(out + m * t->C, rows, length))
 FILL_ROWS(fill_rows_f64, double, vd, transpose_f64(out + m * t->C, rows, length))
@@ -150,7 +153,7 @@ static void fill_any(tile *t, size_t first, size_t count) {
 
 /* Float rows into the double tile, in place: the floats first fill its second half. */
 static void widen_rows(tile *t, size_t first, size_t count) {
-    vh *x = (vh *)t->p + t->M * t->C; /* the second half of p: element i is read before p[i] reaches it */
+    vh *x = (vh *)t->p + t->M * t->C; /* The second half of p: element i is read before p[i] overwrites it. */
     fill_rows_f32(x, t, first, count);
     for (size_t i = 0; i < t->M * t->C; i++) {
         vh v = x[i];
@@ -158,7 +161,7 @@ static void widen_rows(tile *t, size_t first, size_t count) {
     }
 }
 
-/* Multilabel: outcome 1 of label u % labels of sample u / labels; outcome 0 is what is left of 1. Logits z become (0, z). */
+/* Multilabel: outcome 1 of label u % labels of sample u / labels; outcome 0 is 1 minus it. Logits z become (0, z). */
 static vl fill_labels(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     vl bad = {0};
@@ -180,7 +183,8 @@ static vl fill_labels(tile *t, size_t first, size_t count) {
     return bad;
 }
 
-/* Rows must be distributions; with renormalise they only need a positive finite sum. Returns the lanes with a bad row. */
+/* Rows must be distributions; with renormalise they only need a positive finite sum. Returns the lanes with a bad
+ * row. */
 static vl check_rows(tile *t) {
     bool renormalise = t->job->options.renormalise;
     vl bad = {0};
@@ -204,7 +208,7 @@ static vl check_rows(tile *t) {
     return bad;
 }
 
-/* The same on floats, for tiles that were not found surely good while they were filled. */
+/* The same on floats, for tiles with a row that failed the fast check. */
 static __attribute__((noinline)) vl check_rows32(const tile *t) {
     vl bad = {0};
     for (size_t m = 0; m < t->M; m++) {

@@ -1,7 +1,8 @@
-/* gates32.h - float members: the gates, two classes a vector; z, omega and 1/Z_m, two members a vector.
+/* gates32.h - the gates of float members, two classes a vector; z, omega and 1/Z_m, two members a vector.
  *
- * A gate's relative error, 3e-7, is one of the whole distribution that is measured. z comes in float from differences that are
- * exact: its errors are 1e-7 of the members' spread, and enter the gated measures multiplied by it once more. */
+ * A gate's relative error of 3e-7 acts like an error of the same size in the distribution that is measured. z is
+ * computed in float from exact differences: its error is 1e-7 of the members' spread, and the gated measures multiply
+ * it by the spread again. */
 
 static void gates32(tile *t) {
     const vg_score_options *o = &t->job->options;
@@ -30,7 +31,7 @@ typedef struct gate32 {  /* running results of one gate */
     vf least, most, psi; /* extremes of 1 + omega, sum of psi(z) */
 } gate32;
 
-/* Z_m/Zbar of lanes far below 1 once more, directly and in double; lanes in which it vanishes are counted as 1. */
+/* Recomputes Z_m/Zbar directly in double for lanes in which it is far below 1; lanes in which it vanishes get 1. */
 static __attribute__((noinline)) vf far_below(tile *t, size_t k, size_t i, vf y, vf z) {
     vd fixed[2];
     for (size_t b = 0; b < 2; b++) {
@@ -51,8 +52,8 @@ static __attribute__((noinline)) vf far_below(tile *t, size_t k, size_t i, vf y,
     return vf_pack(fixed[0], fixed[1]);
 }
 
-/* From sum_c Gamma (p - mu) of pair i. Where all z are small psi's logarithm needs no exponent: the same value by fewer
- * operations. */
+/* From sum_c Gamma (p - mu) of pair i. Where all z are small, the logarithm in psi needs no exponent, and fewer
+ * operations give the same value. */
 INLINE void member_weight32(tile *t, size_t k, size_t i, vf deviation, gate32 *g, bool logs) {
     vf z = deviation * g->inverse;
     if (2 * i + 1 == t->M)
@@ -119,7 +120,7 @@ INLINE void weights32(tile *t, size_t k, bool logs, const int G) {
     UNROLL
     for (int j = 0; j < G; j++)
         g[j] = (gate32){vf_both(t->inverse_zbar[k + (size_t)j]), vf_set(1e30f), vf_set(0.0f), vf_set(0.0f)};
-    const size_t many = G < 4 ? 8 : 4; /* sums that the registers hold */
+    const size_t many = G < 4 ? 8 : 4; /* as many sums as fit the registers */
     for (; i + many <= t->pairs; i += many)
         weights32_block(t, k, i, g, logs, G, G < 4 ? 8 : 4);
     for (; i + 2 <= t->pairs; i += 2)
@@ -129,7 +130,8 @@ INLINE void weights32(tile *t, size_t k, bool logs, const int G) {
     UNROLL
     for (int j = 0; j < G; j++) {
         size_t at = k + (size_t)j;
-        vh least = vh_min(vf_low(g[j].least), vf_high(g[j].least)), most = vh_max(vf_low(g[j].most), vf_high(g[j].most));
+        vh least = vh_min(vf_low(g[j].least), vf_high(g[j].least)),
+           most = vh_max(vf_low(g[j].most), vf_high(g[j].most));
         t->weight_low[at] = t->inverse_zbar[at] * vd_from(least);
         t->weight_high[at] = t->inverse_zbar[at] * vd_from(most);
         t->psi_z[at] = vf_fold(g[j].psi) * (1.0 / (double)t->M);
@@ -141,7 +143,9 @@ static void weights32_four(tile *t, size_t k) {
 static void weights32_three(tile *t, size_t k) {
     t->job->need_gated_logs ? weights32(t, k, true, 3) : weights32(t, k, false, 3);
 }
-static void weights32_one(tile *t, size_t k) { t->job->need_gated_logs ? weights32(t, k, true, 1) : weights32(t, k, false, 1); }
+static void weights32_one(tile *t, size_t k) {
+    t->job->need_gated_logs ? weights32(t, k, true, 1) : weights32(t, k, false, 1);
+}
 
 static void gated_weights32(tile *t) {
     for (size_t k = 0; k < t->K; k++)
@@ -149,7 +153,8 @@ static void gated_weights32(tile *t) {
     gate_groups(t, weights32_four, weights32_three, weights32_one);
 }
 
-/* gated() of entropy.h, two classes a vector: logarithms in float; phi(U/mu) is of fourth order in the members' spread. */
+/* gated() of entropy.h, two classes a vector: logarithms in float, because phi(U/mu) is of fourth order in the members'
+ * spread. */
 static measures gated32(tile *t, size_t k) {
     const vg_kernel_job *job = t->job;
     size_t C = t->C, first = k * C;

@@ -1,11 +1,14 @@
 /* js.h - expected pairwise Jensen-Shannon divergence of one class without pairs; what the float and double forms share.
  *
- *     EPJS_c = 1/2 integral_0^inf Var_m[exp(-x_m s)] s^-2 ds ~ sum_j W_j Var_m[b_j],   b = 1 - exp(-x s),  s_j = s_0 ratio^j
- * over all M^2 ordered pairs. x is scaled so that the class's largest member is at most 1 (the expression is homogeneous of
- * degree one). From node to node b' = b (2 - b): no exponential and no logarithm in the loop. The lower tail is folded into the
- * first nodes (js_weights.h), the upper one cut where b = 1 for every member, or folded into the last node.
+ *     EPJS_c = 1/2 integral_0^inf Var_m[exp(-x_m s)] s^-2 ds ~ sum_j W_j Var_m[b_j],
+ *     b = 1 - exp(-x s),  s_j = s_0 ratio^j
+ * over all M^2 ordered pairs. x is scaled so that the class's largest member is at most 1 (the expression is
+ * homogeneous of degree one). From node to node b' = b (2 - b): no exponential and no logarithm in the loop. The lower
+ * tail is folded into the first nodes (js_weights.h), the upper one cut where b = 1 for every member, or folded into
+ * the last node.
  *
- * Where every member lies within a small share rho of the mean, the series in r = x/mean - 1 is shorter and exact in the limit:
+ * Where every member lies within a small share rho of the mean, the series in r = x/mean - 1 is shorter and exact in
+ * the limit:
  *     EPJS_c/mean = sum_{n>=2} (-1)^n/(n(n-1)) (mu_n - 2^-n sum_i C(n,i) mu_i mu_{n-i}),   mu_n = mean of r^n
  *
  * VG_FLOOR_ADD (a > 0, h(x) = x log(x + a)) adds a integral Var_m[exp(-(x_m + a) s)] s^-1 ds, the same nodes with other
@@ -60,8 +63,9 @@ INLINE vl js_tight(const js_set *set, double rho) {
     return spread <= rho * (set->mean + set->add);
 }
 
-/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most `most`. Each
- * lane has its own, so that a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0, `steps` nodes an octave. */
+/* The number of nodes a lane takes: until s low >= reach, so that every b is 1, but at least `fewest` and at most
+ * `most`. Each lane has its own number, so that a sample's value does not depend on its neighbours. s_0 = 1/inverse_s0,
+ * `steps` nodes an octave. */
 INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int fewest, int most) {
     vd span = reach * inverse_s0 * vd_reciprocal(vd_max(low, vd_set(1e-30)));
     vl octaves = ((vl)span >> 52) - 1023 + 1;
@@ -71,8 +75,8 @@ INLINE vl js_lane_nodes(vd low, double inverse_s0, double reach, int steps, int 
 }
 INLINE size_t js_most_nodes(vl nodes, vl ignore) { return (size_t)vl_most(nodes & ~ignore); }
 
-/* A weight for the lanes that take node j; where the upper tail is folded into a lane's last node it is `last` times as large.
- */
+/* The weight of node j in the lanes that take it; where the upper tail is folded into a lane's last node, that weight
+ * is multiplied by `last`. */
 INLINE vd js_lane_weight(double weight, size_t j, vl nodes, int most, double last) {
     vl at = (vl){0} + (int64_t)j;
     vd w = vd_select((nodes == most) & (at == most - 1), vd_set(weight * last), vd_set(weight));

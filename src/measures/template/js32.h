@@ -1,19 +1,20 @@
 /* js32.h - EPJS of one class in float, two members of each lane's sample a vector. Error below 1e-6, relative 1e-4.
  *
- * Three forms, by how much the members of a class differ:
+ * Three forms, chosen by how much the members of a class differ:
  * - spread within 0.35 of the mean: the series to order 6 or 10, from deviations taken in double;
  * - wide: means of powers (js32_wide.h); with few members the integral of js.h from first moments (js32_small.h);
- * - narrow but for some members: nodes s_j = 2^(j-4), sums of b - beta and its square, beta the mean's own b. Five operations a
- *   node. Also where the wide form turns out to have left too few digits (a value below 1/200 of the mean, 1/80 from powers).
- */
+ * - narrow except for some members: nodes s_j = 2^(j-4), sums of b - beta and of its square, where beta is b at the
+ *   mean. Five operations a node. Also used where the wide form has lost too many digits (a value below 1/200 of the
+ *   mean, 1/80 from powers). */
 
-#define JS32_REACH 4.0 /* the last node has s x >= this for every member, so the first one left out 8 */
+#define JS32_REACH                                                                                                     \
+    4.0 /* at the last node s x is at least this for every member; at the first omitted node it is at least 8 */
 #define JS32_FEW FEW_MEMBERS
 #define JS32_S0 0.0625
-#define JS32_WORTH 0.0125 /* of the mean: means of powers are off by 4e-7 of the largest */
+#define JS32_WORTH 0.0125 /* of the mean: the error of the means of powers is 4e-7 of the largest member */
 #define JS32_MOST 33
 
-/* Whether scaled32 and weights32 hold roots, as js32_wide.h takes them. */
+/* Whether scaled32 and weights32 hold square roots, as js32_wide.h needs them. */
 INLINE bool js32_rooted(const tile *t) { return t->M > JS32_FEW; }
 
 /* The class's members as floats, two a vector, as they are and divided by the largest; an odd one is paired with 0. */
@@ -119,11 +120,12 @@ static vd js32_narrow(const tile *t, const js_set *set, vd inverse, vl lane_node
     float over = (float)(1.0 / (double)t->M), padded = (float)(t->M % 2);
     vj lanes = __builtin_convertvector(lane_nodes, vj);
     vh value = {0}, zero = {0};
-    for (size_t j = 0; j < nodes; j++) { /* the pad's b is 0, so its deviation was -beta */
+    for (size_t j = 0; j < nodes; j++) { /* The padding's b is 0, so its deviation was -beta. */
         vh own = vf_low(beta[j]);
         vh e = (vf_halves(first[j]) + padded * own) * over, square = (vf_halves(second[j]) - padded * own * own) * over;
         float weight =
-            (float)(js32_weight[j] * (j + 1 == JS32_MOST ? 2.0 : 1.0)); /* the upper tail is folded into the last node */
+            /* the upper tail is folded into the last node */
+            (float)(js32_weight[j] * (j + 1 == JS32_MOST ? 2.0 : 1.0));
         vh taken = (vh)((vj)(zero + weight) & (lanes > (int)j));
         value += vh_max(square - e * e, zero) * taken;
     }
@@ -167,7 +169,7 @@ INLINE vh js32_terms(const vh *moment, const int from, const int to) {
     return plain;
 }
 
-/* Order 6 with members within 0.15, else 10 within 0.35: the first term left out is below 4e-6 of the value. */
+/* Order 6 with members within 0.15, else order 10 within 0.35: the first omitted term is below 4e-6 of the value. */
 static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
     size_t M = t->M;
     vl far = tight & ~js_tight(set, 0.15);
@@ -225,15 +227,16 @@ static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
     return vd_from(value) * set->mean;
 }
 
-/* One class of one set, the class at hand; `given`: its wide form, where some lane wants it. */
+/* One class of one set, the current class; `given`: its wide form, where some lane needs it. */
 static vd js32(tile *t, const js_set *set, size_t c, const vd *given) {
-    vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.35) | empty; /* below 1e-30: no weight */
+    /* below 1e-30: no weight */
+    vl empty = (set->high < 1e-30) | (set->low == set->high), tight = js_tight(set, 0.35) | empty;
     vd value = {0};
     if (vl_any(tight & ~empty))
         value = js32_series(t, set, c, tight & ~empty);
     if (vl_any(~tight)) {
         vd inverse = vd_reciprocal(vd_select(empty, vd_set(1.0), set->high)), low = set->low * inverse, wide = {0};
-        /* The ungated spread foretells which form serves; the value checks it. */
+        /* The ungated spread predicts which form is accurate; the value confirms it. */
         vl narrow = (t->variance[c] < 0.02 * t->mu[c] * t->mu[c]) & ~tight;
         if (vl_any(~(narrow | tight))) {
             wide = *given;

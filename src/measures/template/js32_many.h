@@ -1,7 +1,7 @@
-/* js32_many.h - the wide form for many members: the powers of js32_wide.h for all sets of a class, one after the other, and the
- * form in their means for two sets a vector. */
+/* js32_many.h - the wide form for many members: the powers of js32_wide.h for all sets of a class, one after the other,
+ * and then the quadratic form in their means for two sets a vector. */
 
-/* The sums over two sets' members, one set a half. */
+/* The sums over two sets' members, one set in each half. */
 INLINE vf js32_fold(vf a, vf b) {
 #if defined(VG_TIER_IS_AVX512)
     return (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0x44) + (vf)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0xee);
@@ -15,10 +15,11 @@ typedef struct js32_plan { /* up to four sets of a class, two a vector */
     const vf *weights[4];
     vf mean[2];       /* over the largest member */
     vi own[2];        /* doublings a lane takes */
-    vi maybe, unsure; /* lanes that may want this form; lanes that may want another */
+    vi maybe, unsure; /* lanes that may need this form; lanes that may need another */
 } js32_plan;
 
-/* A table that the compiler must read where it stands: it would make a vector of every number, and fill the cache with them. */
+/* A table that the compiler must read from memory: it would otherwise build a vector of every number and fill the cache
+ * with them. */
 INLINE const float *js32_hidden(const float *table) {
     __asm__("" : "+r"(table));
     return table;
@@ -28,7 +29,7 @@ INLINE const float *js32_hidden(const float *table) {
 INLINE vf js32_power_values(const tile *t, const vf *one, const vf *two, vf mean, vi own, const int L) {
     static const float weight[] = {JS32_WEIGHTS};
     const float *w = js32_hidden(weight);
-    float count = (float)t->M, spare = (float)(2 * t->vectors - t->M); /* places without a member: u is 0, its powers 1 */
+    float count = (float)t->M, spare = (float)(2 * t->vectors - t->M); /* padding: u is 0, its powers are 1 */
     vf f[2 + JS32_POWERS + 1];
     f[0] = vf_set(count);
     f[1] = mean * count;
@@ -43,8 +44,9 @@ INLINE vf js32_power_values(const tile *t, const vf *one, const vf *two, vf mean
     f[2 + js32_powers(L)] = vf_set(0.0f);
     vf value = vf_set(0.0f);
     UNROLL
-    for (int i = 0; i < 2 + js32_powers(L); i++) { /* from 2 on the function is the difference of neighbouring powers */
-        vf row = vf_set(0.0f), other = row;        /* two sums: less to wait for */
+    /* From index 2 on the function is the difference of neighbouring powers. */
+    for (int i = 0; i < 2 + js32_powers(L); i++) {
+        vf row = vf_set(0.0f), other = row; /* two independent sums shorten the dependency chain */
         if (i >= 2)
             f[i] -= f[i + 1];
         UNROLL
@@ -68,7 +70,7 @@ INLINE void js32_many_of(const tile *t, js32_plan *plan, vd *wide, const int L) 
         wide[s] = vd_from(vf_low(values));
     }
 }
-#define JS32_MANY(L)                                                                                                           \
+#define JS32_MANY(L)                                                                                                   \
     static void js32_many_##L(const tile *t, js32_plan *plan, vd *wide) { js32_many_of(t, plan, wide, L); }
 JS32_MANY(0)
 JS32_MANY(1)
@@ -82,7 +84,7 @@ INLINE vh js32_many_center(const tile *t, size_t c, size_t set, vd over) {
     return vh_from(set ? (t->mu[c] + t->shift[(set - 1) * t->C + c]) * (over * t->weight_share[set]) : t->mu[c] * over);
 }
 
-/* Sets from .. from + 3, the last at most. js32() asks the same in double, here with something to spare. */
+/* Sets from .. from + 3, the last at most. js32() makes the same decision in double; here it has a safety margin. */
 INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from, size_t last) {
     static const float bound[] = {JS32_LEAST};
     vd mu = t->mu[c], variance = t->variance[c];
@@ -111,7 +113,7 @@ INLINE void js32_many_plan(const tile *t, js32_plan *plan, size_t c, size_t from
     }
 }
 
-/* All sets of class c into t->wide, where any wants this form; whether it surely serves in all lanes. */
+/* All sets of class c into t->wide, where any lane needs this form. Returns whether it is accurate in all lanes. */
 static bool js32_many(const tile *t, size_t c, size_t from, size_t to) {
     static void (*const by_doublings[])(const tile *, js32_plan *, vd *) = {js32_many_0, js32_many_1, js32_many_2,
                                                                             js32_many_3, js32_many_4, js32_many_5};

@@ -1,17 +1,20 @@
-/* js32_small.h - the wide form for few members, the integral of js.h: all sets of a class side by side, so that none waits.
+/* js32_small.h - the wide form for few members, the integral of js.h: all sets of a class side by side, so that their
+ * dependency chains overlap.
  *
- * Nodes s_j = 2^(j-2), weights W_j. The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] - E[b_(j+1)]; from
- * s = 2 on a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large: its squares are summed,
- * not derived. With A_j the sum of a over the M members, M^2 times the integral from s = 2 on is sum_(j>=3) W_j (M A_(j+1) -
- * A_j^2) = -W_3 A_3^2 + sum_(j>=4) A_j (M W_(j-1) - W_j A_j) and W_(j-1) = 2 W_j from j = 7 on. Sums over members never leave
- * the registers, and what follows from them is had for two sets a vector.
+ * Nodes s_j = 2^(j-2), weights W_j. The variance comes from first moments alone, since E[b_j^2] = 2 E[b_j] -
+ * E[b_(j+1)]; from s = 2 on a = 1 - b is squared instead and E[a_j^2] = E[a_(j+1)]. The first node's weight is large,
+ * so its squares are summed instead of derived. With A_j the sum of a over the M members, M^2 times the integral from s
+ * = 2 on is
+ *     sum_(j>=3) W_j (M A_(j+1) - A_j^2) = -W_3 A_3^2 + sum_(j>=4) A_j (M W_(j-1) - W_j A_j)
+ * where W_(j-1) = 2 W_j from j = 7 on.
+ * Sums over members stay in registers, and the steps after them are computed for two sets a vector.
  *
- * The error of a class is some 1e-7 of its largest member. Where that may be too much of the value, the class is marked, and
- * js_class.h asks whether it is too much of the sum over classes. */
+ * The error of a class is about 1e-7 of its largest member. Where that may be too much of the value, the class is
+ * marked, and js_class.h checks whether it is too much of the sum over classes. */
 
 #define JS32_WIDE_S0 0.25
 #define JS32_WIDE_LAST 30 /* node: s = 2^28 */
-#define JS32_WIDE_LEAST 7 /* the least last node */
+#define JS32_WIDE_LEAST 7 /* the smallest last node */
 #define JS32_CLEAR 0.005f /* of the largest member: a smaller value is marked */
 
 typedef struct js32_sets { /* up to two pairs of sets of a class, members by themselves */
@@ -25,7 +28,7 @@ INLINE vf js32_members(const vf *b, const int B) {
     return vf_rounded(B == 16 ? js32_sum(b, 8) + js32_sum(b + 8, 8) : js32_sum(b, 8));
 }
 
-/* For few members: sets first .. last by pairs, in order. */
+/* For few members: the weights of sets first .. last, in pairs and in order. */
 static void pack_pairs32(tile *t, size_t first, size_t last) {
     size_t members = 2 * t->vectors;
     vh one = vh_from(vd_set(1.0));
@@ -38,9 +41,8 @@ static void pack_pairs32(tile *t, size_t first, size_t last) {
     }
 }
 
-/* The last node of each lane: the one before it has s x >= JS32_REACH for every member, so that its own a is below e^(-2
- * REACH).
- */
+/* The last node of each lane: the one before it has s x >= JS32_REACH for every member, so that its own a is below
+ * e^(-2 REACH). */
 INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, size_t from, size_t last, const int G) {
     vl none = t->high[c] < 1e-30;
     vh low = vh_from(vd_select(none, vd_set(1.0), t->low[c]) * vd_reciprocal(vd_select(none, vd_set(1.0), t->high[c])));
@@ -48,12 +50,14 @@ INLINE void js32_few_plan(const tile *t, js32_sets *at, size_t c, size_t from, s
     for (int g = 0; g < G; g++) {
         size_t one = from + (size_t)(2 * g) < last ? from + (size_t)(2 * g) : last, two = one < last ? one + 1 : last;
         vf least = vf_max(vf_join(low * t->weight_ratio[one], low * t->weight_ratio[two]), vf_set(1e-30f));
-        vi octaves = ((vi)vf_set((float)(JS32_REACH / JS32_WIDE_S0)) - (vi)least) >> 23; /* of their ratio, rounded down */
+        /* of their ratio, rounded down */
+        vi octaves = ((vi)vf_set((float)(JS32_REACH / JS32_WIDE_S0)) - (vi)least) >> 23;
         at->last[g] = vi_within(octaves + 2, JS32_WIDE_LEAST, JS32_WIDE_LAST);
     }
 }
 
-/* 1 - exp(-u s) for u in 0 .. 1 and s = 1/4: t P(t), t = u s, P of degree 3. Its relative error, 2.4e-7, is as one of u. */
+/* 1 - exp(-u s) for u in 0 .. 1 and s = 1/4: t P(t), t = u s, P of degree 3. Its relative error, 2.4e-7, is as one of
+ * u. */
 INLINE vf js32_few_start(vf u) {
     const float s = (float)JS32_WIDE_S0;
     const float a = 0.999999756258816f * s, b = -0.499969314370167f * s * s, c = 0.166055088230401f * s * s * s;
@@ -83,7 +87,7 @@ INLINE void js32_few_enter(const tile *t, js32_sets *at, const vf *w, float coun
     }
 }
 
-/* Nodes 1 and 2, and on to a = e^(-us) at the third. */
+/* Nodes 1 and 2, and the step to a = e^(-us) at the third. */
 INLINE void js32_few_rise(js32_sets *at, float count, float spare, const int G, const int B) {
     UNROLL
     for (int j = 1; j <= 3; j++)
@@ -126,13 +130,14 @@ INLINE vf js32_few_take(vf value, vf x, float weight, vi last, int j) {
 #endif
 }
 
-/* Some sets of a class: from `from` on, past `last` the last again; `first`: the group of the pairs' weights that is theirs. */
+/* Some sets of a class: from `from` on, past `last` the last again; `first`: the group of the pairs' weights that is
+ * theirs. */
 typedef struct js32_range {
     size_t from, last, first;
 } js32_range;
 
-/* G pairs of sets of class c; values over the largest member, below zero where marked, in wide[]. `padded`: there are fewer
- * than B members. Returns whether none is marked. */
+/* G pairs of sets of class c; values over the largest member, below zero where marked, in wide[]. `padded`: there are
+ * fewer than B members. Returns whether none is marked. */
 INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, bool padded, const int G, const int B) {
     float count = (float)t->M, spare = (float)(B - (int)t->M);
     js32_sets at;
@@ -169,9 +174,9 @@ INLINE bool js32_few_block(const tile *t, size_t c, js32_range sets, vh *wide, b
 }
 
 typedef bool js32_few_run(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide);
-#define JS32_FEW_RUN(NAME, PADDED, G, B)                                                                                       \
-    static bool NAME(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide) {                              \
-        return js32_few_block(t, c, (js32_range){from, last, first}, wide, PADDED, G, B);                                      \
+#define JS32_FEW_RUN(NAME, PADDED, G, B)                                                                               \
+    static bool NAME(const tile *t, size_t c, size_t from, size_t last, size_t first, vh *wide) {                      \
+        return js32_few_block(t, c, (js32_range){from, last, first}, wide, PADDED, G, B);                              \
     }
 JS32_FEW_RUN(js32_few_eight, false, 2, 8)
 JS32_FEW_RUN(js32_few_four, true, 2, 8)

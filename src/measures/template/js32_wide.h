@@ -1,10 +1,12 @@
-/* js32_wide.h - EPJS of one class in float, members that differ widely, from means of powers. Error below 5e-7 of the largest
- * member.
+/* js32_wide.h - EPJS of one class in float, members that differ widely, from means of powers. Error below 5e-7 of the
+ * largest member.
  *
- *     EPJS_c = high sum_ij W_ij E[f_i] E[f_j],   f = 1, u, (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 24, 39, 48, 96 .. 1536
- * with u = x/high: every function costs one multiplication and at most one addition, and all sums stay in registers. W is given
- * for the differences of neighbouring powers (js_powers.h). Members weigh their class's roots with the roots of 1/Z_m, so one
- * root serves every gate. Powers that have all but vanished for every member are left out, lane by lane. */
+ *     EPJS_c = high sum_ij W_ij E[f_i] E[f_j],
+ *     f = 1, u, (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 24, 39, 48, 96 .. 1536
+ * with u = x/high: every function costs one multiplication and at most one addition, and all sums stay in registers. W
+ * is given for the differences of neighbouring powers (js_powers.h). Members weigh their class's roots with the roots
+ * of 1/Z_m, so one root serves every gate. Powers that have all but vanished for every member are left out, lane by
+ * lane. */
 
 #define JS32_RUN 64 /* vectors, whole blocks: float sums stay short */
 
@@ -20,28 +22,28 @@ INLINE vf js32_sum(const vf *b, const int B) {
 /* The number of powers after L doublings. */
 INLINE int js32_powers(const int L) { return JS32_ALWAYS + L; }
 
-/* a b, of B vectors; rounded, so that their sums have the same bits whatever else becomes of them. */
+/* a b, of B vectors; rounded, so that their sums have the same bits in every path. */
 INLINE void js32_times(vf *to, const vf *a, const vf *b, const int B) {
     UNROLL
     for (int v = 0; v < B; v++)
         to[v] = vf_rounded(a[v] * b[v]);
 }
-/* Adds a power that no other needs. */
+/* Adds a power from which no other is derived. */
 INLINE void js32_add_product(vf *sum, const vf *a, const vf *b, const int B) {
     UNROLL
     for (int v = 0; v < B; v++)
         *sum += a[v] * b[v];
 }
 
-/* Adds the powers of B vectors from i on: side by side, since each waits for the last. */
+/* Adds the powers of B vectors from i on, side by side, because each power depends on the one before. */
 INLINE void js32_power_block(vf *sum, const vf *x, const vf *w, size_t i, const int L, const int B) {
     vf a1[4], a2[4], a3[4], a6[4], a9[4], a15[4], a24[4], a48[4];
     UNROLL
     for (int v = 0; v < B; v++)
         a1[v] = 1.0f - (w ? x[i + (size_t)v] * w[i + (size_t)v] : x[i + (size_t)v]);
     sum[0] += js32_sum(a1, B);
-#define POWER(j, n, p, q)                                                                                                      \
-    js32_times(a##n, a##p, a##q, B);                                                                                           \
+#define POWER(j, n, p, q)                                                                                              \
+    js32_times(a##n, a##p, a##q, B);                                                                                   \
     sum[j] += js32_sum(a##n, B);
 #define PRODUCT(j, n, p, q) js32_add_product(&sum[j], a##p, a##q, B);
     JS32_CHAIN(POWER, PRODUCT)

@@ -1,7 +1,7 @@
 /* js64.h - the integral of js.h in double, for float64 input: relative error below 1e-9, absolute 1e-12.
  *
- * Nodes s_j = 2^((j-10)/2) as two interleaved chains of squarings; sums of b - beta and its square, beta the mean's own b.
- * Members within 1/16 of the mean: the series to order 10. */
+ * Nodes s_j = 2^((j-10)/2) as two interleaved chains of squarings; sums of b - beta and its square, beta the mean's own
+ * b. Members within 1/16 of the mean: the series to order 10. */
 
 #define JS64_S0 0.03125
 #define JS64_MOST 104 /* s up to 2^46 */
@@ -66,7 +66,7 @@ INLINE vd js64_chain(const tile *t, const js64_members *of, double scale, size_t
         if (node < JS64_CORRECTED)
             w *= js64_factor[node];
         vd e = first[j] * inverse, variance = second[j] * inverse - e * e;
-        /* Var is constant past the last node: 1/(sqrt 2 - 1) of its weight more */
+        /* The variance is constant past the last node, which adds 1/(sqrt 2 - 1) of its weight. */
         vd weight = js_lane_weight(w, node, lane_nodes, JS64_MOST, 3.41421356237309504880);
         double log_weight = node < JS64_CORRECTED ? h * js64_log_factor[node] : h;
         value += variance * (weight + add * js_lane_weight(log_weight, node, lane_nodes, JS64_MOST, 1.0));

@@ -1,14 +1,14 @@
 /* js_class.h - EPJS over the classes, for the ungated set and every gated one. */
 
-/* Of the largest members of the marked classes (js32_small.h): a sum over all classes above this needs no closer look at them.
- */
+/* A sum over all classes above this share of the marked classes' largest members (js32_small.h) is accurate enough
+ * without recomputing them. */
 #define JS_ENOUGH 0.005
 
 /* The sets that are asked for. */
 INLINE size_t js_first(const tile *t) { return t->job->out.epjs ? 0 : 1; }
 INLINE size_t js_last(const tile *t) { return t->job->out.gepjs ? t->K : 0; }
 
-/* The gates' weights, as the float forms want them. */
+/* Prepares the gates' weights for the float forms. */
 static void js_prepare(tile *t) {
     pack_weights32(t);
     if (t->M <= JS32_FEW)
@@ -20,7 +20,7 @@ static void js_reset(tile *t) {
         t->js[s] = t->js_marked[s] = t->js_reach[s] = vd_set(0.0);
 }
 
-/* Bound of a set's members. */
+/* Upper bound of a set's members. */
 INLINE vd largest(const tile *t, size_t c, size_t s) {
     return s ? t->high[c] * t->gamma[(s - 1) * t->C + c] * t->weight_high[s - 1] : t->high[c];
 }
@@ -44,14 +44,15 @@ static js_set js_members(const tile *t, size_t c, size_t s) {
     return set;
 }
 
-/* Few members: the wide form for every set, marked values apart. */
+/* Few members: the wide form for every set; marked values are summed separately. */
 static void js_few_class(tile *t, size_t c) {
     size_t from = js_first(t), to = js_last(t);
     vh *wide = t->few + c * t->few_pitch;
     bool clear = js32_few(t, c, from, to, wide);
     for (size_t s = from; s <= to; s++) {
         vd high = largest(t, c, s), signed_value = vd_from(wide[s]);
-        vd value = vd_select(high < 1e-30, vd_set(0.0), vd_abs(signed_value) * high); /* rounded, so the same in both ways */
+        /* Rounded, so that both paths give the same bits. */
+        vd value = vd_select(high < 1e-30, vd_set(0.0), vd_abs(signed_value) * high);
         if (clear) {
             t->js[s] += value;
             continue;
@@ -63,7 +64,7 @@ static void js_few_class(tile *t, size_t c) {
     }
 }
 
-/* One class. `single`: its members stand in t->columns as floats, and the float forms serve. */
+/* One class. `single`: its members stand in t->columns as floats, and the float forms are used. */
 static void js_class(tile *t, size_t c, bool single) {
     if (single && t->M <= JS32_FEW) {
         js_few_class(t, c);
@@ -81,8 +82,8 @@ static void js_class(tile *t, size_t c, bool single) {
     }
 }
 
-/* Few members, after the last class: marked values count as they are in lanes whose sum is large enough; in others these
- * classes are taken again by the form that suits each. */
+/* Few members, after the last class: in lanes whose sum is large enough, marked values count as they are; in the others
+ * these classes are computed again by the form that suits each. */
 static void js_finish(tile *t) {
     size_t from = js_first(t), to = js_last(t);
     bool again = false;

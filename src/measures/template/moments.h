@@ -1,8 +1,8 @@
 /* moments.h - mean, population variance and extremes of every class over the members. */
 
-/* mu, population variance and extremes of every class, in two passes. Plain sums, so that classes with the same members tie;
- * members that agree give mu = that member and a variance of 0 exactly; the second pass is corrected for the rounding of the
- * mean. */
+/* mu, population variance and extremes of every class, in two passes. Plain sums, so that classes with the same members
+ * tie exactly; members that agree give mu = that member and a variance of exactly 0; the second pass is corrected for
+ * the rounding of the mean. */
 static void moments(tile *t) {
     size_t M = t->M, C = t->C;
     double count = (double)M, inverse = 1.0 / count;
@@ -56,8 +56,8 @@ static void extremes32_class(tile *t, size_t c) {
     t->high[c] = vd_from(vh_max(vf_low(most[0]), vf_high(most[0])));
 }
 
-/* The same from floats and the sums that columns.h took (sums of floats in double carry no rounding worth correcting for: equal
- * members give their value). `extremes`: smallest and largest are wanted too. */
+/* The same from floats and from the sums that columns.h took (sums of floats in double need no correction: equal
+ * members give their value). `extremes`: smallest and largest are needed too. */
 static void moments32(tile *t, bool extremes) {
     double count = (double)t->M;
     for (size_t c = 0; c < t->C; c++) {

@@ -1,10 +1,8 @@
-/* simd.h - the vector types of a tier and the handful of operations that GCC's
- * vector extensions lack.
+/* simd.h - the vector types of a tier, and the operations that GCC's vector extensions lack.
  *
- * A tier file defines VG_LANES (doubles a vector) and its target before it
- * includes this. vd: VG_LANES doubles, one sample each. vl: as many 64-bit
- * integers, masks are 0 or -1. vf: 2 VG_LANES floats, in the integral two
- * members of the same VG_LANES samples. */
+ * A tier file defines VG_LANES (doubles a vector) and its target before it includes this. vd: VG_LANES doubles, one
+ * sample each. vl: as many 64-bit integers; masks are 0 or -1. vf: 2 VG_LANES floats; in the integral, two members of
+ * the same VG_LANES samples. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +17,8 @@ typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats 
 typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
-/* Before a short loop over an array that must live in registers. Not where a sanitizer watches: clang then takes minutes. */
+/* Placed before a short loop over an array that must stay in registers. Not under a sanitizer, where clang would take
+ * minutes. */
 #if defined(__clang__)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define UNROLL
@@ -66,8 +65,8 @@ INLINE vh vh_max(vh a, vh b) { return (vh)_mm256_max_ps((__m256)a, (__m256)b); }
 INLINE vh vh_min(vh a, vh b) { return (vh)_mm256_min_ps((__m256)a, (__m256)b); }
 INLINE int64_t vl_most(vl m) { return _mm512_reduce_max_epi64((__m512i)m); }
 INLINE int64_t vl_least(vl m) { return _mm512_reduce_min_epi64((__m512i)m); }
-/* 1/x to an ulp or so, for normal x and 1/x: 14 bits, doubled twice. A division
- * would keep the unit busy for ten operations. */
+/* 1/x to about an ulp, for normal x and 1/x: an estimate of 14 bits and two Newton steps. A division would occupy its
+ * unit for as long as ten operations. */
 INLINE vd vd_reciprocal(vd x) {
     vd y = (vd)_mm512_rcp14_pd((__m512d)x);
     y = y + y * (1.0 - x * y);
@@ -111,9 +110,8 @@ INLINE int64_t vl_least(vl m) { return -vl_most(-m); }
 INLINE vd vd_reciprocal(vd x) { return 1.0 / x; }
 #endif
 
-/* x as it is once rounded: keeps the compiler from fusing the product it comes
- * from into a later addition, where two ways to the same value must give the
- * same bits. */
+/* x after rounding: keeps the compiler from fusing the product it comes from into a later addition, where two paths to
+ * the same value must give the same bits. */
 INLINE vf vf_rounded(vf x) {
 #if defined(__x86_64__) && VG_LANES > 2
     __asm__("" : "+v"(x));
@@ -123,18 +121,21 @@ INLINE vf vf_rounded(vf x) {
     return x;
 }
 
-/* x in a register, where the compiler would rather load it again for every use.
- */
+/* Keeps x in a register, where the compiler would otherwise load it again for every use. */
 INLINE vf vf_held(vf x) { return vf_rounded(x); }
 
 /* A vector of floats from two halves, or the same one twice, and its halves. */
 #if defined(VG_TIER_IS_AVX512)
-INLINE vf vf_join(vh low, vh high) { return (vf)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)low), (__m256)high, 1); }
+INLINE vf vf_join(vh low, vh high) {
+    return (vf)_mm512_insertf32x8(_mm512_castps256_ps512((__m256)low), (__m256)high, 1);
+}
 INLINE vf vf_twice(vh x) { return (vf)_mm512_broadcast_f32x8((__m256)x); }
 INLINE vh vf_low(vf x) { return (vh)_mm512_castps512_ps256((__m512)x); }
 INLINE vh vf_high(vf x) { return (vh)_mm512_extractf32x8_ps((__m512)x, 1); }
 #elif defined(VG_TIER_IS_AVX2)
-INLINE vf vf_join(vh low, vh high) { return (vf)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)low), (__m128)high, 1); }
+INLINE vf vf_join(vh low, vh high) {
+    return (vf)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)low), (__m128)high, 1);
+}
 INLINE vf vf_twice(vh x) { return vf_join(x, x); }
 INLINE vh vf_low(vf x) { return (vh)_mm256_castps256_ps128((__m256)x); }
 INLINE vh vf_high(vf x) { return (vh)_mm256_extractf128_ps((__m256)x, 1); }
@@ -167,8 +168,8 @@ typedef __mmask16 vfm;
 INLINE vfm vi_zero(vi x) { return _mm512_testn_epi32_mask((__m512i)x, (__m512i)x); }
 INLINE vf vf_choose(vfm mask, vf yes, vf no) { return (vf)_mm512_mask_blend_ps(mask, (__m512)no, (__m512)yes); }
 INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
-/* The root of x >= 0 to an ulp or so, 0 below 1e-37; the instruction that rounds it would keep its unit busy for as long as
- * ten. */
+/* The root of x >= 0 to about an ulp, 0 below 1e-37. The exact instruction would occupy its unit for as long as ten
+ * operations. */
 INLINE vf vf_sqrt(vf x) {
     vf twice = x + x, half = (vf)_mm512_rsqrt14_ps((__m512)vf_max(twice + twice, vf_set(4e-37f))), root = twice * half;
     return root + root * (0.5f - root * half);
@@ -176,7 +177,7 @@ INLINE vf vf_sqrt(vf x) {
 INLINE vf vf_least(vf a, vf b) { return (vf)_mm512_min_epi32((__m512i)a, (__m512i)b); }
 INLINE vf vf_most(vf a, vf b) { return (vf)_mm512_max_epi32((__m512i)a, (__m512i)b); }
 INLINE bool vi_any(vi x) { return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0; }
-/* 1/x to an ulp or so for normal x and 1/x */
+/* 1/x to about an ulp for normal x and 1/x. */
 INLINE vf vf_reciprocal(vf x) {
     vf y = (vf)_mm512_rcp14_ps((__m512)x);
     return y + y * (1.0f - x * y);
@@ -221,8 +222,8 @@ INLINE int vi_most(vi x) {
 }
 #endif
 
-/* Flush-to-zero around a tile: tails of the integral run through denormals that
- * do not matter and would cost 100 cycles each. Denormal inputs still count. */
+/* Flush-to-zero during a tile: the tails of the integral pass through denormals, which do not matter and would cost 100
+ * cycles each. Denormal inputs still count. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 INLINE unsigned vg_flush_begin(void) {

@@ -1,10 +1,10 @@
 /* tile.h - one tile from input to results: the order of the stages, and the conventions applied to finished sums. */
 
-typedef struct places { /* where one set's results go */
+typedef struct places { /* where one set's results are written */
     double *at[SET_RESULTS];
 } places;
 
-/* A value a lane to consecutive places. */
+/* Stores one value for each lane at consecutive places. */
 INLINE void put(double *place, vd value, size_t first, size_t count) {
     if (place && count == VG_LANES)
         memcpy(place + first, &value, sizeof value);
@@ -25,7 +25,7 @@ static void finish_set(const tile *t, const measures *set, vd epjs, vd *to, size
     epkl *= pairs;
     if (t->M == 1)
         eu = epkl = epjs = zero;
-    /* the shifted logarithm of VG_FLOOR_ADD can make an entropy negative; otherwise that would be rounding */
+    /* The shifted logarithm of VG_FLOOR_ADD can make an entropy negative; otherwise a negative value is rounding. */
     vd au = floor_add(t) ? set->tu - eu : vd_max(set->tu - eu, zero), epce = au + epkl;
     if (floor_add(t))
         epkl = vd_max(epkl, zero);

@@ -1,9 +1,9 @@
-/* vmath.h - elementary functions on vectors of double, to about 2 ulp, and the three forms of log(p/mu) that keep differences
- * exact.
+/* vmath.h - elementary functions on vectors of double, to about 2 ulp, and the three forms of log(p/mu) that keep
+ * differences exact.
  *
- * log1p(f) for 1 + f in [sqrt(1/2), sqrt 2]: with s = f / (2 + f), log1p(f) = f - psi, psi = f^2/2 - s (f^2/2 + R(s^2)), R the
- * classic degree-7 minimax of 2 atanh(s)/s - 2 (fdlibm's coefficients). psi >= 0 is had without cancellation, and from it the
- * Bregman terms that every divergence here is a sum of. */
+ * log1p(f) for 1 + f in [sqrt(1/2), sqrt 2]: with s = f / (2 + f), log1p(f) = f - psi, psi = f^2/2 - s (f^2/2 +
+ * R(s^2)), R the classic degree-7 minimax of 2 atanh(s)/s - 2 (fdlibm's coefficients). psi >= 0 is computed without
+ * cancellation, and the Bregman terms that every divergence here is a sum of follow from it. */
 
 #define VG_LN2 0.693147180559945309417
 #define VG_SQRT_HALF_BITS 0x3FE6A09E667F3BCDLL
@@ -49,7 +49,8 @@ INLINE void vm_bregman(vd y, vd r, vd *lambda, vd *psi, vd *phi) {
     *phi = vd_select(near, r * l - small, y * l - r);
 }
 
-/* psi(f) in float for f in [-0.2929, 0.4143): log1p(f) = f - f^2 (1/2 - f P(f)), P the classic degree-8 minimax (Cephes). */
+/* psi(f) in float for f in [-0.2929, 0.4143): log1p(f) = f - f^2 (1/2 - f P(f)), P the classic degree-8 minimax
+ * (Cephes). */
 INLINE vf vm_psi32(vf f) {
     vf f2 = f * f, f4 = f2 * f2;
     vf a = 3.3333331174e-1f - f * 2.4999993993e-1f, b = 2.0000714765e-1f - f * 1.6668057665e-1f;
@@ -62,16 +63,17 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
     vf e = __builtin_convertvector(exponent, vf);
     vfm near = vi_zero(exponent);
     vf f = vf_choose(near, r, (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
-    vf small = vf_rounded(vm_psi32(f)); /* the same bits whichever results are used */
+    vf small = vf_rounded(vm_psi32(f)); /* The same bits whichever results are used. */
     vf l = e * (float)VG_LN2 + (f - small);
     *lambda = l;
     *psi = vf_choose(near, small, r - l);
 }
 
 #if defined(VG_TIER_IS_AVX512)
-/* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1), by a table of 16: y = 2^e m, m in 1 .. 2, f = m c
- * - 1 with c next to 1/m. The first and last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other
- * c are such that their logarithms are floats but for 1e-11. f - log1p(f) = f^2 Q(f), Q of degree 2 to 6e-9 in f^2 Q. */
+/* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1), by a table of 16: y = 2^e m, m in 1 .. 2,
+ * f = m c - 1 with c next to 1/m. The first and last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is
+ * y - 1; the other c are chosen so that their logarithms are floats to within 1e-11. f - log1p(f) = f^2 Q(f), Q of
+ * degree 2, with an error of 6e-9 in f^2 Q. */
 INLINE vf vm_log32(vf y) {
     const vf inverse = {1.0f,         0.914179265f, 0.864982545f, 0.820661068f, 0.780449152f, 0.744031608f,
                         0.711086273f, 0.681020498f, 0.652947783f, 0.627575815f, 0.603858888f, 0.581756234f,
@@ -88,8 +90,8 @@ INLINE vf vm_log32(vf y) {
 }
 #endif
 
-/* log(y) = e ln 2 + rest for floats, y > 0 and normal, r = y - 1: with the product in double only the rest, at most 0.35, is
- * rounded to a float. */
+/* log(y) = e ln 2 + rest for floats, y > 0 and normal, r = y - 1: with the product in double only the rest, at most
+ * 0.35, is rounded to a float. */
 INLINE void vm_log32_parts(vf y, vf r, vf *e, vf *rest) {
     vi bits = (vi)y - 0x3f3504f3, exponent = bits >> 23;
     vf f = vf_choose(vi_zero(exponent), r, (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
@@ -97,8 +99,8 @@ INLINE void vm_log32_parts(vf y, vf r, vf *e, vf *rest) {
     *rest = f - vm_psi32(f);
 }
 
-/* phi(r) = (1 + r) log(1 + r) - r of floats, r > -1. Where all r are small the logarithm needs no exponent: the same value by
- * fewer operations. */
+/* phi(r) = (1 + r) log(1 + r) - r of floats, r > -1. Where all r are small, the logarithm needs no exponent, and fewer
+ * operations give the same value. */
 INLINE vf vm_phi32(vf r) {
     vf lambda, psi;
     if (vi_any((r > 0.29f) | (r < -0.29f)))

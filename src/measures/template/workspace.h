@@ -6,62 +6,67 @@ typedef struct tile {
     const vg_kernel_job *job;
     size_t M, C, K;
     vd *p; /* [M][C] probabilities, unless `fused` */
-    vh *x; /* [C][pitch] probabilities as the floats they came as, where `fused`: a class's members side by side, 0 after an odd
-              one */
-    size_t pitch;                    /* even; half of it odd, so that classes do not share sets of the cache */
-    vh *chunk;                       /* [chunk_members(C)][C] some members on their way to x */
-    vd *log;                         /* [M][C] log p, logits input only */
-    vd *plog;                        /* [M][C] p log(p/mu), for the gated sums */
-    vd *mu, *variance, *low, *high;  /* [C] mean, population variance, smallest and largest member */
-    vd *sigma;                       /* [C] the variance's root */
-    vd *phi, *psi;                   /* [C] means over members of the two Bregman terms against mu */
-    vd *gamma;                       /* [K][C] the gates */
-    vd *z, *omega, *weight;          /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
-    vd *zbar, *inverse_zbar, *psi_z; /* [K] sum_c Gamma mu (0: gated to nothing) and its inverse; mean of psi(Z_m/Zbar - 1) */
-    vd *weight_low, *weight_high;    /* [K] extremes of 1/Z_m */
-    vd *shift, *cross;               /* [K][C] means over members of omega p and of omega p log(p/mu) */
-    vd *gmean;                       /* [K][C] mean gated distribution */
+    /* [C][pitch] float probabilities as in the input, where `fused`: a class's members side by side, 0 after an odd
+     * last one */
+    vh *x;
+    size_t pitch;                   /* even; half of it odd, so that classes do not share sets of the cache */
+    vh *chunk;                      /* [chunk_members(C)][C] some members before they are moved to x */
+    vd *log;                        /* [M][C] log p, logits input only */
+    vd *plog;                       /* [M][C] p log(p/mu), for the gated sums */
+    vd *mu, *variance, *low, *high; /* [C] mean, population variance, smallest and largest member */
+    vd *sigma;                      /* [C] the variance's root */
+    vd *phi, *psi;                  /* [C] means over members of the two Bregman terms against mu */
+    vd *gamma;                      /* [K][C] the gates */
+    vd *z, *omega, *weight;         /* [K][M] Z_m/Zbar - 1, Zbar/Z_m - 1, and 1/Z_m */
+    /* [K] sum_c Gamma mu (0: gated to nothing) and its inverse; mean of psi(Z_m/Zbar - 1) */
+    vd *zbar, *inverse_zbar, *psi_z;
+    vd *weight_low, *weight_high; /* [K] extremes of 1/Z_m */
+    vd *shift, *cross;            /* [K][C] means over members of omega p and of omega p log(p/mu) */
+    vd *gmean;                    /* [K][C] mean gated distribution */
     vd *gmean64; /* [K][C] the same where cross terms weigh it; gmean, unless the double forms correct the float ones */
     vd *columns; /* members of one class in the integral: [M + 4], or as floats two a vector */
     /* floats, two members a vector, rows of `pairs` vectors */
-    size_t pairs;                     /* (M + 1) / 2 */
-    size_t vectors;                   /* rows of weights32 and of scaled32: pairs made even, 4 or 8 for few members; 0 after the
-                                         last member */
+    size_t pairs; /* (M + 1) / 2 */
+    /* rows of weights32 and of scaled32: pairs made even, 4 or 8 for few members; 0 after the last member */
+    size_t vectors;
     vf *weights32, *omega32, *over32; /* [K] 1/Z_m over its largest (js32.h: or the root), omega, 1 + omega */
     vf *plog32, *scaled32;            /* p log(p/mu) of one class, and p over its largest (or the root) */
-    const vf *members32;              /* the class at hand */
+    const vf *members32;              /* the current class */
     vh *mu_high, *mu_low;             /* [C] mu in two floats */
     vf *squares;                      /* [C] squared deviations of the latest members */
     vh *gamma32;                      /* [C][K] the gates as floats */
     vd *over_mu;                      /* [C] 1/mu, 0 where mu is no weight */
-    vf *pairs32;                      /* [1 + K / 2][2 vectors] for few members: 1/Z_m of two sets, a member by itself */
-    vh *few;                          /* [C][few_pitch] for few members: the wide form of the integral for every set */
-    size_t few_pitch;                 /* even, at least 1 + K + 3 */
-    vh *weight_ratio;                 /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
-    vd *weight_share;                 /* [1 + K] Zbar over the smallest Z_m, inverted */
-    vd *wide;                         /* [1 + K + 3] for many members: the wide form for every set of a class */
-    vd *js;                           /* [1 + K] EPJS of the ungated set and of every gated one */
-    vd *js_marked, *js_reach;         /* [1 + K] for few members: of its marked classes the values and the largest members */
-    vd *results;                      /* [SET_RESULTS][K] what goes out */
-    double *single;                   /* [M][C] one lane's gated members, for lanes where some Z_m vanished */
-    vl gated_out;                     /* lanes where some Z_m vanished */
-    vl write, write_psi; /* lanes that the double forms write (psi: the second); all, except when they correct the float ones */
-    const char *ahead;   /* the next tile's first sample, to be fetched meanwhile, or NULL */
+    /* [1 + K / 2][2 vectors] for few members: 1/Z_m of two sets, a member by itself */
+    vf *pairs32;
+    vh *few;          /* [C][few_pitch] for few members: the wide form of the integral for every set */
+    size_t few_pitch; /* even, at least 1 + K + 3 */
+    vh *weight_ratio; /* [1 + K] smallest 1/Z_m over the largest; 1 for the ungated set */
+    vd *weight_share; /* [1 + K] Zbar over the smallest Z_m, inverted */
+    vd *wide;         /* [1 + K + 3] for many members: the wide form for every set of a class */
+    vd *js;           /* [1 + K] EPJS of the ungated set and of every gated one */
+    /* [1 + K] for few members: of its marked classes the values and the largest members */
+    vd *js_marked, *js_reach;
+    vd *results;    /* [SET_RESULTS][K] finished results */
+    double *single; /* [M][C] one lane's gated members, for lanes where some Z_m vanished */
+    vl gated_out;   /* lanes where some Z_m vanished */
+    /* lanes that the double forms write (psi: the second result); all, except when they correct the float ones */
+    vl write, write_psi;
+    const char *ahead; /* the next tile's first sample, to be prefetched, or NULL */
     ptrdiff_t ahead_stride;
     size_t ahead_share;
-    bool fused; /* float32 probabilities as they are: the float forms of class32.h serve */
+    bool fused; /* float32 probabilities that need no conversion: the float forms of class32.h are used */
 } tile;
 
-/* Whether more is asked for than what moments give. */
+/* Whether more is requested than the moments give. */
 INLINE bool beyond_moments(const tile *t) {
     const vg_kernel_job *job = t->job;
     return job->need_logs || job->need_gated || job->out.tu || job->out.epjs;
 }
 
-#define CHUNK 8 /* members taken at once */
+#define CHUNK 8 /* members loaded at once */
 /* Members transposed at once: few where there are many classes, so that the cache holds them. */
 INLINE size_t chunk_members(size_t C) { return C > 64 ? CHUNK / 2 : C > 16 ? CHUNK : 2 * CHUNK; }
-#define FEW_MEMBERS 16 /* js32_small.h's */
+#define FEW_MEMBERS 16 /* the most members that js32_small.h takes */
 #define SET_RESULTS 6  /* TU AU EU EPCE EPKL EPJS */
 
 INLINE bool carve_one(char *base, size_t *used, vd **out, size_t a, size_t b) {

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))),                   \
+                             apply_to = function)
 #else
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
 #endif

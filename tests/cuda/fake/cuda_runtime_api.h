@@ -1,10 +1,10 @@
-/* cuda_runtime_api.h - a stand-in for CUDA's header: kernels run on the host, one block after another, each thread of a block
- * as a coroutine that gives way at __syncthreads and at a warp's products. Enough for kernels without other warp instructions and
- * without asynchronous copies.
+/* cuda_runtime_api.h - a stand-in for CUDA's header: kernels run on the host, one block after another, each thread of a
+ * block as a coroutine that gives way at __syncthreads and at a warp's products. Enough for kernels without other warp
+ * instructions and without asynchronous copies.
  *
- * In which order blocks and, between two barriers, threads run is drawn anew for each launch (emulate_seed), so that a missing
- * barrier or a sum that depends on which block ends last shows as a difference between two runs. A barrier that some threads of
- * a block reach and others do not is an error (emulate_errors). */
+ * In which order blocks and, between two barriers, threads run is drawn anew for each launch (emulate_seed), so that a
+ * missing barrier or a sum that depends on which block ends last shows as a difference between two runs. A barrier that
+ * some threads of a block reach and others do not is an error (emulate_errors). */
 #ifndef FAKE_CUDA_RUNTIME_API_H
 #define FAKE_CUDA_RUNTIME_API_H
 
@@ -36,13 +36,13 @@ extern unsigned emulate_errors, emulate_launches;
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) alignas(n)
-#define CUDA_LAUNCH(kernel, blocks, threads, stream, ...)                                                                      \
-    do {                                                                                                                       \
-        (void)(stream);                                                                                                        \
-        emulate_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); });                                                     \
+#define CUDA_LAUNCH(kernel, blocks, threads, stream, ...)                                                              \
+    do {                                                                                                               \
+        (void)(stream);                                                                                                \
+        emulate_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); });                                             \
     } while (0)
 #define CUDA_LAUNCH_EARLY CUDA_LAUNCH
-#define CUDA_LAUNCH_SHARED(kernel, blocks, threads, bytes, stream, ...)                                                        \
+#define CUDA_LAUNCH_SHARED(kernel, blocks, threads, bytes, stream, ...)                                                \
     CUDA_LAUNCH(kernel, blocks, threads, stream, __VA_ARGS__)
 
 struct emulate_index {

@@ -1,9 +1,10 @@
-/* cpu_kernels_avx512.c - the loops that matter most, by hand for AVX-512 and channel blocks of 16; every other case goes to the
- * template's version.
+/* cpu_kernels_avx512.c - the most frequent loops written for AVX-512 and channel blocks of 16; every other case goes to
+ * the template's version.
  *
- * What the compiler does not find by itself: Philox on 16 counters at once with its words transposed in registers, pooling
- * winners kept as one byte a channel, masks straight from 16-bit lanes, bfloat16 by the processor's own conversion, and
- * gradients of the pooled maps stored past the caches (they are larger than those and are read back once, much later). */
+ * What the compiler does not generate by itself: Philox on 16 counters at once with its words transposed in registers,
+ * pooling winners as one byte a channel, masks directly from 16-bit lanes, the processor's own conversion to bfloat16,
+ * and non-temporal stores of the pooled maps' gradients (they are larger than the caches and are read once, much
+ * later). */
 #include "backend/cpu/cpu_accelerators.h"
 
 void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template);
@@ -40,10 +41,12 @@ static TARGET_PLAIN void lanes(uint16_t *out, const vg_cpu_draw *draw, size_t gr
     for (size_t g = 0; g < groups; g += 16) {
         __m512i at = _mm512_add_epi32(group, _mm512_set1_epi32((int)g)), x0;
         if (per == 1)
-            x0 = _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_mullo_epi32(at, _mm512_set1_epi32((int)stride)));
+            x0 =
+                _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_mullo_epi32(at, _mm512_set1_epi32((int)stride)));
         else
-            x0 = _mm512_add_epi32(_mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_and_si512(at, _mm512_set1_epi32(1))),
-                                  _mm512_mullo_epi32(_mm512_srli_epi32(at, 1), _mm512_set1_epi32((int)stride)));
+            x0 = _mm512_add_epi32(
+                _mm512_add_epi32(_mm512_set1_epi32((int)first), _mm512_and_si512(at, _mm512_set1_epi32(1))),
+                _mm512_mullo_epi32(_mm512_srli_epi32(at, 1), _mm512_set1_epi32((int)stride)));
         __m512i x1 = _mm512_set1_epi32((int)(uint32_t)row), x2 = _mm512_set1_epi32((int)step),
                 x3 = _mm512_set1_epi32((int)high);
         uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
@@ -112,7 +115,7 @@ INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_stage_row *row,
         m = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
         winner = _mm512_mask_mov_epi32(winner, m, three);
         best = _mm512_add_ps(_mm512_mask_mov_ps(best, m, v), b);
-        if (g->relu) /* a NaN stays one: max gives its second operand then */
+        if (g->relu) /* A NaN is kept: max returns its second operand then. */
             best = _mm512_max_ps(zero, best);
         if (mask.lanes)
             best = _mm512_maskz_mul_ps(kept(mask, i), best, scale);
@@ -147,7 +150,8 @@ INLINE TARGET void backward2(const vg_cpu_window *g, const vg_cpu_stage_back *ro
         if (bf16 && aligned) {
             uint16_t *to = (uint16_t *)dx + at;
             _mm512_stream_si512((void *)to, _mm512_inserti64x4(_mm512_castsi256_si512(to_bf16(e0)), to_bf16(e1), 1));
-            _mm512_stream_si512((void *)(to + below), _mm512_inserti64x4(_mm512_castsi256_si512(to_bf16(e2)), to_bf16(e3), 1));
+            _mm512_stream_si512((void *)(to + below),
+                                _mm512_inserti64x4(_mm512_castsi256_si512(to_bf16(e2)), to_bf16(e3), 1));
         } else if (aligned) {
             float *to = (float *)dx + at;
             _mm512_stream_ps(to, e0);
@@ -213,7 +217,8 @@ INLINE TARGET void squares_body(float *squares, const vg_cpu_norm_run *run, bool
     __m512 a = _mm512_loadu_ps(squares), b = _mm512_setzero_ps(), m = _mm512_loadu_ps(run->mean);
     size_t k = 0;
     for (; k + 2 <= count; k += 2) {
-        __m512 d = _mm512_sub_ps(dropped(x, k * 16, bf16, mask), m), e = _mm512_sub_ps(dropped(x, k * 16 + 16, bf16, mask), m);
+        __m512 d = _mm512_sub_ps(dropped(x, k * 16, bf16, mask), m),
+               e = _mm512_sub_ps(dropped(x, k * 16 + 16, bf16, mask), m);
         a = _mm512_fmadd_ps(d, d, a);
         b = _mm512_fmadd_ps(e, e, b);
     }
@@ -237,7 +242,7 @@ INLINE TARGET void affine_body(const vg_cpu_norm_run *run, bool bf16) {
     }
 }
 
-/* dy where the ReLU let through. */
+/* dy where the ReLU's input was positive, else 0. */
 INLINE TARGET __m512 passed(const void *dy, size_t i, __m512 v, __m512 a, __m512 c, bool bf16, bool relu) {
     __m512 d = get(dy, i, bf16);
     if (!relu)

@@ -1,8 +1,9 @@
-/* cpu_winograd.c - convolutions of the CPU backend by cpu_winograd.h: what they serve, and how the work is cut.
+/* cpu_winograd.c - convolutions of the CPU backend by cpu_winograd.h: which ones it serves, and how the work is
+ * divided.
  *
- * Images go through in pieces whose transformed maps stay in the caches. Forward and data gradient: each thread has pieces of
- * its own. Weight gradient: all threads transform one piece, then each takes some of the points, so that sums have one order
- * at any thread count. */
+ * Images are processed in pieces whose transformed maps fit the caches. Forward and data gradient: each thread has
+ * pieces of its own. Weight gradient: all threads transform one piece, then each takes some of the points, so that sums
+ * have one order at any thread count. */
 #include "backend/cpu/winograd/cpu_winograd.h"
 
 #include <string.h>
@@ -14,16 +15,17 @@
 
 enum {
     LANE = VG_WINOGRAD_LANE,
-    APART = 80,          /* floats between two points' memory: their lines fall into different sets of the caches */
-    FEWEST = 64,         /* rows of a piece, at least, if there are as many: each reads all filters once */
-    PIECE_OWN = 1 << 18, /* floats a thread transforms at once, about */
-    PIECE_ALL = 5 << 18  /* floats all threads transform at once for weight gradients, about */
+    /* floats of padding between two points, so that their lines fall into different sets of the caches */
+    APART = 80,
+    FEWEST = 64,         /* least number of rows of a piece, if there are as many: each piece reads all filters once */
+    PIECE_OWN = 1 << 18, /* approximate number of floats that a thread transforms at once */
+    PIECE_ALL = 5 << 18  /* approximate number of floats that all threads transform at once for weight gradients */
 };
 
 typedef struct vg_winograd {
     float *filters, *maps, *sums; /* grown as needed */
     size_t filter_room, map_room, sum_room;
-    const float *held; /* the filters that `filters` holds, of which version, in which form */
+    const float *held; /* source, version and form of what `filters` holds */
     uint64_t held_version;
     bool held_transposed;
 } vg_winograd;
@@ -51,8 +53,9 @@ static vg_status room(float **memory, size_t *have, size_t count) {
 }
 
 static bool serves(const vg_backend *backend, const vg_conv *conv, const vg_param *w, const vg_tensor *x) {
-    return backend->compute == VG_COMPUTE_F32 && cpu_of(backend)->block == 16 && cpu_tensor_of(x)->b == 16 && w->h == w->w &&
-           conv->stride == 1 && conv->pad < w->h && w->i % LANE == 0 && w->o % LANE == 0 && vg_winograd__kernels(w->h);
+    return backend->compute == VG_COMPUTE_F32 && cpu_of(backend)->block == 16 && cpu_tensor_of(x)->b == 16 &&
+           w->h == w->w && conv->stride == 1 && conv->pad < w->h && w->i % LANE == 0 && w->o % LANE == 0 &&
+           vg_winograd__kernels(w->h);
 }
 
 static size_t thread_number(void) {
@@ -63,7 +66,7 @@ static size_t thread_number(void) {
 #endif
 }
 
-/* The most threads that the caller's loops may get: it need not be the thread that opened the backend. */
+/* The largest number of threads of the caller's loops; the caller need not be the thread that opened the backend. */
 static size_t thread_count(void) {
 #ifdef _OPENMP
     return (size_t)omp_get_max_threads();
@@ -72,7 +75,7 @@ static size_t thread_count(void) {
 #endif
 }
 
-/* One call's figures. */
+/* The sizes of one call. */
 typedef struct call {
     const vg_winograd_kernels *kernels;
     vg_winograd_map map;
@@ -117,7 +120,8 @@ static vg_status filters(vg_winograd *own, const call *c, const float *g, uint64
     CPU_PARALLEL_2
     for (size_t ob = 0; ob < out_blocks; ob++)
         for (size_t ib = 0; ib < in_blocks; ib++) {
-            float *to = transposed ? lane_of(own->filters, c->out, ob * 16, ib) : lane_of(own->filters, c->in, ib * 16, ob);
+            float *to =
+                transposed ? lane_of(own->filters, c->out, ob * 16, ib) : lane_of(own->filters, c->in, ib * 16, ob);
             c->kernels->filter(to, c->filter_step, g + (ob * in_blocks + ib) * area * 256, transposed);
         }
     own->held = g;
@@ -146,7 +150,7 @@ static void multiply(const call *c, piece_maps to, piece_maps from, const float 
 }
 
 static vg_status forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
-                               const vg_block *theta, const vg_param *w, bool add) {
+                         const vg_block *theta, const vg_param *w, bool add) {
     vg_winograd *own = cpu_of(backend)->accelerator_state;
     call c = plan(conv, w, x, y, false);
     size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
@@ -159,16 +163,18 @@ static vg_status forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y,
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.in / 16; cb++)
                 c.kernels->input(&c.map, lane_of(v, c.rows, n * c.tiles, cb), c.in_step, cpu_run(x, first + n, cb));
-        multiply(&c, (piece_maps){z, c.out_step, c.out}, (piece_maps){v, c.in_step, c.in}, own->filters, count * c.tiles);
+        multiply(&c, (piece_maps){z, c.out_step, c.out}, (piece_maps){v, c.in_step, c.in}, own->filters,
+                 count * c.tiles);
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.out / 16; cb++)
-                c.kernels->output(&c.map, cpu_run(y, first + n, cb), lane_of(z, c.rows, n * c.tiles, cb), c.out_step, add);
+                c.kernels->output(&c.map, cpu_run(y, first + n, cb), lane_of(z, c.rows, n * c.tiles, cb), c.out_step,
+                                  add);
     }
     return VG_OK;
 }
 
 static vg_status backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
-                                     const vg_block *theta, const vg_param *w, bool add) {
+                               const vg_block *theta, const vg_param *w, bool add) {
     vg_winograd *own = cpu_of(backend)->accelerator_state;
     call c = plan(conv, w, dx, dy, false);
     size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
@@ -180,8 +186,10 @@ static vg_status backward_data(vg_backend *backend, const vg_conv *conv, vg_tens
         size_t first = k * c.piece, count = c.images - first < c.piece ? c.images - first : c.piece;
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.out / 16; cb++)
-                c.kernels->gradient(&c.map, lane_of(v, c.rows, n * c.tiles, cb), c.out_step, cpu_run(dy, first + n, cb));
-        multiply(&c, (piece_maps){z, c.in_step, c.in}, (piece_maps){v, c.out_step, c.out}, own->filters, count * c.tiles);
+                c.kernels->gradient(&c.map, lane_of(v, c.rows, n * c.tiles, cb), c.out_step,
+                                    cpu_run(dy, first + n, cb));
+        multiply(&c, (piece_maps){z, c.in_step, c.in}, (piece_maps){v, c.out_step, c.out}, own->filters,
+                 count * c.tiles);
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.in / 16; cb++) {
                 float *to = cpu_run(dx, first + n, cb);
@@ -207,7 +215,7 @@ static void gather(const call *c, float *sums, const float *v, const float *d, s
 }
 
 static vg_status backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
-                                        const vg_tensor *x, const vg_tensor *dy) {
+                                  const vg_tensor *x, const vg_tensor *dy) {
     vg_winograd *own = cpu_of(backend)->accelerator_state;
     call c = plan(conv, w, x, dy, true);
     size_t in_blocks = c.in / 16, out_blocks = c.out / 16, blocks = in_blocks + out_blocks;
@@ -224,7 +232,8 @@ static vg_status backward_weights(vg_backend *backend, const vg_conv *conv, vg_b
                 if (cb < in_blocks)
                     c.kernels->input(&c.map, lane_of(v, c.rows, n * c.tiles, cb), c.in_step, cpu_run(x, first + n, cb));
                 else
-                    c.kernels->gradient(&c.map, lane_of(d, c.rows, n * c.tiles, ob), c.out_step, cpu_run(dy, first + n, ob));
+                    c.kernels->gradient(&c.map, lane_of(d, c.rows, n * c.tiles, ob), c.out_step,
+                                        cpu_run(dy, first + n, ob));
             }
         gather(&c, own->sums, v, d, count * c.tiles, first > 0);
     }

@@ -189,7 +189,8 @@ INLINE void transpose(__m512 a[16]) {
 /* --- products */
 
 /* 8 rows x 32 columns in 16 registers. a_row, a_k: distances between rows and between k. */
-INLINE void product_8(float *c, const float *a, const float *b, const vg_winograd_product *shape, size_t a_row, size_t a_k) {
+INLINE void product_8(float *c, const float *a, const float *b, const vg_winograd_product *shape, size_t a_row,
+                      size_t a_k) {
     const size_t blocks = shape->blocks, count = shape->count, a_block = shape->a_block;
     const bool add = shape->add;
     __m512 left[VG_WINOGRAD_ROWS], right[VG_WINOGRAD_ROWS];
@@ -201,11 +202,11 @@ INLINE void product_8(float *c, const float *a, const float *b, const vg_winogra
         const float *x = a;
         for (size_t k = 0; k < count; k++, b += LANE, x += a_k) {
             __m512 b0 = _mm512_loadu_ps(b), b1 = _mm512_loadu_ps(b + 16);
-#define ROW(i)                                                                                                                 \
-    {                                                                                                                          \
-        __m512 v = _mm512_set1_ps(x[(i)*a_row]);                                                                               \
-        left[i] = _mm512_fmadd_ps(v, b0, left[i]);                                                                             \
-        right[i] = _mm512_fmadd_ps(v, b1, right[i]);                                                                           \
+#define ROW(i)                                                                                                         \
+    {                                                                                                                  \
+        __m512 v = _mm512_set1_ps(x[(i)*a_row]);                                                                       \
+        left[i] = _mm512_fmadd_ps(v, b0, left[i]);                                                                     \
+        right[i] = _mm512_fmadd_ps(v, b1, right[i]);                                                                   \
     }
             ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7)
 #undef ROW

@@ -1,36 +1,38 @@
-/* conv_stage.cu - a 5 x 5 convolution of images with one channel together with the bias, 2 x 2 max-pool, ReLU and dropout
- * behind it, and the gradients of its weights and bias; bfloat16 images, weights and results, sums in float32.
+/* conv_stage.cu - a 5 x 5 convolution of images with one channel together with the bias, 2 x 2 max-pool, ReLU and
+ * dropout behind it, and the gradients of its weights and bias; bfloat16 images, weights and results, sums in float32.
  *
  *     y = keep * relu(max over the window of conv(x) + bias)
- *     d = scale * dy where an element of the window was chosen; dw[o][tap] = sum over images, windows of d * x at (chosen +
- * tap)
+ *     d = scale * dy where an element of the window was chosen
+ *     dw[o][tap] = sum over images and windows of d * x at (chosen + tap)
  *
- * The convolution's own result is never in memory: forward takes the largest of a window's four sums where they are, in one
- * thread, and backward puts dy at the chosen one of four positions on its way to the tensor cores. One block an image, which
- * lies in shared memory twice, the second time moved by a pixel, so that any two neighbours are one word.
+ * The convolution's own result is never in memory: forward takes the largest of a window's four sums where they are, in
+ * one thread, and backward puts dy at the chosen one of four positions on its way to the tensor cores. One block an
+ * image, which lies in shared memory twice, the second time moved by a pixel, so that any two neighbours are one word.
  *
- * Forward. A warp's product has the taps along k, six a row of the kernel with a zero behind the fifth (30 of 32), and 16
- * positions by 32 channels: rows g and g + 8 are the left and the right position of window g, the first product has the upper
- * two, the second the lower two. Channel 8 t + 2 j + e is column 2 t + e of tile j, so that a thread ends with eight
- * neighbouring channels of one window.
+ * Forward. A warp's product has the taps along k, six a row of the kernel with a zero behind the fifth (30 of 32), and
+ * 16 positions by 32 channels: rows g and g + 8 are the left and the right position of window g, the first product has
+ * the upper two, the second the lower two. Channel 8 t + 2 j + e is column 2 t + e of tile j, so that a thread ends
+ * with eight neighbouring channels of one window.
  *
- * Backward. Positions lie along k: 4 * window + number in the window. Channel 8 g + 2 i + e of 64 is row g + 8 e of tile i, so
- * that a thread reads eight neighbouring channels of dy. Columns are taps; column 25 is ones: the bias's gradient. */
+ * Backward. Positions lie along k: 4 * window + number in the window. Channel 8 g + 2 i + e of 64 is row g + 8 e of
+ * tile i, so that a thread reads eight neighbouring channels of dy. Columns are taps; column 25 is ones: the bias's
+ * gradient. */
 #include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend/cuda/conv_stage/window.cuh"
 
 enum {
     FORWARD_WARPS = 12,
-    SPLITS = 4,     /* backward: warps among which an image's windows are dealt */
+    SPLITS = 4,     /* backward: warps that share an image's windows */
     BACK_PART = 64, /* its channels a warp */
-    AHEAD = 3,      /* steps of four windows whose dy a warp asks for at once */
+    AHEAD = 3,      /* steps of four windows whose dy a warp loads at once */
     SUM_WARPS = 8,
     TAPS = 25,
     ACROSS = 5
 };
 
 /* Row by row with zeros behind each row and one row of them below; the second copy begins with the second pixel. */
-__device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_STAGE_WORDS], const cuda_conv_stage_args &args, uint32_t row) {
+__device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_STAGE_WORDS], const cuda_conv_stage_args &args,
+                                      uint32_t row) {
     uint16_t *copy = (uint16_t *)image[0], *moved = (uint16_t *)image[1];
     const bf16 *from = (const bf16 *)args.images + (size_t)row * args.height * args.width * CUDA_PAD;
     const uint32_t count = (args.height + 1) * args.pitch.divisor;
@@ -46,7 +48,8 @@ __device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_STAGE_WORDS], co
     }
 }
 
-/* Where the upper left position of a window lies in `image`, in words; a window past the last one counts as the last. */
+/* Where the upper left position of a window lies in `image`, in words; a window past the last one counts as the
+ * last. */
 __device__ __forceinline__ uint32_t corner(const cuda_conv_stage_args &args, uint32_t window) {
     const uint32_t at = window < args.windows ? window : args.windows - 1;
     const uint32_t p = cuda_divide(at, args.out_width), q = at - p * args.out_width.divisor;
@@ -64,10 +67,12 @@ __device__ __forceinline__ uint32_t two_taps(const bf16 *weights, uint32_t chann
 }
 
 template <int MASK>
-__global__ void __launch_bounds__(FORWARD_WARPS * 32) conv_stage_forward(const __grid_constant__ cuda_conv_stage_args args) {
+__global__ void __launch_bounds__(FORWARD_WARPS * 32)
+    conv_stage_forward(const __grid_constant__ cuda_conv_stage_args args) {
     __shared__ uint32_t image[2][CONV_STAGE_WORDS];
     const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, row = blockIdx.x;
-    const uint32_t parts = args.channels / 32, part = warp % parts, splits = blockDim.x / 32 / parts, group = part * 4 + t;
+    const uint32_t parts = args.channels / 32, part = warp % parts, splits = blockDim.x / 32 / parts,
+                   group = part * 4 + t;
     const uint32_t line = args.pitch.divisor / 2;
     uint32_t b[4][2][2], offset[4];
     float bias[8] = {};
@@ -111,7 +116,8 @@ struct spot {
     uint32_t choice;
 };
 
-__device__ __forceinline__ spot spot_at(const cuda_conv_stage_args &args, uint32_t row, uint32_t window, uint32_t group) {
+__device__ __forceinline__ spot spot_at(const cuda_conv_stage_args &args, uint32_t row, uint32_t window,
+                                        uint32_t group) {
     spot s = {make_uint4(0, 0, 0, 0), 0xFFFFFFFFu};
     if (window < args.windows) {
         const size_t vector = ((size_t)row * args.windows + window) * (args.channels / 8) + group;
@@ -134,15 +140,16 @@ __device__ __forceinline__ void add_windows(float (&sums)[4][4][4], const spot (
     const uint32_t lower[4] = {s[1].dy.x, s[1].dy.y, s[1].dy.z, s[1].dy.w};
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const uint32_t a[4] = {spread(upper[i], s[0].choice, 2 * i, first), spread(upper[i], s[0].choice, 2 * i + 1, first),
-                               spread(lower[i], s[1].choice, 2 * i, first), spread(lower[i], s[1].choice, 2 * i + 1, first)};
+        const uint32_t a[4] = {
+            spread(upper[i], s[0].choice, 2 * i, first), spread(upper[i], s[0].choice, 2 * i + 1, first),
+            spread(lower[i], s[1].choice, 2 * i, first), spread(lower[i], s[1].choice, 2 * i + 1, first)};
 #pragma unroll
         for (int j = 0; j < 4; j++)
             multiply_add(sums[i][j], a, b[j]);
     }
 }
 
-/* The sums of a block's warps, (0 + 2) + (1 + 3) of SPLITS, into the image's place of the partial sums. */
+/* Adds the sums of a block's warps, (0 + 2) + (1 + 3) of SPLITS, into the image's partial sums. */
 __device__ __forceinline__ void add_splits(float (&sums)[4][4][4], float (&room)[2][2][BACK_PART][32],
                                            const cuda_conv_stage_args &args, uint32_t part, uint32_t split) {
     const uint32_t lane = threadIdx.x % 32;
@@ -207,10 +214,13 @@ static __global__ void __launch_bounds__(2 * SPLITS * 32)
     add_splits(sums, room, args, part, split);
 }
 
-/* One block adds up one number of a thread, of 32 lanes, over the images: SUM_WARPS sums of every eighth, then those. */
-static __global__ void __launch_bounds__(SUM_WARPS * 32) conv_stage_sums(const __grid_constant__ cuda_conv_stage_args args) {
+/* One block adds up one number of a thread, of 32 lanes, over the images: SUM_WARPS sums of every eighth, then
+ * those. */
+static __global__ void __launch_bounds__(SUM_WARPS * 32)
+    conv_stage_sums(const __grid_constant__ cuda_conv_stage_args args) {
     __shared__ float room[SUM_WARPS][32];
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = blockIdx.x / BACK_PART, k = blockIdx.x % BACK_PART;
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = blockIdx.x / BACK_PART,
+                   k = blockIdx.x % BACK_PART;
     const float *from = args.partials + (size_t)blockIdx.x * 32 + lane;
     float sum = 0.0f;
     wait_for_previous();

@@ -9,8 +9,9 @@ extern "C" {
 #endif
 
 enum {
-    CONV_STAGE_TAPS = 32,      /* bfloat16 a row of the weights: 25 and padding */
-    CONV_STAGE_WORDS = 1024,   /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
+    CONV_STAGE_TAPS = 32, /* bfloat16 a row of the weights: 25 and padding */
+    /* room for an image in shared memory, in words of two pixels: (height + 1) (width / 2 + 1) */
+    CONV_STAGE_WORDS = 1024,
     CONV_STAGE_WIDE_SIDE = 12, /* of conv_stage_wide.cu's images */
     CONV_STAGE_WIDE_INPUTS = 128,
     CONV_STAGE_WIDE_OUTPUTS = 128,                        /* of the gradient */
@@ -18,7 +19,8 @@ enum {
 };
 
 typedef struct cuda_conv_stage_args {
-    const void *images;  /* bfloat16 [n][height][width][CUDA_PAD], of which the first channel counts; wide: [n][12][12][128] */
+    /* bfloat16 [n][height][width][CUDA_PAD], of which the first channel counts; wide: [n][12][12][128] */
+    const void *images;
     const void *weights; /* bfloat16 [channels][CONV_STAGE_TAPS]; wide: [channels][25][128] */
     const float *bias;   /* may be NULL */
     void *y;             /* bfloat16 [n][windows][channels] */

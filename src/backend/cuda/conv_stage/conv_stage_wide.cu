@@ -1,14 +1,17 @@
-/* conv_stage_wide.cu - a 5 x 5 convolution from 12 x 12 images of 128 channels together with the bias, 2 x 2 max-pool, ReLU and
- * dropout behind it: the second layer of the CNN. bfloat16, sums in float32; the 8 x 8 map before pooling is never in memory.
+/* conv_stage_wide.cu - a 5 x 5 convolution from 12 x 12 images of 128 channels together with the bias, 2 x 2 max-pool,
+ * ReLU and dropout behind it: the second layer of the CNN. bfloat16, sums in float32; the 8 x 8 map before pooling is
+ * never in memory.
  *
- * A block has two images, which lie in shared memory from its beginning to its end, and 64 output channels, whose weights come
- * tap by tap through a ring of four places. Eight warps: two images x two halves of the output channels x two halves of the
- * input channels, whose sums are exchanged at the end. A warp's product: 64 positions by 32 channels, four tiles of 16
- * positions, of which rows g and g + 8 are the left and the right position of window g, the tiles upper and lower line of
- * windows 0 to 7, then of 8 to 15. Channel 8 a + 2 j + e of 32 is column 2 a + e of tile j (window.cuh).
+ * A block has two images, which lie in shared memory from its beginning to its end, and 64 output channels, whose
+ * weights come tap by tap through a ring of four places. Eight warps: two images x two halves of the output channels x
+ * two halves of the input channels, whose sums are exchanged at the end. A warp's product: 64 positions by 32 channels,
+ * four tiles of 16 positions, of which rows g and g + 8 are the left and the right position of window g, the tiles
+ * upper and lower line of windows 0 to 7, then of 8 to 15. Channel 8 a + 2 j + e of 32 is column 2 a + e of tile j
+ * (window.cuh).
  *
- * Pixels and rows of weights are 256 bytes, sixteen pieces of 16. Against bank conflicts the lower three bits of a piece's
- * number are changed by a key of the row, another for each of the eight rows that are read at once: windows are 4 x 4. */
+ * Pixels and rows of weights are 256 bytes, sixteen pieces of 16. Against bank conflicts the lower three bits of a
+ * piece's number are changed by a key of the row, another for each of the eight rows that are read at once: windows are
+ * 4 x 4. */
 #include "backend/cuda/conv_stage/window.cuh"
 
 enum {
@@ -44,7 +47,8 @@ __device__ __forceinline__ void fetch_images(unsigned char *to, const cuda_conv_
 }
 
 /* The weights [64][128] of one tap, rows in the order of the tiles' columns. */
-__device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_stage_args &args, uint32_t part, uint32_t tap) {
+__device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_stage_args &args, uint32_t part,
+                                          uint32_t tap) {
     for (uint32_t i = threadIdx.x; i < PART * PIECES; i += THREADS) {
         const uint32_t piece = i % PIECES, o = i / PIECES, row = o / 32 * 32 + o % 8 / 2 * 8 + o % 32 / 8 * 2 + o % 2;
         copy_16(to + row * ROW_BYTES + (piece ^ (row & 7u)) * 16,
@@ -57,9 +61,10 @@ struct operands {
     uint32_t a[4][4], b[2][4];
 };
 
-/* Input channels 16 k onwards of the warp's half, at one tap. y, x: the lane's pixel for the upper line of windows 0 to 7. */
-__device__ __forceinline__ void load_operands(operands &o, const unsigned char *image, const unsigned char *rows, uint32_t y,
-                                              uint32_t x, uint32_t k) {
+/* Input channels 16 k onwards of the warp's half, at one tap. y, x: the lane's pixel for the upper line of windows 0 to
+ * 7. */
+__device__ __forceinline__ void load_operands(operands &o, const unsigned char *image, const unsigned char *rows,
+                                              uint32_t y, uint32_t x, uint32_t k) {
     const uint32_t lane = threadIdx.x % 32, matrix = lane / 8;
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) { /* four lines of pixels are two of windows: the key's bit is the same */
@@ -71,9 +76,10 @@ __device__ __forceinline__ void load_operands(operands &o, const unsigned char *
         load_matrices(o.b[j], rows + j * 16 * ROW_BYTES + ((2 * k + matrix % 2) ^ (lane & 7u)) * 16);
 }
 
-/* One tap of one warp: half of the input channels. The next operands are asked for before the last are multiplied. */
-__device__ __forceinline__ void add_tap(float (&sums)[4][4][4], const unsigned char *image, const unsigned char *weights,
-                                        uint32_t tap) {
+/* One tap of one warp: half of the input channels. The next operands are loaded before the current ones are
+ * multiplied. */
+__device__ __forceinline__ void add_tap(float (&sums)[4][4][4], const unsigned char *image,
+                                        const unsigned char *weights, uint32_t tap) {
     const uint32_t lane = threadIdx.x % 32, matrix = lane / 8;
     const uint32_t x = lane % 4 * 2 + matrix % 2 + tap % ACROSS, y = lane % 8 / 4 * 2 + tap / ACROSS;
     const unsigned char *rows = weights + (matrix / 2 * 8 + lane % 8) * ROW_BYTES;
@@ -94,7 +100,8 @@ __device__ __forceinline__ void add_tap(float (&sums)[4][4][4], const unsigned c
     }
 }
 
-/* A warp finishes windows 8 HALF onwards; of the others it gives its sums to the warp that has the other input channels. */
+/* A warp finishes windows 8 HALF onwards; it passes its sums of the others to the warp that has the other input
+ * channels. */
 template <int HALF> __device__ __forceinline__ void give(const float (&sums)[4][4][4], float *to) {
 #pragma unroll
     for (int k = 0; k < 32; k++)
@@ -110,7 +117,8 @@ __device__ __forceinline__ void take(float (&out)[2][4][4], const float (&sums)[
 template <int MASK>
 __global__ void __launch_bounds__(THREADS, 1) conv_stage_wide(const __grid_constant__ cuda_conv_stage_args args) {
     CUDA_DYNAMIC_SHARED(memory);
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, image = warp % 2, side = warp / 2 % 2, half = warp / 4;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, image = warp % 2, side = warp / 2 % 2,
+                   half = warp / 4;
     const uint32_t parts = args.channels / PART, part = blockIdx.x % parts, first = blockIdx.x / parts * IMAGES;
     unsigned char *ring = memory + IMAGES * IMAGE_BYTES;
     float sums[4][4][4] = {}, own[2][4][4], bias[8] = {};
@@ -121,7 +129,7 @@ __global__ void __launch_bounds__(THREADS, 1) conv_stage_wide(const __grid_const
     }
     for (uint32_t tap = 0; tap < TAPS; tap++) {
         wait_for_copies<STAGES - 2>();
-        __syncthreads(); /* everybody's copies of this tap are there, and nobody reads the tap before */
+        __syncthreads(); /* All copies of this tap have arrived, and no thread reads the previous tap any more. */
         if (tap + STAGES - 1 < TAPS)
             fetch_tap(ring + (tap + STAGES - 1) % STAGES * TAP_BYTES, args, part, tap + STAGES - 1);
         end_copies();

@@ -1,16 +1,17 @@
-/* conv_wide_data.cu - the gradient of a 5 x 5 convolution from 12 x 12 to 8 x 8 to its input: the second layer of the CNN.
- * bfloat16, sums in float32.
+/* conv_wide_data.cu - the gradient of a 5 x 5 convolution from 12 x 12 to 8 x 8 to its input: the second layer of the
+ * CNN. bfloat16, sums in float32.
  *
  *     dx[y + r][x + s][c] = sum over taps (r, s) and o of dy[y][x][o] w[o][r][s][c]
  *
- * Read from dx, more than half of the products would be with the border of zeros around dy. Read from dy there is none: for
- * each tap the product of all of dy with the tap's weights is added to dx, moved by the tap. A block has two images and 64
- * input channels. dy stays in registers, as operands; dx lies in shared memory as float32, is read into the tensor
- * cores' sums before a tap and written back after it; the weights come tap by tap through a ring of four places. Eight
- * warps: two images x two halves of dy's rows x two halves of the channels; between two taps all wait for each other, so that
- * the order of the sums is that of the taps.
+ * Read from dx, more than half of the products would be with the border of zeros around dy. Read from dy there is none:
+ * for each tap the product of all of dy with the tap's weights is added to dx, moved by the tap. A block has two images
+ * and 64 input channels. dy stays in registers, as operands; dx lies in shared memory as float32, is read into the
+ * tensor cores' sums before a tap and written back after it; the weights come tap by tap through a ring of four places.
+ * Eight warps: two images x two halves of dy's rows x two halves of the channels; between two taps all wait for each
+ * other, so that the order of the sums is that of the taps.
  *
- * Against bank conflicts pieces change places by a key of their row: 16 bytes of dy and of the weights, 32 bytes of dx. */
+ * Against bank conflicts pieces change places by a key of their row: 16 bytes of dy and of the weights, 32 bytes of
+ * dx. */
 #include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
@@ -47,7 +48,8 @@ __device__ __forceinline__ void fetch_dy(unsigned char *to, const cuda_conv_wide
 }
 
 /* The weights [128][64] of one tap. */
-__device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_wide_data &args, uint32_t part, uint32_t tap) {
+__device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_wide_data &args, uint32_t part,
+                                          uint32_t tap) {
     for (uint32_t i = threadIdx.x; i < OUTPUTS * (TAP_ROW / 16); i += THREADS) {
         const uint32_t piece = i % (TAP_ROW / 16), o = i / (TAP_ROW / 16);
         copy_16(to + o * TAP_ROW + (piece ^ (o & 7u)) * 16,
@@ -62,8 +64,8 @@ __device__ __forceinline__ void load_dy(uint32_t (&a)[2][STEPS][4], const unsign
     for (uint32_t i = 0; i < 2; i++)
 #pragma unroll
         for (uint32_t k = 0; k < STEPS; k++)
-            load_matrices(a[i][k],
-                          dy + (16 * i + matrix % 2 * 8 + lane % 8) * DY_ROW + ((2 * k + matrix / 2) ^ (lane & 7u)) * 16);
+            load_matrices(a[i][k], dy + (16 * i + matrix % 2 * 8 + lane % 8) * DY_ROW +
+                                       ((2 * k + matrix / 2) ^ (lane & 7u)) * 16);
 }
 
 /* Where the thread's two channels of tile 0 lie in row `pixel` of dx; tile j is at (j ^ key) * 32. */
@@ -72,17 +74,18 @@ __device__ __forceinline__ float2 *sum_place(unsigned char *dx, uint32_t pixel, 
 }
 
 /* The weights of 16 outputs by the warp's 32 channels. */
-__device__ __forceinline__ void load_weights(uint32_t (&b)[2][4], const unsigned char *weights, uint32_t tile, uint32_t k) {
+__device__ __forceinline__ void load_weights(uint32_t (&b)[2][4], const unsigned char *weights, uint32_t tile,
+                                             uint32_t k) {
     const uint32_t lane = threadIdx.x % 32, matrix = lane / 8;
 #pragma unroll
     for (uint32_t j = 0; j < 2; j++)
-        load_matrices_turned(b[j], weights + (16 * k + matrix % 2 * 8 + lane % 8) * TAP_ROW +
-                                       ((tile + 2 * j + matrix / 2) ^ (lane & 7u)) * 16);
+        load_matrices_transposed(b[j], weights + (16 * k + matrix % 2 * 8 + lane % 8) * TAP_ROW +
+                                           ((tile + 2 * j + matrix / 2) ^ (lane & 7u)) * 16);
 }
 
 /* One tap of one warp: rows of dy from line `line` on, channels from tile `tile` on. dx: of the image. */
-__device__ __forceinline__ void add_tap(unsigned char *dx, const uint32_t (&a)[2][STEPS][4], const unsigned char *weights,
-                                        uint32_t line, uint32_t tile, uint32_t tap) {
+__device__ __forceinline__ void add_tap(unsigned char *dx, const uint32_t (&a)[2][STEPS][4],
+                                        const unsigned char *weights, uint32_t line, uint32_t tile, uint32_t tap) {
     const uint32_t corner = (line + tap / ACROSS) * SIDE + tap % ACROSS + threadIdx.x % 32 / 4;
     float sums[2][4][4];
     uint32_t b[2][2][4];
@@ -147,7 +150,7 @@ static __global__ void __launch_bounds__(THREADS, 1) conv_wide_data(const __grid
         ((uint4 *)memory)[i] = make_uint4(0, 0, 0, 0);
     for (uint32_t tap = 0; tap < TAPS; tap++) {
         wait_for_copies<STAGES - 2>();
-        __syncthreads(); /* everybody's copies of this tap are there, and everybody is done with the tap before */
+        __syncthreads(); /* All copies of this tap have arrived, and all threads have finished the previous tap. */
         if (tap + STAGES - 1 < TAPS)
             fetch_tap(ring + (tap + STAGES - 1) % STAGES * TAP_BYTES, args, part, tap + STAGES - 1);
         end_copies();

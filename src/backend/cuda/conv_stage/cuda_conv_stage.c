@@ -1,22 +1,23 @@
-/* cuda_conv_stage.c - a convolution of the CNN and the stage behind it in one go, where their shapes suit: the first layer both
- * ways (conv_stage.cu), the second forward (conv_stage_wide.cu); and the second's gradient to its input (conv_wide_data.cu). */
+/* cuda_conv_stage.c - a convolution of the CNN and the pooling after it in one kernel, for the shapes of that network:
+ * the first layer in both directions (conv_stage.cu), the second forward (conv_stage_wide.cu); and the second layer's
+ * gradient to its input (conv_wide_data.cu). */
 #include "backend/cuda/conv_stage/conv_stage.h"
 #include "backend/cuda/cuda_accelerators.h"
 
-/* A 5 x 5 convolution without border, pooled by two. */
+/* A 5 x 5 convolution without padding, pooled by two. */
 static bool suits(vg_backend *b, const vg_conv_stage *op) {
     const vg_param *w = op->w;
     vg_shape x = op->x->shape, y = op->y->shape;
-    return cuda_bf16(b) && cuda_of(b)->acceleration != VG_ACCELERATE_NEVER && w->kind == VG_PARAM_CONV && w->h == 5 && w->w == 5 && op->conv.stride == 1 &&
-           op->conv.pad == 0 && op->stage.pool == 2 && op->stage.relu && y.h * 2 + 4 == x.h && y.w * 2 + 4 == x.w &&
-           y.c == w->o && op->x->n < (size_t)1 << 20;
+    return cuda_bf16(b) && cuda_of(b)->acceleration != VG_ACCELERATE_NEVER && w->kind == VG_PARAM_CONV && w->h == 5 &&
+           w->w == 5 && op->conv.stride == 1 && op->conv.pad == 0 && op->stage.pool == 2 && op->stage.relu &&
+           y.h * 2 + 4 == x.h && y.w * 2 + 4 == x.w && y.c == w->o && op->x->n < (size_t)1 << 20;
 }
 
 static bool first_serves(vg_backend *b, const vg_conv_stage *op) {
     return suits(b, op) && op->w->i == 1 && vg_cuda__conv_stage_fits(op->x->shape.h, op->x->shape.w, op->w->o);
 }
 
-/* Whether a block may have the shared memory that the second layer's kernels take. */
+/* Whether a block can have the shared memory that the second layer's kernels need. */
 static bool room_for_wide(void) {
     int device = 0, shared = 0;
     return cudaGetDevice(&device) == cudaSuccess &&
@@ -26,11 +27,11 @@ static bool room_for_wide(void) {
 
 static bool wide_serves(vg_backend *b, const vg_conv_stage *op) {
     vg_shape x = op->x->shape;
-    return suits(b, op) && op->w->i == CONV_STAGE_WIDE_INPUTS && x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE &&
-           op->w->o % 64 == 0 && op->w->o <= 4096 && room_for_wide();
+    return suits(b, op) && op->w->i == CONV_STAGE_WIDE_INPUTS && x.h == CONV_STAGE_WIDE_SIDE &&
+           x.w == CONV_STAGE_WIDE_SIDE && op->w->o % 64 == 0 && op->w->o <= 4096 && room_for_wide();
 }
 
-/* What both ways share. */
+/* Arguments common to forward and backward. */
 static cuda_conv_stage_args shared_args(vg_backend *b, const vg_conv_stage *op) {
     vg_shape x = op->x->shape, y = op->y->shape;
     return (cuda_conv_stage_args){.images = cuda_t(op->x)->data,
@@ -81,13 +82,14 @@ static vg_status backward(vg_backend *b, const vg_conv_stage *op, vg_block *grad
     return vg_cuda__launched("gradients of a convolution and its pooling");
 }
 
-static vg_status backward_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
-                               const vg_param *w, bool *done) {
+static vg_status backward_data(vg_backend *b, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
+                               const vg_block *theta, const vg_param *w, bool *done) {
     const void *weights;
     vg_shape x = dx->shape;
-    *done = cuda_bf16(b) && cuda_of(b)->acceleration != VG_ACCELERATE_NEVER && w->h == 5 && w->w == 5 && conv->stride == 1 && conv->pad == 0 &&
-            x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE && w->o == CONV_STAGE_WIDE_OUTPUTS && w->i % 64 == 0 &&
-            w->i <= 4096 && dx->n < (size_t)1 << 20 && room_for_wide();
+    *done = cuda_bf16(b) && cuda_of(b)->acceleration != VG_ACCELERATE_NEVER && w->h == 5 && w->w == 5 &&
+            conv->stride == 1 && conv->pad == 0 && x.h == CONV_STAGE_WIDE_SIDE && x.w == CONV_STAGE_WIDE_SIDE &&
+            w->o == CONV_STAGE_WIDE_OUTPUTS && w->i % 64 == 0 && w->i <= 4096 && dx->n < (size_t)1 << 20 &&
+            room_for_wide();
     if (!*done)
         return VG_OK;
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));

@@ -1,8 +1,10 @@
-/* hopper_conv_norm.c - a convolution and the batch-norm behind it in one go, where our own kernel does the convolution. */
+/* hopper_conv_norm.c - a convolution and the batch-norm after it in one kernel, where the Hopper kernel does the
+ * convolution. */
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/hopper/hopper_conv.h"
 
-/* Bytes through memory a millisecond: another engine needs a pass for the batch-norm, which reads and writes. */
+/* Memory bandwidth in bytes a millisecond: with another engine the batch-norm takes a separate pass, which reads and
+ * writes. */
 static const float BYTES_PER_MS = 3.5e9f;
 
 vg_status vg_cuda__hopper_conv_norm(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {

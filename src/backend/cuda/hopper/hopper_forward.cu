@@ -1,20 +1,22 @@
-/* hopper_forward.cu - 3x3 convolutions, stride 1, padding 1, on Hopper's tensor cores, and their gradients to the data; forward
- * with what follows in prediction: a residual added, and batch-norm, dropout and ReLU, which are a line, a mask and a floor
- * there. 256 pixels x 160 output channels a tile, four squares of 8 x 8 pixels; the same bits as the convolution alone and
- * norm.cu one after the other.
+/* hopper_forward.cu - 3x3 convolutions, stride 1, padding 1, on Hopper's tensor cores, and their gradients to the data.
+ * In prediction the forward kernel also adds a residual and applies batch-norm, dropout and ReLU, which are an affine
+ * map, a mask and a maximum there. A tile has 256 pixels (four squares of 8 x 8) x 160 output channels. The result has
+ * the same bits as the convolution alone followed by norm.cu.
  *
- * y[p][o] = sum over taps (ky, kx) and c of x[p + tap][c] w[o][tap][c], channels-last, bfloat16, sums in float32. Of 32
- * channels at a time the copy engine brings the tile's pixels once, with a border of one (zeros outside of the image), in rows
- * of ten: eight pixels of a square and their neighbours. All nine taps are then the same matrix from another start, and from
- * eight pixels to the next eight it is always ten rows. The weights come by three taps of 160 x 32.
+ * y[p][o] = sum over taps (ky, kx) and c of x[p + tap][c] w[o][tap][c], channels-last, bfloat16, sums in float32. For
+ * 32 channels at a time the copy engine loads the tile's pixels once, with a border of one pixel (zeros outside of the
+ * image), in rows of ten: eight pixels of a square and their neighbours. All nine taps then read the same matrix from
+ * different start addresses, and eight pixels are always ten rows from the next eight. The weights are loaded three
+ * taps of 160 x 32 at a time.
  *
- * Gradient to the data (TURNED): dx[p][c] = sum over taps and o of dy[p + tap][o] w[o][8 - tap][c]; w is read as it lies, its
- * columns running along memory, a tap at a time.
+ * Gradient to the data (TRANSPOSED): dx[p][c] = sum over taps and o of dy[p + tap][o] w[o][8 - tap][c]; w is read in
+ * its own layout, contiguous along its columns, one tap at a time.
  *
- * The tensor cores and whatever else runs share the registers' ports: an instruction costs about a cycle of products. So two
- * warpgroups only multiply. A finished tile they round into shared memory (where its residual waits already) and go on; seven
- * warps take it from there to memory while the next products run, and draw the masks. The second warpgroup is three taps behind
- * the first, so that one multiplies while the other hands over. One thread copies. */
+ * The tensor cores and all other instructions share the register ports: an instruction costs about a cycle of products.
+ * Therefore two warpgroups only multiply. They round a finished tile into shared memory (where its residual already is)
+ * and continue; seven epilogue warps write it to memory during the next products, and draw the masks. The second
+ * warpgroup is three taps behind the first, so that one multiplies while the other stores its sums. One thread issues
+ * the copies. */
 #include <cuda_bf16.h>
 
 #include "backend/cuda/affine.cuh"
@@ -27,16 +29,16 @@ namespace {
 
 using namespace hopper;
 
-/* What follows the sums: nothing, batch-norm, batch-norm behind a dropout. */
+/* The epilogue: none, batch-norm, or batch-norm after a dropout. */
 enum { PLAIN, NORM, DROPOUT };
 
 enum {
     N = HOPPER_N,
-    THREADS = 512, /* a warp that copies, seven that write, two warpgroups that multiply */
+    THREADS = 512, /* one copying warp, seven epilogue warps, two multiplying warpgroups */
     WRITERS = 224,
     CHANNELS = 32, /* of a box */
-    A_STAGES = 2,
-    /* The way out: channels 0-63, 64-127 and 128-159 of 256 pixels, each part as the copy engine lays it. */
+    A_BUFFERS = 2,
+    /* The output tile: channels 0-63, 64-127 and 128-159 of 256 pixels, each part in the copy engine's layout. */
     WIDE_BYTES = 256 * 128,
     OUT_BYTES = 256 * N * 2
 };
@@ -53,36 +55,39 @@ template <> struct shape<8> {
     enum { BOXES = 1, BOX = 400 * 64, BOX_STEP = 25600, SQUARE = 100 * 64, GROUP = 200 * 64, ROW_STEP = 128 };
 };
 
-/* A stage of weights: three taps of 160 rows of 32; turned, one of 32 rows of 3 x 64. STEP: 16 channels further. */
-template <int TURNED> struct weights {
+/* One buffer of weights: three taps of 160 rows of 32; transposed, one tap of 32 rows of 3 x 64. STEP: the distance of
+ * 16 channels. */
+template <int TRANSPOSED> struct weights {
     enum {
-        TAPS = TURNED ? 1 : 3,
-        TAP_BYTES = TURNED ? 3 * CHANNELS * 128 : N * 64,
-        STEP = TURNED ? 16 * 128 : 32,
+        TAPS = TRANSPOSED ? 1 : 3,
+        TAP_BYTES = TRANSPOSED ? 3 * CHANNELS * 128 : N * 64,
+        STEP = TRANSPOSED ? 16 * 128 : 32,
         BYTES = TAPS * TAP_BYTES,
-        STAGES = TURNED ? 7 : 3
+        STAGES = TRANSPOSED ? 7 : 3
     };
 };
 
 /* Places in shared memory, as addresses. */
-template <int W, int TURNED> struct places {
+template <int W, int TRANSPOSED> struct places {
     enum {
         A_BYTES = shape<W>::BOXES * shape<W>::BOX_STEP,
-        B_BYTES = weights<TURNED>::BYTES,
-        B_STAGES = weights<TURNED>::STAGES,
-        BYTES = 1024 + OUT_BYTES + A_STAGES * A_BYTES + B_STAGES * B_BYTES + 256
+        B_BYTES = weights<TRANSPOSED>::BYTES,
+        B_BUFFERS = weights<TRANSPOSED>::STAGES,
+        BYTES = 1024 + OUT_BYTES + A_BUFFERS * A_BYTES + B_BUFFERS * B_BYTES + 256
     };
     uint32_t out, a, b, barriers;
     __device__ explicit places(uint32_t start)
-        : out(start), a(out + OUT_BYTES), b(a + A_STAGES * A_BYTES), barriers(b + B_STAGES * B_BYTES) {}
+        : out(start), a(out + OUT_BYTES), b(a + A_BUFFERS * A_BYTES), barriers(b + B_BUFFERS * B_BYTES) {}
     __device__ uint32_t a_full(int i) const { return barriers + 8 * i; }
-    __device__ uint32_t a_empty(int i) const { return barriers + 8 * (A_STAGES + i); }
-    __device__ uint32_t b_full(int i) const { return barriers + 8 * (2 * A_STAGES + i); }
-    __device__ uint32_t b_empty(int i) const { return barriers + 8 * (2 * A_STAGES + B_STAGES + i); }
-    __device__ uint32_t out_ready() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES); } /* to take a tile's sums */
-    __device__ uint32_t out_full() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 1); }
+    __device__ uint32_t a_empty(int i) const { return barriers + 8 * (A_BUFFERS + i); }
+    __device__ uint32_t b_full(int i) const { return barriers + 8 * (2 * A_BUFFERS + i); }
+    __device__ uint32_t b_empty(int i) const { return barriers + 8 * (2 * A_BUFFERS + B_BUFFERS + i); }
+    /* the output tile is free for sums */
+    __device__ uint32_t out_ready() const { return barriers + 8 * (2 * A_BUFFERS + 2 * B_BUFFERS); }
+    __device__ uint32_t out_full() const { return barriers + 8 * (2 * A_BUFFERS + 2 * B_BUFFERS + 1); }
     __device__ uint32_t keys() const { return barriers + 160; } /* of a forward convolution's masks */
-    __device__ uint32_t begun() const { return barriers + 8 * (2 * A_STAGES + 2 * B_STAGES + 2); } /* the first warpgroup has */
+    /* the first warpgroup has started */
+    __device__ uint32_t started() const { return barriers + 8 * (2 * A_BUFFERS + 2 * B_BUFFERS + 2); }
 };
 
 template <int W> static __host__ __device__ inline int tiles_of(int n, int columns) {
@@ -105,12 +110,12 @@ template <int W> struct where {
 
 /* --- copying */
 
-template <int W, int TURNED>
-__device__ static inline void copy(const hopper_forward &work, const places<W, TURNED> &at, int tiles) {
+template <int W, int TRANSPOSED>
+__device__ static inline void copy(const hopper_forward &work, const places<W, TRANSPOSED> &at, int tiles) {
     using S = shape<W>;
-    using P = places<W, TURNED>;
-    place<A_STAGES> a;
-    place<P::B_STAGES> b;
+    using P = places<W, TRANSPOSED>;
+    place<A_BUFFERS> a;
+    place<P::B_BUFFERS> b;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         where<W> t(work, tile);
         for (int k0 = 0; k0 < work.k; k0 += CHANNELS) {
@@ -122,14 +127,15 @@ __device__ static inline void copy(const hopper_forward &work, const places<W, T
                          at.a_full(a.stage));
             a.next();
 #pragma unroll 1
-            for (int tap = 0; tap < 9; tap += weights<TURNED>::TAPS) { /* ky changes faster: tap is 3 kx + ky */
+            for (int tap = 0; tap < 9; tap += weights<TRANSPOSED>::TAPS) { /* ky changes faster: tap is 3 kx + ky */
                 uint32_t to = at.b + b.stage * P::B_BYTES, full = at.b_full(b.stage);
                 barrier_wait(at.b_empty(b.stage), b.phase ^ 1);
                 barrier_expect(full, P::B_BYTES);
 #pragma unroll
                 for (int i = 0; i < 3; i++)
-                    if (TURNED)
-                        load_box(to + i * (CHANNELS * 128), &work.w, t.n0 + 64 * i, 8 - (tap % 3 * 3 + tap / 3), k0, full);
+                    if (TRANSPOSED)
+                        load_box(to + i * (CHANNELS * 128), &work.w, t.n0 + 64 * i, 8 - (tap % 3 * 3 + tap / 3), k0,
+                                 full);
                     else
                         load_box(to + i * weights<0>::TAP_BYTES, &work.w, k0, 3 * i + tap / 3, t.n0, full);
                 b.next();
@@ -140,26 +146,28 @@ __device__ static inline void copy(const hopper_forward &work, const places<W, T
 
 /* --- multiplying warpgroups */
 
-/* Where a thread's row of 16 begins on the way out, and eight channels of it: as the swizzle has them. */
-struct outgoing {
+/* Address of a thread's row of 16 in the output tile, and of eight channels of it, with the swizzle applied. */
+struct output_row {
     uint32_t wide, narrow;
-    int wide_turn, narrow_turn;
-    __device__ outgoing(uint32_t out, int row)
-        : wide(out + row * 128), narrow(out + 2 * WIDE_BYTES + row * 64), wide_turn(row % 8), narrow_turn(row / 2 % 4) {}
+    int wide_swizzle, narrow_swizzle;
+    __device__ output_row(uint32_t out, int row)
+        : wide(out + row * 128), narrow(out + 2 * WIDE_BYTES + row * 64), wide_swizzle(row % 8),
+          narrow_swizzle(row / 2 % 4) {}
     __device__ uint32_t eight(int q) const {
-        return q < 16 ? wide + q / 8 * WIDE_BYTES + ((q % 8 ^ wide_turn) << 4) : narrow + (((q - 16) ^ narrow_turn) << 4);
+        return q < 16 ? wide + q / 8 * WIDE_BYTES + ((q % 8 ^ wide_swizzle) << 4)
+                      : narrow + (((q - 16) ^ narrow_swizzle) << 4);
     }
-    /* Numbers q and, for the upper half of the warp, q + 1; q is even. */
+    /* Groups q and, for the upper half of the warp, q + 1; q is even. */
     __device__ uint32_t sixteen(int q) const {
         int high = threadIdx.x % 32 / 16;
-        return q < 16 ? wide + q / 8 * WIDE_BYTES + (((q % 8 + high) ^ wide_turn) << 4)
-                      : narrow + (((q - 16 + high) ^ narrow_turn) << 4);
+        return q < 16 ? wide + q / 8 * WIDE_BYTES + (((q % 8 + high) ^ wide_swizzle) << 4)
+                      : narrow + (((q - 16 + high) ^ narrow_swizzle) << 4);
     }
 };
 
-/* 16 rows of sums, from `first` on, to the way out; the residual lies there. */
-template <int ADD> __device__ static inline void hand_over(float (&d)[80], uint32_t out, int first) {
-    outgoing to(out, first + threadIdx.x % 16);
+/* Stores 16 rows of sums, from `first` on, in the output tile, where the residual already is. */
+template <int ADD> __device__ static inline void store_sums(float (&d)[80], uint32_t out, int first) {
+    output_row to(out, first + threadIdx.x % 16);
 #pragma unroll
     for (int q = 0; q < 20; q += 4) {
         if (ADD) {
@@ -176,44 +184,44 @@ template <int ADD> __device__ static inline void hand_over(float (&d)[80], uint3
         }
 #pragma unroll
         for (int i = 4 * q; i < 4 * q + 16; i += 8)
-            store_matrices(to.sixteen(i / 4), narrow2(d[i], d[i + 1]), narrow2(d[i + 2], d[i + 3]), narrow2(d[i + 4], d[i + 5]),
-                           narrow2(d[i + 6], d[i + 7]));
+            store_matrices(to.sixteen(i / 4), narrow2(d[i], d[i + 1]), narrow2(d[i + 2], d[i + 3]),
+                           narrow2(d[i + 4], d[i + 5]), narrow2(d[i + 6], d[i + 7]));
     }
 }
 
-/* A stage's taps of 32 channels; `more`: to what is there already. */
-template <int W, int TURNED>
+/* The products of one buffer's taps over 32 channels; `more`: they are added to the sums so far. */
+template <int W, int TRANSPOSED>
 __device__ static inline void products(float (&d0)[80], float (&d1)[80], uint64_t p0, uint64_t q, bool more) {
-    using B = weights<TURNED>;
+    using B = weights<TRANSPOSED>;
     const uint64_t square = shape<W>::SQUARE / 16, row = 640 / 16;
     product_fence();
 #pragma unroll
     for (int i = 0; i < 2 * B::TAPS; i++) {
         uint64_t p = p0 + i / 2 * row + i % 2 * 2, r = q + i / 2 * (B::TAP_BYTES / 16) + i % 2 * (B::STEP / 16);
-        product<0, TURNED>(d0, p, r, i > 0 || more);
-        product<0, TURNED>(d1, p + square, r, i > 0 || more);
+        product<0, TRANSPOSED>(d0, p, r, i > 0 || more);
+        product<0, TRANSPOSED>(d1, p + square, r, i > 0 || more);
     }
     product_commit();
 }
 
-template <int W, int TURNED, int ADD>
-__device__ static inline void multiply(const hopper_forward &work, const places<W, TURNED> &at, int tiles) {
-    using P = places<W, TURNED>;
-    place<A_STAGES> a;
-    place<P::B_STAGES> b;
+template <int W, int TRANSPOSED, int ADD>
+__device__ static inline void multiply(const hopper_forward &work, const places<W, TRANSPOSED> &at, int tiles) {
+    using P = places<W, TRANSPOSED>;
+    place<A_BUFFERS> a;
+    place<P::B_BUFFERS> b;
     place<1> turn;
-    const int TAPS = weights<TURNED>::TAPS;
-    int group = same_in_warp(threadIdx.x / 128) - 2, first = group * 128 + threadIdx.x / 32 % 4 * 16, done = 0;
-    bool speaker = threadIdx.x % 32 == 0;
+    const int TAPS = weights<TRANSPOSED>::TAPS;
+    int group = warp_uniform(threadIdx.x / 128) - 2, first = group * 128 + threadIdx.x / 32 % 4 * 16, done = 0;
+    bool leader = threadIdx.x % 32 == 0;
     float d0[80], d1[80];
 #pragma unroll
     for (int i = 0; i < 80; i++)
         d0[i] = d1[i] = 0;
-    barrier_wait(at.begun(), group == 0); /* the first goes on at once */
+    barrier_wait(at.started(), group == 0); /* the first warpgroup does not wait */
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        int last_a = -1, last_b = -1; /* stages to give back once their products are done */
-        hold(d0);
-        hold(d1);
+        int last_a = -1, last_b = -1; /* buffers to release once their products are done */
+        keep_in_registers(d0);
+        keep_in_registers(d1);
 #pragma unroll 1
         for (int k0 = 0; k0 < work.k; k0 += CHANNELS) {
             barrier_wait(at.a_full(a.stage), a.phase);
@@ -221,15 +229,15 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
 #pragma unroll 1
             for (int tap = 0; tap < 9; tap += TAPS) {
                 barrier_wait(at.b_full(b.stage), b.phase);
-                products<W, TURNED>(d0, d1, descriptor(work.a_bits, from), descriptor(work.b_bits, at.b + b.stage * P::B_BYTES),
-                                    (k0 | tap) != 0);
+                products<W, TRANSPOSED>(d0, d1, descriptor(work.a_bits, from),
+                                        descriptor(work.b_bits, at.b + b.stage * P::B_BYTES), (k0 | tap) != 0);
                 product_wait<1>();
-                if (speaker && last_b >= 0)
+                if (leader && last_b >= 0)
                     barrier_arrive(at.b_empty(last_b));
-                if (speaker && last_a >= 0)
+                if (leader && last_a >= 0)
                     barrier_arrive(at.a_empty(last_a));
-                if (speaker && group == 0 && ++done == 3 / TAPS)
-                    barrier_arrive(at.begun());
+                if (leader && group == 0 && ++done == 3 / TAPS)
+                    barrier_arrive(at.started());
                 last_b = b.stage;
                 last_a = tap + TAPS == 9 ? a.stage : -1;
                 b.next();
@@ -238,27 +246,28 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
             a.next();
         }
         product_wait<0>();
-        hold(d0);
-        hold(d1);
-        if (speaker) {
+        keep_in_registers(d0);
+        keep_in_registers(d1);
+        if (leader) {
             barrier_arrive(at.b_empty(last_b));
             barrier_arrive(at.a_empty(last_a));
         }
         barrier_wait(at.out_ready(), turn.phase);
         turn.next();
-        hand_over<ADD>(d0, at.out, first);
-        hand_over<ADD>(d1, at.out, first + 64);
+        store_sums<ADD>(d0, at.out, first);
+        store_sums<ADD>(d1, at.out, first + 64);
         __syncwarp();
-        if (speaker)
+        if (leader)
             barrier_arrive(at.out_full());
     }
 }
 
 /* --- writing warps */
 
-/* The way out takes a tile: it is free, and the residual comes. */
+/* The epilogue warps have consumed the previous tile, so its shared memory can be reused; the next residual is loaded
+ * into it. */
 template <int W, int ADD, typename P>
-__device__ static inline void make_ready(const hopper_forward &work, const P &at, int tile) {
+__device__ static inline void prepare_output(const hopper_forward &work, const P &at, int tile) {
     uint32_t ready = at.out_ready();
     if (!ADD) {
         barrier_arrive(ready);
@@ -287,7 +296,8 @@ struct lines {
             a[j] *= norm.mask.scale;
         }
     }
-    template <int KIND> __device__ uint4 normal(uint4 words, const uint32_t (&drawn)[4], const hopper_norm &norm) const {
+    template <int KIND>
+    __device__ uint4 normal(uint4 words, const uint32_t (&drawn)[4], const hopper_norm &norm) const {
         float v[8];
         widen(v, pack<bf16>{words});
 #pragma unroll
@@ -298,8 +308,8 @@ struct lines {
     }
 };
 
-/* The keys of the rounds of all masks, into shared memory: to add them up each time would be a sixth of the work. */
-__device__ static inline void lay_out_keys(uint32_t to, const cuda_draw &draw) {
+/* Stores the round keys of all masks in shared memory: computing them each time would be a sixth of the work. */
+__device__ static inline void store_round_keys(uint32_t to, const cuda_draw &draw) {
     uint32_t k0 = draw.key0, k1 = draw.key1;
     for (int round = 0; round < CUDA_ROUNDS; round++, cuda_next_key(&k0, &k1))
         store_shared(to + 8 * round, k0, k1);
@@ -307,8 +317,8 @@ __device__ static inline void lay_out_keys(uint32_t to, const cuda_draw &draw) {
 
 /* The masks of two rows of eight channels from `channel` on: row i of the tile, and the row 128 further. */
 template <int W>
-__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, uint32_t keys, const hopper_norm &norm,
-                                       int3 at, int i) {
+__device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw &draw, uint32_t keys,
+                                       const hopper_norm &norm, int3 at, int i) {
     const int image = at.x, pixel = at.y, channel = at.z, channels = norm.mask.channels;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
@@ -326,10 +336,10 @@ __device__ static inline void draw_two(uint32_t (&drawn)[2][4], const cuda_draw 
     }
 }
 
-/* What a writing thread does. Eight rows of 20 times eight channels are five warps' work, and 16 times the next eight, with
- * those 128 rows further, a tile. A warp's share costs the tensor cores of its quarter of the multiprocessor, and they wait for
- * one another: so the last warpgroup of those that do not multiply has a warp in each quarter, and the fifth part is for the
- * three warps beside the copying one, a third of the times each. */
+/* The share of an epilogue thread. Eight rows of 20 groups of eight channels are the work of five warps, and a tile has
+ * 16 such units, each with the rows 128 further on. A warp's share takes time from the tensor cores of its quarter of
+ * the multiprocessor, and these wait for one another. So the last warpgroup of those that do not multiply has one warp
+ * in each quarter, and the three warps beside the copying one take the fifth part, each a third of the time. */
 struct share {
     int row, q, begin, step;
     __device__ share() {
@@ -341,16 +351,16 @@ struct share {
     }
 };
 
-/* A tile from the way out to memory. This thread's rows are two at a time: 128 rows apart, in memory ROW_STEP pixels; eight
- * rows further are W pixels further. */
+/* Writes a tile from shared memory to global memory. This thread's rows come in pairs: 128 rows apart in the tile,
+ * ROW_STEP pixels apart in memory; eight rows in the tile are W pixels in memory. */
 template <int W, int KIND>
 __device__ static inline void write_tile(const hopper_forward &work, uint32_t out, uint32_t keys, const where<W> &t,
                                          const lines &line, const cuda_draw &draw, const share &mine) {
     const hopper_norm &norm = work.norm;
     uint32_t next = mine.q < 16 ? 1024 : 512, second = 16 * next;
-    uint32_t source = outgoing(out, mine.row).eight(mine.q) + mine.begin * next;
+    uint32_t source = output_row(out, mine.row).eight(mine.q) + mine.begin * next;
     int channel = t.n0 + mine.q * 8, pixel = t.x + mine.row;
-    int images = work.n - t.image; /* that there are from this tile's first on */
+    int images = work.n - t.image; /* images that exist from this tile's first on */
     size_t to = ((size_t)t.image * (W * W) + pixel + mine.begin * W) * work.columns + channel;
 #pragma unroll 1
     for (int i = mine.begin; i < 16; i += mine.step) {
@@ -378,11 +388,11 @@ __device__ static inline void write(const hopper_forward &work, const P &at, int
     place<1> turn;
     share mine;
     int line_n0 = -1;
-    bool speaker = threadIdx.x == 32;
+    bool leader = threadIdx.x == 32;
     lines line;
     cuda_draw draw = draw_of < KIND == DROPOUT ? CUDA_MASK_ALIGNED : CUDA_MASK_NONE > (work.norm.mask);
-    if (speaker)
-        make_ready<W, ADD>(work, at, blockIdx.x);
+    if (leader)
+        prepare_output<W, ADD>(work, at, blockIdx.x);
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         where<W> t(work, tile);
         if (KIND != PLAIN && t.n0 != line_n0)
@@ -392,51 +402,51 @@ __device__ static inline void write(const hopper_forward &work, const P &at, int
         turn.next();
         write_tile<W, KIND>(work, at.out, at.keys(), t, line, draw, mine);
         threads_sync<WRITERS>(1);
-        if (speaker && tile + (int)gridDim.x < tiles)
-            make_ready<W, ADD>(work, at, tile + gridDim.x);
+        if (leader && tile + (int)gridDim.x < tiles)
+            prepare_output<W, ADD>(work, at, tile + gridDim.x);
     }
 }
 
-template <int W, int TURNED, int KIND, int ADD>
+template <int W, int TRANSPOSED, int KIND, int ADD>
 __global__ void __launch_bounds__(THREADS, 1) forward_kernel(const __grid_constant__ hopper_forward work) {
     extern __shared__ unsigned char memory[];
-    using P = places<W, TURNED>;
+    using P = places<W, TRANSPOSED>;
     P at((shared_address(memory) + 1023) & ~1023u);
     int tiles = tiles_of<W>(work.n, work.columns);
     if (threadIdx.x == 0) {
         prefetch_map(&work.x);
         prefetch_map(&work.w);
-        for (int i = 0; i < A_STAGES; i++) {
+        for (int i = 0; i < A_BUFFERS; i++) {
             barrier_init(at.a_full(i), 1);
             barrier_init(at.a_empty(i), 8);
         }
-        for (int i = 0; i < P::B_STAGES; i++) {
+        for (int i = 0; i < P::B_BUFFERS; i++) {
             barrier_init(at.b_full(i), 1);
             barrier_init(at.b_empty(i), 8);
         }
         barrier_init(at.out_ready(), 1);
         barrier_init(at.out_full(), 8);
-        barrier_init(at.begun(), 4);
+        barrier_init(at.started(), 4);
         barrier_init_done();
     }
     if (KIND == DROPOUT && threadIdx.x == 32)
-        lay_out_keys(at.keys(), draw_of<CUDA_MASK_ALIGNED>(work.norm.mask));
+        store_round_keys(at.keys(), draw_of<CUDA_MASK_ALIGNED>(work.norm.mask));
     __syncthreads();
     if (threadIdx.x < 256) {
         registers_down<56>();
         if (threadIdx.x == 0)
-            copy<W, TURNED>(work, at, tiles);
+            copy<W, TRANSPOSED>(work, at, tiles);
         else if (threadIdx.x >= 32)
             write<W, KIND, ADD>(work, at, tiles);
     } else {
         registers_up<200>();
-        multiply<W, TURNED, ADD>(work, at, tiles);
+        multiply<W, TRANSPOSED, ADD>(work, at, tiles);
     }
 }
 
-template <int W, int TURNED, int KIND, int ADD> static int launch(cudaStream_t stream, const hopper_forward *work) {
-    const int bytes = places<W, TURNED>::BYTES;
-    void (*kernel)(hopper_forward) = forward_kernel<W, TURNED, KIND, ADD>;
+template <int W, int TRANSPOSED, int KIND, int ADD> static int launch(cudaStream_t stream, const hopper_forward *work) {
+    const int bytes = places<W, TRANSPOSED>::BYTES;
+    void (*kernel)(hopper_forward) = forward_kernel<W, TRANSPOSED, KIND, ADD>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess)
         return (int)error;
@@ -444,11 +454,11 @@ template <int W, int TURNED, int KIND, int ADD> static int launch(cudaStream_t s
     kernel<<<blocks, THREADS, bytes, stream>>>(*work);
     return (int)cudaGetLastError();
 }
-template <int W, int TURNED, int KIND> static int launch_kind(cudaStream_t stream, const hopper_forward *work) {
-    return work->addend ? launch<W, TURNED, KIND, 1>(stream, work) : launch<W, TURNED, KIND, 0>(stream, work);
+template <int W, int TRANSPOSED, int KIND> static int launch_kind(cudaStream_t stream, const hopper_forward *work) {
+    return work->addend ? launch<W, TRANSPOSED, KIND, 1>(stream, work) : launch<W, TRANSPOSED, KIND, 0>(stream, work);
 }
 template <int W> static int launch_width(cudaStream_t stream, const hopper_forward *work) {
-    if (work->turned)
+    if (work->transposed)
         return launch_kind<W, 1, PLAIN>(stream, work);
     if (!work->norm.z)
         return launch_kind<W, 0, PLAIN>(stream, work);

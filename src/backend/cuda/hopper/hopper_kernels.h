@@ -1,5 +1,5 @@
-/* hopper_kernels.h - launchers of hopper_forward.cu and hopper_weights.cu, and the geometry they share with their caller.
- * Internal. Included by C and by CUDA C++. */
+/* hopper_kernels.h - launchers of hopper_forward.cu and hopper_weights.cu, and the geometry they share with their
+ * caller. Internal. Included by C and by CUDA C++. */
 #ifndef VG_CUDA_HOPPER_KERNELS_H
 #define VG_CUDA_HOPPER_KERNELS_H
 
@@ -19,8 +19,8 @@ enum {
     HOPPER_PARTS = 256, /* blocks of threads of a weight gradient, at most */
 };
 
-/* Batch-norm by the running statistics on the way out: z = relu(a d + c), d = dropout(y), y rounded to bfloat16 first, as
- * norm.cu finds it in memory. */
+/* Batch-norm by the running statistics in the epilogue: z = relu(a d + c), d = dropout(y), where y is rounded to
+ * bfloat16 first, as norm.cu reads it from memory. */
 typedef struct hopper_norm {
     void *z;                             /* NULL: none */
     const float *gamma, *beta, *running; /* running: [2][columns] */
@@ -28,17 +28,17 @@ typedef struct hopper_norm {
     cuda_mask mask; /* CUDA_MASK_NONE or CUDA_MASK_ALIGNED */
 } hopper_norm;
 
-/* Forward: y[p][o] = sum over taps and c of x[p + tap][c] w[o][tap][c] (+ addend), and its batch-norm where norm.z is not NULL.
- * Gradient to the data: the same with x = dy and w[c][tap][o] the other way round: `turned` reads w as it lies, [k][8 -
- * tap][n]. */
+/* Forward: y[p][o] = sum over taps and c of x[p + tap][c] w[o][tap][c] (+ addend), and its batch-norm where norm.z is
+ * not NULL. Gradient to the data: the same with x = dy and w[c][tap][o]: `transposed` reads w in its own layout, [k][8
+ * - tap][n]. */
 typedef struct hopper_forward {
     CUtensorMap x;                          /* (channels, w, h, n): boxes (32, 10, rows + 2, images) */
-    CUtensorMap w;                          /* (c, tap, o): boxes (32, 1, 160), turned (64, 1, 32) */
+    CUtensorMap w;                          /* (c, tap, o): boxes (32, 1, 160), transposed (64, 1, 32) */
     CUtensorMap addend_wide, addend_narrow; /* as x: boxes (64 or 32, 8, rows, images) */
-    void *y;                                /* NULL: only norm.z is wanted */
+    void *y;                                /* NULL: only norm.z is written */
     int addend;                             /* whether there is one */
-    int n, width, k, columns;               /* images; w = h; channels summed over; channels made */
-    int turned;
+    int n, width, k, columns;               /* images; width = height; channels summed over; channels of the result */
+    int transposed;
     int backwards;           /* the last tile first */
     uint64_t a_bits, b_bits; /* descriptors without their addresses */
     int blocks;

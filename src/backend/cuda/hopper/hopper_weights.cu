@@ -1,15 +1,16 @@
 /* hopper_weights.cu - gradient of a 3x3 convolution (stride 1, padding 1) to its weights on Hopper's tensor cores.
  *
- * grad[o][tap][c] = sum over pixels p of x[p + tap][c] dy[p][o]: pixels are summed over, so both operands run along memory the
- * other way (channels), which the tensor cores read as well. The result is cut into blocks of 192 rows (tap, c) x 160 columns
- * o: 64 channels, one kx, three ky. In steps of 128 pixels the copy engine brings dy and, once for all three ky, x shifted by
- * kx - 1 with the row above and the row below; ky moves the start by whole rows. Three warpgroups take one ky each. Where 32
- * channels are left over, their nine (kx, ky) of 32 rows each make pairs of 64: a block of six (kx 0 and 1) and one of three.
+ * grad[o][tap][c] = sum over pixels p of x[p + tap][c] dy[p][o]. The sum is over pixels, so both operands are
+ * contiguous along the other dimension (channels), which the tensor cores support. The result is divided into blocks of
+ * 192 rows (tap, c) x 160 columns o: 64 channels, one kx, three ky. In steps of 128 pixels the copy engine loads dy
+ * and, once for all three ky, x shifted by kx - 1 with the row above and the row below; ky moves the start by whole
+ * rows. Three warpgroups take one ky each. Where 32 channels are left over, their nine (kx, ky) of 32 rows each form
+ * pairs of 64: a block of six (kx 0 and 1) and one of three.
  *
- * All steps of all blocks lie on one line, which is cut evenly among the multiprocessors; each leaves its sums of a block in
- * its own place (number of the multiprocessor + number of the block) and a second kernel adds them in order: the same bits
- * every run. Which pixels a step of the line takes is chosen so that all multiprocessors go through the pixels side by side:
- * what one has read, the others find in the cache. */
+ * The steps of all blocks form one sequence, which is divided evenly among the multiprocessors. Each stores its sums of
+ * a block in a place of its own (number of the multiprocessor + number of the block), and a second kernel adds them in
+ * order: the same bits every run. The pixels of each step are assigned so that all multiprocessors walk over the pixels
+ * together: what one has read, the others find in the cache. */
 #include "backend/cuda/hopper/hopper_kernels.h"
 #include "backend/cuda/hopper/hopper_ptx.cuh"
 
@@ -31,16 +32,16 @@ enum {
     SLOT = GROUPS * 64 * N, /* floats of a block's sums */
 };
 
-/* The line of steps. A step of a heavy block costs 3, of a light one (three 32-row pieces: two warpgroups) 2. */
+/* The sequence of steps. A step of a heavy block costs 3, of a light one (three 32-row pieces: two warpgroups) 2. */
 struct line {
     int columns, wide, narrow; /* blocks of 160 columns; of 64 channels in one of those; whether 32 channels are left */
     int heavy, light;          /* blocks */
     int steps;                 /* of a block */
     __host__ __device__ line(int n, int width, int c, int o)
-        : columns(o / N), wide(c / 64 * 3), narrow(c % 64 != 0), heavy(columns * (wide + narrow)), light(columns * narrow),
-          steps(width == 32   ? n * 8
-                : width == 16 ? n * 2
-                              : (n + 1) / 2) {}
+        : columns(o / N), wide(c / 64 * 3), narrow(c % 64 != 0), heavy(columns * (wide + narrow)),
+          light(columns * narrow), steps(width == 32   ? n * 8
+                                         : width == 16 ? n * 2
+                                                       : (n + 1) / 2) {}
     __host__ __device__ long long cost() const { return (3LL * heavy + 2LL * light) * steps; }
     /* Where part `part` of `parts` begins. */
     __host__ __device__ long long begin(int part, int parts) const {
@@ -79,8 +80,9 @@ struct spots {
 
 __device__ static inline int box_rows(int width) { return width == 32 ? 192 : 160; }
 
-/* The pixels of step `at` of the line, block `number`: how many of the block's steps come before when they are ordered by time
- * (steps since their part's begin), then by part. `first`: the first part that has steps of the block. */
+/* The pixels of step `at` of the sequence, in block `number`: the number of the block's steps before it when they are
+ * ordered by time (steps since the begin of their part), then by part. `first`: the first part that has steps of the
+ * block. */
 __device__ static inline int pixels_of(const hopper_weights &work, const line &l, int number, int at, int first) {
     int from = number * l.steps, to = from + l.steps, part = blockIdx.x, time = at - work.begin[part], rank = 0;
     for (int j = first; j < (int)gridDim.x && work.begin[j] < to; j++) {
@@ -90,9 +92,9 @@ __device__ static inline int pixels_of(const hopper_weights &work, const line &l
     return rank;
 }
 
-/* One step's boxes of the pixels `i`. */
-__device__ static inline void copy_step(const hopper_weights &work, const block &b, uint32_t x, uint32_t dy, uint32_t full,
-                                        int i) {
+/* Loads one step's boxes of the pixels `i`. */
+__device__ static inline void copy_step(const hopper_weights &work, const block &b, uint32_t x, uint32_t dy,
+                                        uint32_t full, int i) {
     int width = work.width, shift = width == 32 ? 3 : 1; /* steps an image: 8, 2; or two images a step */
     int image = width == 8 ? 2 * i : i >> shift, y = width == 8 ? 0 : (i & ((1 << shift) - 1)) * (HOPPER_CHUNK / width);
     uint32_t x_bytes = box_rows(width) * 128;
@@ -149,17 +151,17 @@ struct reader {
 
 __device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
     place<STAGES> r;
-    int group = same_in_warp(threadIdx.x / 128) - 1, thread = threadIdx.x % 128;
-    bool speaker = threadIdx.x % 32 == 0;
+    int group = warp_uniform(threadIdx.x / 128) - 1, thread = threadIdx.x % 128;
+    bool leader = threadIdx.x % 32 == 0;
     float d[80];
     while (from < to) {
         int number = from / l.steps, count = min(l.steps - from % l.steps, to - from);
         block b(l, work.c, number);
         from += count;
-        if (b.kind == 2 && group == 2) { /* nothing left for this one */
+        if (b.kind == 2 && group == 2) { /* the third warpgroup has no work in this block */
             for (int i = 0; i < count; i++) {
                 barrier_wait(at.full(r.stage), r.phase);
-                if (speaker)
+                if (leader)
                     barrier_arrive(at.empty(r.stage));
                 r.next();
             }
@@ -170,7 +172,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
 #pragma unroll
         for (int i = 0; i < 80; i++)
             d[i] = 0;
-        hold(d);
+        keep_in_registers(d);
         int last = -1;
         for (int i = 0; i < count; i++) {
             barrier_wait(at.full(r.stage), r.phase);
@@ -181,14 +183,14 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
                 product<1, 1>(d, p + k * pace + (k >= 4 ? skip : 0), q + k * 64);
             product_commit();
             product_wait<1>();
-            if (speaker && last >= 0)
+            if (leader && last >= 0)
                 barrier_arrive(at.empty(last));
             last = r.stage;
             r.next();
         }
         product_wait<0>();
-        hold(d);
-        if (speaker)
+        keep_in_registers(d);
+        if (leader)
             barrier_arrive(at.empty(last));
         float4 *out = (float4 *)(work.partial + (size_t)(blockIdx.x + number) * SLOT + (size_t)group * 64 * N) + thread;
 #pragma unroll
@@ -220,7 +222,7 @@ static __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid
     }
 }
 
-/* Adds the sums of block blockIdx.z, warpgroup blockIdx.y, columns 8 blockIdx.x ..., in the order of the line. */
+/* Adds the sums of block blockIdx.z, warpgroup blockIdx.y, columns 8 blockIdx.x ..., in the order of the sequence. */
 static __global__ void __launch_bounds__(128) add_kernel(const __grid_constant__ hopper_weights work, int parts) {
     int c = work.c, number = blockIdx.z, group = blockIdx.y, q = blockIdx.x, thread = threadIdx.x, lane = thread % 32;
     line l(work.n, work.width, c, work.o);
@@ -284,7 +286,7 @@ int vg_cuda__k_hopper_weights(cudaStream_t stream, hopper_weights *work) {
         return (int)error;
     line l(work->n, work->width, work->c, work->o);
     int parts = work->blocks < HOPPER_PARTS ? work->blocks : HOPPER_PARTS;
-    parts = l.cost() / 3 < parts ? (int)(l.cost() / 3) : parts; /* every part has a step at least */
+    parts = l.cost() / 3 < parts ? (int)(l.cost() / 3) : parts; /* every part has at least one step */
     for (int i = 0; i <= parts; i++)
         work->begin[i] = (int)l.begin(i, parts);
     weights_kernel<<<parts, THREADS, SHARED_BYTES, stream>>>(*work);
