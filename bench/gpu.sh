@@ -1,10 +1,12 @@
 #!/bin/sh
-# gpu.sh [BUILD] - on a machine with an NVIDIA GPU: configures and builds with CUDA, runs the tests that need the GPU, measures
-# training, prediction and scoring there and PyTorch's in the same run, and ends with one table: ours, PyTorch, ratio, asked.
+# gpu.sh [BUILD] - on a machine with an NVIDIA GPU: configures and builds with CUDA, runs the tests that need the GPU,
+# measures training, prediction and scoring there and by PyTorch in the same run, and ends with one table: vargate,
+# PyTorch, ratio, target.
 # JSON lines on stdout and in BUILD/gpu.jsonl (BUILD: build/gpu). Needs nvcc, cuDNN, cuBLAS; PyTorch for the peers.
 #
-#   GPU_ONLY=build,test     some sections alone: build, test, sanitize, train, mnist, predict, measures, peers; the table shows
-#                           the newest line of each figure. Default: all but sanitize, from an empty gpu.jsonl
+#   GPU_ONLY=build,test     some sections alone: build, test, sanitize, train, mnist, predict, measures, peers; the
+#                           table shows the newest line of each figure. Default: all but sanitize, from an empty
+#                           gpu.jsonl
 #   GPU_PEERS=wrn,mnist     which peers: wrn, mnist, predict, measures
 #   GPU_WRN_VARIANTS=...    variants of a peer to measure (bench/gpu/peer_wrn.py --help); also GPU_MNIST_VARIANTS,
 #                           GPU_PREDICT_VARIANTS, GPU_MEASURES_VARIANTS
@@ -51,7 +53,8 @@ if wanted build; then
     command -v ninja >/dev/null 2>&1 || generator='Unix Makefiles'
     architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
     # shellcheck disable=SC2086
-    within 60 cmake -S . -B "$build" -G "$generator" -DVG_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="$architecture" ${GPU_CMAKE_ARGS:-} >&2 ||
+    within 60 cmake -S . -B "$build" -G "$generator" -DVG_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="$architecture" \
+        ${GPU_CMAKE_ARGS:-} >&2 ||
         exit 1
     within 280 cmake --build "$build" -j "$jobs" >&2 || exit 1
     within 60 cmake --build "$build" -j "$jobs" --target gpu-bench-programs >&2 || exit 1
@@ -109,10 +112,14 @@ fi
 if wanted peers; then
     if "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then
         here=bench/gpu
-        peer wrn && keep 420 "$python" $here/peer_wrn.py --timeout 170 --variants "${GPU_WRN_VARIANTS:-default,graph,graph-max-autotune}"
-        peer mnist && keep 150 "$python" $here/peer_mnist.py --timeout 70 --variants "${GPU_MNIST_VARIANTS:-graph,graph-compiled,graph-compiled-20}"
-        peer predict && keep 100 "$python" $here/peer_predict.py --timeout 60 --variants "${GPU_PREDICT_VARIANTS:-eager,eager-half}"
-        peer measures && keep 170 "$python" $here/peer_measures.py --timeout 120 --variants "${GPU_MEASURES_VARIANTS:-diagonals,compiled}"
+        peer wrn && keep 420 "$python" $here/peer_wrn.py --timeout 170 \
+            --variants "${GPU_WRN_VARIANTS:-default,graph,graph-max-autotune}"
+        peer mnist && keep 150 "$python" $here/peer_mnist.py --timeout 70 \
+            --variants "${GPU_MNIST_VARIANTS:-graph,graph-compiled,graph-compiled-20}"
+        peer predict && keep 100 "$python" $here/peer_predict.py --timeout 60 \
+            --variants "${GPU_PREDICT_VARIANTS:-eager,eager-half}"
+        peer measures && keep 170 "$python" $here/peer_measures.py --timeout 120 \
+            --variants "${GPU_MEASURES_VARIANTS:-diagonals,compiled}"
     else
         note "$python has no PyTorch that sees the GPU: peers are left out (GPU_PYTHON names another)"
         status=1

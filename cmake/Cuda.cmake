@@ -1,5 +1,5 @@
-# The CUDA backend: built when nvcc, cuDNN's and cuBLASLt's headers are found. The CUDA runtime is linked statically; cuDNN and
-# cuBLASLt are opened at run time, so that one binary serves machines with and without them.
+# The CUDA backend: built when nvcc and the headers of cuDNN and cuBLASLt are found. The CUDA runtime is linked
+# statically; cuDNN and cuBLASLt are loaded at run time, so that one binary runs on machines with and without them.
 #   VG_CUDA           AUTO (default), ON (fail when something is missing), OFF
 #   VG_CUDNN_ROOT     a folder with include/cudnn.h (system folders and Python's nvidia packages are searched as well)
 #   VG_CUBLAS_ROOT    a folder with include/cublasLt.h
@@ -12,10 +12,13 @@ if(VG_WHEEL OR VG_SANITIZE OR VG_CUDA STREQUAL "OFF")
 endif()
 
 find_program(VG_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
-execute_process(COMMAND python3 -c "import nvidia; print(';'.join(p + '/' + d for p in nvidia.__path__ for d in ('cudnn', 'cu13', 'cublas')))"
+execute_process(
+  COMMAND python3 -c
+    "import nvidia; print(';'.join(p + '/' + d for p in nvidia.__path__ for d in ('cudnn', 'cu13', 'cublas')))"
   OUTPUT_VARIABLE nvidia_folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 find_path(VG_CUDNN_INCLUDE cudnn.h HINTS ${VG_CUDNN_ROOT} PATHS ${nvidia_folders} /usr/local/cuda PATH_SUFFIXES include)
-find_path(VG_CUBLAS_INCLUDE cublasLt.h HINTS ${VG_CUBLAS_ROOT} PATHS /usr/local/cuda ${nvidia_folders} PATH_SUFFIXES include)
+find_path(VG_CUBLAS_INCLUDE cublasLt.h
+  HINTS ${VG_CUBLAS_ROOT} PATHS /usr/local/cuda ${nvidia_folders} PATH_SUFFIXES include)
 if(VG_NVCC AND VG_CUDNN_INCLUDE AND VG_CUBLAS_INCLUDE)
   if(NOT CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_COMPILER ${VG_NVCC})
@@ -31,7 +34,8 @@ if(VG_NVCC AND VG_CUDNN_INCLUDE AND VG_CUBLAS_INCLUDE)
   list(JOIN version "." version)
   list(APPEND VG_FOUND_OPTIONAL "CUDA ${CUDAToolkit_VERSION}, cuDNN ${version}")
 elseif(VG_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "VG_CUDA is ON, but one was not found: nvcc '${VG_NVCC}', cudnn.h '${VG_CUDNN_INCLUDE}', cublasLt.h '${VG_CUBLAS_INCLUDE}'")
+  message(FATAL_ERROR "VG_CUDA is ON, but one was not found: nvcc '${VG_NVCC}', cudnn.h '${VG_CUDNN_INCLUDE}', "
+    "cublasLt.h '${VG_CUBLAS_INCLUDE}'")
 else()
   list(APPEND VG_MISSING_OPTIONAL "CUDA with cuDNN")
 endif()
@@ -44,13 +48,16 @@ function(vg_cuda_module module)
     return()
   endif()
   # Kernels in cuda/hopper use instructions that exist only for compute capability 9.0 itself ("90a").
+  set(options
+    "$<$<COMPILE_LANGUAGE:CUDA>:-O3;--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-fno-exceptions>")
   set(hopper ${sources})
   list(FILTER hopper INCLUDE REGEX "/hopper/[^/]*[.]cu$")
   list(FILTER sources EXCLUDE REGEX "/hopper/[^/]*[.]cu$")
   if(hopper)
     add_library(vargate-${module}-hopper OBJECT ${hopper})
-    target_include_directories(vargate-${module}-hopper PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
-    target_compile_options(vargate-${module}-hopper PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo -Xcompiler=-fno-exceptions>)
+    target_include_directories(vargate-${module}-hopper PRIVATE
+      ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_options(vargate-${module}-hopper PRIVATE "${options}")
     set_target_properties(vargate-${module}-hopper PROPERTIES
       CUDA_ARCHITECTURES 90a-real CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
     set(VG_OBJECTS ${VG_OBJECTS} $<TARGET_OBJECTS:vargate-${module}-hopper> PARENT_SCOPE)
@@ -58,10 +65,10 @@ function(vg_cuda_module module)
   target_sources(vargate-${module} PRIVATE ${sources})
   target_include_directories(vargate-${module} PRIVATE
     ${CUDAToolkit_INCLUDE_DIRS} ${VG_CUDNN_INCLUDE} ${VG_CUBLAS_INCLUDE})
-  # Where the libraries lay when this was built: the last places looked at when they are opened.
+  # The libraries' folders at build time: the last places that are searched when they are loaded.
   target_compile_definitions(vargate-${module} PRIVATE
     VG_CUDNN_FOLDERS="${VG_CUDNN_INCLUDE}/../lib:${VG_CUDNN_INCLUDE}/../lib64"
     VG_CUBLAS_FOLDERS="${VG_CUBLAS_INCLUDE}/../lib:${VG_CUBLAS_INCLUDE}/../lib64")
-  target_compile_options(vargate-${module} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 --expt-relaxed-constexpr -lineinfo -Xcompiler=-fno-exceptions>)
+  target_compile_options(vargate-${module} PRIVATE "${options}")
   set_target_properties(vargate-${module} PROPERTIES CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)
 endfunction()

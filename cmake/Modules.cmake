@@ -1,8 +1,9 @@
 # src/<module>/ -> one set of object files a module, compiled once -> libvargate.a and libvargate.so.
 # Device code (src/<module>/cuda) is added where CUDA was found (cmake/Cuda.cmake).
 #
-# Optional accelerators: folders of kernels for one kind of processor or for the shapes of one network. A folder that is present
-# is compiled and registered by its definition; without it the general code serves, only slower (scripts/check_fences.sh).
+# Optional accelerators: folders of kernels for one kind of processor or for the shapes of one network. A folder that is
+# present is compiled and registered by its definition; without it the general code serves, only slower
+# (scripts/check_fences.sh).
 foreach(accelerator
     measures/x86:VG_WITH_MEASURES_X86
     evaluate/x86:VG_WITH_EVALUATE_X86
@@ -44,10 +45,11 @@ if(VG_HAVE_CUDA)
 endif()
 list(REMOVE_DUPLICATES VG_LIBS)
 
-# Kernels: contraction to fused multiply-add, and no care for errno or floating-point traps, neither of which they use.
+# Kernels: contraction to fused multiply-add; errno and floating-point traps are off, because they use neither.
 if(TARGET vargate-measures)
   target_compile_options(vargate-measures PRIVATE
-    $<$<COMPILE_LANGUAGE:C>:-ffp-contract=fast> $<$<COMPILE_LANGUAGE:C>:-fno-math-errno> $<$<COMPILE_LANGUAGE:C>:-fno-trapping-math>)
+    $<$<COMPILE_LANGUAGE:C>:-ffp-contract=fast> $<$<COMPILE_LANGUAGE:C>:-fno-math-errno>
+    $<$<COMPILE_LANGUAGE:C>:-fno-trapping-math>)
   if(NOT VG_SANITIZE)
     target_compile_options(vargate-measures PRIVATE $<$<COMPILE_LANGUAGE:C>:-O3>)
   endif()

@@ -1,9 +1,9 @@
 #!/bin/sh
-# check_fences.sh [JOBS] [FOLDER...] - every optional folder of kernels can be deleted. Copies the tree, deletes one folder at a
-# time, builds and runs the tests that concern it: the product must work without the folder, only slower.
+# check_fences.sh [JOBS] [FOLDER...] - every optional folder of kernels can be deleted. Copies the tree, deletes one
+# folder at a time, builds, and runs the tests that concern it: the product must work without the folder, only slower.
 #
-# Folders of CUDA kernels are built where nvcc, cuDNN and cuBLASLt are found; their tests need a GPU and are skipped without.
-# FENCE_CMAKE_ARGS: more arguments for CMake, e.g. -DVG_CUDNN_ROOT=... -DVG_CUBLAS_ROOT=... -DCMAKE_CUDA_ARCHITECTURES=90-real
+# CUDA is built where nvcc, cuDNN and cuBLASLt are found; the tests on a GPU are skipped without one.
+# FENCE_CMAKE_ARGS: more arguments for CMake, e.g. -DVG_CUDNN_ROOT=... -DCMAKE_CUDA_ARCHITECTURES=90-real
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-2} failed=''
@@ -13,18 +13,27 @@ command -v ninja >/dev/null 2>&1 || generator='Unix Makefiles'
 copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 
+copy_tree() { # the tracked files, or all outside build/ where there is no git
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files -z -c | tar --null -T - -cf - | tar -xf - -C "$copy/tree"
+    else
+        tar --exclude=./build -cf - . | tar -xf - -C "$copy/tree"
+    fi
+}
+
 # check FOLDER PATTERN [CMAKE_ARGS...]: builds without FOLDER and runs the tests that PATTERN names.
 check() {
     folder=$1 pattern=$2
     shift 2
     [ -d "$folder" ] || { echo "check_fences: there is no $folder" && failed="$failed $folder" && return; }
     echo "== without $folder"
-    rm -rf "$copy/tree" && mkdir "$copy/tree" && git ls-files -z -co --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$copy/tree" &&
+    rm -rf "$copy/tree" && mkdir "$copy/tree" && copy_tree &&
         rm -r "${copy:?}/tree/$folder" &&
         # shellcheck disable=SC2086
         cmake -S "$copy/tree" -B "$copy/tree/build" -G "$generator" "$@" ${FENCE_CMAKE_ARGS:-} >"$copy/log" 2>&1 &&
         cmake --build "$copy/tree/build" -j "$jobs" >"$copy/log" 2>&1 &&
-        ctest --test-dir "$copy/tree/build" -R "$pattern" -j "$jobs" --no-tests=error --output-on-failure >"$copy/log" 2>&1 || {
+        ctest --test-dir "$copy/tree/build" -R "$pattern" -j "$jobs" --no-tests=error --output-on-failure \
+            >"$copy/log" 2>&1 || {
         tail -n 40 "$copy/log"
         failed="$failed $folder"
         echo "== without $folder: FAILED"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# gpu_sanitize.sh [BUILD] [SECONDS] - the tests of the GPU's operations under compute-sanitizer: bad accesses (memcheck) and races
-# in shared memory (racecheck). SECONDS bounds all of it together.
-#   SANITIZE_TOOLS="memcheck racecheck"   SANITIZE_TESTS="test_backend_ops ..."   SANITIZE_FLAGS: more for compute-sanitizer
+# gpu_sanitize.sh [BUILD] [SECONDS] - the tests of the GPU's operations under compute-sanitizer: bad accesses (memcheck)
+# and races in shared memory (racecheck). SECONDS limits the whole run.
+#   SANITIZE_TOOLS="memcheck racecheck"   SANITIZE_TESTS="test_backend_ops ..."
+#   SANITIZE_FLAGS: more for compute-sanitizer
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build/gpu} seconds=${2:-300}
@@ -11,7 +12,8 @@ command -v "$sanitizer" >/dev/null 2>&1 || { echo "gpu_sanitize: compute-sanitiz
 status=0
 end=$(($(date +%s) + seconds))
 for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
-    for test in ${SANITIZE_TESTS:-test_backend_ops test_backend_masks test_cuda_recordings test_cuda_conv_stage test_cuda_conv_norm}; do
+    for test in ${SANITIZE_TESTS:-test_backend_ops test_backend_masks test_cuda_recordings test_cuda_conv_stage \
+        test_cuda_conv_norm}; do
         [ -x "$build/tests/$test" ] || { echo "gpu_sanitize: $test is not built" && status=1 && continue; }
         begin=$(date +%s)
         left=$((end - begin))
@@ -22,8 +24,8 @@ for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
         [ $tool != memcheck ] || flags='--report-api-errors no'
         # Cases on the CPU have no kernels and are slow under the tool.
         # shellcheck disable=SC2086
-        VARGATE_REQUIRE_GPU=1 VARGATE_TEST_ONLY='cuda*' timeout -k 5 $left "$sanitizer" --tool $tool --error-exitcode 9 \
-            $flags ${SANITIZE_FLAGS:-} "$build/tests/$test" >"$log" 2>&1
+        VARGATE_REQUIRE_GPU=1 VARGATE_TEST_ONLY='cuda*' timeout -k 5 $left "$sanitizer" --tool $tool \
+            --error-exitcode 9 $flags ${SANITIZE_FLAGS:-} "$build/tests/$test" >"$log" 2>&1
         code=$?
         summary="$(($(date +%s) - begin)) s, $(grep 'ERROR SUMMARY\|RACECHECK SUMMARY' "$log" | tail -n 1)"
         case $code in

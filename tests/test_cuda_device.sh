@@ -1,6 +1,6 @@
 #!/bin/sh
-# --device without a GPU (there is none, or it is hidden): `cuda` fails with one clear line, `auto` goes on with the CPU and says so on
-# the line that names the device. With a GPU: `auto` takes it, and a short training and prediction run there.
+# --device without a GPU (there is none, or it is hidden): `cuda` fails with one clear line; `auto` uses the CPU and
+# says so on the line that names the device. With a GPU: `auto` takes it, and a short training and prediction run there.
 set -u
 vargate=${1:-${VARGATE:-}}
 [ -n "$vargate" ] || { echo "the program is not built" && exit 77; }

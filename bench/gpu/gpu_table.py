@@ -1,13 +1,14 @@
 """The table of bench/gpu.sh from its JSON lines: python gpu_table.py gpu.jsonl [--markdown]
 
-The newest line of each figure counts. A peer's best variant is what a ratio is taken with; all variants are listed below it, each
-with its own ratio. Prediction is asked of PyTorch at the batch of training, 128; its best batch is listed as well.
+The newest line of each figure counts. A peer's best variant is what a ratio is taken with; all variants are listed
+below it, each with its own ratio. Prediction is asked of PyTorch at the batch of training, 128; its best batch is
+listed as well.
 """
 
 import json
 import sys
 
-# what, unit, more is better, asked of the ratio to the best variant, which variants count (None: all), at which batch (None: best)
+# what, unit, more is better, target of the ratio to the best variant, variants (None: all), batch (None: best)
 ASKED = (
     ("train wrn-28-10", "images/s", True, 1.25, None, None),
     ("train cnn", "images/s", True, 2.5, None, None),
@@ -76,7 +77,8 @@ def rows(ours, theirs):
         yield "measures, difference from the CPU", "", worst, None, None, None, f"<= {DIFFERENCE:g}", verdict
     used = ours.get("train wrn-28-10", {}).get("used_mib", -1)
     if used > 0:
-        yield "memory, train wrn-28-10", "GiB", used / 1024, None, None, None, f"< {MEMORY_GIB:g}", "met" if used / 1024 < MEMORY_GIB else "missed"
+        verdict = "met" if used / 1024 < MEMORY_GIB else "missed"
+        yield "memory, train wrn-28-10", "GiB", used / 1024, None, None, None, f"< {MEMORY_GIB:g}", verdict
 
 
 def main():

@@ -1,8 +1,8 @@
-"""What the PyTorch peers of bench/gpu.sh share: the paper's networks, timing with device events, JSON lines, variants in
-processes of their own.
+"""What the PyTorch peers of bench/gpu.sh share: the paper's networks, timing with device events, JSON lines, variants
+in processes of their own.
 
-Every peer has variants. `--variants a,b` runs each in a subprocess bounded by `--timeout`, so that one that compiles for too long
-or fails takes nothing else along; `--variant a` runs one here.
+Every peer has variants. `--variants a,b` runs each in a subprocess bounded by `--timeout`, so that one that compiles
+for too long or fails takes nothing else along; `--variant a` runs one here.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import torch.nn.functional as F
 
 
 class Block(nn.Module):
-    """BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the input or a 1x1 convolution of the first ReLU's output."""
+    """BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the input or a 1x1 conv of the first ReLU."""
 
     def __init__(self, inputs, outputs, stride, dropout):
         super().__init__()
@@ -52,7 +52,8 @@ class WideResNet(nn.Module):
             for i in range((depth - 4) // 6):
                 blocks.append(Block(channels, 16 * width << group, 2 if group and not i else 1, dropout))
                 channels = 16 * width << group
-        self.blocks, self.norm, self.heads = nn.Sequential(*blocks), nn.BatchNorm2d(channels), nn.Linear(channels, outputs)
+        self.blocks, self.norm = nn.Sequential(*blocks), nn.BatchNorm2d(channels)
+        self.heads = nn.Linear(channels, outputs)
         for module in self.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.num_batches_tracked = None  # a counter nobody reads, a kernel a layer
@@ -134,9 +135,11 @@ def seconds_a_call(work, device, window=0.5, windows=7, warm_up=5):
 
 
 def say(what, variant, value, unit, **more):
-    line = {"bench": "gpu", "what": what, "peer": "PyTorch " + torch.__version__, "variant": variant, "value": float(f"{value:.6g}"), "unit": unit}
+    line = {"bench": "gpu", "what": what, "peer": "PyTorch " + torch.__version__, "variant": variant}
+    line |= {"value": float(f"{value:.6g}"), "unit": unit}
     if torch.cuda.is_available():
-        line |= {"device": torch.cuda.get_device_name(), "peak_gib": round(torch.cuda.max_memory_allocated() / 2**30, 2)}
+        peak = round(torch.cuda.max_memory_allocated() / 2**30, 2)
+        line |= {"device": torch.cuda.get_device_name(), "peak_gib": peak}
     print(json.dumps(line | more), flush=True)
 
 
@@ -158,10 +161,12 @@ def main(description, variants, default, run, options=lambda parser: None):
     for variant in chosen:
         start = time.perf_counter()
         try:
-            code = subprocess.run([sys.executable, *sys.argv, "--variant", variant], timeout=args.timeout, stdout=sys.stdout).returncode
+            command = [sys.executable, *sys.argv, "--variant", variant]
+            code = subprocess.run(command, timeout=args.timeout, stdout=sys.stdout).returncode
         except subprocess.TimeoutExpired:
             code = f"timeout after {args.timeout:.0f} s"
         note = f", failed: {code}" if code else ""
-        print(f"{os.path.basename(sys.argv[0])}: {variant}: {time.perf_counter() - start:.0f} s{note}", file=sys.stderr, flush=True)
+        seconds = time.perf_counter() - start
+        print(f"{os.path.basename(sys.argv[0])}: {variant}: {seconds:.0f} s{note}", file=sys.stderr, flush=True)
         failed += bool(code)
     sys.exit(1 if failed == len(chosen) else 0)

@@ -1,5 +1,5 @@
-"""All measures with k = 1, 2, 3 on one GPU by PyTorch, float32, from predictions that lie there: EPCE and EPKL in O(M C), EPJS and
-GEPJS over pairs of members, as a careful user writes them. The chunk of samples is the best of a few.
+"""All measures with k = 1, 2, 3 on one GPU by PyTorch, float32, from predictions that lie there: EPCE and EPKL in O(M
+C), EPJS and GEPJS over pairs of members, as a careful user writes them. The chunk of samples is the best of a few.
 
     diagonals   one diagonal of the pairs at a time, buffers reused
     pairs       all M x M mixtures of a chunk at once
@@ -96,7 +96,8 @@ def run(args):
             seconds = seconds_a_call(work, args.device, **(args.windows or {"window": 0.2, "windows": 5, "warm_up": 1}))
             if best is None or seconds < best[0]:
                 best = (seconds, chunk, difference)
-        say(f"measures, C = {classes}", args.variant, 1e3 * best[0], "ms", n=n, m=members, c=classes, chunk=best[1], max_difference=float(f"{best[2]:.2g}"))
+        more = {"n": n, "m": members, "c": classes, "chunk": best[1], "max_difference": float(f"{best[2]:.2g}")}
+        say(f"measures, C = {classes}", args.variant, 1e3 * best[0], "ms", **more)
 
 
 def options(parser):

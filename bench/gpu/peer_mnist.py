@@ -1,5 +1,5 @@
-"""The MNIST CNN, 100 heads, training steps (Adam included) in bfloat16 on one GPU by PyTorch; every step gathers its batch from a
-set of 54,000 digits that lies on the GPU.
+"""The MNIST CNN, 100 heads, training steps (Adam included) in bfloat16 on one GPU by PyTorch; every step gathers its
+batch from a set of 54,000 digits that lies on the GPU.
 
     eager               fused Adam, autocast
     reduce-overhead     torch.compile of forward and backward with Inductor's CUDA graphs
@@ -20,7 +20,8 @@ DIGITS = 54000
 def run(args):
     heads, batch, digits = (4, 16, 256) if args.tiny else (args.heads, args.batch, DIGITS)
     device = args.device
-    net = (CNN(heads * 10, 8, 32) if args.tiny else CNN(heads * 10)).to(device, memory_format=torch.channels_last).train()
+    net = CNN(heads * 10, 8, 32) if args.tiny else CNN(heads * 10)
+    net = net.to(device, memory_format=torch.channels_last).train()
     fused = {"fused": True, "capturable": True} if device == "cuda" else {"fused": True}
     optimiser = torch.optim.Adam(net.parameters(), lr=1e-5, **fused)
     images = torch.randn(digits, 1, 28, 28, device=device).to(torch.bfloat16)

@@ -1,5 +1,5 @@
-"""MC-dropout prediction with WRN-28-10 in bfloat16 on one GPU by PyTorch: every pass runs the whole network. A rate counts
-image-passes: 100 of them make an image's prediction.
+"""MC-dropout prediction with WRN-28-10 in bfloat16 on one GPU by PyTorch: every pass runs the whole network. A rate
+counts image-passes: 100 of them make an image's prediction.
 
     eager       autocast
     eager-half  weights kept in bfloat16, batch-norm in float32: no casts
@@ -14,7 +14,8 @@ VARIANTS = ("eager", "eager-half", "compiled")
 
 
 def run(args):
-    net = (WideResNet(10, 1, 10) if args.tiny else WideResNet(28, 10, 10)).to(args.device, memory_format=torch.channels_last).eval()
+    net = WideResNet(10, 1, 10) if args.tiny else WideResNet(28, 10, 10)
+    net = net.to(args.device, memory_format=torch.channels_last).eval()
     half = args.variant != "eager"
     if half:
         net.to(torch.bfloat16)
@@ -38,7 +39,8 @@ def run(args):
         seconds = seconds_a_call(work, args.device, **args.windows)
         rates[batch] = round(batch / seconds)
         best = max(best, (batch / seconds, batch))
-    say("predict wrn-28-10", args.variant, best[0], "image-passes/s", batch=best[1], rates=rates, passes=100, images_per_s=round(best[0] / 100, 2))
+    more = {"batch": best[1], "rates": rates, "passes": 100, "images_per_s": round(best[0] / 100, 2)}
+    say("predict wrn-28-10", args.variant, best[0], "image-passes/s", **more)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ def run(args):
         seconds = seconds_a_call(step, args.device, **args.windows)
     last = step().item()
     assert last < first, f"it does not learn one batch: loss {first} -> {last}"
-    say("train wrn-28-10", args.variant, batch / seconds, "images/s", heads=heads, batch=batch, ms=round(1e3 * seconds, 3))
+    more = {"heads": heads, "batch": batch, "ms": round(1e3 * seconds, 3)}
+    say("train wrn-28-10", args.variant, batch / seconds, "images/s", **more)
 
 
 def options(parser):
