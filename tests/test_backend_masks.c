@@ -1,5 +1,5 @@
-/* test_backend_masks.c - dropout masks: how many are dropped, and that they depend on their place alone; opening by
- * name. */
+/* test_backend_masks.c - dropout masks: the share that is dropped, and that a mask depends on its position alone;
+ * opening by name. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_backend_ops.c - every operation of every backend: gradients of the plain one by finite differences, the others
- * against the plain one. A backend that is not there is skipped by name. */
+ * against the plain one. A backend that is not available is skipped, with its name. */
 #include "backend_util.h"
 
 /* --- the problems */
@@ -172,7 +172,7 @@ enum { PROBLEMS = sizeof problems / sizeof problems[0] };
 
 /* --- finite differences */
 
-/* What the output gradient dy makes of the output: sum of y * dy; the loss itself for the loss. */
+/* The scalar whose gradient is dy: the sum of y * dy; for the loss, the loss itself. */
 static double objective(vg_backend *b, const problem *q) {
     result r;
     double sum = 0;
@@ -186,8 +186,8 @@ static double objective(vg_backend *b, const problem *q) {
     return sum;
 }
 
-/* Compares some entries of the gradient to `input` with central differences. Where a ReLU or a maximum turns over
- * within the step the two differ; a few such entries are let pass. */
+/* Compares some entries of the gradient to `input` with central differences. Where a ReLU or a maximum switches within
+ * the step the two differ; a few such entries are allowed. */
 static void differences(vg_backend *b, problem *q, float *input, size_t count, const float *gradient, const char *which,
                         const float *subtract) {
     const float h = q->kind == 5 ? 1.0f / 64 : 1.0f / 4096; /* the loss is smooth, the others have corners */
@@ -215,7 +215,8 @@ static void gradients_of_ref(void **state) {
     for (int i = 0; i < PROBLEMS; i++) {
         problem q = prepare(problems, i, false);
         result r;
-        /* the mean over 100 heads hardly moves with one logit: less than the float it is given in */
+        /* The mean over 100 heads changes with one logit by less than the resolution of the float in which it is
+         * returned. */
         if (q.kind > 5 || (q.kind == 2 && !q.training) || (q.kind == 5 && q.heads >= 100)) {
             finish(&q);
             continue;
@@ -257,7 +258,7 @@ static void compare(const char *name, vg_compute compute, bounds allowed) {
     vg_backend *b = open_or_say(name, compute);
     if (!b)
         skip();
-    if (strcmp(b->name, name) != 0) { /* "cpu" is answered by the plain one where there is no oneDNN */
+    if (strcmp(b->name, name) != 0) { /* "cpu" opens the plain backend where there is no oneDNN */
         print_message("skipped: %s is the plain backend in this build\n", name);
         vg_backend__close(b);
         skip();

@@ -1,6 +1,6 @@
-/* test_cuda_conv_norm.c - a convolution and its batch-norm in one operation against the two one after the other, on the
- * same backend: the same bits, with and without a residual, a dropout, and the convolution's own result. Only GPUs that
- * have the operation run it; everywhere it is said why not. */
+/* test_cuda_conv_norm.c - a convolution and its batch-norm in one operation against the two separate operations, on the
+ * same backend: the same bits, with and without a residual, a dropout, and the convolution's own result. It runs only
+ * on GPUs that have the fused operation; elsewhere it prints why it was skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,16 +13,16 @@
 
 typedef struct layer {
     size_t n, side, c, o;
-    bool must; /* WRN-28-10's: a Hopper GPU has to take it */
+    bool must; /* the layers of WRN-28-10, which a Hopper GPU must serve */
 } layer;
 
-/* Small ones, for tools under which everything is slow: of every width, and with a tile that is not full. */
+/* Small layers, for slow tools such as compute-sanitizer: of every width, and with a partial tile. */
 static const layer small[] = {{1, 32, 32, 160, true}, {1, 16, 64, 160, true}, {2, 8, 96, 320, true}};
 static const layer layers[] = {{3, 32, 160, 160, true}, {5, 16, 320, 320, true},  {7, 8, 640, 640, true},
                                {2, 8, 96, 320, true},   {130, 8, 160, 160, true}, {3, 8, 64, 64, false},
                                {2, 12, 160, 160, false}};
 
-/* What both ways read and write. */
+/* Operands of both computations. */
 typedef struct things {
     vg_conv conv;
     vg_norm norm;
@@ -78,7 +78,7 @@ static void unmake(vg_backend *b, things *t) {
     b->ops->block_free(b, t->grad);
 }
 
-/* Everything a tensor holds, or NULL; frees it. */
+/* All values of a tensor, or NULL; frees the tensor. */
 static float *taken(vg_backend *b, vg_tensor *t) {
     float *values = t ? values_of(b, t) : NULL;
     b->ops->tensor_free(b, t);
@@ -96,7 +96,7 @@ static void same(const layer *l, const char *what, const float *got, const float
                      (double)got[i], (double)want[i]);
 }
 
-/* Returns whether the backend has a way. */
+/* Returns whether the backend has the fused operation. */
 static bool compare(vg_backend *b, const layer *l, bool addend, bool both, float p) {
     things t = make(b, l, p);
     const vg_param *w = &t.params[0], *gamma = &t.params[1], *beta = &t.params[2];
@@ -124,7 +124,8 @@ static bool compare(vg_backend *b, const layer *l, bool addend, bool both, float
 }
 
 static void one_after_the_other(const layer *list, size_t count) {
-    /* The accelerators untimed: the pair of operations and the single one then take the same kernels. */
+    /* The accelerators are taken without timing, so that the pair of operations and the fused one use the same
+     * kernels. */
     vg_backend_options options = {.threads = 2, .compute = VG_COMPUTE_BF16, .acceleration = VG_ACCELERATE_ALWAYS};
     vg_backend *b = open_or_say_with("cuda", &options);
     if (!b)

@@ -1,12 +1,12 @@
-/* test_cuda_conv_stage.c - a convolution of one-channel images and the stage behind it in one operation, and its
- * gradients, against the plain backend's two operations each way; the same bits every time. Only a GPU runs it;
- * elsewhere it says why not. */
+/* test_cuda_conv_stage.c - a convolution of one-channel images and the pooling after it in one operation, and its
+ * gradients, against the plain backend's separate operations; the same bits every time. It runs only on a GPU;
+ * elsewhere it prints why it was skipped. */
 #include "backend_util.h"
 
 typedef struct layer {
     size_t n, height, width, o, kernel, pad, pool, c; /* c 0: one channel */
     float p;
-    bool bare, must; /* bare: without bias; must: the GPU has to take it */
+    bool bare, must; /* bare: without bias; must: the GPU must serve it */
 } layer;
 
 static const layer layers[] = {
@@ -60,7 +60,7 @@ static void free_inputs(inputs *q) {
     free(q->dy);
 }
 
-/* By the two operations each way, or in one go. Returns whether there was a way. */
+/* By separate operations, or by the fused one. Returns whether the fused one was available. */
 static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, result *r) {
     vg_param ps[2] = {{VG_PARAM_CONV, l->o, channels(l), l->kernel, l->kernel, 0, 0},
                       {VG_PARAM_VECTOR, l->o, 1, 1, 1, 0, 0}};
@@ -151,7 +151,7 @@ static void in_one_go(void **state) {
     vg_backend__close(b);
 }
 
-/* Other element types take the two operations. */
+/* Other element types use the separate operations. */
 static void float32_does_not(void **state) {
     (void)state;
     vg_backend *b = open_or_say("cuda", VG_COMPUTE_F32);

@@ -1,9 +1,9 @@
-/* test_cuda_hopper.c - the Hopper kernels for 3x3 convolutions against sums worked out here, at WRN-28-10's sizes.
+/* test_cuda_hopper.c - the Hopper kernels for 3x3 convolutions against sums computed here, at the sizes of WRN-28-10.
  *
- * Inputs are small whole numbers, so that every sum is exact in float32 whatever its order: results must be equal, not
- * close. Sampled elements are compared; outputs are surrounded by bytes that must stay. Where something is wrong the
- * program says for which taps, channels, columns and pixels, and what single non-zero inputs give.
- * bench/gpu/bench_hopper.c times them. */
+ * Inputs are small whole numbers, so that every sum is exact in float32 in any order: results must be equal, not close.
+ * Sampled elements are compared; outputs are surrounded by bytes that must not change. After a difference the program
+ * prints which taps, channels, columns and pixels are affected, and what single non-zero inputs give.
+ * bench/kernels/bench_hopper.c times the kernels. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static array fresh(size_t count, size_t element) {
     a.host = malloc(a.bytes);
     cuda(cudaMalloc((void **)&a.device, a.bytes + 2 * GUARD), "device memory");
     cuda(cudaMemset(a.device, 0xff, a.bytes + 2 * GUARD), "guard");
-    cuda(cudaDeviceSynchronize(), "guard"); /* the kernels' queue does not wait for this one */
+    cuda(cudaDeviceSynchronize(), "guard"); /* the kernels' stream does not wait for the default one */
     return a;
 }
 static void send(const array *a) {
@@ -103,7 +103,7 @@ static void release(array *a) {
     free(a->host);
     cudaFree(a->device);
 }
-/* Brings it back; false when the bytes around it changed. */
+/* Copies it back; false when the bytes around it changed. */
 static bool fetch(array *a) {
     static unsigned char guard[GUARD];
     bool good = true;

@@ -1,6 +1,5 @@
-/* test_cuda_recordings.c - what only the GPU's backend offers: batches made there out of a data set that stays there,
- * compared with the loader's; operations noted once and replayed with another step's figures; what the device's memory
- * holds. */
+/* test_cuda_recordings.c - operations that only the GPU's backend has: batches prepared from resident data, compared
+ * with the loader's; operations recorded once and replayed with another step's values; accounting of device memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +148,7 @@ static void cuda_batches(void **state) {
     }
 }
 
-/* The loss reads a batch's labels: they are those of its images. */
+/* The loss reads a batch's labels: they must be those of its images. */
 static void cuda_batch_labels(void **state) {
     (void)state;
     vg_backend *b = gpu(VG_COMPUTE_F32);
@@ -321,7 +320,7 @@ static void cuda_replay(void **state) {
     }
 }
 
-/* What is freed is no longer counted. */
+/* Freed memory is no longer counted. */
 static void cuda_memory(void **state) {
     (void)state;
     vg_backend *b = gpu(VG_COMPUTE_F32);
@@ -331,7 +330,7 @@ static void cuda_memory(void **state) {
     assert_true(b->ops->memory_used(b) >= before + (size_t)64 * 64 * 32 * 32 * sizeof(float));
     b->ops->tensor_free(b, t);
     assert_int_equal(b->ops->memory_used(b), before);
-    /* more than any device has: one line, and the backend goes on */
+    /* more than any device has: one error line, and the backend remains usable */
     assert_int_equal(b->ops->tensor_new(b, &t, VG_TENSOR_PLAIN, (size_t)1 << 24, (vg_shape){1 << 20, 1, 1}),
                      VG_ERR_MEMORY);
     assert_null(strchr(vg_error_message(), '\n'));

@@ -1,6 +1,6 @@
 /* test_cuda_shapes.c - the operations of both networks of the paper at their own sizes, on the GPU: channels, maps,
- * strides and heads as in training, few and odd numbers of rows. VARGATE_SHAPES_BACKEND names another backend to check
- * them with. */
+ * strides and heads as in training, with few and odd numbers of rows. VARGATE_SHAPES_BACKEND names another backend to
+ * check. */
 #include "backend_util.h"
 
 /* The convolutions of WRN-28-10, the CNN and the fixed networks. */
@@ -63,7 +63,7 @@ static const problem problems[] = {
 };
 enum { PROBLEMS = sizeof problems / sizeof problems[0] };
 
-/* Inputs are values that bfloat16 has, so that one run of the plain backend serves both. */
+/* Inputs are exact in bfloat16, so that one run of the plain backend serves both element types. */
 static void network_shapes(void **state) {
     (void)state;
     const char *name = getenv("VARGATE_SHAPES_BACKEND") ? getenv("VARGATE_SHAPES_BACKEND") : "cuda";

@@ -1,9 +1,9 @@
 /* test_cuda_training.c - training on the GPU: the same bits for the same seed, also after being killed and resumed; the
- * CPU's losses, gradients and predictions in float32; steps over images kept on the device against steps over the same
- * images sent.
+ * CPU's losses, gradients and predictions in float32; steps over resident images against steps over the same images
+ * uploaded by batch.
  *
- * A process that has used a GPU cannot share it with its children: trainings come first, each in a child, and what runs
- * in this process comes after. VARGATE_TRAINING_DEVICE names another device to try the tests with. */
+ * A process that has used a GPU cannot share it with its children, so the trainings come first, each in a child, and
+ * the tests in this process come after them. VARGATE_TRAINING_DEVICE names another device to test. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -207,7 +207,7 @@ static outcome train_here(const job *j) {
     return o;
 }
 
-/* work in a child; what it says, or {-1} when it was killed. */
+/* Runs `work` in a child and returns its result, or {-1} when it was killed. */
 static outcome in_child(outcome (*work)(const job *), const job *j) {
     int ends[2];
     outcome o = {.status = -1};
@@ -433,8 +433,8 @@ static void losses_agree(void **state) {
     }
 }
 
-/* Steps over stored images, the later ones replayed as a whole, against steps over the same images sent one batch at a
- * time. */
+/* Steps over resident images, the later ones replayed as a whole, against steps over the same images uploaded one batch
+ * at a time. */
 static void stored_agree(void **state) {
     (void)state;
     need_device();
@@ -489,7 +489,7 @@ static void stored_agree(void **state) {
     vg_backend__close(b);
 }
 
-/* The same checkpoint by the CPU and by the GPU: members, masks included, agree; and do not depend on how many rows run
+/* The same checkpoint on the CPU and on the GPU: members, masks included, agree and do not depend on how many rows run
  * at once. */
 static void predictions_agree(void **state) {
     (void)state;

@@ -1,5 +1,6 @@
 /* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run
- * thread by thread and block by block, against the reference. Every place of the arrays and every shape of block. */
+ * thread by thread and block by block, against the reference. Every placement of the arrays and every shape of
+ * block. */
 #include "device_cases.h"
 #include "measures/cuda/score_stages.h"
 
@@ -9,7 +10,7 @@ static struct {
     int samples, threads, place;
 } forced;
 
-static bool backwards; /* threads take their turns from the last to the first */
+static bool backwards; /* threads run from the last to the first */
 
 static void run_block(const score_job *job, long long first, long long count, char *base, char *p, int own) {
     score_view v = score_view_of(job, first, count, base, p, own);
@@ -56,7 +57,7 @@ static void run_job(score_job *job) {
     shape_blocks(job);
     char *base = ref_alloc(job->bytes, 1), *p = ref_alloc(job->p_bytes, 1);
     for (long long first = 0; first < count; first += job->samples) {
-        memset(base, 0xff, job->bytes); /* NaN: nothing may rest on what was there */
+        memset(base, 0xff, job->bytes); /* NaN: results must not depend on old contents */
         run_block(job, first, count, base, job->place == SCORE_SHARED ? base + job->p : p,
                   job->place == SCORE_SHARED || job->p_bytes);
     }
@@ -129,8 +130,8 @@ static void other_shapes(void **state) {
     forced.threads = 0;
 }
 
-/* Shapes on which the reference would take too long, against vg_score; and no thread may rest on what another does in
- * the same stage: the same bits whichever goes first. */
+/* Shapes for which the reference would take too long, against vg_score. No thread may depend on what another does in
+ * the same stage: the same bits in either order. */
 static void large_shapes(void **state) {
     static const device_recipe recipes[] = {
         {MAKE_DIRICHLET, 1, 5, 100, 10},     {MAKE_DIRICHLET, 1, 2, 100, 100},  {MAKE_DIRICHLET, 0.01, 3, 100, 100},

@@ -1,15 +1,15 @@
-/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line a figure; bench/gpu.sh puts PyTorch's
- * beside them.
+/* bench_gpu.c - training steps and MC-dropout prediction on a GPU. One JSON line a figure; bench/gpu.sh adds PyTorch's
+ * figures.
  *
  *     bench_gpu --what train   [--network wrn-28-10] [--heads 100] [--batch 128] [--steps 60] [--epochs 5]
  *                              [--compute bfloat16] [--augment 1]
  *     bench_gpu --what predict [--network wrn-28-10] [--members 100] [--images 264] [--rows 660] [--compute bfloat16]
  *
- * Training: random images and labels, kept on the GPU (45,000 of 3 x 32 x 32, 54,000 of 28 x 28) in a new order every
- * epoch, with --augment 1 cut, flipped, jittered and erased there; an epoch is `steps` steps, the figure the median of
- * all epochs but the first, in which everything is made and recorded. Prediction: a network of one head, trained for a
- * step; a rate counts (image, pass) rows, the best of several numbers of rows at once, median of five runs each. Memory
- * is what nvidia-smi says the whole GPU holds while training. */
+ * Training: random images and labels, resident on the GPU (45,000 of 3 x 32 x 32, 54,000 of 28 x 28) in a new order
+ * every epoch, with --augment 1 cropped, flipped, jittered and erased there. An epoch is `steps` steps; the figure is
+ * the median of all epochs but the first, in which everything is allocated and recorded. Prediction: a network of one
+ * head, trained for a step; a rate counts (image, pass) rows and is the best over several batch sizes, the median of
+ * five runs each. Memory is what nvidia-smi reports for the whole GPU during training. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ typedef struct request {
 } request;
 
 typedef struct noise {
-    float *images; /* one batch, for watching and for devices that keep no images */
+    float *images; /* one batch, for progress and for devices without resident data */
     int32_t *labels;
     size_t *indices;
     size_t batch;
@@ -148,7 +148,7 @@ static void free_noise(noise *n) {
 
 /* --- training */
 
-/* MiB in use on the first GPU; -1 when nvidia-smi does not say. */
+/* MiB in use on the first GPU; -1 when nvidia-smi does not report it. */
 static long memory_in_use(void) {
     long mib = -1;
     FILE *pipe = popen("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
@@ -262,7 +262,7 @@ static int bench_train(const request *q) {
 
 /* --- prediction */
 
-/* (image, pass) rows a second with so many rows at once; negative: failed. */
+/* (image, pass) rows a second with the given number of rows at once; negative: failed. */
 static double predict(const request *q, size_t rows, char device[256]) {
     char folder[256], path[512];
     vg_predictor *predictor;

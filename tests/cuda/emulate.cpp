@@ -43,7 +43,8 @@ void enter() {
     swapcontext(&current->context, &scheduler);
 }
 
-/* Threads that wait at a barrier go on when all do; one that has ended by then should have been there. */
+/* Threads that wait at a barrier continue when all have reached it; a thread that has ended by then should have reached
+ * it too. */
 void release(unsigned threads) {
     unsigned waiting = 0, done = 0;
     for (unsigned t = 0; t < threads; t++) {
@@ -91,8 +92,8 @@ void give_way(state at) {
     threadIdx.x = t;
 }
 
-/* What the threads of one warp bring to a product; `turn` goes up when all have brought it and when all have taken
- * theirs. */
+/* The operands that the threads of one warp contribute to a product; `turn` increases when all have contributed and
+ * when all have read their results. */
 struct warp {
     uint32_t a[32][4], b[32][2];
     const void *rows[32];
@@ -131,7 +132,7 @@ void emulate_multiply_add(float (&c)[4], const uint32_t (&a)[4], const uint32_t 
     meet(w);
 }
 
-/* Every lane names a row; the warp, once all have. */
+/* Every lane names a row; the matrices are read once all lanes have. */
 static warp &name_rows(const void *row) {
     warp &w = warps[threadIdx.x / 32];
     w.rows[threadIdx.x % 32] = row;

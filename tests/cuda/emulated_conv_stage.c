@@ -36,7 +36,7 @@ static float widen(uint16_t bits) {
 
 static int whole(int range) { return (int)vg_random__below(&generator, (uint64_t)(2 * range + 1)) - range; }
 
-/* What a kernel has not written is 0xFF; MARGIN elements on each side must stay so. */
+/* Memory that a kernel has not written is 0xFF; MARGIN elements on each side must stay so. */
 enum { MARGIN = 64 };
 static void *room(size_t count, size_t size) {
     unsigned char *memory = aligned_alloc(256, (((count + 2 * MARGIN) * size) / 256 + 1) * 256);

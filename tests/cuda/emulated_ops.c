@@ -1,9 +1,9 @@
 /* emulated_ops.c - the CUDA kernels of the layers, compiled for the host and run by emulate.cpp, against the plain
  * backend: their arithmetic, masks, indices and barriers without a GPU. Built and run by tests/test_cuda_emulated.sh.
  *
- * Device memory is host memory filled with NaN, with a margin on each side: what a kernel reads without anybody having
- * written it, or writes outside its tensor, shows. Blocks and threads run in another order each time: results are the
- * same bits all the same. */
+ * Device memory is host memory filled with NaN, with a margin on each side, so that a read of memory that was never
+ * written and a write outside a tensor are detected. Blocks and threads run in a different order each time, and results
+ * must have the same bits. */
 #include "backend_util.h"
 
 #include "backend/counter.h"
@@ -35,7 +35,7 @@ vg_status vg_cuda__launched(const char *kernel) {
     return VG_OK;
 }
 
-/* There is no second queue. */
+/* There is no second stream. */
 vg_status vg_cuda__writes(vg_backend *b, const vg_tensor *t) {
     (void)b;
     (void)t;
@@ -353,7 +353,7 @@ static void without_relu(void **state) {
     vg_backend__close(b);
 }
 
-/* Whichever block and thread runs first. */
+/* The result does not depend on which block and thread runs first. */
 static void same_bits(void **state) {
     (void)state;
     multiprocessors = 3;
@@ -392,7 +392,7 @@ static void large_mean(void **state) {
     vg_backend__close(b);
 }
 
-/* PLAIN rows are repeated too: logits, where a network has nothing behind them. */
+/* PLAIN rows are repeated too: logits, where a network ends with them. */
 static void plain_rows(void **state) {
     (void)state;
     vg_shape s = {30, 1, 1};

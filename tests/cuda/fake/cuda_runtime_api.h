@@ -1,10 +1,10 @@
-/* cuda_runtime_api.h - a stand-in for CUDA's header: kernels run on the host, one block after another, each thread of a
- * block as a coroutine that gives way at __syncthreads and at a warp's products. Enough for kernels without other warp
- * instructions and without asynchronous copies.
+/* cuda_runtime_api.h - a replacement for CUDA's header: kernels run on the host, one block after another, each thread
+ * of a block as a coroutine that yields at __syncthreads and at a warp's products. Sufficient for kernels without other
+ * warp instructions and without asynchronous copies.
  *
- * In which order blocks and, between two barriers, threads run is drawn anew for each launch (emulate_seed), so that a
- * missing barrier or a sum that depends on which block ends last shows as a difference between two runs. A barrier that
- * some threads of a block reach and others do not is an error (emulate_errors). */
+ * The order of blocks and, between two barriers, of threads is drawn for each launch (emulate_seed), so that a missing
+ * barrier, or a sum that depends on which block finishes last, shows as a difference between two runs. A barrier that
+ * only some threads of a block reach is an error (emulate_errors). */
 #ifndef FAKE_CUDA_RUNTIME_API_H
 #define FAKE_CUDA_RUNTIME_API_H
 

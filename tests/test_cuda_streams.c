@@ -1,5 +1,6 @@
-/* test_cuda_queues.c - the step of the MNIST network on one, two and three of the GPU's queues, operation by operation
- * and replayed as a whole: the same bits; and Adam in parts, beside other work, against Adam in one go. */
+/* test_cuda_streams.c - the training step of the MNIST network on one, two and three CUDA streams, operation by
+ * operation and replayed as a whole: the same bits; and Adam in parts, beside other work, against Adam in one
+ * operation. */
 #include <unistd.h>
 
 #include "backend_util.h"
@@ -9,7 +10,7 @@
 
 enum { ROWS = 40, IMAGES = 120, SIDE = 28, CLASSES = 10, STEPS = 6 };
 
-/* The GPU with so many streams, or NULL. */
+/* The GPU with the given number of streams, or NULL. */
 static vg_backend *gpu(vg_compute compute, unsigned streams) {
     vg_backend_options options = {.threads = 2, .compute = compute, .streams = streams};
     return open_or_say_with("cuda", &options);
@@ -36,7 +37,7 @@ static void make_images(unsigned char *pixels, int32_t *labels) {
         labels[i] = (int32_t)vg_random__below(&random, CLASSES);
 }
 
-/* Weights, both moments and losses after STEPS steps over stored images, of which the third and later ones are
+/* Weights, both moments and losses after STEPS steps over resident images, of which the third and later ones are
  * replayed. */
 static float *train_stored(vg_backend *b, double losses[STEPS], size_t *count) {
     static unsigned char pixels[IMAGES * SIDE * SIDE];
@@ -154,7 +155,7 @@ static void adam_in_parts(void **state) {
     vg_backend__close(b);
 }
 
-/* Chosen engines are kept from one backend to the next: each then takes the same. */
+/* The chosen engines are stored, so that every backend uses the same ones. */
 static int keep_choices(void **state) { return make_folder(state) || setenv("XDG_CACHE_HOME", folder, 1) != 0; }
 
 int main(void) {
