@@ -15,7 +15,7 @@
 #include "evaluate/evaluate_internal.h"
 #include "vargate/evaluate.h"
 
-enum { N = 150 };
+enum { N = 701 };
 static const double z95 = 1.959963984540054;
 
 static double kernel(double positive, double negative) {
@@ -78,7 +78,7 @@ static void test_delong(void **state) {
         for (size_t i = 0; i < N; i++)
             hits += positive[i];
         size_t fewer = hits < N - hits ? hits : N - hits;
-        assert_true(fewer >= 30);
+        assert_true(fewer >= 200); /* below, Newcombe's interval may be the wider one */
         double t = vg_evaluate__t_quantile(.975, (double)fewer - 1);
         double spread = sqrt(covariance(a, area, a, area, positive, N)) / (area * (1 - area)),
                logit = log(area / (1 - area));

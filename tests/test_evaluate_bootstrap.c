@@ -103,8 +103,8 @@ static void estimates(const vg_estimate **out, const vg_evaluation *e) {
 /* How figure f's interval is made of its resamples, and its events: rows of a share, or errors. */
 static vg_interval_kind kind_of(double *events, size_t f, const vg_evaluation *e) {
     static const vg_interval_kind kinds[128] = {
-        ['l'] = VG_INTERVAL_LOG, ['o'] = VG_INTERVAL_LOGIT, ['s'] = VG_INTERVAL_SHARE};
-    static const char whole[] = "so....llos.", ranking[] = "ooo.osss.."; /* log, logit, share, none */
+        ['a'] = VG_INTERVAL_AREA, ['l'] = VG_INTERVAL_LOG, ['o'] = VG_INTERVAL_LOGIT, ['s'] = VG_INTERVAL_SHARE};
+    static const char whole[] = "so....llos.", ranking[] = "aaa.osss.."; /* area, log, logit, share, none */
     static const double coverages[] = {.8, .9, .95};
     *events = (double)e->errors;
     if (f < 11) {
@@ -121,6 +121,13 @@ static vg_interval_kind kind_of(double *events, size_t f, const vg_evaluation *e
     f -= MEASURES * 10;
     *events = (double)(f % 2 ? e->rule[f / 2].kept : e->rule[f / 2].rows);
     return VG_INTERVAL_SHARE;
+}
+
+/* What one more error in a row drawn at random adds to AURC, E-AURC (0, 1) or AUGRC (2) of N samples. */
+static void unseen_error(vg_interval_rule *rule, size_t f) {
+    bool augrc = (f - 11) % 10 == 2;
+    rule->unseen_mean = (augrc ? .5 : 1) / N;
+    rule->unseen_square = (augrc ? 1. / 3 : 2) / ((double)N * N);
 }
 
 static void against_written_out(vg_task task) {
@@ -150,7 +157,10 @@ static void against_written_out(vg_task task) {
         vg_interval_kind kind = kind_of(&events, f, e);
         if (kind == VG_INTERVAL_NONE)
             continue;
-        vg_evaluate__interval(&expected, kind, events, values[f], R, .8);
+        vg_interval_rule rule = {kind, events, 0, 0};
+        if (kind == VG_INTERVAL_AREA)
+            unseen_error(&rule, f);
+        vg_evaluate__interval(&expected, &rule, values[f], R, .8);
         if (isnan(expected.low) && isnan(one[f]->low) && isnan(one[f]->high))
             continue;
         if (!(fabs(expected.low - one[f]->low) <= 1e-11 && fabs(expected.high - one[f]->high) <= 1e-11))
@@ -197,28 +207,33 @@ static void test_interval(void **state) {
     (void)state;
     double values[] = {5, NAN, 1, 4, 2, 3};
     vg_estimate e = {3, 0, 0};
-    vg_evaluate__interval(&e, VG_INTERVAL_PERCENTILE, 0, values, 6, .9);
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_PERCENTILE, 0, 0, 0}, values, 6, .9);
     assert_true(fabs(e.low - 1.2) < 1e-14 && fabs(e.high - 4.8) < 1e-14);
     double again[] = {5, 1, 4, 2, 3};
     e.value = 7; /* never outside its own interval */
-    vg_evaluate__interval(&e, VG_INTERVAL_PERCENTILE, 0, again, 5, .9);
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_PERCENTILE, 0, 0, 0}, again, 5, .9);
     assert_true(fabs(e.low - 1.2) < 1e-14 && e.high == 7);
     double none[] = {NAN, NAN};
-    vg_evaluate__interval(&e, VG_INTERVAL_PERCENTILE, 0, none, 2, .9);
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_PERCENTILE, 0, 0, 0}, none, 2, .9);
     assert_true(isnan(e.low) && isnan(e.high));
     /* logarithms 0, 1, 2 spread by 1; t of 2 degrees at .975 is 4.302653 */
     double powers[] = {1, exp(1), exp(2)};
     e = (vg_estimate){exp(1), 0, 0};
-    vg_evaluate__interval(&e, VG_INTERVAL_LOG, 3, powers, 3, .95);
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_LOG, 3, 0, 0}, powers, 3, .95);
     assert_true(fabs(log(e.high) - 5.302653) < 1e-6 && fabs(log(e.low) + 3.302653) < 1e-6);
     double odds[] = {.5, 1 / (1 + exp(-1)), 1 / (1 + exp(1))};
     e = (vg_estimate){.5, 0, 0};
-    vg_evaluate__interval(&e, VG_INTERVAL_LOGIT, 3, odds, 3, .95);
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_LOGIT, 3, 0, 0}, odds, 3, .95);
     assert_true(fabs(log(e.high / (1 - e.high)) - 4.302653) < 1e-6 && fabs(e.low + e.high - 1) < 1e-12);
     double few[] = {.4, .5, .6};
     e.value = .5;
-    vg_evaluate__interval(&e, VG_INTERVAL_LOGIT, 2, few, 3, .95);
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_LOGIT, 2, 0, 0}, few, 3, .95);
     assert_true(isnan(e.low)); /* two errors tell nothing about their spread */
+    /* An area counts one error more above: logit(.5) + t sqrt(.01 + .03) / (.5 * .5) where resamples spread by .1. */
+    double areas[] = {.2, .3, .4};
+    e = (vg_estimate){.3, 0, 0};
+    vg_evaluate__interval(&e, &(vg_interval_rule){VG_INTERVAL_AREA, 3, .2, .03}, areas, 3, .95);
+    assert_true(fabs(log(e.high / (1 - e.high)) - 4.302653 * .2 / .25) < 1e-5 && e.low > 0 && e.low < .3);
     assert_true(fabs(vg_evaluate__normal_quantile(.975) - 1.959963984540054) < 1e-12);
     assert_true(fabs(vg_evaluate__t_quantile(.05, 10) + 1.812461) < 1e-6);
 }
@@ -332,7 +347,8 @@ static void test_ood(void **state) {
     assert_true(isnan(row.detection_error.low) && isnan(row.detection_error.high));
     for (size_t f = 1; f < 4; f++) {
         vg_estimate expected = {found[f].value, 0, 0};
-        vg_evaluate__interval(&expected, kinds[f], kinds[f] == VG_INTERVAL_SHARE ? ID : OOD, values[f], R, .8);
+        vg_interval_rule rule = {kinds[f], kinds[f] == VG_INTERVAL_SHARE ? ID : OOD, 0, 0};
+        vg_evaluate__interval(&expected, &rule, values[f], R, .8);
         if (!(fabs(expected.low - found[f].low) < 1e-12 && fabs(expected.high - found[f].high) < 1e-12))
             fail_msg("figure %zu: [%.12g, %.12g], expected [%.12g, %.12g]", f, found[f].low, found[f].high, expected.low,
                      expected.high);

@@ -58,8 +58,9 @@ static vg_status order_job(void *context, size_t index, unsigned worker) {
 }
 
 /* Eight resamples of one measure: one weighted walk each, side by side. values[lane * stride + figure]. */
-static vg_status rank_block(double *values, size_t stride, const rank_order *order, const vg_tally *t, const vg_rank_plan *plan,
-                            const double *weights, const double *totals, vg_pulse *pulse, unsigned worker) {
+static vg_status rank_block(double *values, size_t stride, const rank_order *order, const vg_tally *t,
+                            const vg_rank_plan *plan, const double *weights, const double *totals, vg_pulse *pulse,
+                            unsigned worker) {
     size_t width = t->multilabel ? t->classes : 1;
     vg_rank_sums sums[VG_LANES];
     double before[VG_LANES] = {0}, mass[VG_LANES] = {0}, errors[VG_LANES] = {0};
@@ -96,8 +97,8 @@ static vg_status rank_block(double *values, size_t stride, const rank_order *ord
 }
 
 /* Coverage and accuracy on the kept for every k. */
-static vg_status rule_block(double *values, size_t stride, const vg_evaluation *e, const vg_tally *t, const double *weights,
-                            vg_pulse *pulse, unsigned worker) {
+static vg_status rule_block(double *values, size_t stride, const vg_evaluation *e, const vg_tally *t,
+                            const double *weights, vg_pulse *pulse, unsigned worker) {
     size_t width = t->multilabel ? t->classes : 1;
     for (size_t j = 0; j < e->rule_count; j++) {
         double kept[VG_LANES] = {0}, right[VG_LANES] = {0};
@@ -159,8 +160,7 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
  * theirs from elsewhere; calibration errors that no method covers have none. */
 typedef struct figure_place {
     vg_estimate *estimate;
-    vg_interval_kind kind;
-    double events; /* rows of a share; errors */
+    vg_interval_rule rule;
 } figure_place;
 
 static const vg_interval_kind tally_kinds[VG_TALLY_FIGURES] = {
@@ -168,21 +168,33 @@ static const vg_interval_kind tally_kinds[VG_TALLY_FIGURES] = {
     [VG_TALLY_NLL] = VG_INTERVAL_LOG,        [VG_TALLY_BRIER] = VG_INTERVAL_LOG,
     [VG_TALLY_F1_MICRO] = VG_INTERVAL_LOGIT, [VG_TALLY_SUBSET] = VG_INTERVAL_SHARE,
 };
-static const vg_interval_kind rank_kinds[VG_RANK_FIXED] = {
-    [VG_RANK_AURC] = VG_INTERVAL_LOGIT,
-    [VG_RANK_EAURC] = VG_INTERVAL_LOGIT,
-    [VG_RANK_AUGRC] = VG_INTERVAL_LOGIT,
-    [VG_RANK_AUPR] = VG_INTERVAL_LOGIT,
+/* With N rows an error at rank r (1: most certain) adds (1/N) sum_{k >= r} 1/k to AURC and (N - r + 1)/N^2 to AUGRC: over
+ * all ranks 1/N and 1/(2N) in the mean, 2/N^2 and 1/(3 N^2) in the mean square. */
+static const vg_interval_rule rank_rules[VG_RANK_FIXED] = {
+    [VG_RANK_AURC] = {VG_INTERVAL_AREA, 0, 1, 2},
+    [VG_RANK_EAURC] = {VG_INTERVAL_AREA, 0, 1, 2},
+    [VG_RANK_AUGRC] = {VG_INTERVAL_AREA, 0, 1. / 2, 1. / 3},
+    [VG_RANK_AUPR] = {VG_INTERVAL_LOGIT, 0, 0, 0},
 };
 
-static figure_place *rank_places(figure_place *at, vg_ranking *r, const vg_rank_plan *plan, double errors) {
+static vg_interval_rule rank_rule(size_t figure, double errors, double rows) {
+    vg_interval_rule rule = rank_rules[figure];
+    rule.events = errors;
+    rule.unseen_mean /= rows;
+    rule.unseen_square /= rows * rows;
+    return rule;
+}
+
+static figure_place *rank_places(figure_place *at, vg_ranking *r, const vg_rank_plan *plan, const vg_evaluation *e) {
+    /* The rows of a sample may go wrong together: an unseen error is then an unseen sample. */
+    double units = (double)e->rows / (double)(e->label_count > 0 ? e->classes : 1);
     vg_estimate *fixed[VG_RANK_FIXED] = {&r->aurc, &r->eaurc, &r->augrc, &r->error_auroc, &r->error_aupr};
     for (size_t i = 0; i < VG_RANK_FIXED; i++)
-        *at++ = (figure_place){fixed[i], rank_kinds[i], errors};
+        *at++ = (figure_place){fixed[i], rank_rule(i, (double)e->errors, units)};
     for (size_t i = 0; i < plan->coverage_count; i++)
-        *at++ = (figure_place){&r->risk_at[i], VG_INTERVAL_SHARE, plan->position[i]};
+        *at++ = (figure_place){&r->risk_at[i], {VG_INTERVAL_SHARE, plan->position[i], 0, 0}};
     for (size_t i = 0; i < plan->risk_count; i++)
-        *at++ = (figure_place){&r->coverage_at[i], VG_INTERVAL_NONE, 0};
+        *at++ = (figure_place){&r->coverage_at[i], {VG_INTERVAL_NONE, 0, 0, 0}};
     return at;
 }
 
@@ -192,13 +204,13 @@ static void figure_places(figure_place *at, vg_evaluation *e, const vg_rank_plan
     vg_evaluate__figure_places(whole, e);
     for (size_t i = 0; i < VG_TALLY_FIGURES; i++) {
         double events = tally_kinds[i] != VG_INTERVAL_SHARE ? errors : (double)(i == VG_TALLY_SUBSET ? e->n : e->rows);
-        *at++ = (figure_place){whole[i], tally_kinds[i], events};
+        *at++ = (figure_place){whole[i], {tally_kinds[i], events, 0, 0}};
     }
     for (size_t m = 0; m < e->measure_count; m++)
-        at = rank_places(at, &e->measures[m], plan, errors);
+        at = rank_places(at, &e->measures[m], plan, e);
     for (size_t j = 0; j < e->rule_count; j++) {
-        *at++ = (figure_place){&e->rule[j].coverage, VG_INTERVAL_SHARE, (double)e->rule[j].rows};
-        *at++ = (figure_place){&e->rule[j].accuracy, VG_INTERVAL_SHARE, (double)e->rule[j].kept};
+        *at++ = (figure_place){&e->rule[j].coverage, {VG_INTERVAL_SHARE, (double)e->rule[j].rows, 0, 0}};
+        *at++ = (figure_place){&e->rule[j].accuracy, {VG_INTERVAL_SHARE, (double)e->rule[j].kept, 0, 0}};
     }
 }
 
@@ -207,9 +219,9 @@ static void figure_places(figure_place *at, vg_evaluation *e, const vg_rank_plan
 static double events_of(const figure_place *place, const vg_evaluation *e) {
     bool at_end = place->estimate->value == 0 || place->estimate->value == 1;
     bool by_row = place->estimate != &e->subset_accuracy;
-    bool share = place->kind == VG_INTERVAL_SHARE;
-    return e->label_count > 0 && share && at_end && by_row ? fmax(place->events / (double)e->classes, 1)
-                                                           : place->events;
+    bool share = place->rule.kind == VG_INTERVAL_SHARE;
+    return e->label_count > 0 && share && at_end && by_row ? fmax(place->rule.events / (double)e->classes, 1)
+                                                           : place->rule.events;
 }
 
 /* Rows worth one independent row: the accuracy's variance over that of as many independent rows. */
@@ -257,12 +269,12 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
     if (status == VG_OK) {
         figure_places(places, e, work->plan);
         for (size_t f = 0; f < work->figures; f++) {
-            if (places[f].kind == VG_INTERVAL_NONE)
+            if (places[f].rule.kind == VG_INTERVAL_NONE)
                 continue;
             for (size_t r = 0; r < count; r++)
                 column[r] = work->values[r * work->figures + f];
-            vg_evaluate__interval(places[f].estimate, places[f].kind, events_of(&places[f], e), column, count,
-                                  work->options->confidence);
+            places[f].rule.events = events_of(&places[f], e);
+            vg_evaluate__interval(places[f].estimate, &places[f].rule, column, count, work->options->confidence);
         }
     }
     double factor = design_factor(e, work);
@@ -309,11 +321,13 @@ static vg_status run_blocks(vg_evaluation *e, bootstrap_work *work, vg_pool *poo
     return status;
 }
 
-vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns, const vg_rank_plan *plan,
-                                 const vg_evaluate_options *o, vg_pulse *pulse, vg_pool *pool) {
+vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
+                                 const vg_rank_plan *plan, const vg_evaluate_options *o, vg_pulse *pulse,
+                                 vg_pool *pool) {
     size_t places;
     if (!vg_base__mul(&places, e->measure_count, t->rows))
-        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu measures of %zu rows do not fit memory", e->measure_count, t->rows);
+        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu measures of %zu rows do not fit memory", e->measure_count,
+                             t->rows);
     bootstrap_work work = {.evaluation = e, .tally = t, .plan = plan, .options = o, .pulse = pulse};
     work.per_measure = VG_RANK_FIXED + plan->coverage_count + plan->risk_count;
     work.figures = VG_TALLY_FIGURES + e->measure_count * work.per_measure + 2 * e->rule_count;

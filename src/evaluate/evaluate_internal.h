@@ -370,12 +370,16 @@ typedef enum vg_interval_kind {
     VG_INTERVAL_PERCENTILE,
     VG_INTERVAL_LOG,
     VG_INTERVAL_LOGIT,
-    VG_INTERVAL_SHARE
+    VG_INTERVAL_SHARE,
+    VG_INTERVAL_AREA
 } vg_interval_kind;
-/* The interval of e->value from its resamples values[0 .. count - 1] (overwritten; NaN left out). events: of
- * VG_INTERVAL_SHARE the rows it was taken of, of LOG and LOGIT the rows (errors) that the figure hangs on. */
-void vg_evaluate__interval(vg_estimate *e, vg_interval_kind kind, double events, double *values, size_t count,
-                           double confidence);
+typedef struct vg_interval_rule {
+    vg_interval_kind kind;
+    double events; /* SHARE: the rows it was taken of; LOG, LOGIT, AREA: the errors that the figure depends on */
+    double unseen_mean, unseen_square; /* AREA: what one more error adds, in a row drawn at random: mean and mean square */
+} vg_interval_rule;
+/* The interval of e->value from its resamples values[0 .. count - 1] (overwritten; NaN left out). */
+void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count, double confidence);
 /* That of a share whose estimate has this variance (0: binomial of `rows`). */
 void vg_evaluate__share_interval(vg_estimate *e, double rows, double variance, double confidence);
 /* That of an AUROC by its variance. */

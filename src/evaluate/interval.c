@@ -8,13 +8,17 @@
  * 1998): exact where rows are independent, wider where they come in groups or where the threshold they were kept by is
  * itself an estimate
  *
+ *     area          logit, and an upper end that counts one error more than was seen, in a row drawn at random: the areas
+ *                   under risk curves of a good model hang on rare errors among its most certain rows, and a sample without
+ *                   any of them knows neither their weight nor their spread
+ *
  * An interval never excludes its own figure. Where a method has no answer (all resamples alike, a figure at its end)
  * the ends are NaN: no interval. */
 #include <stdlib.h>
 
 #include "evaluate/evaluate_internal.h"
 
-enum { FEWEST_EVENTS = 3, FEW = 30 };
+enum { FEWEST_EVENTS = 3, FEW = 200 };
 
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -98,6 +102,16 @@ static void transformed(vg_estimate *e, double events, double *values, size_t co
     e->high = bounded ? inverse_logit(logit(v) + z * spread) : v * exp(z * spread);
 }
 
+/* Moves the upper end out to where it would be with one more error, in a row drawn at random. square: variance of the
+ * resamples. */
+static void count_unseen_error(vg_estimate *e, const vg_interval_rule *rule, double square, double confidence) {
+    double v = e->value + rule->unseen_mean, spread = sqrt(square + rule->unseen_square) / (v * (1 - v));
+    if (isnan(e->high) || !(v < 1))
+        return;
+    double z = vg_evaluate__t_quantile(1 - (1 - confidence) / 2, rule->events - 1);
+    e->high = fmax(e->high, inverse_logit(logit(v) + z * spread));
+}
+
 void vg_evaluate__share_interval(vg_estimate *e, double rows, double deviation, double confidence) {
     double v = e->value, half = (1 - confidence) / 2, effective = rows;
     e->low = e->high = NAN;
@@ -110,8 +124,9 @@ void vg_evaluate__share_interval(vg_estimate *e, double rows, double deviation, 
     e->high = hits < effective ? vg_beta_quantile(1 - half, hits + 1, effective - hits) : 1;
 }
 
-void vg_evaluate__interval(vg_estimate *e, vg_interval_kind kind, double events, double *values, size_t count,
+void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count,
                            double confidence) {
+    vg_interval_kind kind = rule->kind;
     size_t defined = 0;
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
@@ -122,9 +137,14 @@ void vg_evaluate__interval(vg_estimate *e, vg_interval_kind kind, double events,
     if (kind == VG_INTERVAL_PERCENTILE)
         percentile(e, values, defined, confidence);
     else if (kind == VG_INTERVAL_LOG || kind == VG_INTERVAL_LOGIT)
-        transformed(e, events, values, defined, confidence, kind == VG_INTERVAL_LOGIT);
+        transformed(e, rule->events, values, defined, confidence, kind == VG_INTERVAL_LOGIT);
     else if (kind == VG_INTERVAL_SHARE)
-        vg_evaluate__share_interval(e, events, variance(values, defined), confidence);
+        vg_evaluate__share_interval(e, rule->events, variance(values, defined), confidence);
+    else if (kind == VG_INTERVAL_AREA) {
+        double square = variance(values, defined);
+        transformed(e, rule->events, values, defined, confidence, true);
+        count_unseen_error(e, rule, square, confidence);
+    }
     if (e->low > e->value)
         e->low = e->value;
     if (e->high < e->value)

@@ -24,7 +24,8 @@ static inline void add_id(lane_sums *restrict s, const double *restrict a, const
 }
 
 /* The OOD samples of a group and the threshold before it; `with` ID samples enter with them. */
-static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const double *restrict b, const double *restrict with) {
+static inline void add_ood(lane_sums *restrict s, const ood_totals *t, const double *restrict b,
+                           const double *restrict with) {
     for (size_t i = 0; i < VG_LANES; i++) {
         s->auroc[i] += b[i] * (s->id[i] + with[i] / 2);
         s->out[i] += b[i] * (t->ood - s->ood[i]) / (t->all - s->id[i] - s->ood[i] + above_zero);
@@ -104,8 +105,8 @@ static vg_status resample_job(void *context, size_t block, unsigned worker) {
     double *values = resample->values + block * VG_LANES * figures;
     vg_pulse *pulse = work->pulse;
     VG_TRY(vg_evaluate__weights(weights, work->id_rows, o->seed, 0, block * VG_LANES, pulse, worker));
-    VG_TRY(vg_evaluate__weights(weights + work->id_rows * VG_LANES, work->ood_rows, o->seed, ood_stream, block * VG_LANES,
-                                pulse, worker));
+    VG_TRY(vg_evaluate__weights(weights + work->id_rows * VG_LANES, work->ood_rows, o->seed, ood_stream,
+                                block * VG_LANES, pulse, worker));
     for (size_t m = 0; m < work->count; m++)
         VG_TRY(walk(values + m * VG_OOD_FIGURES, figures, work, m, weights, worker));
     vg_evaluate__pulse_add(pulse, VG_LANES);
@@ -131,8 +132,8 @@ static void collect(const vg_ood_work *work, const double *values, double *colum
         for (size_t f = 0; f < VG_OOD_FIGURES; f++) {
             for (size_t r = 0; r < resamples; r++)
                 column[r] = values[r * figures + m * VG_OOD_FIGURES + f];
-            vg_evaluate__interval(places[f], kinds[f], kinds[f] == VG_INTERVAL_SHARE ? (double)work->id_rows : fewer,
-                                  column, resamples, confidence);
+            vg_interval_rule rule = {kinds[f], kinds[f] == VG_INTERVAL_SHARE ? (double)work->id_rows : fewer, 0, 0};
+            vg_evaluate__interval(places[f], &rule, column, resamples, confidence);
         }
         double area = vg_evaluate__placements(influence, work->order + m * total, work->places + m * total, total);
         vg_estimate auroc = vg_evaluate__auroc_estimate(area, influence, work->marks, total, 1, confidence);
