@@ -7,7 +7,7 @@
 #include "console.h"
 #include "output_path.h"
 #include "progress.h"
-#include "score_options.h"
+#include "score_bridge.h"
 #include "text_table.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
@@ -72,7 +72,7 @@ static bool looks_like_probabilities(const vg_predictions *view) {
     return true;
 }
 
-static int check_logits(const score_input *in) {
+static int check_logits(const vg_score_input *in) {
     vg_predictions view;
     if (vg_prediction_file_block(in->file, 0, in->layout.n < 64 ? in->layout.n : 64, &view) != VG_OK)
         return console_fail_library();
@@ -81,7 +81,7 @@ static int check_logits(const score_input *in) {
     return CLI_OK;
 }
 
-static int open_logits(score_input *in, const calibrate_values *own, const char *path) {
+static int open_logits(vg_score_input *in, const calibrate_values *own, const char *path) {
     static score_options options;
     int code = score_options_defaults(&options);
     if (code != CLI_OK)
@@ -99,7 +99,7 @@ static int open_logits(score_input *in, const calibrate_values *own, const char 
     if (code == CLI_OK)
         code = check_logits(in);
     if (code != CLI_OK)
-        score_input_close(in);
+        vg_score_input__close(in);
     return code;
 }
 
@@ -107,7 +107,7 @@ static vg_status next_block(void *context, size_t first, size_t rows, vg_predict
     return vg_prediction_file_block(context, first, rows, view);
 }
 
-static int fit(vg_calibration **out, score_input *in, const calibrate_values *own) {
+static int fit(vg_calibration **out, vg_score_input *in, const calibrate_values *own) {
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
     progress bar;
     progress_begin(&bar, "calibrating", "sweeps");
@@ -171,7 +171,7 @@ static int print_temperatures(const vg_calibration *result) {
     return CLI_OK;
 }
 
-static int print_table(const score_input *in, const vg_calibration *result) {
+static int print_table(const vg_score_input *in, const vg_calibration *result) {
     text_table table;
     printf("%s: %zu samples, %zu member%s, %zu classes\n\n", in->path, result->samples, result->members,
            result->members == 1 ? "" : "s", result->classes);
@@ -208,7 +208,7 @@ static int save(const char *path, const vg_calibration *result) {
 }
 
 static int calibrate(const calibrate_values *own, const char *path) {
-    score_input in;
+    vg_score_input in;
     vg_calibration *result = NULL;
     const char *inputs[] = {path, own->labels};
     int code = output_path_check(own->output, VG_PRODUCT_TEMPERATURES, own->force, inputs, 2);
@@ -225,7 +225,7 @@ static int calibrate(const calibrate_values *own, const char *path) {
     if (code == CLI_OK)
         code = own->json ? print_json_text(result) : print_table(&in, result);
     vg_calibration_free(result);
-    score_input_close(&in);
+    vg_score_input__close(&in);
     return code;
 }
 

@@ -5,7 +5,8 @@
 
 #include "commands.h"
 #include "console.h"
-#include "json_output.h"
+#include "json_print.h"
+#include "workflow/json_build.h"
 #include "text_table.h"
 #include "vargate/data.h"
 
@@ -47,16 +48,16 @@ static int part_here(bool *here, const vg_data_entry *entry, vg_part part, const
 static void put_entry(json_t *object, const vg_data_entry *entry) {
     if (!object)
         return;
-    json_put_text(object, "name", entry->name);
-    json_put_text(object, "title", entry->title);
-    json_put_text(object, "licence", entry->licence);
-    json_put_text(object, "homepage", entry->homepage);
-    json_put_count(object, "channels", entry->channels);
-    json_put_count(object, "height", entry->height);
-    json_put_count(object, "width", entry->width);
-    json_put_count(object, "classes", entry->classes);
-    json_put_count(object, "train", entry->train);
-    json_put_count(object, "test", entry->test);
+    vg_json__put_text(object, "name", entry->name);
+    vg_json__put_text(object, "title", entry->title);
+    vg_json__put_text(object, "licence", entry->licence);
+    vg_json__put_text(object, "homepage", entry->homepage);
+    vg_json__put_count(object, "channels", entry->channels);
+    vg_json__put_count(object, "height", entry->height);
+    vg_json__put_count(object, "width", entry->width);
+    vg_json__put_count(object, "classes", entry->classes);
+    vg_json__put_count(object, "train", entry->train);
+    vg_json__put_count(object, "test", entry->test);
 }
 
 static void list_row(text_table *table, const vg_data_entry *entry, const bool here[2]) {
@@ -89,16 +90,16 @@ static int list(const data_values *own) {
         if (array) {
             json_t *object = json_object();
             put_entry(object, &all[i]);
-            json_put(object, "train_here", json_boolean(here[0]));
-            json_put(object, "test_here", json_boolean(here[1]));
+            vg_json__put(object, "train_here", json_boolean(here[0]));
+            vg_json__put(object, "test_here", json_boolean(here[1]));
             json_array_append_new(array, object);
         } else
             list_row(&table, &all[i], here);
     }
     if (array) {
         free(table.cells);
-        json_t *out = json_document("data");
-        json_put(out, "sets", array);
+        json_t *out = vg_json__document("data");
+        vg_json__put(out, "sets", array);
         return json_print(out);
     }
     return table_print(&table);
@@ -118,17 +119,17 @@ static int tell_contents(const char *name, vg_part part, const char *title, cons
     }
     if (object) {
         json_t *contents = json_object();
-        json_put_text(contents, "source", info.source);
-        json_put_count(contents, "n", info.n);
-        json_put_count(contents, "channels", info.channels);
-        json_put_count(contents, "height", info.height);
-        json_put_count(contents, "width", info.width);
-        json_put_count(contents, "classes", info.classes);
-        json_put(contents, "float", json_boolean(info.is_float));
-        json_put(contents, "verified", json_boolean(info.verified));
-        json_put(contents, "mean", json_numbers(statistics.mean, statistics.channels));
-        json_put(contents, "std", json_numbers(statistics.std, statistics.channels));
-        json_put(object, title, contents);
+        vg_json__put_text(contents, "source", info.source);
+        vg_json__put_count(contents, "n", info.n);
+        vg_json__put_count(contents, "channels", info.channels);
+        vg_json__put_count(contents, "height", info.height);
+        vg_json__put_count(contents, "width", info.width);
+        vg_json__put_count(contents, "classes", info.classes);
+        vg_json__put(contents, "float", json_boolean(info.is_float));
+        vg_json__put(contents, "verified", json_boolean(info.verified));
+        vg_json__put(contents, "mean", vg_json__numbers(statistics.mean, statistics.channels));
+        vg_json__put(contents, "std", vg_json__numbers(statistics.std, statistics.channels));
+        vg_json__put(object, title, contents);
     } else {
         printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info.n, info.height, info.width, info.channels,
                info.channels == 1 ? "" : "s", info.is_float ? "float32" : "bytes");
@@ -151,7 +152,7 @@ static int tell_contents(const char *name, vg_part part, const char *title, cons
 
 /* One's own set: each of its parts. */
 static int info_own(const data_values *own, const char *name) {
-    json_t *object = own->json ? json_document("data") : NULL;
+    json_t *object = own->json ? vg_json__document("data") : NULL;
     vg_dataset *set;
     bool parts[2];
     for (int part = 0; part < 2; part++) {
@@ -181,14 +182,14 @@ static int tell_files(const data_values *own, const vg_data_entry *entry, json_t
         lacking[file->part] += found.state == VG_DATA_MISSING || found.state == VG_DATA_WRONG;
         if (array) {
             json_t *object = json_object();
-            json_put_text(object, "name", file->name);
-            json_put_text(object, "part", part_names[file->part]);
-            json_put_text(object, "md5", file->md5);
-            json_put_text(object, "state", state_names[found.state]);
+            vg_json__put_text(object, "name", file->name);
+            vg_json__put_text(object, "part", part_names[file->part]);
+            vg_json__put_text(object, "md5", file->md5);
+            vg_json__put_text(object, "state", state_names[found.state]);
             if (found.path[0])
-                json_put_text(object, "path", found.path);
+                vg_json__put_text(object, "path", found.path);
             if (found.problem[0])
-                json_put_text(object, "problem", found.problem);
+                vg_json__put_text(object, "problem", found.problem);
             json_array_append_new(array, object);
         } else
             printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state], found.path,
@@ -210,7 +211,7 @@ static int tell_places(const data_values *own, json_t *object) {
             printf("%s %s\n", i == 0 ? "looked in" : "         ", places[i]);
     }
     if (object)
-        json_put(object, "places", array);
+        vg_json__put(object, "places", array);
     vg_data_places_free(places, count);
     return CLI_OK;
 }
@@ -219,7 +220,7 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
     vg_data_found first; /* a wrong --data is told before anything is printed */
     if (vg_data_look(&first, entry, 0, own->data, 0) != VG_OK)
         return console_fail_library();
-    json_t *object = own->json ? json_document("data") : NULL, *files = own->json ? json_array() : NULL;
+    json_t *object = own->json ? vg_json__document("data") : NULL, *files = own->json ? json_array() : NULL;
     size_t lacking[2] = {0, 0};
     put_entry(object, entry);
     if (!object) {
@@ -234,7 +235,7 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
     if (code == CLI_OK)
         code = tell_files(own, entry, files, lacking);
     if (object)
-        json_put(object, "files", files);
+        vg_json__put(object, "files", files);
     const size_t sizes[2] = {entry->train, entry->test};
     for (int part = 0; part < 2 && code == CLI_OK && own->statistics; part++)
         if (sizes[part] > 0 && lacking[part] == 0)

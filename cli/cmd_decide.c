@@ -6,7 +6,7 @@
 #include "console.h"
 #include "decide.h"
 #include "output_path.h"
-#include "score_file.h"
+#include "workflow/score_writer.h"
 
 typedef struct decide_values {
     const char *calibration, *by, *output;
@@ -80,15 +80,15 @@ static void set_policy(decide_policy *policy, const decide_values *own) {
 static int decide(score_options *options, const decide_values *own, decide_candidates *set, const char *path) {
     const char *labels = options->labels;
     decide_policy policy = set->items[0];
-    file_kind kind;
+    vg_file_kind kind;
     const char *inputs[] = {path, own->calibration, labels, options->temperature};
-    int code = own->output ? score_file_kind(own->output, &kind) : CLI_OK;
+    int code = own->output ? console_usage_status(vg_score_writer__kind(own->output, &kind)) : CLI_OK;
     if (code == CLI_OK)
         code = output_path_check(own->output, VG_PRODUCT_DECISIONS, own->force, inputs, 4);
     if (code == CLI_OK && own->calibration) {
         decide_files files = {own->calibration, labels, path};
         code = decide_choose(&policy, set, options, &files);
-        labels = score_labels_if_any; /* those were the validation data's */
+        labels = vg_score_labels_if_any; /* those were the validation data's */
         options->labels = NULL;
         if (code == CLI_OK && path && vg_same_file(path, own->calibration))
             console_warn("%s is also the --calibration file: what was chosen on it says little about it; give another",

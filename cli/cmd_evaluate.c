@@ -4,9 +4,9 @@
 #include "commands.h"
 #include "console.h"
 #include "evaluation_report.h"
-#include "measure_columns.h"
+#include "workflow/measure_columns.h"
 #include "progress.h"
-#include "score_options.h"
+#include "score_bridge.h"
 
 typedef struct evaluate_values {
     bool json;
@@ -39,7 +39,7 @@ static int check_points(const char *name, const option_reals *points) {
     return CLI_OK;
 }
 
-static int make_tally(vg_tally **tally, const score_input *in, const evaluate_values *own) {
+static int make_tally(vg_tally **tally, const vg_score_input *in, const evaluate_values *own) {
     vg_tally_options options = VG_TALLY_OPTIONS_INIT;
     options.task = in->options.task;
     options.bins = own->bins;
@@ -48,7 +48,7 @@ static int make_tally(vg_tally **tally, const score_input *in, const evaluate_va
     return vg_tally_new(tally, in->layout.c, &options) == VG_OK ? CLI_OK : console_fail_library();
 }
 
-static int evaluate(vg_evaluation **out, const score_input *in, const vg_tally *tally, const vg_columns *columns,
+static int evaluate(vg_evaluation **out, const vg_score_input *in, const vg_tally *tally, const vg_columns *columns,
                     const evaluate_values *own) {
     int code = CLI_OK;
     vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
@@ -74,7 +74,7 @@ static int evaluate(vg_evaluation **out, const score_input *in, const vg_tally *
 }
 
 static int evaluate_file(const score_options *options, const evaluate_values *own, const char *path) {
-    score_input in;
+    vg_score_input in;
     vg_tally *tally = NULL;
     vg_columns *columns = NULL;
     vg_evaluation *result = NULL;
@@ -85,7 +85,7 @@ static int evaluate_file(const score_options *options, const evaluate_values *ow
     if (code == CLI_OK)
         code = make_tally(&tally, &in, own);
     if (code == CLI_OK)
-        code = measure_columns_score(&columns, tally, &in, in.measures, true);
+        code = console_status(vg_measure_columns__score(&columns, tally, &in, in.measures, true));
     if (code == CLI_OK)
         code = evaluate(&result, &in, tally, columns, own);
     if (code == CLI_OK)
@@ -93,7 +93,7 @@ static int evaluate_file(const score_options *options, const evaluate_values *ow
     vg_evaluation_free(result);
     vg_columns_free(columns);
     vg_tally_free(tally);
-    score_input_close(&in);
+    vg_score_input__close(&in);
     return code;
 }
 

@@ -7,10 +7,12 @@
 #include "best_marks.h"
 #include "commands.h"
 #include "console.h"
-#include "json_output.h"
+#include "json_print.h"
 #include "progress.h"
-#include "sample_measures.h"
+#include "score_bridge.h"
 #include "vargate/evaluate.h"
+#include "workflow/json_build.h"
+#include "workflow/sample_measures.h"
 
 typedef struct ood_values {
     bool json;
@@ -78,44 +80,44 @@ static json_t *row_json(const vg_ood_row *row, bool intervals) {
     for (size_t c = 0; c < COLUMN_COUNT; c++) {
         const vg_estimate *estimate = row_estimate(row, c);
         double range[2] = {estimate->low, estimate->high};
-        json_put_number(object, columns[c].key, estimate->value);
+        vg_json__put_number(object, columns[c].key, estimate->value);
         if (ends && !isnan(estimate->low)) /* figures without an interval have no key */
-            json_put(ends, columns[c].key, json_numbers(range, 2));
+            vg_json__put(ends, columns[c].key, vg_json__numbers(range, 2));
     }
     if (ends)
-        json_put(object, "intervals", ends);
+        vg_json__put(object, "intervals", ends);
     return object;
 }
 
 static void put_result(json_t *out, const ood_result *result, bool intervals) {
     json_t *measures = json_object(), *best = json_object();
     for (size_t i = 0; i < result->count; i++)
-        json_put(measures, result->rows[i].name, row_json(&result->rows[i], intervals));
+        vg_json__put(measures, result->rows[i].name, row_json(&result->rows[i], intervals));
     for (size_t c = 0; c < COLUMN_COUNT; c++) {
         size_t row = best_row(&columns[c], result->rows, result->count);
         if (row < result->count)
-            json_put_text(best, columns[c].key, result->rows[row].name);
+            vg_json__put_text(best, columns[c].key, result->rows[row].name);
     }
-    json_put_text(out, "file", result->path);
-    json_put_count(out, "n", result->n);
-    json_put(out, "measures", measures);
-    json_put(out, "best", best);
+    vg_json__put_text(out, "file", result->path);
+    vg_json__put_count(out, "n", result->n);
+    vg_json__put(out, "measures", measures);
+    vg_json__put(out, "best", best);
 }
 
-static int print_json(const sample_measures *id, const char *id_path, const ood_result *results, size_t count,
+static int print_json(const vg_sample_measures *id, const char *id_path, const ood_result *results, size_t count,
                       const ood_values *own) {
-    json_t *out = json_document("ood"), *side = json_object();
-    json_put_text(out, "positive", "ood");
-    json_put_text(side, "file", id_path);
-    json_put_count(side, "n", id->n);
-    json_put(out, "id", side);
+    json_t *out = vg_json__document("ood"), *side = json_object();
+    vg_json__put_text(out, "positive", "ood");
+    vg_json__put_text(side, "file", id_path);
+    vg_json__put_count(side, "n", id->n);
+    vg_json__put(out, "id", side);
     json_t *sets = json_object();
     for (size_t i = 0; i < count; i++) {
         json_t *one = json_object();
         put_result(one, &results[i], own->bootstrap > 0);
-        json_put(sets, results[i].name, one);
+        vg_json__put(sets, results[i].name, one);
     }
-    json_put(out, "ood", sets);
+    vg_json__put(out, "ood", sets);
     return json_print(out);
 }
 
@@ -137,7 +139,7 @@ static int print_intervals(const ood_result *result, double confidence) {
     return table_print(&table);
 }
 
-static int print_tables(const sample_measures *id, const char *id_path, const ood_result *results, size_t count,
+static int print_tables(const vg_sample_measures *id, const char *id_path, const ood_result *results, size_t count,
                         const ood_values *own) {
     int code = CLI_OK;
     printf("In distribution: %s, %zu samples. OOD is the positive class.\n", id_path, id->n);
@@ -166,9 +168,17 @@ static void name_result(ood_result *results, size_t index, const char *path) {
     }
 }
 
-static int compare(ood_result *result, const sample_measures *id, const score_options *options, const ood_values *own) {
-    sample_measures ood;
-    int code = sample_measures_read(&ood, options, result->path);
+static int read_measures(vg_sample_measures *out, const score_options *options, const char *path) {
+    score_request request;
+    int code = score_options_request(&request, options);
+    return code == CLI_OK ? console_status(vg_sample_measures__read(out, path, &request.input, score_bridge_job()))
+                          : code;
+}
+
+static int compare(ood_result *result, const vg_sample_measures *id, const score_options *options,
+                   const ood_values *own) {
+    vg_sample_measures ood;
+    int code = read_measures(&ood, options, result->path);
     if (code != CLI_OK)
         return code;
     if (ood.c != id->c)
@@ -190,17 +200,17 @@ static int compare(ood_result *result, const sample_measures *id, const score_op
     if (code == CLI_OK && vg_ood_evaluate(result->rows, id->list, id->n, ood.list, ood.n, id->count, &how) != VG_OK)
         code = console_fail("%s: %s", result->path, vg_error_message());
     progress_end(&bar);
-    sample_measures_free(&ood);
+    vg_sample_measures__free(&ood);
     return code;
 }
 
 static int ood_files(const score_options *options, const ood_values *own, const option_files *files) {
-    sample_measures id;
+    vg_sample_measures id;
     size_t count = files->count - 1;
     ood_result *results = calloc(count, sizeof *results);
     if (!results)
         return console_fail_memory("the results");
-    int code = sample_measures_read(&id, options, files->items[0]);
+    int code = read_measures(&id, options, files->items[0]);
     if (code == CLI_OK) {
         for (size_t i = 0; i < count && code == CLI_OK; i++) {
             results[i].path = files->items[i + 1];
@@ -210,7 +220,7 @@ static int ood_files(const score_options *options, const ood_values *own, const 
         if (code == CLI_OK)
             code = own->json ? print_json(&id, files->items[0], results, count, own)
                              : print_tables(&id, files->items[0], results, count, own);
-        sample_measures_free(&id);
+        vg_sample_measures__free(&id);
     }
     for (size_t i = 0; i < count; i++)
         free(results[i].rows);
@@ -222,12 +232,14 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     ood_values own;
     option_files files;
-    option_group groups[] = {{"OOD", own_entries, sizeof own_entries / sizeof *own_entries, &own}, SCORE_OPTION_GROUP(options)};
+    option_group groups[] = {{"OOD", own_entries, sizeof own_entries / sizeof *own_entries, &own},
+                             SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
     if (files.count < 2)
-        return console_usage("expected an in-distribution file and at least one OOD file; 'vargate help ood' shows the usage");
+        return console_usage(
+            "expected an in-distribution file and at least one OOD file; 'vargate help ood' shows the usage");
     return ood_files(&options, &own, &files);
 }
 
@@ -235,9 +247,10 @@ const command command_ood = {
     .name = "ood",
     .summary = "how well each measure detects out-of-distribution samples",
     .usage = "ID OOD [OOD ...] [options]",
-    .details = "ID and OOD hold predictions of the same model. OOD is the positive class: AUPR-out takes it as positive,\n"
-               "AUPR-in takes ID; FPR95 is the share of ID called OOD where 95 % of OOD is found. Labels are not used.\n"
-               "With --multilabel a sample's value is the mean over its labels, and its max under NAME_max (snr: snr_min).",
+    .details =
+        "ID and OOD hold predictions of the same model. OOD is the positive class: AUPR-out takes it as positive,\n"
+        "AUPR-in takes ID; FPR95 is the share of ID called OOD where 95 % of OOD is found. Labels are not used.\n"
+        "With --multilabel a sample's value is the mean over its labels, and its max under NAME_max (snr: snr_min).",
     .example = "vargate ood cifar10.npz svhn.npz cifar100.npz --json",
     .run = run,
 };

@@ -15,7 +15,7 @@
 
 #include "commands.h"
 #include "console.h"
-#include "json_output.h"
+#include "workflow/json_build.h"
 #include "text_table.h"
 #include "training_data.h"
 #include "vargate/formats.h"
@@ -192,7 +192,7 @@ static int evaluate_into(pipeline *p, json_t *results, const char *key, const ch
     if (code == CLI_OK) {
         json_object_del(one, "schema"); /* the whole has them */
         json_object_del(one, "command");
-        json_put(results, key, one);
+        vg_json__put(results, key, one);
     }
     return code;
 }
@@ -210,11 +210,11 @@ static int ood_into(pipeline *p, json_t *results, const char *key, const char *t
         code = call_json(&one, &command_ood, arguments);
         if (code == CLI_OK) {
             json_t *found = json_object_get(one, "ood");
-            json_put(sets, p->recipe.ood[i], json_incref(json_object_iter_value(json_object_iter(found))));
+            vg_json__put(sets, p->recipe.ood[i], json_incref(json_object_iter_value(json_object_iter(found))));
             json_decref(one);
         }
     }
-    json_put(results, key, sets);
+    vg_json__put(results, key, sets);
     return code;
 }
 
@@ -254,14 +254,14 @@ static int write_json(const char *path, const json_t *value) {
 
 static int results_stage(pipeline *p, json_t **out) {
     char path[PATH_ROOM], temps[PATH_ROOM];
-    json_t *results = json_document("run");
+    json_t *results = vg_json__document("run");
     file_in(p, path, "results.json");
     file_in(p, temps, "temps.json");
-    json_put_text(results, "recipe", p->recipe.name);
-    json_put_text(results, "version", vg_version());
-    json_put_count(results, "seed", p->recipe.seed);
-    json_put_count(results, "split_seed", p->recipe.split_seed);
-    json_put_text(results, "checkpoint", p->recipe.checkpoint ? "best" : "last");
+    vg_json__put_text(results, "recipe", p->recipe.name);
+    vg_json__put_text(results, "version", vg_version());
+    vg_json__put_count(results, "seed", p->recipe.seed);
+    vg_json__put_count(results, "split_seed", p->recipe.split_seed);
+    vg_json__put_text(results, "checkpoint", p->recipe.checkpoint ? "best" : "last");
     int code = evaluate_into(p, results, "test", NULL);
     if (code == CLI_OK && p->recipe.calibrate)
         code = evaluate_into(p, results, "test_calibrated", temps);
@@ -269,7 +269,7 @@ static int results_stage(pipeline *p, json_t **out) {
         code = ood_into(p, results, "ood", NULL);
     if (code == CLI_OK && p->recipe.calibrate)
         code = ood_into(p, results, "ood_calibrated", temps);
-    json_put(results, "training", last_metrics(p));
+    vg_json__put(results, "training", last_metrics(p));
     if (code == CLI_OK)
         code = write_json(path, results);
     if (code != CLI_OK)

@@ -4,10 +4,10 @@
 #include "commands.h"
 #include "console.h"
 #include "output_path.h"
-#include "score_engine.h"
-#include "score_file.h"
-#include "score_options.h"
-#include "score_pass.h"
+#include "workflow/score_engine.h"
+#include "workflow/score_writer.h"
+#include "score_bridge.h"
+#include "workflow/score_pass.h"
 #include "score_summary.h"
 
 typedef struct score_values {
@@ -26,46 +26,50 @@ static const option_entry own_entries[] = {
 };
 
 typedef struct score_job {
-    score_input in;
-    column_store store;
-    score_tally tally;
+    vg_score_input in;
+    vg_column_store store;
+    vg_score_tally tally;
     bool summarise;
 } score_job;
 
-static int take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
     score_job *job = context;
-    const score_layout *layout = &job->in.layout;
+    const vg_score_layout *layout = &job->in.layout;
     if (job->summarise) {
         size_t columns = layout->multilabel ? layout->c : 1;
-        score_tally_add(&job->tally, layout, block, rows, job->in.labels ? job->in.labels + first * columns : NULL);
+        vg_score_tally__add(&job->tally, layout, block, rows, job->in.labels ? job->in.labels + first * columns : NULL);
     }
-    return column_store_put(&job->store, first, rows, block);
+    return vg_column_store__put(&job->store, first, rows, block);
 }
 
 /* Scores into the store, then writes and prints what was asked for. */
-static int score_and_tell(score_job *job, score_file *file, const char *output, bool json) {
+static int score_and_tell(score_job *job, vg_score_writer *file, const char *output, bool json) {
     vg_score_summary summary;
-    score_set set = job->in.measures, computed = set;
+    vg_field_set set = job->in.measures, computed = set;
     if (job->summarise && job->in.labels)
-        computed |= SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
-    int code = column_store_open(&job->store, output ? set : set & SCORE_MEASURES, &job->in.layout, output);
-    if (code == CLI_OK)
-        code = score_pass(&job->in, computed, &(score_sink){.context = job, .take = take_block}, &summary);
-    if (code == CLI_OK && output)
-        code = score_file_write(file, &job->store, &summary);
+        computed |= VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_DECISION);
+    vg_status status = vg_score_tally__new(&job->tally, job->in.layout.k_count);
+    if (status == VG_OK)
+        status = vg_column_store__open(&job->store, output ? set : set & VG_FIELDS_MEASURES, &job->in.layout, output);
+    if (status == VG_OK)
+        status = vg_score_pass__run(&job->in, computed, &(vg_score_sink){.context = job, .take = take_block}, &summary);
+    if (status == VG_OK && output)
+        status = vg_score_writer__write(file, &job->store, &summary, job->in.job);
+    int code = console_status(status);
     if (code == CLI_OK && job->summarise)
         code = score_summary_print(&job->in, &job->store, &job->tally, &summary, computed, json);
-    column_store_close(&job->store);
+    vg_column_store__close(&job->store);
+    vg_score_tally__free(&job->tally);
     return code;
 }
 
 static int score(const score_options *options, const score_values *own, const char *path) {
     score_job *job = calloc(1, sizeof *job);
-    score_file file = {0};
-    file_kind kind;
+    vg_score_writer file = {0};
+    vg_file_kind kind;
     if (!job)
         return console_fail_memory("the command");
-    int code = own->output ? score_file_kind(own->output, &kind) : CLI_OK;
+    int code = own->output ? console_usage_status(vg_score_writer__kind(own->output, &kind)) : CLI_OK;
     const char *inputs[] = {path, options->labels, options->temperature};
     if (code == CLI_OK)
         code = output_path_check(own->output, VG_PRODUCT_SCORES, own->force, inputs, 3);
@@ -77,16 +81,25 @@ static int score(const score_options *options, const score_values *own, const ch
     }
     job->summarise = !own->output || own->json;
     job->in.device = own->device;
-    if (own->output)
-        code = score_file_open(&file, own->output, VG_PRODUCT_SCORES);
+    if (own->output) {
+        console_guard();
+        code = console_status(vg_score_writer__open(&file, own->output, VG_PRODUCT_SCORES));
+        if (code != CLI_OK)
+            console_unguard();
+    }
     if (code == CLI_OK) {
         code = score_and_tell(job, &file, own->output, own->json);
-        if (own->output)
-            code = score_file_close(&file, code);
+        if (code == CLI_OK && console_interrupted())
+            code = CLI_FAILED;
+        if (own->output) {
+            vg_status closed = vg_score_writer__close(&file, code == CLI_OK ? VG_OK : VG_ERR_IO);
+            code = code == CLI_OK ? console_status(closed) : code;
+            console_unguard();
+        }
     }
     if (code == CLI_OK && own->output)
         console_note("wrote %s: %zu samples", own->output, job->in.layout.n);
-    score_input_close(&job->in);
+    vg_score_input__close(&job->in);
     free(job);
     return code;
 }

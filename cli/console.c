@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "vargate/status.h"
-
 static const char *command_name;
 static bool quiet_mode;
 static int output_error; /* errno of the first failed write to standard output */
@@ -60,6 +58,12 @@ int console_fail_library(void) {
     return console_fail("%s", message[0] ? message : "failed for an unknown reason");
 }
 
+int console_status(vg_status status) { return status == VG_OK ? CLI_OK : console_fail_library(); }
+
+int console_usage_status(vg_status status) {
+    return status == VG_OK ? CLI_OK : console_usage("%s", vg_error_message());
+}
+
 int console_fail_memory(const char *what) { return console_fail("out of memory for %s", what); }
 
 void console_note(const char *format, ...) {
@@ -76,6 +80,12 @@ void console_warn(const char *format, ...) {
     va_start(arguments, format);
     say("warning: ", format, arguments);
     va_end(arguments);
+}
+
+void console_print(const char *text) {
+    errno = 0;
+    if (fputs(text, stdout) < 0 && output_error == 0) /* a long text is not buffered: the reason is known only now */
+        output_error = errno;
 }
 
 int console_flush_output(void) {

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "vargate/status.h"
+
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* The command named in messages: "vargate score: ...". `name` is kept, not copied. */
@@ -22,12 +24,18 @@ int console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int console_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The library's own message for the call that just failed. */
 int console_fail_library(void);
+/* The exit code for a call of the library: CLI_OK for VG_OK, else console_fail_library. */
+int console_status(vg_status status);
+/* The same where a failure means wrong usage. */
+int console_usage_status(vg_status status);
 int console_fail_memory(const char *what);
 /* A line for the person, not an error; silent with --quiet. */
 void console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line about something doubtful in the input; shown even with --quiet. */
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A text of any length on standard output; a failure is kept for console_finish_output. */
+void console_print(const char *text);
 /* Flushes standard output and stays silent about failures; console_finish_output tells of them. */
 int console_flush_output(void);
 /* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away). */

@@ -2,12 +2,12 @@
 #ifndef CLI_DECIDE_H
 #define CLI_DECIDE_H
 
-#include "score_options.h"
+#include "score_bridge.h"
 #include "vargate/evaluate.h"
 
 typedef struct decide_policy {
     bool by_rule;      /* the decision rule at k; else a threshold on a measure */
-    score_field field; /* the measure */
+    vg_field field; /* the measure */
     bool certainty;    /* larger is more certain: keep above the threshold */
     double k;          /* of the rule, or of a gated measure's gate */
     double threshold;
@@ -21,7 +21,7 @@ typedef struct decide_policy {
 enum { DECIDE_TEXT = 96 };
 void decide_policy_text(char out[DECIDE_TEXT], const decide_policy *policy);
 /* The measure's name, "k" for the rule. */
-void decide_policy_name(char out[SCORE_NAME], const decide_policy *policy);
+void decide_policy_name(char out[VG_FIELD_TITLE], const decide_policy *policy);
 /* Policies to choose among. */
 enum { DECIDE_CANDIDATES = 16 };
 typedef struct decide_candidates {
@@ -44,7 +44,7 @@ int decide_choose(decide_policy *policy, decide_candidates *candidates, score_op
 /* Turns scores of a block (pred, decision, the policy's measure; one gate setting) into decisions, in place. */
 void decide_apply(const decide_policy *policy, const vg_scores *block, size_t entries);
 /* Fields a block needs for decide_apply and the outputs: pred, decision, gmu, snr, the policy's measure. */
-score_set decide_fields(const decide_policy *policy);
+vg_field_set decide_fields(const decide_policy *policy);
 
 /* Decides for a whole file; output NULL: summary alone. */
 int decide_file(const decide_policy *policy, const score_options *options, const char *path, const char *labels,

@@ -6,11 +6,11 @@
 
 #include "console.h"
 #include "decide.h"
-#include "measure_columns.h"
+#include "workflow/measure_columns.h"
 
 /* A file's measures of all candidates, its margin ratios and, of the validation data, its errors. */
 typedef struct scored_file {
-    score_input in;
+    vg_score_input in;
     vg_tally *tally;
     vg_columns *columns;
     int64_t *zeros; /* stand in for labels that are not there or not looked at */
@@ -21,7 +21,7 @@ static void scored_close(scored_file *f) {
     vg_columns_free(f->columns);
     vg_tally_free(f->tally);
     free(f->zeros);
-    score_input_close(&f->in);
+    vg_score_input__close(&f->in);
 }
 
 /* labels: as of score_input_open_labels. The tally makes the margin ratios, and it needs labels. */
@@ -45,16 +45,16 @@ static int scored_open(scored_file *f, const decide_candidates *set, const score
     how.expected = f->in.layout.n;
     if (code == CLI_OK && vg_tally_new(&f->tally, f->in.layout.c, &how) != VG_OK)
         code = console_fail_library();
-    score_set wanted = 0;
+    vg_field_set wanted = 0;
     for (size_t i = 0; i < set->count; i++)
-        wanted |= set->items[i].by_rule ? 0 : SCORE_BIT(set->items[i].field);
+        wanted |= set->items[i].by_rule ? 0 : VG_FIELD_BIT(set->items[i].field);
     if (code == CLI_OK)
-        code = measure_columns_score(&f->columns, f->tally, &f->in, wanted, false);
+        code = console_status(vg_measure_columns__score(&f->columns, f->tally, &f->in, wanted, false));
     return code;
 }
 
 static vg_status values_of(vg_measure *out, const scored_file *f, const decide_policy *policy) {
-    char name[SCORE_NAME];
+    char name[VG_FIELD_TITLE];
     decide_policy_name(name, policy);
     if (!policy->by_rule)
         return vg_columns_find(f->columns, name, out);
@@ -137,7 +137,7 @@ int decide_choose(decide_policy *policy, decide_candidates *set, score_options *
     }
     bool placed = by_risk && files->decided;
     if (code == CLI_OK && placed)
-        code = scored_open(&others, set, options, files->decided, score_no_labels);
+        code = scored_open(&others, set, options, files->decided, vg_score_no_labels);
     if (code == CLI_OK)
         code = select_on(set, &chosen, &validation, placed ? &others : NULL);
     *policy = set->items[chosen];

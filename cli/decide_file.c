@@ -8,27 +8,28 @@
 
 #include "console.h"
 #include "decide.h"
-#include "decision_rows.h"
-#include "json_output.h"
-#include "score_file.h"
-#include "score_pass.h"
-#include "score_summary.h"
+#include "json_print.h"
+#include "workflow/decision_rows.h"
+#include "workflow/json_build.h"
+#include "workflow/score_pass.h"
+#include "workflow/score_tally.h"
+#include "workflow/score_writer.h"
 
 typedef struct decide_job {
     const decide_policy *policy;
-    score_input in;
-    column_store store;
-    score_tally tally;
+    vg_score_input in;
+    vg_column_store store;
+    vg_score_tally tally;
     bool keep;
 } decide_job;
 
-static int take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
     decide_job *job = context;
-    const score_layout *layout = &job->in.layout;
+    const vg_score_layout *layout = &job->in.layout;
     size_t columns = layout->multilabel ? layout->c : 1;
     decide_apply(job->policy, block, rows * columns);
-    score_tally_add(&job->tally, layout, block, rows, job->in.labels ? job->in.labels + first * columns : NULL);
-    return job->keep ? column_store_put(&job->store, first, rows, block) : CLI_OK;
+    vg_score_tally__add(&job->tally, layout, block, rows, job->in.labels ? job->in.labels + first * columns : NULL);
+    return job->keep ? vg_column_store__put(&job->store, first, rows, block) : VG_OK;
 }
 
 /* --- summary ------------------------------------------------------------------------------------------------------ */
@@ -59,7 +60,7 @@ static void print_promise(const decide_policy *policy, bool several) {
 
 static void print_selection(const decide_policy *policy, bool several) {
     const vg_selection *s = &policy->selection;
-    char name[SCORE_NAME], value[VG_NAME_SIZE];
+    char name[VG_FIELD_TITLE], value[VG_NAME_SIZE];
     decide_policy_name(name, policy);
     vg_k_name(value, policy->by_rule ? policy->k : policy->threshold);
     printf("Chosen on validation data: coverage %.2f %% of %zu", 100 * s->coverage, s->rows);
@@ -76,7 +77,7 @@ static void print_selection(const decide_policy *policy, bool several) {
 }
 
 static int print_text(const decide_job *job) {
-    const score_tally *t = &job->tally;
+    const vg_score_tally *t = &job->tally;
     char text[DECIDE_TEXT];
     decide_policy_text(text, job->policy);
     printf("%s: %zu samples, %s\n", job->in.path, job->in.layout.n, text);
@@ -95,96 +96,109 @@ static json_t *selection_json(const decide_policy *policy) {
     const vg_selection *s = &policy->selection;
     json_t *out = json_object();
     if (policy->target_risk > 0)
-        json_put_number(out, "target_risk", policy->target_risk);
+        vg_json__put_number(out, "target_risk", policy->target_risk);
     else
-        json_put_number(out, "target_coverage", policy->target_coverage);
-    json_put_number(out, "confidence", policy->confidence);
-    json_put_count(out, "n", s->rows);
-    json_put_count(out, "kept", s->kept);
-    json_put_number(out, "coverage", s->coverage);
+        vg_json__put_number(out, "target_coverage", policy->target_coverage);
+    vg_json__put_number(out, "confidence", policy->confidence);
+    vg_json__put_count(out, "n", s->rows);
+    vg_json__put_count(out, "kept", s->kept);
+    vg_json__put_number(out, "coverage", s->coverage);
     if (policy->labelled) {
-        json_put_count(out, "errors", s->errors);
-        json_put_number(out, "risk", s->risk);
-        json_put_number(out, "risk_bound", s->risk_bound);
+        vg_json__put_count(out, "errors", s->errors);
+        vg_json__put_number(out, "risk", s->risk);
+        vg_json__put_number(out, "risk_bound", s->risk_bound);
     }
-    json_put_number(out, "level", s->level);
-    json_put_count(out, "grid", s->grid_count);
+    vg_json__put_number(out, "level", s->level);
+    vg_json__put_count(out, "grid", s->grid_count);
     if (policy->target_risk > 0) {
-        json_put_text(out, "unit", "sample");
-        json_put_count(out, "samples", s->samples);
-        json_put_count(out, "answered", s->answered);
-        json_put_text(out, "bound", bound_names[s->bound]);
-        json_put_text(out, "thresholds", source_names[s->source]);
-        json_put_count(out, "set_aside", s->set_aside);
-        json_put_count(out, "candidates", s->candidates);
-        json_put_count(out, "tested", s->tested);
-        json_put_count(out, "starts", s->starts);
-        json_put_text(out, "multiplicity", multiplicity_names[s->multiplicity]);
+        vg_json__put_text(out, "unit", "sample");
+        vg_json__put_count(out, "samples", s->samples);
+        vg_json__put_count(out, "answered", s->answered);
+        vg_json__put_text(out, "bound", bound_names[s->bound]);
+        vg_json__put_text(out, "thresholds", source_names[s->source]);
+        vg_json__put_count(out, "set_aside", s->set_aside);
+        vg_json__put_count(out, "candidates", s->candidates);
+        vg_json__put_count(out, "tested", s->tested);
+        vg_json__put_count(out, "starts", s->starts);
+        vg_json__put_text(out, "multiplicity", multiplicity_names[s->multiplicity]);
     }
     return out;
 }
 
 static int print_json(const decide_job *job) {
-    const score_tally *t = &job->tally;
-    json_t *out = json_document("decide");
-    char by[SCORE_NAME];
+    const vg_score_tally *t = &job->tally;
+    json_t *out = vg_json__document("decide");
+    char by[VG_FIELD_TITLE];
     decide_policy_name(by, job->policy);
-    json_put_text(out, "file", job->in.path);
-    json_put_count(out, "n", job->in.layout.n);
-    json_put_text(out, "by", by);
+    vg_json__put_text(out, "file", job->in.path);
+    vg_json__put_count(out, "n", job->in.layout.n);
+    vg_json__put_text(out, "by", by);
     if (job->policy->by_rule)
-        json_put_number(out, "k", job->policy->k);
+        vg_json__put_number(out, "k", job->policy->k);
     else
-        json_put_number(out, "threshold", job->policy->threshold);
-    json_put_count(out, "kept", t->kept[0]);
-    json_put_count(out, "abstained", t->entries - t->kept[0]);
-    json_put_number(out, "coverage", share(t->kept[0], t->entries));
+        vg_json__put_number(out, "threshold", job->policy->threshold);
+    vg_json__put_count(out, "kept", t->kept[0]);
+    vg_json__put_count(out, "abstained", t->entries - t->kept[0]);
+    vg_json__put_number(out, "coverage", share(t->kept[0], t->entries));
     if (job->in.labels) {
-        json_put_number(out, "accuracy", share(t->correct, t->entries));
-        json_put_number(out, "kept_accuracy", share(t->kept_correct[0], t->kept[0]));
-        json_put_count(out, "abstained_errors", t->entries - t->correct - (t->kept[0] - t->kept_correct[0]));
+        vg_json__put_number(out, "accuracy", share(t->correct, t->entries));
+        vg_json__put_number(out, "kept_accuracy", share(t->kept_correct[0], t->kept[0]));
+        vg_json__put_count(out, "abstained_errors", t->entries - t->correct - (t->kept[0] - t->kept_correct[0]));
     }
     if (job->policy->selection.rows)
-        json_put(out, "calibration", selection_json(job->policy));
+        vg_json__put(out, "calibration", selection_json(job->policy));
     return json_print(out);
 }
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
-static int decide_open(decide_job *job, score_file *file, const char *output) {
-    score_set kept = SCORE_BIT(FIELD_GMU) | SCORE_BIT(FIELD_SNR) | SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
+static int decide_open(decide_job *job, vg_score_writer *file, const char *output) {
+    vg_field_set kept = VG_FIELD_BIT(VG_FIELD_GMU) | VG_FIELD_BIT(VG_FIELD_SNR) | VG_FIELD_BIT(VG_FIELD_PRED) |
+                        VG_FIELD_BIT(VG_FIELD_DECISION);
     if (!output)
         return CLI_OK;
     job->keep = true;
-    int code = score_file_open(file, output, VG_PRODUCT_DECISIONS);
-    if (code != CLI_OK)
-        return code;
-    code = column_store_open(&job->store, kept, &job->in.layout, output);
-    return code == CLI_OK ? CLI_OK : score_file_close(file, code);
+    console_guard();
+    vg_status status = vg_score_writer__open(file, output, VG_PRODUCT_DECISIONS);
+    if (status == VG_OK) {
+        status = vg_column_store__open(&job->store, kept, &job->in.layout, output);
+        if (status != VG_OK)
+            status = vg_score_writer__close(file, status);
+    }
+    if (status != VG_OK)
+        console_unguard();
+    return console_status(status);
 }
 
 int decide_file(const decide_policy *policy, const score_options *options, const char *path, const char *labels,
                 const char *output, bool json) {
     decide_job *job = calloc(1, sizeof *job);
-    score_file file = {0};
+    vg_score_writer file = {0};
     if (!job)
         return console_fail_memory("the command");
     job->policy = policy;
     job->store.file = -1;
     int code = score_input_open_labels(&job->in, options, path, labels);
     if (code == CLI_OK)
+        code = console_status(vg_score_tally__new(&job->tally, job->in.layout.k_count));
+    if (code == CLI_OK)
         code = decide_open(job, &file, output);
     if (code == CLI_OK) {
-        score_sink sink = {.context = job, .take = take_block};
-        code = score_pass(&job->in, decide_fields(policy), &sink, NULL);
-        if (code == CLI_OK && output)
-            code = decision_rows_write(&file, &job->store, policy);
-        if (output)
-            code = score_file_close(&file, code);
+        vg_score_sink sink = {.context = job, .take = take_block};
+        vg_status status = vg_score_pass__run(&job->in, decide_fields(policy), &sink, NULL);
+        if (status == VG_OK && output)
+            status = vg_decision_rows__write(&file, &job->store, policy->by_rule ? "k" : "threshold",
+                                             policy->by_rule ? policy->k : policy->threshold, score_bridge_job());
+        if (output) {
+            status = vg_score_writer__close(&file, status);
+            console_unguard();
+        }
+        code = console_status(status);
     }
     if (code == CLI_OK)
         code = json ? print_json(job) : print_text(job);
-    column_store_close(&job->store);
-    score_input_close(&job->in);
+    vg_column_store__close(&job->store);
+    vg_score_tally__free(&job->tally);
+    vg_score_input__close(&job->in);
     free(job);
     return code;
 }

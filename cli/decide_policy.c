@@ -7,28 +7,28 @@
 #include "decide.h"
 
 /* Layout that names the policy's measure. */
-static score_layout policy_layout(const decide_policy *policy) { return (score_layout){.k_count = 1, .k = &policy->k}; }
+static vg_score_layout policy_layout(const decide_policy *policy) { return (vg_score_layout){.k_count = 1, .k = &policy->k}; }
 
-void decide_policy_name(char out[SCORE_NAME], const decide_policy *policy) {
-    score_layout layout = policy_layout(policy);
+void decide_policy_name(char out[VG_FIELD_TITLE], const decide_policy *policy) {
+    vg_score_layout layout = policy_layout(policy);
     if (policy->by_rule)
-        snprintf(out, SCORE_NAME, "k");
+        snprintf(out, VG_FIELD_TITLE, "k");
     else
-        score_name(out, policy->field, &layout, 0);
+        vg_field__title(out, policy->field, &layout, 0);
 }
 
 void decide_policy_text(char out[DECIDE_TEXT], const decide_policy *policy) {
-    char name[SCORE_NAME], value[VG_NAME_SIZE];
+    char name[VG_FIELD_TITLE], value[VG_NAME_SIZE];
     decide_policy_name(name, policy);
     vg_k_name(value, policy->by_rule ? policy->k : policy->threshold);
     snprintf(out, DECIDE_TEXT, "%s %s %s", name, policy->by_rule ? "=" : policy->certainty ? ">" : "<", value);
 }
 
 static int unknown_measure(const char *word) {
-    const char *names[FIELD_MEASURES + 1] = {"k"};
-    for (int f = 0; f < FIELD_MEASURES; f++)
-        names[f + 1] = score_field_name(f);
-    const char *near = options_nearest(word, names, FIELD_MEASURES + 1);
+    const char *names[VG_FIELD_MEASURES + 1] = {"k"};
+    for (int f = 0; f < VG_FIELD_MEASURES; f++)
+        names[f + 1] = vg_field__name(f);
+    const char *near = options_nearest(word, names, VG_FIELD_MEASURES + 1);
     if (near)
         return console_usage("--by: unknown measure '%s'; did you mean '%s'?", word, near);
     return console_usage("--by: unknown measure '%s'; expected k, tu, au, eu, ..., gmu, snr, or gtu@2", word);
@@ -44,15 +44,15 @@ static int parse_one(decide_policy *policy, const char *by) {
     if (policy->by_rule)
         return CLI_OK;
     int field = 0;
-    while (field < FIELD_MEASURES && strcmp(word, score_field_name(field)) != 0)
+    while (field < VG_FIELD_MEASURES && strcmp(word, vg_field__name(field)) != 0)
         field++;
-    if (field == FIELD_MEASURES)
+    if (field == VG_FIELD_MEASURES)
         return unknown_measure(word);
     policy->field = field;
-    policy->certainty = field == FIELD_SNR;
-    if (score_field_gated(field) && (!gate || !options_number(gate, &policy->k)))
+    policy->certainty = field == VG_FIELD_SNR;
+    if (vg_field__gated(field) && (!gate || !options_number(gate, &policy->k)))
         return console_usage("--by %s: a gated measure needs its gate setting: %s@1", by, word);
-    if (!score_field_gated(field) && gate)
+    if (!vg_field__gated(field) && gate)
         return console_usage("--by %s: %s has no gate setting", by, word);
     if (!isfinite(policy->k) || policy->k <= 0)
         return console_fail("--by %s: the gate setting must be > 0", by);
@@ -72,7 +72,7 @@ int decide_candidates_parse(decide_candidates *out, const char *by) {
         if (code != CLI_OK)
             return code;
         for (size_t i = 0; i < out->count; i++) {
-            char before[SCORE_NAME], now[SCORE_NAME];
+            char before[VG_FIELD_TITLE], now[VG_FIELD_TITLE];
             decide_policy_name(before, &out->items[i]);
             decide_policy_name(now, &out->items[out->count]);
             if (strcmp(before, now) == 0)
@@ -85,15 +85,15 @@ int decide_candidates_parse(decide_candidates *out, const char *by) {
 }
 
 /* --- applying ----------------------------------------------------------------------------------------------------- */
-score_set decide_fields(const decide_policy *policy) {
-    score_set set = SCORE_BIT(FIELD_GMU) | SCORE_BIT(FIELD_SNR) | SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
-    return policy->by_rule ? set : set | SCORE_BIT(policy->field);
+vg_field_set decide_fields(const decide_policy *policy) {
+    vg_field_set set = VG_FIELD_BIT(VG_FIELD_GMU) | VG_FIELD_BIT(VG_FIELD_SNR) | VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_DECISION);
+    return policy->by_rule ? set : set | VG_FIELD_BIT(policy->field);
 }
 
 void decide_apply(const decide_policy *policy, const vg_scores *block, size_t entries) {
     if (policy->by_rule)
         return;
-    const double *values = score_block_place(block, policy->field);
+    const double *values = vg_score_block__place(block, policy->field);
     for (size_t i = 0; i < entries; i++) {
         bool keep = policy->certainty ? values[i] > policy->threshold : values[i] < policy->threshold;
         block->decision[i] = keep ? block->pred[i] : -1;

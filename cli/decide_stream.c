@@ -18,7 +18,7 @@ enum { SCORERS = 8, FIRST_BUFFER = 1 << 16, LONGEST_LINE = 256 << 20 };
 
 typedef struct cached_scorer {
     vg_scorer *scorer;
-    score_layout layout;
+    vg_score_layout layout;
     bool logits;
     vg_scores block; /* one sample */
     unsigned long long used;
@@ -39,7 +39,7 @@ typedef struct decision_stream {
 static void drop_scorer(cached_scorer *entry) {
     vg_scorer_free(entry->scorer);
     if (entry->scorer)
-        score_block_free(&entry->block);
+        vg_score_block__free(&entry->block);
     *entry = (cached_scorer){0};
 }
 
@@ -59,7 +59,8 @@ static cached_scorer *find_scorer(decision_stream *s) {
     cached_scorer *oldest = &s->cache[0];
     for (int i = 0; i < SCORERS; i++) {
         cached_scorer *entry = &s->cache[i];
-        if (entry->scorer && entry->layout.m == line->m && entry->layout.c == line->c && entry->logits == line->logits) {
+        if (entry->scorer && entry->layout.m == line->m && entry->layout.c == line->c &&
+            entry->logits == line->logits) {
             entry->used = s->lines;
             return entry;
         }
@@ -67,13 +68,13 @@ static cached_scorer *find_scorer(decision_stream *s) {
     }
     drop_scorer(oldest);
     vg_score_options options = line_options(s, line->logits);
-    oldest->layout = (score_layout){1, line->m, line->c, options.k_count, options.k, s->multilabel};
+    oldest->layout = (vg_score_layout){1, line->m, line->c, options.k_count, options.k, s->multilabel};
     oldest->logits = line->logits;
     oldest->used = s->lines;
-    score_set set = decide_fields(s->policy) | SCORE_BIT(FIELD_MEAN);
+    vg_field_set set = decide_fields(s->policy) | VG_FIELD_BIT(VG_FIELD_MEAN);
     if (vg_scorer_new(&oldest->scorer, line->m, line->c, &options) != VG_OK) {
         snprintf(line->error, sizeof line->error, "%s", vg_error_message());
-    } else if (!score_block_new(&oldest->block, set, &oldest->layout, 1)) {
+    } else if (vg_score_block__new(&oldest->block, set, &oldest->layout, 1) != VG_OK) {
         snprintf(line->error, sizeof line->error, "out of memory");
         vg_scorer_free(oldest->scorer);
         oldest->scorer = NULL;
@@ -234,7 +235,8 @@ int decide_stream(const decide_policy *policy, const score_options *options, boo
     if (code == CLI_OK)
         code = score_options_resolve(&s->options, options);
     if (code == CLI_OK)
-        code = score_temperature_read(&s->temperature, &s->temperature_count, &s->temperature_loaded, options->temperature);
+        code = console_status(
+            vg_temperature__read(&s->temperature, &s->temperature_count, &s->temperature_loaded, options->temperature));
     if (code == CLI_OK) {
         s->policy = policy;
         s->multilabel = options->multilabel;
@@ -247,7 +249,7 @@ int decide_stream(const decide_policy *policy, const score_options *options, boo
     for (int i = 0; s && i < SCORERS; i++)
         drop_scorer(&s->cache[i]);
     if (s) {
-        score_temperature_free(s->temperature, s->temperature_loaded);
+        vg_temperature__free(s->temperature, s->temperature_loaded);
         stream_line_free(&s->line);
     }
     free(s);

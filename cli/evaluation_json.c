@@ -4,14 +4,15 @@
 
 #include "evaluation_figures.h"
 #include "evaluation_report.h"
-#include "json_output.h"
+#include "json_print.h"
+#include "workflow/json_build.h"
 
 /* Figures without an interval have no key. */
 static void put_interval(json_t *intervals, const char *key, const vg_estimate *estimate) {
     if (isnan(estimate->low))
         return;
     double ends[2] = {estimate->low, estimate->high};
-    json_put(intervals, key, json_numbers(ends, 2));
+    vg_json__put(intervals, key, vg_json__numbers(ends, 2));
 }
 
 static json_t *points_json(const double *points, const vg_estimate *estimates, size_t count) {
@@ -19,7 +20,7 @@ static json_t *points_json(const double *points, const vg_estimate *estimates, s
     for (size_t i = 0; i < count; i++) {
         char name[VG_NAME_SIZE];
         vg_k_name(name, points[i]);
-        json_put_number(object, name, estimates[i].value);
+        vg_json__put_number(object, name, estimates[i].value);
     }
     return object;
 }
@@ -32,24 +33,24 @@ static void put_point_intervals(json_t *intervals, const char *key, const double
         vg_k_name(name, points[i]);
         put_interval(object, name, &estimates[i]);
     }
-    json_put(intervals, key, object);
+    vg_json__put(intervals, key, object);
 }
 
 static json_t *ranking_json(const vg_evaluation *e, const vg_ranking *ranking, bool intervals) {
     json_t *object = json_object();
     for (size_t i = 0; i < ranking_figure_count; i++)
-        json_put_number(object, ranking_figures[i].key, evaluation_estimate(ranking, &ranking_figures[i])->value);
-    json_put(object, "risk_at_coverage", points_json(e->coverages, ranking->risk_at, e->coverage_count));
-    json_put(object, "coverage_at_risk", points_json(e->risks, ranking->coverage_at, e->risk_count));
+        vg_json__put_number(object, ranking_figures[i].key, evaluation_estimate(ranking, &ranking_figures[i])->value);
+    vg_json__put(object, "risk_at_coverage", points_json(e->coverages, ranking->risk_at, e->coverage_count));
+    vg_json__put(object, "coverage_at_risk", points_json(e->risks, ranking->coverage_at, e->risk_count));
     if (ranking->curve)
-        json_put(object, "curve", json_numbers(ranking->curve, e->curve_points));
+        vg_json__put(object, "curve", vg_json__numbers(ranking->curve, e->curve_points));
     if (intervals) {
         json_t *ends = json_object();
         for (size_t i = 0; i < ranking_figure_count; i++)
             put_interval(ends, ranking_figures[i].key, evaluation_estimate(ranking, &ranking_figures[i]));
         put_point_intervals(ends, "risk_at_coverage", e->coverages, ranking->risk_at, e->coverage_count);
         put_point_intervals(ends, "coverage_at_risk", e->risks, ranking->coverage_at, e->risk_count);
-        json_put(object, "intervals", ends);
+        vg_json__put(object, "intervals", ends);
     }
     return object;
 }
@@ -57,7 +58,7 @@ static json_t *ranking_json(const vg_evaluation *e, const vg_ranking *ranking, b
 static json_t *rankings_json(const vg_evaluation *e, const vg_ranking *rankings, bool intervals) {
     json_t *object = json_object();
     for (size_t i = 0; i < e->measure_count; i++)
-        json_put(object, rankings[i].name, ranking_json(e, &rankings[i], intervals));
+        vg_json__put(object, rankings[i].name, ranking_json(e, &rankings[i], intervals));
     return object;
 }
 
@@ -73,36 +74,36 @@ static json_t *rule_json(const vg_evaluation *e) {
     for (size_t i = 0; i < e->rule_count; i++) {
         const vg_rule_row *rule = &e->rule[i];
         json_t *row = json_object();
-        json_put_number(row, "coverage", rule->coverage.value);
-        json_put_number(row, "accuracy", rule->accuracy.value);
-        json_put_count(row, "kept", rule->kept);
-        json_put_count(row, "kept_errors", rule->kept_errors);
-        json_put_count(row, "abstained", rule->abstained);
-        json_put_count(row, "abstained_errors", rule->abstained_errors);
-        json_put_count(row, "abstained_correct", rule->abstained_correct);
+        vg_json__put_number(row, "coverage", rule->coverage.value);
+        vg_json__put_number(row, "accuracy", rule->accuracy.value);
+        vg_json__put_count(row, "kept", rule->kept);
+        vg_json__put_count(row, "kept_errors", rule->kept_errors);
+        vg_json__put_count(row, "abstained", rule->abstained);
+        vg_json__put_count(row, "abstained_errors", rule->abstained_errors);
+        vg_json__put_count(row, "abstained_correct", rule->abstained_correct);
         if (rule->abstained_by_label)
-            json_put(row, "abstained_by_label", counts_json(rule->abstained_by_label, e->classes));
+            vg_json__put(row, "abstained_by_label", counts_json(rule->abstained_by_label, e->classes));
         if (rule->abstained_by_prediction)
-            json_put(row, "abstained_by_prediction", counts_json(rule->abstained_by_prediction, e->classes));
+            vg_json__put(row, "abstained_by_prediction", counts_json(rule->abstained_by_prediction, e->classes));
         if (e->resamples) {
             json_t *ends = json_object();
             put_interval(ends, "coverage", &rule->coverage);
             put_interval(ends, "accuracy", &rule->accuracy);
-            json_put(row, "intervals", ends);
+            vg_json__put(row, "intervals", ends);
         }
-        json_put(object, rule->name, row);
+        vg_json__put(object, rule->name, row);
     }
     return object;
 }
 
 static json_t *class_row_json(const vg_class_row *row) {
     json_t *object = json_object();
-    json_put_count(object, "support", row->support);
-    json_put_count(object, "predicted", row->predicted);
-    json_put_count(object, "true_positive", row->true_positive);
-    json_put_number(object, "precision", row->precision);
-    json_put_number(object, "recall", row->recall);
-    json_put_number(object, "f1", row->f1);
+    vg_json__put_count(object, "support", row->support);
+    vg_json__put_count(object, "predicted", row->predicted);
+    vg_json__put_count(object, "true_positive", row->true_positive);
+    vg_json__put_number(object, "precision", row->precision);
+    vg_json__put_number(object, "recall", row->recall);
+    vg_json__put_number(object, "f1", row->f1);
     return object;
 }
 
@@ -118,11 +119,11 @@ static json_t *labels_json(const vg_evaluation *e) {
     for (size_t i = 0; i < e->label_count; i++) {
         const vg_label_row *label = &e->labels[i];
         json_t *object = class_row_json(&label->positive);
-        json_put_number(object, "accuracy", label->accuracy);
-        json_put_number(object, "ece", label->ece);
-        json_put_number(object, "nll", label->nll);
-        json_put_number(object, "brier", label->brier);
-        json_put(object, "measures", rankings_json(e, label->measures, false));
+        vg_json__put_number(object, "accuracy", label->accuracy);
+        vg_json__put_number(object, "ece", label->ece);
+        vg_json__put_number(object, "nll", label->nll);
+        vg_json__put_number(object, "brier", label->brier);
+        vg_json__put(object, "measures", rankings_json(e, label->measures, false));
         json_array_append_new(array, object);
     }
     return array;
@@ -144,11 +145,11 @@ static json_t *reliability_json(const vg_evaluation *e) {
     for (size_t i = 0; i < e->bins; i++) {
         const vg_reliability_bin *bin = &e->reliability[i];
         json_t *object = json_object();
-        json_put_number(object, "low", bin->low);
-        json_put_number(object, "high", bin->high);
-        json_put_count(object, "count", bin->count);
-        json_put_number(object, "confidence", bin->confidence);
-        json_put_number(object, "accuracy", bin->accuracy);
+        vg_json__put_number(object, "low", bin->low);
+        vg_json__put_number(object, "high", bin->high);
+        vg_json__put_count(object, "count", bin->count);
+        vg_json__put_number(object, "confidence", bin->confidence);
+        vg_json__put_number(object, "accuracy", bin->accuracy);
         json_array_append_new(array, object);
     }
     return array;
@@ -163,7 +164,7 @@ static json_t *best_json(const vg_evaluation *e) {
     for (size_t i = 0; i < ranking_figure_count; i++) {
         size_t best = best_row(&columns[i], e->measures, e->measure_count);
         if (best < e->measure_count)
-            json_put_text(object, columns[i].key, e->measures[best].name);
+            vg_json__put_text(object, columns[i].key, e->measures[best].name);
     }
     return object;
 }
@@ -175,20 +176,20 @@ static void put_whole(json_t *out, const vg_evaluation *e) {
         if (figure->multilabel_only && e->label_count == 0)
             continue;
         const vg_estimate *estimate = evaluation_estimate(e, figure);
-        json_put_number(out, figure->key, estimate->value);
+        vg_json__put_number(out, figure->key, estimate->value);
         if (intervals)
             put_interval(intervals, figure->key, estimate);
     }
-    json_put_number(out, "ece_expected", e->calibration.expected);
-    json_put_number(out, "ece_p_value", e->calibration.p_value);
-    json_put_number(out, "ece_debiased", e->calibration.debiased);
-    json_put_count(out, "mce_rows", e->calibration.mce_rows);
-    json_put_count(out, "errors", e->errors);
+    vg_json__put_number(out, "ece_expected", e->calibration.expected);
+    vg_json__put_number(out, "ece_p_value", e->calibration.p_value);
+    vg_json__put_number(out, "ece_debiased", e->calibration.debiased);
+    vg_json__put_count(out, "mce_rows", e->calibration.mce_rows);
+    vg_json__put_count(out, "errors", e->errors);
     if (intervals) {
-        json_put(out, "intervals", intervals);
-        json_put_count(out, "bootstrap", e->resamples);
-        json_put_number(out, "confidence", e->confidence);
-        json_put_count(out, "seed", e->seed);
+        vg_json__put(out, "intervals", intervals);
+        vg_json__put_count(out, "bootstrap", e->resamples);
+        vg_json__put_number(out, "confidence", e->confidence);
+        vg_json__put_count(out, "seed", e->seed);
     }
 }
 
@@ -201,24 +202,24 @@ static json_t *notes_json(const vg_evaluation *e) {
     return array;
 }
 
-int evaluation_print_json(const score_input *in, const vg_evaluation *e) {
-    json_t *out = json_document("evaluate");
-    json_put_text(out, "file", in->path);
-    json_put_count(out, "n", e->n);
-    json_put_count(out, "m", in->layout.m);
-    json_put_count(out, "c", e->classes);
-    json_put(out, "multilabel", json_boolean(in->layout.multilabel));
-    json_put_count(out, "bins", e->bins);
+int evaluation_print_json(const vg_score_input *in, const vg_evaluation *e) {
+    json_t *out = vg_json__document("evaluate");
+    vg_json__put_text(out, "file", in->path);
+    vg_json__put_count(out, "n", e->n);
+    vg_json__put_count(out, "m", in->layout.m);
+    vg_json__put_count(out, "c", e->classes);
+    vg_json__put(out, "multilabel", json_boolean(in->layout.multilabel));
+    vg_json__put_count(out, "bins", e->bins);
     put_whole(out, e);
-    json_put(out, "notes", notes_json(e));
-    json_put(out, "measures", rankings_json(e, e->measures, e->resamples > 0));
-    json_put(out, "best", best_json(e));
-    json_put(out, "rule", rule_json(e));
-    json_put(out, "per_class", classes_json(e));
+    vg_json__put(out, "notes", notes_json(e));
+    vg_json__put(out, "measures", rankings_json(e, e->measures, e->resamples > 0));
+    vg_json__put(out, "best", best_json(e));
+    vg_json__put(out, "rule", rule_json(e));
+    vg_json__put(out, "per_class", classes_json(e));
     if (e->confusion)
-        json_put(out, "confusion", confusion_json(e));
-    json_put(out, "reliability", reliability_json(e));
+        vg_json__put(out, "confusion", confusion_json(e));
+    vg_json__put(out, "reliability", reliability_json(e));
     if (e->label_count)
-        json_put(out, "per_label", labels_json(e));
+        vg_json__put(out, "per_label", labels_json(e));
     return json_print(out);
 }

@@ -112,8 +112,8 @@ static int print_labels(const vg_evaluation *e) {
     return table_print(&table);
 }
 
-int evaluation_print_tables(const score_input *in, const vg_evaluation *e) {
-    const score_layout *layout = &in->layout;
+int evaluation_print_tables(const vg_score_input *in, const vg_evaluation *e) {
+    const vg_score_layout *layout = &in->layout;
     printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", in->path, layout->n, layout->m, layout->m == 1 ? "" : "s",
            layout->c, layout->multilabel ? "labels" : "classes", in->logits ? "logits" : "probabilities");
     int code = print_whole(e);

@@ -5,17 +5,17 @@
 #include "console.h"
 #include "prediction.h"
 #include "progress.h"
-#include "score_engine.h"
-#include "score_file.h"
 #include "score_summary.h"
+#include "workflow/score_engine.h"
+#include "workflow/score_writer.h"
 
 typedef struct scoring {
     prediction *from;
-    score_input in; /* stands for a file of predictions */
-    score_engine engine;
-    score_set computed;
-    column_store store;
-    score_tally tally;
+    vg_score_input in; /* stands for a file of predictions */
+    vg_score_engine engine;
+    vg_field_set computed;
+    vg_column_store store;
+    vg_score_tally tally;
     vg_score_summary summary;
     bool summarise;
 } scoring;
@@ -25,9 +25,9 @@ static int engine_for(const prediction *p) {
     for (size_t i = 0; i < p->request->run_count; i++) {
         const char *device = p->info[i].device;
         if (!device || (strncmp(device, "cuda", 4) != 0 && !strstr(device, "NVIDIA")))
-            return SCORE_ON_CPU;
+            return VG_SCORE_ON_CPU;
     }
-    return SCORE_ON_CUDA;
+    return VG_SCORE_ON_CUDA;
 }
 
 /* Whether logits stay in the GPU's memory: one network, scored there. Several networks' members come together on the host. */
@@ -76,14 +76,19 @@ static int take_labels(scoring *s) {
 static int take_options(scoring *s) {
     prediction *p = s->from;
     const score_options *options = p->request->score;
-    score_input *in = &s->in;
+    vg_score_input *in = &s->in;
     size_t count;
     in->path = p->request->runs[0];
-    int code = score_set_parse(options->measures, &in->measures);
+    score_request request;
+    int code = score_options_request(&request, options);
+    in->measures = code == CLI_OK ? request.input.fields : 0;
     if (code == CLI_OK)
-        code = score_options_resolve(&in->options, options);
+        code = console_status(vg_score_input__settings(&in->options, &request.input));
     if (code == CLI_OK)
-        code = score_temperature_read(&in->temperature, &count, &in->temperature_loaded, options->temperature);
+        code = console_status(
+            vg_temperature__read(&in->temperature, &count, &in->temperature_loaded, options->temperature));
+    if (code == CLI_OK)
+        code = console_status(vg_score_tally__new(&s->tally, in->options.k_count));
     if (code != CLI_OK)
         return code;
     if (in->temperature && count != 1 && count != p->members)
@@ -93,26 +98,27 @@ static int take_options(scoring *s) {
     in->options.logits = 1;
     in->options.threads = p->request->threads;
     in->logits = true;
-    in->layout = (score_layout){p->n, p->members, p->info[0].classes, in->options.k_count, in->options.k, false};
+    in->layout = (vg_score_layout){p->n, p->members, p->info[0].classes, in->options.k_count, in->options.k, false};
     return take_labels(s);
 }
 
 static int score_chunk(scoring *s, size_t first, size_t count, const vg_scores *places) {
     vg_predictions view;
     vg_memory at;
-    if (logits_block(s, first, count, &view, &at) != VG_OK || score_engine_feed(&s->engine, places, &view, at) != VG_OK)
+    if (logits_block(s, first, count, &view, &at) != VG_OK ||
+        vg_score_engine__feed(&s->engine, places, &view, at) != VG_OK)
         return console_fail_library();
     if (s->summarise)
-        score_tally_add(&s->tally, &s->in.layout, places, count, s->in.labels ? s->in.labels + first : NULL);
-    return column_store_put(&s->store, first, count, places);
+        vg_score_tally__add(&s->tally, &s->in.layout, places, count, s->in.labels ? s->in.labels + first : NULL);
+    return console_status(vg_column_store__put(&s->store, first, count, places));
 }
 
 static int score_all(scoring *s) {
     vg_scores places;
     progress bar;
     int code = CLI_OK;
-    if (!score_block_new(&places, s->computed, &s->in.layout, PREDICTION_CHUNK))
-        return console_fail_memory("a block of scores");
+    if (vg_score_block__new(&places, s->computed, &s->in.layout, PREDICTION_CHUNK) != VG_OK)
+        return console_fail_library();
     progress_begin(&bar, "predicting", "images");
     size_t chunk = chunk_of(s);
     for (size_t i = 0; i < s->from->n && code == CLI_OK && !console_interrupted(); i += chunk) {
@@ -121,54 +127,70 @@ static int score_all(scoring *s) {
         progress_update(&bar, i + count, s->from->n);
     }
     progress_end(&bar);
-    score_block_free(&places);
+    vg_score_block__free(&places);
     if (code == CLI_OK && console_interrupted())
         return CLI_FAILED;
-    if (code == CLI_OK && score_engine_summary(&s->engine, &s->summary) != VG_OK)
+    if (code == CLI_OK && vg_score_engine__summary(&s->engine, &s->summary) != VG_OK)
         code = console_fail_library();
     return code;
 }
 
 /* Scores into the store, then writes and prints what was asked for. */
-static int score_and_tell(scoring *s, score_file *file) {
+static int score_and_tell(scoring *s, vg_score_writer *file) {
     const prediction_request *r = s->from->request;
     s->computed = s->in.measures;
     if (s->summarise && s->in.labels)
-        s->computed |= SCORE_BIT(FIELD_PRED) | SCORE_BIT(FIELD_DECISION);
-    int code =
-        column_store_open(&s->store, r->output ? s->in.measures : s->in.measures & SCORE_MEASURES, &s->in.layout, r->output);
+        s->computed |= VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_DECISION);
+    int code = console_status(vg_column_store__open(
+        &s->store, r->output ? s->in.measures : s->in.measures & VG_FIELDS_MEASURES, &s->in.layout, r->output));
     if (code == CLI_OK)
         code = score_all(s);
     if (code == CLI_OK && r->output)
-        code = score_file_write(file, &s->store, &s->summary);
+        code = console_status(vg_score_writer__write(file, &s->store, &s->summary, score_bridge_job()));
     if (code == CLI_OK && s->summarise)
         code = score_summary_print(&s->in, &s->store, &s->tally, &s->summary, s->computed, r->json);
-    column_store_close(&s->store);
+    vg_column_store__close(&s->store);
     return code;
 }
 
 int prediction_scores(prediction *p) {
     const prediction_request *r = p->request;
     scoring *s = calloc(1, sizeof *s);
-    score_file file = {0};
+    vg_score_writer file = {0};
     if (!s)
         return console_fail_memory("the command");
     s->from = p;
     s->summarise = !r->output || r->json;
     int code = take_options(s);
     if (code == CLI_OK)
-        code = score_engine_open(&s->engine, engine_for(p), p->members, p->info[0].classes, &s->in.options);
-    if (code == CLI_OK && r->output)
-        code = score_file_open(&file, r->output, VG_PRODUCT_SCORES);
+        code = console_status(vg_score_engine__open(&s->engine, engine_for(p), p->members, p->info[0].classes,
+                                                    &s->in.options, score_bridge_job()));
+    if (code == CLI_OK && r->output) {
+        vg_file_kind kind;
+        code = console_usage_status(vg_score_writer__kind(r->output, &kind));
+    }
+    if (code == CLI_OK && r->output) {
+        console_guard();
+        code = console_status(vg_score_writer__open(&file, r->output, VG_PRODUCT_SCORES));
+        if (code != CLI_OK)
+            console_unguard();
+    }
     if (code == CLI_OK) {
         code = score_and_tell(s, &file);
-        if (r->output)
-            code = score_file_close(&file, code);
+        if (code == CLI_OK && console_interrupted())
+            code = CLI_FAILED;
+        if (r->output) {
+            vg_status closed = vg_score_writer__close(&file, code == CLI_OK ? VG_OK : VG_ERR_IO);
+            code = code == CLI_OK ? console_status(closed) : code;
+            console_unguard();
+        }
     }
     if (code == CLI_OK && r->output)
-        console_note("%s: scores of %zu images, %zu members, %zu classes", r->output, p->n, p->members, p->info[0].classes);
-    score_engine_close(&s->engine);
-    score_temperature_free(s->in.temperature, s->in.temperature_loaded);
+        console_note("%s: scores of %zu images, %zu members, %zu classes", r->output, p->n, p->members,
+                     p->info[0].classes);
+    vg_score_engine__close(&s->engine);
+    vg_score_tally__free(&s->tally);
+    vg_temperature__free(s->in.temperature, s->in.temperature_loaded);
     free((void *)(uintptr_t)s->in.labels);
     free(s);
     return code;

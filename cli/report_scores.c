@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "console.h"
-#include "measure_columns.h"
+#include "workflow/measure_columns.h"
 #include "report_subject.h"
 
 static bool find(const vg_source *source, const char *name, size_t *index, vg_array_info *info) {
@@ -14,8 +14,8 @@ static bool find(const vg_source *source, const char *name, size_t *index, vg_ar
 static bool has_measure(const vg_source *source) {
     size_t index;
     vg_array_info info;
-    for (int f = 0; f < FIELD_MEASURES; f++) {
-        if (find(source, score_field_name((score_field)f), &index, &info))
+    for (int f = 0; f < VG_FIELD_MEASURES; f++) {
+        if (find(source, vg_field__name((vg_field)f), &index, &info))
             return true;
     }
     return false;
@@ -56,29 +56,29 @@ static int read_shape(report_subject *out, vg_source *source) {
 
 /* Measures of the file into columns of their own. */
 static int read_measures(report_subject *out, vg_source *source) {
-    score_set set = 0;
+    vg_field_set set = 0;
     size_t index;
     vg_array_info info;
-    for (int f = 0; f < FIELD_MEASURES; f++) {
-        bool gated = score_field_gated((score_field)f);
-        if (!find(source, score_field_name((score_field)f), &index, &info) || (gated && out->k_count == 0))
+    for (int f = 0; f < VG_FIELD_MEASURES; f++) {
+        bool gated = vg_field__gated((vg_field)f);
+        if (!find(source, vg_field__name((vg_field)f), &index, &info) || (gated && out->k_count == 0))
             continue;
         if (info.shape[0] != out->n || info.rank != (gated ? 2 : 1) || (gated && info.shape[1] != out->k_count))
             return console_fail("%s: %s has not the shape of scores of %zu samples", out->path, info.name, out->n);
-        set |= SCORE_BIT(f);
+        set |= VG_FIELD_BIT(f);
     }
-    if (vg_columns_new(&out->columns, out->n, out->k, out->k_count, measure_columns_bits(set)) != VG_OK)
+    if (vg_columns_new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)) != VG_OK)
         return console_fail_library();
     vg_scores places;
     memset(&places, 0, sizeof places);
     vg_columns_at(out->columns, 0, &places);
-    for (int f = 0; f < FIELD_MEASURES; f++) {
-        if (!(set & SCORE_BIT(f)) || !find(source, score_field_name((score_field)f), &index, &info))
+    for (int f = 0; f < VG_FIELD_MEASURES; f++) {
+        if (!(set & VG_FIELD_BIT(f)) || !find(source, vg_field__name((vg_field)f), &index, &info))
             continue;
-        if (vg_source_read_f64(source, index, 0, out->n, score_block_place(&places, (score_field)f)) != VG_OK)
+        if (vg_source_read_f64(source, index, 0, out->n, vg_score_block__place(&places, (vg_field)f)) != VG_OK)
             return console_fail_library();
     }
-    return measure_columns_list(&out->measures, &out->measure_count, out->columns);
+    return console_status(vg_measure_columns__list(&out->measures, &out->measure_count, out->columns));
 }
 
 static double scalar(vg_source *source, const char *name) {

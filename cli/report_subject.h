@@ -2,7 +2,7 @@
 #ifndef CLI_REPORT_SUBJECT_H
 #define CLI_REPORT_SUBJECT_H
 
-#include "score_options.h"
+#include "score_bridge.h"
 #include "vargate/evaluate.h"
 #include "vargate/report.h"
 

@@ -1,12 +1,10 @@
 /* score_options.c - the scoring options shared by commands: their table, and how they become library options. */
 #include "score_options.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "console.h"
-#include "vargate/temperatures.h"
 
 #define PLACE(member) offsetof(score_options, member)
 const option_entry score_option_entries[] = {
@@ -15,35 +13,40 @@ const option_entry score_option_entries[] = {
     {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL,
      "array, column or field that holds the labels (default: L, labels, label, y, y_true, target)", 0, 0},
     {"label", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
-    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0",
-     "the number that labels have for the first class", 0, 1},
+    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0", "the number that labels have for the first class",
+     0, 1},
     {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
      "columns of a table that are classes; for arrays the names of the classes", 0, 0},
     {"id", 0, OPTION_TEXT, PLACE(id), "NAME", NULL,
      "column, array or field of the samples' ids (default: id, sample, index)", 0, 0},
-    {"member", 0, OPTION_TEXT, PLACE(member), "NAME", NULL,
-     "column of the members in a table (default: member, head)", 0, 0},
+    {"member", 0, OPTION_TEXT, PLACE(member), "NAME", NULL, "column of the members in a table (default: member, head)",
+     0, 0},
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL,
      "the file holds logits (known by itself for arrays named Z or logits)", 0, 0},
     {"temperature", 0, OPTION_TEXT, PLACE(temperature), "T|FILE", NULL,
      "divide logits by T: a number, a comma list with one a member, or a file from 'vargate calibrate'", 0, 0},
     {"multilabel", 0, OPTION_FLAG, PLACE(multilabel), NULL, NULL, "every class is a yes/no label of its own", 0, 0},
     {"multilabel-form", 0, OPTION_CHOICE, PLACE(multilabel_form), "continuous|literal", "continuous",
-     "the multilabel GMU: continuous, or the paper's printed cases, which call a surely absent label maximally uncertain", 0, 0},
+     "the multilabel GMU: continuous, or the paper's printed cases, which call a surely absent label maximally "
+     "uncertain",
+     0, 0},
     {"k", 'k', OPTION_REALS, PLACE(k), "K,...", "1,2,3",
      "gate settings, each > 0; a larger k abstains more, but gated measures need not fall with it", 0, 0},
-    {"preset", 0, OPTION_CHOICE, PLACE(preset), "paper|vge|mljku", "paper", "conventions of the paper or of published code", 0,
-     0},
-    {"pairs", 0, OPTION_CHOICE, PLACE(pairs), "all|distinct", NULL, "member pairs in EPCE, EPKL, EPJS (default: the preset's)",
-     0, 0},
+    {"preset", 0, OPTION_CHOICE, PLACE(preset), "paper|vge|mljku", "paper",
+     "conventions of the paper or of published code", 0, 0},
+    {"pairs", 0, OPTION_CHOICE, PLACE(pairs), "all|distinct", NULL,
+     "member pairs in EPCE, EPKL, EPJS (default: the preset's)", 0, 0},
     {"sigma", 0, OPTION_CHOICE, PLACE(sigma), "population|sample", NULL,
      "spread over members, divided by M or M - 1 (default: the preset's)", 0, 0},
-    {"log-base", 0, OPTION_CHOICE, PLACE(log_base), "e|2", NULL, "unit of entropies: nats or bits (default: the preset's)", 0,
+    {"log-base", 0, OPTION_CHOICE, PLACE(log_base), "e|2", NULL,
+     "unit of entropies: nats or bits (default: the preset's)", 0, 0},
+    {"normalise", 0, OPTION_FLAG, PLACE(normalise), NULL, NULL, "divide TU, AU, EU and their gated forms by log C", 0,
      0},
-    {"normalise", 0, OPTION_FLAG, PLACE(normalise), NULL, NULL, "divide TU, AU, EU and their gated forms by log C", 0, 0},
-    {"renormalise", 0, OPTION_FLAG, PLACE(renormalise), NULL, NULL, "divide rows by their sum instead of refusing them", 0, 0},
+    {"renormalise", 0, OPTION_FLAG, PLACE(renormalise), NULL, NULL, "divide rows by their sum instead of refusing them",
+     0, 0},
     {"measures", 0, OPTION_TEXT, PLACE(measures), "LIST", "all",
-     "what to compute: tu au eu epce epkl epjs gmu snr gtu gau geu gepce gepkl gepjs pred second decision mean std flags, or "
+     "what to compute: tu au eu epce epkl epjs gmu snr gtu gau geu gepce gepkl gepjs pred second decision mean std "
+     "flags, or "
      "the "
      "groups all, entropies, pairwise, ungated, gated, margin",
      0, 0},
@@ -51,86 +54,44 @@ const option_entry score_option_entries[] = {
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
      "array to take from the file (default: P, Q or Z, or the only one that fits)", 0, 0},
-    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0, 1024},
+    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
+     1024},
 };
 const size_t score_option_count = sizeof score_option_entries / sizeof *score_option_entries;
 
-/* --- temperatures ------------------------------------------------------------------------------------------------------- */
-static int check_temperatures(const double *values, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]) || values[i] <= 0)
-            return console_fail("--temperature: %g is not a positive number", values[i]);
+/* --- as options of the library --------------------------------------------------------------------------------------------- */
+/* --measures: names and groups separated by commas. */
+static int unknown_measure(const char *word) {
+    const char *names[VG_FIELD_COUNT + 16];
+    size_t count = 0;
+    while (count < sizeof names / sizeof *names && vg_fields_word(count)) {
+        names[count] = vg_fields_word(count);
+        count++;
     }
-    return CLI_OK;
+    const char *near = options_nearest(word, names, count);
+    if (near)
+        return console_usage("--measures: unknown '%s'; did you mean '%s'?", word, near);
+    return console_usage("--measures: unknown '%s'; 'vargate help %s' lists them", word, console_command());
 }
 
-/* "1.3" or "1.3,1.2,...": false when the text is not numbers (it is then a file name). */
-static bool parse_temperatures(const char *text, double **out, size_t *count) {
-    size_t items = 1;
-    for (const char *p = text; *p; p++)
-        items += *p == ',';
-    double *values = malloc(items * sizeof *values);
-    if (!values)
-        return false;
-    const char *p = text;
-    for (size_t i = 0; i < items; i++) {
-        char *end;
-        values[i] = strtod(p, &end);
-        if (end == p || *end != (i + 1 < items ? ',' : '\0')) {
-            free(values);
-            return false;
-        }
-        p = end + 1;
+static int parse_measures(const char *text, vg_field_set *out) {
+    *out = 0;
+    for (const char *p = text;; p++) {
+        char word[32];
+        size_t length = strcspn(p, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), p);
+        vg_field_set set;
+        if (vg_fields_parse(&set, word) != VG_OK)
+            return unknown_measure(word);
+        *out |= set;
+        p += length;
+        if (*p == '\0')
+            return CLI_OK;
     }
-    *out = values;
-    *count = items;
-    return true;
 }
 
-int score_temperature_read(double **out, size_t *count, bool *loaded, const char *text) {
-    *out = NULL;
-    *count = 0;
-    *loaded = false;
-    if (!text)
-        return CLI_OK;
-    if (!parse_temperatures(text, out, count)) {
-        if (vg_temperatures_load(out, count, text) != VG_OK)
-            return console_fail_library();
-        *loaded = true;
-    }
-    int code = check_temperatures(*out, *count);
-    if (code != CLI_OK) {
-        score_temperature_free(*out, *loaded);
-        *out = NULL;
-    }
-    return code;
-}
-
-void score_temperature_free(double *temperature, bool loaded) {
-    if (loaded)
-        vg_temperatures_free(temperature);
-    else
-        free(temperature);
-}
-
-/* --- switches ----------------------------------------------------------------------------------------------------------- */
-static int check_k(const option_reals *k) {
-    for (size_t i = 0; i < k->count; i++) {
-        if (!isfinite(k->values[i]) || k->values[i] <= 0)
-            return console_fail("-k: %g is not a positive number", k->values[i]);
-        for (size_t j = 0; j < i; j++) {
-            if (k->values[j] == k->values[i])
-                return console_fail("-k: %g is given twice", k->values[i]);
-        }
-    }
-    return CLI_OK;
-}
-
-int score_options_resolve(vg_score_options *out, const score_options *options) {
+static int scoring_options(vg_score_options *out, const score_options *options) {
     *out = (vg_score_options)VG_SCORE_OPTIONS_INIT;
-    int code = check_k(&options->k);
-    if (code != CLI_OK)
-        return code;
     if (vg_score_options_preset(out, (vg_preset)options->preset) != VG_OK)
         return console_fail_library();
     if (options->pairs >= 0)
@@ -144,10 +105,31 @@ int score_options_resolve(vg_score_options *out, const score_options *options) {
     if (options->multilabel)
         out->task = options->multilabel_form == 0 ? VG_TASK_MULTILABEL : VG_TASK_MULTILABEL_LITERAL;
     out->renormalise = options->renormalise;
-    out->logits = options->logits;
     out->k = options->k.values;
     out->k_count = options->k.count;
     out->threads = (unsigned)options->threads;
+    return CLI_OK;
+}
+
+int score_options_request(score_request *out, const score_options *options) {
+    vg_input_options input = VG_INPUT_OPTIONS_INIT;
+    int code = parse_measures(options->measures, &input.fields);
+    if (code == CLI_OK)
+        code = scoring_options(&out->scoring, options);
+    if (code != CLI_OK)
+        return code;
+    input.key = options->key;
+    input.axes = options->axes;
+    input.logits = options->logits ? 1 : -1;
+    input.classes = options->classes;
+    input.id = options->id;
+    input.member = options->member;
+    input.labels = options->labels;
+    input.labels_key = options->labels_key;
+    input.labels_from = (int)options->labels_from;
+    input.temperature = options->temperature;
+    input.scoring = &out->scoring;
+    out->input = input;
     return CLI_OK;
 }
 
@@ -157,7 +139,8 @@ int score_options_defaults(score_options *options) {
 }
 
 size_t score_option_subset(option_entry *out, const char *const *without) {
-    _Static_assert(sizeof score_option_entries / sizeof *score_option_entries <= SCORE_OPTION_ROOM, "room for every option");
+    _Static_assert(sizeof score_option_entries / sizeof *score_option_entries <= SCORE_OPTION_ROOM,
+                   "room for every option");
     size_t count = 0;
     for (size_t i = 0; i < score_option_count; i++) {
         bool left_out = false;

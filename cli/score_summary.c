@@ -5,54 +5,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "column_stats.h"
+#include "workflow/column_stats.h"
 #include "console.h"
-#include "json_output.h"
+#include "json_print.h"
+#include "workflow/json_build.h"
 #include "text_table.h"
 #include "vargate/evaluate.h"
 #include "verdict_output.h"
 
-void score_tally_add(score_tally *tally, const score_layout *layout, const vg_scores *block, size_t rows,
-                     const int64_t *labels) {
-    size_t entries = rows * (layout->multilabel ? layout->c : 1), gates = layout->k_count;
-    tally->entries += entries;
-    for (size_t i = 0; i < entries; i++) {
-        bool correct = labels && block->pred && block->pred[i] == labels[i];
-        tally->correct += correct;
-        for (size_t k = 0; block->decision && k < gates; k++) {
-            bool kept = block->decision[i * gates + k] >= 0;
-            tally->kept[k] += kept;
-            tally->kept_correct[k] += kept && correct;
-        }
-        if (block->flags) {
-            tally->ties += (block->flags[i] & VG_FLAG_TIE) != 0;
-            tally->gated_out += (block->flags[i] & VG_FLAG_GATED_OUT) != 0;
-        }
-    }
-}
-
 static double share(unsigned long long part, unsigned long long whole) { return whole ? (double)part / (double)whole : NAN; }
 
 /* Calls `show` for each measure and gate setting of the store. */
-typedef void (*stats_show)(void *context, const char *name, const column_stats *plain, const column_stats *max);
+typedef void (*stats_show)(void *context, const char *name, const vg_column_stats *plain, const vg_column_stats *max);
 
-static int each_measure(const column_store *store, size_t threads, stats_show show, void *context) {
+static int each_measure(const vg_column_store *store, size_t threads, stats_show show, void *context) {
     size_t each = store->layout.multilabel ? 2 : 1, count = 0;
-    column_request *requests = calloc(FIELD_MEASURES * (store->layout.k_count + 1) * each, sizeof *requests);
+    vg_column_request *requests = calloc(VG_FIELD_MEASURES * (store->layout.k_count + 1) * each, sizeof *requests);
     if (!requests)
         return console_fail_memory("the summary");
-    for (int f = 0; f < FIELD_MEASURES; f++) {
-        size_t gates = score_field_gated(f) ? store->layout.k_count : 1;
-        for (size_t k = 0; (store->set & SCORE_BIT(f)) && k < gates; k++) {
-            requests[count++] = (column_request){.field = f, .k = k, .over = each == 2 ? STATS_LABEL_MEAN : STATS_PLAIN};
+    for (int f = 0; f < VG_FIELD_MEASURES; f++) {
+        size_t gates = vg_field__gated(f) ? store->layout.k_count : 1;
+        for (size_t k = 0; (store->set & VG_FIELD_BIT(f)) && k < gates; k++) {
+            requests[count++] = (vg_column_request){.field = f, .k = k, .over = each == 2 ? VG_STATS_LABEL_MEAN : VG_STATS_PLAIN};
             if (each == 2)
-                requests[count++] = (column_request){.field = f, .k = k, .over = STATS_LABEL_MAX};
+                requests[count++] = (vg_column_request){.field = f, .k = k, .over = VG_STATS_LABEL_MAX};
         }
     }
-    int code = column_stats_compute(requests, count, store, threads);
+    int code = console_status(vg_column_stats__compute(requests, count, store, threads));
     for (size_t i = 0; i < count && code == CLI_OK; i += each) {
-        char name[SCORE_NAME];
-        score_name(name, requests[i].field, &store->layout, requests[i].k);
+        char name[VG_FIELD_TITLE];
+        vg_field__title(name, requests[i].field, &store->layout, requests[i].k);
         show(context, name, &requests[i].stats, each == 2 ? &requests[i + 1].stats : NULL);
     }
     free(requests);
@@ -60,9 +42,9 @@ static int each_measure(const column_store *store, size_t threads, stats_show sh
 }
 
 /* The library's verdict, with what the labels say where predictions were compared with them. */
-static int judge(vg_verdict *verdict, const score_input *in, const score_tally *tally, const vg_score_summary *summary,
-                 score_set set) {
-    bool labelled = in->labels && (set & SCORE_BIT(FIELD_PRED));
+static int judge(vg_verdict *verdict, const vg_score_input *in, const vg_score_tally *tally, const vg_score_summary *summary,
+                 vg_field_set set) {
+    bool labelled = in->labels && (set & VG_FIELD_BIT(VG_FIELD_PRED));
     *verdict = (vg_verdict)VG_VERDICT_INIT;
     if (vg_verdict_judge(verdict, summary, labelled ? tally->correct : 0, labelled ? tally->entries : 0) != VG_OK)
         return console_fail_library();
@@ -70,7 +52,7 @@ static int judge(vg_verdict *verdict, const score_input *in, const score_tally *
 }
 
 /* --- as text ------------------------------------------------------------------------------------------------------------ */
-static void show_row(void *context, const char *name, const column_stats *plain, const column_stats *max) {
+static void show_row(void *context, const char *name, const vg_column_stats *plain, const vg_column_stats *max) {
     text_table *table = context;
     size_t row = table_row(table, name);
     table_number(table, row, 1, plain->mean, 5);
@@ -83,9 +65,9 @@ static void show_row(void *context, const char *name, const column_stats *plain,
     }
 }
 
-static int print_measures(const column_store *store, size_t threads) {
+static int print_measures(const vg_column_store *store, size_t threads) {
     text_table table;
-    if ((store->set & SCORE_MEASURES) == 0)
+    if ((store->set & VG_FIELDS_MEASURES) == 0)
         return CLI_OK;
     table_begin(&table, store->layout.multilabel ? "measure (mean of labels)|mean|median|95th pct|max: mean|median|95th pct"
                                                  : "measure|mean|median|95th pct");
@@ -94,7 +76,7 @@ static int print_measures(const column_store *store, size_t threads) {
     return code == CLI_OK ? printed : code;
 }
 
-static int print_rule(const score_input *in, const score_tally *tally) {
+static int print_rule(const vg_score_input *in, const vg_score_tally *tally) {
     text_table table;
     table_begin(&table, in->labels ? "decision rule|abstained|accuracy on the kept" : "decision rule|abstained");
     for (size_t k = 0; k < in->layout.k_count; k++) {
@@ -110,15 +92,15 @@ static int print_rule(const score_input *in, const score_tally *tally) {
     return table_print(&table);
 }
 
-static int print_text(const score_input *in, const column_store *store, const score_tally *tally,
-                      const vg_score_summary *summary, score_set set) {
-    const score_layout *layout = &in->layout;
+static int print_text(const vg_score_input *in, const vg_column_store *store, const vg_score_tally *tally,
+                      const vg_score_summary *summary, vg_field_set set) {
+    const vg_score_layout *layout = &in->layout;
     printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", in->path, layout->n, layout->m, layout->m == 1 ? "" : "s",
            layout->c, layout->multilabel ? "labels" : "classes", in->logits ? "logits" : "probabilities");
     int code = print_measures(store, in->options.threads);
-    if (code == CLI_OK && (set & SCORE_BIT(FIELD_DECISION)))
+    if (code == CLI_OK && (set & VG_FIELD_BIT(VG_FIELD_DECISION)))
         code = print_rule(in, tally);
-    if (in->labels && (set & SCORE_BIT(FIELD_PRED)))
+    if (in->labels && (set & VG_FIELD_BIT(VG_FIELD_PRED)))
         printf("\nAccuracy       %.2f %% of %llu%s\n", 100 * share(tally->correct, tally->entries), tally->entries,
                layout->multilabel ? " (sample, label) pairs" : "");
     printf("%sDiversity D    %.4g\n", in->labels ? "" : "\n", summary->diversity);
@@ -135,63 +117,63 @@ static int print_text(const score_input *in, const column_store *store, const sc
 }
 
 /* --- as JSON ------------------------------------------------------------------------------------------------------------ */
-static json_t *stats_json(const column_stats *stats) {
+static json_t *stats_json(const vg_column_stats *stats) {
     json_t *object = json_object();
-    json_put_number(object, "mean", stats->mean);
-    json_put_number(object, "median", stats->median);
-    json_put_number(object, "p95", stats->p95);
+    vg_json__put_number(object, "mean", stats->mean);
+    vg_json__put_number(object, "median", stats->median);
+    vg_json__put_number(object, "p95", stats->p95);
     return object;
 }
 
-static void show_json(void *context, const char *name, const column_stats *plain, const column_stats *max) {
+static void show_json(void *context, const char *name, const vg_column_stats *plain, const vg_column_stats *max) {
     json_t *object = stats_json(plain);
     if (max)
-        json_put(object, "max", stats_json(max));
-    json_put(context, name, object);
+        vg_json__put(object, "max", stats_json(max));
+    vg_json__put(context, name, object);
 }
 
-static json_t *rule_json(const score_input *in, const score_tally *tally) {
+static json_t *rule_json(const vg_score_input *in, const vg_score_tally *tally) {
     json_t *rule = json_object();
     for (size_t k = 0; k < in->layout.k_count; k++) {
         char name[VG_NAME_SIZE];
         json_t *row = json_object();
         vg_k_name(name, in->layout.k[k]);
-        json_put_number(row, "coverage", share(tally->kept[k], tally->entries));
-        json_put_count(row, "kept", tally->kept[k]);
-        json_put_count(row, "abstained", tally->entries - tally->kept[k]);
+        vg_json__put_number(row, "coverage", share(tally->kept[k], tally->entries));
+        vg_json__put_count(row, "kept", tally->kept[k]);
+        vg_json__put_count(row, "abstained", tally->entries - tally->kept[k]);
         if (in->labels)
-            json_put_number(row, "accuracy", share(tally->kept_correct[k], tally->kept[k]));
-        json_put(rule, name, row);
+            vg_json__put_number(row, "accuracy", share(tally->kept_correct[k], tally->kept[k]));
+        vg_json__put(rule, name, row);
     }
     return rule;
 }
 
-static int print_json(const score_input *in, const column_store *store, const score_tally *tally,
-                      const vg_score_summary *summary, score_set set) {
-    json_t *out = json_document("score"), *measures = json_object();
-    json_put_text(out, "file", in->path);
-    json_put_count(out, "n", in->layout.n);
-    json_put_count(out, "m", in->layout.m);
-    json_put_count(out, "c", in->layout.c);
-    json_put(out, "logits", json_boolean(in->logits));
-    json_put(out, "multilabel", json_boolean(in->layout.multilabel));
-    json_put(out, "k", json_numbers(in->layout.k, in->layout.k_count));
+static int print_json(const vg_score_input *in, const vg_column_store *store, const vg_score_tally *tally,
+                      const vg_score_summary *summary, vg_field_set set) {
+    json_t *out = vg_json__document("score"), *measures = json_object();
+    vg_json__put_text(out, "file", in->path);
+    vg_json__put_count(out, "n", in->layout.n);
+    vg_json__put_count(out, "m", in->layout.m);
+    vg_json__put_count(out, "c", in->layout.c);
+    vg_json__put(out, "logits", json_boolean(in->logits));
+    vg_json__put(out, "multilabel", json_boolean(in->layout.multilabel));
+    vg_json__put(out, "k", vg_json__numbers(in->layout.k, in->layout.k_count));
     int code = each_measure(store, in->options.threads, show_json, measures);
-    json_put(out, "measures", measures);
-    if (set & SCORE_BIT(FIELD_DECISION))
-        json_put(out, "rule", rule_json(in, tally));
-    if (in->labels && (set & SCORE_BIT(FIELD_PRED)))
-        json_put_number(out, "accuracy", share(tally->correct, tally->entries));
-    json_put_number(out, "diversity", summary->diversity);
-    json_put_number(out, "k_sensitivity", summary->k_sensitivity);
+    vg_json__put(out, "measures", measures);
+    if (set & VG_FIELD_BIT(VG_FIELD_DECISION))
+        vg_json__put(out, "rule", rule_json(in, tally));
+    if (in->labels && (set & VG_FIELD_BIT(VG_FIELD_PRED)))
+        vg_json__put_number(out, "accuracy", share(tally->correct, tally->entries));
+    vg_json__put_number(out, "diversity", summary->diversity);
+    vg_json__put_number(out, "k_sensitivity", summary->k_sensitivity);
     vg_verdict verdict;
     if (code == CLI_OK)
         code = judge(&verdict, in, tally, summary, set);
     if (code == CLI_OK)
-        verdict_json(out, &verdict);
-    if (set & SCORE_BIT(FIELD_FLAGS)) {
-        json_put_count(out, "ties", tally->ties);
-        json_put_count(out, "gated_out", tally->gated_out);
+        vg_json__put_verdict(out, &verdict);
+    if (set & VG_FIELD_BIT(VG_FIELD_FLAGS)) {
+        vg_json__put_count(out, "ties", tally->ties);
+        vg_json__put_count(out, "gated_out", tally->gated_out);
     }
     if (code == CLI_OK)
         return json_print(out);
@@ -199,7 +181,7 @@ static int print_json(const score_input *in, const column_store *store, const sc
     return code;
 }
 
-int score_summary_print(const score_input *in, const column_store *store, const score_tally *tally,
-                        const vg_score_summary *summary, score_set set, bool json) {
+int score_summary_print(const vg_score_input *in, const vg_column_store *store, const vg_score_tally *tally,
+                        const vg_score_summary *summary, vg_field_set set, bool json) {
     return json ? print_json(in, store, tally, summary, set) : print_text(in, store, tally, summary, set);
 }

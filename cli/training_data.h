@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "score_options.h"
+#include "score_bridge.h"
 #include "vargate/data.h"
 #include "vargate/nn.h"
 

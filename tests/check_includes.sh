@@ -10,6 +10,11 @@ function allow(module, list,   parts, n, i) {
     n = split(list, parts, " ")
     for (i = 1; i <= n; i++) allowed[module, parts[i]] = 1
 }
+# Commands of cli/ that still include internal headers of workflow; the list only gets shorter.
+function in_transition(file) {
+    return file ~ /^cli\/(score_bridge|score_summary|json_print|decide|report|prediction|evaluation)/ ||
+           file ~ /^cli\/cmd_(data|decide|evaluate|ood|run|score)/
+}
 function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }
 BEGIN {
     allow("base", "base")
@@ -44,7 +49,7 @@ FNR == 1 { module = FILENAME; inside = sub(/^src\//, "", module); sub(/\/.*/, ""
             complain(module " may not include vargate/" header ".h of " into)
     } else if (quoted && slash > 0) {
         into = substr(target, 1, slash - 1)
-        if (FILENAME ~ /^bench\/kernels\//) next
+        if (FILENAME ~ /^bench\/kernels\// || (into == "workflow" && in_transition(FILENAME))) next
         if (!inside) complain("only include/vargate may be included here, not \"" target "\"")
         else if (!((module, into) in allowed)) complain(module " may not include \"" target "\"")
     }

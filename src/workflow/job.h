@@ -1,12 +1,14 @@
-/* job.h - how the functions of this module speak to the listener of a job. Internal. All accept a job nobody listens to. */
+/* job.h - how the functions of this module speak to the listener of a job. Internal. All accept a job nobody listens
+ * to. */
 #ifndef VG_WORKFLOW_JOB_H
 #define VG_WORKFLOW_JOB_H
 
 #include "base/base.h"
 #include "vargate/workflow.h"
 
-/* A counted part of the work. VG_ERR_INTERRUPTED, with a message that names `what`, once the listener wants to stop; the
- * caller then cleans up and hands the status on. vg_job__end is due after every begin, also after an interruption. */
+/* A counted part of the work. VG_ERR_INTERRUPTED, with a message that names `what`, once the listener wants to stop;
+ * the caller then cleans up and hands the status on. vg_job__end is due after every begin, also after an interruption.
+ */
 vg_status vg_job__begin(const vg_job *job, const char *what, const char *unit);
 vg_status vg_job__progress(const vg_job *job, const char *what, unsigned long long done, unsigned long long total);
 void vg_job__end(const vg_job *job);
@@ -15,7 +17,8 @@ void vg_job__end(const vg_job *job);
 void vg_job__note(const vg_job *job, const char *format, ...) VG_PRINTF(2, 3);
 void vg_job__warn(const vg_job *job, const char *format, ...) VG_PRINTF(2, 3);
 
-/* Progress of a library call as progress of a job, for options that take a vg_progress_fn: context is a vg_job_part *. */
+/* Progress of a library call as progress of a job, for options that take a vg_progress_fn: context is a vg_job_part *.
+ */
 typedef struct vg_job_part {
     const vg_job *job;
     const char *what;

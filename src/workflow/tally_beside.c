@@ -1,30 +1,30 @@
 /* tally_beside.c - a thread that feeds a tally, one block at a time and in order. See tally_beside.h. */
-#include "tally_beside.h"
+#include "workflow/tally_beside.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct tally_beside {
+struct vg_tally_beside {
     vg_tally *tally;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    tally_block block;
+    vg_tally_block block;
     bool busy, stop, failed;
     char message[1024];
 };
 
 static void *count_blocks(void *argument) {
-    tally_beside *b = argument;
+    vg_tally_beside *b = argument;
     pthread_mutex_lock(&b->lock);
     for (;;) {
         while (!b->busy && !b->stop)
             pthread_cond_wait(&b->changed, &b->lock);
         if (!b->busy)
             break;
-        tally_block block = b->block;
+        vg_tally_block block = b->block;
         pthread_mutex_unlock(&b->lock);
         vg_columns_ahead(block.columns, block.ahead, block.ahead_rows);
         bool counted = vg_tally_feed(b->tally, block.mean, block.std, block.labels, block.rows) == VG_OK;
@@ -40,8 +40,8 @@ static void *count_blocks(void *argument) {
     return NULL;
 }
 
-tally_beside *tally_beside_new(vg_tally *tally) {
-    tally_beside *b = calloc(1, sizeof *b);
+vg_tally_beside *vg_tally_beside__new(vg_tally *tally) {
+    vg_tally_beside *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
     b->tally = tally;
@@ -60,7 +60,7 @@ tally_beside *tally_beside_new(vg_tally *tally) {
     return NULL;
 }
 
-bool tally_beside_post(tally_beside *b, const tally_block *block) {
+bool vg_tally_beside__post(vg_tally_beside *b, const vg_tally_block *block) {
     pthread_mutex_lock(&b->lock);
     while (b->busy)
         pthread_cond_wait(&b->changed, &b->lock);
@@ -74,7 +74,7 @@ bool tally_beside_post(tally_beside *b, const tally_block *block) {
     return go_on;
 }
 
-const char *tally_beside_wait(tally_beside *b) {
+const char *vg_tally_beside__wait(vg_tally_beside *b) {
     pthread_mutex_lock(&b->lock);
     while (b->busy)
         pthread_cond_wait(&b->changed, &b->lock);
@@ -82,7 +82,7 @@ const char *tally_beside_wait(tally_beside *b) {
     return b->failed ? b->message : NULL;
 }
 
-void tally_beside_free(tally_beside *b) {
+void vg_tally_beside__free(vg_tally_beside *b) {
     if (!b)
         return;
     pthread_mutex_lock(&b->lock);

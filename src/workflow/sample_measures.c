@@ -1,12 +1,11 @@
 /* sample_measures.c - columns of measures by sample; multilabel samples are summed up by mean and max over labels. */
-#include "sample_measures.h"
+#include "workflow/sample_measures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "console.h"
-#include "measure_columns.h"
+#include "workflow/measure_columns.h"
 
 static void extreme_name(char out[VG_NAME_SIZE], const char *name, bool certainty) {
     char text[2 * VG_NAME_SIZE];
@@ -17,8 +16,8 @@ static void extreme_name(char out[VG_NAME_SIZE], const char *name, bool certaint
 }
 
 /* One measure of N x C rows becomes two of N: mean and, towards uncertainty, the extreme over labels. */
-static void fold_measure(const vg_measure *in, size_t n, size_t c, vg_measure *mean, vg_measure *max, double *mean_values,
-                         double *max_values) {
+static void fold_measure(const vg_measure *in, size_t n, size_t c, vg_measure *mean, vg_measure *max,
+                         double *mean_values, double *max_values) {
     for (size_t i = 0; i < n; i++) {
         const double *values = in->values + i * c * in->stride;
         double sum = values[0], extreme = values[0];
@@ -38,14 +37,14 @@ static void fold_measure(const vg_measure *in, size_t n, size_t c, vg_measure *m
     extreme_name(max->name, in->name, in->certainty);
 }
 
-static int fold_labels(sample_measures *out) {
+static vg_status fold_labels(vg_sample_measures *out) {
     size_t count = 2 * out->count, bytes;
     vg_measure *list = malloc((count ? count : 1) * sizeof *list);
     if (!__builtin_mul_overflow(count * sizeof(double), out->n, &bytes))
         out->folded = malloc(bytes ? bytes : 1);
     if (!list || !out->folded) {
         free(list);
-        return console_fail_memory("the measures of every sample");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the measures of every sample");
     }
     for (size_t i = 0; i < out->count; i++)
         fold_measure(&out->list[i], out->n, out->c, &list[i], &list[out->count + i], out->folded + i * out->n,
@@ -55,31 +54,32 @@ static int fold_labels(sample_measures *out) {
     out->count = count;
     vg_columns_free(out->columns);
     out->columns = NULL;
-    return CLI_OK;
+    return VG_OK;
 }
 
-int sample_measures_read(sample_measures *out, const score_options *options, const char *path) {
-    score_input in;
-    *out = (sample_measures){0};
-    int code = score_input_open_labels(&in, options, path, score_no_labels);
-    if (code != CLI_OK)
-        return code;
-    out->n = in.layout.n;
-    out->c = in.layout.c;
-    code = measure_columns_score(&out->columns, NULL, &in, in.measures, false);
-    if (code == CLI_OK)
-        code = measure_columns_list(&out->list, &out->count, out->columns);
-    if (code == CLI_OK && in.layout.multilabel)
-        code = fold_labels(out);
-    score_input_close(&in);
-    if (code != CLI_OK)
-        sample_measures_free(out);
-    return code;
+static vg_status read_input(vg_sample_measures *out, vg_score_input *in) {
+    out->n = in->layout.n;
+    out->c = in->layout.c;
+    VG_TRY(vg_measure_columns__score(&out->columns, NULL, in, in->measures, false));
+    VG_TRY(vg_measure_columns__list(&out->list, &out->count, out->columns));
+    return in->layout.multilabel ? fold_labels(out) : VG_OK;
 }
 
-void sample_measures_free(sample_measures *measures) {
+vg_status vg_sample_measures__read(vg_sample_measures *out, const char *path, const vg_input_options *options,
+                                   const vg_job *job) {
+    vg_score_input in;
+    *out = (vg_sample_measures){0};
+    VG_TRY(vg_score_input__open_labels(&in, path, options, vg_score_no_labels, job));
+    vg_status status = read_input(out, &in);
+    vg_score_input__close(&in);
+    if (status != VG_OK)
+        vg_sample_measures__free(out);
+    return status;
+}
+
+void vg_sample_measures__free(vg_sample_measures *measures) {
     free(measures->list);
     free(measures->folded);
     vg_columns_free(measures->columns);
-    *measures = (sample_measures){0};
+    *measures = (vg_sample_measures){0};
 }

@@ -1,21 +1,21 @@
 /* text_rows.c - buffered text. See text_rows.h. */
-#include "text_rows.h"
+#include "workflow/text_rows.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-void text_rows_flush(text_rows *rows) {
+void vg_text_rows__flush(vg_text_rows *rows) {
     if (rows->status == VG_OK && rows->used > 0)
         rows->status = vg_text_write(rows->out, rows->buffer, rows->used);
     rows->used = 0;
 }
 
-void text_rows_put(text_rows *rows, const char *text) {
+void vg_text_rows__put(vg_text_rows *rows, const char *text) {
     size_t length = strlen(text);
-    if (length > TEXT_ROWS_BUFFER - rows->used)
-        text_rows_flush(rows);
-    if (length <= TEXT_ROWS_BUFFER) {
+    if (length > VG_TEXT_ROWS_BUFFER - rows->used)
+        vg_text_rows__flush(rows);
+    if (length <= VG_TEXT_ROWS_BUFFER) {
         memcpy(rows->buffer + rows->used, text, length);
         rows->used += length;
     } else if (rows->status == VG_OK) {
@@ -23,17 +23,17 @@ void text_rows_put(text_rows *rows, const char *text) {
     }
 }
 
-void text_rows_real(text_rows *rows, double value, bool json) {
+void vg_text_rows__real(vg_text_rows *rows, double value, bool json) {
     char text[40];
     if (isfinite(value))
         snprintf(text, sizeof text, "%.17g", value);
     else
         snprintf(text, sizeof text, "%s", json ? "null" : isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    text_rows_put(rows, text);
+    vg_text_rows__put(rows, text);
 }
 
-void text_rows_int(text_rows *rows, long long value) {
+void vg_text_rows__int(vg_text_rows *rows, long long value) {
     char text[24];
     snprintf(text, sizeof text, "%lld", value);
-    text_rows_put(rows, text);
+    vg_text_rows__put(rows, text);
 }

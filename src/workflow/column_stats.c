@@ -1,22 +1,24 @@
 /* column_stats.c - exact order statistics by radix selection.
  *
- * A double's bits, with the sign handled, sort as an unsigned integer. Reading the column once and counting the values by their
- * top 16 bits tells in which bucket a wanted rank lies; the next reading settles 16 more and keeps the values of those buckets,
- * if they are not too many, for the last 32 bits, which otherwise take a reading each. Nothing is sorted, so a column of any
- * length costs two to four passes and half a megabyte a rank. Columns are independent: threads take one after the other. */
-#include "column_stats.h"
+ * A double's bits, with the sign handled, sort as an unsigned integer. Reading the column once and counting the values
+ * by their top 16 bits tells in which bucket a wanted rank lies; the next reading settles 16 more and keeps the values
+ * of those buckets, if they are not too many, for the last 32 bits, which otherwise take a reading each. Nothing is
+ * sorted, so a column of any length costs two to four passes and half a megabyte a rank. Columns are independent:
+ * threads take one after the other. */
+#include "workflow/column_stats.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "console.h"
-
-enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS, LEVELS = 4, RANKS = 4, CHUNK_VALUES = 1 << 16, KEPT_VALUES = 1 << 19 };
+enum {
+    DIGIT_BITS = 16,
+    DIGITS = 1 << DIGIT_BITS,
+    LEVELS = 4,
+    RANKS = 4,
+    CHUNK_VALUES = 1 << 16,
+    KEPT_VALUES = 1 << 19
+};
 enum { THREADS_MOST = 8 }; /* each holds some megabytes */
 
 typedef struct selection {
@@ -73,7 +75,8 @@ static void count_values(selection *s, const double *values, size_t count) {
     }
     const uint64_t *p = s->prefix;
     for (size_t i = 0; i < count; i++) {
-        uint64_t order = to_order(values[i]), digit = order >> shift & (DIGITS - 1), prefix = order >> (shift + DIGIT_BITS);
+        uint64_t order = to_order(values[i]), digit = order >> shift & (DIGITS - 1),
+                 prefix = order >> (shift + DIGIT_BITS);
         if ((prefix == p[0]) | (prefix == p[1]) | (prefix == p[2]) | (prefix == p[3])) {
             for (int r = 0; r < RANKS; r++)
                 s->counts[r * DIGITS + digit] += prefix == p[r];
@@ -100,31 +103,32 @@ static void settle_digit(selection *s) {
 }
 
 /* Folds `rows` samples of `width` values into one value each: gate setting k of `gates`, over the labels as asked. */
-static void fold_rows(double *out, const double *in, size_t rows, size_t width, size_t gates, size_t k, stats_over over) {
+static void fold_rows(double *out, const double *in, size_t rows, size_t width, size_t gates, size_t k,
+                      vg_stats_over over) {
     size_t entries = width / gates;
     for (size_t r = 0; r < rows; r++) {
         const double *row = in + r * width + k;
         double value = row[0];
         for (size_t e = 1; e < entries; e++) {
             double next = row[e * gates];
-            value = over == STATS_LABEL_MAX ? (next > value || isnan(next) ? next : value) : value + next;
+            value = over == VG_STATS_LABEL_MAX ? (next > value || isnan(next) ? next : value) : value + next;
         }
-        out[r] = over == STATS_LABEL_MEAN ? value / (double)entries : value;
+        out[r] = over == VG_STATS_LABEL_MEAN ? value / (double)entries : value;
     }
 }
 
-static int read_column(selection *s, const column_store *store, score_field field, size_t k, stats_over over, double *raw,
-                       double *folded) {
-    size_t width = score_field_width(field, &store->layout);
-    size_t gates = score_field_gated(field) ? store->layout.k_count : 1;
+static vg_status read_column(selection *s, const vg_column_store *store, vg_field field, size_t k, vg_stats_over over,
+                             double *raw, double *folded) {
+    size_t width = vg_field__width(field, &store->layout);
+    size_t gates = vg_field__gated(field) ? store->layout.k_count : 1;
     size_t step = CHUNK_VALUES / width > 0 ? CHUNK_VALUES / width : 1;
-    const double *memory = column_store_memory(store, field);
+    const double *memory = vg_column_store__memory(store, field);
     for (size_t first = 0; first < store->layout.n; first += step) {
         size_t rows = store->layout.n - first < step ? store->layout.n - first : step;
         const double *values = memory ? memory + first * width : raw;
-        int code = memory ? CLI_OK : column_store_get(store, field, first, rows, raw);
-        if (code != CLI_OK)
-            return code;
+        vg_status status = memory ? VG_OK : vg_column_store__get(store, field, first, rows, raw);
+        if (status != VG_OK)
+            return status;
         if (width > 1) {
             fold_rows(folded, values, rows, width, gates, k, over);
             values = folded;
@@ -132,7 +136,7 @@ static int read_column(selection *s, const column_store *store, score_field fiel
         count_values(s, values, rows);
     }
     settle_digit(s);
-    return CLI_OK;
+    return VG_OK;
 }
 
 /* Ranks around position q (n - 1), and how far between them it lies. */
@@ -145,25 +149,27 @@ static double wanted_ranks(uint64_t rank[2], double q, size_t n) {
 
 static double between(double low, double high, double share) { return low == high ? low : low + share * (high - low); }
 
-static int compute(column_stats *out, const column_store *store, score_field field, size_t k, stats_over over) {
-    size_t n = store->layout.n, width = score_field_width(field, &store->layout);
+static vg_status compute(vg_column_stats *out, const vg_column_store *store, vg_field field, size_t k,
+                         vg_stats_over over) {
+    size_t n = store->layout.n, width = vg_field__width(field, &store->layout);
     size_t chunk = width > CHUNK_VALUES ? width : CHUNK_VALUES;
     selection s = {.counts = calloc((size_t)RANKS * DIGITS, sizeof(uint64_t)),
                    .kept = malloc(KEPT_VALUES * sizeof(double)),
                    .kept_all = true};
     double *raw = malloc(chunk * sizeof *raw), *folded = malloc(CHUNK_VALUES * sizeof *folded);
-    int code = s.counts && s.kept && raw && folded ? CLI_OK : console_fail_memory("the summary");
+    vg_status status =
+        s.counts && s.kept && raw && folded ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the summary");
     double share_median = wanted_ranks(&s.rank[0], 0.5, n), share_p95 = wanted_ranks(&s.rank[2], 0.95, n);
-    while (s.level < LEVELS && code == CLI_OK) {
+    while (s.level < LEVELS && status == VG_OK) {
         if (s.level > 1 && s.kept_all) {
             count_values(&s, s.kept, s.kept_count);
             settle_digit(&s);
         } else
-            code = read_column(&s, store, field, k, over, raw, folded);
+            status = read_column(&s, store, field, k, over, raw, folded);
     }
-    if (code == CLI_OK && s.has_nan) {
+    if (status == VG_OK && s.has_nan) {
         out->mean = out->median = out->p95 = NAN;
-    } else if (code == CLI_OK) {
+    } else if (status == VG_OK) {
         out->mean = (isfinite(s.sum) ? s.sum + s.compensation : s.sum) / (double)n;
         out->median = between(from_order(s.prefix[0]), from_order(s.prefix[1]), share_median);
         out->p95 = between(from_order(s.prefix[2]), from_order(s.prefix[3]), share_p95);
@@ -172,44 +178,30 @@ static int compute(column_stats *out, const column_store *store, score_field fie
     free(s.kept);
     free(raw);
     free(folded);
-    return code;
+    return status;
 }
 
 typedef struct stats_work {
-    const column_store *store;
-    column_request *requests;
-    size_t count;
-    atomic_size_t next;
-    atomic_int code;
+    const vg_column_store *store;
+    vg_column_request *requests;
 } stats_work;
 
-static void *take_columns(void *context) {
-    stats_work *work = context;
-    size_t i;
-    while (atomic_load(&work->code) == CLI_OK && (i = atomic_fetch_add(&work->next, 1)) < work->count) {
-        column_request *r = &work->requests[i];
-        int code = compute(&r->stats, work->store, r->field, r->k, r->over);
-        if (code != CLI_OK)
-            atomic_store(&work->code, code);
-    }
-    return NULL;
+static vg_status answer(void *context, size_t index, unsigned worker) {
+    const stats_work *work = context;
+    vg_column_request *r = &work->requests[index];
+    (void)worker;
+    return compute(&r->stats, work->store, r->field, r->k, r->over);
 }
 
-int column_stats_compute(column_request *requests, size_t count, const column_store *store, size_t threads) {
-    stats_work work = {.store = store, .requests = requests, .count = count};
-    pthread_t others[THREADS_MOST];
-    size_t started = 0;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    threads = threads ? threads : cores > 0 ? (size_t)cores : 1;
+vg_status vg_column_stats__compute(vg_column_request *requests, size_t count, const vg_column_store *store,
+                                   size_t threads) {
+    stats_work work = {store, requests};
+    vg_pool *pool;
+    threads = threads ? threads : vg_base__cores();
+    threads = threads < THREADS_MOST ? threads : THREADS_MOST;
     threads = threads < count ? threads : count;
-    sigset_t all, before; /* signals are the main thread's */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started + 1 < threads && started < THREADS_MOST && pthread_create(&others[started], NULL, take_columns, &work) == 0)
-        started++; /* those that could not be started are not missed */
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    take_columns(&work);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(others[i], NULL);
-    return atomic_load(&work.code);
+    VG_TRY(vg_pool__new(&pool, threads ? (unsigned)threads : 1));
+    vg_status status = vg_pool__run(pool, count, answer, &work);
+    vg_pool__free(pool);
+    return status;
 }

@@ -1,0 +1,34 @@
+/* json_build.h - results as JSON: numbers with 17 significant digits, NaN and infinities as null, keys in the order
+ * given. Internal.
+ *
+ * A value that could not be made for lack of memory is remembered by the thread until it asks for a document's text,
+ * which then fails: builders need no checks in between. */
+#ifndef VG_WORKFLOW_JSON_BUILD_H
+#define VG_WORKFLOW_JSON_BUILD_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "vargate/measures.h"
+
+/* A number, or null when it is not finite. */
+json_t *vg_json__number(double value);
+/* A result: an object that begins with "schema" (VG_JSON_SCHEMA) and "command". Its keys:
+ * docs/schema/COMMAND.schema.json. */
+#define VG_JSON_SCHEMA "vargate/1"
+json_t *vg_json__document(const char *command);
+/* Sets object[key]; takes the value over. */
+void vg_json__put(json_t *object, const char *key, json_t *value);
+void vg_json__put_number(json_t *object, const char *key, double value);
+void vg_json__put_count(json_t *object, const char *key, unsigned long long value);
+void vg_json__put_text(json_t *object, const char *key, const char *value);
+void vg_json__append(json_t *array, json_t *value);
+json_t *vg_json__numbers(const double *values, size_t count);
+/* "verdict", its "verdict_text", and "verdict_figures": what it was derived from. */
+void vg_json__put_verdict(json_t *object, const vg_verdict *verdict);
+
+/* The value as text, without a newline at its end, which is the caller's (free); drops the value. Objects and arrays of
+ * arrays stand on lines of their own, plain arrays on one line. */
+vg_status vg_json__text(char **out, json_t *value);
+
+#endif

@@ -1,0 +1,128 @@
+/* measure_columns.c - fills columns and a tally from a prediction file. See measure_columns.h. */
+#include "workflow/measure_columns.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "workflow/score_engine.h"
+#include "workflow/score_pass.h"
+#include "workflow/tally_beside.h"
+
+unsigned vg_measure_columns__bits(vg_field_set set) {
+    static const unsigned bits[VG_FIELD_MEASURES] = {
+        [VG_FIELD_TU] = VG_COLUMN_TU,       [VG_FIELD_AU] = VG_COLUMN_AU,       [VG_FIELD_EU] = VG_COLUMN_EU,
+        [VG_FIELD_EPCE] = VG_COLUMN_EPCE,   [VG_FIELD_EPKL] = VG_COLUMN_EPKL,   [VG_FIELD_EPJS] = VG_COLUMN_EPJS,
+        [VG_FIELD_GMU] = VG_COLUMN_GMU,     [VG_FIELD_SNR] = VG_COLUMN_SNR,     [VG_FIELD_GTU] = VG_COLUMN_GTU,
+        [VG_FIELD_GAU] = VG_COLUMN_GAU,     [VG_FIELD_GEU] = VG_COLUMN_GEU,     [VG_FIELD_GEPCE] = VG_COLUMN_GEPCE,
+        [VG_FIELD_GEPKL] = VG_COLUMN_GEPKL, [VG_FIELD_GEPJS] = VG_COLUMN_GEPJS,
+    };
+    unsigned which = 0;
+    for (int f = 0; f < VG_FIELD_MEASURES; f++)
+        which |= set & VG_FIELD_BIT(f) ? bits[f] : 0;
+    return which;
+}
+
+/* Means and spreads are counted while the next block is scored: they lie in two places in turn. The first block, which
+ * tells how much room they need, is counted at once. */
+typedef struct column_job {
+    const vg_score_input *in;
+    vg_columns *columns;
+    vg_tally *tally;
+    double spread;           /* what turns the population spread into the one the decision rule uses */
+    vg_tally_beside *beside; /* from the second block on; NULL: all are counted at once */
+    double *own;             /* with `beside`: twice means and spreads, `room` values each */
+    size_t room;
+    bool second;  /* the next block goes to the second place */
+    bool refused; /* a block before had failed; its message is taken from the counting thread */
+} column_job;
+
+static void place_columns(void *context, size_t first, vg_scores *block) {
+    column_job *job = context;
+    const vg_score_layout *layout = &job->in->layout;
+    double *mean = block->mean, *std = block->std;
+    if (job->beside) {
+        mean = job->own + (job->second ? 2 * job->room : 0);
+        std = mean + job->room;
+    }
+    vg_columns_at(job->columns, first * (layout->multilabel ? layout->c : 1), block);
+    block->mean = mean;
+    block->std = std;
+}
+
+/* After the first block, of `rows`, when others follow and more than one thread is wanted. */
+static void start_beside(column_job *job, size_t rows) {
+    if (rows == job->in->layout.n || job->in->options.threads == 1)
+        return;
+    job->room = rows * job->in->layout.c;
+    job->own = malloc(4 * job->room * sizeof *job->own);
+    job->beside = job->own ? vg_tally_beside__new(job->tally) : NULL;
+}
+
+static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+    column_job *job = context;
+    const vg_score_layout *layout = &job->in->layout;
+    if (!job->tally)
+        return VG_OK;
+    for (size_t i = 0; job->spread != 1 && i < rows * layout->c; i++)
+        block->std[i] *= job->spread;
+    size_t each = layout->multilabel ? layout->c : 1; /* rows of a sample */
+    vg_tally_block counted = {block->mean, block->std, job->in->labels + first * each, rows, NULL, 0, 0};
+    if (job->beside) { /* the next block is being scored already: the one after it */
+        counted.columns = job->columns;
+        counted.ahead = (first + 2 * rows) * each;
+        counted.ahead_rows = rows * each;
+        job->second = !job->second;
+        job->refused = !vg_tally_beside__post(job->beside, &counted);
+        return job->refused ? VG_ERR_DATA : VG_OK;
+    }
+    vg_status status = vg_tally_feed(job->tally, counted.mean, counted.std, counted.labels, rows);
+    if (status != VG_OK)
+        return vg_base__fail(status, "%s: %s", job->in->path, vg_error_message());
+    if (first == 0)
+        start_beside(job, rows);
+    return VG_OK;
+}
+
+static double rule_spread(const vg_score_input *in) {
+    double m = (double)in->layout.m;
+    return in->options.sigma_margin == VG_SIGMA_SAMPLE && m > 1 ? sqrt(m / (m - 1)) : 1;
+}
+
+/* Whether AU = max(TU - EU, 0) and EPCE = AU + EPKL hold to the bit. */
+static bool may_be_lean(const vg_score_input *in) {
+    const vg_score_options *o = &in->options;
+    return in->device == VG_SCORE_ON_CPU && o->log_base == VG_LOG_E && !o->normalise && o->pairs == VG_PAIRS_ALL &&
+           o->floor_form != VG_FLOOR_ADD;
+}
+
+vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
+                                    bool lean) {
+    const vg_score_layout *layout = &in->layout;
+    size_t rows = layout->n * (layout->multilabel ? layout->c : 1);
+    bool planes = in->device == VG_SCORE_ON_CPU;
+    unsigned which = vg_measure_columns__bits(set) | (planes ? (unsigned)VG_COLUMNS_PLANES : 0);
+    which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
+    *columns = NULL;
+    VG_TRY(vg_columns_new(columns, rows, layout->k, layout->k_count, which));
+    column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = rule_spread(in)};
+    vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
+    sink.plane = planes ? rows : 0;
+    vg_status status =
+        vg_score_pass__run(in, tally ? VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD) : 0, &sink, NULL);
+    const char *message = job.beside ? vg_tally_beside__wait(job.beside) : NULL;
+    if (message &&
+        (status == VG_OK || job.refused)) /* it came after the pass or stopped it; else another failure came first */
+        status = vg_base__fail(VG_ERR_DATA, "%s: %s", in->path, message);
+    vg_tally_beside__free(job.beside);
+    free(job.own);
+    return status;
+}
+
+vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_columns *columns) {
+    *count = vg_columns_measures(columns, NULL, 0);
+    *out = malloc((*count ? *count : 1) * sizeof **out);
+    if (!*out)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the measures");
+    vg_columns_measures(columns, *out, *count);
+    return VG_OK;
+}

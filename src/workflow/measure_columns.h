@@ -1,0 +1,21 @@
+/* measure_columns.h - whole columns of measures for evaluation: scored in one pass, with what the labels say beside
+ * them. */
+#ifndef VG_WORKFLOW_MEASURE_COLUMNS_H
+#define VG_WORKFLOW_MEASURE_COLUMNS_H
+
+#include "vargate/evaluate.h"
+#include "workflow/prediction_input.h"
+
+/* Bits VG_COLUMN_* of the measures in a set. */
+unsigned vg_measure_columns__bits(vg_field_set set);
+
+/* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads and
+ * labels into it. `*columns` is the caller's, freed with vg_columns_free also on failure. `lean`: they are for
+ * vg_evaluate_columns alone, which can do without some (where the options allow it). */
+vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
+                                    bool lean);
+
+/* All measures of the columns; the caller's, freed with free. */
+vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_columns *columns);
+
+#endif

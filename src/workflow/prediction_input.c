@@ -1,0 +1,142 @@
+/* prediction_input.c - opens predictions with their labels and temperatures and checks that they fit each other. */
+#include "workflow/prediction_input.h"
+
+#include <math.h>
+#include <string.h>
+
+const char vg_score_no_labels[] = "";
+const char vg_score_labels_if_any[] = " ";
+
+/* Opens the file; `labels_optional`: one without the labels that labels_key names is opened all the same. */
+static vg_status open_file(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
+    vg_prediction_options how = VG_PREDICTION_OPTIONS_INIT;
+    how.key = options->key;
+    how.axes = options->axes == VG_AXES_MNC ? VG_AXES_MNC : VG_AXES_NMC;
+    how.logits = options->logits > 0 ? 1 : -1;
+    how.labels_key = options->labels ? NULL : options->labels_key;
+    how.classes = options->classes;
+    how.id = options->id;
+    how.member = options->member;
+    how.multilabel = in->options.task != VG_TASK_MULTICLASS;
+    how.labels_from = options->labels_from;
+    vg_status status = vg_prediction_file_open(&in->file, in->path, &how);
+    if (status != VG_OK && labels_optional && how.labels_key) {
+        how.labels_key = NULL;
+        status = vg_prediction_file_open(&in->file, in->path, &how);
+    }
+    return status;
+}
+
+static vg_status open_predictions(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
+    VG_TRY(open_file(in, options, labels_optional));
+    if (options->axes < 0 && vg_prediction_file_notice(in->file))
+        vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file_notice(in->file));
+    int logits = 0;
+    vg_score_layout *layout = &in->layout;
+    vg_prediction_file_shape(in->file, &layout->n, &layout->m, &layout->c, &logits);
+    layout->multilabel = in->options.task != VG_TASK_MULTICLASS;
+    layout->k = in->options.k;
+    layout->k_count = in->options.k_count;
+    in->logits = logits != 0;
+    in->options.logits = in->logits;
+    if (layout->n == 0 || layout->m == 0 || layout->c == 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: shape (%zu, %zu, %zu) holds no predictions", in->path, layout->n,
+                             layout->m, layout->c);
+    if (layout->c == 1 && !layout->multilabel)
+        return vg_base__fail(VG_ERR_DATA,
+                             "%s: one class (C = 1): a multiclass problem needs at least 2, or give --multilabel",
+                             in->path);
+    return VG_OK;
+}
+
+static vg_status read_temperatures(vg_score_input *in, const vg_input_options *options) {
+    size_t count;
+    VG_TRY(vg_temperature__read(&in->temperature, &count, &in->temperature_loaded, options->temperature));
+    if (!in->temperature)
+        return VG_OK;
+    if (!in->logits)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature applies to logits; %s holds probabilities", in->path);
+    if (count != 1 && count != in->layout.m)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature: %zu values for %zu members; give 1 or %zu", count,
+                             in->layout.m, in->layout.m);
+    in->options.temperature = in->temperature;
+    in->options.temperature_count = count;
+    return VG_OK;
+}
+
+static vg_status read_labels(vg_score_input *in, const vg_input_options *options, const char *labels) {
+    size_t columns;
+    vg_status status = VG_OK;
+    in->own_key = options->labels_key;
+    if (labels == vg_score_no_labels)
+        return VG_OK;
+    if (labels && labels != vg_score_labels_if_any)
+        status = vg_prediction_file_read_labels(in->file, &in->labels, &columns, labels, options->labels_key);
+    else
+        status = vg_prediction_file_labels(in->file, &in->labels, &columns);
+    return status == VG_ERR_ARGUMENT && labels == vg_score_labels_if_any ? VG_OK : status;
+}
+
+static vg_status check_k(const double *k, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(k[i]) || k[i] <= 0)
+            return vg_base__fail(VG_ERR_ARGUMENT, "-k: %g is not a positive number", k[i]);
+        for (size_t j = 0; j < i; j++) {
+            if (k[j] == k[i])
+                return vg_base__fail(VG_ERR_ARGUMENT, "-k: %g is given twice", k[i]);
+        }
+    }
+    return VG_OK;
+}
+
+vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options *options) {
+    static const double usual_k[] = {1, 2, 3}; /* the default of vg_score_options */
+    *out = (vg_score_options)VG_SCORE_OPTIONS_INIT;
+    if (options->scoring)
+        *out = *options->scoring;
+    if (!out->k) {
+        out->k = usual_k;
+        out->k_count = sizeof usual_k / sizeof *usual_k;
+    }
+    out->logits = options->logits > 0;
+    out->temperature = NULL;
+    out->temperature_count = 0;
+    return check_k(out->k, out->k_count);
+}
+
+static vg_status open_parts(vg_score_input *in, const vg_input_options *options, const char *labels) {
+    VG_TRY(vg_score_input__settings(&in->options, options));
+    VG_TRY(open_predictions(in, options, labels == vg_score_labels_if_any));
+    VG_TRY(read_temperatures(in, options));
+    return read_labels(in, options, labels);
+}
+
+vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
+                                      const char *labels, const vg_job *job) {
+    *in = (vg_score_input){.path = path, .job = job, .device = options->device};
+    in->measures = options->fields ? options->fields : VG_FIELDS_ALL;
+    vg_status status = open_parts(in, options, labels);
+    if (status != VG_OK)
+        vg_score_input__close(in);
+    return status;
+}
+
+vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_input_options *options,
+                               const vg_job *job) {
+    return vg_score_input__open_labels(in, path, options, options->labels, job);
+}
+
+vg_status vg_score_input__need_labels(const vg_score_input *in) {
+    if (in->labels)
+        return VG_OK;
+    if (in->own_key)
+        return vg_base__fail(VG_ERR_DATA, "%s: no labels named '%s' in it", in->path, in->own_key);
+    return vg_base__fail(VG_ERR_DATA, "%s: no labels in it (L, labels or y); give --labels FILE, or --labels-key NAME",
+                         in->path);
+}
+
+void vg_score_input__close(vg_score_input *in) {
+    vg_prediction_file_close(in->file);
+    vg_temperature__free(in->temperature, in->temperature_loaded);
+    *in = (vg_score_input){0};
+}

@@ -1,0 +1,48 @@
+/* prediction_input.h - an opened prediction file with its labels and temperatures, ready to be scored. Internal. */
+#ifndef VG_WORKFLOW_PREDICTION_INPUT_H
+#define VG_WORKFLOW_PREDICTION_INPUT_H
+
+#include "vargate/formats.h"
+#include "workflow/job.h"
+#include "workflow/score_fields.h"
+
+typedef struct vg_score_input {
+    const char *path;
+    const vg_job *job; /* hears warnings while the file is opened, and the progress of passes over it */
+    vg_prediction_file *file;
+    vg_score_layout layout;
+    bool logits;
+    vg_score_options options; /* ready for vg_scorer_new */
+    vg_field_set measures;    /* the fields that are asked for */
+    const char *own_key;      /* the labels' name, for need_labels */
+    const int64_t *labels;    /* borrowed from the file: N, or N x C in multilabel mode; NULL: none */
+    double *temperature;
+    bool temperature_loaded;
+    vg_score_device device;
+} vg_score_input;
+
+/* Opens `path` by the options, with labels from options->labels or from beside the predictions, and checks everything
+ * that can be checked before scoring. `path`, `options` and `job` are borrowed until the input is closed. On failure
+ * `in` holds nothing. */
+vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_input_options *options,
+                               const vg_job *job);
+/* The same with the labels taken from `labels` instead of options->labels: a path, NULL for those in the file itself,
+ * vg_score_no_labels for none at all, or vg_score_labels_if_any for those in the file itself and none where labels_key
+ * names an array that it has not. */
+extern const char vg_score_no_labels[];
+extern const char vg_score_labels_if_any[];
+vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
+                                      const char *labels, const vg_job *job);
+/* Closes what is open; safe on one that was never opened (all zero). */
+void vg_score_input__close(vg_score_input *in);
+/* VG_ERR_DATA with a message that names what to give when there are no labels. */
+vg_status vg_score_input__need_labels(const vg_score_input *in);
+
+/* The scoring options alone, checked, for predictions that are not a file. Temperatures and logits are not set. */
+vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options *options);
+
+/* A temperature as text (see vg_input_options) becomes numbers; *out is NULL when there is none. */
+vg_status vg_temperature__read(double **out, size_t *count, bool *loaded, const char *text);
+void vg_temperature__free(double *temperature, bool loaded);
+
+#endif

@@ -1,0 +1,62 @@
+/* score_pass.c - feeds a prediction file to a scorer block by block. See score_pass.h. */
+#include "workflow/score_pass.h"
+
+#include "workflow/score_engine.h"
+
+/* Bytes of input (as float32) and of results that are in flight at once: more where each block is written or kept,
+ * fewer where it is counted while the cache has it. */
+enum { BLOCK_BYTES = 32 << 20, COUNTED_BYTES = 8 << 20 };
+
+static size_t block_rows(const vg_score_layout *layout, vg_field_set set, bool counted) {
+    size_t row = layout->m * layout->c * sizeof(float) + vg_field__set_bytes(set, layout);
+    size_t rows = (size_t)(counted ? COUNTED_BYTES : BLOCK_BYTES) / row;
+    rows = rows > 256 ? rows / 256 * 256 : rows > 1 ? rows : 1; /* whole tiles of samples for the kernels */
+    return rows < layout->n ? rows : layout->n;
+}
+
+static vg_status run_block(vg_score_input *in, vg_score_engine *scorer, const vg_scores *block, size_t first,
+                           size_t rows, const vg_score_sink *sink) {
+    vg_predictions view;
+    vg_scores places = *block;
+    VG_TRY(vg_prediction_file_block(in->file, first, rows, &view));
+    if (sink->place)
+        sink->place(sink->context, first, &places);
+    vg_status status = vg_score_engine__feed(scorer, &places, &view, VG_MEMORY_HOST);
+    if (status != VG_OK)
+        return vg_base__fail(status, "%s: %s", in->path, vg_error_message());
+    return sink->take(sink->context, first, rows, &places);
+}
+
+static vg_status run_blocks(vg_score_input *in, vg_score_engine *scorer, const vg_scores *block, size_t rows,
+                            const vg_score_sink *sink) {
+    vg_status status = vg_job__begin(in->job, "scoring", "samples");
+    for (size_t first = 0; first < in->layout.n && status == VG_OK; first += rows) {
+        size_t here = in->layout.n - first < rows ? in->layout.n - first : rows;
+        status = run_block(in, scorer, block, first, here, sink);
+        if (status == VG_OK)
+            status = vg_job__progress(in->job, "scoring", first + here, in->layout.n);
+    }
+    vg_job__end(in->job);
+    return status;
+}
+
+static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score_sink *sink, vg_score_engine *scorer) {
+    vg_scores block;
+    size_t rows = block_rows(&in->layout, set, sink->counted);
+    vg_score_engine__planes(scorer, sink->plane);
+    VG_TRY(vg_score_block__new(&block, set, &in->layout, rows));
+    vg_status status = run_blocks(in, scorer, &block, rows, sink);
+    vg_score_block__free(&block);
+    return status;
+}
+
+vg_status vg_score_pass__run(vg_score_input *in, vg_field_set set, const vg_score_sink *sink,
+                             vg_score_summary *summary) {
+    vg_score_engine scorer;
+    VG_TRY(vg_score_engine__open(&scorer, in->device, in->layout.m, in->layout.c, &in->options, in->job));
+    vg_status status = run_scorer(in, set, sink, &scorer);
+    if (status == VG_OK && summary)
+        status = vg_score_engine__summary(&scorer, summary);
+    vg_score_engine__close(&scorer);
+    return status;
+}

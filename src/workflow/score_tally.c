@@ -1,0 +1,33 @@
+/* score_tally.c - counts over blocks of scores. See score_tally.h. */
+#include "workflow/score_tally.h"
+
+vg_status vg_score_tally__new(vg_score_tally *tally, size_t k_count) {
+    *tally = (vg_score_tally){0};
+    VG_TRY(vg_base__zalloc(&tally->kept, 2 * k_count, sizeof *tally->kept, "the counts of decisions"));
+    tally->kept_correct = tally->kept + k_count;
+    return VG_OK;
+}
+
+void vg_score_tally__free(vg_score_tally *tally) {
+    vg_base__release(tally->kept);
+    *tally = (vg_score_tally){0};
+}
+
+void vg_score_tally__add(vg_score_tally *tally, const vg_score_layout *layout, const vg_scores *block, size_t rows,
+                         const int64_t *labels) {
+    size_t entries = rows * (layout->multilabel ? layout->c : 1), gates = layout->k_count;
+    tally->entries += entries;
+    for (size_t i = 0; i < entries; i++) {
+        bool correct = labels && block->pred && block->pred[i] == labels[i];
+        tally->correct += correct;
+        for (size_t k = 0; block->decision && k < gates; k++) {
+            bool kept = block->decision[i * gates + k] >= 0;
+            tally->kept[k] += kept;
+            tally->kept_correct[k] += kept && correct;
+        }
+        if (block->flags) {
+            tally->ties += (block->flags[i] & VG_FLAG_TIE) != 0;
+            tally->gated_out += (block->flags[i] & VG_FLAG_GATED_OUT) != 0;
+        }
+    }
+}

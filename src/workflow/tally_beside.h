@@ -1,0 +1,31 @@
+/* tally_beside.h - counting one block of means against the labels while the next is scored, and preparing the memory of
+ * the one after. */
+#ifndef VG_WORKFLOW_TALLY_BESIDE_H
+#define VG_WORKFLOW_TALLY_BESIDE_H
+
+#include <stdbool.h>
+
+#include "vargate/evaluate.h"
+
+/* One block: rows x classes means and spreads, which are the counter's until it is waited for, and the labels of its
+ * rows. */
+typedef struct vg_tally_block {
+    const double *mean, *std;
+    const int64_t *labels;
+    size_t rows;
+    const vg_columns *columns; /* rows `ahead` to ahead + ahead_rows will be written soon */
+    size_t ahead, ahead_rows;
+} vg_tally_block;
+
+typedef struct vg_tally_beside vg_tally_beside;
+
+/* Starts the thread. NULL where there is none to be had: count in place then. */
+vg_tally_beside *vg_tally_beside__new(vg_tally *tally);
+/* Hands over a block, after waiting for the one before. False when that one failed; wait gives the message. */
+bool vg_tally_beside__post(vg_tally_beside *beside, const vg_tally_block *block);
+/* Waits until everything handed over is counted. NULL, or the message of the block that failed. */
+const char *vg_tally_beside__wait(vg_tally_beside *beside);
+/* Ends the thread; NULL is fine. */
+void vg_tally_beside__free(vg_tally_beside *beside);
+
+#endif
