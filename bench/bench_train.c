@@ -5,7 +5,7 @@
  *
  * A training image costs 190 MFLOP: convolutions and the 2048 x 2048 layer, forward and both gradients (no data gradient for
  * the first convolution). "share of sgemm" compares images/s x that with the rate of a 2048^3 float32 product; it passes 1
- * where the convolutions need fewer multiplications than their definition (docs/training.md). */
+ * where the convolutions need fewer multiplications than their definition (docs/design/training-engine.md). */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

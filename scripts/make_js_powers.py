@@ -8,7 +8,7 @@ one multiplication each: 1, u and (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 2
 products, and for 96, 192, .. 1536 by squaring. (The power 2 is spanned by 1, u and the first; without it W has larger entries.)
 W is fitted to the largest of |error| / ((u + v)/2 + 1/10) by Lawson's iteration. It is given for the differences of
 neighbouring powers, which keeps its entries near 1. Needs NumPy. Prints the errors on a grid that the fit has not seen and, for
-every number of doublings, the least member for which the higher powers can be left out. See docs/kernels.md."""
+every number of doublings, the least member for which the higher powers can be left out. See docs/design/kernels.md."""
 import os
 import numpy as np
 

@@ -6,7 +6,7 @@
 is the trapezoid rule in log s, W_j = h/(2 s_j) with h = log ratio, whose infinite lower tail (j < 0) is folded into the first q
 nodes: F(s) = Var/s^2 is entire, so the q weights that integrate s^0 .. s^(q-1) over the missing nodes exactly are added.
 The upper tail is cut where every exponential has vanished, or folded into the last node (Var is constant there).
-Needs mpmath and NumPy. The worst errors over pairs are printed; see docs/kernels.md."""
+Needs mpmath and NumPy. The worst errors over pairs are printed; see docs/design/kernels.md."""
 import os
 import mpmath as mp
 import numpy as np

@@ -1,9 +1,9 @@
 /* test_evaluate_coverage.c - does every interval that is printed hold what it says? Data are drawn again and again from
  * populations whose figures are known, and the share of draws is counted in which a 95 % interval holds the truth.
  *
- * With VARGATE_LONG_TESTS set (make check-all): n = 200, 1000, 5000, and the table of docs/evaluation.md on stdout; at
- * n >= 1000 at least 91 % of the draws must be covered. Otherwise a short form at n = 1000. A figure always lies in its
- * own interval. */
+ * With VARGATE_LONG_TESTS set (make check-all): n = 200, 1000, 5000, and the table of docs/design/interval-coverage.md
+ * on stdout; at n >= 1000 at least 91 % of the draws must be covered. Otherwise a short form at n = 1000. A figure
+ * always lies in its own interval. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

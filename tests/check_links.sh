@@ -1,0 +1,103 @@
+#!/bin/sh
+# Relative links in Markdown pages lead to files that exist, anchors to headings that exist, and no line is longer than 120
+# columns. Code blocks are not searched for links. It first tests itself on pages with known
+# faults. `check_links.sh FOLDER` checks another tree.
+set -u
+pages() {
+    if git -C "$1" rev-parse --is-inside-work-tree >/dev/null 2>&1 && [ "$1" = . ]; then
+        git ls-files --cached --others --exclude-standard '*.md' | sort -u | while read -r page; do [ -f "$page" ] && echo "$page"; done
+    else
+        (cd "$1" && find . -name '*.md' -not -path '*/build/*' -not -path '*/node_modules/*' | sed 's|^\./||' | sort)
+    fi
+}
+
+# Prints one line a fault. Anchors are GitHub's: lower case, letters, digits, '-', '_' and spaces kept, spaces become '-', and a
+# repeated heading gets -1, -2, ...
+program='
+function slug(text,   out, i, ch) {
+    gsub(/\]\([^)]*\)/, "", text); gsub(/[`\[\]*]/, "", text)
+    text = tolower(text); out = ""
+    for (i = 1; i <= length(text); i++) {
+        ch = substr(text, i, 1)
+        if (ch == " ") out = out "-"
+        else if (ch ~ /[a-z0-9_-]/ || ch > "~") out = out ch
+    }
+    return out
+}
+function normal(path,   parts, n, i, out, depth, kept) {
+    n = split(path, parts, "/"); depth = 0
+    for (i = 1; i <= n; i++) {
+        if (parts[i] == "" || parts[i] == ".") continue
+        if (parts[i] == ".." && depth > 0 && kept[depth] != "..") depth--
+        else kept[++depth] = parts[i]
+    }
+    out = ""
+    for (i = 1; i <= depth; i++) out = out (i > 1 ? "/" : "") kept[i]
+    return out
+}
+function exists(path,   status) {
+    if (!(path in seen)) seen[path] = system("test -e \"" path "\"") == 0
+    return seen[path]
+}
+function note(target) { if (target !~ /^[a-z]+:/) { links++; from[links] = page; line[links] = FNR; to[links] = target } }
+FNR == 1 { page = FILENAME; sub(/^\.\//, "", page); fenced = 0; blank = 1; is_page[page] = 1 }
+{
+    columns = $0; gsub(/[\200-\277]/, "", columns) # count characters, not the bytes of UTF-8
+    if (length(columns) > 120) { printf "%s:%d: %d columns\n", page, FNR, length(columns); bad = 1 }
+}
+/^ *```/ { fenced = !fenced; next }
+fenced { next }
+/^    / && blank { next } # an indented code block goes on until a line that is neither indented nor empty
+{ blank = ($0 ~ /^ *$/) || (blank && /^    /) }
+/^#+ / {
+    text = $0; sub(/^#+ +/, "", text); name = slug(text)
+    count = headings[page, name]++
+    anchors[page "#" name (count ? "-" count : "")] = 1
+    next
+}
+{
+    rest = $0; gsub(/`[^`]*`/, "", rest)
+    while (match(rest, /\]\([^) ]*\)/)) { note(substr(rest, RSTART + 2, RLENGTH - 3)); rest = substr(rest, RSTART + RLENGTH) }
+    if (match($0, /^\[[^]]*\]: +[^ ]+/)) { rest = $0; sub(/^\[[^]]*\]: +/, "", rest); sub(/ .*/, "", rest); note(rest) }
+    rest = $0
+    while (match(rest, /src="[^"]*"/)) { note(substr(rest, RSTART + 5, RLENGTH - 6)); rest = substr(rest, RSTART + RLENGTH) }
+}
+END {
+    for (i = 1; i <= links; i++) {
+        folder = from[i]; if (!sub(/[^\/]*$/, "", folder)) folder = ""
+        target = to[i]; anchor = ""
+        if (index(target, "#")) { anchor = substr(target, index(target, "#") + 1); target = substr(target, 1, index(target, "#") - 1) }
+        path = target == "" ? from[i] : normal(folder target)
+        if (path ~ /^\.\./ || !exists(path)) {
+            printf "%s:%d: the link to %s leads nowhere\n", from[i], line[i], to[i]; bad = 1
+        } else if (anchor != "" && path in is_page && !((path "#" anchor) in anchors)) {
+            printf "%s:%d: %s has no heading for #%s\n", from[i], line[i], path, anchor; bad = 1
+        }
+    }
+    exit bad
+}'
+
+check() {
+    list=$(pages "$1")
+    # Page names have no spaces.
+    # shellcheck disable=SC2086
+    (cd "$1" && LC_ALL=C awk "$program" $list)
+}
+
+self_test() {
+    folder=$(mktemp -d) || exit 1
+    trap 'rm -rf "$folder"' EXIT
+    mkdir "$folder/sub"
+    printf '# One `two`, three\n\n## Again\n\n## Again\n\n[a](sub/b.md#there) [b](#one-two-three) [c](#again-1)\n\n    [code](nowhere.md)\n' \
+        >"$folder/a.md"
+    printf '# There\n\n[up](../a.md) [web](https://example.org)\n\n[r]: ../a.md#again\n' >"$folder/sub/b.md"
+    check "$folder" || { echo "good pages were refused" && exit 1; }
+    printf '# There\n\n[x](none.md)\n[y](../a.md#none)\n[z]: gone.md\n<img src="no.svg">\n' >"$folder/sub/b.md"
+    printf '%0121d\n' 0 >>"$folder/sub/b.md"
+    found=$(check "$folder" | wc -l)
+    [ "$found" -eq 5 ] || { echo "5 faults expected, $found found" && exit 1; }
+}
+
+self_test
+check "${1:-.}" || exit 1
+echo "$(pages "${1:-.}" | wc -l) pages checked"
