@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs/cli.md has every option that `vargate help COMMAND` lists, and no other. An option is documented where a table row begins
-# with it, in the command's own section or in one of the shared sections.
+# docs/cli.md has every option that `vargate help COMMAND` lists, and no other. An option is documented where a table
+# row begins with it, in the command's own section or in one of the shared sections.
 set -u
 [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
 page=docs/cli.md
@@ -10,7 +10,9 @@ trap 'rm -rf "$folder"' EXIT
 
 # The option names in the first cells of the tables of a section.
 documented() {
-    awk -v heading="## $1" '/^## / { on = ($0 == heading) } on && /^\| `-/ { split($0, cell, " \\| "); print cell[1] }' "$page" |
+    awk -v heading="## $1" '
+        /^## / { on = ($0 == heading) }
+        on && /^\| `-/ { split($0, cell, " \\| "); print cell[1] }' "$page" |
         grep -o -- '--[a-z][a-z-]*' | sort -u
 }
 offered() { "$VARGATE" help "$1" | sed -n 's/^  \(-[a-zA-Z], \|    \)\(--[a-z][a-z-]*\).*/\2/p' | sort -u; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What README.md shows is what happens: the C example is examples/score.c, and each "$ vargate ..." block is that command's output.
-# Relative links lead somewhere.
+# What the pages show is what happens: the C example of README.md is examples/score.c, and each block that begins with
+# "$ vargate ..." in README.md and docs/ is that command's output. Links are checked by check_links.sh.
 set -u
 failed=0
 folder=$(mktemp -d) || exit 1
@@ -9,23 +9,24 @@ awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | diff - example
     echo "README.md: the C example is not examples/score.c"
     failed=1
 }
-for page in README.md docs/*.md data/README.md; do
-    for target in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//'); do
-        [ -e "$(dirname "$page")/$target" ] || { echo "$page: the link to $target leads nowhere" && failed=1; }
-    done
-done
 [ -n "${VARGATE:-}" ] || { echo "the program is not built: its output is not compared" && exit $((failed ? 1 : 77)); }
 PATH=$(dirname "$VARGATE"):$PATH
-grep -n '^    \$ vargate ' README.md | while IFS=: read -r line text; do
-    command=${text#*\$ }
-    # The block goes on while lines are indented or empty; empty lines at its end are not part of it.
-    tail -n "+$((line + 1))" README.md | awk '/^[^ ]/ { exit } { sub(/^    /, ""); print }' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' \
-        >"$folder/expected"
-    sh -c "$command" 2>&1 | sed 's/ *$//' >"$folder/output"
-    diff "$folder/expected" "$folder/output" || {
-        echo "README.md:$line: $command prints something else now"
-        touch "$folder/failed"
-    }
+
+blocks=0
+for page in README.md docs/*.md docs/design/*.md; do
+    grep -n '^    \$ vargate ' "$page" >"$folder/commands" || continue
+    while IFS=: read -r line text; do
+        command=${text#*\$ }
+        blocks=$((blocks + 1))
+        # The block goes on while lines are indented or empty; empty lines at its end are not part of it.
+        tail -n "+$((line + 1))" "$page" | awk '/^[^ ]/ { exit } { sub(/^    /, ""); print }' |
+            sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$folder/expected"
+        sh -c "$command" </dev/null 2>&1 | sed 's/ *$//' >"$folder/output"
+        diff "$folder/expected" "$folder/output" || {
+            echo "$page:$line: $command prints something else now"
+            failed=1
+        }
+    done <"$folder/commands"
 done
-[ -e "$folder/failed" ] && failed=1
+[ "$blocks" -ge 2 ] || { echo "only $blocks blocks with a command were found" && failed=1; }
 exit $failed
