@@ -134,7 +134,7 @@ vargate.score(p[:10])
 
 @pytest.mark.parametrize("what", ["score", "feed", "evaluate", "ranking", "ood", "calibrate"])
 def test_ctrl_c(what: str) -> None:
-    """Half a second: tests share the machine. docs/python.md has what was measured."""
+    """Half a second, because tests share the machine."""
     script = textwrap.dedent(CTRL_C).format(what=what, delay=0.1 if what in ("ranking", "ood") else 0.2)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert not done.stderr
