@@ -1,6 +1,7 @@
 #!/bin/sh
 # docs/cli.md has every option that `vargate help COMMAND` lists, and no other. An option is documented where a table
-# row begins with it, in the command's own section or in one of the shared sections.
+# row begins with it, in the command's own section or in one of the shared sections. docs/training.md likewise has every
+# key of a recipe, in the tables of its section Recipes.
 set -u
 [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
 page=docs/cli.md
@@ -36,5 +37,16 @@ for command in $commands; do
 done
 for option in $(sort -u "$folder/all" | comm -13 - "$folder/shared"); do
     echo "$page: no command has the shared option $option" && failed=1
+done
+
+"$VARGATE" train quickstart --show | sed -n 's/^\([a-z][a-z0-9_]*\):.*/\1/p' | sort -u >"$folder/keys"
+[ -s "$folder/keys" ] || { echo "vargate train quickstart --show prints no keys" && failed=1; }
+awk '/^## / { on = ($0 == "## Recipes") } on && /^\| `/ { split($0, cell, " \\| "); print cell[1] }' docs/training.md |
+    grep -o '`[a-z][a-z0-9_]*`' | tr -d '`' | sort -u >"$folder/documented"
+for key in $(comm -23 "$folder/keys" "$folder/documented"); do
+    echo "docs/training.md: the recipe key $key is not documented" && failed=1
+done
+for key in $(comm -13 "$folder/keys" "$folder/documented"); do
+    echo "docs/training.md: recipes have no key $key" && failed=1
 done
 exit $failed
