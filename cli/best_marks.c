@@ -4,50 +4,59 @@
 #include <math.h>
 #include <stdio.h>
 
-size_t best_row(const best_column *column, const void *figures, size_t rows) {
-    size_t best = rows;
-    double best_figure = NAN;
-    for (size_t r = 0; r < rows; r++) {
-        double figure = column->figure(figures, r, column->argument);
-        if (isnan(figure))
-            continue;
-        if (best == rows || (column->higher ? figure > best_figure : figure < best_figure)) {
-            best = r;
-            best_figure = figure;
-        }
-    }
-    return best;
+static void begin_table(text_table *table, const vg_figure_table *figures, size_t columns) {
+    char heading[512];
+    size_t used = (size_t)snprintf(heading, sizeof heading, "measure");
+    for (size_t c = 0; c < columns && used < sizeof heading; c++)
+        used += (size_t)snprintf(heading + used, sizeof heading - used, "|%s", figures->figures[c].title);
+    table_begin(table, heading);
 }
 
-int best_table_print(const char *first_title, const best_column *columns, size_t count, const void *figures, size_t rows,
-                     const char *(*name)(const void *figures, size_t row)) {
-    char heading[512];
-    size_t used = (size_t)snprintf(heading, sizeof heading, "%s", first_title);
-    for (size_t c = 0; c < count && used < sizeof heading; c++)
-        used += (size_t)snprintf(heading + used, sizeof heading - used, "|%s", columns[c].title);
+static void print_best(const vg_figure_table *figures) {
+    printf("  * best:");
+    for (size_t c = 0; c < figures->columns; c++) {
+        size_t best = figures->best[c];
+        printf("%s %s %s", c ? "," : "", figures->figures[c].title, best < figures->rows ? figures->names[best] : "-");
+    }
+    printf("\n");
+}
+
+int best_table_print(const vg_figure_table *figures) {
     text_table table;
-    table_begin(&table, heading);
-    for (size_t r = 0; r < rows; r++) {
-        size_t row = table_row(&table, name(figures, r));
-        for (size_t c = 0; c < count; c++) {
-            double figure = columns[c].figure(figures, r, columns[c].argument);
-            if (columns[c].percent)
+    begin_table(&table, figures, figures->columns);
+    for (size_t r = 0; r < figures->rows; r++) {
+        size_t row = table_row(&table, figures->names[r]);
+        for (size_t c = 0; c < figures->columns; c++) {
+            double figure = figures->values[r * figures->columns + c].value;
+            if (figures->figures[c].percent)
                 table_percent(&table, row, c + 1, figure);
             else
                 table_number(&table, row, c + 1, figure, 4);
         }
     }
-    for (size_t c = 0; c < count; c++) {
-        size_t best = best_row(&columns[c], figures, rows);
-        if (best < rows)
-            table_mark(&table, best + 1, c + 1);
+    for (size_t c = 0; c < figures->columns; c++) {
+        if (figures->best[c] < figures->rows)
+            table_mark(&table, figures->best[c] + 1, c + 1);
     }
     int code = table_print(&table);
-    printf("  * best:");
-    for (size_t c = 0; c < count; c++) {
-        size_t best = best_row(&columns[c], figures, rows);
-        printf("%s %s %s", c ? "," : "", columns[c].title, best < rows ? name(figures, best) : "-");
-    }
-    printf("\n");
+    print_best(figures);
     return code;
+}
+
+void interval_cell(text_table *table, size_t row, size_t column, const vg_estimate *estimate) {
+    char interval[TABLE_CELL] = "-";
+    if (!isnan(estimate->low))
+        snprintf(interval, sizeof interval, "%.4g .. %.4g", estimate->low, estimate->high);
+    table_text(table, row, column, interval);
+}
+
+int interval_table_print(const vg_figure_table *figures, size_t columns) {
+    text_table table;
+    begin_table(&table, figures, columns);
+    for (size_t r = 0; r < figures->rows; r++) {
+        size_t row = table_row(&table, figures->names[r]);
+        for (size_t c = 0; c < columns; c++)
+            interval_cell(&table, row, c + 1, &figures->values[r * figures->columns + c]);
+    }
+    return table_print(&table);
 }

@@ -2,26 +2,14 @@
 #ifndef CLI_BEST_MARKS_H
 #define CLI_BEST_MARKS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "text_table.h"
+#include "vargate/workflow.h"
 
-typedef struct best_column {
-    const char *title; /* in the heading and in the line of names */
-    const char *key;   /* in JSON */
-    bool higher;       /* the larger the better */
-    bool percent;      /* shown as a percentage */
-    /* The figure of measure `row`. */
-    double (*figure)(const void *rows, size_t row, size_t argument);
-    size_t argument;
-} best_column;
-
-/* Index of the best of `rows` figures (the first of equals), `rows` when all are NaN. */
-size_t best_row(const best_column *column, const void *figures, size_t rows);
-/* Prints the table of `rows` measures named by `name(figures, row)`, '*' at each column's best, and a line of the best names.
- */
-int best_table_print(const char *first_title, const best_column *columns, size_t count, const void *figures, size_t rows,
-                     const char *(*name)(const void *figures, size_t row));
+/* Prints the figures of every measure, '*' at each column's best, and a line of the best names. Returns an exit code. */
+int best_table_print(const vg_figure_table *figures);
+/* The intervals of the first `columns` figures of every measure, '-' where there is none. */
+int interval_table_print(const vg_figure_table *figures, size_t columns);
+/* One interval as a cell. */
+void interval_cell(text_table *table, size_t row, size_t column, const vg_estimate *estimate);
 
 #endif

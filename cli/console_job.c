@@ -16,6 +16,10 @@ static int tell(void *context, const vg_job_message *message) {
     switch (message->event) {
     case VG_JOB_BEGIN:
         finish_bar(state);
+        if (state->guards && !state->guarded) {
+            console_guard();
+            state->guarded = true;
+        }
         snprintf(state->what, sizeof state->what, "%s", message->text);
         snprintf(state->unit, sizeof state->unit, "%s", message->unit);
         progress_begin(&state->bar, state->what, state->unit);
@@ -35,4 +39,17 @@ static int tell(void *context, const vg_job_message *message) {
 vg_job console_job_listener(console_job *state) {
     *state = (console_job){.drawing = false};
     return (vg_job){tell, state};
+}
+
+vg_job console_job_guarded(console_job *state) {
+    vg_job job = console_job_listener(state);
+    state->guards = true;
+    return job;
+}
+
+void console_job_end(console_job *state) {
+    finish_bar(state);
+    if (state->guarded)
+        console_unguard();
+    state->guarded = false;
 }

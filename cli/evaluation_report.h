@@ -1,12 +1,10 @@
-/* evaluation_report.h - an evaluation as tables or as JSON. */
+/* evaluation_report.h - an evaluation as tables. */
 #ifndef CLI_EVALUATION_REPORT_H
 #define CLI_EVALUATION_REPORT_H
 
-#include "score_bridge.h"
-#include "vargate/evaluate.h"
+#include "vargate/workflow.h"
 
-/* Both return an exit code. */
-int evaluation_print_tables(const vg_score_input *in, const vg_evaluation *evaluation);
-int evaluation_print_json(const vg_score_input *in, const vg_evaluation *evaluation);
+/* Returns an exit code. */
+int evaluation_print_tables(const vg_evaluation_result *result);
 
 #endif

@@ -1,19 +1,9 @@
 /* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the rule. */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "best_marks.h"
 #include "console.h"
-#include "evaluation_figures.h"
 #include "evaluation_report.h"
-#include "text_table.h"
-
-static void put_interval(text_table *table, size_t row, size_t column, const vg_estimate *estimate) {
-    char interval[TABLE_CELL] = "-";
-    if (!isnan(estimate->low))
-        snprintf(interval, sizeof interval, "%.4g .. %.4g", estimate->low, estimate->high);
-    table_text(table, row, column, interval);
-}
 
 static void print_notes(const vg_evaluation *e) {
     char notes[VG_MAX_NOTES][VG_NOTE_SIZE];
@@ -22,20 +12,16 @@ static void print_notes(const vg_evaluation *e) {
         printf("%s%s\n", i == 0 ? "\n" : "", notes[i]);
 }
 
-static int print_whole(const vg_evaluation *e) {
+static int print_whole(const vg_evaluation *e, const vg_figure_table *whole) {
     text_table table;
     char heading[64];
     snprintf(heading, sizeof heading, "|value|%g %% interval", 100 * e->confidence);
     table_begin(&table, e->resamples ? heading : "|value");
-    for (size_t i = 0; i < evaluation_figure_count; i++) {
-        const evaluation_figure *figure = &evaluation_figures[i];
-        const vg_estimate *estimate = evaluation_estimate(e, figure);
-        if (figure->multilabel_only && e->label_count == 0)
-            continue;
-        size_t row = table_row(&table, figure->title);
-        table_number(&table, row, 1, estimate->value, 5);
+    for (size_t i = 0; i < whole->columns; i++) {
+        size_t row = table_row(&table, whole->figures[i].title);
+        table_number(&table, row, 1, whole->values[i].value, 5);
         if (e->resamples)
-            put_interval(&table, row, 2, estimate);
+            interval_cell(&table, row, 2, &whole->values[i]);
     }
     int code = table_print(&table);
     if (code == CLI_OK)
@@ -43,34 +29,19 @@ static int print_whole(const vg_evaluation *e) {
     return code;
 }
 
-static int print_measures(const vg_evaluation *e) {
-    best_column columns[EVALUATION_MAX_COLUMNS];
-    char titles[EVALUATION_MAX_COLUMNS][EVALUATION_TITLE];
-    size_t count = evaluation_columns(columns, titles, e);
-    if (e->measure_count == 0)
+static int print_measures(const vg_evaluation_result *result) {
+    if (result->measures->rows == 0)
         return CLI_OK;
     printf("\nTelling errors from correct predictions, most certain first:\n");
-    return best_table_print("measure", columns, count, e->measures, e->measure_count, ranking_name);
+    return best_table_print(result->measures);
 }
 
 /* With a bootstrap: the intervals of each measure's ranking figures. */
-static int print_intervals(const vg_evaluation *e) {
-    text_table table;
-    char heading[EVALUATION_MAX_COLUMNS * EVALUATION_TITLE] = "measure";
-    if (e->measure_count == 0 || e->resamples == 0)
+static int print_intervals(const vg_evaluation_result *result) {
+    if (result->measures->rows == 0 || result->evaluation->resamples == 0)
         return CLI_OK;
-    for (size_t i = 0; i < ranking_figure_count; i++) {
-        strcat(heading, "|");
-        strcat(heading, ranking_figures[i].title);
-    }
-    printf("\n%g %% intervals:\n", 100 * e->confidence);
-    table_begin(&table, heading);
-    for (size_t m = 0; m < e->measure_count; m++) {
-        size_t row = table_row(&table, e->measures[m].name);
-        for (size_t i = 0; i < ranking_figure_count; i++)
-            put_interval(&table, row, i + 1, evaluation_estimate(&e->measures[m], &ranking_figures[i]));
-    }
-    return table_print(&table);
+    printf("\n%g %% intervals:\n", 100 * result->evaluation->confidence);
+    return interval_table_print(result->measures, result->interval_columns);
 }
 
 static int print_rule(const vg_evaluation *e) {
@@ -112,15 +83,16 @@ static int print_labels(const vg_evaluation *e) {
     return table_print(&table);
 }
 
-int evaluation_print_tables(const vg_score_input *in, const vg_evaluation *e) {
-    const vg_score_layout *layout = &in->layout;
-    printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", in->path, layout->n, layout->m, layout->m == 1 ? "" : "s",
-           layout->c, layout->multilabel ? "labels" : "classes", in->logits ? "logits" : "probabilities");
-    int code = print_whole(e);
+int evaluation_print_tables(const vg_evaluation_result *result) {
+    const vg_evaluation *e = result->evaluation;
+    printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", result->file, result->n, result->m,
+           result->m == 1 ? "" : "s", result->c, result->multilabel ? "labels" : "classes",
+           result->logits ? "logits" : "probabilities");
+    int code = print_whole(e, result->whole);
     if (code == CLI_OK)
-        code = print_measures(e);
+        code = print_measures(result);
     if (code == CLI_OK)
-        code = print_intervals(e);
+        code = print_intervals(result);
     if (code == CLI_OK)
         code = print_rule(e);
     return code == CLI_OK ? print_labels(e) : code;

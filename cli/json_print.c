@@ -2,17 +2,21 @@
 #include "json_print.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "console.h"
+#include "vargate/workflow.h"
 #include "workflow/json_build.h"
 
-int json_print(json_t *value) {
-    char *text;
-    if (vg_json__text(&text, value) != VG_OK)
+int json_print_result(vg_status status, char **text) {
+    if (status != VG_OK)
         return console_fail_library();
-    console_print(text);
+    console_print(*text);
     putchar('\n');
-    free(text);
+    vg_json_free(*text);
     return CLI_OK;
+}
+
+int json_print(json_t *value) {
+    char *text = NULL;
+    return json_print_result(vg_json__text(&text, value), &text);
 }

@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "score_summary.h"
 #include "workflow/score_engine.h"
+#include "workflow/score_result.h"
 #include "workflow/score_writer.h"
 
 typedef struct scoring {
@@ -135,6 +136,16 @@ static int score_all(scoring *s) {
     return code;
 }
 
+static int print_summary(const scoring *s, bool json) {
+    vg_score_outcome outcome = {&s->in, &s->store, &s->tally, &s->summary, s->computed, true};
+    vg_score_result *result;
+    if (vg_score_result__new(&result, &outcome) != VG_OK)
+        return console_fail_library();
+    int code = score_summary_print(result, json);
+    vg_score_result_free(result);
+    return code;
+}
+
 /* Scores into the store, then writes and prints what was asked for. */
 static int score_and_tell(scoring *s, vg_score_writer *file) {
     const prediction_request *r = s->from->request;
@@ -148,7 +159,7 @@ static int score_and_tell(scoring *s, vg_score_writer *file) {
     if (code == CLI_OK && r->output)
         code = console_status(vg_score_writer__write(file, &s->store, &s->summary, score_bridge_job()));
     if (code == CLI_OK && s->summarise)
-        code = score_summary_print(&s->in, &s->store, &s->tally, &s->summary, s->computed, r->json);
+        code = print_summary(s, r->json);
     vg_column_store__close(&s->store);
     return code;
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vargate/evaluate.h"
 #include "vargate/measures.h"
 #include "vargate/status.h"
 
@@ -111,6 +112,169 @@ typedef struct vg_input_options {
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
     { sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, VG_SCORE_ON_CPU }
+
+/* A result as JSON text (one document, without a newline at its end) is freed with this; NULL is allowed. */
+VG_API void vg_json_free(char *text);
+
+/* --- scoring a file ----------------------------------------------------------------------------------------------- */
+
+typedef struct vg_score_file_options {
+    size_t struct_size; /* sizeof(vg_score_file_options), set by VG_SCORE_FILE_OPTIONS_INIT */
+    const char *output; /* scores of every sample: .npz, .safetensors, .csv or .jsonl by its ending; NULL: no file */
+    int force;          /* replace an output that vargate did not write */
+    int summary;        /* statistics of every measure, counts of decisions and the verdict in the result */
+    vg_job job;
+} vg_score_file_options;
+#define VG_SCORE_FILE_OPTIONS_INIT                                                                                     \
+    { sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT }
+
+/* Over the samples; quantiles as NumPy's: linear between neighbours. NaN when any value is NaN. */
+typedef struct vg_column_stats {
+    double mean, median, p95;
+} vg_column_stats;
+
+/* One measure at one gate setting. Multilabel: `stats` of the mean over a sample's labels, `max` of the largest. */
+typedef struct vg_score_row {
+    char name[48]; /* "tu", "gtu@2" */
+    vg_column_stats stats, max;
+} vg_score_row;
+
+/* The decision rule at one k. */
+typedef struct vg_gate_row {
+    double k;
+    unsigned long long kept, kept_correct;
+    double coverage, accuracy; /* accuracy on the kept; NaN without labels */
+} vg_gate_row;
+
+/* Entries are samples, or (sample, label) pairs in multilabel mode. Everything belongs to the result. */
+typedef struct vg_score_result {
+    size_t struct_size;
+    const char *file;
+    size_t n, m, c;
+    int logits, multilabel, labelled;
+    const double *k; /* k_count gate settings */
+    size_t k_count;
+    const vg_score_summary *summary; /* diversity and what the verdict looks at */
+    /* The following only with options.summary. */
+    size_t measure_count;
+    const vg_score_row *measures;
+    size_t rule_count; /* 0 where decisions were not computed */
+    const vg_gate_row *rule;
+    unsigned long long entries, correct; /* correct: only where `judged` */
+    int judged;                          /* predictions were compared with labels */
+    double accuracy;                     /* NaN unless judged */
+    int flagged;                         /* flags were computed: ties and gated_out are counted */
+    unsigned long long ties, gated_out;
+    const vg_verdict *verdict;
+} vg_score_result;
+
+/* Scores the predictions in `path` ("-": an .npy from standard input). `input` and `options` may be NULL: defaults. `out` may
+ * be NULL where only the output file is wanted; else `*out` is the caller's, freed with vg_score_result_free. The output appears
+ * under its name, complete, or not at all. */
+VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_options *input,
+                               const vg_score_file_options *options);
+VG_API void vg_score_result_free(vg_score_result *result);
+/* docs/schema/score.schema.json. `*out` is freed with vg_json_free. */
+VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result);
+/* Whether the ending of an output's name is one that vg_score_file writes: VG_OK, or VG_ERR_ARGUMENT with a message. */
+VG_API vg_status vg_score_output_check(const char *path);
+
+/* --- tables of figures -------------------------------------------------------------------------------------------- */
+
+typedef struct vg_figure {
+    const char *key;   /* its name in JSON; NULL: it has none of its own */
+    const char *title; /* "AURC", "risk@80%" */
+    int higher;        /* the larger the better */
+    int percent;       /* a share that is best shown as a percentage */
+} vg_figure;
+
+/* One row a measure, one column a figure. */
+typedef struct vg_figure_table {
+    size_t rows, columns;
+    const char *const *names;  /* rows */
+    const vg_figure *figures;  /* columns */
+    const vg_estimate *values; /* rows x columns */
+    const size_t *best;        /* columns: the row of the best figure, the first of equals; `rows` when all are NaN */
+} vg_figure_table;
+
+/* --- evaluating a file -------------------------------------------------------------------------------------------- */
+
+typedef struct vg_evaluate_file_options {
+    size_t struct_size;      /* sizeof(vg_evaluate_file_options), set by VG_EVALUATE_FILE_OPTIONS_INIT */
+    size_t bins;             /* of the calibration errors */
+    size_t resamples;        /* bootstrap for intervals; 0: none */
+    uint64_t seed;           /* of the bootstrap */
+    double confidence;       /* of the intervals */
+    const double *coverages; /* whose risk is given, in (0, 1], at most VG_MAX_OPERATING_POINTS; NULL: the usual */
+    size_t coverage_count;
+    const double *risks; /* whose coverage is given; likewise */
+    size_t risk_count;
+    size_t curve_points; /* of each measure's risk-coverage curve; 0: none */
+    vg_job job;
+} vg_evaluate_file_options;
+#define VG_EVALUATE_FILE_OPTIONS_INIT                                                                                  \
+    { sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT }
+
+/* Everything belongs to the result. */
+typedef struct vg_evaluation_result {
+    size_t struct_size;
+    const char *file;
+    size_t n, m, c;
+    int logits, multilabel;
+    const vg_evaluation *evaluation;
+    const vg_figure_table *whole;    /* one row: the figures of the data set as a whole */
+    const vg_figure_table *measures; /* one row a measure: how well it tells errors from correct predictions */
+    size_t interval_columns;         /* of `measures`: those with an interval of interest stand first */
+} vg_evaluation_result;
+
+/* Evaluates the predictions in `path` against their labels; VG_ERR_DATA where there are none. `input` and `options` may be
+ * NULL: defaults. `*out` is the caller's, freed with vg_evaluation_result_free. */
+VG_API vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
+                                  const vg_evaluate_file_options *options);
+VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
+/* docs/schema/evaluate.schema.json. */
+VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
+
+/* --- detecting out-of-distribution samples ------------------------------------------------------------------------ */
+
+typedef struct vg_ood_files_options {
+    size_t struct_size; /* sizeof(vg_ood_files_options), set by VG_OOD_FILES_OPTIONS_INIT */
+    size_t resamples;   /* bootstrap for intervals; 0: none */
+    uint64_t seed;
+    double confidence;
+    vg_job job;
+} vg_ood_files_options;
+#define VG_OOD_FILES_OPTIONS_INIT                                                                                      \
+    { sizeof(vg_ood_files_options), 0, 1, 0.95, VG_JOB_INIT }
+
+/* One out-of-distribution file. */
+typedef struct vg_ood_set {
+    const char *name; /* the file's name without folder and ending, made unique */
+    const char *file;
+    size_t n;
+    const vg_ood_row *rows;       /* one a measure */
+    const vg_figure_table *table; /* the same as a table; its last column, the detection error, has no interval */
+} vg_ood_set;
+
+/* Everything belongs to the result. */
+typedef struct vg_ood_result {
+    size_t struct_size;
+    const char *id_file;
+    size_t id_n;
+    size_t resamples;
+    double confidence;
+    size_t set_count;
+    const vg_ood_set *sets;
+} vg_ood_result;
+
+/* How well each measure tells the samples of each of `count` files from those of `id_path`; labels are not read. Multilabel: the
+ * mean over a sample's labels, and under NAME_max (snr: snr_min) the most uncertain. `input` and `options` may be NULL. `*out` is
+ * the caller's, freed with vg_ood_result_free. */
+VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
+                              const vg_input_options *input, const vg_ood_files_options *options);
+VG_API void vg_ood_result_free(vg_ood_result *result);
+/* docs/schema/ood.schema.json. */
+VG_API vg_status vg_ood_result_json(char **out, const vg_ood_result *result);
 
 #ifdef __cplusplus
 }

@@ -7,10 +7,6 @@
 /* How the labels of a multilabel sample become one value. */
 typedef enum vg_stats_over { VG_STATS_PLAIN, VG_STATS_LABEL_MEAN, VG_STATS_LABEL_MAX } vg_stats_over;
 
-typedef struct vg_column_stats {
-    double mean, median, p95;
-} vg_column_stats;
-
 /* Over the N samples of a measure (gate setting k of a gated one). */
 typedef struct vg_column_request {
     vg_field field;

@@ -85,6 +85,15 @@ void vg_json__put_verdict(json_t *object, const vg_verdict *verdict) {
     vg_json__put(object, "verdict_figures", figures);
 }
 
+json_t *vg_json__best(const vg_figure_table *table) {
+    json_t *object = json_object();
+    for (size_t i = 0; i < table->columns; i++) {
+        if (table->figures[i].key && table->best[i] < table->rows)
+            vg_json__put_text(object, table->figures[i].key, table->names[table->best[i]]);
+    }
+    return object;
+}
+
 /* --- text --------------------------------------------------------------------------------------------------------- */
 typedef struct json_text {
     char *bytes; /* with a NUL */
@@ -169,3 +178,5 @@ vg_status vg_json__text(char **out, json_t *value) {
     *out = text.bytes;
     return failed ? vg_base__fail(VG_ERR_MEMORY, "out of memory for the JSON result") : VG_OK;
 }
+
+void vg_json_free(char *text) { free(text); }

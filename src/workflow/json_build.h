@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "vargate/measures.h"
+#include "vargate/workflow.h"
 
 /* A number, or null when it is not finite. */
 json_t *vg_json__number(double value);
@@ -26,6 +27,9 @@ void vg_json__append(json_t *array, json_t *value);
 json_t *vg_json__numbers(const double *values, size_t count);
 /* "verdict", its "verdict_text", and "verdict_figures": what it was derived from. */
 void vg_json__put_verdict(json_t *object, const vg_verdict *verdict);
+
+/* {key: name of the row that is best at it} for the figures of a table that have a key. */
+json_t *vg_json__best(const vg_figure_table *table);
 
 /* The value as text, without a newline at its end, which is the caller's (free); drops the value. Objects and arrays of
  * arrays stand on lines of their own, plain arrays on one line. */

@@ -1,8 +1,8 @@
 /* prediction_input.c - opens predictions with their labels and temperatures and checks that they fit each other. */
 #include "workflow/prediction_input.h"
 
+#include "workflow/workflow_options.h"
 #include <math.h>
-#include <string.h>
 
 const char vg_score_no_labels[] = "";
 const char vg_score_labels_if_any[] = " ";
@@ -92,8 +92,7 @@ static vg_status check_k(const double *k, size_t count) {
 vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options *options) {
     static const double usual_k[] = {1, 2, 3}; /* the default of vg_score_options */
     *out = (vg_score_options)VG_SCORE_OPTIONS_INIT;
-    if (options->scoring)
-        *out = *options->scoring;
+    VG_TRY(vg_workflow__options(out, sizeof *out, options->scoring, "vg_score_options"));
     if (!out->k) {
         out->k = usual_k;
         out->k_count = sizeof usual_k / sizeof *usual_k;
@@ -113,7 +112,11 @@ static vg_status open_parts(vg_score_input *in, const vg_input_options *options,
 
 vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
                                       const char *labels, const vg_job *job) {
-    *in = (vg_score_input){.path = path, .job = job, .device = options->device};
+    vg_input_options own = VG_INPUT_OPTIONS_INIT;
+    *in = (vg_score_input){.path = path, .job = job};
+    VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_input_options"));
+    options = &own;
+    in->device = options->device;
     in->measures = options->fields ? options->fields : VG_FIELDS_ALL;
     vg_status status = open_parts(in, options, labels);
     if (status != VG_OK)
@@ -123,7 +126,7 @@ vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, cons
 
 vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_input_options *options,
                                const vg_job *job) {
-    return vg_score_input__open_labels(in, path, options, options->labels, job);
+    return vg_score_input__open_labels(in, path, options, options ? options->labels : NULL, job);
 }
 
 vg_status vg_score_input__need_labels(const vg_score_input *in) {

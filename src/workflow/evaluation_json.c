@@ -2,9 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "evaluation_figures.h"
-#include "evaluation_report.h"
-#include "json_print.h"
+#include "workflow/evaluation_figures.h"
 #include "workflow/json_build.h"
 
 /* Figures without an interval have no key. */
@@ -38,16 +36,17 @@ static void put_point_intervals(json_t *intervals, const char *key, const double
 
 static json_t *ranking_json(const vg_evaluation *e, const vg_ranking *ranking, bool intervals) {
     json_t *object = json_object();
-    for (size_t i = 0; i < ranking_figure_count; i++)
-        vg_json__put_number(object, ranking_figures[i].key, evaluation_estimate(ranking, &ranking_figures[i])->value);
+    for (size_t i = 0; i < VG_RANKING_FIGURES; i++)
+        vg_json__put_number(object, vg_evaluation__ranking_figure(i)->key,
+                            vg_evaluation__ranking_estimate(ranking, i)->value);
     vg_json__put(object, "risk_at_coverage", points_json(e->coverages, ranking->risk_at, e->coverage_count));
     vg_json__put(object, "coverage_at_risk", points_json(e->risks, ranking->coverage_at, e->risk_count));
     if (ranking->curve)
         vg_json__put(object, "curve", vg_json__numbers(ranking->curve, e->curve_points));
     if (intervals) {
         json_t *ends = json_object();
-        for (size_t i = 0; i < ranking_figure_count; i++)
-            put_interval(ends, ranking_figures[i].key, evaluation_estimate(ranking, &ranking_figures[i]));
+        for (size_t i = 0; i < VG_RANKING_FIGURES; i++)
+            put_interval(ends, vg_evaluation__ranking_figure(i)->key, vg_evaluation__ranking_estimate(ranking, i));
         put_point_intervals(ends, "risk_at_coverage", e->coverages, ranking->risk_at, e->coverage_count);
         put_point_intervals(ends, "coverage_at_risk", e->risks, ranking->coverage_at, e->risk_count);
         vg_json__put(object, "intervals", ends);
@@ -65,7 +64,7 @@ static json_t *rankings_json(const vg_evaluation *e, const vg_ranking *rankings,
 static json_t *counts_json(const size_t *counts, size_t count) {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_integer((json_int_t)counts[i]));
+        vg_json__append(array, json_integer((json_int_t)counts[i]));
     return array;
 }
 
@@ -110,7 +109,7 @@ static json_t *class_row_json(const vg_class_row *row) {
 static json_t *classes_json(const vg_evaluation *e) {
     json_t *array = json_array();
     for (size_t i = 0; i < e->classes; i++)
-        json_array_append_new(array, class_row_json(&e->per_class[i]));
+        vg_json__append(array, class_row_json(&e->per_class[i]));
     return array;
 }
 
@@ -124,7 +123,7 @@ static json_t *labels_json(const vg_evaluation *e) {
         vg_json__put_number(object, "nll", label->nll);
         vg_json__put_number(object, "brier", label->brier);
         vg_json__put(object, "measures", rankings_json(e, label->measures, false));
-        json_array_append_new(array, object);
+        vg_json__append(array, object);
     }
     return array;
 }
@@ -134,8 +133,8 @@ static json_t *confusion_json(const vg_evaluation *e) {
     for (size_t i = 0; i < e->classes; i++) {
         json_t *row = json_array();
         for (size_t j = 0; j < e->classes; j++)
-            json_array_append_new(row, json_integer((json_int_t)e->confusion[i * e->classes + j]));
-        json_array_append_new(rows, row);
+            vg_json__append(row, json_integer((json_int_t)e->confusion[i * e->classes + j]));
+        vg_json__append(rows, row);
     }
     return rows;
 }
@@ -150,35 +149,17 @@ static json_t *reliability_json(const vg_evaluation *e) {
         vg_json__put_count(object, "count", bin->count);
         vg_json__put_number(object, "confidence", bin->confidence);
         vg_json__put_number(object, "accuracy", bin->accuracy);
-        json_array_append_new(array, object);
+        vg_json__append(array, object);
     }
     return array;
 }
 
-/* The measure that is best at each ranking figure. */
-static json_t *best_json(const vg_evaluation *e) {
-    best_column columns[EVALUATION_MAX_COLUMNS];
-    char titles[EVALUATION_MAX_COLUMNS][EVALUATION_TITLE];
-    json_t *object = json_object();
-    evaluation_columns(columns, titles, e);
-    for (size_t i = 0; i < ranking_figure_count; i++) {
-        size_t best = best_row(&columns[i], e->measures, e->measure_count);
-        if (best < e->measure_count)
-            vg_json__put_text(object, columns[i].key, e->measures[best].name);
-    }
-    return object;
-}
-
-static void put_whole(json_t *out, const vg_evaluation *e) {
+static void put_whole(json_t *out, const vg_evaluation *e, const vg_figure_table *whole) {
     json_t *intervals = e->resamples ? json_object() : NULL;
-    for (size_t i = 0; i < evaluation_figure_count; i++) {
-        const evaluation_figure *figure = &evaluation_figures[i];
-        if (figure->multilabel_only && e->label_count == 0)
-            continue;
-        const vg_estimate *estimate = evaluation_estimate(e, figure);
-        vg_json__put_number(out, figure->key, estimate->value);
+    for (size_t i = 0; i < whole->columns; i++) {
+        vg_json__put_number(out, whole->figures[i].key, whole->values[i].value);
         if (intervals)
-            put_interval(intervals, figure->key, estimate);
+            put_interval(intervals, whole->figures[i].key, &whole->values[i]);
     }
     vg_json__put_number(out, "ece_expected", e->calibration.expected);
     vg_json__put_number(out, "ece_p_value", e->calibration.p_value);
@@ -198,22 +179,23 @@ static json_t *notes_json(const vg_evaluation *e) {
     json_t *array = json_array();
     size_t count = vg_evaluation_notes(notes, e);
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_string(notes[i]));
+        vg_json__append(array, json_string(notes[i]));
     return array;
 }
 
-int evaluation_print_json(const vg_score_input *in, const vg_evaluation *e) {
+vg_status vg_evaluation_result_json(char **text, const vg_evaluation_result *result) {
+    const vg_evaluation *e = result->evaluation;
     json_t *out = vg_json__document("evaluate");
-    vg_json__put_text(out, "file", in->path);
+    vg_json__put_text(out, "file", result->file);
     vg_json__put_count(out, "n", e->n);
-    vg_json__put_count(out, "m", in->layout.m);
+    vg_json__put_count(out, "m", result->m);
     vg_json__put_count(out, "c", e->classes);
-    vg_json__put(out, "multilabel", json_boolean(in->layout.multilabel));
+    vg_json__put(out, "multilabel", json_boolean(result->multilabel));
     vg_json__put_count(out, "bins", e->bins);
-    put_whole(out, e);
+    put_whole(out, e, result->whole);
     vg_json__put(out, "notes", notes_json(e));
     vg_json__put(out, "measures", rankings_json(e, e->measures, e->resamples > 0));
-    vg_json__put(out, "best", best_json(e));
+    vg_json__put(out, "best", vg_json__best(result->measures));
     vg_json__put(out, "rule", rule_json(e));
     vg_json__put(out, "per_class", classes_json(e));
     if (e->confusion)
@@ -221,5 +203,5 @@ int evaluation_print_json(const vg_score_input *in, const vg_evaluation *e) {
     vg_json__put(out, "reliability", reliability_json(e));
     if (e->label_count)
         vg_json__put(out, "per_label", labels_json(e));
-    return json_print(out);
+    return vg_json__text(text, out);
 }

@@ -1,0 +1,117 @@
+/* evaluate_file.c - evaluates a file of predictions against its labels: one scoring pass that fills columns of measures and counts
+ * means against labels, then the figures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/evaluation_figures.h"
+#include "workflow/measure_columns.h"
+#include "workflow/workflow_options.h"
+
+typedef struct evaluation_owner {
+    vg_evaluation_result result; /* what the caller sees */
+    char *file;
+    vg_evaluation *evaluation;
+    vg_figure_table *whole, *measures;
+} evaluation_owner;
+
+static vg_status make_tally(vg_tally **tally, const vg_score_input *in, const vg_evaluate_file_options *own) {
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    options.task = in->options.task;
+    options.bins = own->bins;
+    options.bootstrap = own->resamples > 0;
+    options.expected = in->layout.n;
+    return vg_tally_new(tally, in->layout.c, &options);
+}
+
+static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const vg_tally *tally,
+                          const vg_columns *columns, const vg_evaluate_file_options *own) {
+    vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
+    vg_job_part part = {in->job, "evaluating"};
+    options.k = in->layout.k;
+    options.k_count = in->layout.k_count;
+    if (own->coverages) {
+        options.coverages = own->coverages;
+        options.coverage_count = own->coverage_count;
+    }
+    if (own->risks) {
+        options.risks = own->risks;
+        options.risk_count = own->risk_count;
+    }
+    options.curve_points = own->curve_points;
+    options.resamples = own->resamples;
+    options.seed = own->seed;
+    options.confidence = own->confidence;
+    options.threads = in->options.threads;
+    options.progress = vg_job__callback;
+    options.progress_context = &part;
+    vg_status status = vg_job__begin(in->job, "evaluating", "steps");
+    if (status == VG_OK) {
+        status = vg_evaluate_columns(out, tally, columns, &options);
+        if (status != VG_OK)
+            vg_base__fail(status, "%s: %s", in->path, vg_error_message());
+    }
+    vg_job__end(in->job);
+    return status;
+}
+
+static vg_status score_and_evaluate(vg_evaluation **out, vg_score_input *in, const vg_evaluate_file_options *own) {
+    vg_tally *tally = NULL;
+    vg_columns *columns = NULL;
+    VG_TRY(vg_score_input__need_labels(in));
+    VG_TRY(make_tally(&tally, in, own));
+    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true);
+    if (status == VG_OK)
+        status = evaluate(out, in, tally, columns, own);
+    vg_columns_free(columns);
+    vg_tally_free(tally);
+    return status;
+}
+
+static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_evaluate_file_options *own) {
+    VG_TRY(score_and_evaluate(&owner->evaluation, in, own));
+    VG_TRY(vg_evaluation__whole_table(&owner->whole, owner->evaluation));
+    VG_TRY(vg_evaluation__measures_table(&owner->measures, owner->evaluation));
+    VG_TRY(vg_base__strdup(&owner->file, in->path));
+    const vg_score_layout *layout = &in->layout;
+    owner->result = (vg_evaluation_result){.struct_size = sizeof owner->result,
+                                           .file = owner->file,
+                                           .n = layout->n,
+                                           .m = layout->m,
+                                           .c = layout->c,
+                                           .logits = in->logits,
+                                           .multilabel = layout->multilabel,
+                                           .evaluation = owner->evaluation,
+                                           .whole = owner->whole,
+                                           .measures = owner->measures,
+                                           .interval_columns = VG_RANKING_FIGURES};
+    return VG_OK;
+}
+
+vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
+                           const vg_evaluate_file_options *options) {
+    vg_evaluate_file_options own = VG_EVALUATE_FILE_OPTIONS_INIT;
+    vg_score_input in;
+    *out = NULL;
+    VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_evaluate_file_options"));
+    VG_TRY(vg_score_input__open(&in, path, input, &own.job));
+    evaluation_owner *owner = calloc(1, sizeof *owner);
+    vg_status status =
+        owner ? fill(owner, &in, &own) : vg_base__fail(VG_ERR_MEMORY, "out of memory for the evaluation");
+    vg_score_input__close(&in);
+    if (status == VG_OK)
+        *out = &owner->result;
+    else
+        vg_evaluation_result_free((vg_evaluation_result *)(void *)owner);
+    return status;
+}
+
+void vg_evaluation_result_free(vg_evaluation_result *result) {
+    if (!result)
+        return;
+    evaluation_owner *owner = (evaluation_owner *)(void *)result;
+    vg_figure_table__free(owner->whole);
+    vg_figure_table__free(owner->measures);
+    vg_evaluation_free(owner->evaluation);
+    vg_base__release(owner->file);
+    free(owner);
+}

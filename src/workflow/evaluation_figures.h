@@ -1,0 +1,20 @@
+/* evaluation_figures.h - the figures of an evaluation by name: as tables, and for its JSON. Internal. */
+#ifndef VG_WORKFLOW_EVALUATION_FIGURES_H
+#define VG_WORKFLOW_EVALUATION_FIGURES_H
+
+#include <stdbool.h>
+
+#include "workflow/figure_table.h"
+
+/* The figures of one measure's ranking: AURC, E-AURC, AUGRC, error AUROC, error AUPR. */
+enum { VG_RANKING_FIGURES = 5 };
+const vg_figure *vg_evaluation__ranking_figure(size_t i);
+const vg_estimate *vg_evaluation__ranking_estimate(const vg_ranking *ranking, size_t i);
+
+/* One row with the figures of the data set as a whole; those of multilabel data only where it is. */
+vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation *evaluation);
+/* One row a measure: the ranking figures, then risks and coverages at the operating points, which have no key. The table borrows
+ * the evaluation's names. */
+vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluation *evaluation);
+
+#endif

@@ -1,0 +1,40 @@
+/* score_file.c - scores a file of predictions: checks names, opens the input, runs one pass, ends the task. */
+#include "workflow/score_pass.h"
+#include "workflow/score_task.h"
+#include "workflow/workflow_options.h"
+
+vg_status vg_score_output_check(const char *path) {
+    vg_file_kind kind;
+    return vg_score_writer__kind(path, &kind);
+}
+
+static vg_status check_output(const vg_score_file_options *own, const char *path, const vg_input_options *input) {
+    const char *inputs[] = {path, input->labels, input->temperature};
+    if (!own->output)
+        return VG_OK;
+    VG_TRY(vg_score_output_check(own->output));
+    return vg_target_check(own->output, VG_PRODUCT_SCORES, inputs, sizeof inputs / sizeof *inputs, own->force);
+}
+
+static vg_status score(vg_score_result **out, vg_score_input *in, const vg_score_file_options *own) {
+    vg_score_task task;
+    VG_TRY(vg_score_task__begin(&task, in, own->output, own->summary != 0));
+    vg_score_sink sink = {.context = &task, .take = vg_score_task__take};
+    return vg_score_task__end(&task, out, vg_score_pass__run(in, task.computed, &sink, &task.summary));
+}
+
+vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_options *input,
+                        const vg_score_file_options *options) {
+    vg_score_file_options own = VG_SCORE_FILE_OPTIONS_INIT;
+    vg_input_options reading = VG_INPUT_OPTIONS_INIT;
+    vg_score_input in;
+    if (out)
+        *out = NULL;
+    VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_score_file_options"));
+    VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
+    VG_TRY(check_output(&own, path, &reading));
+    VG_TRY(vg_score_input__open(&in, path, &reading, &own.job));
+    vg_status status = score(out, &in, &own);
+    vg_score_input__close(&in);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* score_result.h - what the scores of a file say as a whole. Internal. */
+#ifndef VG_WORKFLOW_SCORE_RESULT_H
+#define VG_WORKFLOW_SCORE_RESULT_H
+
+#include "workflow/column_store.h"
+#include "workflow/prediction_input.h"
+#include "workflow/score_tally.h"
+
+/* What a result is made of. */
+typedef struct vg_score_outcome {
+    const vg_score_input *in;
+    const vg_column_store *store; /* the measures */
+    const vg_score_tally *tally;
+    const vg_score_summary *summary;
+    vg_field_set computed; /* the fields that `tally` has seen */
+    bool summarise;        /* statistics and counts are wanted */
+} vg_score_outcome;
+
+vg_status vg_score_result__new(vg_score_result **out, const vg_score_outcome *from);
+
+#endif

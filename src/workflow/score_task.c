@@ -1,0 +1,66 @@
+/* score_task.c - from blocks of scores to an output file and a result. See score_task.h. */
+#include "workflow/score_task.h"
+
+#include "workflow/score_result.h"
+
+static void release(vg_score_task *task) {
+    vg_column_store__close(&task->store);
+    vg_score_tally__free(&task->tally);
+}
+
+/* A part of its own, so that a listener knows of the unfinished output from its beginning on. */
+static vg_status open_output(vg_score_task *task, const char *output) {
+    vg_status status = vg_job__begin(task->in->job, "opening", "files");
+    if (status == VG_OK)
+        status = vg_score_writer__open(&task->file, output, VG_PRODUCT_SCORES);
+    vg_job__end(task->in->job);
+    return status;
+}
+
+vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const char *output, bool summarise) {
+    vg_field_set kept = output ? in->measures : in->measures & VG_FIELDS_MEASURES;
+    *task = (vg_score_task){.in = in, .output = output, .summarise = summarise, .computed = in->measures};
+    task->store.file = -1;
+    if (summarise && in->labels)
+        task->computed |= VG_FIELD_BIT(VG_FIELD_PRED) | VG_FIELD_BIT(VG_FIELD_DECISION);
+    if (output)
+        VG_TRY(open_output(task, output));
+    vg_status status = vg_score_tally__new(&task->tally, in->layout.k_count);
+    if (status == VG_OK)
+        status = vg_column_store__open(&task->store, kept, &in->layout, output);
+    return status == VG_OK ? VG_OK : vg_score_task__end(task, NULL, status);
+}
+
+vg_status vg_score_task__take(void *context, size_t first, size_t rows, const vg_scores *block) {
+    vg_score_task *task = context;
+    const vg_score_input *in = task->in;
+    if (task->summarise) {
+        size_t columns = in->layout.multilabel ? in->layout.c : 1;
+        vg_score_tally__add(&task->tally, &in->layout, block, rows, in->labels ? in->labels + first * columns : NULL);
+    }
+    return vg_column_store__put(&task->store, first, rows, block);
+}
+
+static vg_status finish(vg_score_task *task, vg_score_result **out) {
+    if (task->output)
+        VG_TRY(vg_score_writer__write(&task->file, &task->store, &task->summary, task->in->job));
+    if (!out)
+        return VG_OK;
+    vg_score_outcome outcome = {task->in, &task->store, &task->tally, &task->summary, task->computed, task->summarise};
+    return vg_score_result__new(out, &outcome);
+}
+
+vg_status vg_score_task__end(vg_score_task *task, vg_score_result **out, vg_status status) {
+    if (out)
+        *out = NULL;
+    if (status == VG_OK)
+        status = finish(task, out);
+    if (task->output)
+        status = vg_score_writer__close(&task->file, status);
+    release(task);
+    if (status != VG_OK && out) {
+        vg_score_result_free(*out);
+        *out = NULL;
+    }
+    return status;
+}

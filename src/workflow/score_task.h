@@ -1,0 +1,31 @@
+/* score_task.h - scores on their way to an output file and a result, wherever the predictions come from: a file
+ * (score_file.c) or networks. Internal. */
+#ifndef VG_WORKFLOW_SCORE_TASK_H
+#define VG_WORKFLOW_SCORE_TASK_H
+
+#include "workflow/column_store.h"
+#include "workflow/prediction_input.h"
+#include "workflow/score_tally.h"
+#include "workflow/score_writer.h"
+
+typedef struct vg_score_task {
+    const vg_score_input *in; /* the predictions: path, layout, labels, measures, job */
+    const char *output;       /* NULL: none */
+    bool summarise;
+    vg_field_set computed; /* what every block must hold */
+    vg_column_store store;
+    vg_score_tally tally;
+    vg_score_summary summary; /* the scorer's, set before the task ends */
+    vg_score_writer file;
+} vg_score_task;
+
+/* Opens the output beside its name and makes room for the scores. `in` and `output` are borrowed until the task ends. On failure
+ * nothing is left. */
+vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const char *output, bool summarise);
+/* Takes the scores of samples first .. first + rows - 1, in any order; the `take` of a vg_score_sink. */
+vg_status vg_score_task__take(void *task, size_t first, size_t rows, const vg_scores *block);
+/* Ends the task. With VG_OK it writes the output, makes the result where `out` is not NULL and renames the output into place; any
+ * other status, and a failure on the way, removes the output and is returned. */
+vg_status vg_score_task__end(vg_score_task *task, vg_score_result **out, vg_status status);
+
+#endif
