@@ -5,7 +5,8 @@
 #include "text_table.h"
 #include "vargate/workflow.h"
 
-/* Prints the figures of every measure, '*' at each column's best, and a line of the best names. Returns an exit code. */
+/* Prints the figures of every measure, '*' at each column's best, and a line of the best names. Returns an exit code.
+ */
 int best_table_print(const vg_figure_table *figures);
 /* The intervals of the first `columns` figures of every measure, '-' where there is none. */
 int interval_table_print(const vg_figure_table *figures, size_t columns);

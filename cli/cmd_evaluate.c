@@ -61,8 +61,8 @@ static int evaluate(const score_options *options, const evaluate_values *own, co
     console_job_end(&state);
     if (code != CLI_OK)
         return code;
-    code =
-        own->json ? json_print_result(vg_evaluation_result_json(&text, result), &text) : evaluation_print_tables(result);
+    code = own->json ? json_print_result(vg_evaluation_result_json(&text, result), &text)
+                     : evaluation_print_tables(result);
     vg_evaluation_result_free(result);
     return code;
 }

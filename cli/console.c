@@ -111,7 +111,8 @@ int console_finish_output(void) {
     return console_fail("standard output: %s", output_error ? strerror(output_error) : "write failed");
 }
 
-/* --- signals ------------------------------------------------------------------------------------------------------------ */
+/* --- signals ---------------------------------------------------------------------------------------------------------
+ */
 static volatile sig_atomic_t guard_depth;
 static volatile sig_atomic_t held_signal;
 

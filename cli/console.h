@@ -1,7 +1,7 @@
 /* console.h - what the program says and how it ends: one-line errors, standard output that is checked, signals.
  *
- * Functions of the command line return an exit code: 0 done, 1 failed, 2 wrong usage. Whoever meets a problem prints its line
- * once, through the functions here, and hands the code up. */
+ * Functions of the command line return an exit code: 0 done, 1 failed, 2 wrong usage. Whoever meets a problem prints
+ * its line once, through the functions here, and hands the code up. */
 #ifndef CLI_CONSOLE_H
 #define CLI_CONSOLE_H
 
@@ -41,8 +41,9 @@ int console_flush_output(void);
 /* Flushes standard output at the end. CLI_OK, or CLI_FAILED after saying why (silently for a reader that went away). */
 int console_finish_output(void);
 
-/* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while it is
- * guarded (an output file is half-written): then console_interrupted() turns true and the loops leave by themselves. */
+/* Signals: SIGPIPE and SIGXFSZ become write errors. SIGINT, SIGTERM and SIGHUP end the program at once, except while it
+ * is guarded (an output file is half-written): then console_interrupted() turns true and the loops leave by themselves.
+ */
 void console_catch_signals(void);
 void console_guard(void);
 void console_unguard(void);

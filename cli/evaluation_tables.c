@@ -1,4 +1,5 @@
-/* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the rule. */
+/* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the
+ * rule. */
 #include <stdio.h>
 
 #include "best_marks.h"

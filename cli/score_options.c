@@ -59,7 +59,7 @@ const option_entry score_option_entries[] = {
 };
 const size_t score_option_count = sizeof score_option_entries / sizeof *score_option_entries;
 
-/* --- as options of the library --------------------------------------------------------------------------------------------- */
+/* --- as options of the library -------------------------------------------------------------------------------------*/
 /* --measures: names and groups separated by commas. */
 static int unknown_measure(const char *word) {
     const char *names[VG_FIELD_COUNT + 16];

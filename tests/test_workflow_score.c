@@ -1,6 +1,6 @@
-/* test_workflow_score.c - scoring, evaluating and OOD-testing files as a C program does it: options in, typed results out, a
- * listener that stops the work, and one message for what cannot be done. The reference is the measures module on the same
- * predictions. */
+/* test_workflow_score.c - scoring, evaluating and OOD-testing files as a C program does it: options in, typed results
+ * out, a listener that stops the work, and one message for what cannot be done. The reference is the measures module on
+ * the same predictions. */
 #include <dirent.h>
 #include <jansson.h>
 #include <math.h>

@@ -168,9 +168,9 @@ typedef struct vg_score_result {
     const vg_verdict *verdict;
 } vg_score_result;
 
-/* Scores the predictions in `path` ("-": an .npy from standard input). `input` and `options` may be NULL: defaults. `out` may
- * be NULL where only the output file is wanted; else `*out` is the caller's, freed with vg_score_result_free. The output appears
- * under its name, complete, or not at all. */
+/* Scores the predictions in `path` ("-": an .npy from standard input). `input` and `options` may be NULL: defaults.
+ * `out` may be NULL where only the output file is wanted; else `*out` is the caller's, freed with vg_score_result_free.
+ * The output appears under its name, complete, or not at all. */
 VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_options *input,
                                const vg_score_file_options *options);
 VG_API void vg_score_result_free(vg_score_result *result);
@@ -227,8 +227,8 @@ typedef struct vg_evaluation_result {
     size_t interval_columns;         /* of `measures`: those with an interval of interest stand first */
 } vg_evaluation_result;
 
-/* Evaluates the predictions in `path` against their labels; VG_ERR_DATA where there are none. `input` and `options` may be
- * NULL: defaults. `*out` is the caller's, freed with vg_evaluation_result_free. */
+/* Evaluates the predictions in `path` against their labels; VG_ERR_DATA where there are none. `input` and `options` may
+ * be NULL: defaults. `*out` is the caller's, freed with vg_evaluation_result_free. */
 VG_API vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                                   const vg_evaluate_file_options *options);
 VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
@@ -267,9 +267,9 @@ typedef struct vg_ood_result {
     const vg_ood_set *sets;
 } vg_ood_result;
 
-/* How well each measure tells the samples of each of `count` files from those of `id_path`; labels are not read. Multilabel: the
- * mean over a sample's labels, and under NAME_max (snr: snr_min) the most uncertain. `input` and `options` may be NULL. `*out` is
- * the caller's, freed with vg_ood_result_free. */
+/* How well each measure tells the samples of each of `count` files from those of `id_path`; labels are not read.
+ * Multilabel: the mean over a sample's labels, and under NAME_max (snr: snr_min) the most uncertain. `input` and
+ * `options` may be NULL. `*out` is the caller's, freed with vg_ood_result_free. */
 VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
                               const vg_input_options *input, const vg_ood_files_options *options);
 VG_API void vg_ood_result_free(vg_ood_result *result);

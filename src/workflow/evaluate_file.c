@@ -1,5 +1,5 @@
-/* evaluate_file.c - evaluates a file of predictions against its labels: one scoring pass that fills columns of measures and counts
- * means against labels, then the figures. */
+/* evaluate_file.c - evaluates a file of predictions against its labels: one scoring pass that fills columns of measures
+ * and counts means against labels, then the figures. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -63,7 +63,8 @@ vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation 
     return VG_OK;
 }
 
-/* Titles and kinds of the columns; `titles` gives room for those of the operating points. Returns how many there are. */
+/* Titles and kinds of the columns; `titles` gives room for those of the operating points. Returns how many there are.
+ */
 enum { MOST_COLUMNS = VG_RANKING_FIGURES + 2 * VG_MAX_OPERATING_POINTS };
 static size_t measure_columns(vg_figure figures[MOST_COLUMNS], char titles[MOST_COLUMNS][VG_FIGURE_TITLE],
                               const vg_evaluation *e) {

@@ -13,8 +13,8 @@ const vg_estimate *vg_evaluation__ranking_estimate(const vg_ranking *ranking, si
 
 /* One row with the figures of the data set as a whole; those of multilabel data only where it is. */
 vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation *evaluation);
-/* One row a measure: the ranking figures, then risks and coverages at the operating points, which have no key. The table borrows
- * the evaluation's names. */
+/* One row a measure: the ranking figures, then risks and coverages at the operating points, which have no key. The
+ * table borrows the evaluation's names. */
 vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluation *evaluation);
 
 #endif

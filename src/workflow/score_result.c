@@ -23,7 +23,8 @@ static double share(unsigned long long part, unsigned long long whole) {
     return whole ? (double)part / (double)whole : NAN;
 }
 
-/* Requests for each measure and gate setting of the store; multilabel: mean of labels and max in turn. Returns how many. */
+/* Requests for each measure and gate setting of the store; multilabel: mean of labels and max in turn. Returns how
+ * many. */
 static size_t list_requests(vg_column_request *requests, const vg_column_store *store) {
     bool several = store->layout.multilabel;
     size_t count = 0;

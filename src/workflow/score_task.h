@@ -19,13 +19,13 @@ typedef struct vg_score_task {
     vg_score_writer file;
 } vg_score_task;
 
-/* Opens the output beside its name and makes room for the scores. `in` and `output` are borrowed until the task ends. On failure
- * nothing is left. */
+/* Opens the output beside its name and makes room for the scores. `in` and `output` are borrowed until the task ends.
+ * On failure nothing is left. */
 vg_status vg_score_task__begin(vg_score_task *task, const vg_score_input *in, const char *output, bool summarise);
 /* Takes the scores of samples first .. first + rows - 1, in any order; the `take` of a vg_score_sink. */
 vg_status vg_score_task__take(void *task, size_t first, size_t rows, const vg_scores *block);
-/* Ends the task. With VG_OK it writes the output, makes the result where `out` is not NULL and renames the output into place; any
- * other status, and a failure on the way, removes the output and is returned. */
+/* Ends the task. With VG_OK it writes the output, makes the result where `out` is not NULL and renames the output into
+ * place; any other status, and a failure on the way, removes the output and is returned. */
 vg_status vg_score_task__end(vg_score_task *task, vg_score_result **out, vg_status status);
 
 #endif
