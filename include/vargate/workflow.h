@@ -4,10 +4,10 @@
  * streams them through a scorer, evaluates, writes outputs beside their names and renames them. The command line and
  * the Python package are two faces of it.
  *
- * Listening to a job. Every options struct here ends in a `vg_job`. Its function hears how far the work is, notes and
- * warnings that a person would want to read, and can stop the work by returning non-zero: the call then fails with
- * VG_ERR_INTERRUPTED and leaves no partial output. It is called from the calling thread only. An empty vg_job is silent
- * and cannot stop anything.
+ * Listening to a job. The options of every function that takes its time end in a `vg_job`. Its function hears how far
+ * the work is, notes and warnings that a person would want to read, and can stop the work by returning non-zero: the
+ * call then fails with VG_ERR_INTERRUPTED and leaves no partial output. It is called from the calling thread only. An
+ * empty vg_job is silent and cannot stop anything.
  *
  * Threads. Functions here may be called from several threads at once, each with its own options and results. */
 #ifndef VARGATE_WORKFLOW_H
