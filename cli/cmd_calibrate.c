@@ -5,9 +5,8 @@
 
 #include "commands.h"
 #include "console.h"
+#include "console_job.h"
 #include "output_path.h"
-#include "progress.h"
-#include "score_bridge.h"
 #include "text_table.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
@@ -27,109 +26,37 @@ static const option_entry own_entries[] = {
     {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "array, column or field that holds the labels", 0,
      0},
     {"label", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
-    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0",
-     "the number that labels have for the first class", 0, 1},
+    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0", "the number that labels have for the first class",
+     0, 1},
     {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
      "columns of a table that are classes; for arrays the names of the classes", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
     {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
-    {"shared", 0, OPTION_FLAG, PLACE(shared), NULL, NULL, "one temperature for all members, as for Monte Carlo dropout", 0, 0},
+    {"shared", 0, OPTION_FLAG, PLACE(shared), NULL, NULL, "one temperature for all members, as for Monte Carlo dropout",
+     0, 0},
     {"solver", 0, OPTION_CHOICE, PLACE(solver), "newton|bayes|both", "newton",
      "the exact minimiser, the paper's Gaussian-process search, or both and their gap", 0, 0},
     {"evaluations", 0, OPTION_COUNT, PLACE(evaluations), "E", "50", "bayes: evaluations of the loss", 3, 1000},
-    {"initial", 0, OPTION_COUNT, PLACE(initial), "I", "10", "bayes: how many of them before the search is guided", 2, 1000},
+    {"initial", 0, OPTION_COUNT, PLACE(initial), "I", "10", "bayes: how many of them before the search is guided", 2,
+     1000},
     {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "0", "bayes: seed of its random draws", 0, 9007199254740992.0},
-    {"t-min", 0, OPTION_REAL, PLACE(t_min), "T", "0.01",
-     "lower end of the temperatures that either solver looks at", 1e-12, 1e12},
+    {"t-min", 0, OPTION_REAL, PLACE(t_min), "T", "0.01", "lower end of the temperatures that either solver looks at",
+     1e-12, 1e12},
     {"t-max", 0, OPTION_REAL, PLACE(t_max), "T", "10", "upper end; an end that is reached is warned of", 1e-12, 1e12},
     {"folds", 0, OPTION_COUNT, PLACE(folds), "F", "2",
      "held-out figures: each fold at temperatures fitted to the others; 0: none", 0, 100},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
     {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
-    {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL, "array to take from the file (default: Z, or the only one that fits)", 0,
-     0},
-    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0, 1024},
+    {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
+     "array to take from the file (default: Z, or the only one that fits)", 0, 0},
+    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
+     1024},
 };
 
-/* Rows that are all distributions were meant to be logits by nobody. Float32 and float64 only. */
-static bool looks_like_probabilities(const vg_predictions *view) {
-    for (size_t i = 0; i < view->n * view->m; i++) {
-        ptrdiff_t row = (ptrdiff_t)(i / view->m) * view->stride_n + (ptrdiff_t)(i % view->m) * view->stride_m;
-        double sum = 0;
-        for (size_t c = 0; c < view->c; c++) {
-            ptrdiff_t at = row + (ptrdiff_t)c * view->stride_c;
-            double value = view->dtype == VG_F32 ? (double)((const float *)view->data)[at] : ((const double *)view->data)[at];
-            if (!(value >= 0))
-                return false;
-            sum += value;
-        }
-        if (!(fabs(sum - 1) < 1e-3))
-            return false;
-    }
-    return true;
-}
-
-static int check_logits(const vg_score_input *in) {
-    vg_predictions view;
-    if (vg_prediction_file_block(in->file, 0, in->layout.n < 64 ? in->layout.n : 64, &view) != VG_OK)
-        return console_fail_library();
-    if ((view.dtype == VG_F32 || view.dtype == VG_F64) && looks_like_probabilities(&view))
-        return console_fail("%s: holds probabilities; temperatures are fitted to logits", in->path);
-    return CLI_OK;
-}
-
-static int open_logits(vg_score_input *in, const calibrate_values *own, const char *path) {
-    static score_options options;
-    int code = score_options_defaults(&options);
-    if (code != CLI_OK)
-        return code;
-    options.labels = own->labels;
-    options.labels_key = own->labels_key;
-    options.labels_from = own->labels_from;
-    options.classes = own->classes;
-    options.key = own->key;
-    options.axes = own->axes;
-    options.logits = true;
-    code = score_input_open(in, &options, path);
-    if (code == CLI_OK)
-        code = score_input_need_labels(in);
-    if (code == CLI_OK)
-        code = check_logits(in);
-    if (code != CLI_OK)
-        vg_score_input__close(in);
-    return code;
-}
-
-static vg_status next_block(void *context, size_t first, size_t rows, vg_predictions *view) {
-    return vg_prediction_file_block(context, first, rows, view);
-}
-
-static int fit(vg_calibration **out, vg_score_input *in, const calibrate_values *own) {
-    vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
-    progress bar;
-    progress_begin(&bar, "calibrating", "sweeps");
-    options.solver = (vg_solver)own->solver;
-    options.shared = own->shared;
-    options.evaluations = (unsigned)own->evaluations;
-    options.initial = (unsigned)own->initial;
-    options.seed = own->seed;
-    options.t_min = own->t_min;
-    options.t_max = own->t_max;
-    options.bins = (unsigned)own->bins;
-    options.folds = (unsigned)own->folds;
-    options.threads = (unsigned)own->threads;
-    options.progress = progress_callback;
-    options.progress_context = &bar;
-    vg_status status =
-        vg_calibrate_blocks(out, next_block, in->file, in->layout.n, in->layout.m, in->layout.c, in->labels, &options);
-    progress_end(&bar);
-    return status == VG_OK ? CLI_OK : console_fail("%s: %s", in->path, vg_error_message());
-}
-
-/* --- telling ------------------------------------------------------------------------------------------------------------ */
+/* --- telling ------------------------------------------------------------------------------------------------------ */
 static void metric_row(text_table *table, const char *name, double before, double after, double held_out) {
     size_t row = table_row(table, name);
     table_number(table, row, 1, before, 6);
@@ -157,23 +84,26 @@ static int print_temperatures(const vg_calibration *result) {
                sorted[result->count - 1]);
     free(sorted);
     if (result->newton)
-        printf("newton         %u sweeps over the data (%.1f passes of work)\n", result->newton_sweeps, result->newton_passes);
+        printf("newton         %u sweeps over the data (%.1f passes of work)\n", result->newton_sweeps,
+               result->newton_passes);
     if (result->bayes)
         printf("bayes          %u sweeps over the data\n", result->bayes_sweeps);
     if (result->newton && result->bayes && isnan(result->gap_log_t_max))
-        printf("gap            in the loss: worst %.3g (no minimiser lies inside the range of T)\n", result->gap_loss_max);
+        printf("gap            in the loss: worst %.3g (no minimiser lies inside the range of T)\n",
+               result->gap_loss_max);
     else if (result->newton && result->bayes)
         printf("gap            in log T: median %.3g, worst %.3g; in the loss: worst %.3g\n", result->gap_log_t_median,
                result->gap_log_t_max, result->gap_loss_max);
     if (result->folds)
-        printf("held out       every sample at temperatures fitted without it, %u folds; NLL changes by %+.2g +- %.2g\n",
-               result->folds, result->held_out.nll - result->before.nll, result->held_out_nll_error);
+        printf(
+            "held out       every sample at temperatures fitted without it, %u folds; NLL changes by %+.2g +- %.2g\n",
+            result->folds, result->held_out.nll - result->before.nll, result->held_out_nll_error);
     return CLI_OK;
 }
 
-static int print_table(const vg_score_input *in, const vg_calibration *result) {
+static int print_table(const char *path, const vg_calibration *result) {
     text_table table;
-    printf("%s: %zu samples, %zu member%s, %zu classes\n\n", in->path, result->samples, result->members,
+    printf("%s: %zu samples, %zu member%s, %zu classes\n\n", path, result->samples, result->members,
            result->members == 1 ? "" : "s", result->classes);
     const vg_calibration_metrics *was = &result->before, *is = &result->after, *held = &result->held_out;
     table_begin(&table, result->folds ? "|before|after|held out" : "|before|after");
@@ -197,35 +127,47 @@ static int print_json_text(const vg_calibration *result) {
     return CLI_OK;
 }
 
-static int save(const char *path, const vg_calibration *result) {
-    console_guard();
-    vg_status status = vg_temperatures_save(path, result);
-    console_unguard();
-    if (status != VG_OK)
-        return console_fail_library();
-    console_note("wrote %s: %zu temperature%s", path, result->count, result->count == 1 ? "" : "s");
-    return CLI_OK;
+static vg_input_options reading_options(const calibrate_values *own) {
+    vg_input_options out = VG_INPUT_OPTIONS_INIT;
+    out.labels = own->labels;
+    out.labels_key = own->labels_key;
+    out.labels_from = (int)own->labels_from;
+    out.classes = own->classes;
+    out.key = own->key;
+    out.axes = own->axes;
+    return out;
+}
+
+static vg_calibrate_options fit_options(const calibrate_values *own) {
+    vg_calibrate_options out = VG_CALIBRATE_OPTIONS_INIT;
+    out.solver = (vg_solver)own->solver;
+    out.shared = own->shared;
+    out.evaluations = (unsigned)own->evaluations;
+    out.initial = (unsigned)own->initial;
+    out.seed = own->seed;
+    out.t_min = own->t_min;
+    out.t_max = own->t_max;
+    out.bins = (unsigned)own->bins;
+    out.folds = (unsigned)own->folds;
+    out.threads = (unsigned)own->threads;
+    return out;
 }
 
 static int calibrate(const calibrate_values *own, const char *path) {
-    vg_score_input in;
-    vg_calibration *result = NULL;
-    const char *inputs[] = {path, own->labels};
-    int code = output_path_check(own->output, VG_PRODUCT_TEMPERATURES, own->force, inputs, 2);
+    vg_calibrate_file_options options = VG_CALIBRATE_FILE_OPTIONS_INIT;
+    vg_input_options reading = reading_options(own);
+    vg_calibrate_options fit = fit_options(own);
+    vg_calibration *result;
+    console_job listener;
+    options.fit = &fit;
+    options.output = own->output;
+    options.force = own->force;
+    options.job = own->output ? console_job_guarded(&listener) : console_job_listener(&listener);
+    int code = console_status(vg_calibrate_file(&result, path, &reading, &options));
+    console_job_end(&listener);
     if (code == CLI_OK)
-        code = open_logits(&in, own, path);
-    if (code != CLI_OK)
-        return code;
-    code = fit(&result, &in, own);
-    if (code == CLI_OK) {
-        if (result->warning[0])
-            console_warn("%s", result->warning);
-        code = own->output ? save(own->output, result) : CLI_OK;
-    }
-    if (code == CLI_OK)
-        code = own->json ? print_json_text(result) : print_table(&in, result);
+        code = own->json ? print_json_text(result) : print_table(path, result);
     vg_calibration_free(result);
-    vg_score_input__close(&in);
     return code;
 }
 
@@ -237,7 +179,8 @@ static int run(const command *self, int argc, char **argv) {
     if (code != CLI_OK)
         return code;
     if (files.count != 1)
-        return console_usage("expected one file of logits, found %zu; 'vargate help calibrate' shows the usage", files.count);
+        return console_usage("expected one file of logits, found %zu; 'vargate help calibrate' shows the usage",
+                             files.count);
     if (own.per_member && own.shared)
         return console_usage("--per-member and --shared exclude each other");
     if (own.initial > own.evaluations)
@@ -253,9 +196,11 @@ const command command_calibrate = {
     .name = "calibrate",
     .summary = "fit temperatures to validation logits",
     .usage = "LOGITS [--labels FILE] [options] -o temps.json",
-    .details = "LOGITS holds validation logits (N samples, M members, C classes) in any format that 'vargate score' reads.\n"
-               "Every command that scores takes the result: --temperature temps.json. The column 'held out' shows every sample\n"
-               "at temperatures that were fitted without it; where it is worse than 'before', do not use the temperatures.",
+    .details =
+        "LOGITS holds validation logits (N samples, M members, C classes) in any format that 'vargate score' reads.\n"
+        "Every command that scores takes the result: --temperature temps.json. The column 'held out' shows every "
+        "sample\n"
+        "at temperatures that were fitted without it; where it is worse than 'before', do not use the temperatures.",
     .example = "vargate calibrate validation.npz -o temps.json && vargate score test.npz --temperature temps.json",
     .run = run,
 };

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vargate/calibrate.h"
 #include "vargate/evaluate.h"
 #include "vargate/measures.h"
 #include "vargate/status.h"
@@ -275,6 +276,24 @@ VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const ch
 VG_API void vg_ood_result_free(vg_ood_result *result);
 /* docs/schema/ood.schema.json. */
 VG_API vg_status vg_ood_result_json(char **out, const vg_ood_result *result);
+
+/* --- calibrating a file ------------------------------------------------------------------------------------------- */
+
+typedef struct vg_calibrate_file_options {
+    size_t struct_size;
+    const vg_calibrate_options *fit; /* the solver and its settings; NULL: the defaults. Its progress is the job's */
+    const char *output;              /* temperatures as JSON, for vg_input_options.temperature; NULL: no file */
+    int force;                       /* replace an existing output even if it is not one of ours */
+    vg_job job;
+} vg_calibrate_file_options;
+#define VG_CALIBRATE_FILE_OPTIONS_INIT                                                                                 \
+    { sizeof(vg_calibrate_file_options), NULL, NULL, 0, VG_JOB_INIT }
+
+/* Fits temperatures to a file of validation logits with labels; one of probabilities is refused. `input` and `options`
+ * may be NULL: defaults. Temperature, fields, scoring and device of the input are not read. `*out` is the caller's,
+ * freed with vg_calibration_free; as JSON: vg_temperatures_text. */
+VG_API vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
+                                   const vg_calibrate_file_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,93 @@
+/* calibrate_file.c - temperatures fitted to a file of validation logits, and kept as JSON. */
+#include <math.h>
+
+#include "vargate/calibrate.h"
+#include "vargate/temperatures.h"
+#include "workflow/prediction_input.h"
+#include "workflow/workflow_options.h"
+
+/* Rows that are all distributions were meant to be logits by nobody. Float32 and float64 only. */
+static bool looks_like_probabilities(const vg_predictions *view) {
+    for (size_t i = 0; i < view->n * view->m; i++) {
+        ptrdiff_t row = (ptrdiff_t)(i / view->m) * view->stride_n + (ptrdiff_t)(i % view->m) * view->stride_m;
+        double sum = 0;
+        for (size_t c = 0; c < view->c; c++) {
+            ptrdiff_t at = row + (ptrdiff_t)c * view->stride_c;
+            double value =
+                view->dtype == VG_F32 ? (double)((const float *)view->data)[at] : ((const double *)view->data)[at];
+            if (!(value >= 0))
+                return false;
+            sum += value;
+        }
+        if (!(fabs(sum - 1) < 1e-3))
+            return false;
+    }
+    return true;
+}
+
+static vg_status check_logits(const vg_score_input *in) {
+    vg_predictions view;
+    VG_TRY(vg_prediction_file_block(in->file, 0, in->layout.n < 64 ? in->layout.n : 64, &view));
+    if ((view.dtype == VG_F32 || view.dtype == VG_F64) && looks_like_probabilities(&view))
+        return vg_base__fail(VG_ERR_DATA, "%s: holds probabilities; temperatures are fitted to logits", in->path);
+    return VG_OK;
+}
+
+static vg_status next_block(void *context, size_t first, size_t rows, vg_predictions *view) {
+    return vg_prediction_file_block(context, first, rows, view);
+}
+
+static vg_status fit(vg_calibration **out, const vg_score_input *in, const vg_calibrate_file_options *own) {
+    vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
+    const vg_score_layout *layout = &in->layout;
+    vg_job_part part = {&own->job, "calibrating"};
+    VG_TRY(vg_workflow__options(&options, sizeof options, own->fit, "vg_calibrate_options"));
+    options.progress = vg_job__callback;
+    options.progress_context = &part;
+    vg_status status = vg_job__begin(&own->job, part.what, "sweeps");
+    if (status == VG_OK)
+        status = vg_calibrate_blocks(out, next_block, in->file, layout->n, layout->m, layout->c, in->labels, &options);
+    vg_job__end(&own->job);
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
+}
+
+static vg_status save(const vg_calibration *result, const vg_calibrate_file_options *own) {
+    if (!own->output)
+        return VG_OK;
+    VG_TRY(vg_temperatures_save(own->output, result));
+    vg_job__note(&own->job, "wrote %s: %zu temperature%s", own->output, result->count, result->count == 1 ? "" : "s");
+    return VG_OK;
+}
+
+static vg_status calibrate(vg_calibration **out, vg_score_input *in, const vg_calibrate_file_options *own) {
+    VG_TRY(vg_score_input__need_labels(in));
+    VG_TRY(check_logits(in));
+    VG_TRY(fit(out, in, own));
+    if ((*out)->warning[0])
+        vg_job__warn(&own->job, "%s", (*out)->warning);
+    return save(*out, own);
+}
+
+vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
+                            const vg_calibrate_file_options *options) {
+    vg_calibrate_file_options own = VG_CALIBRATE_FILE_OPTIONS_INIT;
+    vg_input_options reading = VG_INPUT_OPTIONS_INIT;
+    *out = NULL;
+    VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_calibrate_file_options"));
+    VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
+    reading.logits = 1;
+    reading.temperature = NULL;
+    reading.scoring = NULL;
+    const char *inputs[] = {path, reading.labels};
+    if (own.output)
+        VG_TRY(vg_target_check(own.output, VG_PRODUCT_TEMPERATURES, inputs, 2, own.force));
+    vg_score_input in;
+    VG_TRY(vg_score_input__open(&in, path, &reading, &own.job));
+    vg_status status = calibrate(out, &in, &own);
+    vg_score_input__close(&in);
+    if (status != VG_OK) {
+        vg_calibration_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
