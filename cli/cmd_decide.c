@@ -1,12 +1,17 @@
 /* cmd_decide.c - vargate decide: predict or abstain, by the decision rule or a threshold, for a file or a stream. */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "commands.h"
 #include "console.h"
-#include "decide.h"
+#include "console_job.h"
+#include "decision_stdin.h"
+#include "decision_summary.h"
+#include "json_print.h"
 #include "output_path.h"
-#include "workflow/score_writer.h"
+#include "score_options.h"
 
 typedef struct decide_values {
     const char *calibration, *by, *output;
@@ -40,25 +45,7 @@ static const option_entry own_entries[] = {
     {"strict", 0, OPTION_FLAG, PLACE(strict), NULL, NULL, "with --stdin-jsonl: stop at the first bad line", 0, 0},
 };
 
-static int check_usage(const decide_values *own, const decide_candidates *set, size_t files) {
-    bool risk = !isnan(own->target_risk), coverage = !isnan(own->target_coverage), target = risk || coverage;
-    const decide_policy *policy = &set->items[0];
-    if (set->count > 1 && !risk)
-        return console_usage("--by %s: several candidates need --target-risk to choose among them", own->by);
-    if (risk && coverage)
-        return console_usage("--target-risk and --target-coverage exclude each other");
-    if (target && (!isnan(own->k) || !isnan(own->threshold)))
-        return console_usage("a target chooses %s; give one or the other", isnan(own->k) ? "the threshold" : "k");
-    if (target && !own->calibration)
-        return console_usage("--target-%s needs --calibration VAL to choose on", risk ? "risk" : "coverage");
-    if (!target && own->calibration)
-        return console_usage("--calibration needs --target-risk or --target-coverage");
-    if (policy->by_rule && !isnan(own->threshold))
-        return console_usage("--threshold needs --by MEASURE; the decision rule takes -k");
-    if (!policy->by_rule && !isnan(own->k))
-        return console_usage("-k is the decision rule's; with --by %s give --threshold or a target", own->by);
-    if (!policy->by_rule && !target && isnan(own->threshold))
-        return console_usage("--by %s needs --threshold, --target-risk or --target-coverage", own->by);
+static int check_usage(const decide_values *own, size_t files) {
     if (own->stream && (files > 0 || own->output || own->json))
         return console_usage("--stdin-jsonl reads standard input and writes standard output: no file, -o or --json");
     if (own->strict && !own->stream)
@@ -68,39 +55,82 @@ static int check_usage(const decide_values *own, const decide_candidates *set, s
     return CLI_OK;
 }
 
-static void set_policy(decide_policy *policy, const decide_values *own) {
-    if (!isnan(own->k))
-        policy->k = own->k;
-    policy->threshold = own->threshold;
-    policy->target_risk = isnan(own->target_risk) ? 0 : own->target_risk;
-    policy->target_coverage = isnan(own->target_coverage) ? 0 : own->target_coverage;
-    policy->confidence = own->confidence;
+/* The name that is nearest to the first unknown one in --by; NULL when there is none. */
+static const char *nearest_measure(const char *by) {
+    const char *names[VG_FIELD_MEASURES + 1] = {"k"};
+    for (size_t f = 0; f < VG_FIELD_MEASURES; f++)
+        names[f + 1] = vg_fields_word(f);
+    for (const char *at = by; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+        char word[32];
+        bool known = false;
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "@,"), at);
+        for (size_t i = 0; i <= VG_FIELD_MEASURES; i++)
+            known = known || strcmp(word, names[i]) == 0;
+        if (!known)
+            return options_nearest(word, names, VG_FIELD_MEASURES + 1);
+    }
+    return NULL;
 }
 
-static int decide(score_options *options, const decide_values *own, decide_candidates *set, const char *path) {
-    const char *labels = options->labels;
-    decide_policy policy = set->items[0];
-    vg_file_kind kind;
-    const char *inputs[] = {path, own->calibration, labels, options->temperature};
-    int code = own->output ? console_usage_status(vg_score_writer__kind(own->output, &kind)) : CLI_OK;
+static int new_policy(vg_policy **out, const decide_values *own) {
+    static const char unknown[] = "--by: unknown measure '";
+    vg_policy_options options = VG_POLICY_OPTIONS_INIT;
+    options.by = own->by;
+    options.k = own->k;
+    options.threshold = own->threshold;
+    options.target_risk = own->target_risk;
+    options.target_coverage = own->target_coverage;
+    options.confidence = own->confidence;
+    options.calibration = own->calibration;
+    vg_status status = vg_policy_new(out, &options);
+    if (status != VG_ERR_ARGUMENT)
+        return console_status(status);
+    const char *message = vg_error_message(), *rest = strstr(message, "; expected");
+    const char *near = strncmp(message, unknown, sizeof unknown - 1) == 0 ? nearest_measure(own->by) : NULL;
+    if (near && rest)
+        return console_usage("%.*s; did you mean '%s'?", (int)(rest - message), message, near);
+    return console_usage("%s", message);
+}
+
+static int decide_stream(vg_policy *policy, const vg_input_options *input, bool strict) {
+    vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
+    vg_decision_stream *stream;
+    console_job listener;
+    options.job = console_job_listener(&listener);
+    int code = console_status(vg_decision_stream_new(&stream, policy, input, &options));
+    console_job_end(&listener);
     if (code == CLI_OK)
-        code = output_path_check(own->output, VG_PRODUCT_DECISIONS, own->force, inputs, 4);
-    if (code == CLI_OK && own->calibration) {
-        decide_files files = {own->calibration, labels, path};
-        code = decide_choose(&policy, set, options, &files);
-        labels = vg_score_labels_if_any; /* those were the validation data's */
-        options->labels = NULL;
-        if (code == CLI_OK && path && vg_same_file(path, own->calibration))
-            console_warn("%s is also the --calibration file: what was chosen on it says little about it; give another",
-                         path);
-    }
-    options->k.values[0] = policy.k;
-    options->k.count = 1;
+        code = decision_stdin_run(stream, strict);
+    vg_decision_stream_free(stream);
+    return code;
+}
+
+static int decide_file(vg_policy *policy, const vg_input_options *input, const decide_values *own, const char *path) {
+    vg_decide_result result = VG_DECIDE_RESULT_INIT;
+    vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
+    console_job listener;
+    char *text;
+    options.output = own->output;
+    options.force = own->force;
+    options.job = own->output ? console_job_guarded(&listener) : console_job_listener(&listener);
+    int code = console_status(vg_decide_file(&result, policy, path, input, &options));
+    console_job_end(&listener);
     if (code != CLI_OK)
         return code;
-    if (own->stream)
-        return decide_stream(&policy, options, own->strict);
-    return decide_file(&policy, options, path, labels, own->output, own->json);
+    if (own->json)
+        return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
+    decision_summary_print(path, policy, &result);
+    return CLI_OK;
+}
+
+static int decide(const score_options *scoring, const decide_values *own, vg_policy *policy, const char *path) {
+    score_request request;
+    int code = own->output ? console_usage_status(vg_score_output_check(own->output)) : CLI_OK;
+    if (code == CLI_OK)
+        code = score_options_request(&request, scoring);
+    if (code != CLI_OK)
+        return code;
+    return path ? decide_file(policy, &request.input, own, path) : decide_stream(policy, &request.input, own->strict);
 }
 
 static int run(const command *self, int argc, char **argv) {
@@ -108,7 +138,7 @@ static int run(const command *self, int argc, char **argv) {
     static const char *const not_here[] = {"k", "measures", NULL};
     static option_entry score_entries[SCORE_OPTION_ROOM];
     decide_values own;
-    static decide_candidates set;
+    vg_policy *policy = NULL;
     option_files files;
     option_group groups[] = {{"Decision", own_entries, sizeof own_entries / sizeof *own_entries, &own},
                              {"Scoring", score_entries, score_option_subset(score_entries, not_here), &options}};
@@ -116,14 +146,13 @@ static int run(const command *self, int argc, char **argv) {
     if (code == CLI_OK)
         code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK)
-        code = decide_candidates_parse(&set, own.by);
+        code = new_policy(&policy, &own);
     if (code == CLI_OK)
-        code = check_usage(&own, &set, files.count);
-    if (code != CLI_OK)
-        return code;
-    for (size_t i = 0; i < set.count; i++)
-        set_policy(&set.items[i], &own);
-    return decide(&options, &own, &set, own.stream ? NULL : files.items[0]);
+        code = check_usage(&own, files.count);
+    if (code == CLI_OK)
+        code = decide(&options, &own, policy, own.stream ? NULL : files.items[0]);
+    vg_policy_free(policy);
+    return code;
 }
 
 const command command_decide = {

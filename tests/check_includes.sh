@@ -12,8 +12,8 @@ function allow(module, list,   parts, n, i) {
 }
 # Commands of cli/ that still include internal headers of workflow; the list only gets shorter.
 function in_transition(file) {
-    return file ~ /^cli\/(score_bridge|json_print|decide|report|prediction)/ ||
-           file ~ /^cli\/cmd_(data|decide|run)/
+    return file ~ /^cli\/(score_bridge|json_print|report|prediction)/ ||
+           file ~ /^cli\/cmd_(data|run)/
 }
 function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }
 BEGIN {

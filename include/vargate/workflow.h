@@ -13,6 +13,7 @@
 #ifndef VARGATE_WORKFLOW_H
 #define VARGATE_WORKFLOW_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -294,6 +295,94 @@ typedef struct vg_calibrate_file_options {
  * freed with vg_calibration_free; as JSON: vg_temperatures_text. */
 VG_API vg_status vg_calibrate_file(vg_calibration **out, const char *path, const vg_input_options *input,
                                    const vg_calibrate_file_options *options);
+
+/* --- keeping or abstaining ---------------------------------------------------------------------------------------- */
+
+/* What decides. With neither a value nor a target the decision rule at k = 1 does. */
+typedef struct vg_policy_options {
+    size_t struct_size;
+    /* NULL or "k": the decision rule; else a measure ("snr", "gmu", "gtu@2"), of which a threshold is applied. With a
+     * target risk a comma list of at most 16 names, which share the chance of error. */
+    const char *by;
+    double k;         /* of the rule; NaN: not given */
+    double threshold; /* keep samples whose measure is below it (snr: above it); NaN: not given */
+    /* Chosen on validation data instead; NaN: not asked for. */
+    double target_risk;      /* the largest coverage whose risk is below it with `confidence` */
+    double target_coverage;  /* the most selective that keeps at least this share */
+    double confidence;       /* of the bound on the risk */
+    const char *calibration; /* the validation predictions; needed with a target, and only then */
+} vg_policy_options;
+#define VG_POLICY_OPTIONS_INIT                                                                                         \
+    { sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL }
+
+enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96 };
+
+/* A way to decide. Read its fields; free with vg_policy_free. Those after `chosen` are settled once it is 1. */
+typedef struct vg_policy {
+    size_t struct_size;
+    double target_risk, target_coverage, confidence; /* a target of 0: none */
+    int chosen;                /* 1: ready to be applied; 0: vg_decide_file or vg_decision_stream_new will choose */
+    int by_rule;               /* 1: the decision rule at k; 0: a threshold on a measure */
+    int certainty;             /* larger values of the measure are more certain: keep above the threshold */
+    double k;                  /* of the rule, or of a gated measure's gate */
+    double threshold;          /* of a measure; NaN for the rule */
+    char name[VG_POLICY_NAME]; /* "k", "snr", "gtu@2" */
+    char text[VG_POLICY_TEXT]; /* "k = 1.5", "snr > 3", "gtu@2 < 0.1" */
+    int labelled;              /* the validation data had labels */
+    /* How it was chosen on validation data; NULL: it was given. Borrowed from the policy. */
+    const vg_selection *selection;
+} vg_policy;
+
+/* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be
+ * used by several threads at once, one that is not by one. */
+VG_API vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options);
+VG_API void vg_policy_free(vg_policy *policy);
+
+typedef struct vg_decide_options {
+    size_t struct_size;
+    const char *output; /* id, pred, decision, gmu, snr of every sample: .npz, .csv or .jsonl; NULL: no file */
+    int force;          /* replace an existing output even if it is not one of ours */
+    vg_job job;
+} vg_decide_options;
+#define VG_DECIDE_OPTIONS_INIT                                                                                         \
+    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT }
+
+/* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
+typedef struct vg_decide_result {
+    size_t struct_size;
+    size_t samples;
+    int multilabel, labelled;
+    unsigned long long entries;               /* decisions: samples, or samples x labels in multilabel mode */
+    unsigned long long kept;                  /* the rest abstain */
+    unsigned long long correct, kept_correct; /* with labels; 0 without */
+} vg_decide_result;
+#define VG_DECIDE_RESULT_INIT                                                                                          \
+    { sizeof(vg_decide_result), 0, 0, 0, 0, 0, 0, 0 }
+
+/* Decides for every sample of a prediction file, after choosing the policy on its validation data where that is due.
+ * Fails, naming the best that can be reached, when no setting meets the target. `input` and `options` may be NULL:
+ * defaults. Gate settings and fields are the policy's; where it has validation data, labels named in `input` are those
+ * of that data, and the file's own serve the result. */
+VG_API vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path,
+                                const vg_input_options *input, const vg_decide_options *options);
+/* docs/schema/decide.schema.json. `*out` is freed with vg_json_free. */
+VG_API vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy,
+                                       const char *path);
+
+/* Decisions one at a time, behind a model server. A line is {"id": ..., "p": [[...], ...]} with one array of
+ * probabilities a member, or "z" with logits; the answer is a line of JSON that ends in a newline. Threads: one at a
+ * time. */
+typedef struct vg_decision_stream vg_decision_stream;
+/* `output` and `force` of the options are not used. The policy must outlive the stream; it is chosen here where that is
+ * due. The job hears of that choice alone. */
+VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
+                                        const vg_decide_options *options);
+VG_API void vg_decision_stream_free(vg_decision_stream *stream);
+/* Decides for one line: `length` bytes without the newline, line[length] = 0. *answer is borrowed until the next call,
+ * "" for a blank line. A line that cannot be decided is answered by {"id": ..., "error": ...}, the call then returns
+ * VG_ERR_DATA, and the message has the line's number; the stream can go on. */
+VG_API vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length,
+                                         const char **answer, size_t *answer_length);
 
 #ifdef __cplusplus
 }

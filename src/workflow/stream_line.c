@@ -1,9 +1,9 @@
 /* stream_line.c - reads a line of the decision stream.
  *
- * Two readers. The fast one takes the shape that model servers send, keys id and p or z in any order, a plain id, nested arrays
- * of numbers, and gives up on anything else without a verdict. The line then goes to a full JSON parser, which accepts what the
- * fast one was too simple for, and says what is wrong with the rest. */
-#include "stream_line.h"
+ * Two readers. The fast one takes the shape that model servers send, keys id and p or z in any order, a plain id,
+ * nested arrays of numbers, and gives up on anything else without a verdict. The line then goes to a full JSON parser,
+ * which accepts what the fast one was too simple for, and says what is wrong with the rest. */
+#include "workflow/stream_line.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fail(stream_line *line, const char *text) {
+static bool fail(vg_stream_line *line, const char *text) {
     snprintf(line->error, sizeof line->error, "%s", text);
     return false;
 }
 
-static bool set_id(stream_line *line, const char *text, size_t length) {
+static bool set_id(vg_stream_line *line, const char *text, size_t length) {
     if (length + 1 > line->id_room) {
         char *id = realloc(line->id, length + 64);
         if (!id)
@@ -29,7 +29,7 @@ static bool set_id(stream_line *line, const char *text, size_t length) {
     return true;
 }
 
-static bool make_room(stream_line *line, size_t count) {
+static bool make_room(vg_stream_line *line, size_t count) {
     if (count <= line->room)
         return true;
     size_t room = 2 * count + 64;
@@ -41,7 +41,7 @@ static bool make_room(stream_line *line, size_t count) {
     return true;
 }
 
-/* --- the fast reader ---------------------------------------------------------------------------------------------------- */
+/* --- the fast reader ---------------------------------------------------------------------------------------------- */
 static const char *skip_space(const char *p) {
     while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
         p++;
@@ -97,7 +97,8 @@ static const char *read_decimal(const char *p, decimal *out) {
     return p;
 }
 
-/* Where mantissa and power of ten are both exact doubles one rounding gives the nearest double; strtod does the rest. */
+/* Where mantissa and power of ten are both exact doubles one rounding gives the nearest double; strtod does the rest.
+ */
 static const char *read_number(const char *p, double *out) {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -105,7 +106,8 @@ static const char *read_number(const char *p, double *out) {
     const char *end = read_decimal(p, &number);
     if (!end)
         return NULL;
-    if (number.digits <= 19 && number.mantissa <= (uint64_t)1 << 53 && number.exponent >= -22 && number.exponent <= 22) {
+    if (number.digits <= 19 && number.mantissa <= (uint64_t)1 << 53 && number.exponent >= -22 &&
+        number.exponent <= 22) {
         double value = (double)number.mantissa;
         value = number.exponent < 0 ? value / tens[-number.exponent] : value * tens[number.exponent];
         *out = number.negative ? -value : value;
@@ -116,7 +118,7 @@ static const char *read_number(const char *p, double *out) {
 }
 
 /* [x, y, ...] appended to the values; NULL when it is not that. */
-static const char *read_row(stream_line *line, const char *p, size_t *count, size_t *c) {
+static const char *read_row(vg_stream_line *line, const char *p, size_t *count, size_t *c) {
     size_t before = *count;
     if (*p != '[')
         return NULL;
@@ -133,7 +135,7 @@ static const char *read_row(stream_line *line, const char *p, size_t *count, siz
     return *p == ']' ? p + 1 : NULL;
 }
 
-static const char *read_rows(stream_line *line, const char *p) {
+static const char *read_rows(vg_stream_line *line, const char *p) {
     size_t count = 0;
     line->m = 0;
     if (*p != '[')
@@ -151,7 +153,7 @@ static const char *read_rows(stream_line *line, const char *p) {
 }
 
 /* A number, or a string of plain ASCII without escapes. */
-static const char *read_plain_id(stream_line *line, const char *p) {
+static const char *read_plain_id(vg_stream_line *line, const char *p) {
     const char *begin = p;
     if (*p == '"') {
         for (p++; *p != '"'; p++) {
@@ -166,7 +168,7 @@ static const char *read_plain_id(stream_line *line, const char *p) {
     return p && set_id(line, begin, (size_t)(p - begin)) ? p : NULL;
 }
 
-static bool read_fast(stream_line *line, const char *p) {
+static bool read_fast(vg_stream_line *line, const char *p) {
     bool has_id = false, has_rows = false;
     p = skip_space(p);
     if (*p != '{')
@@ -200,9 +202,9 @@ static bool read_fast(stream_line *line, const char *p) {
     return *p == '}' && *skip_space(p + 1) == '\0' && has_rows && (has_id || set_id(line, "null", 4));
 }
 
-/* --- the full reader ---------------------------------------------------------------------------------------------------- */
+/* --- the full reader ---------------------------------------------------------------------------------------------- */
 /* A real number comes back in its shortest form, anything else as it was but for spaces. */
-static bool take_id(stream_line *line, const json_t *id) {
+static bool take_id(vg_stream_line *line, const json_t *id) {
     if (json_is_real(id)) {
         char shortest[40];
         double value = json_real_value(id);
@@ -219,7 +221,7 @@ static bool take_id(stream_line *line, const json_t *id) {
     return done;
 }
 
-static bool take_row(stream_line *line, const json_t *row, size_t member, const char *key) {
+static bool take_row(vg_stream_line *line, const json_t *row, size_t member, const char *key) {
     size_t c = json_array_size(row);
     if (!json_is_array(row) || c == 0 || (member > 0 && c != line->c)) {
         snprintf(line->error, sizeof line->error, "\"%s\": member %zu has %zu values, expected %zu", key, member, c,
@@ -240,7 +242,7 @@ static bool take_row(stream_line *line, const json_t *row, size_t member, const 
     return true;
 }
 
-static bool take_rows(stream_line *line, const json_t *rows, const char *key) {
+static bool take_rows(vg_stream_line *line, const json_t *rows, const char *key) {
     if (!json_is_array(rows) || json_array_size(rows) == 0) {
         snprintf(line->error, sizeof line->error, "\"%s\" is not an array of one array of numbers a member", key);
         return false;
@@ -257,7 +259,7 @@ static bool take_rows(stream_line *line, const json_t *rows, const char *key) {
     return true;
 }
 
-static bool take_object(stream_line *line, const json_t *object) {
+static bool take_object(vg_stream_line *line, const json_t *object) {
     const json_t *p = json_object_get(object, "p"), *z = json_object_get(object, "z");
     if (!json_is_object(object))
         return fail(line, "not a JSON object");
@@ -271,7 +273,7 @@ static bool take_object(stream_line *line, const json_t *object) {
     return take_rows(line, z ? z : p, z ? "z" : "p");
 }
 
-static bool read_full(stream_line *line, const char *text, size_t length) {
+static bool read_full(vg_stream_line *line, const char *text, size_t length) {
     json_error_t error;
     json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!object) {
@@ -283,7 +285,7 @@ static bool read_full(stream_line *line, const char *text, size_t length) {
     return done;
 }
 
-bool stream_line_read(stream_line *line, const char *text, size_t length) {
+bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length) {
     line->error[0] = '\0';
     if (strlen(text) == length && read_fast(line, text))
         return true;
@@ -292,8 +294,8 @@ bool stream_line_read(stream_line *line, const char *text, size_t length) {
     return read_full(line, text, length);
 }
 
-void stream_line_free(stream_line *line) {
+void vg_stream_line__free(vg_stream_line *line) {
     free(line->id);
     free(line->values);
-    *line = (stream_line){0};
+    *line = (vg_stream_line){0};
 }

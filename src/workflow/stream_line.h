@@ -1,11 +1,11 @@
 /* stream_line.h - one line of the decision stream: {"id": ..., "p": [[...], ...]} or "z" with logits. */
-#ifndef CLI_STREAM_LINE_H
-#define CLI_STREAM_LINE_H
+#ifndef VG_WORKFLOW_STREAM_LINE_H
+#define VG_WORKFLOW_STREAM_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct stream_line {
+typedef struct vg_stream_line {
     char *id; /* the id as JSON text; "null" when there is none. Owned, reused */
     size_t id_room;
     bool logits;
@@ -13,10 +13,10 @@ typedef struct stream_line {
     double *values; /* m x c. Owned, reused */
     size_t room;
     char error[256]; /* what is wrong with the line */
-} stream_line;
+} vg_stream_line;
 
 /* Reads a line of `length` bytes, text[length] = 0. False: see error; id is set where it could be told. */
-bool stream_line_read(stream_line *line, const char *text, size_t length);
-void stream_line_free(stream_line *line);
+bool vg_stream_line__read(vg_stream_line *line, const char *text, size_t length);
+void vg_stream_line__free(vg_stream_line *line);
 
 #endif

@@ -1,0 +1,183 @@
+/* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; what
+ * they amount to, as figures and as JSON.
+ *
+ * id is the sample's index. In multilabel mode the other columns have one value a label (pred_0, ... in CSV). */
+#include <math.h>
+#include <string.h>
+
+#include "workflow/decide.h"
+#include "workflow/decision_rows.h"
+#include "workflow/json_build.h"
+#include "workflow/score_pass.h"
+#include "workflow/score_tally.h"
+#include "workflow/score_writer.h"
+#include "workflow/workflow_options.h"
+
+typedef struct decide_work {
+    const vg_policy *policy;
+    vg_score_input in;
+    vg_column_store store;
+    vg_score_tally tally;
+    bool keep; /* decisions are kept in the store */
+} decide_work;
+
+vg_status vg_decide__request(vg_decide_request *out, const vg_input_options *input, const vg_decide_options *options) {
+    *out = (vg_decide_request){VG_INPUT_OPTIONS_INIT, VG_DECIDE_OPTIONS_INIT};
+    VG_TRY(vg_workflow__options(&out->own, sizeof out->own, options, "vg_decide_options"));
+    return vg_workflow__options(&out->input, sizeof out->input, input, "vg_input_options");
+}
+
+vg_status vg_decide__input(vg_decide_input *out, const vg_decide_request *request, const double *k, size_t k_count) {
+    *out = (vg_decide_input){request->input, VG_SCORE_OPTIONS_INIT, &request->own.job};
+    VG_TRY(vg_workflow__options(&out->scoring, sizeof out->scoring, out->reading.scoring, "vg_score_options"));
+    out->scoring.k = k;
+    out->scoring.k_count = k_count;
+    out->reading.scoring = &out->scoring;
+    out->reading.fields = 0;
+    return VG_OK;
+}
+
+static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+    decide_work *work = context;
+    const vg_score_layout *layout = &work->in.layout;
+    size_t columns = layout->multilabel ? layout->c : 1;
+    vg_decide__apply(work->policy, block, rows * columns);
+    vg_score_tally__add(&work->tally, layout, block, rows, work->in.labels ? work->in.labels + first * columns : NULL);
+    return work->keep ? vg_column_store__put(&work->store, first, rows, block) : VG_OK;
+}
+
+static vg_status run_pass(decide_work *work) {
+    vg_score_sink sink = {.context = work, .take = take_block};
+    VG_TRY(vg_score_tally__new(&work->tally, 1));
+    return vg_score_pass__run(&work->in, vg_decide__fields(work->policy), &sink, NULL);
+}
+
+static vg_status write_decisions(decide_work *work, const char *output) {
+    vg_field_set kept = VG_FIELD_BIT(VG_FIELD_GMU) | VG_FIELD_BIT(VG_FIELD_SNR) | VG_FIELD_BIT(VG_FIELD_PRED) |
+                        VG_FIELD_BIT(VG_FIELD_DECISION);
+    const vg_policy *p = work->policy;
+    vg_score_writer file;
+    VG_TRY(vg_score_writer__open(&file, output, VG_PRODUCT_DECISIONS));
+    vg_status status = vg_column_store__open(&work->store, kept, &work->in.layout, output);
+    if (status == VG_OK) {
+        work->keep = true;
+        status = run_pass(work);
+        if (status == VG_OK)
+            status = vg_decision_rows__write(&file, &work->store, p->by_rule ? "k" : "threshold",
+                                             p->by_rule ? p->k : p->threshold, work->in.job);
+        vg_column_store__close(&work->store);
+    }
+    return vg_score_writer__close(&file, status);
+}
+
+/* Before any work: the output's name is one that can be written, and writing it destroys nothing. */
+static vg_status check_output(const vg_policy *policy, const char *path, const vg_decide_request *request) {
+    const vg_decide_options *own = &request->own;
+    const char *inputs[] = {path, vg_policy__calibration(policy), request->input.labels, request->input.temperature};
+    if (!own->output)
+        return VG_OK;
+    VG_TRY(vg_score_output_check(own->output));
+    return vg_target_check(own->output, VG_PRODUCT_DECISIONS, inputs, sizeof inputs / sizeof *inputs, own->force);
+}
+
+static void fill_result(vg_decide_result *out, const decide_work *work) {
+    const vg_score_tally *t = &work->tally;
+    const vg_decide_result result = {
+        out->struct_size, work->in.layout.n, work->in.layout.multilabel, work->in.labels != NULL, t->entries,
+        t->kept[0],       t->correct,        t->kept_correct[0]};
+    memcpy(out, &result, out->struct_size < sizeof result ? out->struct_size : sizeof result);
+}
+
+static vg_status decide(vg_decide_result *out, decide_work *work, const char *path, const vg_decide_request *request) {
+    vg_decide_input input;
+    VG_TRY(vg_decide__input(&input, request, &work->policy->k, 1));
+    const char *labels = input.reading.labels;
+    if (vg_policy__calibration(work->policy)) { /* those were the validation data's */
+        labels = vg_score_labels_if_any;
+        input.reading.labels = NULL;
+    }
+    VG_TRY(vg_score_input__open_labels(&work->in, path, &input.reading, labels, input.job));
+    vg_status status = request->own.output ? write_decisions(work, request->own.output) : run_pass(work);
+    if (status == VG_OK)
+        fill_result(out, work);
+    vg_score_tally__free(&work->tally);
+    vg_score_input__close(&work->in);
+    return status;
+}
+
+vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path, const vg_input_options *input,
+                         const vg_decide_options *options) {
+    vg_decide_request request;
+    decide_work work = {.policy = policy};
+    VG_TRY(vg_decide__request(&request, input, options));
+    VG_TRY(check_output(policy, path, &request));
+    VG_TRY(vg_policy__choose(policy, &request, path));
+    return decide(out, &work, path, &request);
+}
+
+/* --- as JSON ------------------------------------------------------------------------------------------------------ */
+static double share(unsigned long long part, unsigned long long whole) {
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+static void put_promise(json_t *out, const vg_selection *s) {
+    static const char *const bound_names[] = {"clopper-pearson", "hoeffding-bentkus", "betting"};
+    static const char *const source_names[] = {"none", "given", "unlabelled", "set-aside"};
+    static const char *const multiplicity_names[] = {"auto", "sequence", "bonferroni", "none"};
+    vg_json__put_text(out, "unit", "sample");
+    vg_json__put_count(out, "samples", s->samples);
+    vg_json__put_count(out, "answered", s->answered);
+    vg_json__put_text(out, "bound", bound_names[s->bound]);
+    vg_json__put_text(out, "thresholds", source_names[s->source]);
+    vg_json__put_count(out, "set_aside", s->set_aside);
+    vg_json__put_count(out, "candidates", s->candidates);
+    vg_json__put_count(out, "tested", s->tested);
+    vg_json__put_count(out, "starts", s->starts);
+    vg_json__put_text(out, "multiplicity", multiplicity_names[s->multiplicity]);
+}
+
+static json_t *selection_json(const vg_policy *policy) {
+    const vg_selection *s = policy->selection;
+    json_t *out = json_object();
+    if (policy->target_risk > 0)
+        vg_json__put_number(out, "target_risk", policy->target_risk);
+    else
+        vg_json__put_number(out, "target_coverage", policy->target_coverage);
+    vg_json__put_number(out, "confidence", policy->confidence);
+    vg_json__put_count(out, "n", s->rows);
+    vg_json__put_count(out, "kept", s->kept);
+    vg_json__put_number(out, "coverage", s->coverage);
+    if (policy->labelled) {
+        vg_json__put_count(out, "errors", s->errors);
+        vg_json__put_number(out, "risk", s->risk);
+        vg_json__put_number(out, "risk_bound", s->risk_bound);
+    }
+    vg_json__put_number(out, "level", s->level);
+    vg_json__put_count(out, "grid", s->grid_count);
+    if (policy->target_risk > 0)
+        put_promise(out, s);
+    return out;
+}
+
+vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy, const char *path) {
+    json_t *root = vg_json__document("decide");
+    vg_json__put_text(root, "file", path);
+    vg_json__put_count(root, "n", result->samples);
+    vg_json__put_text(root, "by", policy->name);
+    if (policy->by_rule)
+        vg_json__put_number(root, "k", policy->k);
+    else
+        vg_json__put_number(root, "threshold", policy->threshold);
+    vg_json__put_count(root, "kept", result->kept);
+    vg_json__put_count(root, "abstained", result->entries - result->kept);
+    vg_json__put_number(root, "coverage", share(result->kept, result->entries));
+    if (result->labelled) {
+        vg_json__put_number(root, "accuracy", share(result->correct, result->entries));
+        vg_json__put_number(root, "kept_accuracy", share(result->kept_correct, result->kept));
+        vg_json__put_count(root, "abstained_errors",
+                           result->entries - result->correct - (result->kept - result->kept_correct));
+    }
+    if (policy->selection)
+        vg_json__put(root, "calibration", selection_json(policy));
+    return vg_json__text(out, root);
+}

@@ -1,0 +1,256 @@
+/* decide_stream.c - decisions one line at a time: a filter behind a model server.
+ *
+ * One JSON object a line in, one decision a line out. A line that cannot be decided is answered by {"id": ..., "error":
+ * ...}. Scorers are kept for the few shapes (M, C) a stream has. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/decide.h"
+#include "workflow/stream_line.h"
+
+enum { SCORERS = 8, REAL_ROOM = 32 /* "-1.2345678901234567e-308," and more */ };
+
+typedef struct cached_scorer {
+    vg_scorer *scorer;
+    vg_score_layout layout;
+    bool logits;
+    vg_scores block; /* one sample */
+    unsigned long long used;
+} cached_scorer;
+
+struct vg_decision_stream {
+    const vg_policy *policy;
+    vg_score_options options; /* k points to the next field */
+    double k;
+    double *temperature;
+    size_t temperature_count;
+    bool temperature_loaded, multilabel;
+    cached_scorer cache[SCORERS];
+    unsigned long long lines;
+    vg_stream_line line;
+    char *answer; /* the line to be given back; `room` bytes, `length` of them used, a NUL after them */
+    size_t room, length;
+};
+
+/* --- scorers ------------------------------------------------------------------------------------------------------ */
+static void drop_scorer(cached_scorer *entry) {
+    vg_scorer_free(entry->scorer);
+    if (entry->scorer)
+        vg_score_block__free(&entry->block);
+    *entry = (cached_scorer){0};
+}
+
+static vg_score_options line_options(const vg_decision_stream *s, bool logits) {
+    vg_score_options options = s->options;
+    options.logits = logits;
+    if (logits && s->temperature) {
+        options.temperature = s->temperature;
+        options.temperature_count = s->temperature_count;
+    }
+    return options;
+}
+
+static vg_status make_scorer(const vg_decision_stream *s, cached_scorer *entry) {
+    vg_score_options options = line_options(s, s->line.logits);
+    vg_field_set set = vg_decide__fields(s->policy) | VG_FIELD_BIT(VG_FIELD_MEAN);
+    entry->layout = (vg_score_layout){1, s->line.m, s->line.c, options.k_count, options.k, s->multilabel};
+    entry->logits = s->line.logits;
+    entry->used = s->lines;
+    VG_TRY(vg_scorer_new(&entry->scorer, s->line.m, s->line.c, &options));
+    vg_status status = vg_score_block__new(&entry->block, set, &entry->layout, 1);
+    if (status != VG_OK) {
+        vg_scorer_free(entry->scorer);
+        entry->scorer = NULL;
+    }
+    return status;
+}
+
+/* The scorer for the current line's shape; NULL with an error in the line. */
+static cached_scorer *find_scorer(vg_decision_stream *s) {
+    vg_stream_line *line = &s->line;
+    cached_scorer *oldest = &s->cache[0];
+    for (int i = 0; i < SCORERS; i++) {
+        cached_scorer *entry = &s->cache[i];
+        if (entry->scorer && entry->layout.m == line->m && entry->layout.c == line->c &&
+            entry->logits == line->logits) {
+            entry->used = s->lines;
+            return entry;
+        }
+        oldest = entry->used < oldest->used ? entry : oldest;
+    }
+    drop_scorer(oldest);
+    if (make_scorer(s, oldest) == VG_OK)
+        return oldest;
+    snprintf(line->error, sizeof line->error, "%s", vg_error_message());
+    return NULL;
+}
+
+/* A scorer counts its samples over the whole stream; the message for a bad line comes from scoring it alone. */
+static void explain_failure(vg_decision_stream *s, cached_scorer *entry, const vg_predictions *view) {
+    vg_score_options options = line_options(s, entry->logits);
+    if (vg_score(&entry->block, NULL, view, &options) == VG_OK)
+        snprintf(s->line.error, sizeof s->line.error, "cannot be scored");
+    else
+        snprintf(s->line.error, sizeof s->line.error, "%s", vg_error_message());
+    drop_scorer(entry);
+}
+
+static cached_scorer *score_line(vg_decision_stream *s) {
+    vg_stream_line *line = &s->line;
+    if (line->logits && s->temperature && s->temperature_count != 1 && s->temperature_count != line->m) {
+        snprintf(line->error, sizeof line->error, "%zu temperatures for %zu members", s->temperature_count, line->m);
+        return NULL;
+    }
+    cached_scorer *entry = find_scorer(s);
+    if (!entry)
+        return NULL;
+    vg_predictions view = vg_predictions_f64(line->values, 1, line->m, line->c);
+    if (vg_scorer_feed(entry->scorer, &entry->block, &view) != VG_OK) {
+        explain_failure(s, entry, &view);
+        return NULL;
+    }
+    vg_decide__apply(s->policy, &entry->block, s->multilabel ? line->c : 1);
+    return entry;
+}
+
+/* --- the answer --------------------------------------------------------------------------------------------------- */
+static bool make_room(vg_decision_stream *s, size_t more) {
+    if (s->room - s->length > more)
+        return true;
+    size_t room = 2 * (s->length + more) + 256;
+    char *answer = realloc(s->answer, room);
+    if (!answer)
+        return false;
+    s->answer = answer;
+    s->room = room;
+    return true;
+}
+
+/* The pieces of an answer; the room for them was made before. */
+static void put_text(vg_decision_stream *s, const char *text) {
+    size_t length = strlen(text);
+    memcpy(s->answer + s->length, text, length + 1);
+    s->length += length;
+}
+
+static void put_key(vg_decision_stream *s, const char *key, bool array) {
+    put_text(s, ",\"");
+    put_text(s, key);
+    put_text(s, array ? "\":[" : "\":");
+}
+
+static void put_ints(vg_decision_stream *s, const char *key, const int32_t *values, size_t count, bool array) {
+    put_key(s, key, array);
+    for (size_t i = 0; i < count; i++)
+        s->length += (size_t)snprintf(s->answer + s->length, REAL_ROOM, i ? ",%d" : "%d", values[i]);
+    put_text(s, array ? "]" : "");
+}
+
+static void put_reals(vg_decision_stream *s, const char *key, const double *values, size_t count, bool array) {
+    put_key(s, key, array);
+    for (size_t i = 0; i < count; i++) {
+        put_text(s, i ? "," : "");
+        if (isfinite(values[i]))
+            s->length += (size_t)snprintf(s->answer + s->length, REAL_ROOM, "%.17g", values[i]);
+        else
+            put_text(s, "null");
+    }
+    put_text(s, array ? "]" : "");
+}
+
+static bool put_decision(vg_decision_stream *s, const cached_scorer *entry) {
+    const vg_scores *block = &entry->block;
+    size_t count = s->multilabel ? s->line.c : 1;
+    if (!make_room(s, strlen(s->line.id) + (4 * count + s->line.c + 8) * REAL_ROOM))
+        return false;
+    put_text(s, "{\"id\":");
+    put_text(s, s->line.id);
+    put_ints(s, "pred", block->pred, count, s->multilabel);
+    put_ints(s, "decision", block->decision, count, s->multilabel);
+    put_reals(s, "gmu", block->gmu, count, s->multilabel);
+    put_reals(s, "snr", block->snr, count, s->multilabel);
+    put_reals(s, "mean", block->mean, s->line.c, true);
+    put_text(s, "}\n");
+    return true;
+}
+
+static bool put_error(vg_decision_stream *s) {
+    json_t *text = json_string(s->line.error);
+    char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+    const char *shown = quoted ? quoted : "\"unreadable\"";
+    bool fits = make_room(s, strlen(s->line.id) + strlen(shown) + REAL_ROOM);
+    if (fits) {
+        put_text(s, "{\"id\":");
+        put_text(s, s->line.id);
+        put_text(s, ",\"error\":");
+        put_text(s, shown);
+        put_text(s, "}\n");
+    }
+    free(quoted);
+    json_decref(text);
+    return fits;
+}
+
+vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length, const char **answer,
+                                  size_t *answer_length) {
+    vg_decision_stream *s = stream;
+    vg_status status = VG_OK;
+    s->lines++;
+    s->length = 0;
+    *answer = "";
+    *answer_length = 0;
+    if (strspn(line, " \t\r") == length)
+        return VG_OK;
+    const cached_scorer *entry = vg_stream_line__read(&s->line, line, length) ? score_line(s) : NULL;
+    if (!entry)
+        status = vg_base__fail(VG_ERR_DATA, "line %llu (id %s): %s", s->lines, s->line.id, s->line.error);
+    if (!(entry ? put_decision(s, entry) : put_error(s)))
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the answer to line %llu", s->lines);
+    *answer = s->answer;
+    *answer_length = s->length;
+    return status;
+}
+
+/* --- the stream --------------------------------------------------------------------------------------------------- */
+static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_decide_request *request) {
+    vg_decide_input input;
+    VG_TRY(vg_policy__choose(policy, request, NULL));
+    s->k = policy->k;
+    VG_TRY(vg_decide__input(&input, request, &s->k, 1));
+    VG_TRY(vg_score_input__settings(&s->options, &input.reading));
+    VG_TRY(vg_temperature__read(&s->temperature, &s->temperature_count, &s->temperature_loaded,
+                                input.reading.temperature));
+    s->policy = policy;
+    s->multilabel = s->options.task != VG_TASK_MULTICLASS;
+    s->options.threads = 1;
+    return VG_OK;
+}
+
+vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
+                                 const vg_decide_options *options) {
+    vg_decide_request request;
+    vg_decision_stream *s;
+    *out = NULL;
+    VG_TRY(vg_decide__request(&request, input, options));
+    VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "the stream"));
+    vg_status status = open_stream(s, policy, &request);
+    if (status == VG_OK)
+        *out = s;
+    else
+        vg_decision_stream_free(s);
+    return status;
+}
+
+void vg_decision_stream_free(vg_decision_stream *stream) {
+    if (!stream)
+        return;
+    for (int i = 0; i < SCORERS; i++)
+        drop_scorer(&stream->cache[i]);
+    vg_temperature__free(stream->temperature, stream->temperature_loaded);
+    vg_stream_line__free(&stream->line);
+    free(stream->answer);
+    vg_base__release(stream);
+}
