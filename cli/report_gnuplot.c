@@ -1,5 +1,7 @@
-/* report_gnuplot.c - figures drawn by gnuplot, where it is installed: one process reads all scripts from a pipe and writes into
- * the figures' folder; files appear under their names when they are complete. */
+/* report_gnuplot.c - figures drawn by gnuplot, where it is installed: one process reads all scripts from a pipe and
+ * writes into the figures' folder; files appear under their names when they are complete. */
+#include "report_gnuplot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,9 +13,10 @@
 #include <unistd.h>
 
 #include "console.h"
-#include "report_files.h"
 
-static const struct { const char *terminal, *ending; } kinds[] = {{"svg", "svg"}, {"pdfcairo", "pdf"}, {"pngcairo", "png"}};
+static const struct {
+    const char *terminal, *ending;
+} kinds[] = {{"svg", "svg"}, {"pdfcairo", "pdf"}, {"pngcairo", "png"}};
 enum { KINDS = sizeof kinds / sizeof *kinds, NAME_ROOM = 64 };
 
 static void file_name(char out[NAME_ROOM], size_t figure, int kind, bool part) {
@@ -103,5 +106,6 @@ int report_figures_draw(const vg_report *report, const char *folder, size_t *dra
     }
     if (written != VG_OK && written != VG_ERR_IO)
         return console_fail_library();
-    return settle(report, folder, child > 0 && written == VG_OK && WIFEXITED(status) && WEXITSTATUS(status) == 0, drawn);
+    return settle(report, folder, child > 0 && written == VG_OK && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                  drawn);
 }

@@ -12,7 +12,7 @@ function allow(module, list,   parts, n, i) {
 }
 # Commands of cli/ that still include internal headers of workflow; the list only gets shorter.
 function in_transition(file) {
-    return file ~ /^cli\/(score_bridge|json_print|report|prediction)/ ||
+    return file ~ /^cli\/(score_bridge|json_print|prediction)/ ||
            file ~ /^cli\/cmd_(data|run)/
 }
 function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }

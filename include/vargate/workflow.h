@@ -20,6 +20,7 @@
 #include "vargate/calibrate.h"
 #include "vargate/evaluate.h"
 #include "vargate/measures.h"
+#include "vargate/report.h"
 #include "vargate/status.h"
 
 #ifdef __cplusplus
@@ -383,6 +384,47 @@ VG_API void vg_decision_stream_free(vg_decision_stream *stream);
  * VG_ERR_DATA, and the message has the line's number; the stream can go on. */
 VG_API vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, size_t length,
                                          const char **answer, size_t *answer_length);
+
+/* --- a report page ------------------------------------------------------------------------------------------------ */
+
+/* A file with the name that a person knows its content by. */
+typedef struct vg_named_file {
+    const char *name, *path;
+} vg_named_file;
+
+enum { VG_PAGE_OOD = 16 }; /* the most OOD sets of a page */
+
+typedef struct vg_page_options {
+    size_t struct_size;
+    const vg_named_file *ood; /* predictions or scores of out-of-distribution sets, after those of a run */
+    size_t ood_count;
+    const char *title;  /* heading; NULL: the recipe's name, or the file's */
+    const char *images; /* the samples' images: a data set's name or file; NULL: the run's, where they can be had */
+    const char *class_names; /* names separated by commas, or a file with one a line; NULL: the file's */
+    const char *metrics;     /* metrics.jsonl of the training; NULL: the run's */
+    const char *data;        /* folder searched first for data sets */
+    int force;               /* replace an existing page even if it is not one of ours */
+    vg_job job;
+} vg_page_options;
+#define VG_PAGE_OPTIONS_INIT                                                                                           \
+    { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT }
+
+/* A page that was written, and what it shows. Threads: may be read by several at once. */
+typedef struct vg_page vg_page;
+
+/* Writes FOLDER/report.html, one file that needs nothing else, and makes the folder where it is missing. `input` is the
+ * folder of a run (test.npz or scores.npz, and what lies beside it), a file of predictions or one of scores. `folder`
+ * NULL: INPUT/report of a run. `reading` and `options` may be NULL: defaults. Without gate settings in `reading` those
+ * of the run's recipe are taken, or 1, 2, 3; its fields are not read, because a page shows all measures. Multiclass
+ * only. */
+VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
+                               const vg_page_options *options);
+VG_API void vg_page_free(vg_page *page);
+/* The folder and the file that were written. Borrowed. */
+VG_API const char *vg_page_folder(const vg_page *page);
+VG_API const char *vg_page_path(const vg_page *page);
+/* What the page shows, for vg_report_figure_script. Borrowed. */
+VG_API const vg_report *vg_page_report(const vg_page *page);
 
 #ifdef __cplusplus
 }

@@ -83,7 +83,7 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
     return VG_OK;
 }
 
-static double rule_spread(const vg_score_input *in) {
+double vg_measure_columns__rule_spread(const vg_score_input *in) {
     double m = (double)in->layout.m;
     return in->options.sigma_margin == VG_SIGMA_SAMPLE && m > 1 ? sqrt(m / (m - 1)) : 1;
 }
@@ -104,7 +104,7 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
     which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
     *columns = NULL;
     VG_TRY(vg_columns_new(columns, rows, layout->k, layout->k_count, which));
-    column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = rule_spread(in)};
+    column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = vg_measure_columns__rule_spread(in)};
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
     sink.plane = planes ? rows : 0;
     vg_status status =

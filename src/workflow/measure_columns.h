@@ -18,4 +18,7 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
 /* All measures of the columns; the caller's, freed with free. */
 vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_columns *columns);
 
+/* The factor that turns the population spread, which scorers give, into the one that the decision rule uses. */
+double vg_measure_columns__rule_spread(const vg_score_input *in);
+
 #endif

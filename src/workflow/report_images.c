@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console.h"
-#include "report_files.h"
 #include "vargate/formats.h"
+#include "workflow/report_files.h"
 
 static vg_status open_set(vg_dataset **out, const char *name, const char *folder) {
     if (strncmp(name, "path:", 5) == 0 || vg_data_find(name, NULL))
@@ -15,7 +14,7 @@ static vg_status open_set(vg_dataset **out, const char *name, const char *folder
 }
 
 /* Where both have labels they must agree: otherwise these are other images, or in another order. */
-static bool labels_agree(const report_images *images, size_t n, const int64_t *labels) {
+static bool labels_agree(const vg_report_images *images, size_t n, const int64_t *labels) {
     const int32_t *own = vg_dataset_labels(images->set);
     for (size_t i = 0; own && labels && i < n; i++) {
         if (own[images->indices ? images->indices[i] : i] != labels[i])
@@ -24,37 +23,37 @@ static bool labels_agree(const report_images *images, size_t n, const int64_t *l
     return true;
 }
 
-bool report_images_open(report_images *images, const char *name, const char *folder, size_t n, const int64_t *labels,
-                        size_t limit, uint64_t seed, const char **problem) {
-    *images = (report_images){0};
-    if (open_set(&images->set, name, folder) != VG_OK) {
-        *problem = vg_error_message();
-        return false;
-    }
-    images->info = vg_dataset_describe(images->set);
-    size_t count = images->info.n;
-    if (limit && limit < count && vg_dataset_limit(&images->indices, &count, images->set, NULL, 0, limit, seed) != VG_OK)
-        *problem = vg_error_message();
-    else if (images->info.channels != 1 && images->info.channels != 3)
-        *problem = "the images are neither grey nor RGB";
-    else if (count != n)
-        *problem = "the set holds another number of images";
-    else if (!labels_agree(images, n, labels))
-        *problem = "its labels are not those of the predictions";
-    else
-        return true;
-    report_images_close(images);
-    return false;
+static vg_status check_fit(vg_report_images *images, const vg_report_image_request *request) {
+    size_t count = images->info.n, limit = request->limit;
+    if (limit && limit < count)
+        VG_TRY(vg_dataset_limit(&images->indices, &count, images->set, NULL, 0, limit, request->seed));
+    if (images->info.channels != 1 && images->info.channels != 3)
+        return vg_base__fail(VG_ERR_DATA, "the images are neither grey nor RGB");
+    if (count != request->n)
+        return vg_base__fail(VG_ERR_DATA, "the set holds another number of images");
+    if (!labels_agree(images, request->n, request->labels))
+        return vg_base__fail(VG_ERR_DATA, "its labels are not those of the predictions");
+    return VG_OK;
 }
 
-void report_images_close(report_images *images) {
+vg_status vg_report_images__open(vg_report_images *images, const vg_report_image_request *request) {
+    *images = (vg_report_images){0};
+    VG_TRY(open_set(&images->set, request->name, request->folder));
+    images->info = vg_dataset_describe(images->set);
+    vg_status status = check_fit(images, request);
+    if (status != VG_OK)
+        vg_report_images__close(images);
+    return status;
+}
+
+void vg_report_images__close(vg_report_images *images) {
     vg_indices_free(images->indices);
     vg_dataset_free(images->set);
-    *images = (report_images){0};
+    *images = (vg_report_images){0};
 }
 
-vg_status report_images_pixels(void *context, size_t sample, uint8_t *pixels) {
-    const report_images *images = context;
+vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels) {
+    const vg_report_images *images = context;
     size_t size = images->info.channels * images->info.height * images->info.width;
     size_t index = images->indices ? images->indices[sample] : sample;
     const void *all = vg_dataset_pixels(images->set);
@@ -89,7 +88,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-int report_names_read(char ***out, size_t classes, const char *text) {
+vg_status vg_report_names__read(char ***out, size_t classes, const char *text) {
     char *file = strchr(text, ',') ? NULL : read_text(text);
     const char *at = file ? file : text, *ends = file ? "\r\n" : ",";
     char **names = calloc(classes, sizeof *names);
@@ -108,19 +107,20 @@ int report_names_read(char ***out, size_t classes, const char *text) {
     free(file);
     *out = names;
     if (!failed && count == classes)
-        return CLI_OK;
-    report_names_free(names, classes);
+        return VG_OK;
+    vg_report_names__free(names, classes);
     *out = NULL;
-    return failed ? console_fail_memory("the class names")
-                  : console_fail("--class-names: %zu names for %zu classes", count, classes);
+    if (failed)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the class names");
+    return vg_base__fail(VG_ERR_DATA, "--class-names: %zu names for %zu classes", count, classes);
 }
 
-int report_names_of(char ***out, size_t classes, const char *path) {
+vg_status vg_report_names__of(char ***out, size_t classes, const char *path) {
     vg_prediction_file *file;
     const char *const *known = NULL;
     *out = NULL;
     if (vg_prediction_file_open(&file, path, NULL) != VG_OK) /* scores: they have no names */
-        return CLI_OK;
+        return VG_OK;
     size_t n, m, c;
     vg_prediction_file_shape(file, &n, &m, &c, NULL);
     char **names = NULL;
@@ -134,11 +134,11 @@ int report_names_of(char ***out, size_t classes, const char *path) {
     vg_prediction_file_close(file);
     *out = failed ? NULL : names;
     if (failed)
-        report_names_free(names, classes);
-    return failed ? console_fail_memory("the class names") : CLI_OK;
+        vg_report_names__free(names, classes);
+    return failed ? vg_base__fail(VG_ERR_MEMORY, "out of memory for the class names") : VG_OK;
 }
 
-void report_names_free(char **names, size_t classes) {
+void vg_report_names__free(char **names, size_t classes) {
     for (size_t c = 0; names && c < classes; c++)
         free(names[c]);
     free(names);

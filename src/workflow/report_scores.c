@@ -1,11 +1,13 @@
-/* report_scores.c - a report's subject from what `vargate score -o OUT.npz` wrote: measures, k, mean and std, read back. */
+/* report_scores.c - a report's subject from what `vargate score -o OUT.npz` wrote: measures, k, mean and std, read
+ * back. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "console.h"
 #include "workflow/measure_columns.h"
-#include "report_subject.h"
+#include "workflow/report_subject.h"
+
+enum { MOST_K = 1024 }; /* gate settings in a file of scores */
 
 static bool find(const vg_source *source, const char *name, size_t *index, vg_array_info *info) {
     return vg_source_find(source, name, index) == VG_OK && vg_source_info(source, *index, info) == VG_OK;
@@ -21,7 +23,7 @@ static bool has_measure(const vg_source *source) {
     return false;
 }
 
-bool report_scores_holds(const char *path) {
+bool vg_report_scores__holds(const char *path) {
     vg_source *source;
     size_t index;
     vg_array_info info;
@@ -33,29 +35,30 @@ bool report_scores_holds(const char *path) {
     return holds;
 }
 
-static int read_shape(report_subject *out, vg_source *source) {
+static vg_status read_shape(vg_report_subject *out, vg_source *source) {
     size_t index;
     vg_array_info info;
     if (!find(source, "mean", &index, &info))
-        return console_fail("%s: scores without mean and std; write them with 'vargate score PRED -o FILE' (all measures)",
-                            out->path);
+        return vg_base__fail(
+            VG_ERR_DATA, "%s: scores without mean and std; write them with 'vargate score PRED -o FILE' (all measures)",
+            out->path);
     if (info.rank != 2 || info.shape[0] == 0 || info.shape[1] < 2)
-        return console_fail("%s: mean has no shape (N, C) with N >= 1, C >= 2", out->path);
+        return vg_base__fail(VG_ERR_DATA, "%s: mean has no shape (N, C) with N >= 1, C >= 2", out->path);
     out->n = info.shape[0];
     out->c = info.shape[1];
     if (find(source, "tu", &index, &info) && info.rank != 1)
-        return console_fail("%s: multilabel scores; a report is for multiclass", out->path);
-    if (!find(source, "k", &index, &info) || info.rank != 1 || info.count > OPTION_MAX_REALS)
-        return console_fail("%s: k is not a list of gate settings", out->path);
+        return vg_base__fail(VG_ERR_DATA, "%s: multilabel scores; a report is for multiclass", out->path);
+    if (!find(source, "k", &index, &info) || info.rank != 1 || info.count > MOST_K)
+        return vg_base__fail(VG_ERR_DATA, "%s: k is not a list of gate settings", out->path);
     out->k_count = info.count;
     out->k = malloc((info.count ? info.count : 1) * sizeof *out->k);
     if (!out->k)
-        return console_fail_memory("the gate settings");
-    return vg_source_read_f64(source, index, 0, info.count, out->k) == VG_OK ? CLI_OK : console_fail_library();
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the gate settings");
+    return vg_source_read_f64(source, index, 0, info.count, out->k);
 }
 
 /* Measures of the file into columns of their own. */
-static int read_measures(report_subject *out, vg_source *source) {
+static vg_status read_measures(vg_report_subject *out, vg_source *source) {
     vg_field_set set = 0;
     size_t index;
     vg_array_info info;
@@ -64,34 +67,34 @@ static int read_measures(report_subject *out, vg_source *source) {
         if (!find(source, vg_field__name((vg_field)f), &index, &info) || (gated && out->k_count == 0))
             continue;
         if (info.shape[0] != out->n || info.rank != (gated ? 2 : 1) || (gated && info.shape[1] != out->k_count))
-            return console_fail("%s: %s has not the shape of scores of %zu samples", out->path, info.name, out->n);
+            return vg_base__fail(VG_ERR_DATA, "%s: %s has not the shape of scores of %zu samples", out->path, info.name,
+                                 out->n);
         set |= VG_FIELD_BIT(f);
     }
-    if (vg_columns_new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)) != VG_OK)
-        return console_fail_library();
+    VG_TRY(vg_columns_new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)));
     vg_scores places;
     memset(&places, 0, sizeof places);
     vg_columns_at(out->columns, 0, &places);
     for (int f = 0; f < VG_FIELD_MEASURES; f++) {
         if (!(set & VG_FIELD_BIT(f)) || !find(source, vg_field__name((vg_field)f), &index, &info))
             continue;
-        if (vg_source_read_f64(source, index, 0, out->n, vg_score_block__place(&places, (vg_field)f)) != VG_OK)
-            return console_fail_library();
+        VG_TRY(vg_source_read_f64(source, index, 0, out->n, vg_score_block__place(&places, (vg_field)f)));
     }
-    return console_status(vg_measure_columns__list(&out->measures, &out->measure_count, out->columns));
+    return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
 }
 
 static double scalar(vg_source *source, const char *name) {
     size_t index;
     vg_array_info info;
     double value;
-    if (!find(source, name, &index, &info) || info.count != 1 || vg_source_read_f64(source, index, 0, 1, &value) != VG_OK)
+    if (!find(source, name, &index, &info) || info.count != 1 ||
+        vg_source_read_f64(source, index, 0, 1, &value) != VG_OK)
         return NAN;
     return value;
 }
 
 /* Absent in files that were written before they were kept: NaN, and no verdict. */
-static void read_verdict_figures(report_subject *out, vg_source *source) {
+static void read_verdict_figures(vg_report_subject *out, vg_source *source) {
     double members = scalar(source, "members");
     out->m = members >= 1 && members < 1e9 ? (size_t)members : 0;
     out->summary.members = out->m;
@@ -102,48 +105,52 @@ static void read_verdict_figures(report_subject *out, vg_source *source) {
     out->summary.abstained = scalar(source, "abstained_at_1");
 }
 
-static int read_labels(report_subject *out, vg_source *source, const score_options *options) {
+/* Labels of a file of their own, which must fit the samples. */
+static vg_status read_label_file(vg_report_subject *out, const char *path) {
+    int64_t *read;
+    size_t n = 0, columns = 1;
+    VG_TRY(vg_labels_read(&read, &n, &columns, path, NULL));
+    if (columns == 1 && n == out->n && (out->labels = malloc(n * sizeof *read)))
+        memcpy(out->labels, read, n * sizeof *read);
+    vg_labels_free(read);
+    if (!out->labels)
+        return vg_base__fail(VG_ERR_DATA, "%s: %zu labels in %zu columns for %zu samples", path, n, columns, out->n);
+    return VG_OK;
+}
+
+static vg_status read_labels(vg_report_subject *out, vg_source *source, const char *path) {
     static const char *const names[] = {"L", "labels", "label", "y"};
-    size_t n = 0, columns = 1, index;
+    size_t index;
     vg_array_info info;
-    if (options->labels) {
-        int64_t *read;
-        if (vg_labels_read(&read, &n, &columns, options->labels, NULL) != VG_OK)
-            return console_fail_library();
-        if (columns == 1 && n == out->n && (out->labels = malloc(n * sizeof *read)))
-            memcpy(out->labels, read, n * sizeof *read);
-        vg_labels_free(read);
-        if (!out->labels)
-            return console_fail("%s: %zu labels in %zu columns for %zu samples", options->labels, n, columns, out->n);
-    }
+    if (path)
+        VG_TRY(read_label_file(out, path));
     for (size_t i = 0; !out->labels && i < sizeof names / sizeof *names; i++) {
         if (!find(source, names[i], &index, &info) || info.rank != 1 || info.count != out->n)
             continue;
         out->labels = malloc(out->n * sizeof *out->labels);
         if (!out->labels)
-            return console_fail_memory("the labels");
-        if (vg_source_read_i64(source, index, 0, out->n, out->labels) != VG_OK)
-            return console_fail_library();
+            return vg_base__fail(VG_ERR_MEMORY, "out of memory for the labels");
+        VG_TRY(vg_source_read_i64(source, index, 0, out->n, out->labels));
     }
     for (size_t i = 0; out->labels && i < out->n; i++) {
         if (out->labels[i] < 0 || (uint64_t)out->labels[i] >= out->c)
-            return console_fail("%s: label %lld of sample %zu is outside 0..%zu", options->labels ? options->labels : out->path,
-                                (long long)out->labels[i], i, out->c - 1);
+            return vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu is outside 0..%zu", path ? path : out->path,
+                                 (long long)out->labels[i], i, out->c - 1);
     }
-    return CLI_OK;
+    return VG_OK;
 }
 
 /* Mean and spread, some samples at a time. */
-static int read_rows(report_subject *out, vg_source *source, vg_tally *tally) {
+static vg_status read_rows(vg_report_subject *out, vg_source *source, vg_tally *tally) {
     size_t mean_index, std_index, step = (4u << 20) / (out->c * sizeof(double));
     vg_array_info info;
     step = step ? step : 1;
     if (!find(source, "mean", &mean_index, &info) || !find(source, "std", &std_index, &info) || info.rank != 2 ||
         info.shape[0] != out->n || info.shape[1] != out->c)
-        return console_fail("%s: std has not the shape of mean", out->path);
+        return vg_base__fail(VG_ERR_DATA, "%s: std has not the shape of mean", out->path);
     double *mean = malloc(2 * step * out->c * sizeof *mean), *std = mean ? mean + step * out->c : NULL;
     if (!mean)
-        return console_fail_memory("means and spreads");
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for means and spreads");
     vg_status status = vg_report_rows_new(&out->rows, out->n, out->c);
     for (size_t first = 0; first < out->n && status == VG_OK; first += step) {
         size_t rows = out->n - first < step ? out->n - first : step;
@@ -156,38 +163,36 @@ static int read_rows(report_subject *out, vg_source *source, vg_tally *tally) {
             status = vg_tally_feed(tally, mean, std, out->labels + first, rows);
     }
     free(mean);
-    return status == VG_OK ? CLI_OK : console_fail_library();
+    return status;
 }
 
-static int read_all(report_subject *out, vg_source *source, const score_options *options, bool for_ood) {
+static vg_status read_all(vg_report_subject *out, vg_source *arrays, const vg_report_source *source) {
     vg_tally *tally = NULL;
-    int code = read_shape(out, source);
-    if (code == CLI_OK)
-        code = read_measures(out, source);
-    if (code != CLI_OK || for_ood)
-        return code;
+    VG_TRY(read_shape(out, arrays));
+    VG_TRY(read_measures(out, arrays));
+    if (source->for_ood)
+        return VG_OK;
     out->summary.samples = out->n;
-    out->summary.diversity = scalar(source, "diversity");
-    out->summary.k_sensitivity = scalar(source, "k_sensitivity");
-    read_verdict_figures(out, source);
-    code = read_labels(out, source, options);
+    out->summary.diversity = scalar(arrays, "diversity");
+    out->summary.k_sensitivity = scalar(arrays, "k_sensitivity");
+    read_verdict_figures(out, arrays);
+    VG_TRY(read_labels(out, arrays, source->options->labels));
     vg_tally_options how = VG_TALLY_OPTIONS_INIT;
     how.confusion = 0;
-    if (code == CLI_OK && out->labels && vg_tally_new(&tally, out->c, &how) != VG_OK)
-        code = console_fail_library();
-    if (code == CLI_OK)
-        code = read_rows(out, source, tally);
-    if (code == CLI_OK && tally)
-        code = report_subject_evaluate(&out->evaluation, out, tally, (unsigned)options->threads);
+    if (out->labels)
+        VG_TRY(vg_tally_new(&tally, out->c, &how));
+    vg_status status = read_rows(out, arrays, tally);
+    unsigned threads = source->options->scoring ? source->options->scoring->threads : 0;
+    if (status == VG_OK && tally)
+        status = vg_report_subject__evaluate(&out->evaluation, out, tally, threads, source->job);
     vg_tally_free(tally);
-    return code;
+    return status;
 }
 
-int report_scores_read(report_subject *out, const score_options *options, bool for_ood) {
-    vg_source *source;
-    if (vg_source_open(&source, out->path) != VG_OK)
-        return console_fail_library();
-    int code = read_all(out, source, options, for_ood);
-    vg_source_close(source);
-    return code;
+vg_status vg_report_scores__read(vg_report_subject *out, const vg_report_source *source) {
+    vg_source *arrays;
+    VG_TRY(vg_source_open(&arrays, out->path));
+    vg_status status = read_all(out, arrays, source);
+    vg_source_close(arrays);
+    return status;
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console.h"
-#include "report_files.h"
+#include "workflow/report_files.h"
 
 static double number(const json_t *line, const char *key, const char *other) {
     const json_t *value = json_object_get(line, key);
@@ -66,35 +65,41 @@ static bool add(epoch_list *list, const json_t *line) {
         list->room = room;
     }
     list->says = list->says || collapsed;
-    if (isnan(list->collapse) && (json_is_true(collapsed) || (json_is_integer(collapsed) && json_integer_value(collapsed))))
+    if (isnan(list->collapse) &&
+        (json_is_true(collapsed) || (json_is_integer(collapsed) && json_integer_value(collapsed))))
         list->collapse = epoch.epoch;
     list->items[list->count++] = epoch;
     return true;
 }
 
-int report_epochs_read(vg_report_epoch **out, size_t *count, double *collapse, const char *path) {
-    epoch_list list = {.collapse = NAN};
+static vg_status read_lines(epoch_list *list, FILE *file, const char *path) {
     size_t room = 0, number_of_line = 0;
     char *text = NULL;
-    int code = CLI_OK;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return console_fail("%s: %s", path, strerror(errno));
-    while (code == CLI_OK && getline(&text, &room, file) >= 0) {
+    vg_status status = VG_OK;
+    while (status == VG_OK && getline(&text, &room, file) >= 0) {
         number_of_line++;
         if (text[strspn(text, " \t\r\n")] == '\0')
             continue;
         json_t *line = json_loads(text, 0, NULL);
         if (!json_is_object(line))
-            code = console_fail("%s: line %zu is not a JSON object", path, number_of_line);
-        else if (!add(&list, line))
-            code = console_fail_memory("the epochs");
+            status = vg_base__fail(VG_ERR_FORMAT, "%s: line %zu is not a JSON object", path, number_of_line);
+        else if (!add(list, line))
+            status = vg_base__fail(VG_ERR_MEMORY, "out of memory for the epochs");
         json_decref(line);
     }
     free(text);
+    return status;
+}
+
+vg_status vg_report_epochs__read(vg_report_epoch **out, size_t *count, double *collapse, const char *path) {
+    epoch_list list = {.collapse = NAN};
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
+    vg_status status = read_lines(&list, file, path);
     fclose(file);
     *out = list.items;
     *count = list.count;
     *collapse = list.says ? list.collapse : find_collapse(list.items, list.count);
-    return code;
+    return status;
 }

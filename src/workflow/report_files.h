@@ -1,0 +1,45 @@
+/* report_files.h - what a report may show besides scores: images, class names, epochs of training. Internal. */
+#ifndef VG_WORKFLOW_REPORT_FILES_H
+#define VG_WORKFLOW_REPORT_FILES_H
+
+#include "base/base.h"
+#include "vargate/data.h"
+#include "vargate/report.h"
+
+/* Images of the samples, in their order. */
+typedef struct vg_report_images {
+    vg_dataset *set;
+    vg_dataset_info info;
+    size_t *indices; /* NULL: sample i is image i */
+} vg_report_images;
+
+/* Where the images are looked for and what they must fit. */
+typedef struct vg_report_image_request {
+    const char *name;      /* a data set's name, "path:..." or a file; its test part is taken */
+    const char *folder;    /* searched first; NULL: none */
+    size_t n;              /* samples */
+    const int64_t *labels; /* n; NULL: none */
+    size_t limit;          /* > 0: cut as predicting does, with `seed` */
+    uint64_t seed;
+} vg_report_image_request;
+
+/* Fails, with a message that says why, when there is no set that fits n samples (and the labels, where both have them).
+ */
+vg_status vg_report_images__open(vg_report_images *images, const vg_report_image_request *request);
+void vg_report_images__close(vg_report_images *images);
+/* For vg_report.image; context is a vg_report_images *. */
+vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels);
+
+/* One name a line of a file, or names separated by commas. `*out` has `classes` names, freed with
+ * vg_report_names__free. */
+vg_status vg_report_names__read(char ***out, size_t classes, const char *text);
+/* The names kept in a file of predictions; *out = NULL when it has none. */
+vg_status vg_report_names__of(char ***out, size_t classes, const char *path);
+void vg_report_names__free(char **names, size_t classes);
+
+/* metrics.jsonl. *collapse: the first epoch with "collapsed": true; in files that do not say, the first whose diversity
+ * has been under 5 % of its peak for 3 epochs; NaN when there is none. *out is freed with free, also after a failure.
+ */
+vg_status vg_report_epochs__read(vg_report_epoch **out, size_t *count, double *collapse, const char *path);
+
+#endif

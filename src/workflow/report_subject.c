@@ -1,0 +1,174 @@
+/* report_subject.c - predictions scored for a report in one pass: measures, margin ratios, figures of the labels; then
+ * the members' votes. */
+#include "workflow/report_subject.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/measure_columns.h"
+#include "workflow/score_pass.h"
+
+typedef struct subject_job {
+    vg_report_subject *out;
+    const vg_score_input *in;
+    vg_tally *tally;
+    double spread; /* what turns the population spread into the one the decision rule uses */
+} subject_job;
+
+static void place_columns(void *context, size_t first, vg_scores *block) {
+    subject_job *job = context;
+    double *mean = block->mean, *std = block->std;
+    if (!job->out->columns)
+        return;
+    vg_columns_at(job->out->columns, first, block);
+    block->mean = mean;
+    block->std = std;
+}
+
+static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+    subject_job *job = context;
+    if (!block->std)
+        return VG_OK;
+    for (size_t i = 0; job->spread != 1 && i < rows * job->in->layout.c; i++)
+        block->std[i] *= job->spread;
+    vg_status status = VG_OK;
+    if (job->out->rows)
+        status = vg_report_rows_feed(job->out->rows, first, rows, block->mean, block->std);
+    if (status == VG_OK && job->tally)
+        status = vg_tally_feed(job->tally, block->mean, block->std, job->in->labels + first, rows);
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", job->in->path, vg_error_message());
+}
+
+static vg_status new_tally(vg_tally **out, const vg_score_input *in) {
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    options.expected = in->layout.n;
+    options.confusion = 0;
+    *out = NULL;
+    return in->labels ? vg_tally_new(out, in->layout.c, &options) : VG_OK;
+}
+
+vg_status vg_report_subject__evaluate(vg_evaluation **out, const vg_report_subject *subject, const vg_tally *tally,
+                                      unsigned threads, const vg_job *job) {
+    vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
+    vg_job_part part = {job, "evaluating"};
+    options.k = subject->k;
+    options.k_count = subject->k_count;
+    options.curve_points = VG_REPORT_CURVE_POINTS;
+    options.threads = threads;
+    options.progress = vg_job__callback;
+    options.progress_context = &part;
+    vg_status status = vg_job__begin(job, part.what, "steps");
+    if (status == VG_OK)
+        status = vg_evaluate(out, tally, subject->measures, subject->measure_count, &options);
+    vg_job__end(job);
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", subject->path, vg_error_message());
+}
+
+/* The members' votes, block by block. */
+static vg_status read_votes(vg_report_subject *out, vg_score_input *in) {
+    size_t rows = (8u << 20) / (in->layout.m * in->layout.c * sizeof(float));
+    rows = rows ? rows : 1;
+    for (size_t first = 0; first < out->n; first += rows) {
+        vg_predictions view;
+        size_t here = out->n - first < rows ? out->n - first : rows;
+        VG_TRY(vg_prediction_file_block(in->file, first, here, &view));
+        VG_TRY(vg_report_rows_votes(out->rows, first, &view));
+        VG_TRY(vg_job__progress(in->job, "counting votes", first + here, out->n));
+    }
+    return VG_OK;
+}
+
+static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
+    out->n = in->layout.n;
+    out->m = in->layout.m;
+    out->c = in->layout.c;
+    out->logits = in->logits;
+    out->k_count = in->layout.k_count;
+    out->k = malloc((out->k_count ? out->k_count : 1) * sizeof *out->k);
+    if (!out->k)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the gate settings");
+    memcpy(out->k, in->layout.k, out->k_count * sizeof *out->k);
+    if (!in->labels)
+        return VG_OK;
+    out->labels = malloc(out->n * sizeof *out->labels);
+    if (!out->labels)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the labels");
+    memcpy(out->labels, in->labels, out->n * sizeof *out->labels);
+    return VG_OK;
+}
+
+static vg_status score_for_ood(vg_report_subject *out, vg_score_input *in) {
+    subject_job job = {.out = out, .in = in, .spread = vg_measure_columns__rule_spread(in)};
+    vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
+    VG_TRY(vg_score_pass__run(in, 0, &sink, NULL));
+    return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
+}
+
+static vg_status score(vg_report_subject *out, vg_score_input *in) {
+    subject_job job = {.out = out, .in = in, .spread = vg_measure_columns__rule_spread(in)};
+    vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
+    vg_field_set means = VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD);
+    VG_TRY(vg_report_rows_new(&out->rows, out->n, out->c));
+    VG_TRY(new_tally(&job.tally, in));
+    vg_status status = vg_score_pass__run(in, means, &sink, &out->summary);
+    if (status == VG_OK)
+        status = vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
+    if (status == VG_OK && job.tally)
+        status = vg_report_subject__evaluate(&out->evaluation, out, job.tally, in->options.threads, in->job);
+    if (status == VG_OK)
+        status = read_votes(out, in);
+    vg_tally_free(job.tally);
+    return status;
+}
+
+static vg_status read_predictions(vg_report_subject *out, const vg_report_source *source) {
+    vg_score_input in;
+    const char *labels = source->for_ood ? vg_score_no_labels : source->options->labels;
+    VG_TRY(vg_score_input__open_labels(&in, out->path, source->options, labels, source->job));
+    vg_status status = keep_shape(out, &in);
+    if (status == VG_OK)
+        status = vg_columns_new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(in.measures));
+    if (status == VG_OK)
+        status = source->for_ood ? score_for_ood(out, &in) : score(out, &in);
+    vg_score_input__close(&in);
+    return status;
+}
+
+vg_status vg_report_subject__read(vg_report_subject *out, const vg_report_source *source) {
+    *out = (vg_report_subject){.path = source->path, .is_scores = vg_report_scores__holds(source->path)};
+    return out->is_scores ? vg_report_scores__read(out, source) : read_predictions(out, source);
+}
+
+static vg_status evaluate_input(vg_evaluation **out, vg_score_input *in) {
+    vg_report_subject bare = {.path = in->path};
+    subject_job job = {.out = &bare, .in = in, .spread = vg_measure_columns__rule_spread(in)};
+    vg_score_sink sink = {.context = &job, .take = take_block};
+    VG_TRY(new_tally(&job.tally, in));
+    vg_status status = vg_score_pass__run(in, VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD), &sink, NULL);
+    if (status == VG_OK && job.tally)
+        status = vg_report_subject__evaluate(out, &bare, job.tally, in->options.threads, in->job);
+    vg_tally_free(job.tally);
+    return status;
+}
+
+vg_status vg_report_subject__evaluate_at(vg_evaluation **out, const vg_report_source *source, const char *temperature) {
+    vg_input_options other = *source->options;
+    vg_score_input in;
+    *out = NULL;
+    other.temperature = temperature;
+    VG_TRY(vg_score_input__open(&in, source->path, &other, source->job));
+    vg_status status = evaluate_input(out, &in);
+    vg_score_input__close(&in);
+    return status;
+}
+
+void vg_report_subject__free(vg_report_subject *subject) {
+    free(subject->k);
+    free(subject->labels);
+    free(subject->measures);
+    vg_columns_free(subject->columns);
+    vg_report_rows_free(subject->rows);
+    vg_evaluation_free(subject->evaluation);
+    *subject = (vg_report_subject){0};
+}
