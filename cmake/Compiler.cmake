@@ -1,19 +1,16 @@
-# Language, optimisation, warnings, sanitizers. No -ffast-math and no -march=native: one build serves every machine, and kernels
-# choose their vector tier at run time.
+# Language, warnings, sanitizers. No -ffast-math and no -march=native: one build serves every machine, and kernels choose
+# their vector tier at run time. Everything here ends with this folder: a project that adds this one is not changed.
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
-endif()
-set(CMAKE_C_FLAGS_RELEASE "-O2")
 
 # Warnings are errors under the compilers the sources are checked with; newer ones may know warnings we have not seen.
-if((CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
-   OR (CMAKE_C_COMPILER_ID STREQUAL Clang AND CMAKE_C_COMPILER_VERSION VERSION_LESS 15))
+if(PROJECT_IS_TOP_LEVEL
+   AND ((CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+        OR (CMAKE_C_COMPILER_ID STREQUAL Clang AND CMAKE_C_COMPILER_VERSION VERSION_LESS 15)))
   set(known_compiler ON)
 else()
   set(known_compiler OFF)
@@ -37,7 +34,19 @@ if(VG_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(VG_SANITIZE)
-  set(CMAKE_C_FLAGS_RELEASE "-O1 -g")
   add_compile_options(-fsanitize=${VG_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${VG_SANITIZE})
 endif()
+
+# vg_optimise_kernels(<target>): -O3 where the flags of the build ask for -O2. Any other level (-O0 and -Og of a debugging
+# build, -O1 under sanitizers, -Os) is kept.
+function(vg_optimise_kernels target)
+  foreach(config ${CMAKE_BUILD_TYPE} ${CMAKE_CONFIGURATION_TYPES})
+    string(TOUPPER ${config} upper)
+    string(REGEX MATCHALL "(^| )-O[^ ]*" levels "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${upper}}")
+    list(POP_BACK levels level) # the last one is the one that the compiler obeys
+    if(level MATCHES "-O2$")
+      target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:${config}>>:-O3>)
+    endif()
+  endforeach()
+endfunction()

@@ -27,7 +27,7 @@ if(VG_NVCC AND VG_CUDNN_INCLUDE AND VG_CUBLAS_INCLUDE)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
   endif()
   enable_language(CUDA)
-  find_package(CUDAToolkit REQUIRED)
+  vg_find_package("CUDA::cudart_static;CUDA::cudart_static_deps" CUDAToolkit REQUIRED)
   set(VG_HAVE_CUDA ON)
   file(STRINGS ${VG_CUDNN_INCLUDE}/cudnn_version.h version REGEX "define CUDNN_(MAJOR|MINOR|PATCHLEVEL) ")
   list(TRANSFORM version REPLACE "[^0-9]" "")
@@ -43,20 +43,20 @@ endif()
 # Device code of one module: src/<module>/cuda/**.{c,cu}.
 function(vg_cuda_module module)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
-    ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.c ${CMAKE_SOURCE_DIR}/src/${module}/cuda/*.cu)
+    ${PROJECT_SOURCE_DIR}/src/${module}/cuda/*.c ${PROJECT_SOURCE_DIR}/src/${module}/cuda/*.cu)
   if(NOT sources OR NOT TARGET vargate-${module})
     return()
   endif()
   # Kernels in cuda/hopper use instructions that exist only for compute capability 9.0 itself ("90a").
   set(options
-    "$<$<COMPILE_LANGUAGE:CUDA>:-O3;--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-fno-exceptions>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-fno-exceptions>")
   set(hopper ${sources})
   list(FILTER hopper INCLUDE REGEX "/hopper/[^/]*[.]cu$")
   list(FILTER sources EXCLUDE REGEX "/hopper/[^/]*[.]cu$")
   if(hopper)
     add_library(vargate-${module}-hopper OBJECT ${hopper})
     target_include_directories(vargate-${module}-hopper PRIVATE
-      ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
+      ${module_include} ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_options(vargate-${module}-hopper PRIVATE "${options}")
     set_target_properties(vargate-${module}-hopper PROPERTIES
       CUDA_ARCHITECTURES 90a-real CUDA_STANDARD 17 CUDA_SEPARABLE_COMPILATION OFF)

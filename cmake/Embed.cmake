@@ -13,7 +13,7 @@ endif()
 
 set(VG_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 function(vg_embed target file name)
-  set(output ${CMAKE_BINARY_DIR}/${name}.c)
+  set(output ${PROJECT_BINARY_DIR}/${name}.c)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DINPUT=${file} -DOUTPUT=${output} -DNAME=${name} -P ${VG_EMBED_SCRIPT}
     DEPENDS ${file} ${VG_EMBED_SCRIPT} VERBATIM)

@@ -2,14 +2,14 @@
 # installation: paths inside are relative to the files themselves.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 if(TARGET vargate-cli)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 foreach(folder data recipes docs/schema) # data and recipes are found from the program's own place, as ../share/vargate
-  if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
-    install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/vargate)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/vargate)
   endif()
 endforeach()
 
@@ -36,10 +36,10 @@ set(VG_NEEDS_CUDA OFF)
 if(CUDA::cudart_static IN_LIST VG_LIBS)
   set(VG_NEEDS_CUDA ON)
 endif()
-configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/vargate-config.cmake.in vargate-config.cmake
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/vargate-config.cmake.in vargate-config.cmake
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(vargate-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/vargate-config.cmake ${CMAKE_BINARY_DIR}/vargate-config-version.cmake
+install(FILES ${PROJECT_BINARY_DIR}/vargate-config.cmake ${PROJECT_BINARY_DIR}/vargate-config-version.cmake
   DESTINATION ${package_dir})
 
 file(RELATIVE_PATH VG_PC_PREFIX "/x/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/x")
@@ -49,5 +49,5 @@ foreach(folder ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
   list(REMOVE_ITEM VG_PC_LIBS -L${folder})
 endforeach()
 list(JOIN VG_PC_LIBS " " VG_PC_LIBS)
-configure_file(${CMAKE_SOURCE_DIR}/cmake/vargate.pc.in vargate.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/vargate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/vargate.pc.in vargate.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/vargate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

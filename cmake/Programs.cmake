@@ -2,39 +2,42 @@
 # bench/gpu/bench_*.c and bench/kernels/bench_*.c -> one program each. They see only include/vargate, except
 # bench/kernels, which times parts of the backend. They link the static library, so that the installed program runs from
 # any place.
-file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cli/*.c)
+file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
 if(VG_PROGRAM AND cli_sources)
   add_executable(vargate-cli ${cli_sources})
   set_target_properties(vargate-cli PROPERTIES OUTPUT_NAME vargate)
   # src: only until every command has moved to src/workflow; tests/check_includes.sh lists the files that may use it.
-  target_include_directories(vargate-cli PRIVATE ${CMAKE_SOURCE_DIR}/cli ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(vargate-cli PRIVATE ${PROJECT_SOURCE_DIR}/cli ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(vargate-cli PRIVATE vargate PkgConfig::jansson Threads::Threads m)
 endif()
 
-file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/bench_*.c)
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/bench_*.c)
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} EXCLUDE_FROM_ALL ${source})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/bench)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
   target_link_libraries(${name} PRIVATE vargate PkgConfig::jansson Threads::Threads m)
   list(APPEND bench_programs ${name})
 endforeach()
-file(GLOB score_bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/score/*.c)
+file(GLOB score_bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/score/*.c)
 if(score_bench_sources)
   add_executable(bench_score EXCLUDE_FROM_ALL ${score_bench_sources})
-  target_include_directories(bench_score PRIVATE ${CMAKE_SOURCE_DIR}/bench/score)
+  target_include_directories(bench_score PRIVATE ${PROJECT_SOURCE_DIR}/bench/score)
   target_link_libraries(bench_score PRIVATE vargate Threads::Threads m)
   list(APPEND bench_programs bench_score)
 endif()
 # What bench/gpu.sh measures with.
 if(VG_HAVE_CUDA)
-  file(GLOB gpu_bench_sources CONFIGURE_DEPENDS 
-    ${CMAKE_SOURCE_DIR}/bench/gpu/bench_*.c ${CMAKE_SOURCE_DIR}/bench/kernels/bench_*.c)
+  file(GLOB gpu_bench_sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/bench/gpu/bench_*.c ${PROJECT_SOURCE_DIR}/bench/kernels/bench_*.c)
   foreach(source ${gpu_bench_sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} EXCLUDE_FROM_ALL ${source})
     if(source MATCHES "/bench/kernels/") # single kernels of the backend, which the public headers do not show
-      target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
+      target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
     endif()
     target_link_libraries(${name} PRIVATE vargate CUDA::cudart_static Threads::Threads m)
     list(APPEND gpu_bench_programs ${name})
