@@ -28,7 +28,7 @@ foreach(module ${VG_MODULES})
     list(FILTER sources EXCLUDE REGEX "/src/backend/cpu/")
   endif()
   add_library(vargate-${module} OBJECT ${sources})
-  set(module_include ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  vg_module_include(module_include ${module})
   target_include_directories(vargate-${module} PRIVATE ${module_include} ${VG_INCLUDE_${module}})
   target_compile_definitions(vargate-${module} PRIVATE VG_VERSION="${PROJECT_VERSION}" ${VG_DEFS_${module}})
   # Only what headers and flags ask for; linking is the whole library's affair.
