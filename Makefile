@@ -1,11 +1,12 @@
 # A plain front to the CMake build.
-#   make             build the library and the program into build/release
-#   make run         train, calibrate, predict, score and evaluate on the digits that ship (runs/quickstart, about two minutes)
+#   make             build the library, the program and, where cmocka is installed, the tests into build/release
+#   make run         build the program and train, calibrate, predict, score and evaluate on the digits that ship
+#                    (runs/quickstart, about a minute)
 #   make test        the whole test suite; ends with "N passed, N failed, N skipped"
 #   make install     PREFIX=/usr/local DESTDIR=
 #   make check-all   gcc and clang, sanitizers, fuzzing, every vector tier (long)
 #   make bench       speed, one JSON line a figure
-#   make format      clang-format over the sources
+#   make format      clang-format, ruff and prettier over the sources
 #   make clean
 # Missing packages are installed with apt where that is possible (scripts/setup.sh); SETUP=no leaves the system alone.
 BUILD ?= build/release
@@ -22,23 +23,32 @@ ifneq ($(SETUP),no)
 	@sh scripts/setup.sh
 endif
 
-# A build folder keeps the generator it was first configured with.
-build: setup
-	@generator=Ninja; command -v ninja >/dev/null 2>&1 || generator="Unix Makefiles"; \
-	if [ ! -f $(BUILD)/CMakeCache.txt ]; then cmake -S . -B $(BUILD) -G "$$generator" $(CMAKE_ARGS); \
-	elif [ -n "$(CMAKE_ARGS)" ]; then cmake -S . -B $(BUILD) $(CMAKE_ARGS); fi
-	@cmake --build $(BUILD) -j $(JOBS)
-
-run: build
-	$(BUILD)/vargate run
-
-test: build
+setup-tests:
 ifneq ($(SETUP),no)
 	@sh scripts/setup.sh tests
 endif
+
+# A build folder keeps the generator it was first configured with.
+configure: setup
+	@generator=Ninja; command -v ninja >/dev/null 2>&1 || generator="Unix Makefiles"; \
+	if [ ! -f $(BUILD)/CMakeCache.txt ]; then cmake -S . -B $(BUILD) -G "$$generator" $(CMAKE_ARGS); \
+	elif [ -n "$(CMAKE_ARGS)" ]; then cmake -S . -B $(BUILD) $(CMAKE_ARGS); fi
+
+build: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+run: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target vargate-cli
+	$(BUILD)/vargate run
+
+# VG_TESTS=ON: without cmocka this fails here, instead of testing nothing.
+test: setup-tests configure
+	@grep -q '^VG_TESTS:[A-Z]*=ON$$' $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) -DVG_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
 	@sh scripts/test.sh $(BUILD) $(JOBS)
 
-install: build
+install: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target vargate-product
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 check-all:
@@ -47,14 +57,14 @@ ifneq ($(SETUP),no)
 endif
 	@sh scripts/check-all.sh $(JOBS)
 
-bench: build
-	@cmake --build $(BUILD) -j $(JOBS) --target bench-programs
+bench: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target vargate-product bench-programs
 	@sh scripts/bench.sh $(BUILD)
 
 format:
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@sh scripts/format.sh
 
 clean:
 	rm -rf build
 
-.PHONY: all setup build run test install check-all bench format clean
+.PHONY: all setup setup-tests configure build run test install check-all bench format clean

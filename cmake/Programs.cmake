@@ -11,9 +11,15 @@ if(VG_PROGRAM AND cli_sources)
   target_link_libraries(vargate-cli PRIVATE vargate PkgConfig::jansson Threads::Threads m)
 endif()
 
+# What is installed, without tests and benchmarks.
+add_custom_target(vargate-product DEPENDS ${VG_LIBRARY_TARGETS})
+if(TARGET vargate-cli)
+  add_dependencies(vargate-product vargate-cli)
+endif()
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
+
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/bench_*.c)
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)

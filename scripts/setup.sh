@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh [tests|checks] - installs the packages that the sources at hand need and the system lacks (Debian, Ubuntu; apt).
-# Does nothing when nothing is missing, so it works offline once it has run. `tests` adds Python's venv and the browser of the report's tests,
-# `checks` what `make check-all` uses.
+# Does nothing when nothing is missing, so it works offline once it has run. `tests` adds what only the tests need: cmocka,
+# a C++ compiler, Python's venv and the browser of the report's tests. `checks` adds to that what `make check-all` uses.
 # Required packages that cannot be installed are an error; optional ones a warning, tried once.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -20,8 +20,6 @@ have ninja || need ninja-build
 have pkg-config || need pkg-config
 library zlib || need zlib1g-dev
 library jansson || need libjansson-dev
-library cmocka || need libcmocka-dev
-have c++ || want g++
 if [ -d src/calibrate ]; then library lapacke || need liblapacke-dev; fi
 if [ -d src/nn ]; then library yaml-0.1 || need libyaml-dev; fi
 if [ -d src/backend ]; then header dnnl.h || want libdnnl-dev; fi
@@ -30,7 +28,9 @@ if [ -d src/data ]; then
     library libpng || want libpng-dev
 fi
 if [ -d src/report ]; then have gnuplot || want gnuplot-nox; fi
-if [ "${1:-}" = tests ]; then
+if [ "${1:-}" = tests ] || [ "${1:-}" = checks ]; then
+    library cmocka || need libcmocka-dev
+    have c++ || want g++
     if [ -d python ]; then python3 -c 'import ensurepip, venv' 2>/dev/null || want python3-venv; fi
     if [ -d web ]; then
         have node || want nodejs
