@@ -15,12 +15,13 @@ step() { # step NAME COMMAND...: runs it, notes a failure
     shift
     "$@" || { failed="$failed $name" && echo "== $name FAILED"; }
 }
-build() { # build FOLDER CMAKE_ARGS...
-    folder=$1
-    shift
-    cmake -S . -B "$folder" -G "$generator" "$@" >/dev/null && cmake --build "$folder" -j "$jobs"
+build() { # build FOLDER PRESET CMAKE_ARGS...
+    folder=$1 preset=$2
+    shift 2
+    cmake --preset "$preset" -B "$folder" -G "$generator" -DVG_TESTS=ON "$@" >/dev/null &&
+        cmake --build "$folder" -j "$jobs"
 }
-suite() { # suite FOLDER CMAKE_ARGS...
+suite() { # suite FOLDER PRESET CMAKE_ARGS...
     build "$@" && sh scripts/test.sh "$1" "$jobs"
 }
 long_suite() { VARGATE_LONG_TESTS=1 suite "$@"; }
@@ -36,7 +37,7 @@ fuzz() { # fuzz TARGET
     grep '^Done' "build/check-fuzz/$1.log"
 }
 
-step gcc long_suite build/check-gcc -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON
+step gcc long_suite build/check-gcc release -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON
 best=$(build/check-gcc/vargate --version 2>/dev/null)
 for tier in portable neon avx2 avx512; do # those that this machine can run; the best has just been
     case $best in *"($tier)") continue ;; esac
@@ -45,18 +46,19 @@ for tier in portable neon avx2 avx512; do # those that this machine can run; the
     esac
 done
 step fences sh scripts/check_fences.sh "$jobs"
-step gcc-asan-ubsan suite build/check-asan -DCMAKE_C_COMPILER=gcc -DVG_SANITIZE=address,undefined
+step gcc-asan-ubsan suite build/check-asan asan -DCMAKE_C_COMPILER=gcc
 if command -v clang >/dev/null 2>&1; then
-    step clang suite build/check-clang -DCMAKE_C_COMPILER=clang -DVG_WERROR=ON
-    step clang-tsan suite build/check-tsan -DCMAKE_C_COMPILER=clang -DVG_SANITIZE=thread
-    step fuzz-build build build/check-fuzz -DCMAKE_C_COMPILER=clang -DVG_FUZZ=ON -DVG_TESTS=OFF -DVG_SHARED=OFF -DVG_PROGRAM=OFF
+    step clang suite build/check-clang release -DCMAKE_C_COMPILER=clang -DVG_WERROR=ON
+    step clang-tsan suite build/check-tsan tsan -DCMAKE_C_COMPILER=clang
+    step fuzz-build build build/check-fuzz release -DCMAKE_C_COMPILER=clang -DVG_FUZZ=ON -DVG_TESTS=OFF \
+        -DVG_SHARED=OFF -DVG_PROGRAM=OFF
     for source in fuzz/fuzz_*.c; do
         [ -e "$source" ] || continue
         target=$(basename "$source" .c)
         step "$target" fuzz "$target"
     done
 else
-    step gcc-tsan suite build/check-tsan -DCMAKE_C_COMPILER=gcc -DVG_SANITIZE=thread
+    step gcc-tsan suite build/check-tsan tsan -DCMAKE_C_COMPILER=gcc
     echo "clang is not installed: no clang build, no fuzzing"
     failed="$failed clang-missing"
 fi
