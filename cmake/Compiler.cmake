@@ -1,5 +1,6 @@
-# Language, warnings, sanitizers. No -ffast-math and no -march=native: one build serves every machine, and kernels choose
-# their vector tier at run time. Everything here ends with this folder: a project that adds this one is not changed.
+# Language, warnings, sanitizers. No -ffast-math and no -march=native: one build serves every machine, and kernels
+# choose their vector tier at run time. Everything here ends with this folder: a project that adds this one is not
+# changed.
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
@@ -38,8 +39,8 @@ if(VG_SANITIZE)
   add_link_options(-fsanitize=${VG_SANITIZE})
 endif()
 
-# vg_optimise_kernels(<target>): -O3 where the flags of the build ask for -O2. Any other level (-O0 and -Og of a debugging
-# build, -O1 under sanitizers, -Os) is kept.
+# vg_optimise_kernels(<target>): -O3 where the flags of the build ask for -O2. Any other level (-O0 and -Og of a
+# debugging build, -O1 under sanitizers, -Os) is kept.
 function(vg_optimise_kernels target)
   foreach(config ${CMAKE_BUILD_TYPE} ${CMAKE_CONFIGURATION_TYPES})
     string(TOUPPER ${config} upper)

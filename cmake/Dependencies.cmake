@@ -1,5 +1,5 @@
-# What the modules need. VG_MODULES lists the folders of src/ that are there, in order of dependency; VG_LIBS_<module> the
-# libraries of each, VG_DEFS_<module> its definitions. A module that is not there asks for nothing.
+# What the modules need. VG_MODULES lists the folders of src/ that are there, in order of dependency; VG_LIBS_<module>
+# the libraries of each, VG_DEFS_<module> its definitions. A module that is not there asks for nothing.
 find_package(PkgConfig REQUIRED)
 
 # vg_find_package(<targets> <arguments of find_package>...): finds a package and shows the targets it makes to the whole

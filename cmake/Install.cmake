@@ -1,8 +1,9 @@
-# bin/vargate, lib/libvargate.{a,so}, include/vargate/, share/vargate/, pkg-config and CMake package files. All of it may be moved after
-# installation: paths inside are relative to the files themselves.
+# bin/vargate, lib/libvargate.{a,so}, include/vargate/, share/vargate/, pkg-config and CMake package files. All of it
+# may be moved after installation: paths inside are relative to the files themselves.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
 if(TARGET vargate-cli)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -2,11 +2,11 @@
 # folders of its own, PROJECT_BINARY_DIR/include-order/MODULE/
 #     src/base, src/measures, ...   links to the folders of src/ that the module may include, its own among them
 #     include/vargate/NAME.h        links to the public headers of the same modules
-# so an include that points upwards does not compile, in C and in CUDA alike. Includes are written as if src/ were on the
-# path ("measures/kernel.h"). Tests and fuzz targets see all of src/; programs see only include/.
+# so an include that points upwards does not compile, in C and in CUDA alike. Includes are written as if src/ were on
+# the path ("measures/kernel.h"). Tests and fuzz targets see all of src/; programs see only include/.
 #
-# base <- measures <- calibrate, evaluate <- report;  base <- formats <- data;  base <- backend <- nn, which also reads and
-# writes checkpoints with formats; workflow stands on all of them.
+# base <- measures <- calibrate, evaluate <- report;  base <- formats <- data;  base <- backend <- nn, which also
+# reads and writes checkpoints with formats; workflow stands on all of them.
 set(VG_BELOW_base "")
 set(VG_BELOW_measures base)
 set(VG_BELOW_formats base)

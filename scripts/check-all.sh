@@ -1,8 +1,8 @@
 #!/bin/sh
-# check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and clang,
-# under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without each optional
-# folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20).
-# Runs all of it, then says what failed.
+# check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and
+# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without each
+# optional folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of it, then says
+# what failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-2} failed='' seconds=${FUZZ_SECONDS:-20}
@@ -29,8 +29,9 @@ tier() { VARGATE_CPU=$1 sh scripts/test.sh build/check-gcc "$jobs"; }
 fuzz() { # fuzz TARGET
     name=${1#fuzz_}
     mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
-    ASAN_OPTIONS=allocator_may_return_null=1 "build/check-fuzz/fuzz/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -artifact_prefix="fuzz/artifacts/$name-" "build/check-fuzz/corpus/$name" "fuzz/corpus/$name" >"build/check-fuzz/$1.log" 2>&1 || {
+    ASAN_OPTIONS=allocator_may_return_null=1 "build/check-fuzz/fuzz/$1" -max_total_time="$seconds" -timeout=10 \
+        -rss_limit_mb=2048 -artifact_prefix="fuzz/artifacts/$name-" "build/check-fuzz/corpus/$name" \
+        "fuzz/corpus/$name" >"build/check-fuzz/$1.log" 2>&1 || {
         tail -n 40 "build/check-fuzz/$1.log"
         return 1
     }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# setup.sh [tests|checks] - installs the packages that the sources at hand need and the system lacks (Debian, Ubuntu; apt).
-# Does nothing when nothing is missing, so it works offline once it has run. `tests` adds what only the tests need: cmocka,
-# a C++ compiler, Python's venv and the browser of the report's tests. `checks` adds to that what `make check-all` uses.
-# Required packages that cannot be installed are an error; optional ones a warning, tried once.
+# setup.sh [tests|checks] - installs the packages that the sources at hand need and the system lacks (Debian, Ubuntu;
+# apt). Does nothing when nothing is missing, so it works offline once it has run. `tests` adds what only the tests
+# need: cmocka, a C++ compiler, Python's venv and the browser of the report's tests. `checks` adds to that what `make
+# check-all` uses. Required packages that cannot be installed are an error; optional ones a warning, tried once.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 required='' optional=''
@@ -55,7 +55,8 @@ not_installed() { # says so once: the next time these are not asked for again
 if ! have apt-get; then
     not_installed
     [ -z "$required" ] && exit 0
-    echo "setup: missing (Debian names):$required - install them with your system's package manager, then run make SETUP=no" >&2
+    echo "setup: missing (Debian names):$required - install them with your system's package manager," \
+        "then run make SETUP=no" >&2
     exit 1
 fi
 as_root=''
@@ -77,7 +78,8 @@ install() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $1 >"$log" 2>&1
 }
 echo "setup: installing$required$optional" >&2
-$as_root apt-get update -qq >"$log" 2>&1 || echo "setup: apt-get update failed, trying with the package lists at hand" >&2
+$as_root apt-get update -qq >"$log" 2>&1 ||
+    echo "setup: apt-get update failed, trying with the package lists at hand" >&2
 if [ -n "$required" ] && ! install "$required"; then
     tail -n 5 "$log" >&2
     echo "setup: could not install$required (is there a network?)" >&2

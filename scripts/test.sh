@@ -1,6 +1,7 @@
 #!/bin/sh
 # test.sh BUILD [JOBS] - runs every test of a build folder and ends with the plain line "N passed, N failed, N skipped".
-# cmocka programs count by their cases, scripts that say "N passed, N failed" by that, everything else as one. Exit status 1 when anything failed.
+# cmocka programs count by their cases, scripts that say "N passed, N failed" by that, everything else as one. Exit
+# status 1 when anything failed.
 set -u
 build=${1:?build folder} jobs=${2:-2}
 report=$(pwd)/$build/tests.xml

@@ -1,14 +1,16 @@
 #!/bin/sh
 # No tracked source or page has a line of more than 120 columns, except as many as tests/long_lines.txt still allows for
-# each kind of file ("KIND LINES"). The numbers may only become smaller: `UPDATE=1 sh tests/check_columns.sh` lowers them
-# to what is there, and a kind that is not listed has none. Data, generated files and expected outputs are exempt.
+# each kind of file ("KIND LINES"). The numbers may only become smaller: `UPDATE=1 sh tests/check_columns.sh` lowers
+# them to what is there, and a kind that is not listed has none. Data, generated files and expected outputs are
+# exempt.
 set -u
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo "not a git checkout" && exit 77; }
 limits=$(dirname "$0")/long_lines.txt
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-git ls-files -- . ':!LICENSE' ':!data' ':!results' ':!tests/data' ':!tests/cli/expected' ':!fuzz/corpus' ':!python/tests/data' \
-    ':!src/report/report_template.html' ':!web/package-lock.json' ':!*.ipynb' ':!*.svg' >"$folder/files"
+git ls-files -- . ':!LICENSE' ':!data' ':!results' ':!tests/data' ':!tests/cli/expected' ':!fuzz/corpus' \
+    ':!python/tests/data' ':!src/report/report_template.html' ':!web/package-lock.json' \
+    ':!*.ipynb' ':!*.svg' >"$folder/files"
 # -I: not in binary files. C.UTF-8 counts characters, not bytes.
 LC_ALL=C.UTF-8 xargs -d '\n' grep -I -n -H -E '^.{121}' <"$folder/files" 2>/dev/null >"$folder/long"
 [ -s "$folder/files" ] || { echo "git names no files" && exit 1; }
@@ -21,7 +23,8 @@ awk -v limits="$limits" '
     {
         name = $0; sub(/:[0-9]+:.*/, "", name); sub(/.*\//, "", name); kind = name; sub(/.*\./, "", kind)
         count[kind]++
-        if (count[kind] <= 20 && match($0, /^[^:]*:[0-9]+/)) where[kind] = where[kind] "    " substr($0, 1, RLENGTH) "\n"
+        if (count[kind] <= 20 && match($0, /^[^:]*:[0-9]+/))
+            where[kind] = where[kind] "    " substr($0, 1, RLENGTH) "\n"
     }
     END {
         for (kind in count) {

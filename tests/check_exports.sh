@@ -15,12 +15,16 @@ cat include/vargate/*.h | awk '
     /^VG_API / { text = $0; while (text !~ /\(/ && (getline line) > 0) text = text " " line
                  sub(/\(.*/, "", text); sub(/.*[ *]/, "", text); print text }' | sort -u >"$folder/declared"
 nm -D --defined-only "$library" | awk '{ print $NF }' | sort -u >"$folder/exported"
-comm -23 "$folder/declared" "$folder/exported" | sed 's/^/declared in a public header but not exported: /' >"$folder/report"
+comm -23 "$folder/declared" "$folder/exported" |
+    sed 's/^/declared in a public header but not exported: /' >"$folder/report"
 comm -13 "$folder/declared" "$folder/exported" | sed 's/^/exported but in no public header: /' >>"$folder/report"
-nm -g --defined-only "$VARGATE_BUILD/libvargate.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^vg_/ && $3 !~ /^_Z[0-9]*__device_stub__/ { print "global name without vg_: " $3 }' \
-    >>"$folder/report"
+nm -g --defined-only "$VARGATE_BUILD/libvargate.a" 2>/dev/null | awk '
+    NF == 3 && $3 !~ /^vg_/ && $3 !~ /^_Z[0-9]*__device_stub__/ {
+        print "global name without vg_: " $3
+    }' >>"$folder/report"
 [ -s "$folder/report" ] && { cat "$folder/report" && failed=1; }
 major=$(sed -n "s/^CMAKE_PROJECT_VERSION_MAJOR:STATIC=//p" "$VARGATE_BUILD/CMakeCache.txt")
-readelf -d "$library" | grep -q "SONAME.*libvargate\.so\.$major\]" || { echo "soname is not libvargate.so.$major" && failed=1; }
+readelf -d "$library" | grep -q "SONAME.*libvargate\.so\.$major\]" ||
+    { echo "soname is not libvargate.so.$major" && failed=1; }
 echo "$(wc -l <"$folder/declared") public functions"
 exit $failed

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every public header compiles alone, twice over, as C17 and as C++17, and its _INIT macros initialise their structs in both;
-# vargate.h includes every one. Without a C++ compiler that half is left out and the test counts as skipped.
+# Every public header compiles alone, twice over, as C17 and as C++17, and its _INIT macros initialise their structs
+# in both; vargate.h includes every one. Without a C++ compiler that half is left out and the test counts as skipped.
 set -u
 failed=0
 cxx=''
@@ -12,7 +12,8 @@ try() { # try HEADER LANGUAGE COMPILER STANDARD
     {
         echo "#include \"vargate/$1\""
         echo "#include \"vargate/$1\""
-        sed -n 's/^#define VG_\([A-Z0-9_]*\)_INIT\([^A-Za-z0-9_(].*\)*$/\1/p' "include/vargate/$1" | while read -r name; do
+        sed -n 's/^#define VG_\([A-Z0-9_]*\)_INIT\([^A-Za-z0-9_(].*\)*$/\1/p' "include/vargate/$1" |
+            while read -r name; do
             type=vg_$(echo "$name" | tr 'A-Z' 'a-z')
             echo "$type make_$type(void); $type make_$type(void) { $type value = VG_${name}_INIT; return value; }"
         done

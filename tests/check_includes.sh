@@ -1,20 +1,20 @@
 #!/bin/sh
 # Includes point one way: the build gives each module an include path that holds only what the module may see
-# (cmake/ModuleOrder.cmake). This test checks what compiling cannot: that every command of the build uses these paths, that
-# the files which this build does not compile (CUDA, another processor's) keep to them as well, that no include climbs out
-# of its folder with "../", and that vendors' headers stay in the folder of their backend.
+# (cmake/ModuleOrder.cmake). This test checks what compiling cannot: that every command of the build uses these paths,
+# that the files which this build does not compile (CUDA, another processor's) keep to them as well, that no include
+# climbs out of its folder with "../", and that vendors' headers stay in the folder of their backend.
 set -u
 : "${VARGATE_BUILD:?is set by ctest}"
 order=$VARGATE_BUILD/include-order root=$(pwd)
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Commands of cli/ that still include internal headers of workflow; the list only gets shorter. When it is empty, cli/ is
-# compiled without src/ on its path and this function goes.
+# Commands of cli/ that still include internal headers of workflow; the list only gets shorter. When it is empty, cli/
+# is compiled without src/ on its path and this function goes.
 in_transition() { # in_transition FILE:LINE
     case $1 in
-    cli/score_bridge* | cli/score_summary* | cli/json_print* | cli/decide* | cli/report* | cli/prediction*) ;;
-    cli/evaluation* | cli/cmd_data* | cli/cmd_decide* | cli/cmd_evaluate* | cli/cmd_ood* | cli/cmd_run* | cli/cmd_score*) ;;
+    cli/score_bridge* | cli/json_print* | cli/decide* | cli/report* | cli/prediction*) ;;
+    cli/cmd_data* | cli/cmd_decide* | cli/cmd_run*) ;;
     *) false ;;
     esac
 }
@@ -31,7 +31,8 @@ if [ -e "$VARGATE_BUILD/compile_commands.json" ]; then
 fi
 # The path itself: what is above or beside a module is not on its path, what is below it is.
 sees() { [ -e "$order/$1/src/$2" ]; }
-for pair in base:measures measures:evaluate calibrate:evaluate formats:measures data:nn nn:data backend:nn report:workflow; do
+for pair in base:measures measures:evaluate calibrate:evaluate formats:measures data:nn nn:data backend:nn \
+    report:workflow; do
     sees "${pair%:*}" "${pair#*:}" && echo "include-order: ${pair%:*} sees ${pair#*:}" >>"$folder/report"
 done
 for pair in base:base measures:base report:evaluate data:formats nn:backend workflow:report; do
@@ -48,10 +49,14 @@ while read -r place target; do
     *../*) echo "$place: include \"$target\" climbs out of its folder" ;;
     cuda* | cudnn* | cublas*)
         case $place in src/*/cuda/* | bench/*) ;; src/*) echo "$place: <$target> outside a folder cuda/" ;; esac ;;
-    oneapi/* | dnnl*) case $place in src/backend/cpu/* | bench/*) ;; *) echo "$place: <$target> outside src/backend/cpu" ;; esac ;;
+    oneapi/* | dnnl*)
+        case $place in src/backend/cpu/* | bench/*) ;; *) echo "$place: <$target> outside src/backend/cpu" ;; esac ;;
     vargate/*)
-        case $place in src/*) [ -e "$order/$module/include/$target" ] || echo "$place: $module may not include $target" ;; esac ;;
-    workflow/*) in_transition "$place" || [ -e "$order/$module/src/$target" ] || echo "$place: may not include $target" ;;
+        case $place in
+        src/*) [ -e "$order/$module/include/$target" ] || echo "$place: $module may not include $target" ;;
+        esac ;;
+    workflow/*)
+        in_transition "$place" || [ -e "$order/$module/src/$target" ] || echo "$place: may not include $target" ;;
     */*)
         [ -d "src/${target%%/*}" ] || continue # <sys/stat.h>
         case $place in

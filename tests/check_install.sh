@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs into a folder of its own, moves that folder, and builds examples/score.c against it in the four ways a user would:
-# pkg-config and find_package, shared and static. Each program must print the known values.
+# Installs into a folder of its own, moves that folder, and builds examples/score.c against it in the four ways a user
+# would: pkg-config and find_package, shared and static. Each program must print the known values.
 set -u
 : "${VARGATE_BUILD:?is set by ctest}"
 grep -q '^VG_SANITIZE:STRING=.' "$VARGATE_BUILD/CMakeCache.txt" && { echo "not under sanitizers" && exit 77; }
@@ -16,18 +16,22 @@ quietly() { "$@" >"$folder/log" 2>&1 || { cat "$folder/log" && fail "failed: $*"
 quietly cmake --install "$VARGATE_BUILD" --prefix "$folder/first"
 mv "$folder/first" "$folder/prefix"
 prefix=$folder/prefix
-for file in lib/libvargate.a lib/libvargate.so include/vargate/vargate.h include/vargate/measures.h lib/pkgconfig/vargate.pc \
-    share/vargate/schema/score.schema.json; do
+for file in lib/libvargate.a lib/libvargate.so include/vargate/vargate.h include/vargate/measures.h \
+    lib/pkgconfig/vargate.pc share/vargate/schema/score.schema.json; do
     [ -e "$prefix/$file" ] || fail "$file was not installed"
 done
 if [ -n "${VARGATE:-}" ]; then
-    "$prefix/bin/vargate" --version | grep -q '^vargate [0-9]' || fail "bin/vargate --version says: $("$prefix/bin/vargate" --version 2>&1)"
+    "$prefix/bin/vargate" --version | grep -q '^vargate [0-9]' ||
+        fail "bin/vargate --version says: $("$prefix/bin/vargate" --version 2>&1)"
 fi
 if [ -n "${VARGATE:-}" ]; then # what ships is found from the program's own place
-    (cd / && env -u VARGATE_DATA XDG_DATA_HOME="$folder/none" "$prefix/bin/vargate" data info digits) >"$folder/log" 2>&1
-    grep -q "good .*$prefix/share/vargate/data/digits/train" "$folder/log" || { cat "$folder/log" && fail "the installed program does not find its data"; }
+    (cd / && env -u VARGATE_DATA XDG_DATA_HOME="$folder/none" "$prefix/bin/vargate" data info digits) \
+        >"$folder/log" 2>&1
+    grep -q "good .*$prefix/share/vargate/data/digits/train" "$folder/log" ||
+        { cat "$folder/log" && fail "the installed program does not find its data"; }
 fi
-grep -rn "$folder/first\|$(pwd)/" "$prefix/lib/pkgconfig" "$prefix/lib/cmake" && fail "package files name the place they were built in"
+grep -rn "$folder/first\|$(pwd)/" "$prefix/lib/pkgconfig" "$prefix/lib/cmake" &&
+    fail "package files name the place they were built in"
 
 DESTDIR=$folder/stage quietly cmake --install "$VARGATE_BUILD" --prefix /usr
 [ -e "$folder/stage/usr/include/vargate/vargate.h" ] || fail "DESTDIR is not honoured"
@@ -37,7 +41,8 @@ sample 0: TU 0.4186  GTU 0.4116  GMU 0.1100  class 0
 sample 1: TU 1.0409  GTU 1.0251  GMU 0.9583  class -1
 END
 expect() { # expect WAY PROGRAM
-    LD_LIBRARY_PATH=$prefix/lib "$2" >"$folder/output" 2>&1 || { cat "$folder/output" && fail "$1: the example failed"; }
+    LD_LIBRARY_PATH=$prefix/lib "$2" >"$folder/output" 2>&1 ||
+        { cat "$folder/output" && fail "$1: the example failed"; }
     diff "$folder/expected" "$folder/output" || fail "$1: the example printed something else"
     echo "$1: works"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# vargate as part of another project: by FetchContent from a folder (the static library) and by add_subdirectory (the shared
-# one, which BUILD_SHARED_LIBS asks for). examples/score.c links vargate::vargate and must print the known values, and the
-# project above must not notice: its flags, folder properties, targets, tests and cache stay its own.
+# vargate as part of another project: by FetchContent from a folder (the static library) and by add_subdirectory (the
+# shared one, which BUILD_SHARED_LIBS asks for). examples/score.c links vargate::vargate and must print the known
+# values, and the project above must not notice: its flags, folder properties, targets, tests and cache stay its own.
 set -u
 : "${VARGATE_BUILD:?is set by ctest}"
 grep -q '^VG_SANITIZE:STRING=.' "$VARGATE_BUILD/CMakeCache.txt" && { echo "not under sanitizers" && exit 77; }
@@ -19,8 +19,10 @@ cmake_minimum_required(VERSION 3.21)
 project(parent LANGUAGES C)
 enable_testing()
 set(watched CMAKE_BUILD_TYPE CMAKE_C_FLAGS CMAKE_C_FLAGS_RELEASE CMAKE_C_FLAGS_DEBUG CMAKE_C_STANDARD CMAKE_C_EXTENSIONS
-  CMAKE_C_VISIBILITY_PRESET CMAKE_POSITION_INDEPENDENT_CODE CMAKE_MODULE_PATH CMAKE_EXPORT_COMPILE_COMMANDS BUILD_SHARED_LIBS)
-set(properties COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES LINK_OPTIONS LINK_DIRECTORIES BUILDSYSTEM_TARGETS TESTS)
+  CMAKE_C_VISIBILITY_PRESET CMAKE_POSITION_INDEPENDENT_CODE CMAKE_MODULE_PATH
+  CMAKE_EXPORT_COMPILE_COMMANDS BUILD_SHARED_LIBS)
+set(properties COMPILE_OPTIONS COMPILE_DEFINITIONS INCLUDE_DIRECTORIES LINK_OPTIONS LINK_DIRECTORIES
+  BUILDSYSTEM_TARGETS TESTS)
 foreach(name ${watched})
   set(before_${name} "${${name}}")
 endforeach()
