@@ -71,7 +71,7 @@ run_tests() {
         { timeout -k 5 200 "$program" >"$program.log" 2>&1; echo $? >"$program.status"; } &
     done
     wait
-    VARGATE=$build/vargate within 60 sh tests/test_cuda_device.sh
+    VARGATE=$build/vargate within 60 sh tests/cuda/test_cuda_device.sh
     for program in "$build"/tests/test_*.status; do
         code=$(cat "$program")
         log=${program%.status}.log

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The command line: every tests/cli/*.sh runs the program ($VARGATE, or the first argument) on small files and looks at what it
-# prints, how it ends and what it leaves behind. tests/cli/expected holds whole outputs; `UPDATE=1` writes them anew.
+# The command line: every tests/cli/NN-*.sh runs the program ($VARGATE, or the first argument) on small files and
+# looks at what it prints, how it ends and what it leaves behind. tests/cli/expected holds whole outputs; `UPDATE=1`
+# writes them anew.
 set -u
 vargate=${1:-${VARGATE:-}}
 [ -n "$vargate" ] || { echo "the program is not built" && exit 77; }
@@ -17,7 +18,7 @@ passed=0
 failed=0
 unset VARGATE_SPOOL_BYTES
 . "$here/helpers"
-for script in "$here"/*.sh; do
+for script in "$here"/[0-9]*.sh; do
     . "$script"
 done
 echo "$passed passed, $failed failed"

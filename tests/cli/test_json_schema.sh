@@ -23,7 +23,7 @@ prints() {
     shift
     "$vargate" "$@" -q --json >"$folder/out.json" 2>"$folder/err"
     count $? "vargate $*: $(cat "$folder/err")"
-    "$python" tests/schema_check.py "docs/schema/$schema.schema.json" "$folder/out.json" >"$folder/log" 2>&1
+    "$python" tests/cli/schema_check.py "docs/schema/$schema.schema.json" "$folder/out.json" >"$folder/log" 2>&1
     count $? "vargate $* --json: $(tail -n 5 "$folder/log")"
 }
 # refuses SCHEMA EXPRESSION: the schema does not accept the last document after the change
@@ -32,7 +32,7 @@ refuses() {
 d = json.load(open(sys.argv[1]))
 $2
 json.dump(d, open(sys.argv[1] + '.changed', 'w'))" "$folder/out.json" || exit 1
-    if "$python" tests/schema_check.py "docs/schema/$1.schema.json" "$folder/out.json.changed" >/dev/null 2>&1; then
+    if "$python" tests/cli/schema_check.py "docs/schema/$1.schema.json" "$folder/out.json.changed" >/dev/null 2>&1; then
         count 1 "$1.schema.json accepts: $2"
     else
         count 0

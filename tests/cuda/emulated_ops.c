@@ -1,5 +1,6 @@
 /* emulated_ops.c - the CUDA kernels of the layers, compiled for the host and run by emulate.cpp, against the plain
- * backend: their arithmetic, masks, indices and barriers without a GPU. Built and run by tests/test_cuda_emulated.sh.
+ * backend: their arithmetic, masks, indices and barriers without a GPU.
+ * Built and run by tests/cuda/test_cuda_emulated.sh.
  *
  * Device memory is host memory filled with NaN, with a margin on each side, so that a read of memory that was never
  * written and a write outside a tensor are detected. Blocks and threads run in a different order each time, and results

@@ -6,7 +6,7 @@ set -u
 command -v "$CXX" >/dev/null 2>&1 || { echo "skipped: no C++ compiler" && exit 77; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-common="-O1 -Wall -Wextra -Wno-unknown-pragmas -Itests -Itests/cuda/fake -Isrc -Iinclude"
+common="-O1 -Wall -Wextra -Wno-unknown-pragmas -Itests/backend -Itests/cuda/fake -Isrc -Iinclude"
 common="$common -D_POSIX_C_SOURCE=200809L -DVG_HAVE_CUDA -DVG_VERSION=vg_error_message()"
 for kernel in norm stage average repeat; do
     $CXX -std=c++17 $common -x c++ -c "src/backend/cuda/$kernel.cu" -o "$folder/$kernel.o" || exit 1

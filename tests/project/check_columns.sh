@@ -1,8 +1,8 @@
 #!/bin/sh
-# No tracked source or page has a line of more than 120 columns, except as many as tests/long_lines.txt still allows for
-# each kind of file ("KIND LINES"). The numbers may only become smaller: `UPDATE=1 sh tests/check_columns.sh` lowers
-# them to what is there, and a kind that is not listed has none. Data, generated files and expected outputs are
-# exempt.
+# No tracked source or page has a line of more than 120 columns, except as many as tests/project/long_lines.txt still
+# allows for each kind of file ("KIND LINES"). The numbers may only become smaller: `UPDATE=1 sh
+# tests/project/check_columns.sh` lowers them to what is there, and a kind that is not listed has none. Data,
+# generated files and expected outputs are exempt.
 set -u
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || { echo "not a git checkout" && exit 77; }
 limits=$(dirname "$0")/long_lines.txt

@@ -2,7 +2,7 @@
 
     python make_reference.py        (numpy, scipy, scikit-learn)
 
-Logits are made from splitmix64 by exact float64 arithmetic, so that tests/calibrate_util.h makes the same ones to the bit:
+Logits are made from splitmix64 by exact float64 arithmetic, so that tests/calibrate/calibrate_util.h makes the same ones to the bit:
     u(k) = top 53 bits of mix(seed + (k + 1) * 0x9e3779b97f4a7c15) * 2^-53
     label y[n] = floor(u(2n) * C), strength s[n] = 1 + 2 u(2n + 1)
     z[n][m][c] = scale * (m + 1) * (4 * (u1 + u2 + u3 - 1.5) + (boost * s[n] if c == y[n] else 0)),
