@@ -28,6 +28,16 @@ vg_status vg_base__fail_text(vg_status status, const char *text);
             return vg_try_;                 \
     } while (0)
 
+/* Copies the options that a caller gave to `out`, a struct of `size` bytes that begins with `size_t struct_size`. A smaller
+ * struct from a caller compiled against an older header is accepted: the fields it lacks keep the values of `defaults` (the
+ * _INIT macro's), as all do where `given` is NULL. out->struct_size becomes `size`. VG_ERR_ARGUMENT, naming the struct, for
+ * a struct_size that no release had: larger than `size`, smaller than the field itself, or not a multiple of its alignment.
+ *
+ *     static const vg_thing_options defaults = VG_THING_OPTIONS_INIT;
+ *     vg_thing_options o;
+ *     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_thing_options")); */
+vg_status vg_base__take_options(void *out, const void *given, const void *defaults, size_t size, const char *name);
+
 /* Products and sums of sizes that must not wrap: false when they would. */
 static inline bool vg_base__mul(size_t *out, size_t a, size_t b) { return !__builtin_mul_overflow(a, b, out); }
 static inline bool vg_base__add(size_t *out, size_t a, size_t b) { return !__builtin_add_overflow(a, b, out); }

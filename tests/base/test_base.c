@@ -62,6 +62,54 @@ static void every_status_has_a_name(void **state) {
     assert_string_equal(vg_status_name((vg_status)99), "unknown");
 }
 
+/* --- options structs ------------------------------------------------------------------------------------------------ */
+
+/* The struct of an older release, and the one that the library knows now. */
+typedef struct old_options {
+    size_t struct_size;
+    double level;
+} old_options;
+typedef struct new_options {
+    size_t struct_size;
+    double level;
+    size_t rows;
+    const char *name;
+} new_options;
+
+static const new_options new_defaults = {sizeof(new_options), 0.5, 7, "default"};
+
+static vg_status take(new_options *out, const void *given) {
+    return vg_base__take_options(out, given, &new_defaults, sizeof *out, "vg_new_options");
+}
+
+static void smaller_options_take_defaults(void **state) {
+    (void)state;
+    struct {
+        old_options given;
+        unsigned char beyond[64]; /* must not be read */
+    } caller = {{sizeof(old_options), 0.9}, {0}};
+    memset(caller.beyond, 0xee, sizeof caller.beyond);
+    new_options out;
+    assert_int_equal(take(&out, &caller.given), VG_OK);
+    assert_true(out.struct_size == sizeof out && out.level == 0.9 && out.rows == 7);
+    assert_string_equal(out.name, "default");
+    new_options whole = {sizeof whole, 0.1, 3, "given"};
+    assert_int_equal(take(&out, &whole), VG_OK);
+    assert_memory_equal(&out, &whole, sizeof out);
+    assert_int_equal(take(&out, NULL), VG_OK);
+    assert_memory_equal(&out, &new_defaults, sizeof out);
+}
+
+static void impossible_option_sizes_are_refused(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, sizeof(old_options) + 4, sizeof(new_options) + 8, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        new_options out, given = {sizes[i], 0.1, 3, "given"};
+        assert_int_equal(take(&out, &given), VG_ERR_ARGUMENT);
+        assert_non_null(strstr(vg_error_message(), "vg_new_options.struct_size"));
+    }
+}
+
 /* --- memory --------------------------------------------------------------------------------------------------------- */
 
 static void sizes_are_checked(void **state) {
@@ -324,6 +372,8 @@ int main(void) {
         cmocka_unit_test(message_is_cut_not_overrun),
         cmocka_unit_test(message_belongs_to_its_thread),
         cmocka_unit_test(every_status_has_a_name),
+        cmocka_unit_test(smaller_options_take_defaults),
+        cmocka_unit_test(impossible_option_sizes_are_refused),
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(memory_is_aligned_and_zeroed),
         cmocka_unit_test(pool_visits_each_index_once),
