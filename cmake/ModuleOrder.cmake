@@ -6,7 +6,8 @@
 # the path ("measures/kernel.h"). Tests and fuzz targets see all of src/; programs see only include/.
 #
 # base <- measures <- calibrate, evaluate <- report;  base <- formats <- data;  base <- backend <- nn, which also
-# reads and writes checkpoints with formats; workflow stands on all of them.
+# reads and writes checkpoints with formats and computes the figures of an epoch with measures, calibrate and evaluate;
+# workflow stands on all of them.
 set(VG_BELOW_base "")
 set(VG_BELOW_measures base)
 set(VG_BELOW_formats base)
@@ -14,7 +15,7 @@ set(VG_BELOW_calibrate base measures)
 set(VG_BELOW_evaluate base measures)
 set(VG_BELOW_data base formats)
 set(VG_BELOW_backend base)
-set(VG_BELOW_nn base backend formats)
+set(VG_BELOW_nn base measures formats calibrate evaluate backend)
 set(VG_BELOW_report base measures calibrate evaluate)
 set(VG_BELOW_workflow base measures formats calibrate evaluate data backend nn report)
 
@@ -26,7 +27,6 @@ set(VG_OWNER_device measures)
 # file are handed over as the view that scoring takes.
 set(VG_HEADERS_formats measures)
 set(VG_HEADERS_data measures)
-set(VG_HEADERS_nn measures)
 
 # vg_link_only(<folder> <name>=<target>...): makes the folder hold these symbolic links and nothing else. Links that are
 # right already are left alone.

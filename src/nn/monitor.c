@@ -1,139 +1,144 @@
-/* monitor.c - loss, accuracy, calibration error, diversity and k-sensitivity of ensemble logits, in double.
+/* monitor.c - validation figures from the library's own scorer and tally. See monitor.h.
  *
- *     mu = mean over members of p, sigma their population spread;  D = mean of sigma^2
- *     Gamma = 1 - exp(-mu / (k sigma + 1e-8)),  q_m = p_m Gamma / sum(p_m Gamma),  GTU = H(mean of q_m),  TU = H(mu)
- *     ECE: 15 equal bins of the largest mean probability, sum of |accuracy - confidence| weighted by count */
+ * A batch passes through three steps: the scorer gives the mean probabilities (n x C) and its own sums, the tally counts
+ * them against the labels, and the members' cross-entropy and disagreement are added up in the order of the samples. */
 #include "nn/monitor.h"
 
 #include <math.h>
-#include <string.h>
 
-static double entropy(const double *p, size_t classes) {
-    double sum = 0;
-    for (size_t c = 0; c < classes; c++)
-        sum -= p[c] > 0 ? p[c] * log(p[c]) : 0;
-    return sum;
+#include "evaluate/evaluate_internal.h"
+#include "nn/member_figures.h"
+
+struct vg_monitor {
+    vg_monitor_options options;
+    vg_scorer *scorer;
+    vg_tally *tally;
+    vg_pool *pool;
+    size_t room;                              /* samples that the arrays below have room for */
+    double *mean;                             /* room x C */
+    double *tu, *gtu, *losses, *disagreement; /* room */
+    int64_t *labels;                          /* room */
+    uint32_t *work;                           /* threads x (M + C) */
+    double loss_sum, disagreement_sum;        /* over samples */
+    bool has_bad_logits;                      /* a logit was NaN or infinite */
+};
+
+static vg_status make(vg_monitor *m) {
+    vg_score_options score = VG_SCORE_OPTIONS_INIT;
+    vg_tally_options tally = VG_TALLY_OPTIONS_INIT;
+    score.logits = 1;
+    score.k = &m->options.k;
+    score.k_count = 1;
+    score.threads = m->options.threads;
+    tally.floor = 0; /* the loss of a mean probability of 0 is infinite, as it is in training */
+    tally.confusion = 0;
+    VG_TRY(vg_pool__new(&m->pool, m->options.threads));
+    VG_TRY(vg_base__zalloc(&m->work, m->options.members + m->options.classes,
+                           vg_pool__threads(m->pool) * sizeof *m->work, "classes of members"));
+    VG_TRY(vg_tally_new(&m->tally, m->options.classes, &tally));
+    return vg_scorer_new(&m->scorer, m->options.members, m->options.classes, &score);
 }
 
-/* Softmax of one member; returns log p of the label. */
-static double member(double *p, const float *z, size_t classes, size_t label) {
-    double top = z[0], sum = 0;
-    for (size_t c = 1; c < classes; c++)
-        top = z[c] > top ? z[c] : top;
-    for (size_t c = 0; c < classes; c++) {
-        p[c] = exp(z[c] - top);
-        sum += p[c];
-    }
-    for (size_t c = 0; c < classes; c++)
-        p[c] /= sum;
-    return z[label] - top - log(sum);
+vg_status vg_monitor__new(vg_monitor **out, const vg_monitor_options *options) {
+    vg_monitor *m;
+    *out = NULL;
+    VG_TRY(vg_base__zalloc(&m, 1, sizeof *m, "validation figures"));
+    m->options = *options;
+    vg_status status = make(m);
+    if (status == VG_OK)
+        *out = m;
+    else
+        vg_monitor__free(m);
+    return status;
 }
 
-static double gated_entropy(const double *p, const double *mean, double *gate, double *q, size_t M, size_t C, double k) {
-    for (size_t c = 0; c < C; c++) {
-        double var = 0;
-        for (size_t m = 0; m < M; m++)
-            var += (p[m * C + c] - mean[c]) * (p[m * C + c] - mean[c]);
-        gate[c] = -expm1(-mean[c] / (k * sqrt(var / (double)M) + 1e-8));
-        q[c] = 0;
-    }
-    for (size_t m = 0; m < M; m++) {
-        double z = 0;
-        for (size_t c = 0; c < C; c++)
-            z += p[m * C + c] * gate[c];
-        for (size_t c = 0; c < C; c++)
-            q[c] += (z > 0 ? p[m * C + c] * gate[c] / z : p[m * C + c]) / (double)M;
-    }
-    return entropy(q, C);
+static void release_arrays(vg_monitor *m) {
+    vg_base__release(m->mean);
+    vg_base__release(m->tu);
+    vg_base__release(m->gtu);
+    vg_base__release(m->losses);
+    vg_base__release(m->disagreement);
+    vg_base__release(m->labels);
+    m->mean = m->tu = m->gtu = m->losses = m->disagreement = NULL;
+    m->labels = NULL;
+    m->room = 0;
 }
 
-/* The members' most probable classes, pair by pair; `named`: C of workspace. */
-static double disagreement(const double *p, double *named, size_t M, size_t C) {
-    double agree = 0, members = (double)M;
-    memset(named, 0, C * sizeof *named);
-    for (size_t m = 0; m < M; m++) {
-        size_t top = 0;
-        for (size_t c = 1; c < C; c++)
-            top = p[m * C + c] > p[m * C + top] ? c : top;
-        agree += named[top]++;
-    }
-    return M > 1 ? 1 - agree / (0.5 * members * (members - 1)) : 0;
+void vg_monitor__free(vg_monitor *m) {
+    if (!m)
+        return;
+    release_arrays(m);
+    vg_base__release(m->work);
+    vg_scorer_free(m->scorer);
+    vg_tally_free(m->tally);
+    vg_pool__free(m->pool);
+    vg_base__release(m);
 }
 
-/* What a verdict looks at; `work`: C. */
-static void add_verdict(vg_monitor *s, const double *p, const double *mean, double *work) {
-    size_t M = s->members, C = s->classes;
-    double mu1 = -1, mu2 = -1, sigma1 = 0, sigma2 = 0;
-    for (size_t c = 0; c < C; c++) {
-        double square = 0;
-        for (size_t m = 0; m < M; m++)
-            square += (p[m * C + c] - mean[c]) * (p[m * C + c] - mean[c]) / (double)M;
-        s->total += mean[c] * (1 - mean[c]);
-        if (mean[c] > mu1) {
-            mu2 = mu1, sigma2 = sigma1;
-            mu1 = mean[c], sigma1 = sqrt(square);
-        } else if (mean[c] > mu2) {
-            mu2 = mean[c], sigma2 = sqrt(square);
-        }
-    }
-    s->abstained += mu1 - sigma1 > mu2 + sigma2 ? 0 : 1;
-    s->disagreement += disagreement(p, work, M, C);
+static vg_status make_room(vg_monitor *m, size_t n) {
+    size_t values;
+    if (n <= m->room)
+        return VG_OK;
+    if (!vg_base__mul(&values, n, m->options.classes))
+        return vg_base__fail(VG_ERR_MEMORY, "%zu samples of %zu classes do not fit in memory", n, m->options.classes);
+    release_arrays(m);
+    VG_TRY(vg_base__alloc(&m->mean, values, sizeof *m->mean, "mean probabilities"));
+    VG_TRY(vg_base__alloc(&m->tu, n, sizeof *m->tu, "total uncertainties"));
+    VG_TRY(vg_base__alloc(&m->gtu, n, sizeof *m->gtu, "gated uncertainties"));
+    VG_TRY(vg_base__alloc(&m->losses, n, sizeof *m->losses, "losses"));
+    VG_TRY(vg_base__alloc(&m->disagreement, n, sizeof *m->disagreement, "shares of differing pairs"));
+    VG_TRY(vg_base__alloc(&m->labels, n, sizeof *m->labels, "labels"));
+    m->room = n;
+    return VG_OK;
 }
 
-static void add_sample(vg_monitor *s, const float *logits, size_t label, double *work) {
-    size_t M = s->members, C = s->classes, best = 0;
-    double *p = work, *mean = work + M * C, loss = 0;
-    memset(mean, 0, C * sizeof *mean);
-    for (size_t m = 0; m < M; m++) {
-        loss -= member(p + m * C, logits + m * C, C, label) / (double)M;
-        for (size_t c = 0; c < C; c++)
-            mean[c] += p[m * C + c] / (double)M;
+static vg_status add_members(vg_monitor *m, const float *logits, const int32_t *labels, size_t n) {
+    vg_member_logits in = {logits, labels, n, m->options.members, m->options.classes};
+    vg_member_figures out = {m->options.mixture ? NULL : m->losses, m->disagreement, m->work};
+    VG_TRY(vg_member_figures__batch(&out, &in, m->pool));
+    for (size_t i = 0; i < n; i++) {
+        m->loss_sum += out.loss ? out.loss[i] : 0;
+        m->disagreement_sum += m->disagreement[i];
     }
-    for (size_t c = 0; c < C; c++) {
-        best = mean[c] > mean[best] ? c : best;
-        for (size_t m = 0; m < M; m++)
-            s->variance += (p[m * C + c] - mean[c]) * (p[m * C + c] - mean[c]) / (double)(M * C);
-    }
-    s->loss += s->mixture ? -log(mean[label]) : loss;
-    s->entropy += entropy(mean, C);
-    s->gated_entropy += gated_entropy(p, mean, mean + C, mean + 2 * C, M, C, s->k);
-    add_verdict(s, p, mean, mean + C);
-    s->correct += best == label;
-    size_t bin = (size_t)ceil(mean[best] * VG_MONITOR_BINS);
-    bin = bin < 1 ? 0 : bin > VG_MONITOR_BINS ? VG_MONITOR_BINS - 1 : bin - 1;
-    s->bin_confidence[bin] += mean[best];
-    s->bin_count[bin]++;
-    s->bin_correct[bin] += best == label;
-    s->n++;
+    return VG_OK;
 }
 
-void vg_monitor__add(vg_monitor *s, const float *logits, const int32_t *labels, size_t n, double *work) {
+vg_status vg_monitor__feed(vg_monitor *m, const float *logits, const int32_t *labels, size_t n) {
+    vg_predictions block = vg_predictions_f32(logits, n, m->options.members, m->options.classes);
+    VG_TRY(make_room(m, n));
+    vg_scores places = {.mean = m->mean, .tu = m->tu, .gtu = m->gtu};
+    vg_status status = vg_scorer_feed(m->scorer, &places, &block);
+    if (status == VG_ERR_DATA) { /* the scorer refuses logits that are not finite, and nothing else in its input */
+        m->has_bad_logits = true;
+        return VG_OK;
+    }
+    VG_TRY(status);
     for (size_t i = 0; i < n; i++)
-        add_sample(s, logits + i * s->members * s->classes, (size_t)labels[i], work);
+        m->labels[i] = labels[i];
+    VG_TRY(vg_tally_feed(m->tally, m->mean, NULL, m->labels, n));
+    return add_members(m, logits, labels, n);
 }
 
-double vg_monitor__ece(const vg_monitor *s) {
-    double sum = 0;
-    for (int i = 0; i < VG_MONITOR_BINS; i++)
-        sum += fabs((double)s->bin_correct[i] - s->bin_confidence[i]);
-    return s->n ? sum / (double)s->n : NAN;
+static vg_status no_figures(vg_epoch_metrics *metrics) {
+    metrics->val_loss = metrics->val_ece = metrics->diversity = metrics->k_sensitivity = NAN;
+    metrics->val_accuracy = 0;
+    metrics->verdict = (vg_verdict)VG_VERDICT_INIT;
+    return VG_OK;
 }
 
-double vg_monitor__diversity(const vg_monitor *s) { return s->n ? s->variance / (double)s->n : NAN; }
-
-double vg_monitor__k_sensitivity(const vg_monitor *s) { return s->entropy > 0 ? 1 - s->gated_entropy / s->entropy : 0; }
-
-vg_score_summary vg_monitor__summary(const vg_monitor *s) {
-    double n = (double)s->n;
-    return (vg_score_summary){.samples = s->n,
-                              .diversity = vg_monitor__diversity(s),
-                              .k_sensitivity = vg_monitor__k_sensitivity(s),
-                              .mean_tu = s->entropy / n,
-                              .mean_gtu = s->gated_entropy / n,
-                              .members = s->members,
-                              .outcomes = s->classes,
-                              .member_variance = s->variance / n * (double)s->classes,
-                              .total_variance = s->total / n,
-                              .disagreement = s->disagreement / n,
-                              .abstained = s->abstained / n};
+vg_status vg_monitor__figures(const vg_monitor *m, vg_epoch_metrics *metrics) {
+    double figures[VG_TALLY_FIGURES];
+    vg_score_summary summary;
+    if (m->has_bad_logits || m->tally->rows == 0)
+        return no_figures(metrics);
+    VG_TRY(vg_scorer_summary(m->scorer, &summary));
+    summary.disagreement = m->disagreement_sum / (double)m->tally->rows;
+    vg_evaluate__tally_figures(figures, m->tally);
+    metrics->val_loss = m->options.mixture ? figures[VG_TALLY_NLL] : m->loss_sum / (double)m->tally->rows;
+    metrics->val_accuracy = figures[VG_TALLY_ACCURACY];
+    metrics->val_ece = figures[VG_TALLY_ECE];
+    metrics->diversity = summary.diversity;
+    metrics->k_sensitivity = summary.mean_tu > 0 ? summary.k_sensitivity : 0;
+    metrics->verdict = (vg_verdict)VG_VERDICT_INIT;
+    return vg_verdict_judge(&metrics->verdict, &summary, m->tally->correct, m->tally->rows);
 }

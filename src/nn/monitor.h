@@ -1,4 +1,14 @@
-/* monitor.h - figures of an epoch over the validation set, added up batch by batch. Internal. */
+/* monitor.h - the figures of an epoch over the validation set, added up batch by batch. Internal.
+ *
+ *     vg_monitor__new(&monitor, &options);
+ *     for every batch: vg_monitor__feed(monitor, logits, labels, n);
+ *     vg_monitor__figures(monitor, &metrics);
+ *
+ * The scorer (measures) and the tally (evaluate) compute everything that they define: diversity, k-sensitivity and the
+ * figures of the verdict; accuracy, ECE and the NLL of the mixture. They are therefore the figures that `vargate score`
+ * and `vargate evaluate` give for the same logits. The monitor adds the members' mean cross-entropy, and takes the
+ * disagreement from every sample where the scorer takes it from a selection, because it decides the collapse alarm. Results
+ * do not depend on the number of threads or on how the set is cut into batches. A monitor serves one caller at a time. */
 #ifndef VG_MONITOR_H
 #define VG_MONITOR_H
 
@@ -6,30 +16,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "vargate/measures.h"
+#include "vargate/nn.h"
 
-enum { VG_MONITOR_BINS = 15 };
+typedef struct vg_monitor_options {
+    size_t members, classes; /* M, C */
+    bool mixture;            /* val_loss is the NLL of the mean probability, not the members' mean cross-entropy */
+    double k;                /* gate setting of the k-sensitivity */
+    unsigned threads;        /* 0: one per core */
+} vg_monitor_options;
 
-typedef struct vg_monitor {
-    size_t members, classes;
-    bool mixture; /* loss of the mean probability, not the mean loss of members */
-    double k;     /* gate of the k-sensitivity */
-    /* sums */
-    size_t n, correct;
-    double loss, variance, entropy, gated_entropy;
-    double total, disagreement, abstained; /* for the verdict: vg_score_summary */
-    double bin_confidence[VG_MONITOR_BINS];
-    size_t bin_count[VG_MONITOR_BINS], bin_correct[VG_MONITOR_BINS];
-} vg_monitor;
+typedef struct vg_monitor vg_monitor;
+vg_status vg_monitor__new(vg_monitor **out, const vg_monitor_options *options);
+void vg_monitor__free(vg_monitor *monitor);
 
-/* logits[n][M][C], labels[n]; work: (M + 3) * C doubles. */
-void vg_monitor__add(vg_monitor *monitor, const float *logits, const int32_t *labels, size_t n, double *work);
-double vg_monitor__ece(const vg_monitor *monitor);
-/* D: mean over samples and classes of the variance over members. */
-double vg_monitor__diversity(const vg_monitor *monitor);
-/* The figures above as a scoring run over the same logits would give them. */
-vg_score_summary vg_monitor__summary(const vg_monitor *monitor);
-/* 1 - mean(gated total uncertainty) / mean(total uncertainty). */
-double vg_monitor__k_sensitivity(const vg_monitor *monitor);
+/* Adds n samples: logits[n][M][C], labels[n] in 0 .. C - 1 (others: VG_ERR_DATA). Logits that are NaN or infinite are no
+ * error here, because the training step that follows reports them: the figures are then not numbers. */
+vg_status vg_monitor__feed(vg_monitor *monitor, const float *logits, const int32_t *labels, size_t n);
+
+/* Sets the validation figures of `metrics` (val_*, diversity, k_sensitivity, verdict) and leaves the others alone. Where a
+ * logit was not finite they are NaN, the accuracy 0 and the verdict unknown. */
+vg_status vg_monitor__figures(const vg_monitor *monitor, vg_epoch_metrics *metrics);
 
 #endif

@@ -119,43 +119,51 @@ static vg_status train_epoch(vg_training *t) {
     return VG_OK;
 }
 
-static vg_status watch(vg_training *t, vg_epoch_metrics *metrics) {
+static vg_status logits_room(vg_training *t, size_t wanted) {
+    if (wanted <= t->logits_room)
+        return VG_OK;
+    vg_base__release(t->logits);
+    t->logits = NULL;
+    t->logits_room = 0;
+    VG_TRY(vg_base__alloc(&t->logits, wanted, sizeof(float), "logits"));
+    t->logits_room = wanted;
+    return VG_OK;
+}
+
+/* Predicts the whole validation set and gives the logits to the monitor, batch by batch. */
+static vg_status feed_monitor(vg_training *t, vg_monitor *monitor, const vg_members *members) {
     const vg_feed *feed = &t->options.validation;
-    bool mcd = t->recipe.ensemble == VG_ENSEMBLE_MCD;
-    vg_members members = {mcd, mcd ? t->recipe.monitor_passes : 1, mcd ? 1 : t->recipe.heads, false, 0};
-    members.count = members.passes * members.heads;
-    double k = 0;
-    for (size_t i = 0; i < t->recipe.k_count; i++)
-        k = t->recipe.k[i] > k ? t->recipe.k[i] : k;
-    vg_monitor monitor = {
-        .members = members.count, .classes = t->state.classes, .mixture = t->recipe.mixture, .k = k > 0 ? k : 3};
     uint64_t seen = 0;
     VG_TRY(feed->seek(feed->context, 0, 0));
     for (size_t i = 0; i < feed->steps; i++) {
         vg_nn_batch batch;
         VG_TRY(feed->next(feed->context, &batch));
-        if (batch.n * members.count * t->state.classes > t->logits_room) {
-            vg_base__release(t->logits);
-            vg_base__release(t->work);
-            t->logits = NULL;
-            t->work = NULL;
-            t->logits_room = 0;
-            VG_TRY(vg_base__alloc(&t->logits, batch.n * members.count * t->state.classes, sizeof(float), "logits"));
-            VG_TRY(vg_base__alloc(&t->work, (members.count + 3) * t->state.classes, sizeof(double), "figures"));
-            t->logits_room = batch.n * members.count * t->state.classes;
-        }
-        VG_TRY(vg_learner__predict(t->learner, t->logits, batch.images, batch.n, seen, &members, 128));
-        vg_monitor__add(&monitor, t->logits, batch.labels, batch.n, t->work);
+        VG_TRY(logits_room(t, batch.n * members->count * t->state.classes));
+        VG_TRY(vg_learner__predict(t->learner, t->logits, batch.images, batch.n, seen, members, 128));
+        VG_TRY(vg_monitor__feed(monitor, t->logits, batch.labels, batch.n));
         seen += batch.n;
     }
-    metrics->val_loss = monitor.loss / (double)monitor.n;
-    metrics->val_accuracy = (double)monitor.correct / (double)monitor.n;
-    metrics->val_ece = vg_monitor__ece(&monitor);
-    metrics->diversity = vg_monitor__diversity(&monitor);
-    metrics->k_sensitivity = vg_monitor__k_sensitivity(&monitor);
-    vg_score_summary summary = vg_monitor__summary(&monitor);
-    metrics->verdict = (vg_verdict)VG_VERDICT_INIT;
-    return vg_verdict_judge(&metrics->verdict, &summary, monitor.correct, monitor.n);
+    return VG_OK;
+}
+
+/* Measures the network on the validation set: all heads without dropout, or for MCD a few stochastic passes. */
+static vg_status validate(vg_training *t, vg_epoch_metrics *metrics) {
+    bool mcd = t->recipe.ensemble == VG_ENSEMBLE_MCD;
+    vg_members members = {mcd, mcd ? t->recipe.monitor_passes : 1, mcd ? 1 : t->recipe.heads, false, 0};
+    members.count = members.passes * members.heads;
+    vg_monitor_options options = {.members = members.count,
+                                  .classes = t->state.classes,
+                                  .mixture = t->recipe.mixture,
+                                  .threads = t->options.threads};
+    for (size_t i = 0; i < t->recipe.k_count; i++)
+        options.k = t->recipe.k[i] > options.k ? t->recipe.k[i] : options.k;
+    vg_monitor *monitor;
+    VG_TRY(vg_monitor__new(&monitor, &options));
+    vg_status status = feed_monitor(t, monitor, &members);
+    if (status == VG_OK)
+        status = vg_monitor__figures(monitor, metrics);
+    vg_monitor__free(monitor);
+    return status;
 }
 
 /* D of an ensemble that merely grows certain falls far below its peak too, so the verdict has a say: members that still differ
@@ -189,7 +197,7 @@ static vg_status finish_epoch(vg_training *t) {
                           .train_accuracy = (double)s->correct / rows,
                           .rate = t->rate,
                           .images_per_s = s->seconds > 0 ? rows / s->seconds : 0};
-    VG_TRY(watch(t, &m));
+    VG_TRY(validate(t, &m));
     s->epoch++;
     s->step = 0;
     s->loss_sum = s->seconds = 0;
@@ -266,7 +274,7 @@ static vg_status refresh(vg_training *t) {
         VG_TRY(vg_train__save(t, "best.safetensors", false));
     if (t->recipe.ensemble != VG_ENSEMBLE_MCD) { /* whose figures are taken with dropout, on the running statistics */
         vg_epoch_metrics m = {0};
-        VG_TRY(watch(t, &m));
+        VG_TRY(validate(t, &m));
         VG_TRY(vg_train__log_refreshed(t, &m));
         remark(t, VG_TRAIN_NOTE, "with batch-norm refreshed: val loss %.4f  accuracy %.4f  ECE %.4f", m.val_loss,
                m.val_accuracy, m.val_ece);
@@ -316,7 +324,7 @@ static vg_status run_epochs(vg_training *t) {
         VG_TRY(refresh(t));
     /* A finished run whose metrics.jsonl is gone: its figures are taken again. */
     if (t->result.last.epoch < t->state.epoch) {
-        VG_TRY(watch(t, &t->result.last));
+        VG_TRY(validate(t, &t->result.last));
         t->result.last.epoch = t->state.epoch;
     }
     return VG_OK;
@@ -419,7 +427,6 @@ vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
     vg_learner__free(t->learner);
     vg_backend__close(t->backend);
     vg_base__release(t->logits);
-    vg_base__release(t->work);
     vg_base__release(t->log);
     vg_checkpoint__free_names(t->kept_names, t->state.classes);
     vg_run_lock__release(t->lock);

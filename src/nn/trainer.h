@@ -29,7 +29,6 @@ typedef struct vg_training {
     char *log;          /* metrics.jsonl so far */
     size_t log_length;
     float *logits;
-    double *work;
     size_t logits_room;
 } vg_training;
 

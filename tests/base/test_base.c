@@ -102,7 +102,8 @@ static void smaller_options_take_defaults(void **state) {
 
 static void impossible_option_sizes_are_refused(void **state) {
     (void)state;
-    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, sizeof(old_options) + 4, sizeof(new_options) + 8, SIZE_MAX};
+    static const size_t sizes[] = {0,       1, sizeof(size_t) - 1, sizeof(old_options) + 4, sizeof(new_options) + 8,
+                                   SIZE_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         new_options out, given = {sizes[i], 0.1, 3, "given"};
         assert_int_equal(take(&out, &given), VG_ERR_ARGUMENT);
