@@ -1,5 +1,5 @@
-/* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar), the rest is the file.
- * SVHN's .mat is left out: what reads it is matio. */
+/* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar), the rest
+ * is the file. SVHN's .mat is left out: what reads it is matio. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

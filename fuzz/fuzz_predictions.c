@@ -1,4 +1,5 @@
-/* fuzz_predictions.c - prediction files in any format: the first byte picks the format, the axes and the size of blocks. */
+/* fuzz_predictions.c - prediction files in any format: the first byte picks the format, the axes and the size of
+ * blocks. */
 #include "fuzz_source.h"
 
 /* Sums what a view shows, so that every element of it is touched. */
@@ -7,7 +8,8 @@ static double touch(const vg_predictions *view) {
     for (size_t n = 0; n < view->n; n++)
         for (size_t m = 0; m < view->m; m++)
             for (size_t c = 0; c < view->c; c++) {
-                ptrdiff_t i = (ptrdiff_t)n * view->stride_n + (ptrdiff_t)m * view->stride_m + (ptrdiff_t)c * view->stride_c;
+                ptrdiff_t i =
+                    (ptrdiff_t)n * view->stride_n + (ptrdiff_t)m * view->stride_m + (ptrdiff_t)c * view->stride_c;
                 sum += view->dtype == VG_F32 ? (double)((const float *)view->data)[i] : ((const double *)view->data)[i];
             }
     return sum;

@@ -1,4 +1,5 @@
-/* fuzz_source.h - what the fuzz targets of the readers share: open bytes as a file of some kind and read all there is. */
+/* fuzz_source.h - what the fuzz targets of the readers share: open bytes as a file of some kind and read all there
+ * is. */
 #ifndef FUZZ_SOURCE_H
 #define FUZZ_SOURCE_H
 

@@ -1,5 +1,5 @@
-/* replay.c - main() for a fuzz target where libFuzzer is not: feeds it each file named, or each file of each folder named.
- * An empty folder or none is a failure, so that a corpus cannot go missing unseen. */
+/* replay.c - main() for a fuzz target where libFuzzer is not: feeds it each file named, or each file of each folder
+ * named. An empty folder or none is a failure, so that a corpus cannot go missing unseen. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -86,11 +86,11 @@ static vg_status next(void *context, vg_nn_batch *batch) {
 }
 
 /* An order of the set that depends on the epoch: a walk with a stride prime to the number of images. */
-static vg_status plan(void *context, uint64_t epoch, vg_nn_sample *samples) {
+static vg_status plan(void *context, uint64_t epoch, vg_sample_draw *samples) {
     const noise *n = context;
     uint64_t at = 7919 * epoch, draw = 88172645463325252u + epoch;
     for (size_t i = 0; i < n->samples; i++, at += 30011) {
-        samples[i] = (vg_nn_sample){.index = (uint32_t)(at % n->count), .factor = {1, 1, 1, 1}};
+        samples[i] = (vg_sample_draw){.index = (uint32_t)(at % n->count), .factor = {1, 1, 1, 1}};
         if (!n->augment)
             continue;
         draw ^= draw << 13, draw ^= draw >> 7, draw ^= draw << 17;

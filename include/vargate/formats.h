@@ -11,6 +11,7 @@
 
 #include "vargate/measures.h"
 #include "vargate/status.h"
+#include "vargate/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,12 +19,6 @@ extern "C" {
 
 enum { VG_MAX_RANK = 8 };
 
-/* Element types a file can carry. Integers are labels; bool is stored as u8 0/1. */
-typedef enum vg_element {
-    VG_ELEMENT_F16, VG_ELEMENT_BF16, VG_ELEMENT_F32, VG_ELEMENT_F64,
-    VG_ELEMENT_I8, VG_ELEMENT_I16, VG_ELEMENT_I32, VG_ELEMENT_I64,
-    VG_ELEMENT_U8, VG_ELEMENT_U16, VG_ELEMENT_U32, VG_ELEMENT_U64, VG_ELEMENT_BOOL
-} vg_element;
 VG_API size_t vg_element_size(vg_element element);
 VG_API const char *vg_element_name(vg_element element); /* "float32", "int64", ... */
 

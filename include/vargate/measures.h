@@ -16,18 +16,23 @@
 #include <stdint.h>
 
 #include "vargate/status.h"
+#include "vargate/types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Element types of predictions. */
-typedef enum vg_dtype { VG_F32 = 0, VG_F64 = 1, VG_F16 = 2, VG_BF16 = 3 } vg_dtype;
+/* Former names of the element types of predictions. Deprecated: use vg_element. */
+typedef vg_element vg_dtype;
+#define VG_F32 VG_ELEMENT_F32
+#define VG_F64 VG_ELEMENT_F64
+#define VG_F16 VG_ELEMENT_F16
+#define VG_BF16 VG_ELEMENT_BF16
 
 /* A view of predictions, data[n * stride_n + m * stride_m + c * stride_c], strides in elements (any sign). Borrowed. */
 typedef struct vg_predictions {
     const void *data;
-    vg_dtype dtype;
+    vg_element dtype; /* one of VG_ELEMENT_F32, _F64, _F16, _BF16 */
     size_t n, m, c;
     ptrdiff_t stride_n, stride_m, stride_c;
 } vg_predictions;

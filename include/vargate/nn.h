@@ -1,4 +1,4 @@
-/* nn.h - training networks whose predictions are ensembles, and predicting with them.
+/* nn.h - training of networks whose predictions are ensembles, and prediction with them.
  *
  *     vg_recipe recipe;
  *     vg_recipe_read(&recipe, "recipes/quickstart.yaml");
@@ -9,7 +9,12 @@
  *     vg_predictor_open(&predictor, "runs/quickstart/best.safetensors", NULL);
  *     vg_predictor_run(predictor, logits, images, n, 0);               // logits[n][M][C]
  *
- * Images are float32 (n, c, h, w), normalised. This module reads no data sets: images come through a vg_feed. */
+ * Images are float32 (n, c, h, w), normalised. This module reads no data sets: images come through a vg_feed.
+ *
+ * Threads: functions on different objects may run at once. A recipe is plain data. A predictor serves one caller at a
+ * time. vg_train may run in several threads at once, into different folders. Errors: every function that returns
+ * vg_status leaves its reason in vg_error_message(). Where it fails, out-parameters hold NULL or nothing that needs to
+ * be freed. */
 #ifndef VARGATE_NN_H
 #define VARGATE_NN_H
 
@@ -18,14 +23,16 @@
 
 #include "vargate/measures.h"
 #include "vargate/status.h"
+#include "vargate/types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* --- recipes */
-enum { VG_RECIPE_TEXT = 128, VG_RECIPE_LIST = 8 };
+enum { VG_RECIPE_TEXT = 128, VG_RECIPE_LIST = 8 }; /* bytes of a text with its NUL; entries of a list */
 
+/* What the members of an ensemble are: stochastic passes with dropout, heads on one trunk, or heads with dropout. */
 typedef enum vg_ensemble { VG_ENSEMBLE_MCD = 0, VG_ENSEMBLE_LLE = 1, VG_ENSEMBLE_MCD_LLE = 2 } vg_ensemble;
 
 /* An experiment. The keys of a recipe file are the names of the fields; docs/training.md explains each. */
@@ -36,8 +43,8 @@ typedef struct vg_recipe {
     char ood[VG_RECIPE_LIST][VG_RECIPE_TEXT]; /* out-of-distribution sets */
     size_t ood_count;
     double validation;                            /* share of the training set held out */
-    size_t train_limit, test_limit;               /* at most so many samples; 0: all */
-    size_t crop;                                  /* reflect-pad and crop; 0: off */
+    size_t train_limit, test_limit;               /* at most this many samples; 0: all */
+    size_t crop;                                  /* pixels of reflection padding before a random crop; 0: off */
     double flip, erase;                           /* probabilities */
     double brightness, contrast, saturation, hue; /* colour jitter */
     /* network and ensemble */
@@ -59,34 +66,31 @@ typedef struct vg_recipe {
     int bfloat16; /* compute: 0 float32, 1 bfloat16, 2 tf32 (float32 with the products' operands rounded, on GPUs) */
     uint64_t seed;
     uint64_t split_seed; /* of the validation split alone, so that runs of other seeds hold out the same images */
-    /* watching */
-    int checkpoint;            /* which one is predicted with: 0 last, 1 best */
+    /* monitoring and checkpoints */
+    int checkpoint;            /* which one predictions use: 0 last, 1 best */
     size_t checkpoint_every;   /* epochs between checkpoints; 0: by time */
     double checkpoint_seconds; /* time between checkpoints, also within an epoch; 0: by epochs */
-    size_t monitor_passes;    /* stochastic passes an image when watching an MCD network */
-    double collapse_fraction; /* alarm: verdict identical, collapsed or low, and diversity below this share of its peak ... */
-    size_t collapse_epochs;   /* ... for so many epochs */
+    size_t monitor_passes;     /* stochastic passes an image in the validation of an MCD network */
+    double collapse_fraction;  /* alarm when diversity is below this share of its peak with a verdict of identical, */
+    size_t collapse_epochs;    /* collapsed or low, for this many epochs in a row */
     /* after training (vargate run) */
     double k[VG_RECIPE_LIST]; /* gate settings */
     size_t k_count;
     int calibrate;
 } vg_recipe;
 
-/* The defaults: the paper's CNN on MNIST, LLE with 100 heads. */
+/* Sets every field to its default: the paper's CNN on MNIST, LLE with 100 heads. */
 VG_API void vg_recipe_defaults(vg_recipe *recipe);
-/* Defaults, then what the YAML file says: one mapping of keys to values or lists. An unknown key is an error that names the
- * line and the nearest known key. */
+/* Sets the defaults, then what the YAML file at `path` says: one mapping of keys to values or lists. VG_ERR_IO when the
+ * file cannot be read, VG_ERR_FORMAT when it is not such a mapping, VG_ERR_ARGUMENT for an unknown key (the message
+ * names the line and the nearest known key), a value out of range, or what vg_recipe_check refuses. */
 VG_API vg_status vg_recipe_read(vg_recipe *recipe, const char *path);
-/* One "key=value", value as in a recipe file; lists as [a, b]. */
+/* Applies one "key=value", the value as in a recipe file, lists as [a, b]. Errors as for vg_recipe_read. Several
+ * settings may be consistent only together, so vg_recipe_check is left to the caller. */
 VG_API vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment);
-/* M: members, or what 0 stands for. */
-VG_API size_t vg_recipe_members(const vg_recipe *recipe);
-/* Refuses what cannot be: ranges, combinations. vg_train calls it. */
+/* VG_ERR_ARGUMENT for settings that cannot be combined. vg_train calls it. */
 VG_API vg_status vg_recipe_check(const vg_recipe *recipe);
-/* VG_ERR_DATA, saying why, when two recipes do not hold out the same validation images: what one held out the other
- * may have been trained on. */
-VG_API vg_status vg_recipe_check_split(const vg_recipe *a, const vg_recipe *b);
-/* The recipe as YAML, every key written; the caller's, freed with vg_recipe_text_free. */
+/* The recipe as YAML with every key. *out is the caller's, freed with vg_recipe_text_free (NULL is fine). */
 VG_API vg_status vg_recipe_text(char **out, const vg_recipe *recipe);
 VG_API void vg_recipe_text_free(char *text);
 
@@ -94,47 +98,42 @@ VG_API void vg_recipe_text_free(char *text);
 typedef struct vg_nn_batch {
     const float *images;   /* n * c * h * w */
     const int32_t *labels; /* n */
-    const size_t *indices; /* n: which sample of the training set each is (bootstrap) */
+    const size_t *indices; /* n: the position of each in the training set (bootstrap weights depend on it) */
     size_t n;
 } vg_nn_batch;
 
-/* Where batches come from. After seek(epoch, step) the following next() calls give step, step + 1, ... of that epoch, and after
- * the last step the next epoch's first; content depends on (epoch, step) alone. Pointers live until the next call. */
+/* The source of batches, implemented by the caller. After seek(epoch, step) the following next() calls give steps step,
+ * step + 1, ... of that epoch, and after its last step the first of the next epoch. The content depends on (epoch,
+ * step) alone. Pointers in a batch stay valid until the next call. Both functions are called from the thread that
+ * called vg_train; a status other than VG_OK ends the training with it. */
 typedef struct vg_feed {
     void *context;
-    size_t samples, steps; /* an epoch */
+    size_t samples, steps; /* of an epoch */
     vg_status (*seek)(void *context, uint64_t epoch, size_t step);
     vg_status (*next)(void *context, vg_nn_batch *batch);
 } vg_feed;
 
-/* One sample of an epoch as a device needs it that keeps the images itself: which one, and what its augmentation drew. Output
- * (y, x) is stored pixel (y + dy, x + dx), reflected at the border, then flipped; colour operations (0 brightness, 1 contrast,
- * 2 saturation, 3 hue) whose bit in `jitter` is set, in `order` (two bits each, first lowest); normalised; the rectangle erased. */
-typedef struct vg_nn_sample {
-    uint32_t index;
-    int16_t dy, dx;
-    uint8_t flip, erase;
-    uint8_t jitter, order;
-    uint16_t top, left, height, width;
-    float factor[4];
-} vg_nn_sample;
+/* The former name of vg_sample_draw. Deprecated. */
+typedef vg_sample_draw vg_nn_sample;
 
-/* The training images themselves, for devices that keep them in their own memory and make batches there; others use the feed.
- * Both must give the same images. plan may be called from another thread than the feed, one call at a time. */
+/* Resident data: the training images themselves, for devices that hold them in their own memory and make batches there;
+ * other devices use the feed. Both must give the same images. plan may be called from another thread than the feed, one
+ * call at a time. */
 typedef struct vg_resident {
     void *context;
     const void *pixels; /* n * c * h * w, planar; bytes (b / 255) or floats. Borrowed while training runs */
     int is_float;
     const int32_t *labels; /* n */
     size_t n;
-    /* The samples of an epoch in order: the training feed's `samples` of them. NULL: there are no resident images. */
-    vg_status (*plan)(void *context, uint64_t epoch, vg_nn_sample *samples);
+    /* Writes the draws of an epoch in order, as many as the training feed has `samples`. NULL: no resident data. */
+    vg_status (*plan)(void *context, uint64_t epoch, vg_sample_draw *samples);
 } vg_resident;
 
 /* --- training */
-/* One line of metrics.jsonl. Watching an LLE or MCD-LLE network reads all heads without dropout; an MCD network
- * monitor_passes stochastic passes. Batch-norm uses the running statistics, which were taken with dropout: an LLE
- * network that has both looks worse while it trains than after the refresh that follows the last epoch. */
+/* One line of metrics.jsonl. The validation of an LLE or MCD-LLE network reads all heads without dropout, that of an
+ * MCD network takes monitor_passes stochastic passes. Batch-norm uses the running statistics, which were taken with
+ * dropout: an LLE network that has both shows worse figures while it trains than after the refresh that follows the
+ * last epoch. */
 typedef struct vg_epoch_metrics {
     size_t epoch; /* from 1 */
     double train_loss, train_accuracy, val_loss, val_accuracy, val_ece;
@@ -147,107 +146,126 @@ typedef struct vg_epoch_metrics {
 typedef enum vg_train_event_kind {
     VG_TRAIN_STEP = 0,       /* after every step */
     VG_TRAIN_EPOCH = 1,      /* metrics are ready */
-    VG_TRAIN_COLLAPSE = 2,   /* diversity has stayed below the set share of its peak, and the verdict is none of a diverse one */
-    VG_TRAIN_CHECKPOINT = 3, /* a checkpoint was written: path */
-    VG_TRAIN_START = 4,      /* device and starting point are known: text */
-    VG_TRAIN_REFRESH = 5,    /* batch-norm statistics are being taken again */
-    VG_TRAIN_NOTE = 6,       /* something to tell the person: text */
-    VG_TRAIN_WARNING = 7     /* something that may not be what was meant: text */
+    VG_TRAIN_COLLAPSE = 2,   /* the collapse alarm: recipe keys collapse_fraction and collapse_epochs */
+    VG_TRAIN_CHECKPOINT = 3, /* a checkpoint was written; text: its path */
+    VG_TRAIN_START = 4,      /* device and starting point are known; text: the device */
+    VG_TRAIN_REFRESH = 5,    /* a step of the batch-norm refresh */
+    VG_TRAIN_NOTE = 6,       /* text: information for the user */
+    VG_TRAIN_WARNING = 7     /* text: a setting that is probably not intended */
 } vg_train_event_kind;
 
 typedef struct vg_train_event {
     vg_train_event_kind kind;
-    size_t epoch, epochs, step, steps; /* done so far: steps of this epoch */
+    size_t epoch, epochs, step, steps; /* epochs done, of how many; steps done of this epoch, of how many */
     double loss;                       /* STEP: running mean over the epoch, NaN when not known */
     const vg_epoch_metrics *metrics;   /* EPOCH, COLLAPSE */
     double diversity_peak;             /* COLLAPSE */
-    const char *text;                  /* START, CHECKPOINT, NOTE, WARNING */
+    const char *text;                  /* START, CHECKPOINT, NOTE, WARNING. Borrowed for the call */
 } vg_train_event;
 
+/* Everything is borrowed until vg_train returns. recipe, folder, both feeds, the shape and classes are required. */
 typedef struct vg_train_options {
-    size_t struct_size;
+    size_t struct_size; /* set by VG_TRAIN_OPTIONS_INIT; a smaller one, of an older header, is accepted */
     const vg_recipe *recipe;
-    const char *folder; /* run folder, made if need be */
+    const char *folder; /* run folder, created if it does not exist */
     const char *device; /* "auto", "cpu", ...; NULL: auto */
     unsigned threads;   /* 0: one per core */
-    int resume;         /* go on from the folder's last checkpoint if there is one */
+    int resume;         /* continue from the folder's last checkpoint if there is one */
     size_t channels, height, width, classes;
-    double mean[16], std[16]; /* normalisation of the images, kept with the checkpoint */
+    double mean[16], std[16]; /* normalisation of the images per channel, kept with the checkpoint */
     vg_feed train, validation;
     vg_resident resident; /* the images behind `train` */
-    /* Called from the training thread. A non-zero return asks for a checkpoint and a stop: VG_ERR_INTERRUPTED. May be NULL. */
+    /* May be NULL. Called from the thread that called vg_train. A non-zero return asks for a checkpoint and a stop,
+     * after which vg_train returns VG_ERR_INTERRUPTED. */
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
     const char *const *class_names; /* `classes` names in the order of the labels, kept with the run; NULL: none */
 } vg_train_options;
-#define VG_TRAIN_OPTIONS_INIT                                                                                                  \
-    {                                                                                                                          \
-        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},                      \
-            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL                                         \
+#define VG_TRAIN_OPTIONS_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},              \
+            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL                                 \
     }
 
 typedef struct vg_train_result {
     vg_epoch_metrics last, best; /* best: highest validation accuracy, then lowest loss */
     double seconds;              /* of this call */
-    int collapsed;
+    int collapsed;               /* the collapse alarm was raised in this call */
     size_t epochs_done;          /* by this call; 0: the run was finished already */
 } vg_train_result;
 
-/* Trains to the recipe's last epoch. FOLDER/train.lock is held meanwhile: a second training into the same folder is
- * refused with VG_ERR_IO, naming the first. A resumed run may change what does not touch its training (name, ood,
- * test_limit, members, checkpoint, checkpoint_every, collapse_*, k, calibrate), and epochs: the schedule is then that
- * of the new number of epochs from there on. The folder gets recipe.yaml, run.json, metrics.jsonl, last.safetensors
- * and best.safetensors, each written beside and renamed. Stops with VG_ERR_NUMERIC, the step named, when a loss is not
- * finite; the last checkpoint stands. */
+/* Trains to the recipe's last epoch. The folder gets recipe.yaml, run.json, metrics.jsonl, last.safetensors and
+ * best.safetensors, each written beside and renamed. FOLDER/train.lock is held meanwhile: a second training into the
+ * same folder is refused with VG_ERR_IO, and the message names the first.
+ *
+ * A resumed run may change what does not touch its training (name, ood, test_limit, members, checkpoint,
+ * checkpoint_every, collapse_*, k, calibrate), and epochs: the schedule is then that of the new number of epochs from
+ * there on. VG_ERR_DATA for other changes, or for other data.
+ *
+ * `result` is set also on failure, with the epochs that were finished. VG_ERR_NUMERIC, naming the step, when a loss is
+ * not finite; the last checkpoint stays. VG_ERR_INTERRUPTED after the event callback asked to stop. VG_ERR_UNSUPPORTED
+ * when the device is not available. */
 VG_API vg_status vg_train(vg_train_result *result, const vg_train_options *options);
 
 /* --- prediction */
 typedef struct vg_predictor_options {
-    size_t struct_size;
-    const char *device;
-    unsigned threads;
+    size_t struct_size;   /* set by VG_PREDICTOR_OPTIONS_INIT; a smaller one, of an older header, is accepted */
+    const char *device;   /* "auto", "cpu", "cuda", ...; NULL: auto */
+    unsigned threads;     /* 0: one per core */
     int ensemble;         /* a vg_ensemble, or -1: the recipe's */
     size_t members;       /* M; 0: the recipe's. LLE: at most H */
     size_t passes, heads; /* both > 0: every pass through the first `heads` heads, M = passes * heads (MCD-LLE) */
     int compute;          /* 0 float32, 1 bfloat16, 2 tf32, -1: the recipe's */
-    size_t rows;          /* (image, pass) rows at once; 0: 128, on a GPU 640 */
+    size_t rows;          /* (image, pass) rows computed at once; 0: 128, on a GPU 640 */
 } vg_predictor_options;
-#define VG_PREDICTOR_OPTIONS_INIT                                                                                              \
-    { sizeof(vg_predictor_options), 0, 0, -1, 0, 0, 0, -1, 0 }
+#define VG_PREDICTOR_OPTIONS_INIT {sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0}
 
+/* Pointers are borrowed from the predictor. */
 typedef struct vg_predictor_info {
     size_t members, classes, channels, height, width;
-    double mean[16], std[16]; /* normalisation the network was trained with */
+    double mean[16], std[16]; /* normalisation that the network was trained with, per channel */
     vg_ensemble ensemble;
-    const vg_recipe *recipe; /* as trained; borrowed */
-    size_t epoch;            /* epochs behind the checkpoint */
-    const char *device;      /* in words; borrowed */
-    const char *const *class_names; /* `classes` names in the order of the logits; NULL: none are known. Borrowed */
+    const vg_recipe *recipe;        /* as trained */
+    size_t epoch;                   /* epochs trained before the checkpoint */
+    const char *device;             /* the device in words */
+    const char *const *class_names; /* `classes` names in the order of the logits; NULL: none are known */
 } vg_predictor_info;
 
+/* A network opened for prediction. One caller at a time; different predictors may run at once. */
 typedef struct vg_predictor vg_predictor;
-/* Opens a checkpoint. Several checkpoints, each opened and run by itself, are a deep ensemble: put their members side by side.
- */
+/* Opens a checkpoint. *out is the caller's; options may be NULL. VG_ERR_IO and VG_ERR_FORMAT for files that are no
+ * checkpoints, VG_ERR_ARGUMENT for members that the network does not have, VG_ERR_UNSUPPORTED when the device is not
+ * available. Several checkpoints, each with a predictor of its own, are a deep ensemble: concatenate their members. */
 VG_API vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options);
-VG_API void vg_predictor_free(vg_predictor *predictor);
+VG_API void vg_predictor_free(vg_predictor *predictor); /* NULL is fine */
 VG_API vg_predictor_info vg_predictor_describe(const vg_predictor *predictor);
-/* Gives the logits in the order of these class names from now on, so that networks trained with other numbers for the
- * same classes make one ensemble. VG_ERR_DATA, naming the class, when the network's classes are not the same ones; its
- * own names must be known. */
-VG_API vg_status vg_predictor_order_classes(vg_predictor *predictor, const char *const *names, size_t count);
-/* FOLDER/last.safetensors or FOLDER/best.safetensors, as `which` says: 0 last, 1 best, -1 the recipe's `checkpoint`.
- * *best (may be NULL) tells which one it is. */
-VG_API vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best);
-/* Logits[n][M][C] of n images, the first of which is number `first` of its set: the same image under the same number has the
- * same members, however a set is cut into calls. */
-VG_API vg_status vg_predictor_run(vg_predictor *predictor, float *logits, const float *images, size_t n, uint64_t first);
-/* The same, left in a GPU's memory: valid there for work queued on `*stream` (a cudaStream_t), until the next call. n is at most
- * vg_predictor_piece. VG_ERR_UNSUPPORTED when the network runs on the CPU. */
-VG_API vg_status vg_predictor_run_there(vg_predictor *predictor, const float **logits, void **stream, const float *images, size_t n,
-                                        uint64_t first);
-VG_API size_t vg_predictor_piece(const vg_predictor *predictor);
+/* Writes the logits[n][M][C] of n images, of which the first is number `first` of its set. The same image under the
+ * same number has the same members, however a set is cut into calls. */
+VG_API vg_status vg_predictor_run(vg_predictor *predictor, float *logits, const float *images, size_t n,
+                                  uint64_t first);
+
+/* --- for the command line
+ *
+ * The functions below serve the rest of this library and the command line. The shared library does not export them. */
+
+/* VG_ERR_DATA, saying why, when two recipes do not hold out the same validation images: what one held out the other may
+ * have been trained on. */
+vg_status vg_recipe_check_split(const vg_recipe *a, const vg_recipe *b);
+/* Writes FOLDER/last.safetensors or FOLDER/best.safetensors to out[room], as `which` says: 0 last, 1 best, -1 the
+ * recipe's `checkpoint`. *best (may be NULL) becomes 1 for the best one. VG_ERR_ARGUMENT when the path does not fit. */
+vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best);
+/* Gives the logits of later calls in the order of these class names, so that networks trained with other numbers for
+ * the same classes make one ensemble. Once a predictor; its own names must be known. VG_ERR_DATA, naming the class,
+ * when the network's classes are not the same ones. */
+vg_status vg_predictor_order_classes(vg_predictor *predictor, const char *const *names, size_t count);
+/* As vg_predictor_run, but the logits stay in GPU memory: *logits is valid for work queued on *stream (a cudaStream_t)
+ * until the next call. n is at most vg_predictor_piece(). VG_ERR_UNSUPPORTED when the network runs on the CPU. */
+vg_status vg_predictor_run_on_device(vg_predictor *predictor, const float **logits, void **stream, const float *images,
+                                     size_t n, uint64_t first);
+#define vg_predictor_run_there vg_predictor_run_on_device /* the former name */
+size_t vg_predictor_piece(const vg_predictor *predictor);
 /* Softmax over the last axis of rows x classes, in place. */
-VG_API void vg_softmax_rows(float *values, size_t rows, size_t classes);
+void vg_softmax_rows(float *values, size_t rows, size_t classes);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,8 @@
 /* status.h - how every fallible vargate function reports: a status code, and one line of text.
  *
- * A function that can fail returns vg_status. VG_OK is 0. On failure it has set a message for the calling thread: one line
- * that names the file, offset or index, what was found and what was expected. The library never prints, exits or aborts. */
+ * A function that can fail returns vg_status. VG_OK is 0. On failure it has set a message for the calling thread: one
+ * line that names the file, offset or index, what was found and what was expected. The library never prints, exits or
+ * aborts. */
 #ifndef VARGATE_STATUS_H
 #define VARGATE_STATUS_H
 
@@ -17,28 +18,33 @@ extern "C" {
 
 typedef enum vg_status {
     VG_OK = 0,
-    VG_ERR_ARGUMENT = 1,  /* a parameter is out of range or inconsistent */
-    VG_ERR_MEMORY = 2,    /* an allocation failed, or a size does not fit size_t */
-    VG_ERR_IO = 3,        /* open, read, write, rename failed; the message carries the system's reason */
-    VG_ERR_FORMAT = 4,    /* a file is truncated, malformed or of an unsupported kind */
-    VG_ERR_DATA = 5,      /* values that cannot be scored: NaN, rows that are not distributions, labels out of range */
+    VG_ERR_ARGUMENT = 1, /* a parameter is out of range or inconsistent */
+    VG_ERR_MEMORY = 2,   /* an allocation failed, or a size does not fit size_t */
+    VG_ERR_IO = 3,       /* open, read, write, rename failed; the message carries the system's reason */
+    VG_ERR_FORMAT = 4,   /* a file is truncated, malformed or of an unsupported kind */
+    VG_ERR_DATA = 5,     /* values that cannot be scored: NaN, rows that are not distributions, labels out of range */
     VG_ERR_UNSUPPORTED = 6, /* not built in, or not available on this machine */
-    VG_ERR_NUMERIC = 7,   /* an iteration did not converge, a loss became NaN */
-    VG_ERR_INTERRUPTED = 8 /* a progress callback asked to stop */
+    VG_ERR_NUMERIC = 7,     /* an iteration did not converge, a loss became NaN */
+    VG_ERR_INTERRUPTED = 8  /* a progress callback asked to stop */
 } vg_status;
 
-/* The calling thread's last error message: one line without a newline, "" if there was none. Borrowed; valid until the next
- * failing call on this thread. */
+/* The calling thread's last error message: one line without a newline, "" if there was none. Borrowed; valid until the
+ * next failing call on this thread. */
 VG_API const char *vg_error_message(void);
 
-/* A fixed word for a status: "ok", "argument", "memory", ... */
+/* A constant word for a status: "ok", "argument", "memory", ... */
 VG_API const char *vg_status_name(vg_status status);
 
-/* The library's version, "0.1.0". */
+/* The version of these headers. */
+#define VARGATE_VERSION_MAJOR 0
+#define VARGATE_VERSION_MINOR 1
+#define VARGATE_VERSION_PATCH 0
+
+/* The version of the library that the program runs with, "0.1.0". Constant. */
 VG_API const char *vg_version(void);
 
-/* Progress of a long call. Called from the calling thread, now and then; total is 0 when unknown. A non-zero return asks the
- * call to stop: it then fails with VG_ERR_INTERRUPTED. */
+/* Progress of a long call. Called from the calling thread, now and then; total is 0 when unknown. A non-zero return
+ * asks the call to stop: it then fails with VG_ERR_INTERRUPTED. */
 typedef int (*vg_progress_fn)(void *context, unsigned long long done, unsigned long long total);
 
 #ifdef __cplusplus

@@ -12,6 +12,7 @@
 #include "vargate/report.h"
 #include "vargate/status.h"
 #include "vargate/temperatures.h"
+#include "vargate/types.h"
 #include "vargate/workflow.h"
 
 #endif

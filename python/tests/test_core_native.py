@@ -46,7 +46,7 @@ def test_every_struct_has_its_size_checked() -> None:
 
 
 def test_constants() -> None:
-    text = (HEADERS / "vargate" / "formats.h").read_text() if HEADERS.exists() else ""
+    text = (HEADERS / "vargate" / "types.h").read_text() if HEADERS.exists() else ""
     if text:
         names = text.split("typedef enum vg_element {")[1].split("}")[0].replace("\n", " ").split(",")
         order = [name.strip().removeprefix("VG_ELEMENT_") for name in names]

@@ -34,14 +34,13 @@ NOTE_SIZE, MAX_NOTES = 256, 4
 MAX_OPERATING_POINTS = 8
 MAX_RANK = 8
 
-# vg_dtype
+# vg_element; predictions are one of the first four
 F32, F64, F16, BF16 = 0, 1, 2, 3
-# vg_element
 ELEMENTS = {
-    "f2": 0,
-    "bf16": 1,
-    "f4": 2,
-    "f8": 3,
+    "f4": 0,
+    "f8": 1,
+    "f2": 2,
+    "bf16": 3,
     "i1": 4,
     "i2": 5,
     "i4": 6,

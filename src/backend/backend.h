@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "vargate/types.h"
 
 typedef struct vg_backend vg_backend;
 
@@ -169,10 +170,10 @@ typedef enum vg_loss_form {
     VG_LOSS_MIXTURE = 1 /* cross-entropy of the heads' mean probability */
 } vg_loss_form;
 
-typedef struct vg_loss {
+typedef struct vg_head_loss {
     size_t heads, classes;
     vg_loss_form form;
-} vg_loss;
+} vg_head_loss;
 
 /* Totals that loss() accumulates on the device until loss_read returns and clears them. */
 typedef struct vg_loss_totals {
@@ -193,15 +194,6 @@ typedef struct vg_store_images {
     bool is_float;
     double mean[16], std[16];
 } vg_store_images;
-typedef struct vg_store_sample {
-    uint32_t index;
-    int16_t dy, dx; /* output (y, x) is stored pixel (y + dy, x + dx), reflected at the border */
-    uint8_t flip, erase;
-    /* bit i: operation i (brightness, contrast, saturation, hue) is on; two bits each, first lowest */
-    uint8_t jitter, order;
-    uint16_t top, left, height, width; /* the erased rectangle */
-    float factor[4];
-} vg_store_sample;
 
 /* The ensemble members that rows of logits belong to: row r is pass (at + r) % passes of image (at + r) / passes.
  * `paired`: pass t is member t, through head t; otherwise pass t gives members t * taken .. t * taken + taken - 1,
@@ -289,7 +281,7 @@ typedef struct vg_backend_ops {
     /* --- loss: logits PLAIN (n, heads * classes), class fastest. addend (may be NULL): added to the logits. weights
      * (may be NULL): PLAIN (n, heads), factors of each (row, head)'s cross-entropy. dlogits (may be NULL) = gradient of
      * the mean over rows. A row's loss is added to the totals. A mixture has no weights. */
-    vg_status (*loss)(vg_backend *, const vg_loss *, vg_tensor *dlogits, const vg_tensor *logits,
+    vg_status (*loss)(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, const vg_tensor *logits,
                       const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights);
     vg_status (*loss_read)(vg_backend *, vg_loss_totals *totals);
 
@@ -328,7 +320,7 @@ typedef struct vg_backend_ops {
      * from index step.batch of the plan on: cropped, flipped, jittered, normalised, erased as drawn. */
     vg_status (*store_new)(vg_backend *, vg_store **out, const vg_store_images *images);
     void (*store_free)(vg_backend *, vg_store *store);
-    vg_status (*store_plan)(vg_backend *, vg_store *store, const vg_store_sample *samples, size_t count);
+    vg_status (*store_plan)(vg_backend *, vg_store *store, const vg_sample_draw *samples, size_t count);
     vg_status (*store_batch)(vg_backend *, const vg_store *store, vg_tensor *images, vg_tensor *labels);
     /* Operations between record_begin and record_end are recorded and not run; replay runs them with the current values
      * of step_set. The same sequence must have run once before (sizes are then known); tensors and blocks must live as

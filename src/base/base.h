@@ -1,4 +1,4 @@
-/* base.h - the ground the other modules stand on: errors, checked memory, threads. Internal. */
+/* base.h - what every module uses: errors, checked memory, threads. Internal. */
 #ifndef VG_BASE_H
 #define VG_BASE_H
 
@@ -15,52 +15,53 @@
 #define VG_PRINTF(f, a)
 #endif
 
-/* Sets this thread's message and returns `status`, so that a failing function ends `return vg_base__fail(VG_ERR_IO, ...)`. */
+/* Sets the calling thread's message and returns `status`. A failing function ends with `return vg_base__fail(...)`. */
 vg_status vg_base__fail(vg_status status, const char *format, ...) VG_PRINTF(2, 3);
-/* Copies a message taken on another thread (vg_error_message there) to this one. */
+/* Sets a message that was copied on another thread (vg_error_message there) on this one. */
 vg_status vg_base__fail_text(vg_status status, const char *text);
 
 /* Returns from the enclosing function if `expression` is not VG_OK; the message is already set. */
-#define VG_TRY(expression)                  \
-    do {                                    \
-        vg_status vg_try_ = (expression);   \
-        if (vg_try_ != VG_OK)               \
-            return vg_try_;                 \
+#define VG_TRY(expression)                                                                                             \
+    do {                                                                                                               \
+        vg_status vg_try_ = (expression);                                                                              \
+        if (vg_try_ != VG_OK)                                                                                          \
+            return vg_try_;                                                                                            \
     } while (0)
 
-/* Copies the options that a caller gave to `out`, a struct of `size` bytes that begins with `size_t struct_size`. A smaller
- * struct from a caller compiled against an older header is accepted: the fields it lacks keep the values of `defaults` (the
- * _INIT macro's), as all do where `given` is NULL. out->struct_size becomes `size`. VG_ERR_ARGUMENT, naming the struct, for
- * a struct_size that no release had: larger than `size`, smaller than the field itself, or not a multiple of its alignment.
+/* Copies the options that a caller gave to `out`, a struct of `size` bytes that begins with `size_t struct_size`. A
+ * smaller struct from a caller compiled against an older header is accepted: the fields it lacks keep the values of
+ * `defaults` (the _INIT macro's), as all do where `given` is NULL. out->struct_size becomes `size`. VG_ERR_ARGUMENT,
+ * naming the struct, for a struct_size that no release had: larger than `size`, smaller than the field itself, or not a
+ * multiple of its alignment.
  *
  *     static const vg_thing_options defaults = VG_THING_OPTIONS_INIT;
  *     vg_thing_options o;
  *     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_thing_options")); */
 vg_status vg_base__take_options(void *out, const void *given, const void *defaults, size_t size, const char *name);
 
-/* Products and sums of sizes that must not wrap: false when they would. */
+/* Product and sum of sizes; false when the result would overflow. */
 static inline bool vg_base__mul(size_t *out, size_t a, size_t b) { return !__builtin_mul_overflow(a, b, out); }
 static inline bool vg_base__add(size_t *out, size_t a, size_t b) { return !__builtin_add_overflow(a, b, out); }
 
-/* count * size bytes aligned to 64, not cleared (alloc) or zeroed (zalloc). `what` names the thing in the error message.
- * count = 0 gives a valid pointer. Free with vg_base__release. */
+/* Allocates count * size bytes aligned to 64, uninitialised (alloc) or zeroed (zalloc). `what` names the object in
+ * the error message. count = 0 gives a valid pointer. Free with vg_base__release. */
 vg_status vg_base__alloc(void *out, size_t count, size_t size, const char *what);
 vg_status vg_base__zalloc(void *out, size_t count, size_t size, const char *what);
 void vg_base__release(void *memory);
-/* Asks for the pages of memory that will be written soon, all at once: cheaper than one after the other on the way. What is in them
- * stays. Nothing happens where the system cannot. */
+/* Maps the pages of memory that will be written soon in one system call, which is cheaper than one page fault after
+ * the other. Their content is kept. Does nothing where the system does not support it. */
 void vg_base__populate(void *memory, size_t bytes);
-/* Releases an allocation of `bytes`; of a large one the pages are given back by all cores. */
+/* Releases an allocation of `bytes`. The pages of a large one are unmapped by all cores in parallel. */
 void vg_base__release_large(void *memory, size_t bytes);
 /* A copy of a NUL-terminated string; release with vg_base__release. */
 vg_status vg_base__strdup(char **out, const char *text);
 
-/* --- threads ------------------------------------------------------------------------------------------------------------
- * A pool of persistent workers. run() calls body(context, index, worker) for every index in 0..count-1, indices handed out in
- * increasing order, worker in 0..threads-1 (0 is the caller's thread, which works too). Which worker takes which index is not
- * fixed: results must not depend on it. A body that fails stops the hand-out of further indices; run() returns the failure of
- * the smallest index that failed, with its message, which is therefore the same at any thread count as long as a body's outcome
- * depends on its index alone. */
+/* --- threads ---------------------------------------------------------------------------------------------------------
+ * A pool of persistent workers. run() calls body(context, index, worker) for every index in 0..count-1, indices handed
+ * out in increasing order, worker in 0..threads-1 (0 is the caller's thread, which works too). Which worker takes which
+ * index is not fixed: results must not depend on it. A body that fails stops the hand-out of further indices; run()
+ * returns the failure of the smallest index that failed, with its message, which is therefore the same at any thread
+ * count as long as a body's outcome depends on its index alone. */
 typedef struct vg_pool vg_pool;
 typedef vg_status (*vg_pool_body)(void *context, size_t index, unsigned worker);
 
@@ -69,10 +70,10 @@ vg_status vg_pool__new(vg_pool **out, unsigned threads);
 void vg_pool__free(vg_pool *pool);
 unsigned vg_pool__threads(const vg_pool *pool);
 vg_status vg_pool__run(vg_pool *pool, size_t count, vg_pool_body body, void *context);
-/* While run() waits for the last of the other workers, the caller's thread calls idle(context) some fifty times a second: to hear
- * of an interruption. NULL: never. */
+/* While run() waits for the other workers to finish, the calling thread calls idle(context) about fifty times a
+ * second, so that it can notice an interruption. NULL: never. */
 void vg_pool__while_waiting(vg_pool *pool, void (*idle)(void *context), void *context);
-/* Cores this process may run on. */
+/* The number of cores that this process may run on. */
 unsigned vg_base__cores(void);
 
 #endif

@@ -13,7 +13,13 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-enum { LEAF1_ECX_FMA = 1 << 12, LEAF1_ECX_OSXSAVE = 1 << 27, LEAF1_ECX_AVX = 1 << 28, XCR0_AVX = 0x06, XCR0_AVX512 = 0xe6 };
+enum {
+    LEAF1_ECX_FMA = 1 << 12,
+    LEAF1_ECX_OSXSAVE = 1 << 27,
+    LEAF1_ECX_AVX = 1 << 28,
+    XCR0_AVX = 0x06,
+    XCR0_AVX512 = 0xe6
+};
 static const unsigned LEAF7_EBX_AVX2 = 1u << 5;
 static const unsigned LEAF7_EBX_AVX512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
 

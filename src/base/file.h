@@ -1,4 +1,5 @@
-/* file.h - bytes of files: mapping them for reading, and writing them so that they appear complete or not at all. Internal. */
+/* file.h - bytes of files: mapping them for reading, and writing them so that they appear complete or not at all.
+ * Internal. */
 #ifndef VG_FILE_H
 #define VG_FILE_H
 
@@ -8,26 +9,30 @@
 
 #include "vargate/status.h"
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 typedef struct vg_mapping {
     const uint8_t *bytes;
     size_t size;
-    bool mapped; /* false: somebody else's memory, nothing to unmap or to advise on */
+    bool mapped; /* false: the memory belongs to the caller; there is nothing to unmap */
 } vg_mapping;
 
-/* Maps a file for reading. "-" is standard input; what is not a regular file (a pipe) is first spooled to an unnamed temporary
- * one, in $TMPDIR or else /tmp. An empty file gives size 0. */
+/* Maps a file for reading. "-" is standard input; what is not a regular file (a pipe) is first spooled to an unnamed
+ * temporary one, in $TMPDIR or else /tmp. An empty file gives size 0. */
 vg_status vg_file__map(vg_mapping *out, const char *path);
 void vg_file__unmap(vg_mapping *mapping);
 
-/* Advice, none of which can fail: start reading a range from the disk, where it is not cached; let its pages go (they stay in
- * the page cache and come back when touched). Ranges are cut to the mapping. */
+/* Hints that cannot fail. prefetch starts reading a range from the disk where it is not cached; forget releases its
+ * pages, which stay in the page cache and return when they are touched. Ranges are clipped to the mapping. */
 void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size);
 void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size);
 
-/* --- writing ---------------------------------------------------------------------------------------------------------- */
-/* A file being written beside its final place. Until commit there is nothing under the final name that was not there before;
- * after a failure, or abandon, nothing is left. A symbolic link is followed: what it points to is replaced. */
+/* The folder two above the running program: /usr/local for /usr/local/bin/vargate. False where the system does not
+ * tell, or the path does not fit. */
+bool vg_file__install_prefix(char *out, size_t room);
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* A file being written beside its final place. Until commit nothing appears under the final name; after a failure,
+ * or after abandon, nothing is left behind. A symbolic link is followed: its target is replaced. */
 typedef struct vg_output vg_output;
 vg_status vg_output__open(vg_output **out, const char *path);
 vg_status vg_output__write(vg_output *output, const void *bytes, size_t size);
@@ -40,8 +45,9 @@ const char *vg_output__path(const vg_output *output);
 vg_status vg_output__commit(vg_output *output);
 void vg_output__abandon(vg_output *output);
 
-/* An unnamed scratch file in the folder of `output`, gone when its descriptor is closed; reads and writes that are complete. */
+/* Opens an unnamed scratch file in the folder of `output`, which disappears when its descriptor is closed. */
 vg_status vg_output__scratch(int *fd, const vg_output *output);
+/* Write and read the whole range, or fail. `path` opens the message. */
 vg_status vg_file__write_all(int fd, const void *bytes, size_t size, const char *path);
 vg_status vg_file__read_at(int fd, uint64_t offset, void *out, size_t size, const char *path);
 

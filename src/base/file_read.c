@@ -21,7 +21,8 @@ vg_status vg_file__write_all(int fd, const void *bytes, size_t size, const char 
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return vg_base__fail(VG_ERR_IO, "%s: cannot write: %s", path, written < 0 ? strerror(errno) : "no progress");
+            return vg_base__fail(VG_ERR_IO, "%s: cannot write: %s", path,
+                                 written < 0 ? strerror(errno) : "no progress");
         p += written;
         size -= (size_t)written;
     }
@@ -150,7 +151,8 @@ static bool advise(const vg_mapping *mapping, size_t offset, size_t size, int ad
 void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size) {
     if (!mapping->mapped || offset >= mapping->size || size == 0)
         return;
-    /* Asking for pages that are there already costs as much as half the reading; the last one tells for the rest. */
+    /* Hints for pages that are already resident cost half as much as reading them. Whether the last page is resident
+     * is taken as the answer for the whole range. */
     size_t page = page_size(), last = offset + (size < mapping->size - offset ? size : mapping->size - offset) - 1;
     unsigned char resident = 0;
     if (mincore((uint8_t *)mapping->bytes + last / page * page, 1, &resident) == 0 && resident & 1)
@@ -160,7 +162,7 @@ void vg_file__prefetch(const vg_mapping *mapping, size_t offset, size_t size) {
 
 void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size) {
     size_t page = page_size(), end = offset + size < offset ? mapping->size : offset + size;
-    if (end < mapping->size) /* the page that `end` lies in is still wanted */
+    if (end < mapping->size) /* the page that contains `end` is still needed */
         end = end / page * page;
     if (end > offset)
         advise(mapping, offset, end - offset, MADV_DONTNEED);

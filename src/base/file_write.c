@@ -1,7 +1,6 @@
-/* file_write.c - files that appear complete or not at all.
- *
- * The bytes go to an unnamed file in the target's folder (O_TMPFILE), which a crash leaves no trace of; where the system has
- * none, to a hidden named one. commit syncs, gives it a name beside the target and renames that over the target. */
+/* file_write.c - files that appear complete or not at all. The bytes go to an unnamed file in the folder of the
+ * target (O_TMPFILE), of which a crash leaves no trace; where the system has no such files, to a hidden named one.
+ * commit syncs the file, gives it a name beside the target and renames it over the target. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE */
 #endif
@@ -37,7 +36,7 @@ static vg_status resolve(char target[PATH_ROOM], const char *path) {
     for (int hops = 0; hops < 40; hops++) {
         struct stat about;
         if (lstat(target, &about) != 0)
-            return VG_OK; /* not there yet; a missing folder shows when the file is made */
+            return VG_OK; /* It does not exist yet. A missing folder is reported when the file is created. */
         if (S_ISDIR(about.st_mode))
             return vg_base__fail(VG_ERR_IO, "%s: is a folder, expected a file to write", path);
         if (S_ISREG(about.st_mode))
@@ -93,7 +92,8 @@ static vg_status open_beside(vg_output *output) {
         return VG_OK;
     output->fd = open_named(name, output->folder);
     if (output->fd < 0)
-        return vg_base__fail(VG_ERR_IO, "%s: cannot create a file in %s: %s", output->asked, output->folder, strerror(errno));
+        return vg_base__fail(VG_ERR_IO, "%s: cannot create a file in %s: %s", output->asked, output->folder,
+                             strerror(errno));
     output->named = true;
     vg_status status = vg_base__strdup(&output->beside, name);
     if (status != VG_OK)
@@ -204,7 +204,9 @@ static vg_status settle(vg_output *output) {
     if (rename(output->beside, output->target) != 0)
         return vg_base__fail(VG_ERR_IO, "%s: cannot rename into place: %s", output->asked, strerror(errno));
     output->named = false;
-    int folder = open(output->folder, O_RDONLY | O_CLOEXEC); /* the new name itself; best effort, the file is already whole */
+    int folder =
+        open(output->folder,
+             O_RDONLY | O_CLOEXEC); /* syncs the new name; a failure is ignored, because the file itself is complete */
     if (folder >= 0) {
         (void)fsync(folder);
         close(folder);
@@ -239,7 +241,8 @@ vg_status vg_output__scratch(int *fd, const vg_output *output) {
         return VG_OK;
     *fd = open_named(name, output->folder);
     if (*fd < 0)
-        return vg_base__fail(VG_ERR_IO, "%s: cannot create a file in %s: %s", output->asked, output->folder, strerror(errno));
+        return vg_base__fail(VG_ERR_IO, "%s: cannot create a file in %s: %s", output->asked, output->folder,
+                             strerror(errno));
     unlink(name);
     return VG_OK;
 }

@@ -1,4 +1,4 @@
-/* pages.c - whole ranges of memory pages: asked for before they are written, and given back by all cores. */
+/* pages.c - whole ranges of memory pages: mapped before they are written, and unmapped by all cores. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>

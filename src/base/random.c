@@ -1,5 +1,5 @@
-/* random.c - Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011), and uniform,
- * bounded and normal numbers from it.
+/* random.c - Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011), and
+ * uniform, bounded and normal numbers from it.
  *
  * One round on counter x under key k, hi and lo being halves of a 64-bit product:
  *     x' = (hi(M1 x2) ^ x1 ^ k0, lo(M1 x2), hi(M0 x0) ^ x3 ^ k1, lo(M0 x0)),   k' = (k0 + W0, k1 + W1). */
@@ -61,7 +61,7 @@ uint64_t vg_random__u64(vg_random *random) {
 
 double vg_random__unit(vg_random *random) { return (double)(vg_random__u64(random) >> 11) * 0x1p-53; }
 
-/* Draws whose remainder class is incomplete (the first 2^64 mod bound of them) are thrown away. */
+/* Draws below 2^64 mod bound are rejected: they would make the smaller remainders more frequent. */
 uint64_t vg_random__below(vg_random *random, uint64_t bound) {
     if (bound == 0)
         return 0;

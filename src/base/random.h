@@ -1,8 +1,8 @@
 /* random.h - random numbers that are a function of (seed, stream, position): Philox4x32-10. Internal.
  *
- * A generator's whole state is three integers. Two generators with the same three give the same numbers for ever, on any
- * machine; streams of one seed are independent; any position can be jumped to at once. So a checkpoint stores three integers,
- * and work item i of a parallel loop takes stream i, whoever runs it.
+ * A generator's whole state is three integers. Two generators with the same three give the same numbers for ever, on
+ * any machine; streams of one seed are independent; any position can be jumped to at once. So a checkpoint stores three
+ * integers, and work item i of a parallel loop takes stream i, whoever runs it.
  *
  *     vg_random random = vg_random__start(seed, stream);
  *     size_t i = vg_random__below(&random, n);
@@ -39,8 +39,8 @@ double vg_random__normal(vg_random *random);
 /* Puts items[0 .. count - 1] in an order drawn uniformly from all orders. */
 void vg_random__shuffle(vg_random *random, size_t *items, size_t count);
 
-/* The bare function: ten rounds over counter[4] under key[2]. The generator uses counter {block low, block high, stream low,
- * stream high} and key {seed low, seed high}, low word first. */
+/* The bare function: ten rounds over counter[4] under key[2]. The generator uses counter {block low, block high, stream
+ * low, stream high} and key {seed low, seed high}, low word first. */
 void vg_random__philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
 #endif

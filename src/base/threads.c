@@ -11,7 +11,7 @@
 #include "base/base.h"
 
 struct vg_pool {
-    unsigned threads; /* workers, the caller included */
+    unsigned threads;   /* workers, the caller included */
     pthread_t *handles; /* threads - 1 */
     unsigned started;
     pthread_mutex_t lock;

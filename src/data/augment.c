@@ -2,21 +2,23 @@
  *
  *     stored pixels -> reflect-pad crop -> flip -> colour jitter -> (x - mean) / std -> random erasing -> layout
  *
- * Crop: pad p pixels by reflection (the border row is not repeated: -1 is 1), cut at one of (2p + 1)^2 places. Erasing as
- * torchvision's RandomErasing: up to ten tries of an area of 2..33 % and a ratio of 0.3..3.3 on a log scale; the rectangle, if
- * one fits, becomes 0 after normalisation, that is the mean. Draws come from Philox (seed, stream = index, position from
- * epoch). */
+ * Crop: pad p pixels by reflection (the border row is not repeated: -1 is 1), cut at one of (2p + 1)^2 places. Erasing
+ * as torchvision's RandomErasing: up to ten tries of an area of 2..33 % and a ratio of 0.3..3.3 on a log scale; the
+ * rectangle, if one fits, becomes 0 after normalisation, that is the mean. Draws come from Philox (seed, stream =
+ * index, position from epoch). */
 #include "data/augment.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Keeps these draws apart from everything else that uses the run's seed. */
+/* Separates these draws from all others that use the seed of the run. */
 static const uint64_t augment_domain = 0x6175676d656e7421ULL;
 /* Words kept for one sample of one epoch; at most 110 are drawn. */
 enum { EPOCH_SHIFT = 9 };
 
-static double between(vg_random *random, double low, double high) { return low + (high - low) * vg_random__unit(random); }
+static double between(vg_random *random, double low, double high) {
+    return low + (high - low) * vg_random__unit(random);
+}
 
 /* torchvision.transforms.RandomErasing.get_params, default scale and ratio. */
 static void draw_rectangle(vg_augment_draw *draw, vg_random *random, size_t height, size_t width) {
@@ -51,7 +53,8 @@ vg_augment_draw vg_augment__draw(const vg_augment *augment, uint64_t seed, uint6
                                  size_t width) {
     vg_augment_draw draw = {0};
     uint64_t start = epoch << EPOCH_SHIFT;
-    /* Each switch has its own stretch of the sample's words: turning one on changes nothing for the others. */
+    /* Each setting draws from its own range of the sample's words, so that turning one on changes nothing for the
+     * others. */
     vg_random random = vg_random__at(seed ^ augment_domain, index, start);
     if (augment->crop_pad > 0) {
         uint64_t places = 2 * (uint64_t)augment->crop_pad + 1;
@@ -74,9 +77,10 @@ vg_status vg_augment__check(const vg_augment *augment, const vg_dataset *set) {
     if (!(augment->flip >= 0 && augment->flip <= 1) || !(augment->erase >= 0 && augment->erase <= 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: flip %g and erase %g are probabilities, expected 0..1",
                              augment->flip, augment->erase);
-    if (!(augment->brightness >= 0) || !(augment->contrast >= 0) || !(augment->saturation >= 0) || augment->brightness > 1e3 ||
-        augment->contrast > 1e3 || augment->saturation > 1e3)
-        return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: brightness %g, contrast %g, saturation %g, expected at least 0",
+    if (!(augment->brightness >= 0) || !(augment->contrast >= 0) || !(augment->saturation >= 0) ||
+        augment->brightness > 1e3 || augment->contrast > 1e3 || augment->saturation > 1e3)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "augmentation: brightness %g, contrast %g, saturation %g, expected at least 0",
                              augment->brightness, augment->contrast, augment->saturation);
     if (!(augment->hue >= 0 && augment->hue <= 0.5))
         return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: hue %g, expected 0..0.5", augment->hue);
@@ -87,18 +91,18 @@ vg_status vg_augment__check(const vg_augment *augment, const vg_dataset *set) {
     if (!vg_augment__jitters(augment))
         return VG_OK;
     if (set->channels != 1 && set->channels != 3)
-        return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: colour jitter needs 1 or 3 channels, %s has %zu", set->name,
-                             set->channels);
+        return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: colour jitter needs 1 or 3 channels, %s has %zu",
+                             set->name, set->channels);
     size_t count = set->n * vg_dataset__image(set);
     for (size_t i = 0; set->is_float && i < count; i++)
         if (!(set->pixels.floats[i] >= 0.0f && set->pixels.floats[i] <= 1.0f))
-            return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: colour jitter needs pixels in 0..1, %s holds %g", set->name,
-                                 (double)set->pixels.floats[i]);
+            return vg_base__fail(VG_ERR_ARGUMENT, "augmentation: colour jitter needs pixels in 0..1, %s holds %g",
+                                 set->name, (double)set->pixels.floats[i]);
     return VG_OK;
 }
 
-void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment, const vg_statistics *statistics,
-                     vg_layout layout, uint64_t seed) {
+void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment,
+                     const vg_statistics *statistics, vg_layout layout, uint64_t seed) {
     memset(plan, 0, sizeof *plan);
     plan->set = set, plan->augment = *augment, plan->statistics = *statistics, plan->layout = layout, plan->seed = seed;
     for (unsigned b = 0; b < 256; b++)
@@ -129,12 +133,18 @@ void vg_sample__release(vg_sample_scratch *scratch) {
     vg_base__release(scratch->columns);
 }
 
-/* The cut, each row written every `step` floats; bytes go through the channel's table, or to 0..1 when jitter follows. */
-static void cut(float *out, size_t plane_step, size_t step, const vg_sample_plan *plan, const vg_sample_scratch *scratch,
-                const vg_augment_draw *draw, size_t index, bool raw) {
+/* Where an image is written: pixel (c, y, x) to values[c * plane_step + (y * width + x) * step]. */
+typedef struct image_place {
+    float *values;
+    size_t plane_step, step;
+} image_place;
+
+/* Writes the crop of sample `index`. Bytes go through the table of the channel; `raw`: to 0..1, because jitter
+ * follows. */
+static void crop(image_place to_image, const vg_sample_plan *plan, uint32_t *columns, const vg_augment_draw *draw,
+                 size_t index, bool raw) {
     const vg_dataset *set = plan->set;
-    size_t width = set->width;
-    uint32_t *columns = scratch->columns;
+    size_t width = set->width, step = to_image.step;
     for (size_t x = 0; x < width; x++)
         columns[x] = (uint32_t)reflect((ptrdiff_t)(draw->flip ? width - 1 - x : x) + draw->dx, width);
     for (size_t c = 0; c < set->channels; c++) {
@@ -143,7 +153,7 @@ static void cut(float *out, size_t plane_step, size_t step, const vg_sample_plan
         for (size_t y = 0; y < set->height; y++) {
             size_t row = reflect((ptrdiff_t)y + draw->dy, set->height);
             size_t offset = ((index * set->channels + c) * set->height + row) * width;
-            float *to = out + c * plane_step + y * width * step;
+            float *to = to_image.values + c * to_image.plane_step + y * width * step;
             if (set->is_float)
                 for (size_t x = 0; x < width; x++)
                     to[x * step] = (float)(((double)set->pixels.floats[offset + columns[x]] - mean) / std);
@@ -154,29 +164,38 @@ static void cut(float *out, size_t plane_step, size_t step, const vg_sample_plan
     }
 }
 
-static void erase(float *out, size_t plane_step, size_t step, const vg_dataset *set, const vg_augment_draw *draw) {
+static void erase(image_place image, const vg_dataset *set, const vg_augment_draw *draw) {
     for (size_t c = 0; c < set->channels; c++)
         for (size_t y = draw->top; y < draw->top + draw->height; y++)
             for (size_t x = draw->left; x < draw->left + draw->width; x++)
-                out[c * plane_step + (y * set->width + x) * step] = 0.0f;
+                image.values[c * image.plane_step + (y * set->width + x) * image.step] = 0.0f;
 }
 
-void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index) {
+/* Crops into the scratch image, applies the colour jitter there, and writes the result normalised. */
+static void make_jittered(image_place out, const vg_sample_scratch *scratch, const vg_sample_plan *plan,
+                          const vg_augment_draw *draw, size_t index) {
     const vg_dataset *set = plan->set;
     size_t pixels = set->height * set->width;
-    size_t step = plan->layout == VG_LAYOUT_NHWC ? set->channels : 1, plane_step = plan->layout == VG_LAYOUT_NHWC ? 1 : pixels;
+    crop((image_place){scratch->image, pixels, 1}, plan, scratch->columns, draw, index, true);
+    vg_jitter__apply(scratch->image, set->channels, pixels, &plan->augment, draw);
+    for (size_t c = 0; c < set->channels; c++) {
+        const float *plane = scratch->image + c * pixels;
+        double mean = plan->statistics.mean[c], scale = 1.0 / plan->statistics.std[c];
+        for (size_t p = 0; p < pixels; p++)
+            out.values[c * out.plane_step + p * out.step] = (float)(((double)plane[p] - mean) * scale);
+    }
+}
+
+void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch,
+                     size_t index) {
+    const vg_dataset *set = plan->set;
+    bool channels_last = plan->layout == VG_LAYOUT_NHWC;
+    image_place image = {out, channels_last ? 1 : set->height * set->width, channels_last ? set->channels : 1};
     vg_augment_draw draw = vg_augment__draw(&plan->augment, plan->seed, epoch, index, set->height, set->width);
-    if (vg_augment__jitters(&plan->augment)) {
-        const float *image = scratch->image;
-        cut(scratch->image, pixels, 1, plan, scratch, &draw, index, true);
-        vg_jitter__apply(scratch->image, set->channels, pixels, &plan->augment, &draw);
-        for (size_t c = 0; c < set->channels; c++) {
-            double mean = plan->statistics.mean[c], scale = 1.0 / plan->statistics.std[c];
-            for (size_t p = 0; p < pixels; p++)
-                out[c * plane_step + p * step] = (float)(((double)image[c * pixels + p] - mean) * scale);
-        }
-    } else
-        cut(out, plane_step, step, plan, scratch, &draw, index, false);
+    if (vg_augment__jitters(&plan->augment))
+        make_jittered(image, scratch, plan, &draw, index);
+    else
+        crop(image, plan, scratch->columns, &draw, index, false);
     if (draw.erase)
-        erase(out, plane_step, step, set, &draw);
+        erase(image, set, &draw);
 }

@@ -15,19 +15,21 @@ typedef struct vg_augment_draw {
     size_t top, left, height, width; /* the erased rectangle */
 } vg_augment_draw;
 
-/* Draws for (seed, epoch, index): a fixed number of draws for each switch that is on, so that no result depends on another. */
+/* Makes the draws for (seed, epoch, index). Each setting that is on takes a fixed number of draws, so that no
+ * setting influences another. */
 vg_augment_draw vg_augment__draw(const vg_augment *augment, uint64_t seed, uint64_t epoch, size_t index, size_t height,
                                  size_t width);
-/* Fails on strengths that make no sense, or a set they cannot serve. */
+/* VG_ERR_ARGUMENT for values out of range, or for a set that the augmentation cannot be applied to. */
 vg_status vg_augment__check(const vg_augment *augment, const vg_dataset *set);
 static inline bool vg_augment__jitters(const vg_augment *augment) {
     return augment->brightness > 0 || augment->contrast > 0 || augment->saturation > 0 || augment->hue > 0;
 }
 
 /* Colour jitter in place on planar[channels][pixels], values in 0..1, channels 1 or 3. */
-void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment, const vg_augment_draw *draw);
+void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment,
+                      const vg_augment_draw *draw);
 
-/* Constants of one loader. */
+/* What is constant for one loader. */
 typedef struct vg_sample_plan {
     const vg_dataset *set;
     vg_augment augment;
@@ -37,16 +39,17 @@ typedef struct vg_sample_plan {
     float table[VG_MAX_CHANNELS][256]; /* of a byte, normalised */
     float raw[256];                    /* of a byte, 0..1 */
 } vg_sample_plan;
-/* A worker's own memory. */
+/* Scratch memory of one worker. */
 typedef struct vg_sample_scratch {
     float *image;      /* C * H * W */
     uint32_t *columns; /* W */
 } vg_sample_scratch;
-void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment, const vg_statistics *statistics,
-                     vg_layout layout, uint64_t seed);
+void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment,
+                     const vg_statistics *statistics, vg_layout layout, uint64_t seed);
 vg_status vg_sample__scratch(vg_sample_scratch *out, const vg_dataset *set);
 void vg_sample__release(vg_sample_scratch *scratch);
-/* Sample `index` of `epoch` into out[C * H * W]. */
-void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch, size_t index);
+/* Writes sample `index` of `epoch` to out[C * H * W]. */
+void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch,
+                     size_t index);
 
 #endif

@@ -1,8 +1,6 @@
-/* bytes.c - reads a file from front to back, unpacking gzip where its first two bytes say so (zlib's gzFile does either), and
- * small questions about paths.
- *
- * Sizes written in a header are not believed: deflate never expands by more than 1032 times, so what a file could hold is known
- * before memory is asked for. */
+/* bytes.c - reads a file from front to back, decompressing gzip where its first two bytes say so (zlib's gzFile
+ * reads both), and tests of paths. Sizes in a header are not trusted: deflate expands by at most 1032 times, so the
+ * largest possible content is known before memory is allocated. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -45,7 +43,7 @@ vg_status vg_bytes__read(vg_bytes *bytes, void *out, size_t size, size_t *got) {
         int code = Z_OK;
         if (read < 0) {
             const char *text = gzerror((gzFile)bytes->stream, &code);
-            if (code == Z_BUF_ERROR) /* a gzip stream that breaks off: let the caller say what was expected */
+            if (code == Z_BUF_ERROR) /* a truncated gzip stream: the caller knows what was expected */
                 return VG_OK;
             return vg_base__fail(code == Z_ERRNO ? VG_ERR_IO : VG_ERR_FORMAT, "%s: %s after %zu bytes", bytes->path,
                                  code == Z_ERRNO ? strerror(errno)

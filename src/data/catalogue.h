@@ -1,4 +1,4 @@
-/* catalogue.h - what is known of each named data set beyond what callers see. Internal. */
+/* catalogue.h - facts about the named data sets that callers do not see. Internal. */
 #ifndef VG_CATALOGUE_H
 #define VG_CATALOGUE_H
 
@@ -16,14 +16,14 @@ typedef struct vg_data_known {
     const char *npm, *debian; /* packages that hold the files, or NULL */
 } vg_data_known;
 
-/* The same set's other facts. */
+/* The internal facts about an entry of the catalogue. */
 const vg_data_known *vg_catalogue__known(const vg_data_entry *entry);
 
 /* Looks for a file of a set in one folder, under any of the names it is kept under (.gz or unpacked, .npz for .mat). */
 vg_status vg_catalogue__probe(vg_data_found *out, const char *folder, const vg_data_file *file, bool verify);
-/* Compares a file with what is published of it; its name tells nothing. Sets state and problem. */
+/* Compares a file with what is published about it, whatever its name. Sets state and problem. */
 vg_status vg_catalogue__verify(vg_data_found *out, const char *path, const vg_data_file *file);
-/* The folder that fetched sets go to when none is named: $VARGATE_DATA, else the XDG one. The caller's. */
+/* The folder for fetched sets when none is named: $VARGATE_DATA, else the XDG one. The caller frees it. */
 vg_status vg_catalogue__home(char **out);
 
 #endif

@@ -28,9 +28,10 @@ static vg_status count_records(size_t *out, const char *path, size_t record) {
     vg_bytes__close(&bytes);
     VG_TRY(status);
     if (size == 0 || size % record != 0)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: truncated: whole records of %zu bytes expected, %zu bytes found (%zu records and %zu bytes)",
-                             path, record, size, size / record, size % record);
+        return vg_base__fail(
+            VG_ERR_FORMAT,
+            "%s: truncated: whole records of %zu bytes expected, %zu bytes found (%zu records and %zu bytes)", path,
+            record, size, size / record, size % record);
     *out = size / record;
     return VG_OK;
 }
@@ -63,7 +64,7 @@ static vg_status read_files(vg_dataset **out, const char *const *paths, size_t c
         if (!vg_base__add(&total, total, counts[i]))
             return vg_base__fail(VG_ERR_MEMORY, "%s: too many records", paths[i]);
     }
-    VG_TRY(vg_dataset__new(out, paths[0], total, 3, 32, 32, false, true));
+    VG_TRY(vg_dataset__new(out, paths[0], &(vg_dataset_shape){total, 3, 32, 32, false, true}));
     for (size_t i = 0, first = 0; i < count; first += counts[i++])
         VG_TRY(read_records(*out, first, counts[i], paths[i], record, chunk));
     return VG_OK;

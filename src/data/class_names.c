@@ -1,18 +1,18 @@
-/* class_names.c - labels by the names of their classes: putting a set's labels into another set's numbers, and labels
- * that look like a mistake. */
+/* class_names.c - labels by the names of their classes: renumbering the labels of a set for a network, and the
+ * detection of labels that look like a mistake. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "data/dataset.h"
 
-/* map[c]: the number of the set's class c among `names`, or `count`. */
+/* Sets map[c] to the position of the set's class c in `names`, or to `count` when it is not there. */
 static void find_all(size_t *map, const vg_dataset *set, const char *const *names, size_t count) {
     for (size_t c = 0; c < set->classes; c++)
         map[c] = vg_names__find(names, count, set->class_names[c]);
 }
 
-/* Samples of every class. */
+/* Counts the samples of every class. */
 static vg_status count_classes(size_t **out, const vg_dataset *set) {
     VG_TRY(vg_base__zalloc(out, set->classes, sizeof **out, "counts of classes"));
     for (size_t i = 0; i < set->n; i++)
@@ -40,7 +40,7 @@ static vg_status replace_names(vg_dataset *set, const char *const *names, size_t
     return VG_OK;
 }
 
-/* A class that has samples but no number; classes without samples need none. */
+/* Refuses a class that has samples but no position; classes without samples need none. */
 static vg_status check_map(const vg_dataset *set, const size_t *map, const char *const *names, size_t count) {
     size_t *samples;
     char list[300];
@@ -87,8 +87,7 @@ int vg_dataset_remark(char *out, size_t room, const vg_dataset *set) {
     if (shifted && !set->class_names)
         snprintf(out, room,
                  "%s: labels run from 1 to %zu and none is 0: class 0 stays empty; labels are counted from 0, so "
-                 "subtract 1 if "
-                 "there are %zu classes",
+                 "subtract 1 if there are %zu classes",
                  set->source, set->classes - 1, set->classes - 1);
     else if (set->class_names)
         snprintf(out, room, "%s: %zu of %zu classes have no sample, the first is '%.100s'", set->source, absent,

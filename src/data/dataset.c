@@ -6,23 +6,23 @@
 #include <math.h>
 #include <string.h>
 
-vg_status vg_dataset__new(vg_dataset **out, const char *name, size_t n, size_t channels, size_t height, size_t width,
-                          bool is_float, bool labelled) {
-    size_t count;
+vg_status vg_dataset__new(vg_dataset **out, const char *name, const vg_dataset_shape *shape) {
+    size_t n = shape->n, channels = shape->channels, height = shape->height, width = shape->width, count;
     *out = NULL;
     if (n == 0 || channels == 0 || height == 0 || width == 0)
-        return vg_base__fail(VG_ERR_DATA, "%s: holds no pixels (%zu images of %zu x %zu x %zu)", name, n, channels, height,
-                             width);
+        return vg_base__fail(VG_ERR_DATA, "%s: holds no pixels (%zu images of %zu x %zu x %zu)", name, n, channels,
+                             height, width);
     if (channels > VG_MAX_CHANNELS)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu channels, at most %d expected", name, channels, VG_MAX_CHANNELS);
-    if (!vg_base__mul(&count, n, channels) || !vg_base__mul(&count, count, height) || !vg_base__mul(&count, count, width))
-        return vg_base__fail(VG_ERR_MEMORY, "%s: %zu images of %zu x %zu x %zu are too many to hold", name, n, channels, height,
-                             width);
+    if (!vg_base__mul(&count, n, channels) || !vg_base__mul(&count, count, height) ||
+        !vg_base__mul(&count, count, width))
+        return vg_base__fail(VG_ERR_MEMORY, "%s: %zu images of %zu x %zu x %zu are too many to hold", name, n, channels,
+                             height, width);
     vg_dataset *set;
     VG_TRY(vg_base__zalloc(&set, 1, sizeof *set, "a data set"));
-    set->n = n, set->channels = channels, set->height = height, set->width = width, set->is_float = is_float;
-    vg_status status = vg_base__alloc(&set->pixels.any, count, is_float ? sizeof(float) : 1, "images");
-    if (status == VG_OK && labelled)
+    set->n = n, set->channels = channels, set->height = height, set->width = width, set->is_float = shape->is_float;
+    vg_status status = vg_base__alloc(&set->pixels.any, count, shape->is_float ? sizeof(float) : 1, "images");
+    if (status == VG_OK && shape->labelled)
         status = vg_base__alloc(&set->labels, n, sizeof *set->labels, "labels");
     if (status == VG_OK)
         status = vg_dataset__rename(set, name, name);
@@ -77,8 +77,8 @@ vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes) {
         int32_t label = set->labels[i];
         if (label < 0 || (classes > 0 && (size_t)label >= classes)) {
             if (classes > 0)
-                return vg_base__fail(VG_ERR_DATA, "%s: label %d of sample %zu, expected 0..%zu", set->source, (int)label, i,
-                                     classes - 1);
+                return vg_base__fail(VG_ERR_DATA, "%s: label %d of sample %zu, expected 0..%zu", set->source,
+                                     (int)label, i, classes - 1);
             return vg_base__fail(VG_ERR_DATA, "%s: label %d of sample %zu is negative", set->source, (int)label, i);
         }
         largest = label > largest ? label : largest;
@@ -87,18 +87,21 @@ vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes) {
     return VG_OK;
 }
 
-vg_status vg_dataset_from_memory(vg_dataset **out, const char *name, const void *pixels, int is_float, const int32_t *labels,
-                                 size_t n, size_t channels, size_t height, size_t width, size_t classes) {
-    if (!out || !name || !pixels)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_from_memory: out, name and pixels must not be NULL");
+vg_status vg_dataset_from_memory(vg_dataset **out, const vg_dataset_images *images) {
+    static const vg_dataset_images defaults = VG_DATASET_IMAGES_INIT;
+    vg_dataset_images in;
     vg_dataset *set;
     *out = NULL;
-    VG_TRY(vg_dataset__new(&set, name, n, channels, height, width, is_float != 0, labels != NULL));
-    memcpy(set->pixels.any, pixels, n * vg_dataset__image(set) * (is_float ? sizeof(float) : 1));
+    VG_TRY(vg_base__take_options(&in, images, &defaults, sizeof in, "vg_dataset_images"));
+    if (!in.name || !in.pixels)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_from_memory: a name and pixels are needed");
+    vg_dataset_shape shape = {in.n, in.channels, in.height, in.width, in.is_float != 0, in.labels != NULL};
+    VG_TRY(vg_dataset__new(&set, in.name, &shape));
+    memcpy(set->pixels.any, in.pixels, in.n * vg_dataset__image(set) * (in.is_float ? sizeof(float) : 1));
     vg_status status = VG_OK;
-    if (labels) {
-        memcpy(set->labels, labels, n * sizeof *labels);
-        status = vg_dataset__settle_labels(set, classes);
+    if (in.labels) {
+        memcpy(set->labels, in.labels, in.n * sizeof *in.labels);
+        status = vg_dataset__settle_labels(set, in.classes);
     }
     if (status != VG_OK) {
         vg_dataset_free(set);
@@ -127,16 +130,16 @@ const void *vg_dataset_pixels(const vg_dataset *set) { return set->pixels.any; }
 
 vg_status vg_dataset__check_indices(const vg_dataset *set, const size_t *indices, size_t count) {
     if (!indices && count != set->n)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples asked for without indices, it holds %zu", set->name, count,
-                             set->n);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples asked for without indices, it holds %zu", set->name,
+                             count, set->n);
     for (size_t i = 0; indices && i < count; i++)
         if (indices[i] >= set->n)
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: index %zu (number %zu) is beyond its %zu samples", set->name, indices[i],
-                                 i, set->n);
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: index %zu (number %zu) is beyond its %zu samples", set->name,
+                                 indices[i], i, set->n);
     return VG_OK;
 }
 
-/* Copies one image of `from` into the middle of one of `to`, which is zero there; grey goes to every channel. */
+/* Copies one image of `from` into the centre of one of `to`, which is zero; grey is copied to every channel. */
 static void place_image(vg_dataset *to, const vg_dataset *from, size_t n) {
     size_t element = from->is_float ? sizeof(float) : 1;
     size_t top = (to->height - from->height) / 2, left = (to->width - from->width) / 2;
@@ -161,7 +164,8 @@ vg_status vg_dataset_adapt(vg_dataset **out, const vg_dataset *set, size_t chann
             "RGB, small images are centred on black)",
             set->name, set->height, set->width, set->channels, set->channels == 1 ? "" : "s", height, width, channels);
     vg_dataset *made;
-    VG_TRY(vg_dataset__new(&made, set->name, set->n, channels, height, width, set->is_float, set->labels != NULL));
+    vg_dataset_shape shape = {set->n, channels, height, width, set->is_float, set->labels != NULL};
+    VG_TRY(vg_dataset__new(&made, set->name, &shape));
     memset(made->pixels.any, 0, set->n * vg_dataset__image(made) * (set->is_float ? sizeof(float) : 1));
     for (size_t n = 0; n < set->n; n++)
         place_image(made, set, n);

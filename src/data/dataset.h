@@ -1,5 +1,5 @@
-/* dataset.h - what the files of src/data share: the set in memory, its readers, and reading bytes plain or gzipped. Internal.
- */
+/* dataset.h - what the files of src/data share: the set in memory, the readers, and files that are plain or gzipped.
+ * Internal. */
 #ifndef VG_DATASET_H
 #define VG_DATASET_H
 
@@ -12,7 +12,7 @@
 
 struct vg_dataset {
     char *name, *source;
-    char **class_names; /* classes names of its own, or NULL */
+    char **class_names; /* `classes` names, owned, or NULL */
     size_t n, channels, height, width, classes;
     bool is_float, verified;
     union {
@@ -23,9 +23,13 @@ struct vg_dataset {
     int32_t *labels; /* n, or NULL */
 };
 
-/* An empty set with room for its pixels and, if classes > 0 or `labelled`, labels (not cleared). Checks every size. */
-vg_status vg_dataset__new(vg_dataset **out, const char *name, size_t n, size_t channels, size_t height, size_t width,
-                          bool is_float, bool labelled);
+/* What a new set has room for. */
+typedef struct vg_dataset_shape {
+    size_t n, channels, height, width;
+    bool is_float, labelled;
+} vg_dataset_shape;
+/* A set with room for its pixels and, where labelled, its labels, neither of them cleared. Checks every size. */
+vg_status vg_dataset__new(vg_dataset **out, const char *name, const vg_dataset_shape *shape);
 vg_status vg_dataset__rename(vg_dataset *set, const char *name, const char *source);
 /* Copies `count` class names. */
 vg_status vg_dataset__name_classes(vg_dataset *set, const char *const *names, size_t count);
@@ -40,7 +44,7 @@ static inline float vg_dataset__value(const vg_dataset *set, size_t offset) {
 /* Checks that every index lies in the set; NULL means 0 .. n - 1 and then count must be n. */
 vg_status vg_dataset__check_indices(const vg_dataset *set, const size_t *indices, size_t count);
 
-/* --- bytes of a file, plain or gzipped -------------------------------------------------------------------------------- */
+/* --- bytes of a file, plain or gzipped ---------------------------------------------------------------------------- */
 typedef struct vg_bytes {
     void *stream; /* gzFile */
     const char *path;
@@ -54,13 +58,13 @@ void vg_bytes__close(vg_bytes *bytes);
 vg_status vg_bytes__read(vg_bytes *bytes, void *out, size_t size, size_t *got);
 /* Reads exactly `size` bytes; `expected` is what the whole file should hold, for the message when it is short. */
 vg_status vg_bytes__exactly(vg_bytes *bytes, void *out, size_t size, size_t expected);
-/* Fails unless the file could hold `expected` uncompressed bytes, so that a lying header costs no memory. */
+/* VG_ERR_FORMAT unless the file could hold `expected` uncompressed bytes, so that a wrong header costs no memory. */
 vg_status vg_bytes__could_hold(const vg_bytes *bytes, size_t expected);
-/* Fails unless the end has been reached after `expected` bytes (and the gzip checksum was right). */
+/* VG_ERR_FORMAT unless the end is reached after `expected` bytes, with a correct gzip checksum. */
 vg_status vg_bytes__at_end(vg_bytes *bytes, size_t expected);
 
-/* --- readers ---------------------------------------------------------------------------------------------------------- */
-/* Each gives a set with name = source = the path it came from; classes = 0 means as many as the labels say. */
+/* --- readers ------------------------------------------------------------------------------------------------------ */
+/* Each makes a set with name = source = the path that was read; classes = 0: as many as the labels say. */
 vg_status vg_idx__read(vg_dataset **out, const char *images_path, const char *labels_path, size_t classes);
 /* `coarse`: CIFAR-100's two label bytes, of which the second (fine) is taken. Files are joined in order. */
 vg_status vg_cifar__read(vg_dataset **out, const char *const *paths, size_t count, bool coarse, size_t classes);
@@ -71,7 +75,7 @@ vg_status vg_png_folder__read(vg_dataset **out, const char *folder);
 /* True if `folder` has at least one sub-folder with a .png in it. */
 bool vg_png_folder__looks_like(const char *folder);
 
-/* --- paths ------------------------------------------------------------------------------------------------------------ */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 bool vg_data__is_file(const char *path);
 bool vg_data__is_folder(const char *path);
 /* a/b; release with vg_base__release. */

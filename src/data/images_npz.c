@@ -14,8 +14,7 @@
 
 #include "base/names.h"
 #include "data/dataset.h"
-#include "data/npz_texts.h"
-#include "vargate/formats.h"
+#include "formats/source.h"
 
 enum { CHUNK = 64 };
 
@@ -47,13 +46,14 @@ static vg_status pick(vg_source *source, const char *path, vg_part part, size_t 
             const char *const *pair = names[tried[part][t]][spelling];
             if (!find(source, pair[0], images, info))
                 continue;
-            /* A file of one part that says nothing of train and test cannot give both: the test set would be the training set.
-             */
+            /* A file without train and test in its names has one part. It cannot serve as both, because the test set
+             * would be the training set. */
             if (tried[part][t] == 2 && part == VG_PART_TEST)
-                return vg_base__fail(VG_ERR_DATA,
-                                     "%s: has one part only, so no test part beside its training part; store test_images and "
-                                     "test_labels in it, or train.npz and test.npz in one folder",
-                                     path);
+                return vg_base__fail(
+                    VG_ERR_DATA,
+                    "%s: has one part only, so no test part beside its training part; store test_images and "
+                    "test_labels in it, or train.npz and test.npz in one folder",
+                    path);
             *labels_name = pair[1];
             return VG_OK;
         }
@@ -62,8 +62,8 @@ static vg_status pick(vg_source *source, const char *path, vg_part part, size_t 
 
 static vg_status settle_shape(shape *out, const vg_array_info *info, const char *path) {
     if (info->rank != 3 && info->rank != 4)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: '%s' has %zu axes, expected (N,H,W), (N,H,W,C) or (N,C,H,W)", path, info->name,
-                             info->rank);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: '%s' has %zu axes, expected (N,H,W), (N,H,W,C) or (N,C,H,W)", path,
+                             info->name, info->rank);
     out->n = info->shape[0];
     out->planar = info->rank == 3 || info->shape[1] < info->shape[3];
     out->channels = info->rank == 3 ? 1 : out->planar ? info->shape[1] : info->shape[3];
@@ -72,7 +72,8 @@ static vg_status settle_shape(shape *out, const vg_array_info *info, const char 
     return VG_OK;
 }
 
-/* One plane of one image, its pixels `step` apart in the file; *bad is the first value that cannot be held. */
+/* Copies one plane of an image whose pixels are `step` apart in the file. False, with the value in *bad, for a value
+ * that cannot be stored. */
 static bool place_plane(vg_dataset *set, size_t target, const float *from, size_t step, size_t plane, float *bad) {
     for (size_t p = 0; p < plane; p++) {
         float value = from[p * step];
@@ -90,8 +91,9 @@ static bool place_plane(vg_dataset *set, size_t target, const float *from, size_
     return true;
 }
 
-/* One chunk of images, in the file's order of axes, into the set. */
-static vg_status place(vg_dataset *set, const shape *s, size_t first, size_t rows, const float *chunk, const char *path) {
+/* Copies a chunk of images in the file's order of axes into the set. */
+static vg_status place(vg_dataset *set, const shape *s, size_t first, size_t rows, const float *chunk,
+                       const char *path) {
     size_t plane = s->height * s->width, image = plane * s->channels;
     for (size_t i = 0; i < rows; i++)
         for (size_t c = 0; c < s->channels; c++) {
@@ -119,18 +121,18 @@ static vg_status read_images(vg_dataset *set, vg_source *source, size_t index, c
     return status;
 }
 
-static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, const vg_array_info *info, size_t classes,
-                             const char *path) {
+static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, const vg_array_info *info,
+                             size_t classes, const char *path) {
     if (info->count != set->n || info->shape[0] != set->n)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: '%s' holds %zu values for %zu images, expected one each", path, info->name,
-                             info->count, set->n);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: '%s' holds %zu values for %zu images, expected one each", path,
+                             info->name, info->count, set->n);
     int64_t *wide;
     VG_TRY(vg_base__alloc(&wide, set->n, sizeof *wide, "labels"));
     vg_status status = vg_source_read_i64(source, index, 0, set->n, wide);
     for (size_t i = 0; status == VG_OK && i < set->n; i++) {
         if (wide[i] < 0 || wide[i] > 1000000)
-            status =
-                vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu, expected 0..1000000", path, (long long)wide[i], i);
+            status = vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu, expected 0..1000000", path,
+                                   (long long)wide[i], i);
         set->labels[i] = (int32_t)wide[i];
     }
     vg_base__release(wide);
@@ -140,11 +142,44 @@ static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, c
 
 /* --- names */
 
+/* An array of texts in the file: labels that are names, or the names of classes. */
+typedef struct text_array {
+    const char *const *items; /* borrowed from `strings`; NULL: the file has none */
+    size_t count;
+    vg_strings strings;
+} text_array;
+
+/* Padding with spaces is no part of a text. */
+static void cut_spaces(char *text) {
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ')
+        text[--length] = '\0';
+}
+
+/* Array `name` of NumPy's str_ or bytes_ type, of shape (N) or (N, 1); items is NULL when there is no such array. */
+static vg_status read_texts(text_array *out, vg_source *source, const char *name) {
+    *out = (text_array){0};
+    for (size_t i = source->count; i < source->count + source->text_count; i++) {
+        const vg_stored *array = &source->arrays[i]; /* its last axis runs over the characters */
+        if (strcmp(array->name, name) != 0)
+            continue;
+        if (array->rank != 2 && !(array->rank == 3 && array->shape[1] == 1))
+            return vg_base__fail(VG_ERR_FORMAT, "%s: '%.100s' holds texts in %zu axes, expected (N) or (N, 1)",
+                                 source->path, name, array->rank - 1);
+        VG_TRY(vg_source__texts(source, i, &out->strings));
+        for (size_t k = 0; k < out->strings.count; k++)
+            cut_spaces(out->strings.bytes + out->strings.starts[k]);
+        out->count = out->strings.count;
+        return vg_strings__list(&out->strings, &out->items);
+    }
+    return VG_OK;
+}
+
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* Labels that are texts: their different values, sorted by bytes, are the classes. */
-static vg_status number_texts(vg_dataset *set, const vg_texts *labels, const char *path) {
-    char **names;
+static vg_status number_texts(vg_dataset *set, const text_array *labels, const char *path) {
+    const char **names;
     size_t classes = 0;
     if (labels->count != set->n)
         return vg_base__fail(VG_ERR_FORMAT, "%s: %zu labels for %zu images, expected one each", path, labels->count,
@@ -156,28 +191,28 @@ static vg_status number_texts(vg_dataset *set, const vg_texts *labels, const cha
         if (classes == 0 || strcmp(names[classes - 1], names[i]) != 0)
             names[classes++] = names[i];
     for (size_t i = 0; i < set->n; i++) {
-        char **at = bsearch(&labels->items[i], names, classes, sizeof *names, by_bytes);
+        const char **at = bsearch(&labels->items[i], names, classes, sizeof *names, by_bytes);
         set->labels[i] = (int32_t)(at - names);
     }
     set->classes = classes;
-    vg_status status = vg_dataset__name_classes(set, (const char *const *)names, classes);
+    vg_status status = vg_dataset__name_classes(set, names, classes);
     vg_base__release(names);
     return status;
 }
 
 /* Names for labels that are numbers, where the file has as many as there are classes, or more. */
-static vg_status take_names(vg_dataset *set, const vg_texts *names, const char *path) {
+static vg_status take_names(vg_dataset *set, const text_array *names, const char *path) {
     if (names->count < set->classes)
         return vg_base__fail(VG_ERR_DATA, "%s: 'classes' names %zu classes, but the labels reach %zu", path,
                              names->count, set->classes - 1);
     for (size_t c = 0; c < names->count; c++)
-        if (vg_names__find((const char *const *)names->items, c, names->items[c]) < c)
+        if (vg_names__find(names->items, c, names->items[c]) < c)
             return vg_base__fail(VG_ERR_DATA, "%s: 'classes' names '%.100s' twice", path, names->items[c]);
     set->classes = names->count;
-    return vg_dataset__name_classes(set, (const char *const *)names->items, names->count);
+    return vg_dataset__name_classes(set, names->items, names->count);
 }
 
-static vg_status read_text_labels(vg_dataset *set, const vg_texts *texts, vg_source *source, const char *name,
+static vg_status read_text_labels(vg_dataset *set, const text_array *texts, vg_source *source, const char *name,
                                   const char *path) {
     if (texts->items)
         return number_texts(set, texts, path);
@@ -185,49 +220,57 @@ static vg_status read_text_labels(vg_dataset *set, const vg_texts *texts, vg_sou
     return vg_source_find(source, name, &index); /* says why it cannot be read */
 }
 
-/* Whether the file has labels as texts; *refused when it has labels of a type that cannot be read (pickled objects). */
-static vg_status find_text_labels(vg_texts *out, bool *refused, vg_source *source, const char *path, const char *name) {
-    size_t index;
-    bool found;
-    *refused = vg_source_find(source, name, &index) == VG_ERR_UNSUPPORTED;
-    return vg_npz_texts__read(out, &found, path, name);
-}
-
-static vg_status name_numbers(vg_dataset *set, const char *path) {
-    vg_texts names;
-    bool found;
-    VG_TRY(vg_npz_texts__read(&names, &found, path, "classes"));
-    vg_status status = found ? take_names(set, &names, path) : VG_OK;
-    vg_npz_texts__free(&names);
+static vg_status name_numbers(vg_dataset *set, vg_source *source, const char *path) {
+    text_array names;
+    vg_status status = read_texts(&names, source, "classes");
+    if (status == VG_OK && names.items)
+        status = take_names(set, &names, path);
+    vg_strings__free(&names.strings);
     return status;
 }
 
-static vg_status read_source(vg_dataset **out, vg_source *source, const char *path, vg_part part, size_t classes) {
-    vg_array_info info = {0}, labels_info = {0};
-    const char *labels_name = NULL;
-    size_t images = 0, labels = 0;
-    shape s = {0};
-    vg_texts texts = {0};
-    bool refused = false;
-    VG_TRY(pick(source, path, part, &images, &info, &labels_name));
-    VG_TRY(settle_shape(&s, &info, path));
-    bool is_float = info.element == VG_ELEMENT_F16 || info.element == VG_ELEMENT_BF16 || info.element == VG_ELEMENT_F32 ||
-                    info.element == VG_ELEMENT_F64 || info.element == VG_ELEMENT_BOOL;
-    bool numbers = find(source, labels_name, &labels, &labels_info);
-    if (!numbers)
-        VG_TRY(find_text_labels(&texts, &refused, source, path, labels_name));
-    bool labelled = numbers || texts.items || refused;
-    vg_status status = vg_dataset__new(out, path, s.n, s.channels, s.height, s.width, is_float, labelled);
-    if (status == VG_OK)
-        status = read_images(*out, source, images, &s, path);
-    if (status == VG_OK && numbers) {
-        status = read_labels(*out, source, labels, &labels_info, classes, path);
-        if (status == VG_OK && classes == 0)
-            status = name_numbers(*out, path);
-    } else if (status == VG_OK && labelled) {
-        status = read_text_labels(*out, &texts, source, labels_name, path);
+/* What the file holds of one part. */
+typedef struct part_arrays {
+    size_t images, labels; /* indices of arrays */
+    vg_array_info images_info, labels_info;
+    const char *labels_name;
+    shape shape;
+    bool has_numbers; /* labels are numbers */
+    bool has_unread;  /* labels are there but cannot be read (texts, until `texts` holds them; pickled objects) */
+    text_array texts; /* labels that are texts */
+} part_arrays;
+
+static vg_status find_arrays(part_arrays *p, vg_source *source, const char *path, vg_part part) {
+    VG_TRY(pick(source, path, part, &p->images, &p->images_info, &p->labels_name));
+    VG_TRY(settle_shape(&p->shape, &p->images_info, path));
+    p->has_numbers = find(source, p->labels_name, &p->labels, &p->labels_info);
+    if (p->has_numbers)
+        return VG_OK;
+    p->has_unread = vg_source_find(source, p->labels_name, &p->labels) == VG_ERR_UNSUPPORTED;
+    return read_texts(&p->texts, source, p->labels_name);
+}
+
+static bool is_real(vg_element element) { return element <= VG_ELEMENT_BF16 || element == VG_ELEMENT_BOOL; }
+
+static vg_status fill_set(vg_dataset **out, part_arrays *p, vg_source *source, const char *path, size_t classes) {
+    const shape *s = &p->shape;
+    bool labelled = p->has_numbers || p->texts.items || p->has_unread;
+    vg_dataset_shape made = {s->n, s->channels, s->height, s->width, is_real(p->images_info.element), labelled};
+    VG_TRY(vg_dataset__new(out, path, &made));
+    VG_TRY(read_images(*out, source, p->images, s, path));
+    if (p->has_numbers) {
+        VG_TRY(read_labels(*out, source, p->labels, &p->labels_info, classes, path));
+        return classes == 0 ? name_numbers(*out, source, path) : VG_OK;
     }
-    vg_npz_texts__free(&texts);
+    return labelled ? read_text_labels(*out, &p->texts, source, p->labels_name, path) : VG_OK;
+}
+
+static vg_status read_source(vg_dataset **out, vg_source *source, const char *path, vg_part part, size_t classes) {
+    part_arrays arrays = {0};
+    vg_status status = find_arrays(&arrays, source, path, part);
+    if (status == VG_OK)
+        status = fill_set(out, &arrays, source, path, classes);
+    vg_strings__free(&arrays.texts.strings);
     return status;
 }
 

@@ -36,9 +36,9 @@ static void saturation(float *planar, size_t pixels, float factor) {
     }
 }
 
-/* One block of pixels: hue in sixths of a turn from the largest channel, turned, and back without leaving V and the range:
- * channel = V - range clamp(min(k, 4 - k), 0, 1), k = (n + 6 H) mod 6 with n = 5, 3, 1 for red, green, blue. The same function
- * as torchvision's six sectors, free of branches; the fixed block lets compilers use vectors. */
+/* One block of pixels: hue in sixths of a turn from the largest channel, turned, and back without leaving V and the
+ * range: channel = V - range clamp(min(k, 4 - k), 0, 1), k = (n + 6 H) mod 6 with n = 5, 3, 1 for red, green, blue. The
+ * same function as torchvision's six sectors, free of branches; the fixed block lets compilers use vectors. */
 enum { BLOCK = 16 };
 
 static inline float channel(float high, float range, float turned, float n) {
@@ -81,7 +81,8 @@ static void hue(float *planar, size_t pixels, float shift) {
     }
 }
 
-void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment, const vg_augment_draw *draw) {
+void vg_jitter__apply(float *planar, size_t channels, size_t pixels, const vg_augment *augment,
+                      const vg_augment_draw *draw) {
     for (int i = 0; i < 4; i++) {
         unsigned what = draw->order[i];
         float factor = (float)draw->factor[what];

@@ -1,16 +1,16 @@
 /* loader.c - batches prepared ahead by worker threads, the same content in the same order at any number of threads.
  *
- * Batches are numbered by tickets, epoch * steps + step. Ticket t is prepared in slot t mod slots of a ring. A worker that is
- * free takes the next ticket, under the lock, as soon as its slot is free; it is told there which samples to take, since orders
- * follow one another and only one is kept; then it fills the slot without the lock. The caller takes slots in ticket order.
- * What a batch holds is a function of (seed, epoch, step) and of (seed, epoch, index) alone. */
+ * Batches are numbered by tickets, epoch * steps + step. Ticket t is prepared in slot t mod slots of a ring. A worker
+ * that is free takes the next ticket, under the lock, as soon as its slot is free; it is told there which samples to
+ * take, since orders follow one another and only one is kept; then it fills the slot without the lock. The caller takes
+ * slots in ticket order. What a batch holds is a function of (seed, epoch, step) and of (seed, epoch, index) alone. */
 #include <pthread.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "data/augment.h"
 
-/* Keeps the orders apart from everything else that uses the run's seed. */
+/* Separates the orders from all other draws that use the seed of the run. */
 static const uint64_t order_domain = 0x6f72646572206f66ULL;
 
 typedef enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY } slot_state;
@@ -117,12 +117,13 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static vg_status check_options(const vg_dataset *set, const size_t *indices, size_t count, const vg_loader_options *options) {
-    if (!set || !options || options->struct_size != sizeof *options)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_loader_new: set and options (from VG_LOADER_OPTIONS_INIT) are needed");
+static vg_status check_options(const vg_dataset *set, const size_t *indices, size_t count,
+                               const vg_loader_options *options) {
+    if (!set)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_loader_new: a data set is needed");
     if (options->batch == 0 || count == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: batches of %zu over %zu samples, expected at least 1 of each", set->name,
-                             options->batch, count);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: batches of %zu over %zu samples, expected at least 1 of each",
+                             set->name, options->batch, count);
     if (options->drop_last && count < options->batch)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples do not make one full batch of %zu", set->name, count,
                              options->batch);
@@ -131,8 +132,8 @@ static vg_status check_options(const vg_dataset *set, const size_t *indices, siz
                              options->statistics.channels, set->channels);
     for (size_t c = 0; c < options->statistics.channels; c++)
         if (!(options->statistics.std[c] > 0.0))
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: standard deviation %g of channel %zu, expected above 0", set->name,
-                                 options->statistics.std[c], c);
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: standard deviation %g of channel %zu, expected above 0",
+                                 set->name, options->statistics.std[c], c);
     VG_TRY(vg_dataset__check_indices(set, indices, count));
     return vg_augment__check(&options->augment, set);
 }
@@ -167,10 +168,13 @@ static vg_status start_workers(vg_loader *loader) {
 
 vg_status vg_loader_new(vg_loader **out, const vg_dataset *set, const size_t *indices, size_t count,
                         const vg_loader_options *options) {
+    static const vg_loader_options defaults = VG_LOADER_OPTIONS_INIT;
+    vg_loader_options o;
     *out = NULL;
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_loader_options"));
     if (set && !indices)
         count = set->n;
-    VG_TRY(check_options(set, indices, count, options));
+    VG_TRY(check_options(set, indices, count, &o));
     vg_loader *loader;
     VG_TRY(vg_base__zalloc(&loader, 1, sizeof *loader, "a loader"));
     pthread_mutex_init(&loader->lock, NULL);
@@ -178,14 +182,14 @@ vg_status vg_loader_new(vg_loader **out, const vg_dataset *set, const size_t *in
     pthread_cond_init(&loader->ready, NULL);
     pthread_cond_init(&loader->idle, NULL);
     loader->count = count;
-    loader->batch = options->batch < count ? options->batch : count;
-    loader->steps = options->drop_last ? count / options->batch : (count - 1) / loader->batch + 1;
-    loader->shuffle = options->shuffle != 0;
+    loader->batch = o.batch < count ? o.batch : count;
+    loader->steps = o.drop_last ? count / o.batch : (count - 1) / loader->batch + 1;
+    loader->shuffle = o.shuffle != 0;
     unsigned cores = vg_base__cores();
-    loader->worker_count = options->threads ? options->threads : cores < 4 ? cores : 4;
+    loader->worker_count = o.threads ? o.threads : cores < 4 ? cores : 4;
     /* One slot more than are prepared ahead: the one in the caller's hands. */
-    loader->slot_count = 1 + (options->prefetch ? options->prefetch : 2 * (size_t)loader->worker_count);
-    vg_sample__plan(&loader->plan, set, &options->augment, &options->statistics, options->layout, options->seed);
+    loader->slot_count = 1 + (o.prefetch ? o.prefetch : 2 * (size_t)loader->worker_count);
+    vg_sample__plan(&loader->plan, set, &o.augment, &o.statistics, o.layout, o.seed);
     size_t image = vg_dataset__image(set);
     vg_status status = vg_base__alloc(&loader->samples, count, sizeof *loader->samples, "the loader's samples");
     if (status == VG_OK)

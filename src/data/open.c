@@ -1,7 +1,7 @@
 /* open.c - a data set by its name, or by the path of a file or folder of one's own.
  *
- * By name: every file of the part asked for is found, checked and read. By path: the kind is told from the file's extension and
- * first bytes, or from the files a folder holds; nothing is compared with published checksums. */
+ * By name: every file of the part asked for is found, checked and read. By path: the kind is told from the file's
+ * extension and first bytes, or from the files a folder holds; nothing is compared with published checksums. */
 #include <string.h>
 
 #include "data/catalogue.h"
@@ -24,7 +24,8 @@ static vg_status missing(const vg_data_entry *entry, const vg_data_file *file, c
         used += length;
     }
     vg_data_places_free(places, count);
-    return vg_base__fail(VG_ERR_IO, "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' brings it",
+    return vg_base__fail(VG_ERR_IO,
+                         "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' brings it",
                          entry->name, file->name, entry->name, text, entry->name);
 }
 
@@ -41,15 +42,16 @@ static vg_status locate(vg_data_found *found, size_t *count, bool *verified, con
         if (f->state == VG_DATA_MISSING)
             return missing(entry, &entry->files[i], folder);
         if (f->state == VG_DATA_WRONG)
-            return vg_base__fail(VG_ERR_DATA, "%s: %s (not the published %s; 'path:FOLDER' reads files of one's own)", f->path,
-                                 f->problem, entry->title);
+            return vg_base__fail(VG_ERR_DATA, "%s: %s (not the published %s; 'path:FOLDER' reads files of one's own)",
+                                 f->path, f->problem, entry->title);
         *verified = *verified && f->state == VG_DATA_GOOD;
         ++*count;
     }
     return VG_OK;
 }
 
-static vg_status read_known(vg_dataset **out, vg_data_kind kind, const vg_data_found *found, size_t count, size_t classes) {
+static vg_status read_known(vg_dataset **out, vg_data_kind kind, const vg_data_found *found, size_t count,
+                            size_t classes) {
     const char *paths[MOST_FILES];
     for (size_t i = 0; i < count; i++)
         paths[i] = found[i].path;
@@ -79,9 +81,10 @@ static vg_status open_known(vg_dataset **out, const vg_data_entry *entry, vg_par
     vg_dataset *set = NULL;
     if (status == VG_OK)
         status = read_known(&set, known->kind, found, count, entry->classes);
-    if (status == VG_OK && (set->channels != entry->channels || set->height != entry->height || set->width != entry->width))
-        status = vg_base__fail(VG_ERR_DATA, "%s: images of %zux%zux%zu, expected %zux%zux%zu", found[0].path, set->channels,
-                               set->height, set->width, entry->channels, entry->height, entry->width);
+    if (status == VG_OK &&
+        (set->channels != entry->channels || set->height != entry->height || set->width != entry->width))
+        status = vg_base__fail(VG_ERR_DATA, "%s: images of %zux%zux%zu, expected %zux%zux%zu", found[0].path,
+                               set->channels, set->height, set->width, entry->channels, entry->height, entry->width);
     if (status == VG_OK && !set->labels)
         status = vg_base__fail(VG_ERR_DATA, "%s: holds no labels", found[0].path);
     if (status == VG_OK)

@@ -1,4 +1,5 @@
-/* own.c - data sets of one's own, by path: a file told by its extension and first bytes, a folder by the files it holds.
+/* own.c - data sets of one's own, by path: a file told by its extension and first bytes, a folder by the files it
+ * holds.
  *
  *     folder with train.npz, test.npz                                  the .npz of each part
  *     folder with train-images-idx3-ubyte, ... (.gz or not)            IDX, t10k- or test- for the test part
@@ -30,10 +31,11 @@ static bool has_folder(char path[PATH], const char *folder, const char *name) {
 
 static vg_status one_part(const char *path, vg_part part) {
     if (part == VG_PART_TEST)
-        return vg_base__fail(VG_ERR_DATA,
-                             "%s: has one part only, so no test part beside its training part; see docs/data.md for folders "
-                             "with both",
-                             path);
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: has one part only, so no test part beside its training part; see docs/data.md for folders "
+            "with both",
+            path);
     return VG_OK;
 }
 
@@ -95,11 +97,13 @@ static vg_status read_file(vg_dataset **out, const char *path, vg_part part) {
     if ((got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8) || strstr(path, "idx"))
         return read_idx(out, path);
     return vg_base__fail(
-        VG_ERR_FORMAT, "%s: starts with 0x%02x%02x%02x%02x; expected a .npz, an IDX images file, a CIFAR .bin or an SVHN .mat",
-        path, magic[0], magic[1], magic[2], magic[3]);
+        VG_ERR_FORMAT,
+        "%s: starts with 0x%02x%02x%02x%02x; expected a .npz, an IDX images file, a CIFAR .bin or an SVHN .mat", path,
+        magic[0], magic[1], magic[2], magic[3]);
 }
 
-/* The five training batches (those that are there, in order), or the test batch. *found is false when there are none. */
+/* The five training batches (those that are there, in order), or the test batch. *found is false when there are
+ * none. */
 static vg_status read_cifar10(vg_dataset **out, bool *found, const char *folder, bool test) {
     char paths[5][PATH];
     const char *list[5];

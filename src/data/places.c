@@ -1,9 +1,9 @@
 /* places.c - where data sets are looked for, and whether a file found is the one that was published.
  *
- * Places, in order: the folder asked for, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data installed
- * with the program (beside its executable, then where it was configured to go), ./data, /usr/share/datasets (Debian's data
- * packages). A set lies in PLACE/NAME, or under the name that its own archive or torchvision gives the folder; in the folder
- * asked for also directly. */
+ * Places, in order: the folder asked for, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data
+ * installed with the program (beside its executable, then where it was configured to go), ./data, /usr/share/datasets
+ * (Debian's data packages). A set is in PLACE/NAME, or in a folder named as in its archive or as torchvision
+ * names it; in the folder asked for also directly. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "data/catalogue.h"
 
 static vg_status add(char **list, size_t *count, const char *first, const char *second) {
@@ -30,23 +31,15 @@ static vg_status add(char **list, size_t *count, const char *first, const char *
 /* $XDG_DATA_HOME/vargate or ~/.local/share/vargate. */
 static vg_status add_xdg(char **list, size_t *count) {
     const char *xdg = getenv("XDG_DATA_HOME");
-    if (xdg && xdg[0] == '/') /* the standard has relative ones ignored */
+    if (xdg && xdg[0] == '/') /* the XDG standard says to ignore relative paths */
         return add(list, count, xdg, "vargate");
     return add(list, count, getenv("HOME"), ".local/share/vargate");
 }
 
 static vg_status add_installed(char **list, size_t *count) {
-    char self[4096];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    for (int up = 0; length > 0 && up < 2; up++) {
-        self[length] = '\0';
-        char *slash = strrchr(self, '/');
-        length = slash ? slash - self : 0;
-    }
-    if (length > 0) {
-        self[length] = '\0';
-        VG_TRY(add(list, count, self, "share/vargate/data"));
-    }
+    char prefix[4096];
+    if (vg_file__install_prefix(prefix, sizeof prefix))
+        VG_TRY(add(list, count, prefix, "share/vargate/data"));
 #ifdef VG_DATADIR
     VG_TRY(add(list, count, VG_DATADIR, ""));
 #endif
@@ -92,13 +85,14 @@ vg_status vg_catalogue__home(char **out) {
     if (count == 0)
         VG_TRY(add_xdg(list, &count));
     if (count == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "no folder for data: none was named, and VARGATE_DATA, XDG_DATA_HOME and HOME are not set");
+        return vg_base__fail(
+            VG_ERR_ARGUMENT,
+            "no folder for data: none was named, and VARGATE_DATA, XDG_DATA_HOME and HOME are not set");
     *out = list[0];
     return VG_OK;
 }
 
-/* MD5 of a file as it lies there. */
+/* MD5 of the bytes of a file. */
 static vg_status raw_md5(const char *path, char text[VG_DIGEST_TEXT], uint64_t *size) {
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -119,7 +113,7 @@ static vg_status raw_md5(const char *path, char text[VG_DIGEST_TEXT], uint64_t *
     return VG_OK;
 }
 
-/* MD5 of what a gzip file holds, stopping soon after `most` bytes. */
+/* MD5 of the decompressed content of a gzip file, stopping soon after `most` bytes. */
 static vg_status unpacked_md5(const char *path, char text[VG_DIGEST_TEXT], uint64_t *size, uint64_t most) {
     vg_bytes bytes;
     vg_digest digest;
@@ -154,7 +148,7 @@ static void wrong_size(vg_data_found *out, const char *what, uint64_t found, uin
           (unsigned long long)expected, what, (unsigned long long)found);
 }
 
-/* A gzip file that is not the published one byte for byte: another wrapping of the same data is as good. */
+/* Accepts a gzip file that is not the published one byte for byte if its content is the same. */
 static vg_status verify_unpacked(vg_data_found *out, const char *path, const vg_data_file *file) {
     char text[VG_DIGEST_TEXT];
     uint64_t size;
@@ -199,7 +193,8 @@ vg_status vg_catalogue__verify(vg_data_found *out, const char *path, const vg_da
     return VG_OK;
 }
 
-/* The names a published file may lie under: itself; without .gz; torchvision's and others' dotted form; .npz for .mat. */
+/* The names under which a published file may be stored: its own; without .gz; with dots, as torchvision and others
+ * write it; .npz for .mat. */
 static size_t spellings(char names[4][128], const char *name) {
     size_t count = 0, length = strlen(name);
     snprintf(names[count++], 128, "%s", name);
@@ -225,7 +220,7 @@ vg_status vg_catalogue__probe(vg_data_found *out, const char *folder, const vg_d
     for (size_t i = 0; i < count; i++) {
 #ifndef VG_HAVE_MATIO
         char instead[4096];
-        if (vg_data__ends_with(names[i], ".mat") && i + 1 < count) { /* what this build cannot read comes last */
+        if (vg_data__ends_with(names[i], ".mat") && i + 1 < count) { /* formats that this build cannot read come last */
             snprintf(instead, sizeof instead, "%s/%s", folder, names[i + 1]);
             if (vg_data__is_file(instead))
                 continue;
@@ -245,8 +240,8 @@ vg_status vg_catalogue__probe(vg_data_found *out, const char *folder, const vg_d
 }
 
 /* Looks in one place, under each name the set's folder may have. */
-static vg_status look_in_place(vg_data_found *out, const char *place, const char *const *folders, const vg_data_file *file,
-                               bool verify) {
+static vg_status look_in_place(vg_data_found *out, const char *place, const char *const *folders,
+                               const vg_data_file *file, bool verify) {
     for (const char *const *name = folders; *name && out->state == VG_DATA_MISSING; name++) {
         char *path;
         VG_TRY(vg_data__join(&path, place, *name));
@@ -257,14 +252,16 @@ static vg_status look_in_place(vg_data_found *out, const char *place, const char
     return VG_OK;
 }
 
-/* Files lying in the folder asked for itself: many sets use the same file names, so only those whose checksum agrees count, or
- * .npz files, which have none. What was wrong with others is told if the set turns up nowhere else. */
-static vg_status look_bare(vg_data_found *out, vg_data_found *doubtful, const char *folder, const vg_data_file *file) {
+/* Looks at files directly in the folder that was asked for. Many sets use the same file names, so only files whose
+ * checksum agrees count, and .npz files, which have none. What was wrong with others is reported if the set is found
+ * nowhere else. */
+static vg_status look_bare(vg_data_found *out, vg_data_found *unverified, const char *folder,
+                           const vg_data_file *file) {
     VG_TRY(vg_catalogue__probe(out, folder, file, true));
     if (out->state == VG_DATA_WRONG || (out->state == VG_DATA_UNCHECKED && !vg_data__ends_with(out->path, ".npz"))) {
-        *doubtful = *out;
-        if (doubtful->state == VG_DATA_UNCHECKED)
-            wrong(doubtful, "no checksum to compare with; put it in a folder with the data set's name");
+        *unverified = *out;
+        if (unverified->state == VG_DATA_UNCHECKED)
+            wrong(unverified, "no checksum to compare with; put it in a folder with the data set's name");
         memset(out, 0, sizeof *out);
     }
     return VG_OK;
@@ -277,17 +274,17 @@ vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t fi
         return vg_base__fail(VG_ERR_IO, "%s: no such folder", folder);
     char **places;
     size_t count;
-    vg_data_found doubtful = {.state = VG_DATA_MISSING};
+    vg_data_found unverified = {.state = VG_DATA_MISSING};
     memset(out, 0, sizeof *out);
     VG_TRY(vg_data_places(&places, &count, folder));
     vg_status status = VG_OK;
     for (size_t p = 0; status == VG_OK && p < count && out->state == VG_DATA_MISSING; p++) {
         status = look_in_place(out, places[p], vg_catalogue__known(entry)->folders, &entry->files[file], verify != 0);
         if (status == VG_OK && p == 0 && folder && *folder && out->state == VG_DATA_MISSING)
-            status = look_bare(out, &doubtful, folder, &entry->files[file]);
+            status = look_bare(out, &unverified, folder, &entry->files[file]);
     }
     vg_data_places_free(places, count);
-    if (status == VG_OK && out->state == VG_DATA_MISSING && doubtful.state == VG_DATA_WRONG)
-        *out = doubtful;
+    if (status == VG_OK && out->state == VG_DATA_MISSING && unverified.state == VG_DATA_WRONG)
+        *out = unverified;
     return status;
 }

@@ -1,8 +1,8 @@
 /* png_folder.c - a folder with one sub-folder of PNG files a class.
  *
- * Classes are the sub-folders that hold a .png, numbered in byte order of their names, which become the class names; images
- * come class by class, in byte order of the file names. All must have one size. A set with any colour in it has three channels,
- * otherwise one; transparency is laid on black; 16-bit files are reduced to 8. */
+ * Classes are the sub-folders that hold a .png, numbered in byte order of their names, which become the class names;
+ * images come class by class, in byte order of the file names. All must have one size. A set with any colour in it has
+ * three channels, otherwise one; transparency is laid on black; 16-bit files are reduced to 8. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ bool vg_png_folder__looks_like(const char *folder) {
 #ifdef VG_HAVE_PNG
 #include <png.h>
 
-/* Images found: full paths and labels, in order. */
+/* The images found: full paths and labels, in order. */
 typedef struct found {
     list paths;
     list classes; /* names of those that hold images */
@@ -135,7 +135,8 @@ static vg_status gather(found *all, const char *folder) {
         status = take_class(all, folder, folders.items[i]);
     drop(&folders);
     if (status == VG_OK && all->paths.count == 0)
-        status = vg_base__fail(VG_ERR_FORMAT, "%s: no .png in any sub-folder (one sub-folder a class expected)", folder);
+        status =
+            vg_base__fail(VG_ERR_FORMAT, "%s: no .png in any sub-folder (one sub-folder a class expected)", folder);
     return status;
 }
 
@@ -159,12 +160,13 @@ static vg_status survey(const found *all, size_t *height, size_t *width, bool *c
         if (i == 0)
             *height = rows, *width = columns;
         if (rows != *height || columns != *width)
-            return vg_base__fail(VG_ERR_DATA, "%s: %zux%zu pixels (rows x columns), but %s has %zux%zu: one size expected",
+            return vg_base__fail(VG_ERR_DATA,
+                                 "%s: %zux%zu pixels (rows x columns), but %s has %zux%zu: one size expected",
                                  all->paths.items[i], rows, columns, all->paths.items[0], *height, *width);
     }
     if (*height > 16384 || *width > 16384)
-        return vg_base__fail(VG_ERR_DATA, "%s: %zux%zu pixels, at most 16384 each way expected", all->paths.items[0], *height,
-                             *width);
+        return vg_base__fail(VG_ERR_DATA, "%s: %zux%zu pixels, at most 16384 each way expected", all->paths.items[0],
+                             *height, *width);
     return VG_OK;
 }
 
@@ -196,7 +198,8 @@ static vg_status load(vg_dataset **out, const found *all, const char *folder) {
     size_t height = 0, width = 0;
     bool colour;
     VG_TRY(survey(all, &height, &width, &colour));
-    VG_TRY(vg_dataset__new(out, folder, all->paths.count, colour ? 3 : 1, height, width, false, true));
+    vg_dataset_shape shape = {all->paths.count, colour ? 3 : 1, height, width, false, true};
+    VG_TRY(vg_dataset__new(out, folder, &shape));
     uint8_t *packed;
     VG_TRY(vg_base__alloc(&packed, vg_dataset__image(*out), 1, "one image"));
     vg_status status = VG_OK;
@@ -233,7 +236,8 @@ vg_status vg_png_folder__read(vg_dataset **out, const char *folder) {
 vg_status vg_png_folder__read(vg_dataset **out, const char *folder) {
     *out = NULL;
     return vg_base__fail(VG_ERR_UNSUPPORTED,
-                         "%s: this build has no libpng to read PNG files; an .npz with images and labels works", folder);
+                         "%s: this build has no libpng to read PNG files; an .npz with images and labels works",
+                         folder);
 }
 
 #endif

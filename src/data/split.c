@@ -1,8 +1,8 @@
 /* split.c - seeded, stratified choices of samples, and per-channel statistics.
  *
- * Stratified: class c of n_c samples gives floor(f n_c) of them, and the samples still missing from the total come from the
- * classes of largest remainder (ties: the lower class), so that shares are in proportion and the total is exact. Within a class
- * the choice is the head of a Philox shuffle, stream = class. A set without labels is one class. */
+ * Stratified: class c of n_c samples gives floor(f n_c) of them, and the samples still missing from the total come from
+ * the classes of largest remainder (ties: the lower class), so that shares are in proportion and the total is exact.
+ * Within a class the choice is the head of a Philox shuffle, stream = class. A set without labels is one class. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "data/dataset.h"
 
-/* Keeps these draws apart from everything else that uses the run's seed. */
+/* Separates these draws from all others that use the seed of the run. */
 static const uint64_t split_domain = 0x73706c6974206f66ULL;
 
 typedef struct quota {
@@ -113,8 +113,8 @@ vg_status vg_dataset_split(size_t **kept, size_t *kept_count, size_t **held, siz
         return vg_base__fail(VG_ERR_ARGUMENT, "validation fraction %g, expected at least 0 and below 1", fraction);
     size_t total = (size_t)floor(fraction * (double)set->n + 0.5);
     if (total >= set->n)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: a fraction of %g of its %zu samples leaves none to train on", set->name,
-                             fraction, set->n);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: a fraction of %g of its %zu samples leaves none to train on",
+                             set->name, fraction, set->n);
     unsigned char *chosen;
     VG_TRY(vg_base__alloc(&chosen, set->n, 1, "a split"));
     vg_status status = choose(chosen, set, NULL, set->n, total, seed);
@@ -152,7 +152,8 @@ vg_status vg_dataset_limit(size_t **out, size_t *out_count, const vg_dataset *se
 void vg_indices_free(size_t *indices) { vg_base__release(indices); }
 
 /* Bytes: from a histogram, exact whatever the order. */
-static void byte_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count, size_t c) {
+static void byte_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count,
+                            size_t c) {
     size_t plane = set->height * set->width;
     uint64_t histogram[256] = {0};
     for (size_t i = 0; i < count; i++) {
@@ -169,7 +170,8 @@ static void byte_statistics(double *mean, double *std, const vg_dataset *set, co
     *std = sqrt(squares / total);
 }
 
-static void float_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count, size_t c) {
+static void float_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count,
+                             size_t c) {
     size_t plane = set->height * set->width;
     double total = (double)count * (double)plane, sum = 0.0, squares = 0.0;
     for (int pass = 0; pass < 2; pass++) {

@@ -13,11 +13,13 @@ static vg_status check_images(const matvar_t *x, const char *path) {
     if (x->class_type != MAT_C_UINT8 || x->data_type != MAT_T_UINT8 || x->isComplex)
         return vg_base__fail(VG_ERR_FORMAT, "%s: 'X' does not hold unsigned bytes", path);
     if (x->rank != 4 || x->dims[2] == 0 || x->dims[2] > VG_MAX_CHANNELS)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: 'X' has %d axes, expected 4 (rows, columns, channels, images)", path, x->rank);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: 'X' has %d axes, expected 4 (rows, columns, channels, images)", path,
+                             x->rank);
     size_t count;
     if (!vg_base__mul(&count, x->dims[0], x->dims[1]) || !vg_base__mul(&count, count, x->dims[2]) ||
         !vg_base__mul(&count, count, x->dims[3]) || count != x->nbytes)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: 'X' has %zu bytes of data, fewer than its shape asks for", path, x->nbytes);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: 'X' has %zu bytes of data, fewer than its shape asks for", path,
+                             x->nbytes);
     return VG_OK;
 }
 
@@ -55,7 +57,7 @@ static vg_status read_labels(vg_dataset *set, const matvar_t *y, const char *pat
 static vg_status read_variables(vg_dataset **out, const matvar_t *x, const matvar_t *y, const char *path) {
     VG_TRY(check_images(x, path));
     size_t height = x->dims[0], width = x->dims[1], channels = x->dims[2], n = x->dims[3];
-    VG_TRY(vg_dataset__new(out, path, n, channels, height, width, false, true));
+    VG_TRY(vg_dataset__new(out, path, &(vg_dataset_shape){n, channels, height, width, false, true}));
     const uint8_t *from = x->data;
     uint8_t *to = (*out)->pixels.bytes;
     for (size_t plane = 0; plane < n * channels; plane++, from += height * width, to += height * width)

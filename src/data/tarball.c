@@ -1,10 +1,12 @@
 /* tarball.c - takes chosen regular files out of a tar archive (ustar, and GNU's and pax's as far as plain files need).
  *
- *     512-byte header   0 name[100]   124 size[12], octal   148 checksum[8], octal: sum of the header's bytes with it as spaces
- *                       156 type, '0' or NUL for a regular file
+ *     512-byte header   offset   0  name[100]
+ *                              124  size[12], octal
+ *                              148  checksum[8], octal: sum of the header's bytes, with this field read as spaces
+ *                              156  type, '0' or NUL for a regular file
  *     data, padded to 512; the archive ends with zero blocks
  *
- * Only the last part of a name is looked at and the caller says where it goes, so no member can write elsewhere. */
+ * Only the last component of a name is used and the caller chooses the path, so that no member can write elsewhere. */
 #include "data/tarball.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tool.c - runs a program and keeps the last line of its complaints for the error message. */
+/* tool.c - runs a program and keeps the last line of its standard error for the error message. */
 #include "data/tool.h"
 
 #include <errno.h>

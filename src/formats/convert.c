@@ -176,7 +176,7 @@ void vg_convert__f64(double *out, const uint8_t *raw, size_t count, vg_element e
     }
 }
 
-static bool is_float(vg_element element) { return element <= VG_ELEMENT_F64; }
+static bool is_float(vg_element element) { return element <= VG_ELEMENT_BF16; }
 
 /* One piece to int64; the index of the first value that is none, or `count`. */
 static size_t piece_i64(int64_t *out, const piece *in, size_t count, vg_element element) {

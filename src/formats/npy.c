@@ -258,7 +258,10 @@ vg_status vg_npy__make_text_header(uint8_t **out, size_t *size, size_t character
 }
 
 vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, size_t rank, const size_t *shape) {
-    static const char *const codes[] = {"f2", NULL, "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"};
+    static const char *const codes[] = {
+        [VG_ELEMENT_F16] = "f2", [VG_ELEMENT_F32] = "f4", [VG_ELEMENT_F64] = "f8", [VG_ELEMENT_I8] = "i1",
+        [VG_ELEMENT_I16] = "i2", [VG_ELEMENT_I32] = "i4", [VG_ELEMENT_I64] = "i8", [VG_ELEMENT_U8] = "u1",
+        [VG_ELEMENT_U16] = "u2", [VG_ELEMENT_U32] = "u4", [VG_ELEMENT_U64] = "u8", [VG_ELEMENT_BOOL] = "b1"};
     *out = NULL;
     if ((size_t)element >= sizeof codes / sizeof *codes || !codes[element])
         return vg_base__fail(VG_ERR_ARGUMENT, ".npy cannot hold %s", vg_element_name(element));

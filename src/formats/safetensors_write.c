@@ -15,8 +15,11 @@ vg_status vg_safetensors__begin(vg_writer *writer, vg_entry *entry) {
 }
 
 static const char *type_name(vg_element element) {
-    static const char *const names[] = {"F16", "BF16", "F32", "F64", "I8",  "I16", "I32",
-                                        "I64", "U8",   "U16", "U32", "U64", "BOOL"};
+    static const char *const names[] = {
+        [VG_ELEMENT_F16] = "F16", [VG_ELEMENT_BF16] = "BF16", [VG_ELEMENT_F32] = "F32", [VG_ELEMENT_F64] = "F64",
+        [VG_ELEMENT_I8] = "I8",   [VG_ELEMENT_I16] = "I16",   [VG_ELEMENT_I32] = "I32", [VG_ELEMENT_I64] = "I64",
+        [VG_ELEMENT_U8] = "U8",   [VG_ELEMENT_U16] = "U16",   [VG_ELEMENT_U32] = "U32", [VG_ELEMENT_U64] = "U64",
+        [VG_ELEMENT_BOOL] = "BOOL"};
     return names[element];
 }
 

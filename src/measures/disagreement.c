@@ -84,8 +84,8 @@ double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *wor
             tops_f32(tops, (const float *)in->data + at, in, in->stride_c);
         break;
     case VG_F64: tops_f64(tops, (const double *)in->data + at, in, in->stride_c); break;
-    case VG_F16:
-    case VG_BF16: tops_half(tops, (const uint16_t *)in->data + at, in, in->stride_c); break;
+    default: /* float16 and bfloat16; other types were refused before this */
+        tops_half(tops, (const uint16_t *)in->data + at, in, in->stride_c);
     }
     for (size_t m = 0; m < in->m; m++)
         agree += named[tops[m]]++; /* pairs with the members before that name the same class */

@@ -33,8 +33,8 @@ double vg_measures__value(const vg_predictions *in, size_t n, size_t m, size_t c
     case VG_F64: return ((const double *)in->data)[at];
     case VG_F16: return (double)vg_measures__half(((const uint16_t *)in->data)[at]);
     case VG_BF16: return (double)vg_measures__bfloat(((const uint16_t *)in->data)[at]);
+    default: return NAN; /* no type of predictions: refused before this */
     }
-    return NAN;
 }
 
 /* Fails if row (n, m) is bad. */

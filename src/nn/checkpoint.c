@@ -6,8 +6,8 @@
  *   prior/NAME                     the fixed random network of head_prior
  *   heads.mask                     (H*C, F) uint8, head_features;  heads.start/weight, heads.start/bias: head_anchor
  * Metadata: "recipe" (YAML), "state" (JSON: see vg_train_state), "vargate" (version), "classes" (JSON list of the class
- * names, in the order of the logits; missing when the data has none). The writer makes the file beside and renames it:
- * a half-written checkpoint never has the name of one. */
+ * names, in the order of the logits; missing when the data has none). The writer renames the
+ * finished file into place, so that an incomplete checkpoint never has the name of one. */
 #include "nn/checkpoint.h"
 
 #include <jansson.h>
@@ -38,9 +38,9 @@ vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_t
     };
 }
 
-/* --- arrays, either way */
+/* --- arrays, saved and loaded by the same walk */
 
-/* One of the two is not NULL: the walk below is the same for saving and loading. */
+/* Exactly one of the two is not NULL. Saving and loading visit the arrays in the same order. */
 typedef struct walk {
     vg_writer *writer;
     vg_source *source;
@@ -67,7 +67,8 @@ static vg_status read_array(walk *w, const char *name, size_t rank, const size_t
     if (info.rank != rank || memcmp(info.shape, shape, rank * sizeof *shape) != 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: array '%s' has shape (%zu%s%zu...), the network expects (%zu%s%zu...)",
                              w->path, name, info.rank ? info.shape[0] : 0, info.rank > 1 ? ", " : "",
-                             info.rank > 1 ? info.shape[1] : 0, shape[0], rank > 1 ? ", " : "", rank > 1 ? shape[1] : 0);
+                             info.rank > 1 ? info.shape[1] : 0, shape[0], rank > 1 ? ", " : "",
+                             rank > 1 ? shape[1] : 0);
     return vg_source_read_f32(w->source, index, 0, shape[0], values);
 }
 
@@ -192,7 +193,8 @@ static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path
     json_t *j = text ? json_loads(text, 0, NULL) : NULL;
     memset(s, 0, sizeof *s);
     if (!j || !json_object_get(j, "epoch") || !json_object_get(j, "classes"))
-        return json_decref(j), vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no state of training in it", path);
+        return json_decref(j),
+               vg_base__fail(VG_ERR_FORMAT, "%s: not a vargate checkpoint: no state of training in it", path);
     s->epoch = whole(j, "epoch");
     s->step = whole(j, "step");
     s->total_steps = whole(j, "total_steps");
@@ -341,7 +343,7 @@ static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const cha
     }
     if (!split_known) /* older checkpoints: the split followed the seed */
         recipe->split_seed = recipe->seed;
-    if (!recipe->k_count) { /* once allowed */
+    if (!recipe->k_count) { /* earlier versions allowed an empty list */
         recipe->k[0] = 1;
         recipe->k_count = 1;
     }

@@ -5,15 +5,15 @@
 #include "nn/learner.h"
 #include "vargate/nn.h"
 
-/* Everything that, with the recipe and the data, decides how training goes on. Randomness needs no more: every draw is a
- * function of the seed and of where it is made, and the order of the data one of (seed, epoch). */
+/* Everything that, with recipe and data, determines the rest of a training. There is no state of random numbers:
+ * every draw is a function of the seed and of where it is made, and the order of the data is one of (seed, epoch). */
 typedef struct vg_train_state {
     size_t epoch;         /* epochs done */
     size_t step;          /* steps done of the next one */
     uint64_t total_steps; /* optimiser steps in all */
-    double loss_sum;      /* of the epoch under way: over rows */
+    double loss_sum;      /* of the current epoch, over rows */
     uint64_t loss_rows, correct;
-    double seconds; /* spent training in the epoch under way */
+    double seconds; /* spent training in the current epoch */
     size_t best_epoch;
     double best_accuracy, best_loss;
     double peak_diversity;
@@ -24,12 +24,12 @@ typedef struct vg_train_state {
     unsigned threads; /* of the CPU backend it was trained with; 0: not known */
 } vg_train_state;
 
-/* full: with the optimiser's moments, for going on; else for prediction alone. class_names: state->classes of them, or
- * NULL. */
+/* Writes a checkpoint. full: with the optimiser's moments, which resuming needs; otherwise for prediction alone.
+ * class_names: state->classes of them, or NULL. */
 vg_status vg_checkpoint__save(const char *path, vg_learner *learner, const vg_recipe *recipe,
                               const vg_train_state *state, const char *const *class_names, bool full);
 
-/* The text parts of a checkpoint, without touching its arrays. */
+/* Reads recipe and state without reading the arrays. */
 vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_state *state);
 /* The class names kept with a checkpoint: as many as it has classes, or *out = NULL. Freed with
  * vg_checkpoint__free_names. */
@@ -37,10 +37,10 @@ vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes);
 /* Whether class names can be kept: they must be UTF-8. */
 vg_status vg_checkpoint__check_names(const char *const *names, size_t classes);
 void vg_checkpoint__free_names(char **names, size_t classes);
-/* Everything into a learner made for the same recipe. full: the moments as well. */
+/* Loads all arrays into a learner made for the same recipe. full: the moments as well. */
 vg_status vg_checkpoint__load(const char *path, vg_learner *learner, bool full);
 
-/* The learner a recipe describes, for data of this shape. */
+/* The options of the learner that a recipe describes, for data of this shape. */
 vg_learner_options vg_checkpoint__learner_options(const vg_recipe *recipe, const vg_train_state *state, bool training);
 
 #endif

@@ -1,4 +1,4 @@
-/* learner.c - heads kept apart, and one optimiser step.
+/* learner.c - independent heads, the loss, and one optimiser step.
  *
  * Draws, all from the run's seed, each from its own stream so that switching one on changes no other:
  *   parameters       salt 1 (model.c)          prior network     salt 2
@@ -16,20 +16,20 @@ static int head_bias(const vg_learner *l) { return l->model->net->nodes[l->model
 
 static bool has_mask(const vg_learner_options *o) { return o->head_features > 0 && o->head_features < 1; }
 
-/* --- life */
+/* --- creation */
 
-static void drop_recording(vg_learner *l) {
-    if (l->noted.recording)
-        l->backend->ops->recording_free(l->backend, l->noted.recording);
-    l->noted.recording = NULL;
-    l->noted.rows = 0;
+static void free_recording(vg_learner *l) {
+    if (l->recorded.recording)
+        l->backend->ops->recording_free(l->backend, l->recorded.recording);
+    l->recorded.recording = NULL;
+    l->recorded.rows = 0;
 }
 
 void vg_learner__free(vg_learner *l) {
     if (!l)
         return;
     vg_backend *b = l->backend;
-    drop_recording(l);
+    free_recording(l);
     vg_model__free(l->model);
     vg_model__free(l->prior);
     b->ops->block_free(b, l->mask);
@@ -74,7 +74,7 @@ vg_status vg_learner__new(vg_learner **out, vg_backend *backend, const vg_learne
     l->options = *options;
     l->backend = backend;
     vg_status status = make(l);
-    l->options.network.architecture = NULL; /* borrowed: not kept */
+    l->options.network.architecture = NULL; /* borrowed until here */
     if (status != VG_OK)
         vg_learner__free(l);
     else
@@ -120,7 +120,8 @@ vg_status vg_learner__initialise(vg_learner *l) {
     int w = head_weight(l), bias = head_bias(l);
     size_t count = vg_param__count(&l->model->params[w]);
     vg_initialisation own = {l->options.seed, 1, l->options.uniform_init, l->options.head_init_scale};
-    vg_initialisation fixed = {l->options.seed, 2, false, 0}; /* the prior is He's whatever the network's is */
+    vg_initialisation fixed = {l->options.seed, 2, false,
+                               0}; /* the prior network always starts with He's initialisation */
     VG_TRY(vg_model__initialise(l->model, &own));
     if (l->prior)
         VG_TRY(vg_model__initialise(l->prior, &fixed));
@@ -156,7 +157,7 @@ vg_status vg_learner__place_heads(vg_learner *l) {
             VG_TRY(b->ops->block_new(b, &l->mask, w.size));
         VG_TRY(b->ops->param_upload(b, l->mask, &w, l->feature_mask));
     }
-    if (l->anchor_weight) { /* weights and biases of the heads are neighbours, the last two of the block */
+    if (l->anchor_weight) { /* weights and biases of the heads are the last two parameters of the block */
         if (!l->anchor)
             VG_TRY(b->ops->block_new(b, &l->anchor, bias.offset + bias.size));
         VG_TRY(b->ops->param_upload(b, l->anchor, &w, l->anchor_weight));
@@ -165,7 +166,9 @@ vg_status vg_learner__place_heads(vg_learner *l) {
     return VG_OK;
 }
 
-static vg_pass plain_pass(const vg_model *model) { return (vg_pass){VG_USE_RUNNING, false, false, 0, model->net->node_count}; }
+static vg_pass plain_pass(const vg_model *model) {
+    return (vg_pass){VG_USE_RUNNING, false, false, 0, model->net->node_count};
+}
 
 vg_status vg_learner__scale_prior(vg_learner *l, const float *images, size_t n) {
     enum { PIECE = 100 };
@@ -194,7 +197,8 @@ vg_status vg_learner__scale_prior(vg_learner *l, const float *images, size_t n) 
     }
     double std = sqrt(squares / count - (sum / count) * (sum / count));
     if (status == VG_OK && !(std > 0 && isfinite(std)))
-        status = vg_base__fail(VG_ERR_NUMERIC, "head_prior: the random network's logits have standard deviation %g", std);
+        status =
+            vg_base__fail(VG_ERR_NUMERIC, "head_prior: the random network's logits have standard deviation %g", std);
     if (status == VG_OK)
         status = vg_model__get(prior, values, prior->theta, w);
     for (size_t k = 0; k < weights && status == VG_OK; k++)
@@ -212,7 +216,7 @@ static vg_status batch_room(vg_learner *l, size_t n) {
     vg_shape one = {1, 1, 1}, heads = {l->model->net->heads, 1, 1};
     if (n <= l->batch_room)
         return VG_OK;
-    drop_recording(l);
+    free_recording(l);
     b->ops->tensor_free(b, l->labels);
     b->ops->tensor_free(b, l->weights);
     vg_base__release(l->host_weights);
@@ -257,12 +261,13 @@ static vg_status set_step(vg_learner *l, uint32_t number, double rate, uint64_t 
     return l->backend->ops->step_set(l->backend, &step);
 }
 
-/* Loss and gradients of n images in model->values[0], labels and weights in their places. settled: see vg_model__backward. */
+/* Computes loss and gradients of the n images in model->values[0], with labels and weights in their tensors. For
+ * settled see vg_model__backward. */
 static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     vg_backend *b = l->backend;
     vg_model *model = l->model;
     vg_pass pass = {VG_USE_BATCH, true, true, 0, model->net->node_count};
-    vg_loss loss = {model->net->heads, model->net->classes, l->options.loss};
+    vg_head_loss loss = {model->net->heads, model->net->classes, l->options.loss};
     vg_tensor *dlogits, *addend = NULL;
     VG_TRY(vg_model__forward(model, &pass));
     if (l->prior) {
@@ -290,18 +295,20 @@ static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     return VG_OK;
 }
 
-/* The same and the optimiser's step. What changes the heads' gradients once they are there keeps Adam waiting for the end. */
+/* Computes the gradients and runs the optimiser. Where the gradients of the heads are changed after backward
+ * (anchor, mask), Adam starts at the end of the step. */
 static vg_status compute_and_step(vg_learner *l, size_t n) {
     const vg_backend_ops *ops = l->backend->ops;
     vg_model *model = l->model;
     size_t rest = model->theta->count;
     VG_TRY(compute(l, n, l->anchor || l->mask ? NULL : &rest));
     if (rest < model->theta->count)
-        return ops->adam_part(l->backend, model->theta, model->grad, model->m, model->v, &(vg_adam_range){.count = rest});
+        return ops->adam_part(l->backend, model->theta, model->grad, model->m, model->v,
+                              &(vg_adam_range){.count = rest});
     return ops->adam(l->backend, model->theta, model->grad, model->m, model->v);
 }
 
-/* A batch and the step's figures to the device. */
+/* Sends a batch and the values of the step to the device. */
 static vg_status send(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
                       uint32_t number, double rate) {
     vg_backend *b = l->backend;
@@ -313,8 +320,8 @@ static vg_status send(vg_learner *l, const float *images, const int32_t *labels,
     return vg_model__input(l->model, images, n);
 }
 
-vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices, size_t n,
-                                uint32_t number, double rate) {
+vg_status vg_learner__gradients(vg_learner *l, const float *images, const int32_t *labels, const size_t *indices,
+                                size_t n, uint32_t number, double rate) {
     VG_TRY(send(l, images, labels, indices, n, number, rate));
     return compute(l, n, NULL);
 }
@@ -325,7 +332,7 @@ vg_status vg_learner__step(vg_learner *l, const float *images, const int32_t *la
     return compute_and_step(l, n);
 }
 
-/* --- steps on images that the device keeps */
+/* --- steps on resident data */
 
 bool vg_learner__takes_store(const vg_learner *l) { return l->backend->ops->store_new && !l->options.head_bootstrap; }
 
@@ -335,33 +342,36 @@ static vg_status stored_step(vg_learner *l, const vg_store *store, size_t n) {
     return compute_and_step(l, n);
 }
 
-/* Notes the step for batches of n. What cannot be noted is run operation by operation. */
-static void note_step(vg_learner *l, const vg_store *store, size_t n) {
+/* Records the step for batches of n images. A step that cannot be recorded is run operation by operation. */
+static void record_step(vg_learner *l, const vg_store *store, size_t n) {
     const vg_backend_ops *ops = l->backend->ops;
     vg_status status = ops->record_begin(l->backend);
     if (status == VG_OK) {
         status = stored_step(l, store, n);
-        vg_status end = ops->record_end(l->backend, status == VG_OK ? &l->noted.recording : NULL);
+        vg_status end = ops->record_end(l->backend, status == VG_OK ? &l->recorded.recording : NULL);
         status = status == VG_OK ? end : status;
     }
-    l->noted.refused = status != VG_OK;
+    l->recorded.refused = status != VG_OK;
 }
 
-vg_status vg_learner__step_stored(vg_learner *l, const vg_store *store, uint64_t at, size_t n, uint32_t number, double rate) {
+vg_status vg_learner__step_stored(vg_learner *l, const vg_store *store, uint64_t at, size_t n, uint32_t number,
+                                  double rate) {
     const vg_backend_ops *ops = l->backend->ops;
-    bool known = l->noted.rows == n && ops->record_begin && !l->anchor; /* an anchor's penalty is read back every step */
+    bool known =
+        l->recorded.rows == n && ops->record_begin && !l->anchor; /* an anchor's penalty is read back every step */
     VG_TRY(batch_room(l, n));
     VG_TRY(set_step(l, number, rate, at));
-    if (known && !l->noted.recording && !l->noted.refused)
-        note_step(l, store, n);
-    if (known && l->noted.recording)
-        return ops->replay(l->backend, l->noted.recording);
-    if (!l->noted.recording)
-        l->noted.rows = n;
+    if (known && !l->recorded.recording && !l->recorded.refused)
+        record_step(l, store, n);
+    if (known && l->recorded.recording)
+        return ops->replay(l->backend, l->recorded.recording);
+    if (!l->recorded.recording)
+        l->recorded.rows = n;
     return stored_step(l, store, n);
 }
 
-vg_status vg_learner__refresh(vg_learner *l, const float *images, const vg_store *store, uint64_t at, size_t n, size_t index) {
+vg_status vg_learner__refresh(vg_learner *l, const float *images, const vg_store *store, uint64_t at, size_t n,
+                              size_t index) {
     vg_pass pass = {VG_REFRESH, false, false, 0, l->model->net->node_count};
     vg_step step = {.seed = l->options.seed, .batch = at, .momentum = (float)(1.0 / (double)(index + 1))};
     VG_TRY(l->backend->ops->step_set(l->backend, &step));

@@ -1,5 +1,5 @@
-/* learner.h - a network with everything that learns around it: heads kept apart, loss, one optimiser step, ensemble prediction.
- * Internal. The trainer owns epochs, files and messages; this owns arithmetic. */
+/* learner.h - a network and its training arithmetic: independent heads, loss, one optimiser step, ensemble
+ * prediction. The trainer owns epochs, files and messages. Internal. */
 #ifndef VG_LEARNER_H
 #define VG_LEARNER_H
 
@@ -32,12 +32,12 @@ typedef struct vg_learner {
     vg_tensor *labels, *weights;
     float *host_weights;
     size_t batch_room;
-    struct { /* the step over stored images as the device noted it, for batches of `rows` */
+    struct { /* the step on resident data as the device recorded it, for batches of `rows` images */
         vg_recording *recording;
         size_t rows;
-        bool refused; /* it could not be noted: run operation by operation */
-    } noted;
-    vg_tensor *kept; /* logits of members that stay on the device */
+        bool refused; /* it could not be recorded and is run operation by operation */
+    } recorded;
+    vg_tensor *kept; /* logits of vg_learner__predict_on_device */
     double penalty;  /* sum over steps since last read of rows * anchor penalty */
 } vg_learner;
 
@@ -49,26 +49,28 @@ vg_status vg_learner__initialise(vg_learner *learner);
 vg_status vg_learner__scale_prior(vg_learner *learner, const float *images, size_t n);
 /* Sends mask and anchor to the device, after they were drawn or loaded. */
 vg_status vg_learner__place_heads(vg_learner *learner);
-/* Makes room for the mask / the anchor, to be filled by a loader. */
+/* Allocates the mask and the anchor, which a loader of checkpoints fills. */
 vg_status vg_learner__room_for_heads(vg_learner *learner);
 
-/* One step on a batch: number counts from 0. indices name the images (bootstrap). The loss is added to the backend's totals. */
-vg_status vg_learner__step(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices, size_t n,
-                           uint32_t number, double rate);
-/* The same without the optimiser: gradients are left in model->grad. */
+/* One optimiser step on a batch; number counts from 0, indices are the positions of the images in the training set
+ * (bootstrap). The loss is added to the totals of the backend. */
+vg_status vg_learner__step(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices,
+                           size_t n, uint32_t number, double rate);
+/* As vg_learner__step without the optimiser: gradients are left in model->grad. */
 vg_status vg_learner__gradients(vg_learner *learner, const float *images, const int32_t *labels, const size_t *indices,
                                 size_t n, uint32_t number, double rate);
-/* One step on n images of a store (backend.h), from place `at` of its plan on. From the second full batch on the device replays
- * the step as a whole where it can. */
+/* One optimiser step on n images of resident data (vg_store, backend.h), from position `at` of its plan on. From the
+ * second full batch on the device replays the whole step where it can. */
 vg_status vg_learner__step_stored(vg_learner *learner, const vg_store *store, uint64_t at, size_t n, uint32_t number,
                                   double rate);
-/* Whether this learner can train on a store: bootstrap weights need the images' numbers on the host. */
+/* Whether this learner can train on resident data: bootstrap weights need the positions of the images on the host. */
 bool vg_learner__takes_store(const vg_learner *learner);
-/* One batch of the batch-norm refresh, the index-th from 0: images, or where they are NULL the store's from place `at`. */
+/* One batch of the batch-norm refresh, the index-th from 0: `images`, or where they are NULL those of the store from
+ * position `at` on. */
 vg_status vg_learner__refresh(vg_learner *learner, const float *images, const vg_store *store, uint64_t at, size_t n,
                               size_t index);
 
-/* How members are made in prediction. */
+/* How the members of a prediction are computed. */
 typedef struct vg_members {
     bool dropout;  /* MCD, MCD-LLE */
     size_t passes; /* T; 1 without dropout */
@@ -77,13 +79,13 @@ typedef struct vg_members {
     size_t count;  /* M */
 } vg_members;
 
-/* Logits[n][M][C] of n images, of which the first is number `first` of its set (masks depend on that). rows: how many (image,
- * pass) rows to compute at once. */
+/* Writes logits[n][M][C] of n images, of which the first is number `first` of its set (the masks depend on it).
+ * rows: (image, pass) rows computed at once. */
 vg_status vg_learner__predict(vg_learner *learner, float *logits, const float *images, size_t n, uint64_t first,
                               const vg_members *members, size_t rows);
-/* The same, left on the device: PLAIN, n rows of members x classes, valid until the next call. VG_ERR_UNSUPPORTED where the
- * backend does not place members. */
-vg_status vg_learner__predict_there(vg_learner *learner, vg_tensor **logits, const float *images, size_t n, uint64_t first,
-                                    const vg_members *members, size_t rows);
+/* As vg_learner__predict, but the logits stay on the device: a PLAIN tensor of n rows of members x classes, valid
+ * until the next call. VG_ERR_UNSUPPORTED where the backend has no such operation. */
+vg_status vg_learner__predict_on_device(vg_learner *learner, vg_tensor **logits, const float *images, size_t n,
+                                        uint64_t first, const vg_members *members, size_t rows);
 
 #endif

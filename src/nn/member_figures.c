@@ -1,5 +1,5 @@
-/* member_figures.c - see member_figures.h. The sums over classes are those of calibration (softmax_rows.h), the pairs of
- * members those of the measures (disagreement.h). */
+/* member_figures.c - see member_figures.h. The sums over classes are those of calibration (softmax_rows.h), the pairs
+ * of members those of the measures (disagreement.h). */
 #include "nn/member_figures.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-/* --- life */
+/* --- creation */
 
 static vg_status lay_out(vg_model *model, bool training) {
     vg_backend *b = model->backend;
@@ -79,7 +79,8 @@ vg_status vg_model__take(vg_model *model, vg_tensor **out, vg_tensor_kind kind, 
     vg_backend *b = model->backend;
     for (size_t i = 0; i < model->arena_count; i++) {
         vg_tensor *t = model->arena[i].tensor;
-        if (!model->arena[i].taken && t->kind == kind && t->capacity >= rows && memcmp(&t->shape, &shape, sizeof shape) == 0) {
+        if (!model->arena[i].taken && t->kind == kind && t->capacity >= rows &&
+            memcmp(&t->shape, &shape, sizeof shape) == 0) {
             model->arena[i].taken = true;
             *out = vg_tensor__rows(t, rows);
             return VG_OK;
@@ -144,7 +145,7 @@ static vg_status forward_stage(vg_model *model, int i, const vg_pass *pass, vg_t
                                  node->b < 0 ? NULL : &model->params[node->b]);
 }
 
-/* A norm node as this pass runs it, and the statistics it uses. */
+/* The settings of a norm node in this pass, and the statistics it uses. */
 static vg_norm norm_of(const vg_node *node, const vg_pass *pass) {
     vg_norm norm = node->norm;
     if (!pass->dropout)
@@ -195,8 +196,8 @@ static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
     return VG_OK;
 }
 
-/* Nodes i and i + 1 in one operation, where they are a convolution and its batch-norm by statistics that are there, and the
- * backend has a way. The convolution's own result is made only if somebody else reads it. */
+/* Runs nodes i and i + 1 as one operation where they are a convolution and its batch-norm on stored statistics, and
+ * the backend supports it. The result of the convolution itself is written only if another node reads it. */
 static vg_status forward_pair(vg_model *model, int i, const vg_pass *pass, bool *done) {
     const vg_node *conv = &model->net->nodes[i], *norm = conv + 1;
     vg_backend *b = model->backend;
@@ -231,7 +232,7 @@ static vg_status forward_pair(vg_model *model, int i, const vg_pass *pass, bool 
     return VG_OK;
 }
 
-/* Nodes i and i + 1 as one operation: a convolution and the stage behind it. */
+/* Nodes i and i + 1 as one operation: a convolution and the stage after it. */
 static vg_conv_stage conv_stage_of(vg_model *model, int i) {
     const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
     return (vg_conv_stage){.conv = conv->conv,
@@ -243,13 +244,15 @@ static vg_conv_stage conv_stage_of(vg_model *model, int i) {
                            .bias = stage->b < 0 ? NULL : &model->params[stage->b]};
 }
 
-/* The same where they are that and the backend has a way. The convolution's own value stays NULL: backward knows by it. */
+/* Runs both as one operation where they are of these kinds and the backend supports it. The value of the convolution
+ * stays NULL, by which backward recognises the case. */
 static vg_status forward_pooled(vg_model *model, int i, const vg_pass *pass, bool *done) {
     const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
     vg_backend *b = model->backend;
     *done = false;
-    if (!b->ops->conv_stage_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV || stage->kind != VG_NODE_STAGE ||
-        conv->addend >= 0 || stage->x != conv->y || model->net->values[conv->y].uses > 1)
+    if (!b->ops->conv_stage_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV ||
+        stage->kind != VG_NODE_STAGE || conv->addend >= 0 || stage->x != conv->y ||
+        model->net->values[conv->y].uses > 1)
         return VG_OK;
     const vg_value *value = &model->net->values[stage->y];
     size_t rows = model->values[conv->x]->n;
@@ -268,7 +271,7 @@ static vg_status forward_pooled(vg_model *model, int i, const vg_pass *pass, boo
     return VG_OK;
 }
 
-/* Gives back what node i was the last to read. */
+/* Returns the tensors to the arena that node i was the last to read. */
 static void forget(vg_model *model, int i) {
     const vg_node *node = &model->net->nodes[i];
     int used[2] = {node->x, node->addend};
@@ -296,11 +299,12 @@ vg_status vg_model__forward(vg_model *model, const vg_pass *pass) {
 
 /* --- backward */
 
-/* Where the gradient to value x goes: a tensor of its own, or one that already holds part of it (*addend then). */
+/* The tensor for the gradient of value x: a new one, or one that already holds a part of it, which is then *addend. */
 static vg_status gradient_place(vg_model *model, int x, vg_tensor **dx, const vg_tensor **addend) {
     *addend = model->gradients[x];
     if (!model->gradients[x])
-        VG_TRY(vg_model__take(model, &model->gradients[x], VG_TENSOR_ACTIVATION, model->values[x]->n, model->values[x]->shape));
+        VG_TRY(vg_model__take(model, &model->gradients[x], VG_TENSOR_ACTIVATION, model->values[x]->n,
+                              model->values[x]->shape));
     *dx = model->gradients[x];
     return VG_OK;
 }
@@ -309,7 +313,8 @@ static vg_status backward_conv(vg_model *model, const vg_node *node, vg_tensor *
     vg_backend *b = model->backend;
     vg_tensor *dx;
     const vg_tensor *addend;
-    VG_TRY(b->ops->conv_backward_weights(b, &node->conv, model->grad, &model->params[node->w], model->values[node->x], dy));
+    VG_TRY(b->ops->conv_backward_weights(b, &node->conv, model->grad, &model->params[node->w], model->values[node->x],
+                                         dy));
     if (node->x != 0) {
         VG_TRY(gradient_place(model, node->x, &dx, &addend));
         VG_TRY(b->ops->conv_backward_data(b, &node->conv, dx, dy, model->theta, &model->params[node->w], addend));
@@ -318,7 +323,7 @@ static vg_status backward_conv(vg_model *model, const vg_node *node, vg_tensor *
         vg_model__give(model, dy);
     else if (model->gradients[node->addend])
         return vg_base__fail(VG_ERR_UNSUPPORTED, "a residual's gradient has two sources");
-    else /* the residual's gradient is the sum's: handed on */
+    else /* the gradient of the residual is that of the sum: pass it on */
         model->gradients[node->addend] = dy;
     return VG_OK;
 }
@@ -327,9 +332,10 @@ static vg_status backward_stage(vg_model *model, int i, vg_tensor *dy) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
     const vg_value *x = &model->net->values[node->x];
-    /* Backward does not need the stage's input: its memory takes the gradient. Without pooling dy itself does. */
+    /* Backward does not need the input of the stage, so the gradient is written to its memory; without pooling to dy
+     * itself. */
     vg_tensor *dx = node->stage.pool == 1 ? dy : model->values[node->x];
-    if (!dx) /* it was never made */
+    if (!dx) /* forward fused the stage with the convolution */
         VG_TRY(vg_model__take(model, &dx, x->kind, dy->n, x->shape));
     vg_stage_gradient to = {.dx = dx,
                             .dy = dy,
@@ -378,7 +384,8 @@ static vg_status backward_node(vg_model *model, int i) {
         break;
     case VG_NODE_LINEAR:
         VG_TRY(b->ops->linear_backward_weights(b, model->grad, &model->params[node->w],
-                                               node->b < 0 ? NULL : &model->params[node->b], model->values[node->x], dy));
+                                               node->b < 0 ? NULL : &model->params[node->b], model->values[node->x],
+                                               dy));
         VG_TRY(gradient_place(model, node->x, &dx, &addend));
         VG_TRY(b->ops->linear_backward_data(b, dx, dy, model->theta, &model->params[node->w]));
         break;
@@ -387,7 +394,7 @@ static vg_status backward_node(vg_model *model, int i) {
     return VG_OK;
 }
 
-/* Whether forward ran node i and the one before it as one, of images with one channel. */
+/* Whether forward ran node i and the one before it as one operation, on images with one channel. */
 static bool first_pooled(const vg_model *model, int i) {
     const vg_node *node = &model->net->nodes[i];
     return node->kind == VG_NODE_STAGE && !model->values[node->x] && node[-1].x == 0 && model->net->input.c == 1;
@@ -403,11 +410,11 @@ static vg_status backward_first(vg_model *model, int i) {
     return VG_OK;
 }
 
-/* Parameters of a layer from which on Adam before the step's end pays. */
+/* Layers with at least this many parameters are worth starting Adam before the end of the step. */
 static const size_t LARGE_LAYER = (size_t)1 << 20;
 
-/* Node i's gradients are under way, and those of all behind it: a large linear layer's parameters, and what lies behind them
- * in the block, will not be read again in this step. */
+/* The gradients of node i and of all nodes after it are queued. The parameters of a large linear layer, and those
+ * after them in the block, are not read again in this step. */
 static vg_status settle(vg_model *model, int i, size_t *settled) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
@@ -446,13 +453,6 @@ vg_status vg_model__set(vg_model *model, vg_block *block, int param, const float
     return model->backend->ops->param_upload(model->backend, block, &model->params[param], values);
 }
 
-int vg_model__find(const vg_model *model, const char *name) {
-    for (int i = 0; i < model->net->param_count; i++)
-        if (strcmp(model->net->params[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 /* A distribution with mean 0. */
 typedef struct spread {
     bool uniform;
@@ -461,11 +461,12 @@ typedef struct spread {
 
 static void draw(float *values, size_t count, uint64_t seed, uint64_t stream, spread from) {
     vg_random random = vg_random__start(seed, stream);
-    double bound = sqrt(3) * from.std; /* of a uniform distribution with that standard deviation */
+    double bound = sqrt(3) * from.std; /* of the uniform distribution with this standard deviation */
     for (size_t i = 0; i < count && from.std == 0; i++)
         values[i] = 0;
     for (size_t i = 0; i < count && from.std > 0; i++)
-        values[i] = (float)(from.uniform ? bound * (2 * vg_random__unit(&random) - 1) : from.std * vg_random__normal(&random));
+        values[i] =
+            (float)(from.uniform ? bound * (2 * vg_random__unit(&random) - 1) : from.std * vg_random__normal(&random));
 }
 
 static vg_status initial_statistics(vg_model *model) {

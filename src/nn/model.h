@@ -1,7 +1,7 @@
 /* model.h - a network on a backend: its parameters, statistics and working tensors; forward, backward. Internal.
  *
- * Working tensors come from an arena that hands out and takes back tensors by shape, so that after the first pass nothing is
- * allocated and memory is that of the tensors alive at once. */
+ * Working tensors come from an arena that hands out and takes back tensors by shape, so that after the first pass
+ * nothing is allocated and memory is that of the tensors alive at once. */
 #ifndef VG_MODEL_H
 #define VG_MODEL_H
 
@@ -23,16 +23,16 @@ typedef struct vg_model {
     bool has_refreshed;
     vg_arena_entry *arena;
     size_t arena_count, arena_room;
-    /* of the pass under way */
+    /* of the current pass */
     vg_tensor *values[VG_NET_VALUES], *gradients[VG_NET_VALUES];
     vg_tensor *choices[VG_NET_NODES], *saved[VG_NET_NODES];
 } vg_model;
 
 typedef enum vg_statistics_use {
-    VG_USE_BATCH = 0, /* batch-norm by the batch's statistics, moving the running ones */
+    VG_USE_BATCH = 0, /* batch-norm by the batch's statistics, updating the running ones */
     VG_USE_RUNNING = 1,
     VG_USE_REFRESHED = 2, /* the second set, taken without dropout */
-    VG_REFRESH = 3        /* by the batch's, moving the second set */
+    VG_REFRESH = 3        /* by the batch's, updating the second set */
 } vg_statistics_use;
 
 typedef struct vg_pass {
@@ -42,27 +42,27 @@ typedef struct vg_pass {
     int first, last; /* nodes first .. last - 1 */
 } vg_pass;
 
-/* Takes over the network (also when it fails). training: with gradients and moments. */
+/* Owns the network from here on, also when it fails. training: with gradients and moments. */
 vg_status vg_model__new(vg_model **out, vg_network *net, vg_backend *backend, bool training);
 void vg_model__free(vg_model *model);
 
-/* A tensor of at least `rows` rows, with n = rows; give it back with vg_model__give. */
+/* Takes a tensor of at least `rows` rows from the arena, with n = rows; return it with vg_model__give. */
 vg_status vg_model__take(vg_model *model, vg_tensor **out, vg_tensor_kind kind, size_t rows, vg_shape shape);
 void vg_model__give(vg_model *model, vg_tensor *tensor);
-/* Gives back everything a pass has taken. */
+/* Returns everything that a pass has taken to the arena. */
 void vg_model__clear(vg_model *model);
 
-/* Starts anew with a place for n images, filled by the caller. */
+/* Begins a pass with a tensor for n images, which the caller fills. */
 vg_status vg_model__begin(vg_model *model, size_t n);
-/* Starts anew with images that lie in another model's tensor. */
+/* Begins a pass with images in a tensor of another model. */
 void vg_model__borrow(vg_model *model, vg_tensor *images);
-/* Puts n images (n, c, h, w) into value 0. */
+/* Begins a pass with n images (n, c, h, w) uploaded to value 0. */
 vg_status vg_model__input(vg_model *model, const float *images, size_t n);
-/* Runs nodes of a pass from the values already there. The logits end in the last node's value. */
+/* Runs the nodes of a pass on the values that are there. The logits are the last node's value. */
 vg_status vg_model__forward(vg_model *model, const vg_pass *pass);
-/* From dlogits (taken over by the model) to the gradients of every parameter. settled, where it is not NULL: Adam may begin with
- * the parameters of large layers meanwhile; those of the blocks' values from *settled on have had it or are having it, and the
- * rest is due by adam_part. Parameters lie in the order of the nodes that use them. */
+/* Computes the gradients of every parameter from dlogits, which the model then owns. Where settled is not NULL, Adam
+ * may start on the parameters of large layers before the end: it has been queued for the block's values from
+ * *settled on, and the caller runs adam_part on the rest. Parameters lie in the order of the nodes that use them. */
 vg_status vg_model__backward(vg_model *model, vg_tensor *dlogits, size_t *settled);
 static inline vg_tensor *vg_model__logits(vg_model *model) {
     return model->values[model->net->nodes[model->net->node_count - 1].y];
@@ -71,15 +71,13 @@ static inline vg_tensor *vg_model__logits(vg_model *model) {
 /* Parameters by number, in logical order. `block` is theta, grad, m or v of the model. */
 vg_status vg_model__get(vg_model *model, float *values, const vg_block *block, int param);
 vg_status vg_model__set(vg_model *model, vg_block *block, int param, const float *values);
-/* Number of a parameter by name, -1 if there is none. */
-int vg_model__find(const vg_model *model, const char *name);
 
 /* How the parameters of a model are drawn. */
 typedef struct vg_initialisation {
-    uint64_t seed, salt; /* salt: tells the networks of one run apart */
-    bool uniform;        /* weights and biases uniform in +-1/sqrt(fan in) (PyTorch's default); else He: weights normal with
+    uint64_t seed, salt; /* salt: distinguishes the networks of one run */
+    bool uniform; /* weights and biases uniform in +-1/sqrt(fan in) (PyTorch's default); else He: weights normal with
                             variance 2 / fan in, biases 0 */
-    double head_scale;   /* standard deviation of head weights times sqrt(fan in); 0: as the other weights */
+    double head_scale; /* standard deviation of head weights times sqrt(fan in); 0: as the other weights */
 } vg_initialisation;
 
 /* Draws every parameter. Heads are independent of each other and of their number: head h draws from its own stream.

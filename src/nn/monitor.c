@@ -1,7 +1,8 @@
 /* monitor.c - validation figures from the library's own scorer and tally. See monitor.h.
  *
- * A batch passes through three steps: the scorer gives the mean probabilities (n x C) and its own sums, the tally counts
- * them against the labels, and the members' cross-entropy and disagreement are added up in the order of the samples. */
+ * A batch passes through three steps: the scorer gives the mean probabilities (n x C) and its own sums, the tally
+ * counts them against the labels, and the members' cross-entropy and disagreement are added up in the order of the
+ * samples. */
 #include "nn/monitor.h"
 
 #include <math.h>

@@ -7,8 +7,9 @@
  * The scorer (measures) and the tally (evaluate) compute everything that they define: diversity, k-sensitivity and the
  * figures of the verdict; accuracy, ECE and the NLL of the mixture. They are therefore the figures that `vargate score`
  * and `vargate evaluate` give for the same logits. The monitor adds the members' mean cross-entropy, and takes the
- * disagreement from every sample where the scorer takes it from a selection, because it decides the collapse alarm. Results
- * do not depend on the number of threads or on how the set is cut into batches. A monitor serves one caller at a time. */
+ * disagreement from every sample where the scorer takes it from a selection, because it decides the collapse alarm.
+ * Results do not depend on the number of threads or on how the set is cut into batches. A monitor serves one caller at
+ * a time. */
 #ifndef VG_MONITOR_H
 #define VG_MONITOR_H
 
@@ -29,12 +30,12 @@ typedef struct vg_monitor vg_monitor;
 vg_status vg_monitor__new(vg_monitor **out, const vg_monitor_options *options);
 void vg_monitor__free(vg_monitor *monitor);
 
-/* Adds n samples: logits[n][M][C], labels[n] in 0 .. C - 1 (others: VG_ERR_DATA). Logits that are NaN or infinite are no
- * error here, because the training step that follows reports them: the figures are then not numbers. */
+/* Adds n samples: logits[n][M][C], labels[n] in 0 .. C - 1 (others: VG_ERR_DATA). Logits that are NaN or infinite are
+ * no error here, because the training step that follows reports them: the figures are then not numbers. */
 vg_status vg_monitor__feed(vg_monitor *monitor, const float *logits, const int32_t *labels, size_t n);
 
-/* Sets the validation figures of `metrics` (val_*, diversity, k_sensitivity, verdict) and leaves the others alone. Where a
- * logit was not finite they are NaN, the accuracy 0 and the verdict unknown. */
+/* Sets the validation figures of `metrics` (val_*, diversity, k_sensitivity, verdict) and leaves the others alone.
+ * Where a logit was not finite they are NaN, the accuracy 0 and the verdict unknown. */
 vg_status vg_monitor__figures(const vg_monitor *monitor, vg_epoch_metrics *metrics);
 
 #endif

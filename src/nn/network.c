@@ -1,10 +1,11 @@
 /* network.c - the networks of the paper, as lists of operations.
  *
- * cnn-W-F:   [conv 5x5 to W, valid; ReLU; max-pool 2; dropout] twice; flatten; linear to F, ReLU, dropout; linear to H heads.
- *            "cnn" is cnn-128-2048.
- * wrn-D-K:   conv 3x3 to 16; three groups of (D - 4) / 6 blocks, widths 16 K, 32 K, 64 K, strides 1, 2, 2;
- *            block: BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the block's input, or where the shape
- * changes plus a 1x1 convolution (stride) of the first ReLU's output; then BN, ReLU, average pool, linear to H heads. */
+ * cnn-W-F:  twice (conv 5x5 to W without padding, ReLU, max-pool 2, dropout); flatten; linear to F, ReLU, dropout;
+ *           linear to H heads. "cnn" is cnn-128-2048.
+ * wrn-D-K:  conv 3x3 to 16; three groups of (D - 4) / 6 blocks, widths 16 K, 32 K, 64 K, strides 1, 2, 2;
+ *           then BN, ReLU, average pool, linear to H heads.
+ *    block: BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the shortcut: the block's input, or where
+ *           the shape changes a 1x1 convolution (stride) of the first ReLU's output. */
 #include "nn/network.h"
 
 #include <stdarg.h>
@@ -62,12 +63,19 @@ VG_PRINTF(4, 5) static int add_param(builder *b, vg_param param, vg_init init, c
     return net->param_count++;
 }
 
-static int conv(builder *b, int x, size_t out, size_t kernel, size_t stride, size_t pad, int addend, const char *name) {
+typedef struct conv_shape {
+    size_t out, kernel, stride, pad;
+} conv_shape;
+
+/* addend: the value that is added to the result; -1: none. */
+static int conv(builder *b, int x, conv_shape s, int addend, const char *name) {
     vg_shape in = b->net->values[x].shape;
-    vg_shape shape = {out, (in.h + 2 * pad - kernel) / stride + 1, (in.w + 2 * pad - kernel) / stride + 1};
+    vg_shape shape = {s.out, (in.h + 2 * s.pad - s.kernel) / s.stride + 1,
+                      (in.w + 2 * s.pad - s.kernel) / s.stride + 1};
     vg_node *node = add_node(b, VG_NODE_CONV, x, shape, VG_TENSOR_ACTIVATION);
-    node->conv = (vg_conv){stride, pad};
-    node->w = add_param(b, (vg_param){VG_PARAM_CONV, out, in.c, kernel, kernel, 0, 0}, VG_INIT_WEIGHT, "%s.weight", name);
+    node->conv = (vg_conv){s.stride, s.pad};
+    node->w = add_param(b, (vg_param){VG_PARAM_CONV, s.out, in.c, s.kernel, s.kernel, 0, 0}, VG_INIT_WEIGHT,
+                        "%s.weight", name);
     node->addend = addend;
     if (addend >= 0) {
         b->net->values[addend].last_use = b->net->node_count - 1;
@@ -105,11 +113,11 @@ static int norm(builder *b, int x, double dropout, uint32_t stream, const char *
 static int linear(builder *b, int x, size_t out, bool heads, bool bias, const char *name) {
     vg_shape in = b->net->values[x].shape, shape = {out, 1, 1};
     vg_node *node = add_node(b, VG_NODE_LINEAR, x, shape, heads ? VG_TENSOR_PLAIN : VG_TENSOR_ACTIVATION);
-    node->w = add_param(b, (vg_param){VG_PARAM_LINEAR, out, in.c, in.h, in.w, 0, 0}, heads ? VG_INIT_HEADS : VG_INIT_WEIGHT,
-                        "%s.weight", name);
+    node->w = add_param(b, (vg_param){VG_PARAM_LINEAR, out, in.c, in.h, in.w, 0, 0},
+                        heads ? VG_INIT_HEADS : VG_INIT_WEIGHT, "%s.weight", name);
     if (bias)
-        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, out, 1, 1, 1, 0, 0}, heads ? VG_INIT_HEADS_BIAS : VG_INIT_BIAS,
-                            "%s.bias", name);
+        node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, out, 1, 1, 1, 0, 0},
+                            heads ? VG_INIT_HEADS_BIAS : VG_INIT_BIAS, "%s.bias", name);
     return node->y;
 }
 
@@ -120,9 +128,9 @@ static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width
     if (h < 16 || w < 16 || (h - 4) % 2 || (w - 4) % 2 || ((h - 4) / 2 - 4) % 2 || ((w - 4) / 2 - 4) % 2)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "the CNN needs images whose sides are 16 or more and divide by 4, found %zu x %zu", h, w);
-    int x = conv(b, 0, width, 5, 1, 0, -1, "conv1");
+    int x = conv(b, 0, (conv_shape){width, 5, 1, 0}, -1, "conv1");
     x = stage(b, x, 2, spec->dropout, 0, "conv1");
-    x = conv(b, x, width, 5, 1, 0, -1, "conv2");
+    x = conv(b, x, (conv_shape){width, 5, 1, 0}, -1, "conv2");
     x = stage(b, x, 2, spec->dropout, 1, "conv2");
     x = linear(b, x, hidden, false, false, "hidden");
     x = stage(b, x, 1, spec->dropout, 2, "hidden");
@@ -140,25 +148,26 @@ static int block(builder *b, int x, size_t out, size_t stride, double dropout, u
     int first = norm(b, x, 0, 0, part), shortcut = x;
     if (!same) {
         snprintf(part, sizeof part, "%s.shortcut", name);
-        shortcut = conv(b, first, out, 1, stride, 0, -1, part);
+        shortcut = conv(b, first, (conv_shape){out, 1, stride, 0}, -1, part);
     }
     snprintf(part, sizeof part, "%s.conv1", name);
-    int y = conv(b, first, out, 3, stride, 1, -1, part);
+    int y = conv(b, first, (conv_shape){out, 3, stride, 1}, -1, part);
     snprintf(part, sizeof part, "%s.norm2", name);
     y = norm(b, y, dropout, stream, part);
     snprintf(part, sizeof part, "%s.conv2", name);
-    return conv(b, y, out, 3, 1, 1, shortcut, part);
+    return conv(b, y, (conv_shape){out, 3, 1, 1}, shortcut, part);
 }
 
 static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth, size_t width) {
     if (depth < 10 || (depth - 4) % 6 || depth > 100 || width < 1 || width > 64)
-        return vg_base__fail(VG_ERR_ARGUMENT, "wrn-%zu-%zu: depth must be 10, 16, 22, ... (6 k + 4) and width 1 to 64", depth,
-                             width);
+        return vg_base__fail(VG_ERR_ARGUMENT, "wrn-%zu-%zu: depth must be 10, 16, 22, ... (6 k + 4) and width 1 to 64",
+                             depth, width);
     if (spec->input.h % 4 || spec->input.w % 4 || spec->input.h < 8 || spec->input.w < 8)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a wide residual network needs images whose sides divide by 4, found %zu x %zu",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "a wide residual network needs images whose sides divide by 4, found %zu x %zu",
                              spec->input.h, spec->input.w);
     size_t blocks = (depth - 4) / 6;
-    int x = conv(b, 0, 16, 3, 1, 1, -1, "conv1");
+    int x = conv(b, 0, (conv_shape){16, 3, 1, 1}, -1, "conv1");
     for (size_t group = 0; group < 3; group++)
         for (size_t i = 0; i < blocks; i++) {
             char name[32];
@@ -178,15 +187,16 @@ static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth
 static vg_status build_prior(builder *b, const vg_network_spec *spec) {
     int x;
     if (spec->input.h == 28 && spec->input.w == 28) {
-        x = stage(b, conv(b, 0, 16, 5, 2, 0, -1, "conv1"), 1, 0, 0, NULL);
-        x = stage(b, conv(b, x, 32, 5, 2, 0, -1, "conv2"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, 0, (conv_shape){16, 5, 2, 0}, -1, "conv1"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, x, (conv_shape){32, 5, 2, 0}, -1, "conv2"), 1, 0, 0, NULL);
     } else if (spec->input.h == 32 && spec->input.w == 32) {
-        x = stage(b, conv(b, 0, 32, 3, 2, 1, -1, "conv1"), 1, 0, 0, NULL);
-        x = stage(b, conv(b, x, 64, 3, 2, 1, -1, "conv2"), 1, 0, 0, NULL);
-        x = stage(b, conv(b, x, 64, 3, 2, 1, -1, "conv3"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, 0, (conv_shape){32, 3, 2, 1}, -1, "conv1"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv2"), 1, 0, 0, NULL);
+        x = stage(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv3"), 1, 0, 0, NULL);
     } else {
-        return vg_base__fail(VG_ERR_ARGUMENT, "head_prior is defined for images of 28 x 28 and 32 x 32, found %zu x %zu",
-                             spec->input.h, spec->input.w);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "head_prior is defined for images of 28 x 28 and 32 x 32, found %zu x %zu", spec->input.h,
+                             spec->input.w);
     }
     linear(b, x, spec->heads * spec->classes, true, false, "heads");
     b->net->params[b->net->param_count - 1].init = VG_INIT_WEIGHT;
@@ -216,21 +226,22 @@ static vg_status build(vg_network **out, const vg_network_spec *spec, bool prior
     vg_status status;
     const char *name = spec->architecture;
     if (spec->heads < 1 || spec->classes < 2 || spec->heads > 100000 || spec->classes > 100000)
-        status = vg_base__fail(VG_ERR_ARGUMENT, "a network needs at least 1 head and 2 classes, found %zu and %zu", spec->heads,
-                               spec->classes);
+        status = vg_base__fail(VG_ERR_ARGUMENT, "a network needs at least 1 head and 2 classes, found %zu and %zu",
+                               spec->heads, spec->classes);
     else if (!(spec->dropout >= 0 && spec->dropout < 1))
         status = vg_base__fail(VG_ERR_ARGUMENT, "dropout must lie in [0, 1), found %g", spec->dropout);
     else if (prior)
         status = build_prior(&b, spec);
     else if (strcmp(name, "cnn") == 0)
         status = build_cnn(&b, spec, 128, 2048);
-    else if (sscanf(name, "cnn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end] && one && two && one <= 4096 && two <= 65536)
+    else if (sscanf(name, "cnn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end] && one && two && one <= 4096 &&
+             two <= 65536)
         status = build_cnn(&b, spec, one, two);
     else if (sscanf(name, "wrn-%zu-%zu%n", &one, &two, &end) == 2 && !name[end])
         status = build_wrn(&b, spec, one, two);
     else
-        status =
-            vg_base__fail(VG_ERR_ARGUMENT, "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH", name);
+        status = vg_base__fail(VG_ERR_ARGUMENT,
+                               "network '%s' is not known; there are cnn, cnn-WIDTH-HIDDEN, wrn-DEPTH-WIDTH", name);
     if (status == VG_OK && b.full)
         status = vg_base__fail(VG_ERR_ARGUMENT, "network '%s' has too many layers", name);
     if (status != VG_OK) {

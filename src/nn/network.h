@@ -1,7 +1,8 @@
-/* network.h - a network as data: values, parameters, and the list of operations from the images to the logits. Internal.
+/* network.h - a network as data: values, parameters, and the list of operations from the images to the logits.
+ * Internal.
  *
- * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear layer of
- * all heads: H * C logits a row, class fastest. Building a network touches no device. */
+ * Nodes are in the order in which they run; each writes one value. Value 0 is the image. The last node is the linear
+ * layer of all heads: H * C logits a row, class fastest. Building a network touches no device. */
 #ifndef VG_NETWORK_H
 #define VG_NETWORK_H
 
@@ -18,7 +19,7 @@ typedef struct vg_node {
     int w, b;       /* parameters: weights and bias, or gamma and beta; -1: none */
     int statistics; /* NORM: which running statistics */
     vg_conv conv;
-    vg_stage stage; /* dropout.p is the rate in training; whether it is on is the run's affair */
+    vg_stage stage; /* dropout.p is the rate; the pass decides whether dropout is on */
     vg_norm norm;
 } vg_node;
 
@@ -29,7 +30,8 @@ typedef struct vg_value {
     int uses;
 } vg_value;
 
-/* What a parameter is, as far as its first value goes. HEADS and HEADS_BIAS: C rows a head, each head drawn by itself. */
+/* How a parameter is initialised. HEADS and HEADS_BIAS have C rows a head, and each head is drawn from its own
+ * stream. */
 typedef enum vg_init {
     VG_INIT_WEIGHT,
     VG_INIT_BIAS,

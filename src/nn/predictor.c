@@ -13,17 +13,22 @@ struct vg_predictor {
     vg_members members;
     vg_ensemble ensemble;
     size_t rows;
-    char **class_names; /* in the order of the logits it gives; NULL: none */
-    size_t *order;  /* class c of the logits it gives is the network's class order[c]; NULL: the network's own order */
-    float *ordered; /* a row of logits on its way */
+    char **class_names; /* in the order of the results; NULL: none */
+    size_t *order;      /* class c of the results is class order[c] of the network; NULL: its own order */
+    float *ordered;     /* C: one reordered row of logits */
 };
 
-/* What members the options ask for; every refusal says what there is. */
+/* M of a recipe: 0 stands for the heads, or for 100 passes of an MCD network. */
+static size_t recipe_members(const vg_recipe *r) {
+    return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : r->heads;
+}
+
+/* Chooses the members that the options ask for. Every refusal says what the checkpoint has. */
 static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) {
     size_t H = p->recipe.heads;
     vg_ensemble e = o->ensemble < 0 ? p->recipe.ensemble : (vg_ensemble)o->ensemble;
     size_t wanted = o->members                ? o->members
-                    : e == p->recipe.ensemble ? vg_recipe_members(&p->recipe)
+                    : e == p->recipe.ensemble ? recipe_members(&p->recipe)
                     : e == VG_ENSEMBLE_MCD    ? 100
                                               : H;
     p->ensemble = e;
@@ -42,9 +47,10 @@ static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) 
         p->members = (vg_members){true, wanted, 1, false, wanted};
     } else {
         if (wanted > H)
-            return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads, %zu members were asked for", H, wanted);
-        p->members =
-            e == VG_ENSEMBLE_LLE ? (vg_members){false, 1, wanted, false, wanted} : (vg_members){true, wanted, 1, true, wanted};
+            return vg_base__fail(VG_ERR_ARGUMENT, "the checkpoint has %zu heads, %zu members were asked for", H,
+                                 wanted);
+        p->members = e == VG_ENSEMBLE_LLE ? (vg_members){false, 1, wanted, false, wanted}
+                                          : (vg_members){true, wanted, 1, true, wanted};
     }
     return VG_OK;
 }
@@ -52,7 +58,8 @@ static vg_status choose_members(vg_predictor *p, const vg_predictor_options *o) 
 static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_predictor_options *o) {
     VG_TRY(vg_checkpoint__peek(checkpoint, &p->recipe, &p->state));
     VG_TRY(choose_members(p, o));
-    vg_backend_options device = {.threads = o->threads, .compute = (vg_compute)(o->compute < 0 ? p->recipe.bfloat16 : o->compute)};
+    vg_backend_options device = {.threads = o->threads,
+                                 .compute = (vg_compute)(o->compute < 0 ? p->recipe.bfloat16 : o->compute)};
     VG_TRY(vg_backend__open(&p->backend, o->device, &device));
     p->rows = o->rows ? o->rows : p->backend->rows ? p->backend->rows : 128;
     vg_learner_options lo = vg_checkpoint__learner_options(&p->recipe, &p->state, false);
@@ -62,15 +69,16 @@ static vg_status open_all(vg_predictor *p, const char *checkpoint, const vg_pred
 }
 
 vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options) {
-    vg_predictor_options defaults = VG_PREDICTOR_OPTIONS_INIT;
+    static const vg_predictor_options defaults = VG_PREDICTOR_OPTIONS_INIT;
+    vg_predictor_options o;
     vg_predictor *p;
     *out = NULL;
-    if (!options)
-        options = &defaults;
-    if (options->struct_size != sizeof *options || options->ensemble > VG_ENSEMBLE_MCD_LLE)
-        return vg_base__fail(VG_ERR_ARGUMENT, "prediction options were not set by VG_PREDICTOR_OPTIONS_INIT");
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_predictor_options"));
+    if (o.ensemble > VG_ENSEMBLE_MCD_LLE)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_predictor_options.ensemble is %d, expected -1 to %d", o.ensemble,
+                             VG_ENSEMBLE_MCD_LLE);
     VG_TRY(vg_base__zalloc(&p, 1, sizeof *p, "predictor"));
-    vg_status status = open_all(p, checkpoint, options);
+    vg_status status = open_all(p, checkpoint, &o);
     if (status != VG_OK)
         vg_predictor_free(p);
     else
@@ -105,7 +113,7 @@ vg_predictor_info vg_predictor_describe(const vg_predictor *p) {
     return info;
 }
 
-/* order[c] for names in another order than the network's; *same when they are in its own. */
+/* Finds order[c] for the given names; *same becomes true when they are in the network's own order. */
 static vg_status find_order(size_t *order, bool *same, const vg_predictor *p, const char *const *names) {
     const char *const *own = (const char *const *)p->class_names;
     char list[300];
@@ -164,14 +172,15 @@ vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, 
 
 size_t vg_predictor_piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
 
-vg_status vg_predictor_run_there(vg_predictor *p, const float **logits, void **stream, const float *images, size_t n,
-                                 uint64_t first) {
+vg_status vg_predictor_run_on_device(vg_predictor *p, const float **logits, void **stream, const float *images,
+                                     size_t n, uint64_t first) {
     vg_tensor *kept;
     if (p->order)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "logits in another order of classes are given in host memory");
     if (!p->backend->ops->tensor_address)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory", p->backend->device);
-    VG_TRY(vg_learner__predict_there(p->learner, &kept, images, n, first, &p->members, p->rows));
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "the network runs on %s: its logits are in host memory",
+                             p->backend->device);
+    VG_TRY(vg_learner__predict_on_device(p->learner, &kept, images, n, first, &p->members, p->rows));
     return p->backend->ops->tensor_address(p->backend, kept, logits, stream);
 }
 

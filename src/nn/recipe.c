@@ -1,5 +1,5 @@
-/* recipe.c - experiments as YAML: one mapping of known keys to values. The table below is the whole schema: reading, writing,
- * --set and the list of known keys all go by it. */
+/* recipe.c - experiments as YAML: one mapping of known keys to values. The table `keys` is the whole schema:
+ * reading, writing, --set and the list of known keys use it. */
 #include "vargate/nn.h"
 
 #include <errno.h>
@@ -126,8 +126,8 @@ static vg_status number_of(double *out, const char *where, const key *k, const c
     if (end == text || *end || errno || !isfinite(value))
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a number, found '%.60s'", where, k->name, text);
     if (value < k->low || value > k->high)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must lie in %g .. %g, found %.60s", where, k->name, k->low, k->high,
-                             text);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must lie in %g .. %g, found %.60s", where, k->name, k->low,
+                             k->high, text);
     *out = value;
     return VG_OK;
 }
@@ -179,7 +179,7 @@ static vg_status every_of(vg_recipe *r, const char *where, const key *k, const c
     return VG_OK;
 }
 
-/* Puts one scalar; item: its place in a list. */
+/* Stores one scalar; item: its position in a list. */
 static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
     void *place = (char *)r + k->offset;
     double number;
@@ -349,17 +349,14 @@ vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
     return status;
 }
 
-size_t vg_recipe_members(const vg_recipe *r) {
-    return r->members ? r->members : r->ensemble == VG_ENSEMBLE_MCD ? 100 : r->heads;
-}
-
 vg_status vg_recipe_check(const vg_recipe *r) {
     if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name, r->heads);
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name,
+                             r->heads);
     if (r->ensemble != VG_ENSEMBLE_MCD && r->members > r->heads)
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "recipe %s: there are as many members as heads at most, found members %zu and heads %zu", r->name,
-                             r->members, r->heads);
+                             "recipe %s: there are as many members as heads at most, found members %zu and heads %zu",
+                             r->name, r->members, r->heads);
     if (r->ensemble != VG_ENSEMBLE_LLE && !(r->dropout > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: this ensemble needs dropout above 0", r->name);
     if (r->mixture && r->head_bootstrap)
@@ -400,12 +397,12 @@ VG_PRINTF(2, 3) static void say(buffer *b, const char *format, ...) {
         b->length = b->room - 1;
 }
 
-/* Quoted where YAML could read it as something else. */
+/* Writes a text, quoted where YAML could read it as something else. */
 static void say_text(buffer *b, const char *text) {
     bool plain = *text != 0;
     for (const char *c = text; *c; c++)
-        plain =
-            plain && (strchr("-_./+", *c) || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'));
+        plain = plain && (strchr("-_./+", *c) || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+                          (*c >= 'A' && *c <= 'Z'));
     if (plain && text[0] != '-') {
         say(b, "%s", text);
         return;
@@ -422,7 +419,7 @@ static void say_choice(buffer *b, const char *choices, int index) {
     say(b, "%.*s", (int)strcspn(choices, "|"), choices);
 }
 
-/* With as few digits as give the number back. */
+/* Writes a number with the fewest digits that read back as the same number. */
 static void say_real(buffer *b, double value) {
     char text[40];
     for (int digits = 1; digits <= 17; digits++) {

@@ -1,31 +1,14 @@
-/* recipe_words.c - what a person may have meant by a key that a recipe does not have. See recipe_words.h. */
+/* recipe_words.c - suggestions for a key that a recipe does not have. See recipe_words.h. */
 #include "nn/recipe_words.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Insertions, deletions, replacements between two short words. */
-static size_t edits(const char *a, const char *b) {
-    enum { LONGEST = 63 };
-    size_t row[LONGEST + 1], la = strlen(a), lb = strlen(b);
-    if (la > LONGEST || lb > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t best = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-        }
-    }
-    return row[lb];
-}
+#include "base/names.h"
 
-/* What other programs call the same things; "" in `key`: there is none, and `hint` says what to do instead. */
+/* Names of the same settings in other programs. An empty `key`: there is no such setting, and `hint` says what to do
+ * instead. */
 static const struct {
     const char *word, *key, *hint;
 } elsewhere[] = {
@@ -71,7 +54,7 @@ static const struct {
     {"momentum", "", "the optimiser is Adam; its momentum is beta1"},
 };
 
-/* A word as keys are written: small letters, underscores. */
+/* A word in the spelling of keys: lower case, underscores. */
 static void fold_word(char out[64], const char *word) {
     size_t i = 0;
     for (; word[i] && i < 63; i++) {
@@ -93,13 +76,6 @@ void vg_recipe__advise(char out[VG_RECIPE__ADVICE], const char *name, const char
             snprintf(out, VG_RECIPE__ADVICE, "; it is called '%s' here", elsewhere[i].key);
         return;
     }
-    size_t best = 0, least = (size_t)-1;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = edits(word, known[i]);
-        if (d < least) {
-            least = d;
-            best = i;
-        }
-    }
-    snprintf(out, VG_RECIPE__ADVICE, "; the nearest known one is '%s'", known[best]);
+    const char *nearest = vg_names__nearest(word, known, count, SIZE_MAX);
+    snprintf(out, VG_RECIPE__ADVICE, "; the nearest known one is '%s'", nearest ? nearest : known[0]);
 }

@@ -6,8 +6,8 @@
 
 enum { VG_RECIPE__ADVICE = 160 };
 
-/* What follows "unknown key 'NAME'" in the message: the key that other programs call so, or the known one of the fewest
- * edits, hyphens read as underscores and capitals as small letters. */
+/* The text that follows "unknown key 'NAME'" in the message: the key that other programs call by this name, or the
+ * known key with the fewest edits. Hyphens count as underscores and upper case as lower case. */
 void vg_recipe__advise(char out[VG_RECIPE__ADVICE], const char *name, const char *const *known, size_t count);
 
 #endif

@@ -43,9 +43,9 @@ static vg_status write_text(const char *path, const char *text, size_t length) {
     return vg_text_close(file);
 }
 
-/* --- going on */
+/* --- resuming */
 
-/* Keys that a resumed run may change: none of them has a part in training. Of `epochs` see vg_train. */
+/* Keys that a resumed run may change, because they have no effect on training. For `epochs` see vg_train. */
 static bool is_free(const char *line, size_t length) {
     static const char *const keys[] = {"name",       "ood",
                                        "test_limit", "members",
@@ -60,7 +60,7 @@ static bool is_free(const char *line, size_t length) {
     return false;
 }
 
-/* Refuses a recipe that would train differently; lists the settings that changed otherwise. */
+/* Refuses a recipe that would train differently, and lists the settings that changed otherwise. */
 static vg_status compare_recipes(vg_training *t, const char *path, const vg_recipe *was) {
     char *a = NULL, *b = NULL;
     vg_status status = vg_recipe_text(&a, was);
@@ -97,7 +97,7 @@ static vg_status compare_data(const vg_training *t, const char *path, const vg_t
     return VG_OK;
 }
 
-/* Names must be the same in the same order; those of the checkpoint stay where the data has none. */
+/* Names must be the same in the same order. Those of the checkpoint are kept where the data has none. */
 static vg_status compare_names(vg_training *t, const char *path, size_t had) {
     size_t classes = t->state.classes;
     if (had != classes)
@@ -201,7 +201,7 @@ static vg_status read_log(vg_training *t) {
     return status;
 }
 
-/* Puts the recipe as it is now into both checkpoints and recipe.yaml: prediction goes by them. */
+/* Writes the current recipe into both checkpoints and recipe.yaml, because prediction reads it from there. */
 static vg_status adopt_recipe(vg_training *t, const char *last) {
     char best[4096];
     vg_recipe recipe;
@@ -230,7 +230,7 @@ vg_status vg_train__resume(vg_training *t) {
     t->result.best.val_accuracy = t->state.best_accuracy;
     t->result.best.val_loss = t->state.best_loss;
     VG_TRY(read_log(t));
-    if (t->state.epoch < t->recipe.epochs) /* of a finished run that is made longer */
+    if (t->state.epoch < t->recipe.epochs) /* a finished run that is extended */
         t->learner->model->has_refreshed = false;
     if (t->changes[0])
         VG_TRY(adopt_recipe(t, path));
@@ -248,10 +248,10 @@ vg_status vg_train__describe(vg_training *t) {
         status = write_text(path, text, strlen(text));
     vg_recipe_text_free(text);
     VG_TRY(status);
-    json_t *j = json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:I}", "version", vg_version(), "recipe", t->recipe.name, "seed",
-                          (json_int_t)t->recipe.seed, "device", t->backend->device, "threads", (json_int_t)t->backend->threads,
-                          "train_samples", (json_int_t)t->options.train.samples, "validation_samples",
-                          (json_int_t)t->options.validation.samples);
+    json_t *j = json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:I}", "version", vg_version(), "recipe", t->recipe.name,
+                          "seed", (json_int_t)t->recipe.seed, "device", t->backend->device, "threads",
+                          (json_int_t)t->backend->threads, "train_samples", (json_int_t)t->options.train.samples,
+                          "validation_samples", (json_int_t)t->options.validation.samples);
     char *json = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
     json_decref(j);
     if (!json)
@@ -271,7 +271,7 @@ vg_status vg_train__begin_log(vg_training *t) {
 
 static double finite(double value) { return isfinite(value) ? value : 0; }
 
-/* Adds the object as a line and writes the file. Takes the object over. */
+/* Appends the object as a line and writes the file. Owns the object. */
 static vg_status log_object(vg_training *t, json_t *j) {
     char path[4096];
     char *line = j ? json_dumps(j, JSON_REAL_PRECISION(17)) : NULL;
@@ -288,12 +288,13 @@ static vg_status log_object(vg_training *t, json_t *j) {
 }
 
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {
-    json_t *j = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:b}", "epoch",
-                          (json_int_t)m->epoch, "train_loss", finite(m->train_loss), "train_accuracy", m->train_accuracy,
-                          "val_loss", finite(m->val_loss), "val_accuracy", m->val_accuracy, "val_ece", finite(m->val_ece),
-                          "diversity", finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate,
-                          "images_per_s", m->images_per_s, "verdict", m->verdict.name, "share", finite(m->verdict.share),
-                          "disagreement", finite(m->verdict.disagreement), "collapsed", (int)t->state.collapsed);
+    json_t *j =
+        json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:b}", "epoch",
+                  (json_int_t)m->epoch, "train_loss", finite(m->train_loss), "train_accuracy", m->train_accuracy,
+                  "val_loss", finite(m->val_loss), "val_accuracy", m->val_accuracy, "val_ece", finite(m->val_ece),
+                  "diversity", finite(m->diversity), "k_sensitivity", finite(m->k_sensitivity), "lr", m->rate,
+                  "images_per_s", m->images_per_s, "verdict", m->verdict.name, "share", finite(m->verdict.share),
+                  "disagreement", finite(m->verdict.disagreement), "collapsed", (int)t->state.collapsed);
     return log_object(t, j);
 }
 
@@ -302,7 +303,7 @@ vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *m) {
     while (start > 0 && (start == t->log_length || t->log[start - 1] != '\n'))
         start--;
     json_t *j = t->log ? json_loads(t->log + start, 0, NULL) : NULL;
-    if (!j) /* the file was taken away: nothing to add to */
+    if (!j) /* the file was removed: there is no line to add to */
         return VG_OK;
     t->log_length = start;
     json_object_set_new(j, "refreshed_val_loss", json_real(finite(m->val_loss)));
@@ -333,7 +334,7 @@ vg_status vg_train__save(vg_training *t, const char *name, bool full) {
     return VG_OK;
 }
 
-/* --- asking */
+/* --- queries */
 
 vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best) {
     char last[4096];

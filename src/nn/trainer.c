@@ -1,8 +1,7 @@
-/* trainer.c - epochs: steps, watching, checkpoints, stopping and going on.
- *
- * A run's whole course is a function of recipe, data, backend and thread count. What a checkpoint keeps (checkpoint.h) is
- * enough to go on from it to the same bits. At the end of an epoch the order is metrics.jsonl, best, last: whatever of it a
- * kill leaves out is made again, the same, by the resumed run. */
+/* trainer.c - the course of a training: steps, validation, checkpoints, stopping and resuming. A run is a function
+ * of recipe, data, backend and thread count. A checkpoint (checkpoint.h) holds all that is needed to continue with
+ * the same bits. At the end of an epoch the files are written in the order metrics.jsonl, best, last: whatever is
+ * missing after a kill is made again by the resumed run, with the same content. */
 #include "nn/trainer.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "nn/stock.h"
+#include "nn/resident_data.h"
 
 double vg_train__clock(void) {
     struct timespec t;
@@ -32,7 +31,7 @@ double vg_train__rate(const vg_recipe *recipe, uint64_t step, uint64_t steps) {
     return recipe->rate * (low + (1 - low) * part);
 }
 
-static int tell(vg_training *t, vg_train_event event) {
+static int send_event(vg_training *t, vg_train_event event) {
     event.epochs = t->recipe.epochs;
     event.epoch = t->state.epoch;
     event.steps = t->options.train.steps;
@@ -43,14 +42,14 @@ static int tell(vg_training *t, vg_train_event event) {
     return t->stop;
 }
 
-/* A line for the person. */
-VG_PRINTF(3, 4) static void remark(vg_training *t, vg_train_event_kind kind, const char *format, ...) {
+/* Sends a line of text to the user. */
+VG_PRINTF(3, 4) static void send_text(vg_training *t, vg_train_event_kind kind, const char *format, ...) {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tell(t, (vg_train_event){.kind = kind, .text = text, .loss = NAN});
+    send_event(t, (vg_train_event){.kind = kind, .text = text, .loss = NAN});
 }
 
 /* --- one epoch */
@@ -69,8 +68,8 @@ static vg_status read_totals(vg_training *t) {
     return VG_OK;
 }
 
-/* Images of step `step` of an epoch over a stock. */
-static size_t stock_rows(const vg_training *t, size_t step) {
+/* The number of images in step `step` of an epoch on resident data. */
+static size_t resident_rows(const vg_training *t, size_t step) {
     size_t left = t->options.train.samples - step * t->recipe.batch;
     return left < t->recipe.batch ? left : t->recipe.batch;
 }
@@ -81,14 +80,14 @@ static vg_status next_step(vg_training *t) {
     vg_nn_batch batch;
     uint32_t number = (uint32_t)s->total_steps;
     t->rate = vg_train__rate(&t->recipe, s->total_steps, (uint64_t)t->recipe.epochs * feed->steps);
-    if (t->stock)
-        return vg_learner__step_stored(t->learner, vg_stock__store(t->stock), (uint64_t)s->step * t->recipe.batch,
-                                       stock_rows(t, s->step), number, t->rate);
+    if (t->resident)
+        return vg_learner__step_stored(t->learner, vg_resident_data__store(t->resident),
+                                       (uint64_t)s->step * t->recipe.batch, resident_rows(t, s->step), number, t->rate);
     VG_TRY(feed->next(feed->context, &batch));
     return vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, number, t->rate);
 }
 
-/* Whether the time between checkpoints is over, where the recipe sets a time. */
+/* Whether a checkpoint is due by the clock, where the recipe sets a time. */
 static bool is_due(const vg_training *t) {
     return t->recipe.checkpoint_seconds > 0 && vg_train__clock() - t->saved_at >= t->recipe.checkpoint_seconds;
 }
@@ -98,7 +97,7 @@ static vg_status train_epoch(vg_training *t) {
     vg_train_state *s = &t->state;
     unsigned every = t->backend->read_every ? t->backend->read_every : 1;
     double begun = vg_train__clock();
-    VG_TRY(t->stock ? vg_stock__epoch(t->stock, s->epoch) : feed->seek(feed->context, s->epoch, s->step));
+    VG_TRY(t->resident ? vg_resident_data__epoch(t->resident, s->epoch) : feed->seek(feed->context, s->epoch, s->step));
     s->seconds += vg_train__clock() - begun;
     while (s->step < feed->steps && !t->stop) {
         double start = vg_train__clock();
@@ -109,9 +108,10 @@ static vg_status train_epoch(vg_training *t) {
         if (read)
             VG_TRY(read_totals(t));
         s->seconds += vg_train__clock() - start;
-        tell(t, (vg_train_event){.kind = VG_TRAIN_STEP, .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN});
+        send_event(t, (vg_train_event){.kind = VG_TRAIN_STEP,
+                                       .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN});
         bool due = is_due(t) && s->step < feed->steps && !t->stop;
-        if ((t->stop || due) && !read) /* a checkpoint follows: it holds what the loss came to */
+        if ((t->stop || due) && !read) /* a checkpoint follows, which contains the sums of the loss */
             VG_TRY(read_totals(t));
         if (due)
             VG_TRY(vg_train__save(t, "last.safetensors", true));
@@ -166,18 +166,20 @@ static vg_status validate(vg_training *t, vg_epoch_metrics *metrics) {
     return status;
 }
 
-/* D of an ensemble that merely grows certain falls far below its peak too, so the verdict has a say: members that still differ
- * in what they are unsure of are no collapse. */
+/* The diversity of an ensemble that becomes certain falls far below its peak too. Therefore the verdict decides as
+ * well: members that still differ where they are uncertain have not collapsed. */
 static bool still_diverse(vg_verdict_state state) {
     return state != VG_VERDICT_IDENTICAL && state != VG_VERDICT_COLLAPSED && state != VG_VERDICT_LOW;
 }
 
-/* Below the set share of its peak for several epochs: told once, and again after it has recovered. */
-static void watch_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
+/* Raises the alarm once when the diversity stays below the set share of its peak for several epochs, and again only
+ * after it has recovered. */
+static void check_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
     vg_train_state *s = &t->state;
     if (metrics->diversity > s->peak_diversity)
         s->peak_diversity = metrics->diversity;
-    if (metrics->diversity >= t->recipe.collapse_fraction * s->peak_diversity || still_diverse(metrics->verdict.state)) {
+    if (metrics->diversity >= t->recipe.collapse_fraction * s->peak_diversity ||
+        still_diverse(metrics->verdict.state)) {
         s->low_epochs = 0;
         s->collapsed = false;
         return;
@@ -186,7 +188,7 @@ static void watch_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
         return;
     s->collapsed = true;
     t->result.collapsed = 1;
-    tell(t, (vg_train_event){.kind = VG_TRAIN_COLLAPSE, .metrics = metrics, .diversity_peak = s->peak_diversity});
+    send_event(t, (vg_train_event){.kind = VG_TRAIN_COLLAPSE, .metrics = metrics, .diversity_peak = s->peak_diversity});
 }
 
 static vg_status finish_epoch(vg_training *t) {
@@ -212,14 +214,14 @@ static vg_status finish_epoch(vg_training *t) {
     }
     t->result.last = m;
     t->result.epochs_done++;
-    watch_collapse(t, &m);
+    check_collapse(t, &m);
     VG_TRY(vg_train__log(t, &m));
     if (best)
         VG_TRY(vg_train__save(t, "best.safetensors", false));
     size_t every = t->recipe.checkpoint_every;
     if (every ? s->epoch % every == 0 || s->epoch == t->recipe.epochs : is_due(t) || s->epoch == t->recipe.epochs)
         VG_TRY(vg_train__save(t, "last.safetensors", true));
-    tell(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
+    send_event(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
     return VG_OK;
 }
 
@@ -233,14 +235,15 @@ static bool wants_refresh(const vg_training *t) {
 
 static vg_status refresh_once(vg_training *t) {
     const vg_feed *feed = &t->options.train;
-    VG_TRY(t->stock ? vg_stock__epoch(t->stock, t->recipe.epochs) : feed->seek(feed->context, t->recipe.epochs, 0));
+    VG_TRY(t->resident ? vg_resident_data__epoch(t->resident, t->recipe.epochs)
+                       : feed->seek(feed->context, t->recipe.epochs, 0));
     for (size_t i = 0; i < feed->steps; i++) {
-        vg_nn_batch batch = {.n = t->stock ? stock_rows(t, i) : 0};
-        if (!t->stock)
+        vg_nn_batch batch = {.n = t->resident ? resident_rows(t, i) : 0};
+        if (!t->resident)
             VG_TRY(feed->next(feed->context, &batch));
-        VG_TRY(vg_learner__refresh(t->learner, batch.images, t->stock ? vg_stock__store(t->stock) : NULL,
+        VG_TRY(vg_learner__refresh(t->learner, batch.images, t->resident ? vg_resident_data__store(t->resident) : NULL,
                                    (uint64_t)i * t->recipe.batch, batch.n, i));
-        if (tell(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
+        if (send_event(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
             return vg_base__fail(
                 VG_ERR_INTERRUPTED,
                 "stopped while taking batch-norm statistics again; the checkpoint is %s/last.safetensors, and "
@@ -251,7 +254,8 @@ static vg_status refresh_once(vg_training *t) {
     return VG_OK;
 }
 
-/* The best checkpoint first, so that the last one, whose statistics say that all is done, is written last. */
+/* Refreshes the best checkpoint first, so that the last one, whose statistics mark the run as finished, is written
+ * last. */
 static vg_status refresh(vg_training *t) {
     char best[4096];
     vg_train_state state = t->state;
@@ -272,17 +276,17 @@ static vg_status refresh(vg_training *t) {
     VG_TRY(refresh_once(t));
     if (state.best_epoch == state.epoch)
         VG_TRY(vg_train__save(t, "best.safetensors", false));
-    if (t->recipe.ensemble != VG_ENSEMBLE_MCD) { /* whose figures are taken with dropout, on the running statistics */
+    if (t->recipe.ensemble != VG_ENSEMBLE_MCD) { /* MCD is validated with dropout, on the running statistics */
         vg_epoch_metrics m = {0};
         VG_TRY(validate(t, &m));
         VG_TRY(vg_train__log_refreshed(t, &m));
-        remark(t, VG_TRAIN_NOTE, "with batch-norm refreshed: val loss %.4f  accuracy %.4f  ECE %.4f", m.val_loss,
-               m.val_accuracy, m.val_ece);
+        send_text(t, VG_TRAIN_NOTE, "with batch-norm refreshed: val loss %.4f  accuracy %.4f  ECE %.4f", m.val_loss,
+                  m.val_accuracy, m.val_ece);
     }
     return vg_train__save(t, "last.safetensors", true);
 }
 
-/* --- the whole */
+/* --- the run */
 
 static vg_status scale_prior(vg_training *t) {
     enum { IMAGES = 2000 };
@@ -322,7 +326,7 @@ static vg_status run_epochs(vg_training *t) {
     }
     if (wants_refresh(t) && !t->learner->model->has_refreshed)
         VG_TRY(refresh(t));
-    /* A finished run whose metrics.jsonl is gone: its figures are taken again. */
+    /* A finished run without metrics.jsonl: its figures are computed again. */
     if (t->result.last.epoch < t->state.epoch) {
         VG_TRY(validate(t, &t->result.last));
         t->result.last.epoch = t->state.epoch;
@@ -331,8 +335,7 @@ static vg_status run_epochs(vg_training *t) {
 }
 
 static vg_status check_options(const vg_train_options *o) {
-    if (!o || o->struct_size != sizeof *o || !o->recipe || !o->folder || !o->train.next || !o->train.seek ||
-        !o->validation.next || !o->validation.seek)
+    if (!o->recipe || !o->folder || !o->train.next || !o->train.seek || !o->validation.next || !o->validation.seek)
         return vg_base__fail(VG_ERR_ARGUMENT, "training needs a recipe, a folder and two feeds");
     if (!o->train.steps || !o->validation.steps)
         return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");
@@ -341,32 +344,31 @@ static vg_status check_options(const vg_train_options *o) {
     return vg_recipe_check(o->recipe);
 }
 
-/* What a person would want to know before the first step. */
-static void tell_settings(vg_training *t, bool resumed) {
+/* Reports settings that the user should know about before the first step. */
+static void report_settings(vg_training *t, bool resumed) {
     const vg_recipe *r = &t->recipe;
     bool on_cpu = strcmp(t->backend->name, "cuda") != 0;
     if (t->changes[0])
-        remark(t, VG_TRAIN_NOTE, "going on with other settings: %s", t->changes);
+        send_text(t, VG_TRAIN_NOTE, "going on with other settings: %s", t->changes);
     if (resumed && r->epochs != t->old_epochs && r->schedule)
-        remark(t, VG_TRAIN_NOTE,
-               "the learning rate follows the schedule of %zu epochs from here on, no longer that of %zu", r->epochs,
-               t->old_epochs);
+        send_text(t, VG_TRAIN_NOTE,
+                  "the learning rate follows the schedule of %zu epochs from here on, no longer that of %zu", r->epochs,
+                  t->old_epochs);
     if (r->bfloat16 == VG_COMPUTE_TF32 && t->backend->compute != VG_COMPUTE_TF32)
-        remark(t, VG_TRAIN_WARNING, "compute tf32 is for GPUs: %s computes in float32", t->backend->device);
+        send_text(t, VG_TRAIN_WARNING, "compute tf32 is for GPUs: %s computes in float32", t->backend->device);
     if (resumed && on_cpu && t->old_threads && t->old_threads != t->backend->threads && t->state.epoch < r->epochs)
-        remark(t, VG_TRAIN_WARNING,
-               "going on with %u threads after %u: sums are taken in another order, so the bits differ from those of a "
-               "run that "
-               "was not stopped",
-               t->backend->threads, t->old_threads);
+        send_text(
+            t, VG_TRAIN_WARNING,
+            "going on with %u threads after %u: sums are taken in another order, so the bits differ from those of a "
+            "run that was not stopped",
+            t->backend->threads, t->old_threads);
     if (r->batch > t->options.train.samples)
-        remark(t, VG_TRAIN_WARNING, "batch %zu is larger than the %zu training images: every step takes all of them",
-               r->batch, t->options.train.samples);
+        send_text(t, VG_TRAIN_WARNING, "batch %zu is larger than the %zu training images: every step takes all of them",
+                  r->batch, t->options.train.samples);
     if (wants_refresh(t) && r->ensemble != VG_ENSEMBLE_MCD && t->state.epoch < r->epochs)
-        remark(t, VG_TRAIN_NOTE,
-               "validation figures are taken without dropout before batch-norm is refreshed, and improve by the "
-               "refresh that "
-               "follows the last epoch");
+        send_text(t, VG_TRAIN_NOTE,
+                  "validation figures are taken without dropout before batch-norm is refreshed, and improve by the "
+                  "refresh that follows the last epoch");
 }
 
 static vg_status start_learner(vg_training *t, bool resumed) {
@@ -401,29 +403,32 @@ static vg_status begin(vg_training *t) {
     VG_TRY(vg_backend__open(&t->backend, o->device, &device));
     VG_TRY(start_learner(t, resumed));
     if (o->resident.plan && vg_learner__takes_store(t->learner)) {
-        vg_status status = vg_stock__new(&t->stock, t->backend, o, o->train.samples);
+        vg_status status = vg_resident_data__new(&t->resident, t->backend, o, o->train.samples);
         if (status != VG_OK && status != VG_ERR_UNSUPPORTED)
             return status;
     }
-    tell(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
-    tell_settings(t, resumed);
+    send_event(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
+    report_settings(t, resumed);
     return VG_OK;
 }
 
 vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
+    static const vg_train_options defaults = VG_TRAIN_OPTIONS_INIT;
+    vg_train_options o;
     vg_training *t;
     double start = vg_train__clock();
     memset(result, 0, sizeof *result);
-    VG_TRY(check_options(options));
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_train_options"));
+    VG_TRY(check_options(&o));
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "training"));
-    t->options = *options;
-    t->recipe = *options->recipe;
+    t->options = o;
+    t->recipe = *o.recipe;
     vg_status status = begin(t);
     if (status == VG_OK)
         status = run_epochs(t);
     *result = t->result;
     result->seconds = vg_train__clock() - start;
-    vg_stock__free(t->stock);
+    vg_resident_data__free(t->resident);
     vg_learner__free(t->learner);
     vg_backend__close(t->backend);
     vg_base__release(t->logits);

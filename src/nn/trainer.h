@@ -1,4 +1,5 @@
-/* trainer.h - a training run under way, shared by trainer.c (the course of it) and run_folder.c (its files). Internal. */
+/* trainer.h - the state of a running training, shared by trainer.c (its course) and run_folder.c (its files).
+ * Internal. */
 #ifndef VG_TRAINER_H
 #define VG_TRAINER_H
 
@@ -15,18 +16,18 @@ typedef struct vg_training {
     vg_learner *learner;
     vg_train_state state;
     vg_train_result result;
-    struct vg_stock *stock; /* images on the device; NULL: batches come from the feed */
+    struct vg_resident_data *resident; /* NULL: batches come from the feed */
     double rate;
     bool stop;
     size_t saved_epoch; /* of the last checkpoint; 0: none */
-    double saved_at;    /* by the clock */
+    double saved_at;    /* vg_train__clock() of that */
     vg_run_lock *lock;
     const char *const *class_names; /* the data's, or kept_names; NULL: none */
     char **kept_names;              /* the resumed checkpoint's */
-    char changes[512];              /* settings of the resumed checkpoint that are others now; "": none */
-    size_t old_epochs;              /* epochs the resumed checkpoint was meant for; 0: not resumed */
+    char changes[512];              /* settings that differ from the resumed checkpoint's; "": none */
+    size_t old_epochs;              /* epochs in the recipe of the resumed checkpoint; 0: not resumed */
     unsigned old_threads;           /* and its thread count; 0: not known */
-    char *log;          /* metrics.jsonl so far */
+    char *log;                      /* metrics.jsonl so far */
     size_t log_length;
     float *logits;
     size_t logits_room;
@@ -37,14 +38,15 @@ double vg_train__rate(const vg_recipe *recipe, uint64_t step, uint64_t steps);
 
 /* FOLDER/name. */
 vg_status vg_train__path(char *out, size_t room, const vg_training *t, const char *name);
-/* Makes the folder and those above it. */
+/* Creates the folder and its parents. */
 vg_status vg_train__folder(vg_training *t);
-/* Whether there is a checkpoint to go on from. One that is there without `resume`, or of another recipe or data, is refused. */
+/* Whether there is a checkpoint to resume from. A checkpoint without the option `resume`, or of another recipe or
+ * other data, is refused. */
 vg_status vg_train__resumable(vg_training *t, bool *resumed);
 vg_status vg_train__resume(vg_training *t);
 /* recipe.yaml and run.json. */
 vg_status vg_train__describe(vg_training *t);
-/* Makes metrics.jsonl, empty. */
+/* Creates an empty metrics.jsonl. */
 vg_status vg_train__begin_log(vg_training *t);
 /* Adds a line to metrics.jsonl. */
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *metrics);

@@ -261,7 +261,7 @@ static void solve_linear(vg_backend *b, const problem *q, result *r) {
 }
 
 static void solve_loss(vg_backend *b, const problem *q, result *r) {
-    vg_loss loss = {q->heads, q->classes, q->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN};
+    vg_head_loss loss = {q->heads, q->classes, q->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN};
     vg_shape row = {q->heads * q->classes, 1, 1}, head = {q->heads, 1, 1}, one = {1, 1, 1};
     vg_tensor *z = tensor(b, VG_TENSOR_PLAIN, q->n, row, q->x), *dz = tensor(b, VG_TENSOR_PLAIN, q->n, row, NULL);
     vg_tensor *prior = q->addend ? tensor(b, VG_TENSOR_PLAIN, q->n, row, q->prior) : NULL;

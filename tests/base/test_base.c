@@ -14,9 +14,10 @@
 
 #include "base/base.h"
 #include "base/cpu.h"
+#include "base/names.h"
 #include "base/random.h"
 
-/* --- errors --------------------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 static void message_is_one_line(void **state) {
     (void)state;
@@ -62,7 +63,15 @@ static void every_status_has_a_name(void **state) {
     assert_string_equal(vg_status_name((vg_status)99), "unknown");
 }
 
-/* --- options structs ------------------------------------------------------------------------------------------------ */
+/* The headers name the version that the build gives the library. */
+static void headers_have_the_version_of_the_library(void **state) {
+    (void)state;
+    char text[64];
+    snprintf(text, sizeof text, "%d.%d.%d", VARGATE_VERSION_MAJOR, VARGATE_VERSION_MINOR, VARGATE_VERSION_PATCH);
+    assert_string_equal(vg_version(), text);
+}
+
+/* --- options structs ---------------------------------------------------------------------------------------------- */
 
 /* The struct of an older release, and the one that the library knows now. */
 typedef struct old_options {
@@ -111,7 +120,38 @@ static void impossible_option_sizes_are_refused(void **state) {
     }
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------------------------- */
+
+static void distances_between_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        size_t edits;
+    } known[] = {{"", "", 0},           {"", "abc", 3},       {"abc", "", 3},   {"kitten", "sitting", 3},
+                 {"mnist", "mnsit", 1}, {"rate", "rates", 1}, {"ca", "abc", 3}, {"flaw", "lawn", 2},
+                 {"epoch", "epochs", 1}};
+    char longest[VG_NAMES_LONGEST + 2];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        assert_int_equal(vg_names__distance(known[i].a, known[i].b), known[i].edits);
+        assert_int_equal(vg_names__distance(known[i].b, known[i].a), known[i].edits);
+    }
+    memset(longest, 'x', sizeof longest);
+    longest[VG_NAMES_LONGEST + 1] = '\0';
+    assert_true(vg_names__distance(longest, "x") == SIZE_MAX);
+    assert_int_equal(vg_names__distance(longest + 1, "x"), VG_NAMES_LONGEST - 1);
+}
+
+static void nearest_name(void **state) {
+    (void)state;
+    static const char *const names[] = {"mnist", "fashion-mnist", "kmnist", "svhn"};
+    assert_string_equal(vg_names__nearest("mnits", names, 4, 4), "mnist");
+    assert_string_equal(vg_names__nearest("xmnist", names, 4, 4), "mnist"); /* the first of two at one edit */
+    assert_string_equal(vg_names__nearest("svnh", names, 4, 4), "svhn");
+    assert_null(vg_names__nearest("imagenet", names, 4, 4));
+    assert_null(vg_names__nearest("a", names, 0, SIZE_MAX));
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void sizes_are_checked(void **state) {
     (void)state;
@@ -145,7 +185,7 @@ static void memory_is_aligned_and_zeroed(void **state) {
     vg_base__release(copy);
 }
 
-/* --- threads -------------------------------------------------------------------------------------------------------- */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 enum { ITEMS = 1000 };
 typedef struct loop {
@@ -201,7 +241,7 @@ static void pool_reports_the_first_failure(void **state) {
     }
 }
 
-/* --- random numbers ------------------------------------------------------------------------------------------------- */
+/* --- random numbers ----------------------------------------------------------------------------------------------- */
 
 /* The known answers that the authors publish with Random123 (kat_vectors, philox4x32 10). */
 static void philox_known_answers(void **state) {
@@ -272,7 +312,8 @@ static void streams_and_seeds_differ(void **state) {
     }
 }
 
-/* Chi-square of 7 cells, 70,000 draws: 6 degrees of freedom, 22.5 is exceeded once in a thousand (the seed is fixed). */
+/* Chi-square of 7 cells, 70,000 draws: 6 degrees of freedom, 22.5 is exceeded once in a thousand (the seed is
+ * fixed). */
 static void bounded_is_uniform(void **state) {
     (void)state;
     vg_random random = vg_random__start(11, 0);
@@ -287,7 +328,8 @@ static void bounded_is_uniform(void **state) {
     assert_true(chi < 22.5);
     assert_true(vg_random__below(&random, 0) == 0);
     assert_true(vg_random__below(&random, 1) == 0);
-    /* A bound of 3/4 of the range: taking remainders without rejection would give the lower third two thirds of the draws. */
+    /* A bound of 3/4 of the range: taking remainders without rejection would give the lower third two thirds of the
+     * draws. */
     const uint64_t bound = UINT64_C(3) << 62;
     int low = 0;
     for (int i = 0; i < 30000; i++)
@@ -335,7 +377,7 @@ static void shuffle_is_a_permutation(void **state) {
     vg_random__shuffle(&random, NULL, 0);
 }
 
-/* --- vector tier ---------------------------------------------------------------------------------------------------- */
+/* --- vector tier -------------------------------------------------------------------------------------------------- */
 
 static void tier_is_forced_down_only(void **state) {
     (void)state;
@@ -373,8 +415,11 @@ int main(void) {
         cmocka_unit_test(message_is_cut_not_overrun),
         cmocka_unit_test(message_belongs_to_its_thread),
         cmocka_unit_test(every_status_has_a_name),
+        cmocka_unit_test(headers_have_the_version_of_the_library),
         cmocka_unit_test(smaller_options_take_defaults),
         cmocka_unit_test(impossible_option_sizes_are_refused),
+        cmocka_unit_test(distances_between_words),
+        cmocka_unit_test(nearest_name),
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(memory_is_aligned_and_zeroed),
         cmocka_unit_test(pool_visits_each_index_once),

@@ -50,8 +50,9 @@ static vg_dataset *random_set(vg_shape shape, bool is_float) {
     }
     for (int i = 0; i < IMAGES; i++)
         labels[i] = (int32_t)vg_random__below(&random, 10);
-    OK(vg_dataset_from_memory(&set, "random", is_float ? (void *)floats : (void *)bytes, is_float, labels, IMAGES,
-                              shape.c, shape.h, shape.w, 10));
+    OK(vg_dataset_from_memory(&set, &(vg_dataset_images){sizeof(vg_dataset_images), "random",
+                                                         is_float ? (void *)floats : (void *)bytes, is_float, labels,
+                                                         IMAGES, shape.c, shape.h, shape.w, 10}));
     free(bytes);
     free(floats);
     return set;
@@ -73,24 +74,8 @@ static vg_store *stored(vg_backend *b, const vg_dataset *set, vg_shape shape, bo
 
 static void set_plan(vg_backend *b, vg_store *store, const vg_loader *loader, uint64_t epoch) {
     vg_sample_draw draws[IMAGES];
-    vg_store_sample samples[IMAGES];
     OK(vg_loader_draws(loader, epoch, draws));
-    for (int i = 0; i < IMAGES; i++) {
-        const vg_sample_draw *d = &draws[i];
-        samples[i] = (vg_store_sample){.index = d->index,
-                                       .dy = d->dy,
-                                       .dx = d->dx,
-                                       .flip = d->flip,
-                                       .erase = d->erase,
-                                       .jitter = d->jitter,
-                                       .order = d->order,
-                                       .top = d->top,
-                                       .left = d->left,
-                                       .height = d->height,
-                                       .width = d->width};
-        memcpy(samples[i].factor, d->factor, sizeof samples[i].factor);
-    }
-    OK(b->ops->store_plan(b, store, samples, IMAGES));
+    OK(b->ops->store_plan(b, store, draws, IMAGES));
 }
 
 static void same_batches(vg_backend *b, vg_shape shape, bool is_float, vg_augment augment, double bound) {
@@ -157,7 +142,7 @@ static void cuda_batch_labels(void **state) {
     vg_statistics statistics;
     OK(vg_dataset_statistics(&statistics, set, NULL, 0));
     vg_store *store = stored(b, set, shape, false, &statistics);
-    vg_store_sample plan[IMAGES];
+    vg_sample_draw plan[IMAGES];
     float z[BATCH * 10];
     memset(plan, 0, sizeof plan);
     vg_random random = vg_random__start(8, 8);
@@ -174,7 +159,7 @@ static void cuda_batch_labels(void **state) {
     OK(b->ops->step_set(b, &(vg_step){.batch = 21}));
     OK(b->ops->store_batch(b, store, images, labels));
     vg_loss_totals totals;
-    OK(b->ops->loss(b, &(vg_loss){1, 10, VG_LOSS_MEAN}, NULL, logits, NULL, labels, NULL));
+    OK(b->ops->loss(b, &(vg_head_loss){1, 10, VG_LOSS_MEAN}, NULL, logits, NULL, labels, NULL));
     OK(b->ops->loss_read(b, &totals));
     double wanted = 0;
     for (int i = 0; i < BATCH; i++) {
@@ -200,7 +185,7 @@ static void cuda_plan_refusals(void **state) {
     vg_statistics statistics;
     OK(vg_dataset_statistics(&statistics, set, NULL, 0));
     vg_store *store = stored(b, set, shape, false, &statistics);
-    static vg_store_sample plan[IMAGES + 1];
+    static vg_sample_draw plan[IMAGES + 1];
     assert_int_not_equal(b->ops->store_plan(b, store, plan, IMAGES + 1), VG_OK);
     plan[3].index = IMAGES;
     assert_int_not_equal(b->ops->store_plan(b, store, plan, IMAGES), VG_OK);

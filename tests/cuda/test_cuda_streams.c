@@ -42,7 +42,7 @@ static void make_images(unsigned char *pixels, int32_t *labels) {
 static float *train_stored(vg_backend *b, double losses[STEPS], size_t *count) {
     static unsigned char pixels[IMAGES * SIDE * SIDE];
     static int32_t labels[IMAGES];
-    static vg_store_sample plan[IMAGES];
+    static vg_sample_draw plan[IMAGES];
     vg_store *store;
     vg_learner *l = learner(b);
     make_images(pixels, labels);
@@ -55,7 +55,7 @@ static float *train_stored(vg_backend *b, double losses[STEPS], size_t *count) {
                               .std = {0.3}};
     OK(b->ops->store_new(b, &store, &images));
     for (size_t i = 0; i < IMAGES; i++)
-        plan[i] = (vg_store_sample){.index = (uint32_t)(i * 7 % IMAGES)};
+        plan[i] = (vg_sample_draw){.index = (uint32_t)(i * 7 % IMAGES)};
     OK(b->ops->store_plan(b, store, plan, IMAGES));
     for (uint32_t t = 0; t < STEPS; t++) {
         vg_loss_totals totals;
@@ -63,7 +63,7 @@ static float *train_stored(vg_backend *b, double losses[STEPS], size_t *count) {
         OK(b->ops->loss_read(b, &totals));
         losses[t] = totals.loss;
     }
-    assert_non_null(l->noted.recording);
+    assert_non_null(l->recorded.recording);
     const vg_model *model = l->model;
     const vg_block *blocks[] = {model->theta, model->m, model->v};
     size_t values = 0, at = 0;

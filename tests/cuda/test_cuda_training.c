@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "checkpoint_arrays.h"
 #include "folder_util.h"
 #include "nn/learner.h"
 #include "vargate/formats.h"
@@ -108,13 +109,13 @@ static vg_status next(void *context, vg_nn_batch *batch) {
     return VG_OK;
 }
 
-static vg_status plan(void *context, uint64_t epoch, vg_nn_sample *samples) {
+static vg_status plan(void *context, uint64_t epoch, vg_sample_draw *samples) {
     set *s = context;
     size_t order[TRAIN];
     order_of(s, epoch, order);
     vg_random random = vg_random__start(6, epoch);
     for (size_t i = 0; i < s->count; i++) {
-        samples[i] = (vg_nn_sample){.index = (uint32_t)order[i], .factor = {1, 1, 1, 0}};
+        samples[i] = (vg_sample_draw){.index = (uint32_t)order[i], .factor = {1, 1, 1, 0}};
         if (!s->augment)
             continue;
         samples[i].dy = (int16_t)((int)vg_random__below(&random, 5) - 2);
@@ -254,25 +255,9 @@ static void need_device(void) {
 /* Arrays of two checkpoints, byte for byte. */
 static void same_checkpoint(const char *a, const char *b) {
     char one[512], two[512];
-    vg_source *x, *y;
     path_of(one, a, "last.safetensors");
     path_of(two, b, "last.safetensors");
-    OK(vg_source_open(&x, one));
-    OK(vg_source_open(&y, two));
-    assert_int_equal(vg_source_count(x), vg_source_count(y));
-    for (size_t i = 0; i < vg_source_count(x); i++) {
-        vg_array_info info;
-        size_t j;
-        const void *p, *q;
-        OK(vg_source_info(x, i, &info));
-        OK(vg_source_find(y, info.name, &j));
-        OK(vg_source_map(x, i, &p));
-        OK(vg_source_map(y, j, &q));
-        if (memcmp(p, q, info.count * vg_element_size(info.element)) != 0)
-            fail_msg("%s and %s: array '%s' differs", a, b, info.name);
-    }
-    vg_source_close(x);
-    vg_source_close(y);
+    same_arrays(one, two);
 }
 
 static const char *const sent[] = {"head_features=0.25", "head_prior=2",    "head_bootstrap=yes", "head_anchor=0.01",
@@ -446,8 +431,8 @@ static void stored_agree(void **state) {
     }
     enum { EPOCHS = 4 };
     double losses[2][EPOCHS * STEPS];
-    static vg_nn_sample samples[TRAIN];
-    static vg_store_sample plans[TRAIN];
+    static vg_sample_draw samples[TRAIN];
+    static vg_sample_draw plans[TRAIN];
     for (int way = 0; way < 2; way++) {
         vg_learner *l = learner(b, "cnn-16-48", 5, 0.1);
         vg_store *store = NULL;

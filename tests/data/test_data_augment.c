@@ -1,5 +1,5 @@
-/* Augmentation: crops, flips and erasing against what they should be by hand, jitter against torchvision's own values, and the
- * statistics of the draws. */
+/* Augmentation: crops, flips and erasing against what they should be by hand, jitter against torchvision's own values,
+ * and the statistics of the draws. */
 #include "data_util.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ static vg_dataset *pattern(void) {
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)((i * 37 + i / 11) % 256);
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set, "pattern", bytes, 0, NULL, 5, C, H, W, 0));
+    OK(vg_dataset_from_memory(
+        &set, &(vg_dataset_images){sizeof(vg_dataset_images), "pattern", bytes, 0, NULL, 5, C, H, W, 0}));
     return set;
 }
 
@@ -51,12 +52,13 @@ static void crops_and_flips_by_hand(void **state) {
                     for (int x = 0; x < W; x++) {
                         int from_y = mirrored(y + (int)draw.dy, H),
                             from_x = mirrored((draw.flip ? W - 1 - x : x) + (int)draw.dx, W);
-                        double value = bytes[((index * C + (size_t)c) * H + (size_t)from_y) * W + (size_t)from_x] / 255.0;
+                        double value =
+                            bytes[((index * C + (size_t)c) * H + (size_t)from_y) * W + (size_t)from_x] / 255.0;
                         float expected = (float)((value - statistics.mean[c]) / statistics.std[c]);
                         float found = layout == VG_LAYOUT_NHWC ? out[(y * W + x) * C + c] : out[(c * H + y) * W + x];
                         if (found != expected)
-                            fail_msg("epoch %d channel %d (%d, %d): %g, expected %g", (int)epoch, c, y, x, (double)found,
-                                     (double)expected);
+                            fail_msg("epoch %d channel %d (%d, %d): %g, expected %g", (int)epoch, c, y, x,
+                                     (double)found, (double)expected);
                     }
         }
     }
@@ -76,10 +78,12 @@ static void switches_are_independent(void **state) {
         vg_augment only_crop = VG_AUGMENT_NONE, only_erase = VG_AUGMENT_NONE;
         only_crop.crop_pad = 4;
         only_erase.erase = 0.5;
-        vg_augment_draw a = vg_augment__draw(&all, 3, 2, index, 32, 32), b = vg_augment__draw(&only_crop, 3, 2, index, 32, 32),
+        vg_augment_draw a = vg_augment__draw(&all, 3, 2, index, 32, 32),
+                        b = vg_augment__draw(&only_crop, 3, 2, index, 32, 32),
                         c = vg_augment__draw(&only_erase, 3, 2, index, 32, 32);
         assert_true(a.dy == b.dy && a.dx == b.dx);
-        assert_true(a.erase == c.erase && a.top == c.top && a.left == c.left && a.height == c.height && a.width == c.width);
+        assert_true(a.erase == c.erase && a.top == c.top && a.left == c.left && a.height == c.height &&
+                    a.width == c.width);
     }
 }
 
@@ -93,7 +97,8 @@ static void erasing(void **state) {
         vg_augment_draw draw = vg_augment__draw(&augment, 1, 0, index, 32, 32);
         if (!draw.erase)
             continue;
-        assert_true(draw.height < 32 && draw.width < 32 && draw.top + draw.height <= 32 && draw.left + draw.width <= 32);
+        assert_true(draw.height < 32 && draw.width < 32 && draw.top + draw.height <= 32 &&
+                    draw.left + draw.width <= 32);
         double part = (double)(draw.height * draw.width) / 1024.0;
         erased++;
         area += part;
@@ -206,10 +211,12 @@ static void refusals(void **state) {
     FAILS(vg_augment__check(&augment, set), VG_ERR_ARGUMENT, "contrast nan");
     augment.contrast = 0.2;
     const float values[4] = {0.0f, 0.5f, 1.0f, 1.25f};
-    OK(vg_dataset_from_memory(&floats, "floats", values, 1, NULL, 1, 1, 2, 2, 0));
+    OK(vg_dataset_from_memory(
+        &floats, &(vg_dataset_images){sizeof(vg_dataset_images), "floats", values, 1, NULL, 1, 1, 2, 2, 0}));
     FAILS(vg_augment__check(&augment, floats), VG_ERR_ARGUMENT, "holds 1.25");
     vg_dataset_free(floats);
-    OK(vg_dataset_from_memory(&floats, "floats", values, 1, NULL, 1, 2, 2, 1, 0));
+    OK(vg_dataset_from_memory(
+        &floats, &(vg_dataset_images){sizeof(vg_dataset_images), "floats", values, 1, NULL, 1, 2, 2, 1, 0}));
     FAILS(vg_augment__check(&augment, floats), VG_ERR_ARGUMENT, "needs 1 or 3 channels");
     vg_dataset_free(floats);
     vg_dataset_free(set);

@@ -28,7 +28,8 @@ static void md5_vectors(void **state) {
     check(VG_DIGEST_MD5, "a", "0cc175b9c0f1b6a831c399e269772661");
     check(VG_DIGEST_MD5, "abc", "900150983cd24fb0d6963f7d28e17f72");
     check(VG_DIGEST_MD5, "message digest", "f96b697d7cb7938d525a2f31aaf161d0");
-    check(VG_DIGEST_MD5, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f");
+    check(VG_DIGEST_MD5, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+          "d174ab98d277d9f5a5611c2c9f419d9f");
     check(VG_DIGEST_MD5, "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
           "57edf4a22be3c955ac49da2e2107b67a");
 }
@@ -40,7 +41,8 @@ static void sha256_vectors(void **state) {
     check(VG_DIGEST_SHA256, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
     check(VG_DIGEST_SHA256,
-          "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+          "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopq"
+          "rstu",
           "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
 }
 

@@ -1,5 +1,5 @@
-/* The loader: every sample once an epoch, the same batches at any thread count and after any seek, orders that follow the seed.
- */
+/* The loader: every sample once an epoch, the same batches at any thread count and after any seek, orders that follow
+ * the seed. */
 #include <math.h>
 
 #include "data_util.h"
@@ -14,7 +14,8 @@ static vg_dataset *numbered(void) {
     for (int i = 0; i < N; i++)
         labels[i] = i % 7;
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set, "numbered", bytes, 0, labels, N, 3, SIZE, SIZE, 7));
+    OK(vg_dataset_from_memory(
+        &set, &(vg_dataset_images){sizeof(vg_dataset_images), "numbered", bytes, 0, labels, N, 3, SIZE, SIZE, 7}));
     return set;
 }
 
@@ -197,12 +198,35 @@ static void seeds_and_epochs_differ(void **state) {
     vg_dataset_free(set);
 }
 
+/* A program compiled against a header whose options ended before `threads` and `prefetch`. */
+static void options_of_an_older_header(void **state) {
+    (void)state;
+    vg_dataset *set = numbered();
+    vg_loader_options options = VG_LOADER_OPTIONS_INIT;
+    vg_loader *loader;
+    vg_batch batch;
+    options.struct_size = offsetof(vg_loader_options, threads);
+    options.batch = 5;
+    options.threads = options.prefetch = 4000000000u; /* beyond struct_size: must not be read */
+    OK(vg_loader_new(&loader, set, NULL, 0, &options));
+    assert_int_equal(vg_loader_steps(loader), (N - 1) / 5 + 1);
+    OK(vg_loader_next(loader, &batch));
+    assert_int_equal(batch.count, 5);
+    vg_loader_free(loader);
+    options.struct_size = sizeof options + 8;
+    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "vg_loader_options.struct_size");
+    OK(vg_loader_new(&loader, set, NULL, 0, NULL)); /* the defaults */
+    vg_loader_free(loader);
+    vg_dataset_free(set);
+}
+
 /* Batches far smaller than the ring, a set of one sample, loaders freed with work under way. */
 static void edges(void **state) {
     (void)state;
     const unsigned char pixel = 200;
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set, "one", &pixel, 0, NULL, 1, 1, 1, 1, 0));
+    OK(vg_dataset_from_memory(&set,
+                              &(vg_dataset_images){sizeof(vg_dataset_images), "one", &pixel, 0, NULL, 1, 1, 1, 1, 0}));
     vg_loader_options options = VG_LOADER_OPTIONS_INIT;
     options.threads = 4;
     vg_loader *loader;
@@ -230,7 +254,7 @@ static void edges(void **state) {
     options.statistics = (vg_statistics){1, {0}, {0}};
     FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "standard deviation 0");
     options.struct_size = 3;
-    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "VG_LOADER_OPTIONS_INIT");
+    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "vg_loader_options.struct_size is 3");
     vg_dataset_free(set);
 }
 
@@ -271,8 +295,8 @@ static void draws_of_an_epoch(void **state) {
                 erased += d->erase, flipped += d->flip, moved += d->dy || d->dx;
                 for (int k = 0; k < 3 * SIZE * SIZE; k++)
                     assert_true(fabsf(batch.images[i * 3 * SIZE * SIZE + (size_t)k] -
-                                      by_hand(set, d, &options.statistics, k / (SIZE * SIZE), k / SIZE % SIZE, k % SIZE)) <
-                                1e-6f);
+                                      by_hand(set, d, &options.statistics, k / (SIZE * SIZE), k / SIZE % SIZE,
+                                              k % SIZE)) < 1e-6f);
             }
         }
     }
@@ -287,9 +311,13 @@ static void draws_of_an_epoch(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_at_any_thread_count),   cmocka_unit_test(same_after_any_seek),
-                                       cmocka_unit_test(every_sample_once_an_epoch), cmocka_unit_test(unshuffled_is_plain),
-                                       cmocka_unit_test(seeds_and_epochs_differ),    cmocka_unit_test(edges),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_at_any_thread_count),
+                                       cmocka_unit_test(same_after_any_seek),
+                                       cmocka_unit_test(every_sample_once_an_epoch),
+                                       cmocka_unit_test(unshuffled_is_plain),
+                                       cmocka_unit_test(seeds_and_epochs_differ),
+                                       cmocka_unit_test(options_of_an_older_header),
+                                       cmocka_unit_test(edges),
                                        cmocka_unit_test(draws_of_an_epoch)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

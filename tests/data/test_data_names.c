@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "data/dataset.h"
-#include "data/npz_texts.h"
 #include "folder_util.h"
+#include "formats/source.h"
 #include "vargate/formats.h"
 
 #define OK(call)                                                                                                       \
@@ -30,7 +30,8 @@ static void expect_text(const char *part) {
 static vg_dataset *set_of(const int32_t *labels, size_t n, size_t classes, const char *const *names) {
     static const uint8_t pixels[64] = {0};
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set, "made", pixels, 0, labels, n, 1, 1, 1, classes));
+    OK(vg_dataset_from_memory(
+        &set, &(vg_dataset_images){sizeof(vg_dataset_images), "made", pixels, 0, labels, n, 1, 1, 1, classes}));
     if (names)
         OK(vg_dataset__name_classes(set, names, classes));
     return set;
@@ -145,34 +146,39 @@ static void names_of_numbers_are_read(void **state) {
     expect_text("'classes' names 'a' twice");
 }
 
-/* Files that NumPy wrote: tests/data/names/make_texts.py. */
+/* The texts of one array of a file that NumPy wrote (tests/data/names/make_texts.py), as the reader of sets gets
+ * them. */
+static vg_strings texts_of(const char *path, const char *name) {
+    vg_strings texts = {0};
+    vg_source *source;
+    OK(vg_source_open(&source, path));
+    for (size_t i = source->count; i < source->count + source->text_count; i++)
+        if (strcmp(source->arrays[i].name, name) == 0)
+            OK(vg_source__texts(source, i, &texts));
+    vg_source_close(source);
+    return texts;
+}
+
 static void numpys_own_files(void **state) {
     (void)state;
-    vg_texts texts;
-    bool found;
-    OK(vg_npz_texts__read(&texts, &found, "tests/data/names/texts.npz", "unicode"));
-    assert_true(found);
-    assert_int_equal(texts.count, 3);
-    assert_string_equal(texts.items[0], "cat");
-    assert_string_equal(texts.items[1], "łódź");
-    assert_string_equal(texts.items[2], "🦊 fox");
-    vg_npz_texts__free(&texts);
-    OK(vg_npz_texts__read(&texts, &found, "tests/data/names/texts.npz", "big_endian"));
-    assert_true(found);
-    assert_string_equal(texts.items[1], "łódź");
-    vg_npz_texts__free(&texts);
-    OK(vg_npz_texts__read(&texts, &found, "tests/data/names/texts.npz", "bytes"));
-    assert_true(found);
-    assert_string_equal(texts.items[1], "dog");
-    vg_npz_texts__free(&texts);
-    OK(vg_npz_texts__read(&texts, &found, "tests/data/names/packed.npz", "unicode")); /* deflated */
-    assert_true(found);
-    assert_string_equal(texts.items[2], "🦊 fox");
-    vg_npz_texts__free(&texts);
-    OK(vg_npz_texts__read(&texts, &found, "tests/data/names/texts.npz", "numbers"));
-    assert_false(found);
-    OK(vg_npz_texts__read(&texts, &found, "tests/data/names/texts.npz", "missing"));
-    assert_false(found);
+    static const struct {
+        const char *path, *name;
+        const char *texts[3];
+    } arrays[] = {{"tests/data/names/texts.npz", "unicode", {"cat", "łódź", "🦊 fox"}},
+                  {"tests/data/names/texts.npz", "big_endian", {"cat", "łódź", "🦊 fox"}},
+                  {"tests/data/names/packed.npz", "unicode", {"cat", "łódź", "🦊 fox"}}}; /* deflated */
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        vg_strings texts = texts_of(arrays[i].path, arrays[i].name);
+        assert_int_equal(texts.count, 3);
+        for (size_t k = 0; k < 3; k++)
+            assert_string_equal(vg_strings__at(&texts, k), arrays[i].texts[k]);
+        vg_strings__free(&texts);
+    }
+    vg_strings bytes = texts_of("tests/data/names/texts.npz", "bytes");
+    assert_string_equal(vg_strings__at(&bytes, 1), "dog");
+    vg_strings__free(&bytes);
+    assert_int_equal(texts_of("tests/data/names/texts.npz", "numbers").count, 0);
+    assert_int_equal(texts_of("tests/data/names/texts.npz", "missing").count, 0);
 }
 
 /* One byte of a text changed: the checksum of the archive says so. */
@@ -192,7 +198,7 @@ static void damaged_texts_are_noticed(void **state) {
     fputc('o', file);
     fclose(file);
     assert_int_equal(vg_dataset_read(&set, path, VG_PART_TRAIN), VG_ERR_FORMAT);
-    expect_text("'labels' is damaged");
+    expect_text("member 'labels.npy': CRC-32");
 }
 
 /* Labels of a type that cannot be read are an error, not "no labels". */
@@ -208,8 +214,7 @@ int main(void) {
         cmocka_unit_test(missing_class_is_mapped_by_name), cmocka_unit_test(foreign_class_is_refused_by_name),
         cmocka_unit_test(odd_labels_are_noticed),          cmocka_unit_test(text_labels_are_read),
         cmocka_unit_test(names_of_numbers_are_read),       cmocka_unit_test(numpys_own_files),
-        cmocka_unit_test(damaged_texts_are_noticed),
-        cmocka_unit_test(pickled_labels_are_refused),
+        cmocka_unit_test(damaged_texts_are_noticed),       cmocka_unit_test(pickled_labels_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

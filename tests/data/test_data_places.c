@@ -5,8 +5,8 @@
 
 #include "data/tarball.h"
 
-static const char *const files[4] = {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz",
-                                     "t10k-labels-idx1-ubyte.gz"};
+static const char *const files[4] = {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
+                                     "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"};
 
 /* Nothing of the machine's own may be found: an empty place for each variable. */
 static void usual_path(void) {
@@ -163,8 +163,8 @@ static void unpacked_and_packed_again(void **state) {
     vg_dataset_free(set);
 }
 
-/* Files with the right names but of another set, lying in the folder asked for: passed over if the set is elsewhere, else told.
- */
+/* Files with the right names but of another set, lying in the folder asked for: passed over if the set is elsewhere,
+ * else told. */
 static void another_sets_files(void **state) {
     (void)state;
     vg_dataset *set;
@@ -271,15 +271,16 @@ static void downloads_that_fail(void **state) {
     assert_non_null(strstr(vg_error_message(), "fetch kmnist --from FOLDER"));
     assert_false(exists(in("store/kmnist")));
     /* Something came, but not the file: an error page, say. */
-    pretend("curl", "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" = --output ] && echo '<html>' > \"$2\"; shift; done\nexit 0\n");
+    pretend("curl",
+            "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" = --output ] && echo '<html>' > \"$2\"; shift; done\nexit 0\n");
     FAILS(fetch("kmnist", NULL, in("store"), &said), VG_ERR_IO, "truncated: 47040016 bytes expected, 7 found");
     FAILS(fetch("cifar10", NULL, in("store"), &said), VG_ERR_IO, "expected c32a1d4ab5d03f1284b67883e8d87530");
     assert_false(exists(in("store/kmnist")));
     assert_false(exists(in("store/cifar10")));
 }
 
-/* A download that works needs a published file: the labels of CIFAR are not to be had here, so the way from archive to place is
- * shown with the tar reader itself. */
+/* A download that works needs a published file: the labels of CIFAR are not to be had here, so the way from archive to
+ * place is shown with the tar reader itself. */
 static const char *wanted(void *context, const char *name) { return strcmp(name, "b.bin") == 0 ? context : NULL; }
 
 static void tar_archives(void **state) {

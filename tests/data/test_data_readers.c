@@ -1,10 +1,10 @@
-/* Every reader of data sets: what it reads, and what it says of files that are cut short, mislabelled or lie about their size.
- */
+/* Every reader of data sets: what it reads, and what it says of files that are cut short, mislabelled or lie about
+ * their size. */
 #include "data_util.h"
 
 #include "vargate/formats.h"
 
-/* --- IDX --------------------------------------------------------------------------------------------------------------- */
+/* --- IDX ---------------------------------------------------------------------------------------------------------- */
 static void idx_plain_and_gzipped(void **state) {
     (void)state;
     unsigned char images[16 + 6 * 5 * 4], labels[8 + 6];
@@ -45,7 +45,8 @@ static void idx_without_labels(void **state) {
     FAILS(vg_dataset_read(&set, in("b-images-idx3-ubyte"), VG_PART_TEST), VG_ERR_DATA, "one part only");
 }
 
-/* Cut after every byte, images and labels, plain and gzipped: always an error that names the file, never anything else. */
+/* Cut after every byte, images and labels, plain and gzipped: always an error that names the file, never anything
+ * else. */
 static void idx_truncated_everywhere(void **state) {
     (void)state;
     unsigned char images[16 + 2 * 4], labels[8 + 2], expected[64];
@@ -72,7 +73,8 @@ static void idx_truncated_everywhere(void **state) {
     unsigned char *packed = take(in("d-images-idx3-ubyte.gz"), &packed_size);
     for (size_t cut = 0; cut < packed_size; cut++) {
         put(in("d-images-idx3-ubyte.gz"), packed, cut);
-        FAILS(vg_dataset_read(&set, in("d-images-idx3-ubyte.gz"), VG_PART_ANY), VG_ERR_FORMAT, "d-images-idx3-ubyte.gz: ");
+        FAILS(vg_dataset_read(&set, in("d-images-idx3-ubyte.gz"), VG_PART_ANY), VG_ERR_FORMAT,
+              "d-images-idx3-ubyte.gz: ");
     }
     packed[packed_size / 2] ^= 0x10; /* the gzip checksum sees it, if nothing else does */
     put(in("d-images-idx3-ubyte.gz"), packed, packed_size);
@@ -119,7 +121,7 @@ static void idx_headers_that_lie(void **state) {
     FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x00000803, expected 0x00000801");
 }
 
-/* --- CIFAR ------------------------------------------------------------------------------------------------------------- */
+/* --- CIFAR -------------------------------------------------------------------------------------------------------- */
 static unsigned char cifar_byte(size_t n, size_t p) { return (unsigned char)((13 * n + p * p + p / 3) & 255); }
 
 static size_t cifar_file(unsigned char *out, size_t n, size_t first, bool coarse) {
@@ -175,14 +177,15 @@ static void cifar_batches(void **state) {
     vg_dataset_free(set);
     FAILS(vg_dataset_read(&set, in("c100"), VG_PART_TEST), VG_ERR_FORMAT, "no test set found");
     put(in("c10/test_batch.bin"), bytes, 3 * 3073 - 1);
-    FAILS(vg_dataset_read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT,
-          "test_batch.bin: truncated: whole records of 3073 bytes expected, 9218 bytes found (2 records and 3072 bytes)");
+    FAILS(
+        vg_dataset_read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT,
+        "test_batch.bin: truncated: whole records of 3073 bytes expected, 9218 bytes found (2 records and 3072 bytes)");
     put(in("c10/test_batch.bin"), bytes, 0);
     FAILS(vg_dataset_read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT, "truncated");
     free(bytes);
 }
 
-/* --- npz --------------------------------------------------------------------------------------------------------------- */
+/* --- npz ---------------------------------------------------------------------------------------------------------- */
 static void write_npz(const char *path, const char *images, vg_element element, size_t rank, const size_t *shape,
                       const void *data, const char *labels, const int64_t *values, size_t count) {
     vg_writer *writer;
@@ -205,8 +208,8 @@ static void npz_layouts(void **state) {
     vg_dataset *set;
     for (int planar = 0; planar < 2; planar++) {
         const size_t hwc_shape[4] = {2, 5, 4, 3}, chw_shape[4] = {2, 3, 5, 4};
-        write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 4, planar ? chw_shape : hwc_shape, planar ? chw : hwc, "labels",
-                  labels, 2);
+        write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 4, planar ? chw_shape : hwc_shape, planar ? chw : hwc,
+                  "labels", labels, 2);
         OK(vg_dataset_read(&set, in("own.npz"), VG_PART_TRAIN));
         vg_dataset_info info = vg_dataset_describe(set);
         assert_int_equal(info.channels, 3);
@@ -247,7 +250,8 @@ static void npz_types(void **state) {
     vg_dataset_free(set);
     whole[5] = 256;
     write_npz(in("t.npz"), "images", VG_ELEMENT_I64, 3, shape, whole, "labels", labels, 2);
-    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA, "image 1 holds 256, expected integers in 0..255");
+    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA,
+          "image 1 holds 256, expected integers in 0..255");
     memcpy(&values[6], &(uint32_t){0x7fc00000}, 4);
     write_npz(in("t.npz"), "images", VG_ELEMENT_F32, 3, shape, values, "labels", labels, 2);
     FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA, "image 1 holds nan");
@@ -292,7 +296,7 @@ static void npz_two_parts(void **state) {
     vg_dataset_free(set);
 }
 
-/* --- files made by other programs -------------------------------------------------------------------------------------- */
+/* --- files made by other programs --------------------------------------------------------------------------------- */
 static void svhn_mat(void **state) {
     (void)state;
     vg_dataset *set;

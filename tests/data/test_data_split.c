@@ -12,7 +12,8 @@ static vg_dataset *unequal(size_t n) {
         labels[i] = i % 6 < 3 ? 0 : i % 6 < 5 ? 1 : 2;
     }
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set, "unequal", pixels, 0, labels, n, 1, 1, 1, 3));
+    OK(vg_dataset_from_memory(
+        &set, &(vg_dataset_images){sizeof(vg_dataset_images), "unequal", pixels, 0, labels, n, 1, 1, 1, 3}));
     free(pixels);
     free(labels);
     return set;
@@ -134,7 +135,9 @@ static void statistics_by_hand(void **state) {
     vg_dataset *set;
     vg_statistics statistics;
     for (int is_float = 0; is_float < 2; is_float++) {
-        OK(vg_dataset_from_memory(&set, "tiny", is_float ? (const void *)floats : bytes, is_float, NULL, 2, 2, 1, 2, 0));
+        OK(vg_dataset_from_memory(&set, &(vg_dataset_images){sizeof(vg_dataset_images), "tiny",
+                                                             is_float ? (const void *)floats : bytes, is_float, NULL, 2,
+                                                             2, 1, 2, 0}));
         OK(vg_dataset_statistics(&statistics, set, NULL, 0));
         assert_int_equal(statistics.channels, 2);
         assert_true(fabs(statistics.mean[0] - 0.4) < 1e-7);
@@ -185,7 +188,8 @@ static void filling(void **state) {
     for (int i = 0; i < 12; i++)
         bytes[i] = (unsigned char)(20 * i);
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set, "tiny", bytes, 0, NULL, 2, 2, 1, 3, 0));
+    OK(vg_dataset_from_memory(&set,
+                              &(vg_dataset_images){sizeof(vg_dataset_images), "tiny", bytes, 0, NULL, 2, 2, 1, 3, 0}));
     vg_statistics statistics = {2, {0.25, 0.5}, {0.5, 2.0}};
     const size_t order[3] = {1, 0, 1};
     float out[18], channels_last[18];
@@ -212,7 +216,8 @@ static void adapting(void **state) {
     const unsigned char bytes[2 * 2 * 2] = {1, 2, 3, 4, 5, 6, 7, 8};
     const int32_t labels[2] = {1, 0};
     vg_dataset *set, *wide;
-    OK(vg_dataset_from_memory(&set, "small", bytes, 0, labels, 2, 1, 2, 2, 0));
+    OK(vg_dataset_from_memory(
+        &set, &(vg_dataset_images){sizeof(vg_dataset_images), "small", bytes, 0, labels, 2, 1, 2, 2, 0}));
     OK(vg_dataset_adapt(&wide, set, 3, 4, 6));
     const unsigned char *pixels = vg_dataset_pixels(wide);
     for (size_t n = 0; n < 2; n++)

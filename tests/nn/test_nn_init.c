@@ -1,5 +1,5 @@
-/* test_nn_init.c - first values of parameters: moments of both forms against their definitions, and what must not depend on
- * the number of heads. PyTorch's own layers are compared with in python/tests/test_torch.py. */
+/* test_nn_init.c - first values of parameters: moments of both forms against their definitions, and what must not
+ * depend on the number of heads. PyTorch's own layers are compared with in python/tests/test_torch.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +11,10 @@
 
 #include "nn/model.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 typedef struct fixture {
@@ -135,7 +135,8 @@ static void heads_by_themselves(void **state) {
         const char *names[] = {"conv1.weight", "heads.weight", "heads.bias"};
         for (int k = 0; k < 3; k++) {
             size_t n, more;
-            float *a = values_of(&few, find(few.net, names[k]), &n), *b = values_of(&many, find(many.net, names[k]), &more);
+            float *a = values_of(&few, find(few.net, names[k]), &n),
+                  *b = values_of(&many, find(many.net, names[k]), &more);
             assert_true(more == (k ? 3 * n : n));
             assert_memory_equal(a, b, n * sizeof *a);
             free(a);
@@ -157,7 +158,8 @@ static void scaled_heads(void **state) {
         moments m = moments_of(heads, n);
         assert_true(fabs(m.std * sqrt(64) / 4 - 1) < tolerance(n));
         assert_true(fabs(m.fourth - (uniform ? 1.8 : 3)) < 0.2);
-        float *a = values_of(&f, find(f.net, "hidden.weight"), &same), *b = values_of(&plain, find(f.net, "hidden.weight"), &same);
+        float *a = values_of(&f, find(f.net, "hidden.weight"), &same),
+              *b = values_of(&plain, find(f.net, "hidden.weight"), &same);
         assert_memory_equal(a, b, same * sizeof *a);
         free(heads);
         free(a);

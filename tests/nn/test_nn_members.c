@@ -1,5 +1,6 @@
-/* test_nn_members.c - logits of members that stay with the backend against those brought to the host: heads, passes, pass t
- * through head t, passes through some heads, with and without the fixed random network, pieces cut in several ways. */
+/* test_nn_members.c - logits of members that stay with the backend against those brought to the host: heads, passes,
+ * pass t through head t, passes through some heads, with and without the fixed random network, pieces cut in several
+ * ways. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +12,10 @@
 #include "base/random.h"
 #include "nn/learner.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 enum { N = 9, HEADS = 5, CLASSES = 3, IMAGE = 28 * 28 };
@@ -44,17 +45,17 @@ static void compare(vg_backend *b, double prior) {
             size_t values = N * kinds[k].count * CLASSES;
             vg_tensor *kept;
             OK(vg_learner__predict(l, host, images, N, 3, &kinds[k], rows));
-            OK(vg_learner__predict_there(l, &kept, images, N, 3, &kinds[k], rows));
+            OK(vg_learner__predict_on_device(l, &kept, images, N, 3, &kinds[k], rows));
             assert_int_equal(kept->n, N);
             assert_int_equal(kept->shape.c, kinds[k].count * CLASSES);
             OK(b->ops->tensor_download(b, there, kept));
             for (size_t i = 0; i < values; i++)
                 if (host[i] != there[i])
-                    fail_msg("kind %zu, %zu rows at once: value %zu is %g on the host, %g there", k, rows, i, (double)host[i],
-                             (double)there[i]);
+                    fail_msg("kind %zu, %zu rows at once: value %zu is %g on the host, %g there", k, rows, i,
+                             (double)host[i], (double)there[i]);
         }
     vg_tensor *kept;
-    assert_int_equal(vg_learner__predict_there(l, &kept, images, N, 0, &kinds[0], N - 1), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_learner__predict_on_device(l, &kept, images, N, 0, &kinds[0], N - 1), VG_ERR_ARGUMENT);
     vg_learner__free(l);
 }
 

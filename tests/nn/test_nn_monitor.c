@@ -1,5 +1,5 @@
-/* test_nn_monitor.c - the validation figures of an epoch against a plain computation in double, and their independence of
- * threads and batches. */
+/* test_nn_monitor.c - the validation figures of an epoch against a plain computation in double, and their independence
+ * of threads and batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_nn_pairs.c - a backend that does a convolution and its batch-norm in one operation: the engine asks for the pairs there
- * are, wants the convolution's own result only where a residual reads it, gets the same logits, and goes on where the backend
- * declines. */
+/* test_nn_pairs.c - a backend that does a convolution and its batch-norm in one operation: the engine asks for the
+ * pairs there are, wants the convolution's own result only where a residual reads it, gets the same logits, and goes on
+ * where the backend declines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "base/random.h"
 #include "nn/model.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 enum { N = 3, SIDE = 8, CLASSES = 3, HEADS = 2, IMAGE = 3 * SIDE * SIDE };
@@ -100,8 +100,9 @@ static void same_logits(void **state) {
             asked = both = 0;
             logits(model, images, &pass, got);
             assert_memory_equal(got, want, sizeof want);
-            /* Two blocks a group: a pair in the middle of each block, one from each block to the next or to the last norm, and
-             * the first convolution. A residual reads the results of the three first blocks, and the first block's input. */
+            /* Two blocks a group: a pair in the middle of each block, one from each block to the next or to the last
+             * norm, and the first convolution. A residual reads the results of the three first blocks, and the first
+             * block's input. */
             assert_int_equal(asked, 13);
             assert_int_equal(both, 4);
         }

@@ -12,10 +12,10 @@
 
 #include "nn/learner.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 static json_t *reference;
@@ -40,9 +40,15 @@ static double power_of_two(double x) { return exp2(nearbyint(log2(x))); }
 
 static vg_learner *learner(bool wrn, vg_loss_form form, double decay) {
     vg_learner *l;
-    vg_learner_options o = {
-        .loss = form, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = decay, .seed = 1, .training = true};
-    o.network = wrn ? (vg_network_spec){"wrn-10-2", {3, 32, 32}, 4, 10, 0} : (vg_network_spec){"cnn", {1, 28, 28}, 3, 10, 0};
+    vg_learner_options o = {.loss = form,
+                            .beta1 = 0.9,
+                            .beta2 = 0.999,
+                            .epsilon = 1e-8,
+                            .weight_decay = decay,
+                            .seed = 1,
+                            .training = true};
+    o.network =
+        wrn ? (vg_network_spec){"wrn-10-2", {3, 32, 32}, 4, 10, 0} : (vg_network_spec){"cnn", {1, 28, 28}, 3, 10, 0};
     OK(vg_learner__new(&l, backend, &o));
     OK(vg_learner__initialise(l));
     for (int i = 0; i < l->model->net->param_count; i++) {
@@ -97,7 +103,8 @@ static void check(const char *what, const float *values, size_t count, const jso
     }
 }
 
-static void check_param(vg_learner *l, const vg_block *block, int i, const float *minus, const json_t *all, double bound) {
+static void check_param(vg_learner *l, const vg_block *block, int i, const float *minus, const json_t *all,
+                        double bound) {
     const vg_net_param *p = &l->model->net->params[i];
     size_t count = vg_param__count(&p->param);
     float *v = malloc(count * sizeof *v);
@@ -160,7 +167,8 @@ static void adam(bool wrn, const char *name, double rate) {
         batch(l, 1000 + 10 * step, &images, labels);
         OK(vg_learner__step(l, images, labels, NULL, 8, step, rate));
         OK(backend->ops->loss_read(backend, &totals));
-        double loss = totals.loss / 8, wanted = json_number_value(json_array_get(json_object_get(want, "losses"), step));
+        double loss = totals.loss / 8,
+               wanted = json_number_value(json_array_get(json_object_get(want, "losses"), step));
         if (!(fabs(loss - wanted) <= 1e-4 * wanted))
             fail_msg("%s: loss of step %u is %.9g, PyTorch %.9g", name, step, loss, wanted);
         free(images);

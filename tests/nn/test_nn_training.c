@@ -18,8 +18,9 @@
 #include "vargate/formats.h"
 #include "vargate/nn.h"
 
-static const char *const all_switches[] = {"head_features=0.25", "head_prior=2",    "head_bootstrap=yes", "head_anchor=0.01",
-                                           "head_init_scale=2",  "schedule=cosine", "weight_decay=1e-4",  NULL};
+static const char *const all_switches[] = {
+    "head_features=0.25", "head_prior=2",    "head_bootstrap=yes", "head_anchor=0.01",
+    "head_init_scale=2",  "schedule=cosine", "weight_decay=1e-4",  NULL};
 
 /* --- tests */
 
@@ -91,8 +92,8 @@ static void other_recipe_refused(void **state) {
 static void other_losses_and_ensembles(void **state) {
     (void)state;
     trained((plan){.name = "mcd", .changes = (const char *const[]){"ensemble=mcd", "heads=1", "epochs=2", NULL}});
-    outcome o =
-        train((plan){.name = "mixture", .changes = (const char *const[]){"loss=mixture", "epochs=6", "rate=2e-3", NULL}});
+    outcome o = train(
+        (plan){.name = "mixture", .changes = (const char *const[]){"loss=mixture", "epochs=6", "rate=2e-3", NULL}});
     assert_int_equal(o.status, VG_OK);
     assert_true(o.result.last.train_loss < 2.0);
 }
@@ -128,8 +129,8 @@ static void collapse_is_told(void **state) {
     (void)state;
     /* heads that begin as near copies of each other and stay so: any fall of D counts */
     outcome o = train((plan){.name = "collapse",
-                             .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=12", "rate=3e-3",
-                                                              "head_init_scale=1e-4", NULL}});
+                             .changes = (const char *const[]){"collapse_fraction=1", "collapse_epochs=2", "epochs=12",
+                                                              "rate=3e-3", "head_init_scale=1e-4", NULL}});
     assert_int_equal(o.status, VG_OK);
     assert_true(o.result.last.verdict.state == VG_VERDICT_COLLAPSED || o.result.last.verdict.state == VG_VERDICT_LOW);
     assert_true(o.collapses >= 1);
@@ -156,8 +157,8 @@ static void batch_norm_refreshed(void **state) {
     OK(vg_source_find(s, "norm.running_var", &index));
     OK(vg_source_find(s, "norm.refreshed_var", &index));
     vg_source_close(s);
-    outcome o =
-        train((plan){.name = "wrn-killed", .changes = wrn, .kill_in_checkpoint = 4}); /* end of epoch 2, before the refresh */
+    outcome o = train(
+        (plan){.name = "wrn-killed", .changes = wrn, .kill_in_checkpoint = 4}); /* end of epoch 2, before the refresh */
     assert_int_equal(o.status, -1);
     trained((plan){.name = "wrn-killed", .changes = wrn, .resume = true});
     same_checkpoint("wrn", "wrn-killed", "last.safetensors");
@@ -256,6 +257,19 @@ static void prediction_refusals(void **state) {
     assert_non_null(strstr(vg_error_message(), "6 heads"));
     path_of(path, "once", "recipe.yaml");
     assert_int_not_equal(vg_predictor_open(&p, path, NULL), VG_OK);
+    /* options of an older header, which ended before `compute` and `rows`, and of none */
+    path_of(path, "once", "last.safetensors");
+    o = (vg_predictor_options)VG_PREDICTOR_OPTIONS_INIT;
+    o.struct_size = offsetof(vg_predictor_options, compute);
+    o.members = 2;
+    o.compute = o.ensemble + 99; /* beyond struct_size: must not be read */
+    o.rows = SIZE_MAX;
+    OK(vg_predictor_open(&p, path, &o));
+    assert_int_equal(vg_predictor_describe(p).members, 2);
+    vg_predictor_free(p);
+    o.struct_size = sizeof o + 8;
+    assert_int_equal(vg_predictor_open(&p, path, &o), VG_ERR_ARGUMENT);
+    assert_non_null(strstr(vg_error_message(), "vg_predictor_options.struct_size"));
     /* cut short: refused, never half-loaded */
     char cut[512], command[1200];
     path_of(path, "once", "last.safetensors");

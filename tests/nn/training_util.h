@@ -20,6 +20,7 @@
 #include <jansson.h>
 
 #include "base/random.h"
+#include "checkpoint_arrays.h"
 #include "folder_util.h"
 #include "vargate/formats.h"
 #include "vargate/nn.h"
@@ -239,27 +240,9 @@ static inline void trained(plan p) {
 /* Arrays of two checkpoints, byte for byte. */
 static inline void same_checkpoint(const char *a, const char *b, const char *file) {
     char one[512], two[512];
-    vg_source *x, *y;
     path_of(one, a, file);
     path_of(two, b, file);
-    OK(vg_source_open(&x, one));
-    OK(vg_source_open(&y, two));
-    assert_int_equal(vg_source_count(x), vg_source_count(y));
-    for (size_t i = 0; i < vg_source_count(x); i++) {
-        vg_array_info info;
-        size_t j;
-        const void *p, *q;
-        OK(vg_source_info(x, i, &info));
-        OK(vg_source_find(y, info.name, &j));
-        OK(vg_source_map(x, i, &p));
-        OK(vg_source_map(y, j, &q));
-        assert_non_null(p);
-        assert_non_null(q);
-        if (memcmp(p, q, info.count * vg_element_size(info.element)) != 0)
-            fail_msg("%s of %s and %s: array '%s' differs", file, a, b, info.name);
-    }
-    vg_source_close(x);
-    vg_source_close(y);
+    same_arrays(one, two);
 }
 
 static inline json_t *metrics(const char *run) {

@@ -33,7 +33,7 @@ typedef struct head_row {
 } head_row;
 
 /* One row's loss. Leaves the gradient times `scale` in row->p. */
-static double row_loss(const vg_loss *loss, const head_row *row, float scale, bool *right) {
+static double row_loss(const vg_head_loss *loss, const head_row *row, float scale, bool *right) {
     const float *z = row->z, *add = row->add, *weights = row->weights;
     float *p = row->p, *mean = row->mean;
     const size_t label = row->label;
@@ -60,7 +60,7 @@ static double row_loss(const vg_loss *loss, const head_row *row, float scale, bo
     return mixture ? -log((double)mean[label] / (double)H) : total / (double)H;
 }
 
-vg_status vg_cpu__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
+vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
     vg_loss_totals *totals = &cpu_of(backend)->totals;
     size_t K = loss->heads * loss->classes, C = loss->classes, rows = logits->n;

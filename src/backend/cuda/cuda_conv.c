@@ -24,9 +24,6 @@ cuda_conv_key vg_cuda__conv_key(cuda_conv_kind kind, const vg_conv *conv, const 
     return key;
 }
 
-/* Memory bandwidth in bytes a millisecond, to compare a pass with an engine's time. */
-static const float BYTES_PER_MS = 3.5e9f;
-
 /* Whether the fused key has an engine and is no slower than the plain one followed by a separate pass. */
 static vg_status better(vg_backend *b, const cuda_conv_key *fused, const cuda_conv_places *fused_places,
                         const cuda_conv_key *plain, const cuda_conv_places *plain_places, float pass, bool *out) {
@@ -66,7 +63,7 @@ vg_status vg_cuda__conv_forward(vg_backend *b, const vg_conv *conv, vg_tensor *y
         bool together;
         fused.addend = 1;
         with.addend = cuda_t(addend)->data;
-        VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / BYTES_PER_MS + 0.002f, &together));
+        VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / VG_CUDA_BYTES_PER_MS + 0.002f, &together));
         if (together)
             return vg_cuda__conv_run(b, &fused, &with, &served);
     }
@@ -106,7 +103,7 @@ vg_status vg_cuda__conv_backward_data(vg_backend *b, const vg_conv *conv, vg_ten
         /* Trials write the result, which must not overwrite the addend. */
         if (addend == dx && vg_cuda__conv_time(b, &fused) < 0)
             with.x = places.x;
-        VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / BYTES_PER_MS + 0.002f, &together));
+        VG_TRY(better(b, &fused, &with, &key, &places, 3.0f * (float)bytes / VG_CUDA_BYTES_PER_MS + 0.002f, &together));
         with.x = cuda_t(dx)->data;
         if (together)
             return vg_cuda__conv_run(b, &fused, &with, &served);

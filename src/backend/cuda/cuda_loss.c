@@ -1,7 +1,7 @@
 /* cuda_loss.c - the loss, and its totals that accumulate on the device. */
 #include "backend/cuda/loss.h"
 
-vg_status vg_cuda__loss(vg_backend *b, const vg_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
+vg_status vg_cuda__loss(vg_backend *b, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                         const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
     cuda_context *c = cuda_of(b);
     unsigned char *work;

@@ -56,7 +56,7 @@ vg_status vg_cuda__store_new(vg_backend *b, vg_store **out, const vg_store_image
     return status;
 }
 
-vg_status vg_cuda__store_plan(vg_backend *b, vg_store *s, const vg_store_sample *samples, size_t count) {
+vg_status vg_cuda__store_plan(vg_backend *b, vg_store *s, const vg_sample_draw *samples, size_t count) {
     if (count > s->plan_room)
         return vg_base__fail(VG_ERR_ARGUMENT, "cuda: a plan has %zu samples, expected at most %zu", count,
                              s->plan_room);

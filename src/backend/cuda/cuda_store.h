@@ -16,9 +16,9 @@ enum {
 struct vg_store {
     void *pixels;    /* n * c * h * w bytes or floats, planar */
     int32_t *labels; /* n */
-    vg_store_sample *plan;
+    vg_sample_draw *plan;
     size_t plan_room;
-    vg_store_sample *staged; /* pinned staging buffer of the plan */
+    vg_sample_draw *staged; /* pinned staging buffer of the plan */
     cudaEvent_t copied;
     size_t n, pixel_bytes;
     vg_shape shape;
@@ -32,7 +32,7 @@ void vg_cuda__k_store_batch(cudaStream_t, bool bf16, void *images, int32_t *labe
 
 vg_status vg_cuda__store_new(vg_backend *, vg_store **out, const vg_store_images *images);
 void vg_cuda__store_free(vg_backend *, vg_store *store);
-vg_status vg_cuda__store_plan(vg_backend *, vg_store *store, const vg_store_sample *samples, size_t count);
+vg_status vg_cuda__store_plan(vg_backend *, vg_store *store, const vg_sample_draw *samples, size_t count);
 vg_status vg_cuda__store_batch(vg_backend *, const vg_store *store, vg_tensor *images, vg_tensor *labels);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@ enum { THREADS = 256 };
 struct store_view {
     const void *pixels;
     const int32_t *labels;
-    const vg_store_sample *plan;
+    const vg_sample_draw *plan;
     int c, h, w;
     bool is_float;
     float mean[CUDA_STORE_CHANNELS], scale[CUDA_STORE_CHANNELS];
@@ -64,7 +64,7 @@ __device__ static void hue(float *image, int pixels, float sixths) {
     }
 }
 
-__device__ static void jitter(float *image, int channels, int pixels, const vg_store_sample &s) {
+__device__ static void jitter(float *image, int channels, int pixels, const vg_sample_draw &s) {
     for (int i = 0; i < 4; i++) {
         int what = s.order >> (2 * i) & 3;
         if (!(s.jitter >> what & 1))
@@ -99,7 +99,7 @@ template <typename T>
 static __global__ void __launch_bounds__(THREADS)
     batch_kernel(T *images, int32_t *labels, store_view v, const cuda_step *step, int channels) {
     extern __shared__ float image[];
-    const vg_store_sample s = v.plan[step->step.batch + blockIdx.x];
+    const vg_sample_draw s = v.plan[step->step.batch + blockIdx.x];
     int pixels = v.h * v.w, size = v.c * pixels;
     size_t base = (size_t)s.index * size;
     if (threadIdx.x == 0)

@@ -77,7 +77,7 @@ typedef struct head_row {
 } head_row;
 
 /* Its loss, whether the mean probability peaks at the label, and the gradient times `scale`. */
-static double row_loss(const vg_loss *loss, const head_row *row, double scale, bool *right) {
+static double row_loss(const vg_head_loss *loss, const head_row *row, double scale, bool *right) {
     const float *z = row->z, *add = row->add, *weights = row->weights;
     float *dz = row->dz;
     const int32_t label = row->label;
@@ -107,7 +107,7 @@ static double row_loss(const vg_loss *loss, const head_row *row, double scale, b
     return loss->form == VG_LOSS_MIXTURE ? -log(mixture / (double)H) : total;
 }
 
-vg_status vg_ref__loss(vg_backend *backend, const vg_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
+vg_status vg_ref__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
     vg_loss_totals *totals = &((ref_context *)backend->context)->totals;
     size_t K = loss->heads * loss->classes;

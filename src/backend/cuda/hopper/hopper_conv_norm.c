@@ -3,10 +3,6 @@
 #include "backend/cuda/cuda_conv.h"
 #include "backend/cuda/hopper/hopper_conv.h"
 
-/* Memory bandwidth in bytes a millisecond: with another engine the batch-norm takes a separate pass, which reads and
- * writes. */
-static const float BYTES_PER_MS = 3.5e9f;
-
 vg_status vg_cuda__hopper_conv_norm(vg_backend *b, const vg_conv_norm *op, const vg_block *theta, bool *done) {
     vg_tensor *y = op->y, *z = op->z;
     cuda_conv_key key = vg_cuda__conv_key(CUDA_CONV_FORWARD, &op->conv, op->w, op->x, z);
@@ -20,7 +16,7 @@ vg_status vg_cuda__hopper_conv_norm(vg_backend *b, const vg_conv_norm *op, const
     VG_TRY(vg_cuda__weights(b, &weights, theta, op->w));
     cuda_conv_places places = {cuda_t(op->x)->data, (void *)weights, cuda_t(z)->data,
                                op->addend ? cuda_t(op->addend)->data : NULL};
-    float pass = 2.0f * (float)(z->n * cuda_t(z)->row * cuda_t(z)->element) / BYTES_PER_MS;
+    float pass = 2.0f * (float)(z->n * cuda_t(z)->row * cuda_t(z)->element) / VG_CUDA_BYTES_PER_MS;
     VG_TRY(vg_cuda__conv_own(b, &key, &places, pass, &own));
     if (!own)
         return VG_OK;

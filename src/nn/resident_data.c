@@ -1,22 +1,19 @@
-/* stock.c - images that stay on the device.
- *
- * A plan says which image comes when and what its augmentation drew. Drawing 45,000 of them takes some 50 ms of one core, a few
- * seconds of training being one epoch: the next epoch's plan is drawn meanwhile, on a thread that lives as long as that takes.
- */
-#include "nn/stock.h"
+/* resident_data.c - training images held on the device, and the plans of epochs. A plan says which image comes when
+ * and what its augmentation drew. Drawing 45,000 of them takes about 50 ms of one core, and an epoch a few seconds,
+ * so the plan of the next epoch is drawn during the current one, on a thread of its own. */
+#include "nn/resident_data.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "base/base.h"
 
-struct vg_stock {
+struct vg_resident_data {
     vg_backend *backend; /* borrowed */
     vg_store *store;
     vg_resident resident;
     size_t samples;
-    vg_nn_sample *drawn; /* of epoch `epoch` once the thread is done */
-    vg_store_sample *plan;
+    vg_sample_draw *drawn; /* of epoch `epoch` once the thread is done */
     uint64_t epoch;
     bool known, running;
     pthread_t thread;
@@ -25,7 +22,7 @@ struct vg_stock {
 };
 
 static void *draw(void *argument) {
-    vg_stock *s = argument;
+    vg_resident_data *s = argument;
     s->status = s->resident.plan(s->resident.context, s->epoch, s->drawn);
     if (s->status != VG_OK) {
         strncpy(s->message, vg_error_message(), sizeof s->message - 1);
@@ -34,13 +31,13 @@ static void *draw(void *argument) {
     return NULL;
 }
 
-static void join(vg_stock *s) {
+static void join(vg_resident_data *s) {
     if (s->running)
         pthread_join(s->thread, NULL);
     s->running = false;
 }
 
-static void start(vg_stock *s, uint64_t epoch) {
+static void start(vg_resident_data *s, uint64_t epoch) {
     s->epoch = epoch;
     s->known = true;
     s->running = pthread_create(&s->thread, NULL, draw, s) == 0;
@@ -48,19 +45,19 @@ static void start(vg_stock *s, uint64_t epoch) {
         draw(s);
 }
 
-void vg_stock__free(vg_stock *s) {
+void vg_resident_data__free(vg_resident_data *s) {
     if (!s)
         return;
     join(s);
     if (s->store)
         s->backend->ops->store_free(s->backend, s->store);
     vg_base__release(s->drawn);
-    vg_base__release(s->plan);
     vg_base__release(s);
 }
 
-vg_status vg_stock__new(vg_stock **out, vg_backend *backend, const vg_train_options *o, size_t samples) {
-    vg_stock *s;
+vg_status vg_resident_data__new(vg_resident_data **out, vg_backend *backend, const vg_train_options *o,
+                                size_t samples) {
+    vg_resident_data *s;
     vg_store_images images = {.pixels = o->resident.pixels,
                               .labels = o->resident.labels,
                               .n = o->resident.n,
@@ -77,16 +74,14 @@ vg_status vg_stock__new(vg_stock **out, vg_backend *backend, const vg_train_opti
     vg_status status = backend->ops->store_new(backend, &s->store, &images);
     if (status == VG_OK)
         status = vg_base__alloc(&s->drawn, samples, sizeof *s->drawn, "an epoch's plan");
-    if (status == VG_OK)
-        status = vg_base__alloc(&s->plan, samples, sizeof *s->plan, "an epoch's plan");
     if (status != VG_OK)
-        vg_stock__free(s);
+        vg_resident_data__free(s);
     else
         *out = s;
     return status;
 }
 
-vg_status vg_stock__epoch(vg_stock *s, uint64_t epoch) {
+vg_status vg_resident_data__epoch(vg_resident_data *s, uint64_t epoch) {
     join(s);
     if (!s->known || s->epoch != epoch) {
         start(s, epoch);
@@ -94,15 +89,9 @@ vg_status vg_stock__epoch(vg_stock *s, uint64_t epoch) {
     }
     if (s->status != VG_OK)
         return vg_base__fail(s->status, "%s", s->message);
-    for (size_t i = 0; i < s->samples; i++) {
-        const vg_nn_sample *d = &s->drawn[i];
-        s->plan[i] = (vg_store_sample){d->index, d->dy,  d->dx,   d->flip,   d->erase, d->jitter,
-                                       d->order, d->top, d->left, d->height, d->width, {0}};
-        memcpy(s->plan[i].factor, d->factor, sizeof d->factor);
-    }
-    VG_TRY(s->backend->ops->store_plan(s->backend, s->store, s->plan, s->samples));
+    VG_TRY(s->backend->ops->store_plan(s->backend, s->store, s->drawn, s->samples));
     start(s, epoch + 1);
     return VG_OK;
 }
 
-const vg_store *vg_stock__store(const vg_stock *s) { return s->store; }
+const vg_store *vg_resident_data__store(const vg_resident_data *s) { return s->store; }
