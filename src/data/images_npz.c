@@ -156,16 +156,15 @@ static void cut_spaces(char *text) {
         text[--length] = '\0';
 }
 
-/* Array `name` of NumPy's str_ or bytes_ type, of shape (N) or (N, 1); items is NULL when there is no such array. */
+/* Reads array `name` of NumPy's str_ or bytes_ type, of shape (N) or (N, 1); items is NULL when there is none. */
 static vg_status read_texts(text_array *out, vg_source *source, const char *name) {
     *out = (text_array){0};
     for (size_t i = source->count; i < source->count + source->text_count; i++) {
         const vg_stored *array = &source->arrays[i]; /* its last axis runs over the characters */
         if (strcmp(array->name, name) != 0)
             continue;
-        if (array->rank != 2 && !(array->rank == 3 && array->shape[1] == 1))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: '%.100s' holds texts in %zu axes, expected (N) or (N, 1)",
-                                 source->path, name, array->rank - 1);
+        if (array->rank != 2)
+            return vg_base__fail(VG_ERR_FORMAT, "%s: '%.100s' is a single text, expected a list", source->path, name);
         VG_TRY(vg_source__texts(source, i, &out->strings));
         for (size_t k = 0; k < out->strings.count; k++)
             cut_spaces(out->strings.bytes + out->strings.starts[k]);

@@ -213,6 +213,10 @@ vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, co
                                            : "'shape'");
     if (array->rank < 2) /* one order then; C is simpler for everyone */
         array->fortran = false;
+    if (array->text && array->rank == 2 && array->shape[1] == 1) { /* a column of texts is a list of them */
+        array->rank = 1;
+        array->fortran = false;
+    }
     if (array->text && array->rank > 1)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: texts with %zu axes, expected one", what, array->rank);
     if (array->text)

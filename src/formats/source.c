@@ -150,9 +150,7 @@ static size_t put_utf8(char *out, int64_t point) {
 
 vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out) {
     const vg_stored *array = source->arrays + index;
-    size_t width = array->width, rows = 1;
-    for (size_t axis = 0; axis + 1 < array->rank; axis++) /* the last axis runs over the characters */
-        rows *= array->shape[axis];
+    size_t width = array->width, rows = array->rank == 2 ? array->shape[0] : 1;
     int64_t *points;
     char *text;
     VG_TRY(vg_base__alloc(&points, width, sizeof *points, "a text"));

@@ -181,6 +181,19 @@ static void numpys_own_files(void **state) {
     assert_int_equal(texts_of("tests/data/names/texts.npz", "missing").count, 0);
 }
 
+/* A column (N, 1) of texts is a list; spaces at the end are no part of a text. */
+static void column_of_texts(void **state) {
+    (void)state;
+    vg_dataset *set;
+    OK(vg_dataset_read(&set, "tests/data/names/column.npz", VG_PART_TRAIN));
+    vg_dataset_info info = vg_dataset_describe(set);
+    const int32_t *labels = vg_dataset_labels(set);
+    assert_int_equal(info.classes, 3);
+    assert_string_equal(info.class_names[1], "dog");
+    assert_true(labels[0] == 1 && labels[1] == 0 && labels[2] == 2);
+    vg_dataset_free(set);
+}
+
 /* One byte of a text changed: the checksum of the archive says so. */
 static void damaged_texts_are_noticed(void **state) {
     (void)state;
@@ -211,10 +224,15 @@ static void pickled_labels_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_class_is_mapped_by_name), cmocka_unit_test(foreign_class_is_refused_by_name),
-        cmocka_unit_test(odd_labels_are_noticed),          cmocka_unit_test(text_labels_are_read),
-        cmocka_unit_test(names_of_numbers_are_read),       cmocka_unit_test(numpys_own_files),
-        cmocka_unit_test(damaged_texts_are_noticed),       cmocka_unit_test(pickled_labels_are_refused),
+        cmocka_unit_test(missing_class_is_mapped_by_name),
+        cmocka_unit_test(foreign_class_is_refused_by_name),
+        cmocka_unit_test(odd_labels_are_noticed),
+        cmocka_unit_test(text_labels_are_read),
+        cmocka_unit_test(names_of_numbers_are_read),
+        cmocka_unit_test(numpys_own_files),
+        cmocka_unit_test(column_of_texts),
+        cmocka_unit_test(damaged_texts_are_noticed),
+        cmocka_unit_test(pickled_labels_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -10,4 +10,6 @@ arrays = {
 }
 np.savez("texts.npz", **arrays)
 np.savez_compressed("packed.npz", **arrays)
+padded = np.array(["dog ", "cat", "emu"])[:, None]
+np.savez("column.npz", images=np.zeros((3, 4, 4), np.uint8), labels=padded)
 np.savez("pickled.npz", images=np.zeros((3, 4, 4), np.uint8), labels=np.array(names, object))
