@@ -55,6 +55,23 @@ static void second_training_is_refused(void **state) {
     same_checkpoint("locked", "not-locked", "last.safetensors");
 }
 
+/* --- options */
+
+/* Options that end before class_names, as an older header had them, and sizes that no header had. */
+static void options_of_other_headers(void **state) {
+    (void)state;
+    vg_train_options options = VG_TRAIN_OPTIONS_INIT;
+    vg_train_result result;
+    options.struct_size = offsetof(vg_train_options, class_names);
+    assert_int_equal(vg_train(&result, &options), VG_ERR_ARGUMENT);
+    expect_text(vg_error_message(), "training needs a recipe"); /* the size was accepted */
+    options.struct_size = sizeof options + 8;
+    assert_int_equal(vg_train(&result, &options), VG_ERR_ARGUMENT);
+    expect_text(vg_error_message(), "vg_train_options.struct_size");
+    assert_int_equal(vg_train(&result, NULL), VG_ERR_ARGUMENT);
+    expect_text(vg_error_message(), "training needs a recipe");
+}
+
 /* --- resuming */
 
 static void finished_run_keeps_its_figures(void **state) {
@@ -344,6 +361,7 @@ static void older_checkpoints_split_by_their_seed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_of_other_headers),
         cmocka_unit_test(unknown_keys_lead_to_known_ones),
         cmocka_unit_test(gate_settings_and_times),
         cmocka_unit_test(splits_are_compared),
