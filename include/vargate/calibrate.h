@@ -5,8 +5,9 @@
  *     L(T) = 1/N sum_n [ logsumexp_c(z[n][c] / T) - z[n][y_n] / T ],
  *
  * convex in b = 1/T. Two solvers: `newton`, the exact minimiser, with its derivative conditions reported; `bayes`, a
- * Gaussian-process search over log T (Matern 5/2, EI / LCB / PI hedged). Either one temperature a member, each minimising that
- * member's loss, or one shared by all, minimising the mean of the members' losses (the form for Monte Carlo dropout).
+ * Gaussian-process search over log T (Matern 5/2, EI / LCB / PI hedged). Either one temperature a member, each
+ * minimising that member's loss, or one shared by all, minimising the mean of the members' losses (the form for
+ * Monte Carlo dropout).
  *
  *     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
  *     vg_predictions z = vg_predictions_f32(logits, N, M, C);
@@ -15,9 +16,10 @@
  *     else printf("%g\n", fit->temperatures[0]);
  *     vg_calibration_free(fit);
  *
- * Results are the same to the bit at any thread count. Every logit must be finite: NaN and infinities of either sign are
- * refused, naming (n, m); a class to be ruled out is written as a large negative number. Logits are read and converted block by
- * block; sums are float64 whatever the input. docs/calibration.md tells what is computed and what it costs. */
+ * Results are the same to the bit at any thread count. Every logit must be finite: NaN and infinities of either sign
+ * are refused, naming (n, m); a class to be ruled out is written as a large negative number. Logits are read and
+ * converted block by block; sums are float64 whatever the input. docs/calibration.md tells what is computed and what
+ * it costs. */
 #ifndef VARGATE_CALIBRATE_H
 #define VARGATE_CALIBRATE_H
 
@@ -38,27 +40,32 @@ VG_API const char *vg_solver_name(vg_solver solver);
 typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
     vg_solver solver;
-    int shared;                        /* 0: one temperature a member; 1: one for all */
-    double t_min, t_max;               /* both solvers look in here; a minimiser outside is answered with the end, flagged */
-    double tolerance;                  /* newton stops when the next step would move log T by less than this */
-    unsigned max_sweeps;               /* newton: most evaluations of the full data, 2 .. 1000 */
-    unsigned evaluations;              /* bayes: evaluations of the loss, `initial` of them included; 3 .. 500 */
-    unsigned initial;                  /* bayes: evaluations before the first fit, stratified over log T; 2 .. evaluations */
-    uint64_t seed;                     /* bayes: its random draws; member m uses stream m */
-    unsigned bins;                     /* equal-width bins of the calibration error, 1 .. 1000 */
-    unsigned folds;                    /* held-out figures: temperatures fitted without samples n % folds == f measure those; 0: none */
-    unsigned threads;                  /* 0: one per core. Results do not depend on it */
-    vg_progress_fn progress;           /* done: sweeps over the data so far; total: the most there can be */
+    int shared; /* 0: one temperature a member; 1: one for all */
+    /* both solvers look in here; a minimiser outside is answered with the end, flagged */
+    double t_min, t_max;
+    double tolerance;     /* newton stops when the next step would move log T by less than this */
+    unsigned max_sweeps;  /* newton: most evaluations of the full data, 2 .. 1000 */
+    unsigned evaluations; /* bayes: evaluations of the loss, `initial` of them included; 3 .. 500 */
+    /* bayes: evaluations before the first fit, stratified over log T; 2 .. evaluations */
+    unsigned initial;
+    uint64_t seed; /* bayes: its random draws; member m uses stream m */
+    unsigned bins; /* equal-width bins of the calibration error, 1 .. 1000 */
+    /* held-out figures: temperatures fitted without samples n % folds == f measure those; 0: none */
+    unsigned folds;
+    unsigned threads;        /* 0: one per core. Results do not depend on it */
+    vg_progress_fn progress; /* done: sweeps over the data so far; total: the most there can be */
     void *progress_context;
 } vg_calibrate_options;
 
-#define VG_CALIBRATE_OPTIONS_INIT                                                                                              \
+#define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
     { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL }
 
 /* Bits of vg_temperature_fit.flags. */
 enum {
-    VG_FIT_CONVERGED = 1, /* newton: |step| <= tolerance and curvature > 0, or the end of the range is the minimiser in it */
-    VG_FIT_AT_MIN = 2, /* T is the lower end: the loss still falls towards smaller T (labels predicted with margin to spare) */
+    /* newton: |step| <= tolerance and curvature > 0, or the end of the range is the minimiser in it */
+    VG_FIT_CONVERGED = 1,
+    /* T is the lower end: the loss still falls towards smaller T (labels predicted with margin to spare) */
+    VG_FIT_AT_MIN = 2,
     VG_FIT_AT_MAX = 4, /* T is the upper end: the loss still falls towards larger T (the label scores below average) */
     VG_FIT_FLAT = 8    /* the loss does not depend on T (all logits of every row equal); T = 1 is kept */
 };
@@ -77,9 +84,10 @@ typedef struct vg_temperature_fit {
 
 /* What the temperatures do to the validation data. */
 typedef struct vg_calibration_metrics {
-    double nll, ece;                  /* of the mean distribution over members */
-    double member_nll, member_ece;    /* means over members of each one's own */
-    double accuracy, member_accuracy; /* of the mean distribution (a temperature a member can move it); of each member */
+    double nll, ece;               /* of the mean distribution over members */
+    double member_nll, member_ece; /* means over members of each one's own */
+    /* of the mean distribution (a temperature a member can move it); of each member */
+    double accuracy, member_accuracy;
 } vg_calibration_metrics;
 
 enum { VG_CALIBRATION_WARNING = 600 };
@@ -90,26 +98,27 @@ typedef struct vg_calibration {
     size_t samples, members, classes;
     vg_solver solver;
     int shared;
-    size_t count;                           /* 1 when shared, else `members` */
-    double *temperatures;                   /* count: the answer; newton's when the solver is `both` */
-    vg_temperature_fit *newton;             /* count; NULL when not run */
-    vg_temperature_fit *bayes;              /* count; NULL when not run */
-    /* |log T_bayes - log T_newton| over the temperatures whose minimiser lies inside the range (beside an end the loss is flat,
-     * and T is anybody's): NaN unless `both` ran and there is one. */
+    size_t count;               /* 1 when shared, else `members` */
+    double *temperatures;       /* count: the answer; newton's when the solver is `both` */
+    vg_temperature_fit *newton; /* count; NULL when not run */
+    vg_temperature_fit *bayes;  /* count; NULL when not run */
+    /* |log T_bayes - log T_newton| over the temperatures whose minimiser lies inside the range (beside an end the
+     * loss is flat, and T is anybody's): NaN unless `both` ran and there is one. */
     double gap_log_t_median, gap_log_t_max;
-    double gap_loss_max;                    /* over temperatures: L(T_bayes) - L(T_newton); NaN unless `both` */
-    unsigned newton_sweeps, bayes_sweeps;   /* times the full data were evaluated */
-    double newton_passes;                   /* the same in work: rows evaluated, subsample included, / (N M) */
+    double gap_loss_max;                  /* over temperatures: L(T_bayes) - L(T_newton); NaN unless `both` */
+    unsigned newton_sweeps, bayes_sweeps; /* times the full data were evaluated */
+    double newton_passes;                 /* the same in work: rows evaluated, subsample included, / (N M) */
     unsigned bins;
     vg_calibration_metrics before, after; /* at T = 1, at `temperatures` */
     double t_min, t_max;                  /* the range */
     size_t at_min, at_max, flat;          /* temperatures with these flags */
-    /* Every sample at temperatures that were fitted without it (newton, on the other folds): what to expect of new data. NaN
-     * with folds 0, or fewer than 10 samples a fold. To be compared with `before`. */
+    /* Every sample at temperatures that were fitted without it (newton, on the other folds): what to expect of new
+     * data. NaN with folds 0, or fewer than 10 samples a fold. To be compared with `before`. */
     vg_calibration_metrics held_out;
     double held_out_nll_error; /* standard error of held_out.nll - before.nll, from the samples' own differences */
     unsigned folds;
-    char warning[VG_CALIBRATION_WARNING]; /* one line on ends that were reached and on figures that became worse; "": none */
+    /* one line on ends that were reached and on figures that became worse; "": none */
+    char warning[VG_CALIBRATION_WARNING];
 } vg_calibration;
 
 /* Fits temperatures to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. */
@@ -117,16 +126,19 @@ VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits
                               const vg_calibrate_options *options);
 VG_API void vg_calibration_free(vg_calibration *calibration);
 
-/* The same for data that need not fit in memory: `block` is asked for samples first .. first + rows - 1, in increasing order,
- * once a sweep, and gives a view of them (rows, M, C) that lasts until the next call. vg_prediction_file_block has this form.
- * Always called from the calling thread. The result is that of vg_calibrate to the bit. */
+/* The same for data that need not fit in memory: `block` is asked for samples first .. first + rows - 1, in
+ * increasing order, once a sweep, and gives a view of them (rows, M, C) that lasts until the next call.
+ * vg_prediction_file_block has this form. Always called from the calling thread. The result is that of vg_calibrate
+ * to the bit. */
 typedef vg_status (*vg_logits_block_fn)(void *context, size_t first, size_t rows, vg_predictions *view);
-VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,
-                                     size_t c, const int64_t *labels, const vg_calibrate_options *options);
+VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n,
+                                     size_t m, size_t c, const int64_t *labels, const vg_calibrate_options *options);
 
-/* NLL, ECE and accuracy of logits at given temperatures (count 1 or M; NULL: 1). options: bins, threads; NULL: the defaults. */
-VG_API vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictions *logits, const int64_t *labels,
-                                        const double *temperatures, size_t count, const vg_calibrate_options *options);
+/* NLL, ECE and accuracy of logits at given temperatures (count 1 or M; NULL: 1). options: bins, threads; NULL: the
+ * defaults. */
+VG_API vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictions *logits,
+                                        const int64_t *labels, const double *temperatures, size_t count,
+                                        const vg_calibrate_options *options);
 
 #ifdef __cplusplus
 }

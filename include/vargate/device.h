@@ -6,9 +6,10 @@
  *     vg_predictions p = vg_predictions_f32(on_device, N, M, C);
  *     vg_device_scorer_feed(scorer, &out, VG_MEMORY_HOST, &p, VG_MEMORY_DEVICE);
  *
- * Results agree with vg_scorer's within 1e-6, and are the same bits every time. What the kernels do not do (multilabel tasks,
- * the floors CLAMP and ADD of probabilities, renormalise) is done by vg_scorer in the same call. Views may have any strides; those
- * in device memory whose classes follow each other are read in place, others are packed by way of the host. */
+ * Results agree with vg_scorer's within 1e-6, and are the same bits every time. What the kernels do not do
+ * (multilabel tasks, the floors CLAMP and ADD of probabilities, renormalise) is done by vg_scorer in the same call.
+ * Views may have any strides; those in device memory whose classes follow each other are read in place, others are
+ * packed by way of the host. */
 #ifndef VARGATE_DEVICE_H
 #define VARGATE_DEVICE_H
 
@@ -31,8 +32,8 @@ typedef struct vg_device_scorer vg_device_scorer;
 /* As vg_scorer_new, on the current CUDA device. Its memory is bounded by M and C, whatever N. */
 VG_API vg_status vg_device_scorer_new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options);
 VG_API void vg_device_scorer_free(vg_device_scorer *scorer);
-/* As vg_scorer_feed; `block` lies in memory `block_at`, the places of `out` in memory `out_at`. Done when it returns. Blocks in
- * device memory must be complete, or be written by work queued before on the stream given below. */
+/* As vg_scorer_feed; `block` lies in memory `block_at`, the places of `out` in memory `out_at`. Done when it
+ * returns. Blocks in device memory must be complete, or be written by work queued before on the stream given below. */
 VG_API vg_status vg_device_scorer_feed(vg_device_scorer *scorer, const vg_scores *out, vg_memory out_at,
                                        const vg_predictions *block, vg_memory block_at);
 /* A cudaStream_t whose queued work writes the blocks; NULL: the default stream. */

@@ -1,5 +1,6 @@
-/* evaluate.h - what predictions and their uncertainties are worth: accuracy, calibration, selective prediction, the decision
- * rule, thresholds chosen on validation data, out-of-distribution detection. docs/evaluation.md defines every figure.
+/* evaluate.h - what predictions and their uncertainties are worth: accuracy, calibration, selective prediction, the
+ * decision rule, thresholds chosen on validation data, out-of-distribution detection. docs/evaluation.md defines
+ * every figure.
  *
  *     vg_columns *columns;                                        // the measures, one value a sample, N known
  *     vg_tally *tally;                                            // accuracy, calibration: fed by blocks, keeps no N x C
@@ -12,13 +13,13 @@
  *         vg_tally_feed(tally, mean, std, labels + first, rows);
  *     vg_evaluate(&evaluation, tally, measures, vg_columns_measures(columns, measures, room), &options);
  *
- * Rows. In multiclass mode a row is a sample. In multilabel mode it is a (sample, label) pair, row = sample * C + label, and
- * every per-row array has N * C values.
+ * Rows. In multiclass mode a row is a sample. In multilabel mode it is a (sample, label) pair, row = sample * C +
+ * label, and every per-row array has N * C values.
  *
- * Errors: NaN in a measure or a mean, and labels out of range, are VG_ERR_DATA naming the index. Undefined figures (the AUROC of
- * error detection where nothing is wrong, accuracy on an empty set) are NaN. Nothing here depends on the thread count or, ties
- * included, on the order of the samples (figures that are sums of doubles: up to rounding), but for risk selection, which draws
- * an order of the samples under a seed. */
+ * Errors: NaN in a measure or a mean, and labels out of range, are VG_ERR_DATA naming the index. Undefined figures
+ * (the AUROC of error detection where nothing is wrong, accuracy on an empty set) are NaN. Nothing here depends on
+ * the thread count or, ties included, on the order of the samples (figures that are sums of doubles: up to
+ * rounding), but for risk selection, which draws an order of the samples under a seed. */
 #ifndef VARGATE_EVALUATE_H
 #define VARGATE_EVALUATE_H
 
@@ -34,10 +35,11 @@ extern "C" {
 
 enum { VG_NAME_SIZE = 32 }; /* room for a measure's name with its NUL */
 
-/* The shortest decimal that reads back as k: "1", "0.5", "2.25". The key of JSON's rule."k" and the part after @ in names. */
+/* The shortest decimal that reads back as k: "1", "0.5", "2.25". The key of JSON's rule."k" and the part after @ in
+ * names. */
 VG_API void vg_k_name(char name[VG_NAME_SIZE], double k);
 
-/* --- measures by name --------------------------------------------------------------------------------------------------- */
+/* --- measures by name ------------------------------------------------------------------------------------------- */
 
 /* One column of values, values[row * stride]. Borrowed. */
 typedef struct vg_measure {
@@ -47,20 +49,32 @@ typedef struct vg_measure {
     int certainty; /* 1: larger is MORE certain ("snr"), ranked by the negated value. 0: larger is less certain */
 } vg_measure;
 
-/* Lists the places of `scores` that are not NULL as measures: tu au eu epce epkl epjs gmu snr, then gtu@k gau@k geu@k gepce@k
- * gepkl@k gepjs@k for each k. Writes at most `capacity` to `out` (NULL: none) and returns how many there are. */
-VG_API size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count);
+/* Lists the places of `scores` that are not NULL as measures: tu au eu epce epkl epjs gmu snr, then gtu@k gau@k
+ * geu@k gepce@k gepkl@k gepjs@k for each k. Writes at most `capacity` to `out` (NULL: none) and returns how many
+ * there are. */
+VG_API size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k,
+                               size_t k_count);
 
 /* Bits that say which columns to keep. */
 enum {
-    VG_COLUMN_TU = 1 << 0, VG_COLUMN_AU = 1 << 1, VG_COLUMN_EU = 1 << 2,
-    VG_COLUMN_EPCE = 1 << 3, VG_COLUMN_EPKL = 1 << 4, VG_COLUMN_EPJS = 1 << 5,
-    VG_COLUMN_GTU = 1 << 6, VG_COLUMN_GAU = 1 << 7, VG_COLUMN_GEU = 1 << 8,
-    VG_COLUMN_GEPCE = 1 << 9, VG_COLUMN_GEPKL = 1 << 10, VG_COLUMN_GEPJS = 1 << 11,
-    VG_COLUMN_GMU = 1 << 12, VG_COLUMN_SNR = 1 << 13,
+    VG_COLUMN_TU = 1 << 0,
+    VG_COLUMN_AU = 1 << 1,
+    VG_COLUMN_EU = 1 << 2,
+    VG_COLUMN_EPCE = 1 << 3,
+    VG_COLUMN_EPKL = 1 << 4,
+    VG_COLUMN_EPJS = 1 << 5,
+    VG_COLUMN_GTU = 1 << 6,
+    VG_COLUMN_GAU = 1 << 7,
+    VG_COLUMN_GEU = 1 << 8,
+    VG_COLUMN_GEPCE = 1 << 9,
+    VG_COLUMN_GEPKL = 1 << 10,
+    VG_COLUMN_GEPJS = 1 << 11,
+    VG_COLUMN_GMU = 1 << 12,
+    VG_COLUMN_SNR = 1 << 13,
     VG_COLUMNS_ALL = (1 << 14) - 1,
-    VG_COLUMNS_PLANES = 1 << 14, /* gated columns a k each, for a scorer told so: vg_scorer_planes(scorer, rows). Ranked faster */
-    VG_COLUMNS_LEAN = 1 << 15    /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: see
+    /* gated columns a k each, for a scorer told so: vg_scorer_planes(scorer, rows). Ranked faster */
+    VG_COLUMNS_PLANES = 1 << 14,
+    VG_COLUMNS_LEAN = 1 << 15 /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: see
                                     vg_evaluate_columns */
 };
 /* Whole columns (rows values each, rows x K, or K x rows, for gated measures) for a streaming scorer to write into. */
@@ -69,15 +83,16 @@ VG_API vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, 
 VG_API void vg_columns_free(vg_columns *columns);
 /* Fills `places` with the columns from `row` on; every other place of it becomes NULL. */
 VG_API void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places);
-/* Says that `rows` rows from `row` on (fewer where the columns end) will be written soon: their memory is then asked for at once,
- * which is cheaper than page by page, and can be done by another thread than the one that writes. Saves time, changes nothing. */
+/* Says that `rows` rows from `row` on (fewer where the columns end) will be written soon: their memory is then asked
+ * for at once, which is cheaper than page by page, and can be done by another thread than the one that writes. Saves
+ * time, changes nothing. */
 VG_API void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows);
 /* vg_measures_list of the whole columns, those that take no memory left out. */
 VG_API size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity);
 /* The column of that name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
 VG_API vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out);
 
-/* --- accuracy and calibration, streaming --------------------------------------------------------------------------------- */
+/* --- accuracy and calibration, streaming ------------------------------------------------------------------------ */
 
 typedef struct vg_tally_options {
     size_t struct_size;
@@ -88,14 +103,16 @@ typedef struct vg_tally_options {
     int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row */
     size_t expected; /* samples expected, 0 unknown: only saves copying */
 } vg_tally_options;
-#define VG_TALLY_OPTIONS_INIT { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
+#define VG_TALLY_OPTIONS_INIT                                                                                          \
+    { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
 
 /* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio. */
 typedef struct vg_tally vg_tally;
 VG_API vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options);
 VG_API void vg_tally_free(vg_tally *tally);
-/* mean, std: n x C member mean and spread as the scorer gives them (std NULL: no decision rule). labels: n classes, or n x C
- * values 0/1 in multilabel mode. The prediction is the class of largest mean (ties: lower index); multilabel: mean > 0.5. */
+/* mean, std: n x C member mean and spread as the scorer gives them (std NULL: no decision rule). labels: n classes,
+ * or n x C values 0/1 in multilabel mode. The prediction is the class of largest mean (ties: lower index);
+ * multilabel: mean > 0.5. */
 VG_API vg_status vg_tally_feed(vg_tally *tally, const double *mean, const double *std, const int64_t *labels, size_t n);
 VG_API size_t vg_tally_rows(const vg_tally *tally);
 /* Per row, borrowed, valid until the next feed: 1 = misclassified; the margin ratio (NULL without std); predictions. */
@@ -114,12 +131,14 @@ typedef struct vg_class_row {
     double precision, recall, f1;
 } vg_class_row;
 
-/* One bar of the reliability diagram: confidences in (low, high], the first bin closed at 0. Means are NaN in empty bins. */
+/* One bar of the reliability diagram: confidences in (low, high], the first bin closed at 0. Means are NaN in empty
+ * bins. */
 typedef struct vg_reliability_bin {
     double low, high;
     size_t count;
     double confidence, accuracy;
-    double square, hit; /* means of confidence^2, and of confidence where right (else 0): for vg_calibration_check_bins */
+    /* means of confidence^2, and of confidence where right (else 0): for vg_calibration_check_bins */
+    double square, hit;
 } vg_reliability_bin;
 
 /* What an ECE says about calibration at this number of samples (docs/evaluation.md). */
@@ -134,17 +153,19 @@ typedef struct vg_calibration_check {
  * by count. Rows must be independent: not for multilabel tasks. */
 VG_API vg_status vg_calibration_check_bins(vg_calibration_check *out, const vg_reliability_bin *bins, size_t count);
 
-/* --- ranking: selective prediction and error detection ------------------------------------------------------------------ */
+/* --- ranking: selective prediction and error detection ---------------------------------------------------------- */
 
 enum { VG_MAX_OPERATING_POINTS = 8 }; /* coverages, and risks, to report */
 
 /* What one measure is worth for telling errors from correct predictions. */
 typedef struct vg_ranking {
     char name[VG_NAME_SIZE];
-    vg_estimate aurc, eaurc, augrc;          /* lower is better */
-    vg_estimate error_auroc, error_aupr;     /* errors positive, higher is better; NaN when all or none are errors (aupr: none) */
-    vg_estimate risk_at[VG_MAX_OPERATING_POINTS];     /* risk among the most certain ceil(coverage N) */
-    vg_estimate coverage_at[VG_MAX_OPERATING_POINTS]; /* largest coverage a threshold reaches at risk <= this one; 0: none */
+    vg_estimate aurc, eaurc, augrc; /* lower is better */
+    /* errors positive, higher is better; NaN when all or none are errors (aupr: none) */
+    vg_estimate error_auroc, error_aupr;
+    vg_estimate risk_at[VG_MAX_OPERATING_POINTS]; /* risk among the most certain ceil(coverage N) */
+    /* largest coverage a threshold reaches at risk <= this one; 0: none */
+    vg_estimate coverage_at[VG_MAX_OPERATING_POINTS];
     double *curve; /* curve_points: risk among the most certain ceil(N (i + 1) / curve_points); NULL without a curve */
 } vg_ranking;
 
@@ -153,7 +174,8 @@ typedef struct vg_auroc_options {
     double confidence;
     size_t rows_per_sample; /* consecutive rows of one sample, not independent: classes in multilabel mode, else 1 */
 } vg_auroc_options;
-#define VG_AUROC_OPTIONS_INIT {sizeof(vg_auroc_options), 0.95, 1}
+#define VG_AUROC_OPTIONS_INIT                                                                                          \
+    { sizeof(vg_auroc_options), 0.95, 1 }
 
 /* The area under the ROC curve of a measure that shall be large (a certainty: small) for the rows marked positive, ties
  * half, with DeLong's interval on the logit scale; where that has no width (perfect separation), Newcombe's score
@@ -171,7 +193,7 @@ typedef struct vg_auroc_comparison {
 VG_API vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
                                   const uint8_t *positive, size_t rows, const vg_auroc_options *options);
 
-/* --- the decision rule --------------------------------------------------------------------------------------------------- */
+/* --- the decision rule ------------------------------------------------------------------------------------------ */
 
 /* The rule keeps a row, mu_i - k sigma_i > mu_j + k sigma_j, exactly when k < ratio:
  *     ratio = (mu_i - mu_j) / (sigma_i + sigma_j)        infinite when both sigmas are 0 and mu_i > mu_j; 0 when mu_i = mu_j
@@ -184,15 +206,16 @@ VG_API vg_status vg_margin_ratio_multilabel(double *ratio, const double *mean, c
 
 typedef struct vg_rule_row {
     double k;
-    char name[VG_NAME_SIZE]; /* vg_k_name(k) */
+    char name[VG_NAME_SIZE];                                     /* vg_k_name(k) */
     size_t rows, kept, kept_errors, abstained, abstained_errors; /* abstained_errors: errors caught */
     size_t abstained_correct;                                    /* correct predictions given up */
     vg_estimate coverage, accuracy;                              /* accuracy: on the kept, NaN if none */
-    size_t *abstained_by_label, *abstained_by_prediction; /* classes counts. Multilabel: rows of that label, and of those the ones
-                                                             predicted 1. Of a vg_evaluation: owned with the rest */
+    /* classes counts. Multilabel: rows of that label, and of those the ones predicted 1. Of a vg_evaluation: owned
+     * with the rest */
+    size_t *abstained_by_label, *abstained_by_prediction;
 } vg_rule_row;
 
-/* --- everything about one data set --------------------------------------------------------------------------------------- */
+/* --- everything about one data set ------------------------------------------------------------------------------ */
 
 typedef struct vg_evaluate_options {
     size_t struct_size;
@@ -207,10 +230,12 @@ typedef struct vg_evaluate_options {
     uint64_t seed;
     double confidence; /* of the intervals */
     unsigned threads;  /* 0: one per core */
-    vg_progress_fn progress; /* asked between slices of a few milliseconds whether to go on, with or without a bootstrap */
+    /* asked between slices of a few milliseconds whether to go on, with or without a bootstrap */
+    vg_progress_fn progress;
     void *progress_context;
 } vg_evaluate_options;
-#define VG_EVALUATE_OPTIONS_INIT { sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL }
+#define VG_EVALUATE_OPTIONS_INIT                                                                                       \
+    { sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL }
 
 /* One label of a multilabel evaluation. */
 typedef struct vg_label_row {
@@ -228,7 +253,8 @@ typedef struct vg_evaluation {
     double confidence;
     /* Multiclass: as named. Multilabel: over all N C pairs (micro), f1_macro the mean over labels. */
     vg_estimate accuracy, f1_macro, ece, ece_adaptive, ece_classwise, mce, nll, brier;
-    /* Multilabel only (NaN otherwise): pooled F1; share of samples right in every label; mean over labels of the labels' ECE. */
+    /* Multilabel only (NaN otherwise): pooled F1; share of samples right in every label; mean over labels of the
+     * labels' ECE. */
     vg_estimate f1_micro, subset_accuracy, ece_macro;
     vg_class_row *per_class;         /* classes */
     uint64_t *confusion;             /* classes x classes, [label * classes + prediction]; NULL when not kept */
@@ -246,11 +272,11 @@ typedef struct vg_evaluation {
 } vg_evaluation;
 
 /* Each measure must hold vg_tally_rows(tally) values. */
-VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures, size_t measure_count,
-                             const vg_evaluate_options *options);
-/* The same for all measures of the columns. With VG_COLUMNS_LEAN, AU and EPCE are made while they are ranked: max(TU - EU, 0),
- * and that plus EPKL. Those are the scorer's own values to the bit, for natural logarithms without normalisation, all pairs,
- * and floors other than VG_FLOOR_ADD; with other options do not ask for it. */
+VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
+                             size_t measure_count, const vg_evaluate_options *options);
+/* The same for all measures of the columns. With VG_COLUMNS_LEAN, AU and EPCE are made while they are ranked: max(TU
+ * - EU, 0), and that plus EPKL. Those are the scorer's own values to the bit, for natural logarithms without
+ * normalisation, all pairs, and floors other than VG_FLOOR_ADD; with other options do not ask for it. */
 VG_API vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
                                      const vg_evaluate_options *options);
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
@@ -260,22 +286,25 @@ enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
  * too few errors for the ranking figures to be firm. Returns how many there are, at most VG_MAX_NOTES. */
 VG_API size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *evaluation);
 
-/* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64: what vg_evaluate
- * gives as ece and mce, without the rest. `bins` is 15 by custom. */
-VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype dtype, const int64_t *labels, size_t n,
-                                      size_t c, size_t bins);
+/* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64:
+ * what vg_evaluate gives as ece and mce, without the rest. `bins` is 15 by custom. */
+VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype dtype, const int64_t *labels,
+                                      size_t n, size_t c, size_t bins);
 
-/* The ranking figures of one measure alone, from any uncertainties and error marks (0/1). `options` gives coverages, risks and
- * nothing else; out->curve is left NULL. */
+/* The ranking figures of one measure alone, from any uncertainties and error marks (0/1). `options` gives coverages,
+ * risks and nothing else; out->curve is left NULL. */
 VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                          const vg_evaluate_options *options);
-/* The risk-coverage curve: risk[i] among the most certain ceil(rows (i + 1) / points), ties averaged over their orders. */
-VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors, size_t rows);
-/* The decision rule at each of k_count ks from ratios, error marks, labels and predictions (labels and predictions may be NULL:
- * no counts by class). Results go to rule[0 .. k_count - 1], no intervals; the two count arrays of each row are filled where the
- * caller has set them to room for `classes` values, skipped where NULL. */
-VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio, const uint8_t *errors,
-                                  const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes);
+/* The risk-coverage curve: risk[i] among the most certain ceil(rows (i + 1) / points), ties averaged over their
+ * orders. */
+VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors,
+                                  size_t rows);
+/* The decision rule at each of k_count ks from ratios, error marks, labels and predictions (labels and predictions
+ * may be NULL: no counts by class). Results go to rule[0 .. k_count - 1], no intervals; the two count arrays of each
+ * row are filled where the caller has set them to room for `classes` values, skipped where NULL. */
+VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio,
+                                  const uint8_t *errors, const int64_t *labels, const int32_t *predictions, size_t rows,
+                                  size_t classes);
 
 /* --- choosing a threshold on validation data ---------------------------------------------------------------------- */
 
@@ -321,7 +350,7 @@ typedef struct vg_select_options {
     uint64_t seed;                             /* of the order in which samples are set aside and bet on */
 } vg_select_options;
 #define VG_SELECT_OPTIONS_INIT                                                                                         \
-    {sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1}
+    { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1 }
 
 typedef struct vg_selection {
     size_t struct_size; /* set by the caller: VG_SELECTION_INIT; of a smaller one only what it has is filled */
@@ -350,8 +379,10 @@ typedef struct vg_selection {
     size_t fewest; /* kept samples that meet the target without an error, at the level of one start */
 } vg_selection;
 #define VG_SELECTION_INIT                                                                                              \
-    {sizeof(vg_selection),     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,     \
-     VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0}
+    {                                                                                                                  \
+        sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,      \
+            VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0                                                                       \
+    }
 
 /* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold
  * that keeps at least that share of the validation rows. */
@@ -394,9 +425,10 @@ VG_API double vg_clopper_pearson_upper(size_t errors, size_t n, double confidenc
 VG_API double vg_beta_cdf(double x, double a, double b);
 VG_API double vg_beta_quantile(double probability, double a, double b);
 
-/* --- out-of-distribution detection ---------------------------------------------------------------------------------------- */
+/* --- out-of-distribution detection ------------------------------------------------------------------------------ */
 
-/* OOD is the positive class; a measure scores it high (a certainty: low). NaN for all five when either side is empty. */
+/* OOD is the positive class; a measure scores it high (a certainty: low). NaN for all five when either side is empty.
+ */
 typedef struct vg_ood_row {
     char name[VG_NAME_SIZE];
     vg_estimate auroc;           /* midranks; all tied: 0.5 */
@@ -415,11 +447,12 @@ typedef struct vg_ood_options {
     vg_progress_fn progress;
     void *progress_context;
 } vg_ood_options;
-#define VG_OOD_OPTIONS_INIT { sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL }
+#define VG_OOD_OPTIONS_INIT                                                                                            \
+    { sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL }
 
 /* Measures of the same names in the same order on both sides. Results go to out[0 .. count - 1]. */
-VG_API vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood, size_t ood_rows,
-                                 size_t count, const vg_ood_options *options);
+VG_API vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood,
+                                 size_t ood_rows, size_t count, const vg_ood_options *options);
 
 #ifdef __cplusplus
 }

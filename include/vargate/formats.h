@@ -71,14 +71,15 @@ typedef struct vg_writer vg_writer;
 VG_API vg_status vg_writer_open(vg_writer **out, const char *path);
 /* Declares an array, then its bytes follow in C order by vg_writer_append in any number of pieces, before the next is
  * begun. */
-VG_API vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape);
+VG_API vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank,
+                                 const size_t *shape);
 VG_API vg_status vg_writer_append(vg_writer *writer, const void *bytes, size_t size);
 /* Text to keep with the arrays (.safetensors; .npz, as a JSON object in the archive's comment), at any time before
  * vg_writer_close. A key may be given once. */
 VG_API vg_status vg_writer_metadata(vg_writer *writer, const char *key, const char *value);
 /* begin + append in one. */
-VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
-                                 const void *data);
+VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank,
+                                 const size_t *shape, const void *data);
 /* A list of UTF-8 texts (class names) as an array of NumPy's str_ type: .npy and .npz only. */
 VG_API vg_status vg_writer_texts(vg_writer *writer, const char *name, const char *const *texts, size_t count);
 /* Finishes, flushes to disk and renames into place. Frees the writer in any case. */
@@ -97,7 +98,11 @@ VG_API void vg_text_abandon(vg_text *text);
 /* What a file that vargate writes holds. How each is recognised in an existing file: src/formats/target.c,
  * docs/formats.md. */
 typedef enum vg_product {
-    VG_PRODUCT_SCORES, VG_PRODUCT_DECISIONS, VG_PRODUCT_PREDICTIONS, VG_PRODUCT_TEMPERATURES, VG_PRODUCT_PAGE
+    VG_PRODUCT_SCORES,
+    VG_PRODUCT_DECISIONS,
+    VG_PRODUCT_PREDICTIONS,
+    VG_PRODUCT_TEMPERATURES,
+    VG_PRODUCT_PAGE
 } vg_product;
 /* Notes in the file's metadata which product it is (.npz, .safetensors; an .npy has no place for it), so that a later
  * run may replace it. */
@@ -116,10 +121,11 @@ typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;
 typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;
-    const char *key; /* array to take; NULL: "P", "Q", "probs", "probabilities", "Z" or "logits", the first there is, or the only
-                        array of rank 2 or 3 that is not named as labels are */
+    /* array to take; NULL: "P", "Q", "probs", "probabilities", "Z" or "logits", the first there is, or the only
+     * array of rank 2 or 3 that is not named as labels are */
+    const char *key;
     vg_axes axes;
-    int logits; /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
+    int logits;             /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
     const char *labels_key; /* array, column or field of the labels; NULL: by the usual names */
     const char *id;         /* array, column or field of the samples' ids; NULL: "id", "ids", a table's sample column */
     const char *classes;    /* a table: the columns that are classes, a comma list or a regular expression for whole
@@ -128,16 +134,17 @@ typedef struct vg_prediction_options {
     int multilabel;         /* labels: 1: (N, C) of 0 and 1; 0: one class a sample, or one-hot; -1: as stored */
     int labels_from;        /* the number of the first class in labels: 0 or 1 */
 } vg_prediction_options;
-#define VG_PREDICTION_OPTIONS_INIT \
+#define VG_PREDICTION_OPTIONS_INIT                                                                                     \
     { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0 }
 
 /* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. A shorter struct of options, from a program
  * built with an earlier version, is completed by the defaults. What is doubtful (a column that may be no class, logits
  * under a name of probabilities) is refused with a message that names the option to give. */
-VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, const vg_prediction_options *options);
+VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,
+                                         const vg_prediction_options *options);
 /* The same from memory (borrowed for the life of the file); `name` serves in messages and as the extension. */
-VG_API vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
-                                                const vg_prediction_options *options);
+VG_API vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size,
+                                                const char *name, const vg_prediction_options *options);
 VG_API void vg_prediction_file_close(vg_prediction_file *file);
 VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
 /* Labels found beside the predictions ("L", "labels", "label", "y", "y_true", "targets" or "target"): *out borrowed, N

@@ -7,8 +7,9 @@
  *     vg_scores out = {.tu = tu, .gmu = gmu, .gtu = gtu};        // only what has a place is computed
  *     if (vg_score(&out, NULL, &p, &options) != VG_OK) puts(vg_error_message());
  *
- * Multiclass results have one value a sample; gated ones K values a sample, k fastest: gtu[n * K + k]. In multilabel mode every
- * label is a two-outcome problem of its own, and each result has C values a sample: tu[n * C + c], gtu[(n * C + c) * K + k]. */
+ * Multiclass results have one value a sample; gated ones K values a sample, k fastest: gtu[n * K + k]. In multilabel
+ * mode every label is a two-outcome problem of its own, and each result has C values a sample: tu[n * C + c], gtu[(n
+ * * C + c) * K + k]. */
 #ifndef VARGATE_MEASURES_H
 #define VARGATE_MEASURES_H
 
@@ -85,13 +86,15 @@ typedef struct vg_score_options {
     void *progress_context;
 } vg_score_options;
 
-#define VG_SCORE_OPTIONS_INIT                                                                                               \
-    {                                                                                                                       \
-        sizeof(vg_score_options), VG_TASK_MULTICLASS, 0, 0, VG_PAIRS_ALL, VG_SIGMA_POPULATION, VG_SIGMA_POPULATION, VG_LOG_E, \
-            0, VG_FLOOR_MAX, 1e-12, VG_GATE_EPS_OUTSIDE, VG_MARGIN_EPS_ONCE, 1e-8, NULL, 0, NULL, 0, 0, NULL, NULL            \
+#define VG_SCORE_OPTIONS_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(vg_score_options), VG_TASK_MULTICLASS, 0, 0, VG_PAIRS_ALL, VG_SIGMA_POPULATION, VG_SIGMA_POPULATION,    \
+            VG_LOG_E, 0, VG_FLOOR_MAX, 1e-12, VG_GATE_EPS_OUTSIDE, VG_MARGIN_EPS_ONCE, 1e-8, NULL, 0, NULL, 0, 0,      \
+            NULL, NULL                                                                                                 \
     }
 
-/* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads and progress alone. */
+/* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads and progress
+ * alone. */
 VG_API vg_status vg_score_options_preset(vg_score_options *options, vg_preset preset);
 
 /* Bits of vg_scores.flags. */
@@ -103,46 +106,50 @@ enum {
 /* Where results go. Caller's memory; a NULL place is not computed. Sizes in elements: n here is N samples (times C in
  * multilabel mode), K the number of gate settings. */
 typedef struct vg_scores {
-    double *tu, *au, *eu, *epce, *epkl, *epjs;             /* n */
-    double *gtu, *gau, *geu, *gepce, *gepkl, *gepjs;       /* n K */
-    double *gmu, *snr;                                     /* n */
-    int32_t *pred, *second;                                /* n: classes of largest and second largest mean (ties: lower index);
-                                                              multilabel: 0 or 1, and the other one */
-    int32_t *decision;                                     /* n K: the class, or -1 = uncertain */
-    double *mean, *std;                                    /* N C: member mean and population spread */
-    uint32_t *flags;                                       /* n */
+    double *tu, *au, *eu, *epce, *epkl, *epjs;       /* n */
+    double *gtu, *gau, *geu, *gepce, *gepkl, *gepjs; /* n K */
+    double *gmu, *snr;                               /* n */
+    /* n: classes of largest and second largest mean (ties: lower index); multilabel: 0 or 1, and the other one */
+    int32_t *pred, *second;
+    int32_t *decision;  /* n K: the class, or -1 = uncertain */
+    double *mean, *std; /* N C: member mean and population spread */
+    uint32_t *flags;    /* n */
 } vg_scores;
 
 /* Figures over every sample fed so far. */
 typedef struct vg_score_summary {
     unsigned long long samples; /* N */
     double diversity;           /* D: mean over samples and classes of the population variance over members */
-    double k_sensitivity;       /* 1 - mean(GTU at the largest k) / mean(TU); NaN unless both tu and gtu were asked for */
-    double mean_tu, mean_gtu;   /* the two means in it, in nats, not normalised */
-    /* What vg_verdict_judge looks at: always computed, and the same whatever k, measures and preset were asked for. A unit is a
-     * sample, or in multilabel mode a (sample, label) pair. NaN where nothing was fed. */
+    /* 1 - mean(GTU at the largest k) / mean(TU); NaN unless both tu and gtu were asked for */
+    double k_sensitivity;
+    double mean_tu, mean_gtu; /* the two means in it, in nats, not normalised */
+    /* What vg_verdict_judge looks at: always computed, and the same whatever k, measures and preset were asked for.
+     * A unit is a sample, or in multilabel mode a (sample, label) pair. NaN where nothing was fed. */
     size_t members, outcomes; /* M; C, or 2 in multilabel mode */
     double member_variance;   /* mean over units of sum_c Var_M[p(c)] (multilabel: of the one outcome) */
     double total_variance;    /* mean over units of sum_c mu(c) (1 - mu(c)): that variance plus the members' own */
-    double disagreement;      /* share of pairs of distinct members whose most probable classes differ; 0 when M = 1. From every
-                                 sample up to some hundreds, from a fixed, weighted selection of those that follow */
-    double abstained;         /* share of units on which the decision rule abstains at k = 1, sigma in population form */
+    /* share of pairs of distinct members whose most probable classes differ; 0 when M = 1. From every sample up to
+     * some hundreds, from a fixed, weighted selection of those that follow */
+    double disagreement;
+    /* share of units on which the decision rule abstains at k = 1, sigma in population form */
+    double abstained;
 } vg_score_summary;
 
 /* Scores a whole array. `summary` may be NULL. */
 VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions,
                           const vg_score_options *options);
 
-/* The streaming form: feed blocks of samples of the same M and C, take blocks of results. Memory is bounded by M, C and the
- * thread count whatever N. Results, summary included, are the same to the bit however the samples are cut into blocks.
- * A scorer serves one caller at a time. */
+/* The streaming form: feed blocks of samples of the same M and C, take blocks of results. Memory is bounded by M, C
+ * and the thread count whatever N. Results, summary included, are the same to the bit however the samples are cut
+ * into blocks. A scorer serves one caller at a time. */
 typedef struct vg_scorer vg_scorer;
 VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
 VG_API void vg_scorer_free(vg_scorer *scorer);
-/* Scores one block into `out` (places for this block only). Error messages count samples from the first block's first. */
+/* Scores one block into `out` (places for this block only). Error messages count samples from the first block's
+ * first. */
 VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block);
-/* How the six gated measures of the blocks to come lie: with 0, as at first, out->gtu[i * K + k]; else in planes, a k each,
- * out->gtu[k * plane + i]. Decisions always lie the first way. */
+/* How the six gated measures of the blocks to come lie: with 0, as at first, out->gtu[i * K + k]; else in planes, a
+ * k each, out->gtu[k * plane + i]. Decisions always lie the first way. */
 VG_API void vg_scorer_planes(vg_scorer *scorer, size_t plane);
 VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
 
@@ -174,21 +181,23 @@ typedef enum vg_verdict_state {
 
 enum { VG_VERDICT_TEXT = 400 };
 
-/* A verdict and the figures it rests on. The caller sets struct_size (VG_VERDICT_INIT); fields added later follow the last. */
+/* A verdict and the figures it rests on. The caller sets struct_size (VG_VERDICT_INIT); fields added later follow
+ * the last. */
 typedef struct vg_verdict {
     size_t struct_size;
     vg_verdict_state state;
-    const char *name;      /* "diverse": stable, for programs */
-    double diversity;      /* D x M/(M-1) */
-    double class_variance; /* V: the variance over members summed over classes, unbiased (C D for a multiclass ensemble) */
-    double share;          /* V / (V + A) */
-    double disagreement;   /* as in the summary */
-    double abstained;      /* as in the summary */
-    double accuracy;       /* NaN without labels */
-    double chance;         /* 1 / outcomes */
+    const char *name; /* "diverse": stable, for programs */
+    double diversity; /* D x M/(M-1) */
+    /* V: the variance over members summed over classes, unbiased (C D for a multiclass ensemble) */
+    double class_variance;
+    double share;               /* V / (V + A) */
+    double disagreement;        /* as in the summary */
+    double abstained;           /* as in the summary */
+    double accuracy;            /* NaN without labels */
+    double chance;              /* 1 / outcomes */
     char text[VG_VERDICT_TEXT]; /* a sentence with these numbers; begins with a word and a colon */
 } vg_verdict;
-#define VG_VERDICT_INIT                                                                                                    \
+#define VG_VERDICT_INIT                                                                                                \
     { sizeof(vg_verdict), VG_VERDICT_UNKNOWN, "unknown", 0, 0, 0, 0, 0, 0, 0, "" }
 
 /* Judges a summary. `correct` of `labelled` units are right by their label; labelled = 0: there are no labels. */
@@ -197,8 +206,8 @@ VG_API vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summa
 /* "unknown", "one-member", "identical", "collapsed", "low", "diverse", "undecided", "no-skill". */
 VG_API const char *vg_verdict_name(vg_verdict_state state);
 
-/* The SIMD tier in use: "avx512", "avx2", "neon" or "portable". The environment variable VARGATE_CPU (read once) forces a
- * lower one by these names. */
+/* The SIMD tier in use: "avx512", "avx2", "neon" or "portable". The environment variable VARGATE_CPU (read once)
+ * forces a lower one by these names. */
 VG_API const char *vg_cpu_tier(void);
 
 #ifdef __cplusplus

@@ -8,9 +8,9 @@
  * is vg_report_page(&report, &sink);                        // one HTML file that needs nothing else
  *     vg_report_figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink);   // text for gnuplot
  *
- * Multiclass only. Nothing here opens files or starts programs: bytes go to the caller's sink. The page holds every sample
- * while they fit; of more than VG_REPORT_COLUMN_BYTES of measures it plots a random sample (and the cases a person would look
- * for), while the numbers of the decision rule still come from all of them. */
+ * Multiclass only. Nothing here opens files or starts programs: bytes go to the caller's sink. The page holds every
+ * sample while they fit; of more than VG_REPORT_COLUMN_BYTES of measures it plots a random sample (and the cases a
+ * person would look for), while the numbers of the decision rule still come from all of them. */
 #ifndef VARGATE_REPORT_H
 #define VARGATE_REPORT_H
 
@@ -46,7 +46,8 @@ typedef struct vg_report_rows {
 VG_API vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes);
 VG_API void vg_report_rows_free(vg_report_rows *rows);
 /* mean, std: count x C of samples first .. first + count - 1, std the spread the decision rule uses. */
-VG_API vg_status vg_report_rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean, const double *std);
+VG_API vg_status vg_report_rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean,
+                                     const double *std);
 /* Members' votes of the same samples, after they were fed: probabilities or logits, float32 or float64. */
 VG_API vg_status vg_report_rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block);
 
@@ -77,8 +78,8 @@ typedef struct vg_report {
     const int64_t *labels; /* n; NULL: none */
     vg_score_summary summary;
     const char *verdict, *verdict_text; /* on collapse: a word and a sentence */
-    /* Of these predictions, with labels (NULL: none), and of the same ones at other temperatures. is_calibrated tells which of
-     * the two is after calibration: 1 `evaluation`, 0 `other`. */
+    /* Of these predictions, with labels (NULL: none), and of the same ones at other temperatures. is_calibrated
+     * tells which of the two is after calibration: 1 `evaluation`, 0 `other`. */
     const vg_evaluation *evaluation, *other;
     int is_calibrated;
     const vg_report_ood *ood;
@@ -91,10 +92,10 @@ typedef struct vg_report {
     void *image_context;
     size_t channels, height, width;
 } vg_report;
-#define VG_REPORT_INIT                                                                                                     \
-    {                                                                                                                      \
-        sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL,                      \
-            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0       \
+#define VG_REPORT_INIT                                                                                                 \
+    {                                                                                                                  \
+        sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL,                  \
+            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0   \
     }
 
 /* Where bytes go. A status other than VG_OK ends the writing and is handed on. */
@@ -113,8 +114,8 @@ VG_API const char *vg_report_figure_name(size_t figure);
 /* 1 when the report has what the figure shows. */
 VG_API int vg_report_figure_possible(const vg_report *report, size_t figure);
 /* terminal: "svg", "pdfcairo" or "pngcairo"; output: the file gnuplot shall write. */
-VG_API vg_status vg_report_figure_script(const vg_report *report, size_t figure, const char *terminal, const char *output,
-                                         const vg_report_sink *sink);
+VG_API vg_status vg_report_figure_script(const vg_report *report, size_t figure, const char *terminal,
+                                         const char *output, const vg_report_sink *sink);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
  *     bayes                   the same without converged and flat, if it ran
  *     gap                     if both ran: log_t_median, log_t_max, loss_max
  * Numbers that are not finite are null.
- */
+ * */
 #ifndef VARGATE_TEMPERATURES_H
 #define VARGATE_TEMPERATURES_H
 
@@ -29,8 +29,8 @@ VG_API void vg_temperatures_text_free(char *text);
 /* Writes that text to `path`: beside, then renamed. */
 VG_API vg_status vg_temperatures_save(const char *path, const vg_calibration *calibration);
 
-/* Reads "temperatures" of a temps.json, which may hold any other keys. `*out` is the caller's, freed with vg_temperatures_free.
- */
+/* Reads "temperatures" of a temps.json, which may hold any other keys. `*out` is the caller's, freed with
+ * vg_temperatures_free */
 VG_API vg_status vg_temperatures_load(double **out, size_t *count, const char *path);
 VG_API void vg_temperatures_free(double *temperatures);
 

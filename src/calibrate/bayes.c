@@ -1,12 +1,14 @@
-/* bayes.c - Gaussian-process search for the best temperature, as the paper does it: log T, a fixed number of evaluations.
+/* bayes.c - Gaussian-process search for the best temperature, as the paper does it: log T, a fixed number of
+ * evaluations.
  *
- * The model is of log(loss + 1e-12) against log T: the logarithm is monotone, so the minimiser is the same, and it brings the
- * steep left side (the loss grows like 1/T) to the scale of the valley. `initial` places, one drawn in each of as many equal
- * shares of the range, then guided ones. Each: hyperparameters by marginal likelihood; the maximisers of expected improvement,
- * of minus the lower confidence bound and of the probability of improvement, from a grid and a golden section around its best;
- * one of the three drawn by softmax of gains (GP-Hedge), a gain being minus the sum of the posterior means at what that one
- * proposed. The answer is the minimiser of the last posterior mean, its loss evaluated once more for the report. All
- * temperatures move in step, each with its own model and random stream, and share every sweep over the data. */
+ * The model is of log(loss + 1e-12) against log T: the logarithm is monotone, so the minimiser is the same, and it
+ * brings the steep left side (the loss grows like 1/T) to the scale of the valley. `initial` places, one drawn in
+ * each of as many equal shares of the range, then guided ones. Each: hyperparameters by marginal likelihood; the
+ * maximisers of expected improvement, of minus the lower confidence bound and of the probability of improvement,
+ * from a grid and a golden section around its best; one of the three drawn by softmax of gains (GP-Hedge), a gain
+ * being minus the sum of the posterior means at what that one proposed. The answer is the minimiser of the last
+ * posterior mean, its loss evaluated once more for the report. All temperatures move in step, each with its own
+ * model and random stream, and share every sweep over the data. */
 #include <math.h>
 #include <string.h>
 
@@ -107,7 +109,8 @@ static void propose(const bayes *b, vg_gp *gp, double at[ACQUISITIONS], double m
                 top = i;
             }
         }
-        at[which] = sharpen(gp, (acquisition)which, grid[top > 0 ? top - 1 : 0], grid[top < GRID - 1 ? top + 1 : top], best);
+        at[which] =
+            sharpen(gp, (acquisition)which, grid[top > 0 ? top - 1 : 0], grid[top < GRID - 1 ? top + 1 : top], best);
         vg_gp__predict(gp, &at[which], 1, &means[which], NULL);
     }
 }
@@ -179,7 +182,10 @@ static vg_status fit_model(const bayes *b, seeker *s, vg_gp *gp) {
     bool fresh = b->done == b->problem->options->initial || b->done % FRESH_EVERY == 0;
     gp->log_length = s->log_length;
     gp->log_noise = s->log_noise;
-    vg_status status = vg_gp__fit(gp, s->x, s->y, b->done, fresh, fresh ? FRESH_STEPS : b->done <= OFTEN ? FIT_STEPS : 0);
+    vg_status status = vg_gp__fit(gp, s->x, s->y, b->done, fresh,
+                                  fresh              ? FRESH_STEPS
+                                  : b->done <= OFTEN ? FIT_STEPS
+                                                     : 0);
     s->log_length = gp->log_length;
     s->log_noise = gp->log_noise;
     return status;
@@ -213,7 +219,8 @@ static vg_status evaluate(bayes *b) {
     VG_TRY(vg_problem__evaluate(b->problem, b->log_b, NULL, b->losses));
     for (size_t i = 0; i < b->problem->count; i++) {
         if (!isfinite(b->losses[i].loss))
-            return vg_base__fail(VG_ERR_NUMERIC, "the loss of temperature %zu at T = %g is not finite: logits too large", i,
+            return vg_base__fail(VG_ERR_NUMERIC,
+                                 "the loss of temperature %zu at T = %g is not finite: logits too large", i,
                                  exp(b->seekers[i].next));
     }
     return VG_OK;
@@ -225,8 +232,9 @@ static vg_status search(bayes *b, vg_temperature_fit *fits) {
     for (b->done = 0; b->done < o->evaluations; b->done++) {
         if (b->done < o->initial) {
             for (size_t i = 0; i < count; i++)
-                b->seekers[i].next =
-                    b->low + (b->high - b->low) * ((double)b->done + vg_random__unit(&b->seekers[i].random)) / o->initial;
+                b->seekers[i].next = b->low + (b->high - b->low) *
+                                                  ((double)b->done + vg_random__unit(&b->seekers[i].random)) /
+                                                  o->initial;
         } else {
             VG_TRY(vg_pool__run(b->problem->logits->pool, count, guide, b));
         }

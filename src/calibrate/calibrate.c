@@ -11,7 +11,13 @@
 
 #include "calibrate/solvers.h"
 
-enum { SUBSAMPLE_SHARE = 16, SUBSAMPLE_LEAST = 256, SUBSAMPLE_ELEMENTS = 1 << 23, SUBSAMPLE_SWEEPS = 10, MEASURING_SWEEPS = 2 };
+enum {
+    SUBSAMPLE_SHARE = 16,
+    SUBSAMPLE_LEAST = 256,
+    SUBSAMPLE_ELEMENTS = 1 << 23,
+    SUBSAMPLE_SWEEPS = 10,
+    MEASURING_SWEEPS = 2
+};
 #define SUBSAMPLE_TOLERANCE 1e-3
 
 const char *vg_solver_name(vg_solver solver) {
@@ -30,12 +36,14 @@ static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_opt
     if (options == NULL)
         return VG_OK;
     if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof *out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrate_options.struct_size is %zu, expected %zu (use the _INIT macro)",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "vg_calibrate_options.struct_size is %zu, expected %zu (use the _INIT macro)",
                              options->struct_size, sizeof *out);
     memcpy(out, options, options->struct_size);
     out->struct_size = sizeof *out;
     if ((unsigned)out->solver > VG_SOLVER_BOTH)
-        return vg_base__fail(VG_ERR_ARGUMENT, "solver is %d, expected 0 (newton), 1 (bayes) or 2 (both)", (int)out->solver);
+        return vg_base__fail(VG_ERR_ARGUMENT, "solver is %d, expected 0 (newton), 1 (bayes) or 2 (both)",
+                             (int)out->solver);
     VG_TRY(check_range("the range of T", out->t_min, out->t_max));
     if (!(out->tolerance > 0 && out->tolerance < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "tolerance is %g, expected 0 < tolerance < 1", out->tolerance);
@@ -44,7 +52,8 @@ static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_opt
     if (out->evaluations < 3 || out->evaluations > 500)
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluations is %u, expected 3 .. 500", out->evaluations);
     if (out->initial < 2 || out->initial > out->evaluations)
-        return vg_base__fail(VG_ERR_ARGUMENT, "initial evaluations is %u, expected 2 .. %u", out->initial, out->evaluations);
+        return vg_base__fail(VG_ERR_ARGUMENT, "initial evaluations is %u, expected 2 .. %u", out->initial,
+                             out->evaluations);
     if (out->bins < 1 || out->bins > 1000)
         return vg_base__fail(VG_ERR_ARGUMENT, "bins is %u, expected 1 .. 1000", out->bins);
     if (out->folds == 1 || out->folds > 100)
@@ -52,7 +61,7 @@ static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_opt
     return VG_OK;
 }
 
-/* --- the result --------------------------------------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------------------------- */
 static vg_status new_result(vg_calibration **out, const vg_logits *l, const vg_calibrate_options *o) {
     vg_calibration *r;
     VG_TRY(vg_base__zalloc(&r, 1, sizeof *r, "calibration result"));
@@ -115,7 +124,7 @@ static vg_status find_gaps(vg_calibration *r) {
     return VG_OK;
 }
 
-/* --- newton ------------------------------------------------------------------------------------------------------------- */
+/* --- newton ----------------------------------------------------------------------------------------------------- */
 /* Room for every stride-th sample, about N / 16 of them; keep->n = 0 when the data are too small for it to help. */
 static vg_status new_subsample(vg_subsample *keep, const vg_logits *l) {
     memset(keep, 0, sizeof *keep);
@@ -199,8 +208,9 @@ static vg_status run_newton(vg_calibration *r, vg_problem *problem, const vg_los
     return status;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------- */
-static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_loss *losses, double *excess, vg_subsample *keep) {
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_loss *losses, double *excess,
+                       vg_subsample *keep) {
     const vg_calibrate_options *o = problem->options;
     size_t m_count = problem->logits->m;
     for (size_t m = 0; m < m_count; m++)
@@ -264,8 +274,8 @@ static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_cal
     return VG_OK;
 }
 
-vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m, size_t c,
-                              const int64_t *labels, const vg_calibrate_options *options) {
+vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n, size_t m,
+                              size_t c, const int64_t *labels, const vg_calibrate_options *options) {
     if (out == NULL || block == NULL || labels == NULL)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrate: out, logits and labels must not be NULL");
     *out = NULL;
@@ -308,7 +318,8 @@ vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictio
                              logits->m);
     for (size_t i = 0; temperatures != NULL && i < count; i++) {
         if (!(temperatures[i] > 0 && isfinite(temperatures[i]) && isfinite(1 / temperatures[i])))
-            return vg_base__fail(VG_ERR_ARGUMENT, "temperature %zu is %g, expected a finite number > 0", i, temperatures[i]);
+            return vg_base__fail(VG_ERR_ARGUMENT, "temperature %zu is %g, expected a finite number > 0", i,
+                                 temperatures[i]);
     }
     vg_calibrate_options o;
     VG_TRY(check_options(&o, options));

@@ -1,4 +1,5 @@
-/* calibrate_data.c - sweeps over logits: blocks from the source, chunks to threads, sums in a fixed order; the loss sweep. */
+/* calibrate_data.c - sweeps over logits: blocks from the source, chunks to threads, sums in a fixed order; the loss
+ * sweep. */
 #include "calibrate/calibrate_data.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ enum {
 static vg_status check_labels(const int64_t *labels, size_t n, size_t c) {
     for (size_t i = 0; i < n; i++) {
         if (labels[i] < 0 || (uint64_t)labels[i] >= c)
-            return vg_base__fail(VG_ERR_DATA, "label of sample %zu is %lld, expected 0 .. %zu", i, (long long)labels[i], c - 1);
+            return vg_base__fail(VG_ERR_DATA, "label of sample %zu is %lld, expected 0 .. %zu", i, (long long)labels[i],
+                                 c - 1);
     }
     return VG_OK;
 }
@@ -25,7 +27,8 @@ vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *conte
                            const int64_t *labels, vg_pool *pool) {
     memset(out, 0, sizeof *out);
     if (n == 0 || m == 0 || c < 2)
-        return vg_base__fail(VG_ERR_ARGUMENT, "logits of shape (%zu, %zu, %zu): expected N >= 1, M >= 1, C >= 2", n, m, c);
+        return vg_base__fail(VG_ERR_ARGUMENT, "logits of shape (%zu, %zu, %zu): expected N >= 1, M >= 1, C >= 2", n, m,
+                             c);
     size_t row, scratch;
     if (!vg_base__mul(&row, m, c) || !vg_base__mul(&scratch, c, 3 * (size_t)vg_pool__threads(pool)))
         return vg_base__fail(VG_ERR_MEMORY, "logits of shape (%zu, %zu, %zu) do not fit memory", n, m, c);
@@ -62,14 +65,15 @@ vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_pre
     return VG_OK;
 }
 
-/* --- reading one row ---------------------------------------------------------------------------------------------------- */
+/* --- reading one row -------------------------------------------------------------------------------------------- */
 static float from_bits(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-/* Exponent and fraction put in their places, then scaled by the difference of the biases, which also makes subnormals right. */
+/* Exponent and fraction put in their places, then scaled by the difference of the biases, which also makes
+ * subnormals right. */
 static double from_f16(uint16_t half) {
     float size = from_bits((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
     if ((half & 0x7c00) == 0x7c00)
@@ -110,7 +114,7 @@ const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, doubl
     return wide;
 }
 
-/* --- walking ------------------------------------------------------------------------------------------------------------ */
+/* --- walking ---------------------------------------------------------------------------------------------------- */
 typedef struct walk {
     vg_logits *logits;
     vg_predictions view; /* the block at hand */
@@ -128,7 +132,8 @@ static vg_status walk_chunk(void *context, size_t index, unsigned worker) {
         rows = w->logits->chunk;
     double *sums = w->sums + index * w->width;
     memset(sums, 0, w->width * sizeof *sums);
-    return w->body(w->context, sums, w->logits->scratch + (size_t)worker * 3 * w->logits->c, &w->view, first, rows, w->origin);
+    return w->body(w->context, sums, w->logits->scratch + (size_t)worker * 3 * w->logits->c, &w->view, first, rows,
+                   w->origin);
 }
 
 static vg_status walk_block(walk *w, size_t rows, double *total) {
@@ -136,11 +141,12 @@ static vg_status walk_block(walk *w, size_t rows, double *total) {
     VG_TRY(l->block(l->context, w->origin, rows, &w->view));
     if (w->view.n != rows || w->view.m != l->m || w->view.c != l->c)
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "block of samples from %zu on is of shape (%zu, %zu, %zu), expected (%zu, %zu, %zu)", w->origin,
-                             w->view.n, w->view.m, w->view.c, rows, l->m, l->c);
+                             "block of samples from %zu on is of shape (%zu, %zu, %zu), expected (%zu, %zu, %zu)",
+                             w->origin, w->view.n, w->view.m, w->view.c, rows, l->m, l->c);
     if (w->view.data == NULL || (unsigned)w->view.dtype > VG_BF16)
-        return vg_base__fail(VG_ERR_ARGUMENT, "block of samples from %zu on has no data or element type %d, expected 0 .. 3",
-                             w->origin, (int)w->view.dtype);
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "block of samples from %zu on has no data or element type %d, expected 0 .. 3", w->origin,
+                             (int)w->view.dtype);
     size_t chunks = (rows + l->chunk - 1) / l->chunk;
     VG_TRY(vg_pool__run(l->pool, chunks, walk_chunk, w));
     for (size_t i = 0; i < chunks; i++) {
@@ -176,17 +182,17 @@ vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chu
     return status;
 }
 
-/* --- losses ------------------------------------------------------------------------------------------------------------- */
+/* --- losses ----------------------------------------------------------------------------------------------------- */
 typedef struct loss_sweep {
     const vg_logits *logits;
     const double *b;
     const bool *active;
 } loss_sweep;
 
-/* sums[3 m ..]: loss, slope, bend of member m over the chunk. Members outermost: a member's product of s0 stays in a register;
- * a chunk is small enough to stay in the second-level cache anyway. */
-static vg_status loss_chunk(void *context, double *sums, double *scratch, const vg_predictions *view, size_t first, size_t rows,
-                            size_t origin) {
+/* sums[3 m ..]: loss, slope, bend of member m over the chunk. Members outermost: a member's product of s0 stays in a
+ * register; a chunk is small enough to stay in the second-level cache anyway. */
+static vg_status loss_chunk(void *context, double *sums, double *scratch, const vg_predictions *view, size_t first,
+                            size_t rows, size_t origin) {
     const loss_sweep *sweep = context;
     const vg_logits *l = sweep->logits;
     for (size_t m = 0; m < l->m; m++) {

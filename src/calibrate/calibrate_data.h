@@ -1,8 +1,9 @@
-/* calibrate_data.h - walking validation logits block by block: losses and derivatives, and calibration metrics. Internal.
+/* calibrate_data.h - walking validation logits block by block: losses and derivatives, and calibration metrics.
+ * Internal.
  *
- * A sweep visits all N samples once. Samples are cut into chunks whose size depends on M and C alone; each chunk is summed by
- * one thread, and chunk sums are added in order, so that results do not depend on the number of threads nor on how the logits
- * lie in memory. */
+ * A sweep visits all N samples once. Samples are cut into chunks whose size depends on M and C alone; each chunk is
+ * summed by one thread, and chunk sums are added in order, so that results do not depend on the number of threads
+ * nor on how the logits lie in memory. */
 #ifndef VG_CALIBRATE_DATA_H
 #define VG_CALIBRATE_DATA_H
 
@@ -24,11 +25,13 @@ typedef struct vg_logits {
     vg_pool *pool;
     const vg_row_kernels *kernels;
     double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
-    size_t folds;    /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
-    size_t fold;     /* b[n % folds][m] */
-    double *nll;     /* n, or NULL: the mean's NLL of each sample, kept by the first measuring sweep, compared with by the next */
-    bool compare;    /* sum the squared differences from nll instead of filling it, */
-    double squares;  /* into this */
+    /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
+    size_t folds;
+    size_t fold; /* b[n % folds][m] */
+    /* n, or NULL: the mean's NLL of each sample, kept by the first measuring sweep, compared with by the next */
+    double *nll;
+    bool compare;   /* sum the squared differences from nll instead of filling it, */
+    double squares; /* into this */
 } vg_logits;
 
 /* Mean loss of one member (or of all) at b, and its derivatives in units of b. */
@@ -46,7 +49,8 @@ void vg_logits__stop(vg_logits *logits);
 /* A block function over a whole view: context is a const vg_predictions *. */
 vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_predictions *view);
 
-/* One sweep: losses of member m at b[m] into out[m], for the members with active[m] (NULL: all); the others are left alone. */
+/* One sweep: losses of member m at b[m] into out[m], for the members with active[m] (NULL: all); the others are left
+ * alone. */
 vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_loss *out);
 
 /* A subset of samples kept in memory: every stride-th, as float32. */
@@ -58,13 +62,14 @@ typedef struct vg_subsample {
 
 /* One sweep that checks every logit and measures the predictions at b[m]. losses[m] and excess[m] (sum over samples of
  * max_c z - z_y: 0 when every label has the largest logit) may be NULL, and so may `keep`, which is filled. */
-vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out, vg_loss *losses,
-                             double *excess, vg_subsample *keep);
+vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out,
+                             vg_loss *losses, double *excess, vg_subsample *keep);
 
-/* --- shared by the two sweeps ------------------------------------------------------------------------------------------ */
-/* A walk: `body` sums the samples first .. first + rows - 1 of `view` (numbered from `origin` on) into sums[width], zeroed. */
-typedef vg_status (*vg_chunk_body)(void *context, double *sums, double *scratch, const vg_predictions *view, size_t first,
-                                   size_t rows, size_t origin);
+/* --- shared by the two sweeps ----------------------------------------------------------------------------------- */
+/* A walk: `body` sums the samples first .. first + rows - 1 of `view` (numbered from `origin` on) into sums[width],
+ * zeroed. */
+typedef vg_status (*vg_chunk_body)(void *context, double *sums, double *scratch, const vg_predictions *view,
+                                   size_t first, size_t rows, size_t origin);
 vg_status vg_logits__walk(vg_logits *logits, size_t width, double *total, vg_chunk_body body, void *context);
 /* Row (n, m) of a view, contiguous: in place (float32 when *f32, else float64) or widened into `wide`. */
 const void *vg_logits__row(const vg_predictions *view, size_t n, size_t m, double *wide, bool *f32);

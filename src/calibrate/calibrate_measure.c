@@ -1,9 +1,9 @@
 /* calibrate_measure.c - the sweep that checks logits and measures predictions at given temperatures.
  *
- * Per sample: member distributions p_m = softmax(b_m z_m), their mean, and of both the negative log-likelihood of the label and
- * the confidence (largest probability), binned. ECE = sum over bins of |mean confidence - accuracy| times the bin's share; bin
- * i of B holds confidences in (i/B, (i+1)/B]. A member's confidence is 1/s0; the mean's NLL is the log-sum-exp over members of
- * log p_m(y), so that nothing underflows.
+ * Per sample: member distributions p_m = softmax(b_m z_m), their mean, and of both the negative log-likelihood of
+ * the label and the confidence (largest probability), binned. ECE = sum over bins of |mean confidence - accuracy|
+ * times the bin's share; bin i of B holds confidences in (i/B, (i+1)/B]. A member's confidence is 1/s0; the mean's
+ * NLL is the log-sum-exp over members of log p_m(y), so that nothing underflows.
  *
  * Sums of a chunk, in doubles, W = 3 bins, a bin being (count, sum of confidence, number correct):
  *     [0] NLL of the mean, [1] squared differences from the NLL kept before, [2 .. 2 + W) bins of the mean,
@@ -49,8 +49,8 @@ static void keep_row(const vg_subsample *keep, const vg_logits *l, const void *r
 }
 
 /* One member of one sample: adds p_m to mean[c]; returns log p_m(y) in *log_p. */
-static vg_status measure_row(const measure_sweep *sweep, double *sums, double *scratch, const vg_predictions *view, size_t i,
-                             size_t n, size_t m, double *log_p) {
+static vg_status measure_row(const measure_sweep *sweep, double *sums, double *scratch, const vg_predictions *view,
+                             size_t i, size_t n, size_t m, double *log_p) {
     const vg_logits *l = sweep->logits;
     double *e = scratch + l->c, *mean = scratch + 2 * l->c;
     double b = sweep->b[l->folds ? n % l->folds * l->m + m : m];
@@ -59,8 +59,8 @@ static vg_status measure_row(const measure_sweep *sweep, double *sums, double *s
     size_t y = (size_t)l->labels[n];
     vg_row_sums s;
     if (!(f32 ? l->kernels->exps_f32(&s, e, row, l->c, b) : l->kernels->exps_f64(&s, e, row, l->c, b)))
-        return vg_base__fail(VG_ERR_DATA, "logits of sample %zu, member %zu hold NaN or infinity, expected finite numbers", n,
-                             m);
+        return vg_base__fail(VG_ERR_DATA,
+                             "logits of sample %zu, member %zu hold NaN or infinity, expected finite numbers", n, m);
     double excess = s.top - (f32 ? (double)((const float *)row)[y] : ((const double *)row)[y]);
     double x = -b * excess, log_s0 = log(s.s0), average = s.s1 / s.s0;
     sums[0] += log_s0 - x;
@@ -139,8 +139,8 @@ static void finish(const vg_logits *l, const double *total, unsigned bins, vg_ca
     }
 }
 
-vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out, vg_loss *losses,
-                             double *excess, vg_subsample *keep) {
+vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out,
+                             vg_loss *losses, double *excess, vg_subsample *keep) {
     measure_sweep sweep = {logits, b, bins, keep};
     size_t width, member = MEMBER_HEAD + 3 * (size_t)bins;
     if (!vg_base__mul(&width, logits->m, member) || !vg_base__add(&width, width, MEAN_HEAD + 3 * (size_t)bins))

@@ -1,6 +1,7 @@
 /* gaussian_process.c - fitting and predicting of gaussian_process.h.
  *
- * Objective and gradient, with t the targets, alpha = A^-1 t, s2 = t' alpha / n, D the derivative of A in a hyperparameter:
+ * Objective and gradient, with t the targets, alpha = A^-1 t, s2 = t' alpha / n, D the derivative of A in a
+ * hyperparameter:
  *     f  = n/2 log s2 + sum_i log L_ii          df = 1/2 tr(A^-1 D) - alpha' D alpha / (2 s2)
  *     in log l: D = a^2 (1 + a) / 3 e^-a        in log nu: D = nu I
  * Maximised by BFGS in two variables inside a box. */
@@ -96,8 +97,9 @@ double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]) {
     }
     gp->signal = fmax(fit / (double)n, 1e-300);
     value += 0.5 * (double)n * log(gp->signal);
-    /* inverse = L^-1; (A^-1)_ij is the product of its columns i and j from max(i, j) down. Not dpotri, whose threaded form in
-     * OpenBLAS costs more than it saves here and gives results that depend on the number of threads. */
+    /* inverse = L^-1; (A^-1)_ij is the product of its columns i and j from max(i, j) down. Not dpotri, whose
+     * threaded form in OpenBLAS costs more than it saves here and gives results that depend on the number of
+     * threads. */
     memcpy(gp->inverse, gp->factor, n * n * sizeof(double));
     if (gp->lapack->trtri(VG_LAPACK_COLUMNS, 'L', 'N', order, gp->inverse, order) != 0)
         return INFINITY;
@@ -204,8 +206,8 @@ vg_status vg_gp__fit(vg_gp *gp, const double *x, const double *y, size_t n, bool
     gp->log_length = best[0];
     gp->log_noise = best[1];
     if (!isfinite(value))
-        return vg_base__fail(VG_ERR_NUMERIC, "the Gaussian process of %zu points has a covariance without a Cholesky factor",
-                             n);
+        return vg_base__fail(VG_ERR_NUMERIC,
+                             "the Gaussian process of %zu points has a covariance without a Cholesky factor", n);
     return VG_OK;
 }
 

@@ -1,8 +1,8 @@
 /* gaussian_process.h - Gaussian-process regression of a function of one variable. Internal.
  *
- * Prior: mean 0, covariance s2 (k(|x - x'| / l) + nu [x = x']), Matern 5/2: k = (1 + a + a^2/3) e^-a, a = sqrt(5) r / l.
- * Targets are standardised (mean 0, deviation 1). l and nu maximise the marginal likelihood with s2 at its own maximiser, s2 =
- * t' A^-1 t / n, A = K + nu I. A = L L' and the solves are LAPACK's. */
+ * Prior: mean 0, covariance s2 (k(|x - x'| / l) + nu [x = x']), Matern 5/2: k = (1 + a + a^2/3) e^-a, a = sqrt(5) r
+ * / l. Targets are standardised (mean 0, deviation 1). l and nu maximise the marginal likelihood with s2 at its own
+ * maximiser, s2 = t' A^-1 t / n, A = K + nu I. A = L L' and the solves are LAPACK's. */
 #ifndef VG_GAUSSIAN_PROCESS_H
 #define VG_GAUSSIAN_PROCESS_H
 
@@ -28,11 +28,11 @@ typedef struct vg_gp {
 vg_status vg_gp__new(vg_gp **out, size_t capacity, size_t candidates);
 void vg_gp__free(vg_gp *gp);
 
-/* Takes n points (x borrowed until the next call) and maximises the marginal likelihood, from the hyperparameters in the struct
- * (`fresh`: from several starts as well), at most `steps` steps each. steps = 0 leaves them as they are. */
+/* Takes n points (x borrowed until the next call) and maximises the marginal likelihood, from the hyperparameters in
+ * the struct (`fresh`: from several starts as well), at most `steps` steps each. steps = 0 leaves them as they are. */
 vg_status vg_gp__fit(vg_gp *gp, const double *x, const double *y, size_t n, bool fresh, unsigned steps);
-/* Minus the profile log marginal likelihood, without constants, at (log l, log nu), and its gradient; infinite where A has no
- * factor. Leaves factor, alpha and signal at these hyperparameters. */
+/* Minus the profile log marginal likelihood, without constants, at (log l, log nu), and its gradient; infinite where
+ * A has no factor. Leaves factor, alpha and signal at these hyperparameters. */
 double vg_gp__objective(vg_gp *gp, const double point[2], double gradient[2]);
 /* Posterior mean and deviation of the standardised function at count <= candidates places. */
 void vg_gp__predict(vg_gp *gp, const double *at, size_t count, double *mean, double *deviation);

@@ -1,8 +1,8 @@
 /* held_out.c - what temperatures do to samples they were not fitted to, and the warning that a result carries.
  *
- * Samples are dealt to the folds in turn. For each fold newton fits temperatures to the others, from the whole set's answer on,
- * which takes two or three sweeps; then one measuring sweep takes every sample at the temperatures of its own fold. The figures
- * thus rest on all samples, none of which had a part in its own temperatures. */
+ * Samples are dealt to the folds in turn. For each fold newton fits temperatures to the others, from the whole set's
+ * answer on, which takes two or three sweeps; then one measuring sweep takes every sample at the temperatures of its
+ * own fold. The figures thus rest on all samples, none of which had a part in its own temperatures. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,14 +11,15 @@
 #include "calibrate/solvers.h"
 
 enum { FOLD_LEAST = 10 };
-/* Below these, a change is no news: of the NLL relatively, and in standard errors; of the ECE absolutely, beside its noise, of
- * about 1 / (2 sqrt N). */
+/* Below these, a change is no news: of the NLL relatively, and in standard errors; of the ECE absolutely, beside its
+ * noise, of about 1 / (2 sqrt N). */
 #define WORSE_NLL 1e-3
 #define WORSE_ERRORS 2
 #define WORSE_ECE 5e-3
 
 /* b[f][m]: inverse temperatures for the samples of fold f. */
-static vg_status fit_folds(const vg_calibration *r, vg_problem *problem, double *b, double *guess, vg_temperature_fit *fits) {
+static vg_status fit_folds(const vg_calibration *r, vg_problem *problem, double *b, double *guess,
+                           vg_temperature_fit *fits) {
     vg_newton_start start = {NULL, NULL, guess};
     vg_logits *l = problem->logits;
     double rows;
@@ -65,7 +66,7 @@ vg_status vg_calibrate__hold_out(vg_calibration *r, vg_problem *problem) {
     return status;
 }
 
-/* --- the warning -------------------------------------------------------------------------------------------------------- */
+/* --- the warning ------------------------------------------------------------------------------------------------ */
 __attribute__((format(printf, 2, 3))) static void add_text(vg_calibration *r, const char *format, ...) {
     size_t used = strlen(r->warning);
     va_list list;
@@ -84,7 +85,8 @@ static void warn_of_end(vg_calibration *r, size_t count, const char *which, doub
     if (r->count == 1)
         add_text(r, "the temperature reached the %s end of its range, %g: %s", which, end, why);
     else
-        add_text(r, "%zu of %zu temperatures reached the %s end of their range, %g: %s", count, r->count, which, end, why);
+        add_text(r, "%zu of %zu temperatures reached the %s end of their range, %g: %s", count, r->count, which, end,
+                 why);
 }
 
 static void warn_of_worse(vg_calibration *r) {
@@ -94,12 +96,12 @@ static void warn_of_worse(vg_calibration *r) {
     const char *kind = r->count == 1 ? "the temperature makes" : "the temperatures make";
     double nll = is->nll - was->nll, ece = is->ece - was->ece;
     if (nll > WORSE_NLL * was->nll && nll > (held ? WORSE_ERRORS * r->held_out_nll_error : 0))
-        add_text(r, "%s %s the ensemble worse: NLL %.4g -> %.4g (%+.2g), ECE %.4g -> %.4g (%+.2g)%s", where, kind, was->nll,
-                 is->nll, nll, was->ece, is->ece, ece,
+        add_text(r, "%s %s the ensemble worse: NLL %.4g -> %.4g (%+.2g), ECE %.4g -> %.4g (%+.2g)%s", where, kind,
+                 was->nll, is->nll, nll, was->ece, is->ece, ece,
                  is->member_nll < was->member_nll ? ", although the members alone improve" : "");
     else if (ece > WORSE_ECE + 0.5 / sqrt((double)r->samples))
-        add_text(r, "%s %s the ensemble's ECE worse: %.4g -> %.4g (%+.2g), NLL %.4g -> %.4g", where, kind, was->ece, is->ece,
-                 ece, was->nll, is->nll);
+        add_text(r, "%s %s the ensemble's ECE worse: %.4g -> %.4g (%+.2g), NLL %.4g -> %.4g", where, kind, was->ece,
+                 is->ece, ece, was->nll, is->nll);
 }
 
 void vg_calibrate__warn(vg_calibration *r) {

@@ -7,7 +7,8 @@
 #include <lapacke.h>
 
 vg_status vg_lapack__open(const vg_lapack **out) {
-    static const vg_lapack inside = {LAPACKE_dpotrf_work, LAPACKE_dpotrs_work, LAPACKE_dtrtri_work, LAPACKE_dtrtrs_work};
+    static const vg_lapack inside = {LAPACKE_dpotrf_work, LAPACKE_dpotrs_work, LAPACKE_dtrtri_work,
+                                     LAPACKE_dtrtrs_work};
     *out = &inside;
     return VG_OK;
 }
@@ -22,7 +23,8 @@ static vg_status function(void *library, const char *name, void *out) {
     void *found = dlsym(library, name);
     if (!found)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "LAPACKE has no %s", name);
-    memcpy(out, &found, sizeof found); /* a pointer to data is no pointer to a function, though here both are addresses */
+    /* a pointer to data is no pointer to a function, though here both are addresses */
+    memcpy(out, &found, sizeof found);
     return VG_OK;
 }
 
@@ -31,8 +33,8 @@ vg_status vg_lapack__load(vg_lapack *out, const char *const *names) {
     for (size_t i = 0; names[i] && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "the Gaussian process needs LAPACKE (Debian: liblapacke): no %s was found",
-                             names[0]);
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "the Gaussian process needs LAPACKE (Debian: liblapacke): no %s was found", names[0]);
     VG_TRY(function(library, "LAPACKE_dpotrf_work", &out->potrf));
     VG_TRY(function(library, "LAPACKE_dpotrs_work", &out->potrs));
     VG_TRY(function(library, "LAPACKE_dtrtri_work", &out->trtri));

@@ -1,7 +1,8 @@
 /* lapack.h - the four routines of LAPACK that the Gaussian process calls. Internal.
  *
- * LAPACK is opened at the first use, not when the program starts: with OpenBLAS it comes with threads that look for work from
- * then on, beside those of commands that have none for them. Wheels carry the routines (python/native/small_lapack.c). */
+ * LAPACK is opened at the first use, not when the program starts: with OpenBLAS it comes with threads that look for
+ * work from then on, beside those of commands that have none for them. Wheels carry the routines
+ * (python/native/small_lapack.c). */
 #ifndef VG_LAPACK_H
 #define VG_LAPACK_H
 

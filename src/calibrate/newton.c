@@ -4,12 +4,12 @@
  *
  *     u <- u - slope / bend,     slope = b dL/db,  bend = b^2 d2L/db2 >= 0,
  *
- * Newton's step for the root, relative in b. With a point before it near by, the root of the cubic through both points and
- * their derivatives (of u as a function of dL/db) is taken instead: order 2.7 in place of 2, and a sweep saved, at no cost. The
- * sign of the slope keeps a bracket [low, high]. A step that leaves the bracket, is longer than 2, or does not shrink from one
- * to the next is replaced: by the end of the range when that side has not been looked at (where the sign of the slope says
- * whether the minimiser lies beyond: flagged), else by the middle of the bracket. Temperatures that are done drop out of later
- * sweeps. */
+ * Newton's step for the root, relative in b. With a point before it near by, the root of the cubic through both
+ * points and their derivatives (of u as a function of dL/db) is taken instead: order 2.7 in place of 2, and a sweep
+ * saved, at no cost. The sign of the slope keeps a bracket [low, high]. A step that leaves the bracket, is longer
+ * than 2, or does not shrink from one to the next is replaced: by the end of the range when that side has not been
+ * looked at (where the sign of the slope says whether the minimiser lies beyond: flagged), else by the middle of the
+ * bracket. Temperatures that are done drop out of later sweeps. */
 #include <math.h>
 
 #include "calibrate/solvers.h"
@@ -19,7 +19,8 @@ typedef struct search {
     bool low_seen, high_seen; /* the slope's sign was seen on that side */
     double step;              /* the last one taken */
     double before, before_d,
-        before_i;                   /* the point before: u, dL/db there, and the derivative of u in dL/db; before_i = 0: none */
+        /* the point before: u, dL/db there, and the derivative of u in dL/db; before_i = 0: none */
+        before_i;
     unsigned evaluations, in_a_row; /* of the full data; slow steps one after the other */
     bool done;
 } search;
@@ -31,10 +32,12 @@ static void finish(search *s, vg_temperature_fit *fit, uint32_t flags) {
 
 /* Newton's step from s->u, or the better one of the cubic through the point before, which it replaces. */
 static double improve(search *s, const vg_loss *loss) {
-    double step = -loss->slope / loss->bend, b = exp(s->u), d = loss->slope / b, i = b / loss->bend, h = d - s->before_d;
+    double step = -loss->slope / loss->bend, b = exp(s->u), d = loss->slope / b, i = b / loss->bend,
+           h = d - s->before_d;
     double apart = s->before - s->u, t = -s->before_d / h, cubic = NAN;
     if (s->before_i > 0 && fabs(apart) < 1)
-        cubic = (1 + 2 * t) * (1 - t) * (1 - t) * apart + t * (1 - t) * (1 - t) * h * s->before_i + t * t * (t - 1) * h * i;
+        cubic =
+            (1 + 2 * t) * (1 - t) * (1 - t) * apart + t * (1 - t) * (1 - t) * h * s->before_i + t * t * (t - 1) * h * i;
     s->before = s->u;
     s->before_d = d;
     s->before_i = loss->bend > 0 ? i : 0;
@@ -91,7 +94,8 @@ static void advance(search *s, const vg_calibrate_options *o, const vg_loss *los
 }
 
 /* Where to look first, or the answer at once. */
-static void begin(search *s, const vg_newton_start *start, size_t i, const vg_calibrate_options *o, vg_temperature_fit *fit) {
+static void begin(search *s, const vg_newton_start *start, size_t i, const vg_calibrate_options *o,
+                  vg_temperature_fit *fit) {
     const double u_min = -log(o->t_max), u_max = -log(o->t_min);
     *s = (search){.u = 0, .low = u_min, .high = u_max};
     if (!(u_min < 0 && u_max > 0) && (start->at_one != NULL || start->guess == NULL)) {
@@ -131,7 +135,8 @@ static vg_status iterate(vg_problem *problem, search *searches, vg_temperature_f
             if (!active[i])
                 continue;
             if (!isfinite(losses[i].loss) || !isfinite(losses[i].slope) || !isfinite(losses[i].bend))
-                return vg_base__fail(VG_ERR_NUMERIC, "the loss of temperature %zu at T = %g is not finite: logits too large", i,
+                return vg_base__fail(VG_ERR_NUMERIC,
+                                     "the loss of temperature %zu at T = %g is not finite: logits too large", i,
                                      exp(-log_b[i]));
             searches[i].evaluations++;
             advance(&searches[i], problem->options, &losses[i], &fits[i]);

@@ -4,7 +4,8 @@
 
 #include "calibrate/solvers.h"
 
-vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibrate_options *options, unsigned sweeps_most) {
+vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibrate_options *options,
+                            unsigned sweeps_most) {
     memset(out, 0, sizeof *out);
     out->logits = logits;
     out->shared = options->shared != 0;

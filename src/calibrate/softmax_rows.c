@@ -1,9 +1,9 @@
 /* softmax_rows.c - the tiers of softmax_rows.h: portable C, AVX2 with FMA, AVX-512, from one template.
  *
- * Everything is float64, float32 rows being widened on load: with 25 instructions a vector the loop runs near the rate at which
- * memory delivers float32 logits, so float32 arithmetic would gain little and leave a bias. A row shorter than a tier's vector
- * is handed to the next narrower tier. Tiers differ in the order of sums and in fused multiply-adds, by a few 1e-16 relative.
- */
+ * Everything is float64, float32 rows being widened on load: with 25 instructions a vector the loop runs near the
+ * rate at which memory delivers float32 logits, so float32 arithmetic would gain little and leave a bias. A row
+ * shorter than a tier's vector is handed to the next narrower tier. Tiers differ in the order of sums and in fused
+ * multiply-adds, by a few 1e-16 relative. */
 #include "calibrate/softmax_rows.h"
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 #define LOWEST (-707.0)
 
-/* --- portable: one lane ----------------------------------------------------------------------------------------------- */
+/* --- portable: one lane ----------------------------------------------------------------------------------------- */
 static inline double scale_one(double p, double t) {
     uint64_t bits, k;
     memcpy(&bits, &p, sizeof bits);
@@ -46,7 +46,7 @@ static inline double scale_one(double p, double t) {
 #include "calibrate/softmax_rows_template.h"
 
 #if defined(__x86_64__)
-/* --- AVX2: four lanes ------------------------------------------------------------------------------------------------- */
+/* --- AVX2: four lanes ------------------------------------------------------------------------------------------- */
 #define ATTR __attribute__((target("avx2,fma")))
 ATTR static inline double sum_avx2(__m256d v) {
     __m128d half = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
@@ -84,13 +84,15 @@ ATTR static inline __m256d keep_avx2(__m256d v, size_t first) {
 #define V_KEEP(v, i) keep_avx2(v, i)
 #include "calibrate/softmax_rows_template.h"
 
-/* --- AVX-512: eight lanes --------------------------------------------------------------------------------------------- */
+/* --- AVX-512: eight lanes --------------------------------------------------------------------------------------- */
 #define ATTR __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 ATTR static inline __m512d scale_avx512(__m512d p, __m512d t) {
     __m512i k = _mm512_slli_epi64(_mm512_castpd_si512(t), 52);
     return _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(p), k));
 }
-ATTR static inline __m512d keep_avx512(__m512d v, size_t first) { return _mm512_maskz_mov_pd((__mmask8)(0xffu << first), v); }
+ATTR static inline __m512d keep_avx512(__m512d v, size_t first) {
+    return _mm512_maskz_mov_pd((__mmask8)(0xffu << first), v);
+}
 #define V __m512d
 #define LANES ((size_t)8)
 #define NAME(x) x##_avx512

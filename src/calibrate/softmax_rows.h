@@ -2,8 +2,9 @@
  *
  * With top = max_c z[c] and x[c] = max(b (z[c] - top), -707):
  *     s0 = sum_c e^x[c]      s1 = sum_c x[c] e^x[c]      s2 = sum_c x[c]^2 e^x[c]
- * so that logsumexp(b z) = b top + log s0, and s1/s0, s2/s0 - (s1/s0)^2 are the mean and variance of x under softmax(b z): the
- * first and second derivatives of log s0 in log b and b, in units of b. 1 <= s0 <= C; nothing can overflow. */
+ * so that logsumexp(b z) = b top + log s0, and s1/s0, s2/s0 - (s1/s0)^2 are the mean and variance of x under
+ * softmax(b z): the first and second derivatives of log s0 in log b and b, in units of b. 1 <= s0 <= C; nothing can
+ * overflow. */
 #ifndef VG_CALIBRATE_SOFTMAX_ROWS_H
 #define VG_CALIBRATE_SOFTMAX_ROWS_H
 

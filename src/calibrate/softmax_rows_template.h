@@ -32,57 +32,57 @@ ATTR static inline V NAME(exp_lanes)(V x) {
     return V_SCALE(p, t);
 }
 
-#define ROW_KERNELS(TYPE, SUFFIX, LOAD)                                                                                        \
-    ATTR static inline __attribute__((always_inline)) void NAME(row_##SUFFIX)(vg_row_sums * out, double *e_out, const TYPE *z, \
-                                                                              size_t c, double b) {                            \
-        size_t whole = c - c % LANES;                                                                                          \
-        V top = LOAD(z + c - LANES);                                                                                           \
-        for (size_t i = 0; i < whole; i += LANES)                                                                              \
-            top = V_MAX(top, LOAD(z + i));                                                                                     \
-        out->top = V_TOP(top);                                                                                                 \
-        V highest = V_SET(out->top), scale = V_SET(b), s0 = V_SET(0.0), s1 = s0, s2 = s0;                                      \
-        for (size_t i = 0; i < whole; i += LANES) {                                                                            \
-            V x = V_MAX(V_MUL(V_SUB(LOAD(z + i), highest), scale), V_SET(LOWEST));                                             \
-            V e = NAME(exp_lanes)(x), ex = V_MUL(e, x);                                                                        \
-            if (e_out != NULL)                                                                                                 \
-                V_STORE(e_out + i, e);                                                                                         \
-            s0 = V_ADD(s0, e);                                                                                                 \
-            s1 = V_ADD(s1, ex);                                                                                                \
-            s2 = V_FMA(ex, x, s2);                                                                                             \
-        }                                                                                                                      \
-        if (whole < c) {                                                                                                       \
-            V x = V_MAX(V_MUL(V_SUB(LOAD(z + c - LANES), highest), scale), V_SET(LOWEST));                                     \
-            V e = NAME(exp_lanes)(x);                                                                                          \
-            if (e_out != NULL)                                                                                                 \
-                V_STORE(e_out + c - LANES, e);                                                                                 \
-            e = V_KEEP(e, LANES - (c - whole));                                                                                \
-            V ex = V_MUL(e, x);                                                                                                \
-            s0 = V_ADD(s0, e);                                                                                                 \
-            s1 = V_ADD(s1, ex);                                                                                                \
-            s2 = V_FMA(ex, x, s2);                                                                                             \
-        }                                                                                                                      \
-        out->s0 = V_SUM(s0);                                                                                                   \
-        out->s1 = V_SUM(s1);                                                                                                   \
-        out->s2 = V_SUM(s2);                                                                                                   \
-    }                                                                                                                          \
-    ATTR static void NAME(sums_##SUFFIX)(vg_row_sums * out, const TYPE *z, size_t c, double b) {                               \
-        if (c < LANES)                                                                                                         \
-            NARROWER(sums_##SUFFIX)(out, z, c, b);                                                                             \
-        else                                                                                                                   \
-            NAME(row_##SUFFIX)(out, NULL, z, c, b);                                                                            \
-    }                                                                                                                          \
-    ATTR static bool NAME(exps_##SUFFIX)(vg_row_sums * out, double *e, const TYPE *z, size_t c, double b) {                    \
-        if (c < LANES)                                                                                                         \
-            return NARROWER(exps_##SUFFIX)(out, e, z, c, b);                                                                   \
-        V last = LOAD(z + c - LANES), odd = V_SUB(last, last); /* NaN where there is a NaN or an infinity */                   \
-        for (size_t i = 0; i + LANES <= c; i += LANES) {                                                                       \
-            V here = LOAD(z + i);                                                                                              \
-            odd = V_ADD(odd, V_SUB(here, here));                                                                               \
-        }                                                                                                                      \
-        if (!(V_SUM(odd) == 0))                                                                                                \
-            return false;                                                                                                      \
-        NAME(row_##SUFFIX)(out, e, z, c, b);                                                                                   \
-        return true;                                                                                                           \
+#define ROW_KERNELS(TYPE, SUFFIX, LOAD)                                                                                \
+    ATTR static inline __attribute__((always_inline)) void NAME(row_##SUFFIX)(vg_row_sums * out, double *e_out,        \
+                                                                              const TYPE *z, size_t c, double b) {     \
+        size_t whole = c - c % LANES;                                                                                  \
+        V top = LOAD(z + c - LANES);                                                                                   \
+        for (size_t i = 0; i < whole; i += LANES)                                                                      \
+            top = V_MAX(top, LOAD(z + i));                                                                             \
+        out->top = V_TOP(top);                                                                                         \
+        V highest = V_SET(out->top), scale = V_SET(b), s0 = V_SET(0.0), s1 = s0, s2 = s0;                              \
+        for (size_t i = 0; i < whole; i += LANES) {                                                                    \
+            V x = V_MAX(V_MUL(V_SUB(LOAD(z + i), highest), scale), V_SET(LOWEST));                                     \
+            V e = NAME(exp_lanes)(x), ex = V_MUL(e, x);                                                                \
+            if (e_out != NULL)                                                                                         \
+                V_STORE(e_out + i, e);                                                                                 \
+            s0 = V_ADD(s0, e);                                                                                         \
+            s1 = V_ADD(s1, ex);                                                                                        \
+            s2 = V_FMA(ex, x, s2);                                                                                     \
+        }                                                                                                              \
+        if (whole < c) {                                                                                               \
+            V x = V_MAX(V_MUL(V_SUB(LOAD(z + c - LANES), highest), scale), V_SET(LOWEST));                             \
+            V e = NAME(exp_lanes)(x);                                                                                  \
+            if (e_out != NULL)                                                                                         \
+                V_STORE(e_out + c - LANES, e);                                                                         \
+            e = V_KEEP(e, LANES - (c - whole));                                                                        \
+            V ex = V_MUL(e, x);                                                                                        \
+            s0 = V_ADD(s0, e);                                                                                         \
+            s1 = V_ADD(s1, ex);                                                                                        \
+            s2 = V_FMA(ex, x, s2);                                                                                     \
+        }                                                                                                              \
+        out->s0 = V_SUM(s0);                                                                                           \
+        out->s1 = V_SUM(s1);                                                                                           \
+        out->s2 = V_SUM(s2);                                                                                           \
+    }                                                                                                                  \
+    ATTR static void NAME(sums_##SUFFIX)(vg_row_sums * out, const TYPE *z, size_t c, double b) {                       \
+        if (c < LANES)                                                                                                 \
+            NARROWER(sums_##SUFFIX)(out, z, c, b);                                                                     \
+        else                                                                                                           \
+            NAME(row_##SUFFIX)(out, NULL, z, c, b);                                                                    \
+    }                                                                                                                  \
+    ATTR static bool NAME(exps_##SUFFIX)(vg_row_sums * out, double *e, const TYPE *z, size_t c, double b) {            \
+        if (c < LANES)                                                                                                 \
+            return NARROWER(exps_##SUFFIX)(out, e, z, c, b);                                                           \
+        V last = LOAD(z + c - LANES), odd = V_SUB(last, last); /* NaN where there is a NaN or an infinity */           \
+        for (size_t i = 0; i + LANES <= c; i += LANES) {                                                               \
+            V here = LOAD(z + i);                                                                                      \
+            odd = V_ADD(odd, V_SUB(here, here));                                                                       \
+        }                                                                                                              \
+        if (!(V_SUM(odd) == 0))                                                                                        \
+            return false;                                                                                              \
+        NAME(row_##SUFFIX)(out, e, z, c, b);                                                                           \
+        return true;                                                                                                   \
     }
 
 ROW_KERNELS(float, f32, V_LOAD32)
@@ -98,7 +98,8 @@ ATTR static void NAME(add_scaled)(double *mean, const double *e, double weight, 
         mean[i] += weight * e[i];
 }
 
-static const vg_row_kernels NAME(KERNELS) = {NAME(sums_f32), NAME(sums_f64), NAME(exps_f32), NAME(exps_f64), NAME(add_scaled)};
+static const vg_row_kernels NAME(KERNELS) = {NAME(sums_f32), NAME(sums_f64), NAME(exps_f32), NAME(exps_f64),
+                                             NAME(add_scaled)};
 
 #undef ROW_KERNELS
 #undef V

@@ -1,5 +1,5 @@
-/* solvers.h - the problem both solvers see: `count` temperatures, and a way to evaluate the losses of some of them. Internal.
- */
+/* solvers.h - the problem both solvers see: `count` temperatures, and a way to evaluate the losses of some of them.
+ * Internal. */
 #ifndef VG_CALIBRATE_SOLVERS_H
 #define VG_CALIBRATE_SOLVERS_H
 
@@ -17,7 +17,8 @@ typedef struct vg_problem {
     vg_loss *losses;
 } vg_problem;
 
-vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibrate_options *options, unsigned sweeps_most);
+vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibrate_options *options,
+                            unsigned sweeps_most);
 void vg_problem__stop(vg_problem *problem);
 /* One sweep: out[i] at T = exp(-log_b[i]) for the temperatures with active[i] (NULL: all). */
 vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const bool *active, vg_loss *out);
@@ -31,8 +32,10 @@ vg_temperature_fit vg_problem__fit(double log_b, const vg_loss *loss);
 /* What newton knows before it starts. */
 typedef struct vg_newton_start {
     const vg_loss *at_one; /* count: losses at T = 1; NULL: not known */
-    const bool *separable; /* count: every label has its row's largest logit, so that the loss falls for ever as T -> 0 */
-    const double *guess;   /* count: where to look for log b; NaN: nowhere special. May be NULL. Without at_one it is the start */
+    /* count: every label has its row's largest logit, so that the loss falls for ever as T -> 0 */
+    const bool *separable;
+    /* count: where to look for log b; NaN: nowhere special. May be NULL. Without at_one it is the start */
+    const double *guess;
 } vg_newton_start;
 
 /* Fills fits[count]; *rows: (temperature, sweep) pairs evaluated. */

@@ -1,7 +1,7 @@
 /* temperatures.c - temps.json, written and read. The keys are listed in vargate/temperatures.h.
  *
- * Numbers are written with 17 digits, so that reading gives the same doubles. A reader takes "temperatures" and checks it;
- * every other key is for people and reports. */
+ * Numbers are written with 17 digits, so that reading gives the same doubles. A reader takes "temperatures" and
+ * checks it; every other key is for people and reports. */
 #include "vargate/temperatures.h"
 
 #include <jansson.h>
@@ -14,7 +14,7 @@
 
 enum { LARGEST_FILE = 64 << 20, DIGITS = 17 };
 
-/* --- writing ------------------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------------------------- */
 /* Sets a key; *ok becomes false when the value (or the room for it) could not be made. */
 static void put(json_t *object, const char *key, json_t *value, bool *ok) {
     *ok &= json_object_set_new(object, key, value) == 0;
@@ -164,7 +164,7 @@ vg_status vg_temperatures_save(const char *path, const vg_calibration *calibrati
     return status;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------------------------- */
 static const char *type_name(const json_t *value) {
     if (value == NULL)
         return "nothing";
@@ -185,7 +185,8 @@ static vg_status take(double **out, size_t *count, const json_t *root, const cha
         return vg_base__fail(VG_ERR_FORMAT, "%s: found %s, expected an object with the key \"temperatures\"", path,
                              type_name(root));
     if (!json_is_array(array) || json_array_size(array) == 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: key \"temperatures\" holds %s, expected an array of one or more numbers", path,
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: key \"temperatures\" holds %s, expected an array of one or more numbers", path,
                              json_is_array(array) ? "an empty array" : type_name(array));
     size_t size = json_array_size(array);
     double *values;
@@ -197,7 +198,8 @@ static vg_status take(double **out, size_t *count, const json_t *root, const cha
             continue;
         vg_base__release(values);
         if (!json_is_number(item))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %s, expected a number > 0", path, i, type_name(item));
+            return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %s, expected a number > 0", path, i,
+                                 type_name(item));
         return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %g, expected a finite number > 0", path, i,
                              json_number_value(item));
     }
@@ -217,10 +219,11 @@ vg_status vg_temperatures_load(double **out, size_t *count, const char *path) {
                                (int)LARGEST_FILE);
     } else {
         json_error_t error;
-        json_t *root = json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+        json_t *root =
+            json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
         if (root == NULL)
-            status = vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", path, error.line, error.column,
-                                   error.text);
+            status = vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", path, error.line,
+                                   error.column, error.text);
         else
             status = take(out, count, root, path);
         json_decref(root);

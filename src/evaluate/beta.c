@@ -2,8 +2,8 @@
  *
  *     I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * F,   F the continued fraction (Lentz), for x below (a+1)/(a+b+2); else by
  *     I_x(a, b) = 1 - I_{1-x}(b, a)
- * The factor in front is the binomial probability in the saddle-point form of Loader (2000): Stirling remainders and deviances
- * instead of differences of large log-gammas, so it keeps full precision at millions of samples. */
+ * The factor in front is the binomial probability in the saddle-point form of Loader (2000): Stirling remainders and
+ * deviances instead of differences of large log-gammas, so it keeps full precision at millions of samples. */
 #include "evaluate/evaluate_internal.h"
 
 static const double two_pi = 6.283185307179586476925;
@@ -92,8 +92,9 @@ double vg_beta_cdf(double x, double a, double b) {
     return lower;
 }
 
-/* The x at which the lower tail is p and the upper q = 1 - p, by Newton steps kept inside a bracket that bisection shrinks.
- * Halving runs in the exponent while the bracket spans more than a factor of two, so that tiny quantiles keep their digits. */
+/* The x at which the lower tail is p and the upper q = 1 - p, by Newton steps kept inside a bracket that bisection
+ * shrinks. Halving runs in the exponent while the bracket spans more than a factor of two, so that tiny quantiles
+ * keep their digits. */
 static double solve(double p, double q, double a, double b) {
     double low = 0, high = 1, x = a / (a + b);
     for (int i = 0; i < 2000; i++) {
@@ -122,7 +123,8 @@ double vg_beta_quantile(double probability, double a, double b) {
         return probability;
     /* Close to 1 a quantile is better found as 1 minus that of the other tail. */
     double middle = vg_beta_cdf(0.5, a, b);
-    return probability > middle ? 1 - solve(1 - probability, probability, b, a) : solve(probability, 1 - probability, a, b);
+    return probability > middle ? 1 - solve(1 - probability, probability, b, a)
+                                : solve(probability, 1 - probability, a, b);
 }
 
 double vg_clopper_pearson_upper(size_t errors, size_t n, double confidence) {

@@ -25,8 +25,7 @@ vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_
     return VG_OK;
 }
 
-/* --- one measure's order ----------------------------------------------------------------------------------------------------
- */
+/* --- one measure's order ---------------------------------------------------------------------------------------- */
 typedef struct rank_order {
     uint32_t *rows; /* most certain first */
     uint8_t *marks; /* VG_PLACE_END, VG_PLACE_POSITIVE (an error) of each place */
@@ -122,8 +121,7 @@ static vg_status rule_block(double *values, size_t stride, const vg_evaluation *
     return VG_OK;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------------------------- */
 typedef struct bootstrap_work {
     const vg_evaluation *evaluation;
     const vg_tally *tally;

@@ -1,4 +1,5 @@
-/* columns.c - measures by name: the list of what a vg_scores holds, and whole columns for a streaming scorer to write into. */
+/* columns.c - measures by name: the list of what a vg_scores holds, and whole columns for a streaming scorer to
+ * write into. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,8 +38,8 @@ static void places_of(vg_scores *scores, double **plain[PLAIN], double **gated[G
     memcpy(gated, g, sizeof g);
 }
 
-static void put(vg_measure *out, size_t capacity, size_t *count, const char *name, const double *k, const double *values,
-                size_t stride) {
+static void put(vg_measure *out, size_t capacity, size_t *count, const char *name, const double *k,
+                const double *values, size_t stride) {
     if (out && *count < capacity) {
         vg_measure *measure = &out[*count];
         if (k) {
@@ -193,7 +194,8 @@ void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
                                   rows * (columns->planes ? 1 : columns->k_count) * sizeof(double));
 }
 
-/* Measure `index` of all that there can be: the plain ones, then the gated ones of each k. False where it is not wanted. */
+/* Measure `index` of all that there can be: the plain ones, then the gated ones of each k. False where it is not
+ * wanted. */
 static bool column_at(vg_rank_column *out, const vg_columns *columns, size_t index) {
     enum { TU, EU = 2, EPCE, EPKL }; /* in both lists of names */
     bool gate = index >= PLAIN;
@@ -211,7 +213,8 @@ static bool column_at(vg_rank_column *out, const vg_columns *columns, size_t ind
         out->less = *places[EU] + offset;
         out->plus = i == EPCE ? *places[EPKL] + offset : NULL;
     }
-    put(&out->measure, 1, &one, (gate ? gated_names : plain_names)[i], gate ? &columns->k[j] : NULL, values + offset, stride);
+    put(&out->measure, 1, &one, (gate ? gated_names : plain_names)[i], gate ? &columns->k[j] : NULL, values + offset,
+        stride);
     return true;
 }
 

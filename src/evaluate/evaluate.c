@@ -1,7 +1,8 @@
 /* evaluate.c - vg_evaluate: a tally and its measures become one vg_evaluation.
  *
- * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one worker's
- * walk, so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals: bootstrap.c. */
+ * Measures are ranked side by side on the pool, each by one worker with its own keys; every figure comes from one
+ * worker's walk, so the thread count changes nothing. Sums: tally_metrics.c, rank_sums.c, rule.c; intervals:
+ * bootstrap.c. */
 #include <pthread.h>
 
 #include "evaluate/evaluate_internal.h"
@@ -24,8 +25,10 @@ static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tal
     return vg_evaluate__check_k(o->k, o->k ? o->k_count : 0);
 }
 
-/* All the arrays of the result. Each kind is one allocation, found again by its first element's pointer when it is freed. */
-static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_count, size_t k_count, size_t curve_points) {
+/* All the arrays of the result. Each kind is one allocation, found again by its first element's pointer when it is
+ * freed. */
+static vg_status allocate(vg_evaluation *e, const vg_tally *t, size_t measure_count, size_t k_count,
+                          size_t curve_points) {
     size_t curves, counts, rankings, square;
     if (!vg_base__mul(&curves, measure_count, curve_points) || !vg_base__mul(&counts, k_count, t->classes) ||
         !vg_base__mul(&counts, counts, 2) || !vg_base__mul(&rankings, measure_count, t->classes) ||
@@ -80,8 +83,7 @@ void vg_evaluation_free(vg_evaluation *e) {
         vg_base__release(parts[i]);
 }
 
-/* --- on the pool ------------------------------------------------------------------------------------------------------------
- */
+/* --- on the pool ------------------------------------------------------------------------------------------------ */
 typedef struct rank_work {
     vg_evaluation *evaluation;
     const vg_tally *tally;
@@ -173,9 +175,12 @@ static vg_status job(void *context, size_t index, unsigned worker) {
     return status;
 }
 
-static size_t job_count(const vg_evaluation *e) { return JOB_RANK + e->measure_count * (1 + e->label_count) + e->rule_count; }
+static size_t job_count(const vg_evaluation *e) {
+    return JOB_RANK + e->measure_count * (1 + e->label_count) + e->rule_count;
+}
 
-/* Measures whose values lie close together (one measure at several k) are taken one after the other: read from memory once. */
+/* Measures whose values lie close together (one measure at several k) are taken one after the other: read from
+ * memory once. */
 static void order_by_place(size_t *order, const vg_rank_column *columns, size_t count) {
     for (size_t i = 0; i < count; i++) {
         size_t j = i;
@@ -204,8 +209,7 @@ static void release_work(rank_work *work, vg_pool *pool) {
     pthread_mutex_destroy(&work->lock);
 }
 
-/* --- the whole --------------------------------------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------------------------- */
 static void store_figures(vg_evaluation *e, const double *values) {
     vg_estimate *places[VG_TALLY_FIGURES];
     vg_evaluate__figure_places(places, e);
@@ -256,7 +260,8 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
     memcpy(e->risks, plan.risk, sizeof e->risks);
     fill_counts(e, t);
     size_t steps = job_count(e);
-    vg_pulse pulse = {.ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
+    vg_pulse pulse = {
+        .ask = o->progress, .context = o->progress_context, .what = "evaluate", .total = steps + o->resamples};
     rank_work work = {e,
                       t,
                       columns,
@@ -279,8 +284,8 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
     return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;
 }
 
-static vg_status evaluate(vg_evaluation **out, const vg_tally *tally, const vg_rank_column *columns, size_t measure_count,
-                          const vg_evaluate_options *options) {
+static vg_status evaluate(vg_evaluation **out, const vg_tally *tally, const vg_rank_column *columns,
+                          size_t measure_count, const vg_evaluate_options *options) {
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
     static const double default_k[] = {1, 2, 3};
     const vg_evaluate_options *o = options ? options : &defaults;

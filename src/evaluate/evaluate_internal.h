@@ -1,4 +1,5 @@
-/* evaluate_internal.h - what the files of this module share: sorted keys, the sums of a ranking, the tally's insides. */
+/* evaluate_internal.h - what the files of this module share: sorted keys, the sums of a ranking, the tally's insides.
+ */
 #ifndef VG_EVALUATE_INTERNAL_H
 #define VG_EVALUATE_INTERNAL_H
 
@@ -11,10 +12,10 @@
 #include "base/base.h"
 #include "vargate/evaluate.h"
 
-/* --- long calls (pulse.c) ------------------------------------------------------------------------------------------------ */
+/* --- long calls (pulse.c) --------------------------------------------------------------------------------------- */
 
-/* What all workers of a call share to learn whether it shall stop: asked for between slices of a few milliseconds. Only worker
- * 0, the calling thread, asks the caller; the others see the answer. */
+/* What all workers of a call share to learn whether it shall stop: asked for between slices of a few milliseconds.
+ * Only worker 0, the calling thread, asks the caller; the others see the answer. */
 typedef struct vg_pulse {
     vg_progress_fn ask; /* may be NULL: never stop */
     void *context;
@@ -30,7 +31,7 @@ vg_status vg_evaluate__pulse_end(const vg_pulse *pulse);
 void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps);
 void vg_evaluate__pulse_idle(void *pulse); /* for vg_pool__while_waiting */
 
-/* --- sorting (sort_keys.c) ---------------------------------------------------------------------------------------------- */
+/* --- sorting (sort_keys.c) -------------------------------------------------------------------------------------- */
 
 /* Doubles as integers of the same order; -0 and 0 share a key. NaN must have been refused. */
 static inline uint64_t vg_evaluate__key(double value) {
@@ -51,13 +52,15 @@ typedef struct vg_keyed {
     uint32_t row;
 } vg_keyed;
 
-/* Sorts keys[0 .. n - 1] upwards; scratch holds n. Pairs of equal keys end in no particular order; pairs can be interrupted. */
+/* Sorts keys[0 .. n - 1] upwards; scratch holds n. Pairs of equal keys end in no particular order; pairs can be
+ * interrupted. */
 void vg_evaluate__sort_keys(uint64_t *keys, uint64_t *scratch, size_t n);
 vg_status vg_evaluate__sort_pairs(vg_keyed *pairs, vg_keyed *scratch, size_t n, vg_pulse *pulse, unsigned worker);
 
-/* --- rows by vectors: rows_plain.c, x86/rows_avx512.c ------------------------------------------------------------------- */
+/* --- rows by vectors: rows_plain.c, x86/rows_avx512.c ----------------------------------------------------------- */
 
-/* A cell of keys (rank_buckets.c): its first bucket, and how far the bits below the cell's are shifted to the bucket in it. */
+/* A cell of keys (rank_buckets.c): its first bucket, and how far the bits below the cell's are shifted to the bucket
+ * in it. */
 typedef struct vg_rank_cell {
     uint32_t first, shift;
 } vg_rank_cell;
@@ -70,8 +73,8 @@ typedef struct vg_bucket_map {
     vg_rank_bounds *bounds;
 } vg_bucket_map;
 
-/* A measure as it is ranked: max(values - less, 0) + plus, row by row and with the measure's stride, where those are not NULL.
- */
+/* A measure as it is ranked: max(values - less, 0) + plus, row by row and with the measure's stride, where those are
+ * not NULL. */
 typedef struct vg_rank_column {
     vg_measure measure;
     const double *less, *plus;
@@ -117,35 +120,35 @@ typedef struct vg_row_kernels {
     bool (*bring)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last);
     /* Counts to first places; they sum to less than 2^16. */
     void (*sum_up)(uint16_t *cells, size_t count);
-    /* Sorts n items among which few inversions are left. False, items all there in some order, when that takes more than
-     * `most` moves by insertion. */
+    /* Sorts n items among which few inversions are left. False, items all there in some order, when that takes more
+     * than `most` moves by insertion. */
     bool (*straighten)(uint64_t *items, size_t n, size_t most);
     unsigned finer; /* cells than rows that suit it, as a power of 2, 0 or 1 */
-    /* The places of items with the lowest bit set, the first of all n at place `first`; returns how many. where: room for n and
-     * 8 more. `tied`: whether two neighbours differ in that bit at most. */
+    /* The places of items with the lowest bit set, the first of all n at place `first`; returns how many. where:
+     * room for n and 8 more. `tied`: whether two neighbours differ in that bit at most. */
     size_t (*marked)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);
-    /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial sums in
-     * turn, and returns the sum of all before[i]. */
+    /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial
+     * sums in turn, and returns the sum of all before[i]. */
     uint64_t (*walk)(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all);
     /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */
     void (*samples)(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins);
-    /* The first of count values that is not in 0 .. most (a NaN, too), or one before it; SIZE_MAX when there is none. */
+    /* The first of count values that is not in 0 .. most (a NaN, too), or one before it; SIZE_MAX when there is none.
+     */
     size_t (*doubtful)(const double *values, size_t count, double most);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
 extern const vg_row_kernels vg_evaluate__rows_avx512;
 #endif
-/* Those of the tier in use. Which does not change an order or a count; sums of a sample's squares may differ in the last bit.
- */
+/* Those of the tier in use. Which does not change an order or a count; sums of a sample's squares may differ in the
+ * last bit. */
 const vg_row_kernels *vg_evaluate__rows(void);
 
-/* --- orderings (rank_buckets.c) ---------------------------------------------------------------------------------------------
- */
+/* --- orderings (rank_buckets.c) --------------------------------------------------------------------------------- */
 
-/* All measures of the columns, those that are not stored included; `out` (NULL: none) has room for as many as are returned
- * (columns.c). */
+/* All measures of the columns, those that are not stored included; `out` (NULL: none) has room for as many as are
+ * returned (columns.c). */
 size_t vg_evaluate__columns_list(vg_rank_column *out, const vg_columns *columns);
 
 /* A worker's memory for orderings. */
@@ -189,22 +192,22 @@ typedef struct vg_rank_order {
     size_t buckets, next;
     size_t upper; /* the first bucket of keys with the highest bit set */
 } vg_rank_order;
-/* Rising; of each item the lowest bit is the error mark, the rest the key but for its highest bit. No value is in two runs. */
+/* Rising; of each item the lowest bit is the error mark, the rest the key but for its highest bit. No value is in
+ * two runs. */
 typedef struct vg_rank_run {
     const uint64_t *items;
     size_t count;
     uint64_t high; /* the highest bit of all keys */
 } vg_rank_run;
-vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors,
-                                  size_t error_stride, size_t rows);
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
+                                  const uint8_t *errors, size_t error_stride, size_t rows);
 /* The next run, valid until the next call; false after the last. */
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order);
 
-/* --- groups (rank_groups.c) -------------------------------------------------------------------------------------------------
- */
+/* --- groups (rank_groups.c) ------------------------------------------------------------------------------------- */
 
-/* The distinct uncertainties that errors have, rising: before[g] rows come before group g. Most groups are one error; those
- * with more rows, tied, are listed in rising order. */
+/* The distinct uncertainties that errors have, rising: before[g] rows come before group g. Most groups are one
+ * error; those with more rows, tied, are listed in rising order. */
 typedef struct vg_tied_group {
     uint32_t group, mass, errors; /* its number, its rows, the errors among them */
     uint32_t seen;                /* errors before it */
@@ -217,7 +220,7 @@ typedef struct vg_rank_groups {
 vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, vg_rank_room *room, const vg_rank_column *column,
                                    const uint8_t *errors, size_t error_stride, size_t rows);
 
-/* --- rankings (rank_sums.c) ----------------------------------------------------------------------------------------------- */
+/* --- rankings (rank_sums.c) ------------------------------------------------------------------------------------- */
 
 /* tail[i] = 1/(i+1) + ... + 1/n for i = 0 .. n: n + 1 values. */
 vg_status vg_evaluate__harmonic_tail(double **tail, size_t n);
@@ -243,7 +246,8 @@ typedef struct vg_rank_sums {
 /* The figures of a finished walk, in this order in a flat array: what the bootstrap collects. */
 enum { VG_RANK_AURC, VG_RANK_EAURC, VG_RANK_AUGRC, VG_RANK_AUROC, VG_RANK_AUPR, VG_RANK_FIXED };
 
-vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t rows, const vg_evaluate_options *options);
+vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t rows,
+                                 const vg_evaluate_options *options);
 void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors);
 /* values: VG_RANK_FIXED + coverage_count + risk_count. */
 void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank_plan *plan);
@@ -253,11 +257,10 @@ void vg_evaluate__rank_walk(vg_rank_sums *sums, const vg_rank_plan *plan, const 
 /* risk[i] among the first ceil(rows (i + 1) / points). */
 void vg_evaluate__rank_curve(double *risk, size_t points, const vg_rank_groups *groups);
 
-/* --- the rule (rule.c) ------------------------------------------------------------------------------------------------------
- */
+/* --- the rule (rule.c) ------------------------------------------------------------------------------------------ */
 
-/* The two classes of largest mean, ties the lower index first; classes >= 2. Selections, not branches: which class is largest
- * cannot be foreseen. */
+/* The two classes of largest mean, ties the lower index first; classes >= 2. Selections, not branches: which class
+ * is largest cannot be foreseen. */
 static inline void vg_evaluate__top_two(size_t *best, size_t *second, const double *mean, size_t classes) {
     size_t i = 0, j = 0;
     double first = mean[0], next = -1;
@@ -284,8 +287,7 @@ vg_status vg_evaluate__check_k(const double *k, size_t k_count);
 /* One row of zeros whose two count arrays hold classes zeros. */
 void vg_evaluate__rule_of_tally(vg_rule_row *row, double k, const vg_tally *tally);
 
-/* --- the tally (tally.c) ----------------------------------------------------------------------------------------------------
- */
+/* --- the tally (tally.c) ---------------------------------------------------------------------------------------- */
 
 struct vg_tally {
     size_t classes, bins;
@@ -315,8 +317,8 @@ struct vg_tally {
     size_t subset_correct;
 };
 
-/* The bin of p: (edge[b], edge[b + 1]], the first closed, everything above 1 in the last. Only where the product comes within
- * 1e-9 of a whole number can rounding matter, for up to 10,000 bins: there the edges themselves decide. */
+/* The bin of p: (edge[b], edge[b + 1]], the first closed, everything above 1 in the last. Only where the product
+ * comes within 1e-9 of a whole number can rounding matter, for up to 10,000 bins: there the edges themselves decide. */
 static inline size_t vg_evaluate__bin(const double *edges, size_t bins, double p) {
     double last = (double)bins - 0.5, scaled = p * (double)bins;
     scaled = scaled < last ? scaled : last;
@@ -334,8 +336,7 @@ static inline double vg_evaluate__adaptive_edge(size_t n, size_t bins, size_t j)
     return (double)(j * size + (j < extra ? j : extra));
 }
 
-/* --- figures of a tally (tally_metrics.c) ------------------------------------------------------------------------------------
- */
+/* --- figures of a tally (tally_metrics.c) ----------------------------------------------------------------------- */
 enum {
     VG_TALLY_ACCURACY,
     VG_TALLY_F1_MACRO,
@@ -403,8 +404,7 @@ vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, co
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
                                     double confidence);
 
-/* --- the bootstrap (bootstrap.c)
- * ---------------------------------------------------------------------------------------------- */
+/* --- the bootstrap (bootstrap.c) -------------------------------------------------------------------------------- */
 
 enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample * VG_LANES + lane] */
 
@@ -413,14 +413,14 @@ vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_
                                unsigned worker);
 /* Fills the intervals of everything in `evaluation`. */
 vg_status vg_evaluate__bootstrap(vg_evaluation *evaluation, const vg_tally *tally, const vg_rank_column *columns,
-                                 const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pulse *pulse, vg_pool *pool);
+                                 const vg_rank_plan *plan, const vg_evaluate_options *options, vg_pulse *pulse,
+                                 vg_pool *pool);
 /* One block of resamples of the tally's figures: values[lane * stride + figure] (bootstrap_tally.c). */
 size_t vg_evaluate__tally_scratch(const vg_tally *tally); /* doubles of scratch a block needs */
 vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally *tally, const double *weights,
                                    double *scratch, vg_pulse *pulse, unsigned worker);
 
-/* --- OOD (ood.c, ood_bootstrap.c)
- * ---------------------------------------------------------------------------------------------- */
+/* --- OOD (ood.c, ood_bootstrap.c) ------------------------------------------------------------------------------- */
 enum { VG_OOD_AUROC, VG_OOD_AUPR_OUT, VG_OOD_AUPR_IN, VG_OOD_FPR95, VG_OOD_DETECTION, VG_OOD_FIGURES };
 typedef struct vg_ood_work {
     const vg_measure *id, *ood;

@@ -1,6 +1,7 @@
 /* ood.c - how well a measure tells out-of-distribution samples (the positive class) from in-distribution ones.
  *
- * Walk all samples from the most certain on, equal values as one group of a ID and b OOD samples, i ID and o OOD before it:
+ * Walk all samples from the most certain on, equal values as one group of a ID and b OOD samples, i ID and o OOD
+ * before it:
  *
  *     AUROC      sum b (i + a / 2) / (I O)                    ties count half
  *     AUPR-out   sum (b / O) (O - o) / (I + O - i - o)        average precision of OOD by the value
@@ -199,8 +200,8 @@ static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
     return resample ? vg_evaluate__ood_bootstrap(work, pool) : VG_OK;
 }
 
-static vg_status check(const vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood, size_t ood_rows,
-                       size_t count, const vg_ood_options *o) {
+static vg_status check(const vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood,
+                       size_t ood_rows, size_t count, const vg_ood_options *o) {
     size_t total;
     if (o->struct_size != sizeof *o)
         return vg_base__fail(VG_ERR_ARGUMENT, "ood: options of size %zu, expected %zu", o->struct_size, sizeof *o);

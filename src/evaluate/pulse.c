@@ -4,7 +4,8 @@
 vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker) {
     if (!pulse || !pulse->ask)
         return VG_OK;
-    if (worker == 0 && !atomic_load(&pulse->stop) && pulse->ask(pulse->context, atomic_load(&pulse->done), pulse->total))
+    if (worker == 0 && !atomic_load(&pulse->stop) &&
+        pulse->ask(pulse->context, atomic_load(&pulse->done), pulse->total))
         atomic_store(&pulse->stop, true);
     return atomic_load(&pulse->stop) ? vg_base__fail(VG_ERR_INTERRUPTED, "%s: interrupted", pulse->what) : VG_OK;
 }

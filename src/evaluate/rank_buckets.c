@@ -1,14 +1,15 @@
 /* rank_buckets.c - the rows of a measure in order, one small bucket at a time: what every ranking starts from.
  *
- * 1. A sample of the rows tells how the keys are spread. Cells of equal width (the sign, the exponent and a few bits of the
- *    mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse neighbours joined.
- * 2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes a row are read, 8 written. The error
- *    mark is below the key in one number, the item; the key's highest bit, for which there is no room, is the same in all of a
- *    bucket. Of equal values the correct rows so come first.
- * 3. A bucket, a few hundred rows or thousand, is sorted where it lies in the first-level cache: counted into about as many
- * fine cells as it has rows, then straightened out: neighbours exchanged by vectors, what is left by insertion. The error mark
- * is the lowest bit of what is sorted, so that of equal values the correct rows come first. Buckets that are too large or too
- * bunched for that go to the general sort.
+ *  1. A sample of the rows tells how the keys are spread. Cells of equal width (the sign, the exponent and a few bits
+ *     of the mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse neighbours are
+ *     joined.
+ *  2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes a row are read, 8 written.
+ *     An item is the key with the error mark as its lowest bit, so that of equal values the correct rows come first.
+ *     The key's highest bit does not fit into the item; it is the same for all items of a bucket.
+ *  3. A bucket of some hundred or thousand rows fits the first-level cache and is sorted there: its items are counted
+ *     into about as many fine cells as it has rows, then the few inversions that are left are removed, by exchanges
+ *     of neighbours in vector registers and by insertion. Buckets that are too large, or whose keys are too close
+ *     together for that, go to the general sort.
  *
  * The sample decides how even the buckets are, never the order, which is exact whatever the values. */
 #include "evaluate/evaluate_internal.h"
@@ -31,8 +32,8 @@ enum {
     PATIENCE = 4 /* moves a row before insertion gives up */
 };
 
-/* Where the items of a bucket lie: at least `least`, below least + 2^range. range 0: not known, the bucket is of joined cells.
- */
+/* Where the items of a bucket lie: at least `least`, below least + 2^range. range 0: not known, the bucket is of
+ * joined cells. */
 struct vg_rank_bounds {
     uint64_t least;
     unsigned range;
@@ -40,15 +41,14 @@ struct vg_rank_bounds {
 
 static unsigned bits_of(uint64_t value) { return value ? 64u - (unsigned)__builtin_clzll(value) : 0; }
 
-/* --- cells to buckets ------------------------------------------------------------------------------------------------------
- */
+/* --- cells to buckets ------------------------------------------------------------------------------------------- */
 static inline size_t bucket_of(const vg_bucket_map *map, uint64_t key) {
     vg_rank_cell cell = map->cells[key >> map->shift];
     return cell.first + (size_t)((key & map->below) >> cell.shift);
 }
 
-/* cells[].first holds counts of the sample, of which each stands for `step` rows; `wanted` rows shall make a bucket. False when
- * there would be too many buckets. */
+/* cells[].first holds counts of the sample, of which each stands for `step` rows; `wanted` rows shall make a bucket.
+ * False when there would be too many buckets. */
 static bool share_out(vg_bucket_map *map, vg_rank_cell *cells, size_t count, size_t step, size_t wanted) {
     size_t buckets = 0, open = 0; /* rows in the bucket now open, of joined cells; buckets is the next to open */
     bool is_open = false;
@@ -110,12 +110,13 @@ static void quarter(vg_bucket_map *map, vg_rank_room *room) {
     }
 }
 
-/* --- rows to buckets ------------------------------------------------------------------------------------------------------ */
+/* --- rows to buckets -------------------------------------------------------------------------------------------- */
 static vg_status nan_found(const vg_rank_column *column, size_t rows) {
     size_t i = 0;
     while (i < rows && !isnan(vg_evaluate__value(column, i)))
         i++;
-    return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it", column->measure.name, i);
+    return vg_base__fail(VG_ERR_DATA, "measure %s: value %zu is NaN; a number is needed to rank it",
+                         column->measure.name, i);
 }
 
 static size_t bucket_rows(const vg_rank_room *room, size_t bucket) {
@@ -138,8 +139,8 @@ static vg_status make_spill(vg_rank_room *room, size_t buckets) {
     return VG_OK;
 }
 
-vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors,
-                                  size_t error_stride, size_t rows) {
+vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, const vg_rank_column *column,
+                                  const uint8_t *errors, size_t error_stride, size_t rows) {
     vg_bucket_map map;
     if (rows <= ONE_BUCKET || !learn(&map, room, column, rows))
         quarter(&map, room);
@@ -163,16 +164,17 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
     return VG_OK;
 }
 
-/* --- one bucket in order ----------------------------------------------------------------------------------------------------
- */
-/* By insertion: few inversions are left, or few items there. False, items all there in some order, when it turns out long. */
+/* --- one bucket in order ---------------------------------------------------------------------------------------- */
+/* By insertion: few inversions are left, or few items there. False, items all there in some order, when it turns out
+ * long. */
 static bool straighten(const vg_rank_room *room, uint64_t *items, size_t n) {
     return room->kernels->straighten(items, n, PATIENCE * (n + SMALL));
 }
 
 /* Sorts n items, `least` the smallest and all below least + 2^range; the result lies in one of the two arrays, which is
  * returned. */
-static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *to, size_t n, uint64_t least, unsigned range) {
+static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *to, size_t n, uint64_t least,
+                            unsigned range) {
     uint16_t *cells = room->fine;
     unsigned bits = bits_of(n) + room->kernels->finer, shift = range > bits ? range - bits : 0;
     if (n <= SMALL || n > LARGE) {
@@ -191,8 +193,8 @@ static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *
     return to;
 }
 
-/* The same for a bucket whose bounds are known, straight from its chunks into `to`. NULL, and nothing done, where it is too
- * small or too large for that. */
+/* The same for a bucket whose bounds are known, straight from its chunks into `to`. NULL, and nothing done, where it
+ * is too small or too large for that. */
 static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
     vg_rank_bounds bounds = room->bounds[bucket];
     uint64_t least = bounds.least;
@@ -202,7 +204,8 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
         return NULL;
     memset(cells, 0, sizeof *cells << (bounds.range - shift));
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
-        const uint64_t *from = room->items + chunk * VG_CHUNK, *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
+        const uint64_t *from = room->items + chunk * VG_CHUNK,
+                       *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
         /* the next chunk's first lines; the others follow by themselves */
         size_t next = n - done > VG_CHUNK ? room->link[chunk] : bucket + 1;
         for (size_t line = 0; line < 8; line++)
@@ -212,7 +215,8 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
     }
     room->kernels->sum_up(cells, (size_t)1 << (bounds.range - shift));
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
-        const uint64_t *from = room->items + chunk * VG_CHUNK, *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
+        const uint64_t *from = room->items + chunk * VG_CHUNK,
+                       *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
         for (; from < end; from++)
             to[cells[(*from - least) >> shift]++] = *from;
     }
@@ -257,8 +261,7 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
     return true;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------------------------- */
 vg_status vg_evaluate__rank_room(vg_rank_room *room, size_t rows, vg_pulse *pulse, unsigned worker) {
     *room = (vg_rank_room){.kernels = vg_evaluate__rows(), .pulse = pulse, .worker = worker};
     if (rows > UINT32_MAX)

@@ -1,9 +1,9 @@
-/* rank_groups.c - a measure's ordering, reduced to what rankings need: for every distinct uncertainty that an error has, how
- * many rows and errors come before it, and how many rows share it. */
+/* rank_groups.c - a measure's ordering, reduced to what rankings need: for every distinct uncertainty that an error
+ * has, how many rows and errors come before it, and how many rows share it. */
 #include "evaluate/evaluate_internal.h"
 
-/* Of one run, whose first row is row `before`, errors stand at places where[0 .. wrong - 1]; those that share a value are put
- * together, in place. */
+/* Of one run, whose first row is row `before`, errors stand at places where[0 .. wrong - 1]; those that share a
+ * value are put together, in place. */
 static void add_tied(vg_rank_groups *g, const uint64_t *items, uint32_t *where, size_t wrong, size_t before) {
     size_t count = g->count;
     for (size_t w = 0; w < wrong;) {
@@ -16,8 +16,8 @@ static void add_tied(vg_rank_groups *g, const uint64_t *items, uint32_t *where, 
             size_t end = where[next - 1] - before + 1;
             while (first > 0 && items[first - 1] == item - 1)
                 first--;
-            g->tied[g->tied_count++] =
-                (vg_tied_group){(uint32_t)count, (uint32_t)(end - first), (uint32_t)(next - w), (uint32_t)(g->wrong + w)};
+            g->tied[g->tied_count++] = (vg_tied_group){(uint32_t)count, (uint32_t)(end - first), (uint32_t)(next - w),
+                                                       (uint32_t)(g->wrong + w)};
         }
         g->before[count++] = (uint32_t)(before + first);
         w = next;
@@ -37,8 +37,8 @@ static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_roo
     g->wrong += wrong;
 }
 
-vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const vg_rank_column *column, const uint8_t *errors,
-                                   size_t error_stride, size_t rows) {
+vg_status vg_evaluate__rank_groups(vg_rank_groups *g, vg_rank_room *room, const vg_rank_column *column,
+                                   const uint8_t *errors, size_t error_stride, size_t rows) {
     vg_rank_order order;
     vg_rank_run run;
     VG_TRY(vg_evaluate__rank_order(&order, room, column, errors, error_stride, rows));

@@ -1,14 +1,16 @@
 /* rank_sums.c - selective prediction and error detection from one ordering of the rows.
  *
- * Walk the rows from the most certain on. Rows of equal uncertainty form a group and enter together: every figure is the mean
- * over the orders in which a group could enter, which is exact and closed. A group of m rows with e errors, n rows and E errors
- * before it, N rows and T errors in all:
+ * Walk the rows from the most certain on. Rows of equal uncertainty form a group and enter together: every figure is
+ * the mean over the orders in which a group could enter, which is exact and closed. A group of m rows with e errors,
+ * n rows and E errors before it, N rows and T errors in all:
  *
- *     expected errors among the first n + j       E + j e / m
- *     AURC  = 1/N sum_i risk_i         adds       e (1/(n+m+1) + ... + 1/N) + (e/m) sum_{j=1..m} j / (n + j)
- *     AUGRC = 1/N sum_i errors_i / N   adds       e (N - n - m) + e (m + 1) / 2                            over N^2
- *     AUROC = P(error above correct)   adds       e ((n - E) + (m - e) / 2)                                over T (N - T)
- *     AUPR  = recall steps x precision adds       (e / T) (T - E) / (N - n)
+ *     figure                            what the group adds                                          divided by
+ *     AURC  = 1/N sum_i risk_i          e (1/(n+m+1) + ... + 1/N) + (e/m) sum_{j=1..m} j / (n + j)   N
+ *     AUGRC = 1/N sum_i errors_i / N    e (N - n - m) + e (m + 1) / 2                                N^2
+ *     AUROC = P(error above correct)    e ((n - E) + (m - e) / 2)                                    T (N - T)
+ *     AUPR  = recall steps x precision  (e / T) (T - E) / (N - n)                                    1
+ *
+ * The expected number of errors among the first n + j rows is E + j e / m.
  *
  * Only groups with an error change any sum, so the walk stops at those alone. The sum within a group is
  *     sum_{j=1..m} j / (n + j) = m - n (1/(n+1) + ... + 1/(n+m)). */
@@ -33,7 +35,8 @@ vg_status vg_evaluate__harmonic_tail(double **tail, size_t n) {
     return VG_OK;
 }
 
-vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t rows, const vg_evaluate_options *options) {
+vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t rows,
+                                 const vg_evaluate_options *options) {
     static const double coverages[] = {0.8, 0.9, 0.95}, risks[] = {0.01, 0.05};
     const double *coverage = options->coverages ? options->coverages : coverages;
     const double *risk = options->risks ? options->risks : risks;
@@ -58,8 +61,8 @@ vg_status vg_evaluate__rank_plan(vg_rank_plan *plan, const double *tail, size_t 
     return VG_OK;
 }
 
-/* Rows kept at each risk, if the threshold lies before row `before`. Between errors the risk only falls, so the place just
- * before an error is the best of its stretch. */
+/* Rows kept at each risk, if the threshold lies before row `before`. Between errors the risk only falls, so the
+ * place just before an error is the best of its stretch. */
 static void cover(vg_rank_sums *sums, const vg_rank_plan *plan, double before) {
     for (size_t i = 0; i < plan->risk_count; i++)
         if (before > 0 && sums->seen <= plan->risk[i] * before * (1 + 1e-12))
@@ -100,14 +103,15 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
         *at++ = n > 0 ? sums->covered[i] / n : NAN;
 }
 
-/* Groups first .. last - 1, each of them one error and nothing else. Four partial sums over short stretches: additions need not
- * wait for each other, and rounding stays small. Sums of whole numbers are exact in any order. */
-static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first, size_t last) {
+/* Groups first .. last - 1, each of them one error and nothing else. Four partial sums over short stretches:
+ * additions need not wait for each other, and rounding stays small. Sums of whole numbers are exact in any order. */
+static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first,
+                         size_t last) {
     double part[8] = {0};
     uint64_t count = last - first, seen = (uint64_t)sums->seen;
     /* the tail: 1 / (b + 1) for itself and the rest for all after it */
-    uint64_t before_all =
-        vg_evaluate__rows()->walk(part, g->before + first, (size_t)count, plan->tail, sums->total - sums->seen, plan->n);
+    uint64_t before_all = vg_evaluate__rows()->walk(part, g->before + first, (size_t)count, plan->tail,
+                                                    sums->total - sums->seen, plan->n);
     sums->aurc += (part[0] + part[1]) + (part[2] + part[3]);
     sums->precision += (part[4] + part[5]) + (part[6] + part[7]);
     sums->augrc += (double)(count * g->rows - before_all);
@@ -115,7 +119,8 @@ static void walk_stretch(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_
     sums->seen += (double)count;
 }
 
-static void walk_single(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first, size_t last) {
+static void walk_single(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_groups *g, size_t first,
+                        size_t last) {
     if (first == last) /* as between tied groups that follow each other */
         return;
     for (; last - first > STRETCH; first += STRETCH)
@@ -160,8 +165,8 @@ static inline double seen_before(const vg_rank_groups *g, size_t group, size_t t
     return (double)tied->seen + tied->errors + (double)(group - tied->group - 1);
 }
 
-/* Rows kept at a risk: the largest before[g] with seen <= risk before, as `cover` says. Looked for from the end, in blocks of
- * groups of which none can do when even the fewest errors are too many for the most rows. */
+/* Rows kept at a risk: the largest before[g] with seen <= risk before, as `cover` says. Looked for from the end, in
+ * blocks of groups of which none can do when even the fewest errors are too many for the most rows. */
 static double covered_at(const vg_rank_groups *g, double risk) {
     size_t t = g->tied_count;
     for (size_t end = g->count, first; end > 0; end = first) {

@@ -56,7 +56,8 @@ vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measur
     vg_rank_room room;
     vg_rank_groups groups;
     VG_TRY(vg_evaluate__rank_room(&room, rows, NULL, 0));
-    vg_status status = vg_evaluate__rank_groups(&groups, &room, &(vg_rank_column){.measure = *measure}, errors, 1, rows);
+    vg_status status =
+        vg_evaluate__rank_groups(&groups, &room, &(vg_rank_column){.measure = *measure}, errors, 1, rows);
     if (status == VG_OK)
         vg_evaluate__rank_curve(risk, points, &groups);
     vg_evaluate__rank_room_free(&room);

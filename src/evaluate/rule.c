@@ -3,8 +3,8 @@
  * Solved for k the rule reads k < (mu_i - mu_j) / (sigma_i + sigma_j): one margin ratio a row answers for every k. */
 #include "evaluate/evaluate_internal.h"
 
-vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred, const int32_t *second,
-                          size_t n, size_t classes) {
+vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
+                          const int32_t *second, size_t n, size_t classes) {
     if (n > 0 && (!ratio || !mean || !std))
         return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: ratio, mean or std are NULL");
     if (classes < 2)
@@ -18,8 +18,8 @@ vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, 
             i = (size_t)pred[r];
             j = (size_t)second[r];
             if (pred[r] < 0 || second[r] < 0 || i >= classes || j >= classes)
-                return vg_base__fail(VG_ERR_DATA, "margin ratio: classes %d and %d of sample %zu, expected 0 to %zu", pred[r],
-                                     second[r], r, classes - 1);
+                return vg_base__fail(VG_ERR_DATA, "margin ratio: classes %d and %d of sample %zu, expected 0 to %zu",
+                                     pred[r], second[r], r, classes - 1);
         } else {
             vg_evaluate__top_two(&i, &j, m, classes);
         }
@@ -51,7 +51,8 @@ static vg_status check_rows(const double *ratio, const int64_t *labels, const in
             return vg_base__fail(VG_ERR_DATA, "rule: label %zu is %lld, expected 0 to %zu", r, (long long)labels[r],
                                  classes - 1);
         if (predictions && (predictions[r] < 0 || (size_t)predictions[r] >= classes))
-            return vg_base__fail(VG_ERR_DATA, "rule: prediction %zu is %d, expected 0 to %zu", r, predictions[r], classes - 1);
+            return vg_base__fail(VG_ERR_DATA, "rule: prediction %zu is %d, expected 0 to %zu", r, predictions[r],
+                                 classes - 1);
     }
     return VG_OK;
 }
@@ -60,7 +61,8 @@ void vg_evaluate__rule_finish(vg_rule_row *row) {
     row->abstained = row->rows - row->kept;
     row->abstained_correct = row->abstained - row->abstained_errors;
     row->coverage = (vg_estimate){row->rows ? (double)row->kept / (double)row->rows : NAN, NAN, NAN};
-    row->accuracy = (vg_estimate){row->kept ? (double)(row->kept - row->kept_errors) / (double)row->kept : NAN, NAN, NAN};
+    row->accuracy =
+        (vg_estimate){row->kept ? (double)(row->kept - row->kept_errors) / (double)row->kept : NAN, NAN, NAN};
 }
 
 vg_status vg_evaluate__check_k(const double *k, size_t k_count) {
@@ -70,8 +72,9 @@ vg_status vg_evaluate__check_k(const double *k, size_t k_count) {
     return VG_OK;
 }
 
-vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio, const uint8_t *errors,
-                           const int64_t *labels, const int32_t *predictions, size_t rows, size_t classes) {
+vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio,
+                           const uint8_t *errors, const int64_t *labels, const int32_t *predictions, size_t rows,
+                           size_t classes) {
     if (!rule || !k || (rows > 0 && (!ratio || !errors)))
         return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio or errors are NULL");
     VG_TRY(vg_evaluate__check_k(k, k_count));
@@ -79,7 +82,8 @@ vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, c
     for (size_t j = 0; j < k_count; j++) {
         vg_rule_row *row = &rule[j];
         size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
-        *row = (vg_rule_row){.k = k[j], .rows = rows, .abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
+        *row = (vg_rule_row){
+            .k = k[j], .rows = rows, .abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
         vg_k_name(row->name, k[j]);
         if (by_label)
             memset(by_label, 0, classes * sizeof *by_label);

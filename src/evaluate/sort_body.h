@@ -1,8 +1,8 @@
 /* sort_body.h - the body of one sort, included by sort_keys.c once for each element type.
  *
- * Adaptive bucket sort: the range of the keys at hand, not fixed digits, is cut into up to 2,048 buckets, each sorted the same
- * way until it is small enough for insertion. Two or three rounds for any spread of values met in practice; at most 64 / 4
- * for any input. Before: SORT_NAME, SORT_TYPE, SORT_KEY(element). */
+ * Adaptive bucket sort: the range of the keys at hand, not fixed digits, is cut into up to 2,048 buckets, each
+ * sorted the same way until it is small enough for insertion. Two or three rounds for any spread of values met in
+ * practice; at most 64 / 4 for any input. Before: SORT_NAME, SORT_TYPE, SORT_KEY(element). */
 
 /* Insertion sort of `from` into `to` (which may be `from`). */
 static void SORT_NAME(insert)(SORT_TYPE *to, const SORT_TYPE *from, size_t n) {
@@ -15,8 +15,8 @@ static void SORT_NAME(insert)(SORT_TYPE *to, const SORT_TYPE *from, size_t n) {
     }
 }
 
-/* Brings from[0 .. n - 1] to their buckets in `to`; ends[b] is where bucket b ends. Returns how many there are; 0, and nothing
- * done, when all keys are equal. */
+/* Brings from[0 .. n - 1] to their buckets in `to`; ends[b] is where bucket b ends. Returns how many there are; 0,
+ * and nothing done, when all keys are equal. */
 static size_t SORT_NAME(scatter)(SORT_TYPE *from, SORT_TYPE *to, size_t n, size_t *ends) {
     uint64_t least = SORT_KEY(from[0]), most = least;
     for (size_t i = 1; i < n; i++) {

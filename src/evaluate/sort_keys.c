@@ -1,6 +1,7 @@
 /* sort_keys.c - sorting of measures: doubles as 64-bit keys, alone or with their row.
  *
- * Rankings against errors need no row numbers: rank_buckets.c sorts those, and sends here what is too bunched for it. */
+ * Rankings against errors need no row numbers: rank_buckets.c sorts those, and sends here what is too bunched for it.
+ */
 #include "evaluate/evaluate_internal.h"
 
 enum { SORT_BITS = 11, SORT_SMALL = 24 };

@@ -50,7 +50,8 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: options of size %zu, expected %zu", o->struct_size, sizeof *o);
     bool multilabel = o->task != VG_TASK_MULTICLASS;
     if (classes < (multilabel ? 1u : 2u) || classes > INT32_MAX)
-        return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu classes, expected %d to %d", classes, multilabel ? 1 : 2, INT32_MAX);
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu classes, expected %d to %d", classes, multilabel ? 1 : 2,
+                             INT32_MAX);
     if (o->bins < 1 || o->bins > 10000)
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu bins, expected 1 to 10000", o->bins);
     if (!(o->floor >= 0 && o->floor < 1))
@@ -67,7 +68,8 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
     vg_status status = allocate_sums(t, confusion);
     size_t rows = o->expected;
     if (status == VG_OK && multilabel && !vg_base__mul(&rows, o->expected, classes))
-        status = vg_base__fail(VG_ERR_MEMORY, "tally: %zu samples of %zu labels do not fit memory", o->expected, classes);
+        status =
+            vg_base__fail(VG_ERR_MEMORY, "tally: %zu samples of %zu labels do not fit memory", o->expected, classes);
     t->reserve = rows;
     if (status != VG_OK) {
         vg_tally_free(t);
@@ -154,11 +156,12 @@ static size_t first_outside(const double *p, size_t count) {
 }
 
 /* Everything that can be wrong with a block, before any of it is counted. */
-static vg_status check_block(const vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
+static vg_status check_block(const vg_tally *t, const double *mean, const double *std, const int64_t *labels,
+                             size_t n) {
     size_t c_count = t->classes, bad = first_outside(mean, n * c_count);
     if (bad != SIZE_MAX)
-        return vg_base__fail(VG_ERR_DATA, "sample %zu, class %zu: mean probability %g, expected 0 to 1", t->n + bad / c_count,
-                             bad % c_count, mean[bad]);
+        return vg_base__fail(VG_ERR_DATA, "sample %zu, class %zu: mean probability %g, expected 0 to 1",
+                             t->n + bad / c_count, bad % c_count, mean[bad]);
     bad = std ? first_outside(std, n * c_count) : SIZE_MAX;
     if (bad != SIZE_MAX)
         return vg_base__fail(VG_ERR_DATA, "sample %zu, class %zu: spread %g, expected 0 to 1", t->n + bad / c_count,
@@ -166,8 +169,8 @@ static vg_status check_block(const vg_tally *t, const double *mean, const double
     if (t->multilabel) {
         for (size_t i = 0; i < n * c_count; i++)
             if (labels[i] != 0 && labels[i] != 1)
-                return vg_base__fail(VG_ERR_DATA, "sample %zu, label %zu: value %lld, expected 0 or 1", t->n + i / c_count,
-                                     i % c_count, (long long)labels[i]);
+                return vg_base__fail(VG_ERR_DATA, "sample %zu, label %zu: value %lld, expected 0 or 1",
+                                     t->n + i / c_count, i % c_count, (long long)labels[i]);
         return VG_OK;
     }
     for (size_t i = 0; i < n; i++)
@@ -196,8 +199,9 @@ static void count_row(vg_tally *t, size_t row, double p, bool correct, double nl
     }
 }
 
-/* Logarithms by products: multiplies p in, and returns -log of the product once in some hundred rows, when it gets small or
- * large; it then starts afresh. A product of that many factors is rounded no worse than a sum of as many terms. */
+/* Logarithms by products: multiplies p in, and returns -log of the product once in some hundred rows, when it gets
+ * small or large; it then starts afresh. A product of that many factors is rounded no worse than a sum of as many
+ * terms. */
 static inline double minus_log(double *product, double p) {
     const double least = 1e-150;
     if (p < least)
@@ -210,8 +214,8 @@ static inline double minus_log(double *product, double p) {
     return part;
 }
 
-/* Counts n samples of a multiclass block, of which the batch holds what was found. What is added to stands in local variables:
- * the compiler cannot know that the tally is not among the arrays written. */
+/* Counts n samples of a multiclass block, of which the batch holds what was found. What is added to stands in local
+ * variables: the compiler cannot know that the tally is not among the arrays written. */
 static void count_batch(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
     const vg_sample_batch *batch = &t->batch;
     size_t c_count = t->classes, bins = t->bins, row = t->rows;
@@ -238,7 +242,8 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         t->label[row] = (int32_t)label;
         t->prediction[row] = (int32_t)best;
         if (std)
-            t->ratio[row] = vg_evaluate__ratio(mean[best] - mean[second], std[i * c_count + best] + std[i * c_count + second]);
+            t->ratio[row] =
+                vg_evaluate__ratio(mean[best] - mean[second], std[i * c_count + best] + std[i * c_count + second]);
         t->per_class[label].support++;
         t->per_class[best].predicted++;
         t->per_class[label].true_positive += correct;

@@ -1,4 +1,5 @@
-/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; formulas: docs/evaluation.md. */
+/* tally_metrics.c - the figures of a tally: accuracy, F1, calibration errors, NLL, Brier; formulas:
+ * docs/evaluation.md. */
 #include "evaluate/evaluate_internal.h"
 
 /* 2 TP / (2 TP + FP + FN), 0 where that is 0 / 0. */
@@ -90,7 +91,8 @@ vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_ta
             uint64_t key = run.items[i] >> 1;
             for (; i < run.count && run.items[i] >> 1 == key; i++)
                 correct += !(run.items[i] & 1);
-            add_equal(&bins, (double)(done + first), (double)(i - first), vg_evaluate__unkey(run.high | key), (double)correct);
+            add_equal(&bins, (double)(done + first), (double)(i - first), vg_evaluate__unkey(run.high | key),
+                      (double)correct);
         }
         done += run.count;
         if (done - slice >= VG_SLICE) {
@@ -140,7 +142,8 @@ void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally 
     values[VG_TALLY_MCE] = mce;
     values[VG_TALLY_NLL] = (t->nll_sum - log(t->nll_product)) / rows;
     values[VG_TALLY_BRIER] = t->brier_sum / rows;
-    values[VG_TALLY_ECE_CLASSWISE] = absolute_sum(t->class_gap, t->classes * t->bins) / ((double)t->n * (double)t->classes);
+    values[VG_TALLY_ECE_CLASSWISE] =
+        absolute_sum(t->class_gap, t->classes * t->bins) / ((double)t->n * (double)t->classes);
     if (t->multilabel)
         multilabel_figures(values, t);
 }

@@ -1,7 +1,8 @@
 /* convert.c - raw elements of files to float32, float64 and int64.
  *
- * Input bytes may lie at any address and in either endianness, so a piece at a time is copied to aligned memory (turning the
- * bytes round where needed) and converted there by loops of fixed length, which compilers turn into vector code. */
+ * Input bytes may lie at any address and in either endianness, so a piece at a time is copied to aligned memory
+ * (turning the bytes round where needed) and converted there by loops of fixed length, which compilers turn into
+ * vector code. */
 #include <math.h>
 #include <string.h>
 
@@ -61,8 +62,8 @@ const char *vg_element_name(vg_element element) {
     return "unknown";
 }
 
-/* Copies `count` elements of `size` bytes, turned round when swapped; what lies behind them in the piece is zeroed, so that the
- * fixed-length loops convert defined values. */
+/* Copies `count` elements of `size` bytes, turned round when swapped; what lies behind them in the piece is zeroed,
+ * so that the fixed-length loops convert defined values. */
 static void load(piece *out, const uint8_t *raw, size_t count, size_t size, bool swapped) {
     memcpy(out->bytes, raw, count * size);
     memset(out->bytes + count * size, 0, (PIECE - count) * size);
@@ -85,8 +86,8 @@ static inline float float_of_bits(uint32_t bits) {
     return value;
 }
 
-/* binary16: exponent and fraction move to their float32 places; exponent 31 becomes 255; subnormals (exponent 0) are made by
- * subtracting the hidden bit again, which is exact. */
+/* binary16: exponent and fraction move to their float32 places; exponent 31 becomes 255; subnormals (exponent 0) are
+ * made by subtracting the hidden bit again, which is exact. */
 static inline float half_to_float(uint16_t half) {
     uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, exponent = magnitude & 0x0f800000u;
     uint32_t bits = magnitude + (112u << 23);
@@ -97,9 +98,9 @@ static inline float half_to_float(uint16_t half) {
 }
 
 static void piece_f32(float *out, const piece *in, vg_element element) {
-#define EACH(expression)                                                                                                       \
-    for (size_t i = 0; i < PIECE; i++)                                                                                         \
-        out[i] = (float)(expression);                                                                                          \
+#define EACH(expression)                                                                                               \
+    for (size_t i = 0; i < PIECE; i++)                                                                                 \
+        out[i] = (float)(expression);                                                                                  \
     return
     switch (element) {
     case VG_ELEMENT_F16: EACH(half_to_float(in->u16[i]));
@@ -120,9 +121,9 @@ static void piece_f32(float *out, const piece *in, vg_element element) {
 }
 
 static void piece_f64(double *out, const piece *in, vg_element element) {
-#define EACH(expression)                                                                                                       \
-    for (size_t i = 0; i < PIECE; i++)                                                                                         \
-        out[i] = (double)(expression);                                                                                         \
+#define EACH(expression)                                                                                               \
+    for (size_t i = 0; i < PIECE; i++)                                                                                 \
+        out[i] = (double)(expression);                                                                                 \
     return
     switch (element) {
     case VG_ELEMENT_F16: EACH(half_to_float(in->u16[i]));

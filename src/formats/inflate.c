@@ -1,7 +1,8 @@
 /* inflate.c - a deflated zip member read forward, in bounded memory.
  *
- * The stream never gives more than the member's declared size: what would be more is an error, as is an early end, input left
- * over, or a wrong CRC-32. Deflate expands at most 1032 times, so a declared size beyond that is refused before anything. */
+ * The stream never gives more than the member's declared size: what would be more is an error, as is an early end,
+ * input left over, or a wrong CRC-32. Deflate expands at most 1032 times, so a declared size beyond that is refused
+ * before anything. */
 #include <string.h>
 #include <zlib.h>
 
@@ -114,7 +115,8 @@ static vg_status finish(vg_inflate *stream) {
         size_t got;
         VG_TRY(step(stream, &extra, 1, &got, &end));
         if (got > 0)
-            return vg_base__fail(VG_ERR_FORMAT, "%s: inflates to more than the %zu bytes declared", stream->what, stream->size);
+            return vg_base__fail(VG_ERR_FORMAT, "%s: inflates to more than the %zu bytes declared", stream->what,
+                                 stream->size);
     }
     if (stream->z.avail_in != 0 || stream->fed != stream->packed_size)
         return vg_base__fail(VG_ERR_FORMAT, "%s: its deflate data end before the %zu bytes declared", stream->what,
@@ -136,12 +138,12 @@ static vg_status advance(vg_inflate *stream, uint8_t *out, size_t size) {
         out += got;
         size -= got;
         if (end && stream->position < stream->size)
-            return vg_base__fail(VG_ERR_FORMAT, "%s: inflates to %zu bytes, expected %zu", stream->what, stream->position,
-                                 stream->size);
+            return vg_base__fail(VG_ERR_FORMAT, "%s: inflates to %zu bytes, expected %zu", stream->what,
+                                 stream->position, stream->size);
         if (end) {
             if (stream->z.avail_in != 0 || stream->fed != stream->packed_size)
-                return vg_base__fail(VG_ERR_FORMAT, "%s: its deflate data end before the %zu bytes declared", stream->what,
-                                     stream->packed_size);
+                return vg_base__fail(VG_ERR_FORMAT, "%s: its deflate data end before the %zu bytes declared",
+                                     stream->what, stream->packed_size);
             stream->finished = true; /* the CRC follows in finish() */
         }
     }
@@ -150,8 +152,8 @@ static vg_status advance(vg_inflate *stream, uint8_t *out, size_t size) {
 
 vg_status vg_inflate__read(vg_inflate *stream, size_t offset, void *out, size_t size) {
     if (offset > stream->size || size > stream->size - offset)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes wanted at %zu, but it declares %zu", stream->what, size, offset,
-                             stream->size);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes wanted at %zu, but it declares %zu", stream->what, size,
+                             offset, stream->size);
     if (offset < stream->position)
         VG_TRY(restart(stream));
     while (stream->position < offset) {

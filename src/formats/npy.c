@@ -1,14 +1,16 @@
 /* npy.c - NumPy's .npy.
  *
- *     0  6  "\x93NUMPY"
- *     6  2  version: major 1, 2 or 3; minor 0
- *     8  2  (major 1) or 4 (major 2, 3) bytes: length of the header text, little-endian
- *        .  a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }, padded with spaces and a newline
- *        .  the elements, C order or first axis fastest
+ *     offset  bytes   content
+ *     0       6       "\x93NUMPY"
+ *     6       2       version: major 1, 2 or 3; minor 0
+ *     8       2 or 4  length of the header text, little-endian: 2 bytes with major 1, 4 bytes with major 2 and 3
+ *     ..      length  header text, a Python dictionary padded with spaces and a newline:
+ *                     {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }
+ *     ..      rest    the elements, C order or first axis fastest
  *
- * descr is byte order (< > = |), kind (f i u b) and bytes an element; or kind U or S and characters a text (4 bytes or
- * 1 byte each), which becomes an array of characters with one more axis. Structures, objects and the 2-byte void that
- * ml_dtypes writes for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
+ * descr is byte order (< > = |), kind (f i u b) and bytes an element; or kind U or S and characters a text (4 bytes
+ * or 1 byte each), which becomes an array of characters with one more axis. Structures, objects and the 2-byte void
+ * that ml_dtypes writes for bfloat16 are well-formed but have no place here: VG_ERR_UNSUPPORTED. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +30,8 @@ vg_status vg_npy__header_size(size_t *out, const uint8_t *bytes, size_t availabl
         return vg_base__fail(VG_ERR_FORMAT, "%s: ends after %zu bytes, inside the .npy header", what, available);
     size_t length = major == 1 ? vg_le16(bytes + 8) : vg_le32(bytes + 8);
     if (length > HEADER_LIMIT)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: .npy header of %zu bytes, expected at most %d", what, length, HEADER_LIMIT);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: .npy header of %zu bytes, expected at most %d", what, length,
+                             HEADER_LIMIT);
     *out = (major == 1 ? 10 : 12) + length;
     return VG_OK;
 }
@@ -99,7 +102,8 @@ static vg_status shape(cursor *c, vg_stored *array) {
         size_t value = 0;
         for (; c->at < c->length && c->text[c->at] >= '0' && c->text[c->at] <= '9'; c->at++)
             if (!vg_base__mul(&value, value, 10) || !vg_base__add(&value, value, (size_t)(c->text[c->at] - '0')))
-                return vg_base__fail(VG_ERR_FORMAT, "%s: axis %zu of the shape does not fit in memory", c->what, array->rank);
+                return vg_base__fail(VG_ERR_FORMAT, "%s: axis %zu of the shape does not fit in memory", c->what,
+                                     array->rank);
         if (c->at < c->length && c->text[c->at] == 'L') /* Python 2 */
             c->at++;
         array->shape[array->rank++] = value;
@@ -134,19 +138,21 @@ static vg_status descr(cursor *c, vg_stored *array) {
         char kind;
         size_t size;
         vg_element element;
-    } known[] = {{'f', 2, VG_ELEMENT_F16}, {'f', 4, VG_ELEMENT_F32}, {'f', 8, VG_ELEMENT_F64}, {'i', 1, VG_ELEMENT_I8},
-                 {'i', 2, VG_ELEMENT_I16}, {'i', 4, VG_ELEMENT_I32}, {'i', 8, VG_ELEMENT_I64}, {'u', 1, VG_ELEMENT_U8},
-                 {'u', 2, VG_ELEMENT_U16}, {'u', 4, VG_ELEMENT_U32}, {'u', 8, VG_ELEMENT_U64}, {'b', 1, VG_ELEMENT_BOOL}};
+    } known[] = {{'f', 2, VG_ELEMENT_F16}, {'f', 4, VG_ELEMENT_F32}, {'f', 8, VG_ELEMENT_F64},
+                 {'i', 1, VG_ELEMENT_I8},  {'i', 2, VG_ELEMENT_I16}, {'i', 4, VG_ELEMENT_I32},
+                 {'i', 8, VG_ELEMENT_I64}, {'u', 1, VG_ELEMENT_U8},  {'u', 2, VG_ELEMENT_U16},
+                 {'u', 4, VG_ELEMENT_U32}, {'u', 8, VG_ELEMENT_U64}, {'b', 1, VG_ELEMENT_BOOL}};
     if (peek(c) == '[' || peek(c) == '(')
         return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: holds structures, expected numbers", c->what);
     const char *text;
     size_t length;
     VG_TRY(string(c, &text, &length));
     if (length >= 2 && memcmp(text + length - 2, "V2", 2) == 0)
-        return vg_base__fail(VG_ERR_UNSUPPORTED,
-                             "%s: type '%.*s' (2 raw bytes) may be bfloat16 but does not say so; save it as float32, or as "
-                             "safetensors, which can carry bfloat16",
-                             c->what, length > 8 ? 8 : (int)length, text);
+        return vg_base__fail(
+            VG_ERR_UNSUPPORTED,
+            "%s: type '%.*s' (2 raw bytes) may be bfloat16 but does not say so; save it as float32, or as "
+            "safetensors, which can carry bfloat16",
+            c->what, length > 8 ? 8 : (int)length, text);
     if (length >= 2 && text[length - 1] == 'O')
         return vg_base__fail(VG_ERR_UNSUPPORTED,
                              "%s: holds Python objects, which only pickle can read; save names as text: y.astype(str)",
@@ -159,11 +165,13 @@ static vg_status descr(cursor *c, vg_stored *array) {
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (known[i].kind == text[1] && known[i].size == (size_t)(text[2] - '0')) {
                 array->element = known[i].element;
-                array->swapped = known[i].size > 1 && ((text[0] == '>' && little_host) || (text[0] == '<' && !little_host));
+                array->swapped =
+                    known[i].size > 1 && ((text[0] == '>' && little_host) || (text[0] == '<' && !little_host));
                 return VG_OK;
             }
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: type '%.*s', expected floats (f2 f4 f8), integers (i1..i8, u1..u8) or b1",
-                         c->what, length > 40 ? 40 : (int)length, text);
+    return vg_base__fail(VG_ERR_UNSUPPORTED,
+                         "%s: type '%.*s', expected floats (f2 f4 f8), integers (i1..i8, u1..u8) or b1", c->what,
+                         length > 40 ? 40 : (int)length, text);
 }
 
 static vg_status entry(cursor *c, vg_stored *array, unsigned *seen) {
@@ -191,7 +199,8 @@ vg_status vg_npy__header(vg_stored *array, const uint8_t *bytes, size_t size, co
     size_t whole;
     VG_TRY(vg_npy__header_size(&whole, bytes, size, what));
     if (whole > size)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: ends after %zu bytes, inside its .npy header of %zu", what, size, whole);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: ends after %zu bytes, inside its .npy header of %zu", what, size,
+                             whole);
     size_t prefix = bytes[6] == 1 ? 10 : 12;
     cursor c = {(const char *)bytes + prefix, whole - prefix, 0, prefix, what};
     unsigned seen = 0;
@@ -272,8 +281,8 @@ vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, s
     const uint16_t one = 1;
     char order = vg_element_size(element) == 1 ? '|' : *(const uint8_t *)&one == 1 ? '<' : '>';
     char text[64 + 24 * VG_MAX_RANK];
-    size_t at =
-        (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, codes[element]);
+    size_t at = (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
+                                 codes[element]);
     for (size_t i = 0; i < rank; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, i ? ", %zu" : "%zu", shape[i]);
     at += (size_t)snprintf(text + at, sizeof text - at, rank == 1 ? ",), }" : "), }");

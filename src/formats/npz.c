@@ -30,7 +30,8 @@ static vg_status deflated_header(vg_source *source, vg_stored *array, const vg_m
     return status;
 }
 
-static vg_status stored_header(vg_source *source, vg_stored *array, const vg_member *member, const char *what, size_t *header) {
+static vg_status stored_header(vg_source *source, vg_stored *array, const vg_member *member, const char *what,
+                               size_t *header) {
     const uint8_t *bytes = source->map.bytes + member->data;
     VG_TRY(vg_npy__header(array, bytes, (size_t)member->size, what));
     VG_TRY(vg_npy__header_size(header, bytes, (size_t)member->size, what));
@@ -44,7 +45,8 @@ static vg_status stored_header(vg_source *source, vg_stored *array, const vg_mem
 static vg_status read_member(vg_source *source, const vg_member *member) {
     char what[512];
     size_t length = member->name_length;
-    snprintf(what, sizeof what, "%.300s: member '%.*s'", source->path, (int)(length > 160 ? 160 : length), member->name);
+    snprintf(what, sizeof what, "%.300s: member '%.*s'", source->path, (int)(length > 160 ? 160 : length),
+             member->name);
     if (length < 4 || memcmp(member->name + length - 4, ".npy", 4) != 0) {
         vg_base__fail(VG_ERR_FORMAT, "%s is no .npy file", what);
         return vg_source__skip(source, member->name, length);
@@ -63,10 +65,10 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
     }
     VG_TRY(status);
     if (member->size - header != array->bytes)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: %s: %llu bytes follow its .npy header, expected %zu for %zu elements of %s",
-                             what, member->size - header < array->bytes ? "truncated" : "has bytes left over",
-                             (unsigned long long)(member->size - header), array->bytes, array->count,
-                             vg_element_name(array->element));
+        return vg_base__fail(
+            VG_ERR_FORMAT, "%s: %s: %llu bytes follow its .npy header, expected %zu for %zu elements of %s", what,
+            member->size - header < array->bytes ? "truncated" : "has bytes left over",
+            (unsigned long long)(member->size - header), array->bytes, array->count, vg_element_name(array->element));
     return VG_OK;
 }
 

@@ -1,11 +1,14 @@
 /* safetensors.c - reading .safetensors.
  *
- *     0  8  length H of the header, little-endian
- *     8  H  JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {"key":
- * "text"}} 8+H  .  the elements, C order, little-endian; offsets count from here
+ *     offset  bytes  content
+ *     0       8      length H of the header, little-endian
+ *     8       H      the header, JSON:
+ *                    {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ...,
+ *                     "__metadata__": {"key": "text"}}
+ *     8 + H   rest   the elements, C order, little-endian; data_offsets count from here
  *
- * As in the reference implementation, the tensors must fill the file exactly: no overlap, no hole, nothing left over. Types
- * that have no place here (8-bit floats) are passed over and explained when asked for. */
+ * As in the reference implementation, the tensors must fill the file exactly: no overlap, no hole, nothing left
+ * over. Types that have no place here (8-bit floats) are passed over and explained when asked for. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +53,8 @@ static vg_status wrong(const vg_source *source, const char *name, const char *re
 static vg_status read_shape(const vg_source *source, vg_stored *array, const char *name, const json_t *shape) {
     array->rank = json_array_size(shape);
     if (array->rank > VG_MAX_RANK)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': %zu axes, at most %d can be read", source->path, name,
-                             array->rank, VG_MAX_RANK);
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': %zu axes, at most %d can be read", source->path,
+                             name, array->rank, VG_MAX_RANK);
     for (size_t i = 0; i < array->rank; i++)
         if (!size_of_json(json_array_get(shape, i), array->shape + i))
             return wrong(source, name, "its shape has something that is no length");
@@ -65,17 +68,19 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
     size_t begin, end;
     if (!type || !json_is_array(shape) || !json_is_array(offsets) || json_array_size(offsets) != 2)
         return wrong(source, name, "expected \"dtype\" text, \"shape\" list and \"data_offsets\" of two numbers");
-    if (!size_of_json(json_array_get(offsets, 0), &begin) || !size_of_json(json_array_get(offsets, 1), &end) || begin > end)
+    if (!size_of_json(json_array_get(offsets, 0), &begin) || !size_of_json(json_array_get(offsets, 1), &end) ||
+        begin > end)
         return wrong(source, name, "its data_offsets are no range");
     if (end > source->map.size - base)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': ends at byte %zu of the data, which have %zu: truncated",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: tensor '%.200s': ends at byte %zu of the data, which have %zu: truncated",
                              source->path, name, end, source->map.size - base);
     *where = (span){begin, end, name};
     vg_stored about_it = {0};
     vg_status status = read_shape(source, &about_it, name, shape);
     if (status == VG_OK && !known_type(type, &about_it.element))
-        status = vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%.40s' cannot be read here", source->path, name,
-                               type);
+        status = vg_base__fail(VG_ERR_UNSUPPORTED, "%s: tensor '%.200s': type '%.40s' cannot be read here",
+                               source->path, name, type);
     if (status == VG_ERR_UNSUPPORTED)
         return vg_source__skip(source, name, strlen(name));
     VG_TRY(status);
@@ -122,9 +127,10 @@ static vg_status check_spans(const vg_source *source, span *spans, size_t count,
     uint64_t at = 0;
     for (size_t i = 0; i < count; at = spans[i++].end)
         if (spans[i].begin != at)
-            return vg_base__fail(VG_ERR_FORMAT,
-                                 "%s: tensor '%.200s': begins at byte %llu of the data, but the tensor before it ends at %llu",
-                                 source->path, spans[i].name, (unsigned long long)spans[i].begin, (unsigned long long)at);
+            return vg_base__fail(
+                VG_ERR_FORMAT,
+                "%s: tensor '%.200s': begins at byte %llu of the data, but the tensor before it ends at %llu",
+                source->path, spans[i].name, (unsigned long long)spans[i].begin, (unsigned long long)at);
     if (at != size)
         return vg_base__fail(VG_ERR_FORMAT, "%s: %llu bytes follow the last tensor", source->path,
                              (unsigned long long)(size - at));
@@ -164,9 +170,11 @@ vg_status vg_safetensors__read(vg_source *source) {
     json_error_t error;
     json_t *header = json_loadb((const char *)bytes + 8, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (!header)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: its header, at byte %d: %s", source->path, 8 + error.position, error.text);
-    vg_status status = json_is_object(header) ? read_header(source, header, 8 + (size_t)length)
-                                              : vg_base__fail(VG_ERR_FORMAT, "%s: its header is no JSON object", source->path);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: its header, at byte %d: %s", source->path, 8 + error.position,
+                             error.text);
+    vg_status status = json_is_object(header)
+                           ? read_header(source, header, 8 + (size_t)length)
+                           : vg_base__fail(VG_ERR_FORMAT, "%s: its header is no JSON object", source->path);
     json_decref(header);
     return status;
 }

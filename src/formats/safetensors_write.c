@@ -1,8 +1,8 @@
 /* safetensors_write.c - writing .safetensors (layout: safetensors.c).
  *
- * The header stands first but needs every tensor, so elements gather in a scratch file and are copied behind the header at the
- * end. Tensors are laid out by falling element size (in the order begun among equals), and the header is padded with spaces to
- * a multiple of 8: every tensor is then aligned to its elements. */
+ * The header stands first but needs every tensor, so elements gather in a scratch file and are copied behind the
+ * header at the end. Tensors are laid out by falling element size (in the order begun among equals), and the header
+ * is padded with spaces to a multiple of 8: every tensor is then aligned to its elements. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static vg_status build(vg_writer *writer, json_t *header, vg_entry *const *order
         json_object_set_new(header, "__metadata__", metadata);
         for (size_t i = 0; i < writer->metadata_count; i++)
             if (json_object_set_new(metadata, writer->metadata[i].key, json_string(writer->metadata[i].value)) != 0)
-                return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path, writer->metadata[i].key);
+                return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata '%.100s' is not UTF-8", path,
+                                     writer->metadata[i].key);
     }
     uint64_t at = 0;
     for (size_t i = 0; i < writer->count; at += order[i++]->bytes)
@@ -89,7 +90,8 @@ static vg_status copy_elements(vg_writer *writer, vg_entry *const *order) {
     for (size_t i = 0; i < writer->count && status == VG_OK; i++)
         for (size_t done = 0; done < order[i]->bytes && status == VG_OK; done += step) {
             size_t now = order[i]->bytes - done < step ? order[i]->bytes - done : step;
-            status = vg_file__read_at(writer->scratch, order[i]->offset + done, buffer, now, vg_output__path(writer->output));
+            status = vg_file__read_at(writer->scratch, order[i]->offset + done, buffer, now,
+                                      vg_output__path(writer->output));
             if (status == VG_OK)
                 status = vg_output__write(writer->output, buffer, now);
         }

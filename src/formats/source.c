@@ -57,7 +57,8 @@ vg_status vg_source__add(vg_source *source, vg_stored **out, const char *name, s
 }
 
 vg_status vg_source__skip(vg_source *source, const char *name, size_t length) {
-    VG_TRY(grow(&source->skipped, &source->skipped_room, source->skipped_count, sizeof *source->skipped, "a list of arrays"));
+    VG_TRY(grow(&source->skipped, &source->skipped_room, source->skipped_count, sizeof *source->skipped,
+                "a list of arrays"));
     vg_skipped *skipped = source->skipped + source->skipped_count;
     VG_TRY(vg_base__strdup(&skipped->reason, vg_error_message()));
     vg_status status = copy_text(&skipped->name, name, length);
@@ -105,7 +106,8 @@ vg_status vg_source__check_names(const vg_source *source) {
     return status;
 }
 
-/* Arrays of texts go behind the others, so that indices below `count` are numbers; asking for one by name says what it is. */
+/* Arrays of texts go behind the others, so that indices below `count` are numbers; asking for one by name says what
+ * it is. */
 static vg_status part_texts(vg_source *source) {
     size_t all = source->count, numbers = 0;
     vg_stored *parted;
@@ -176,7 +178,7 @@ vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out) {
     return status;
 }
 
-/* --- what kind of file ------------------------------------------------------------------------------------------------- */
+/* --- what kind of file ------------------------------------------------------------------------------------------ */
 static bool has_extension(const char *path, const char *extension) {
     size_t length = strlen(path), wanted = strlen(extension);
     return length > wanted && strcasecmp(path + length - wanted, extension) == 0;
@@ -200,7 +202,8 @@ static vg_status read_by_kind(vg_source *source) {
         return vg_jsonl__read(source);
     if (has_extension(path, ".csv") || has_extension(path, ".txt"))
         return vg_csv__read(source);
-    return vg_base__fail(VG_ERR_FORMAT, "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv or .jsonl", path);
+    return vg_base__fail(VG_ERR_FORMAT, "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv or .jsonl",
+                         path);
 }
 
 static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path, const vg_roles *roles) {
@@ -235,7 +238,8 @@ vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *
     return open_mapping(out, map, strcmp(path, "-") == 0 ? "standard input" : path, roles);
 }
 
-vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name, const vg_roles *roles) {
+vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name,
+                                    const vg_roles *roles) {
     if (!out || !name || (!bytes && size))
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_source_open_memory: out, bytes and name must not be NULL");
     *out = NULL;
@@ -283,12 +287,13 @@ void vg_source_close(vg_source *source) {
     vg_base__release(source);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------------------------- */
 size_t vg_source_count(const vg_source *source) { return source->count; }
 
 vg_status vg_source_info(const vg_source *source, size_t index, vg_array_info *info) {
     if (index >= source->count)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array %zu wanted, but it holds %zu", source->path, index, source->count);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array %zu wanted, but it holds %zu", source->path, index,
+                             source->count);
     const vg_stored *array = source->arrays + index;
     *info = (vg_array_info){.name = array->name,
                             .element = array->element,

@@ -1,4 +1,5 @@
-/* source.h - what the readers fill in and the reading functions use: an opened file and its arrays. Internal to formats. */
+/* source.h - what the readers fill in and the reading functions use: an opened file and its arrays. Internal to
+ * formats. */
 #ifndef VG_SOURCE_H
 #define VG_SOURCE_H
 
@@ -13,13 +14,14 @@
 
 typedef struct vg_inflate vg_inflate;
 
-/* One array. Its elements lie in storage order (C, or first axis fastest when `fortran`) at `data`; those of a deflated member
- * come out of `stream` behind `skip` bytes of .npy header, or lie in `held` once something needed them out of order. */
+/* One array. Its elements lie in storage order (C, or first axis fastest when `fortran`) at `data`; those of a
+ * deflated member come out of `stream` behind `skip` bytes of .npy header, or lie in `held` once something needed
+ * them out of order. */
 typedef struct vg_stored {
     char *name;
     vg_element element;
     bool swapped, fortran;
-    bool text; /* elements are the characters of texts: see vg_source.text_count */
+    bool text;    /* elements are the characters of texts: see vg_source.text_count */
     size_t width; /* characters of each */
     size_t rank, shape[VG_MAX_RANK];
     size_t count, bytes; /* elements, and count * element size: both checked to fit */
@@ -47,10 +49,12 @@ typedef struct vg_pair {
 /* What the caller says about columns, fields and arrays; NULL: by the usual names. */
 typedef struct vg_roles {
     const char *id, *label, *member; /* columns of a table; id and label also fields of JSON lines and arrays */
-    const char *classes;             /* columns of a table: a list, or a regular expression; elsewhere a list of names */
-    const char *key;                 /* field of the predictions in JSON lines */
-    bool labels_only;                /* only labels are wanted */
-    vg_strings *known;               /* with labels_only: names of the classes, by which a first line is known to be a label */
+    /* columns of a table: a list, or a regular expression; elsewhere a list of names */
+    const char *classes;
+    const char *key;  /* field of the predictions in JSON lines */
+    bool labels_only; /* only labels are wanted */
+    /* with labels_only: names of the classes, by which a first line is known to be a label */
+    vg_strings *known;
 } vg_roles;
 
 /* Labels that are names: row i has the name names[codes[i]]. */
@@ -70,8 +74,9 @@ struct vg_source {
     size_t skipped_count, skipped_room;
     vg_pair *metadata;
     size_t metadata_count;
-    size_t text_count;      /* arrays of texts, in `arrays` behind the `count` others: elements are bytes or code points, the last
-                               axis runs over the characters of a text */
+    /* arrays of texts, in `arrays` behind the `count` others: elements are bytes or code points, the last axis runs
+     * over the characters of a text */
+    size_t text_count;
     vg_strings ids;         /* .csv, .jsonl: of the samples, or empty */
     vg_strings classes;     /* .csv, .jsonl: names of the classes, or empty */
     vg_named_labels labels; /* .csv, .jsonl: where labels are names; codes NULL otherwise */
@@ -87,7 +92,8 @@ vg_status vg_jsonl__read(vg_source *source);
 
 /* Opens with roles; vg_source_open is this with none. */
 vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *roles);
-vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name, const vg_roles *roles);
+vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name,
+                                    const vg_roles *roles);
 /* The texts of array `index` (behind the numbers'), all of its rows. */
 vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out);
 
@@ -96,7 +102,8 @@ vg_status vg_source__add(vg_source *source, vg_stored **out, const char *name, s
 /* Notes that an array cannot be read, for the reason in this thread's error message. */
 vg_status vg_source__skip(vg_source *source, const char *name, size_t length);
 /* An array of parsed float64 or int64 values in C order, which the source takes over (also when it fails). */
-vg_status vg_source__own(vg_source *source, const char *name, vg_element element, size_t rank, const size_t *shape, void *data);
+vg_status vg_source__own(vg_source *source, const char *name, vg_element element, size_t rank, const size_t *shape,
+                         void *data);
 /* Takes over the texts of a JSON object as the file's metadata; once a source. */
 struct json_t;
 vg_status vg_source__set_metadata(vg_source *source, const struct json_t *metadata);
@@ -125,19 +132,22 @@ typedef struct vg_member {
 } vg_member;
 vg_status vg_zip__list(vg_member **out, size_t *count, const uint8_t *bytes, size_t size, const char *path);
 
-/* Inflates a member, forward; going back starts again. The whole is checked (size, CRC, end) when its last byte is read. */
+/* Inflates a member, forward; going back starts again. The whole is checked (size, CRC, end) when its last byte is
+ * read. */
 vg_status vg_inflate__new(vg_inflate **out, const vg_mapping *map, const vg_member *member, const char *what);
 vg_status vg_inflate__read(vg_inflate *stream, size_t offset, void *out, size_t size);
 void vg_inflate__free(vg_inflate *stream);
 
-/* Reads elements first .. first + count - 1 in storage order into a packed array of `target`: VG_ELEMENT_F32, _F64 or _I64. */
+/* Reads elements first .. first + count - 1 in storage order into a packed array of `target`: VG_ELEMENT_F32, _F64
+ * or _I64. */
 vg_status vg_source__read(vg_source *source, size_t index, size_t first, size_t count, vg_element target, void *out);
 /* Makes a deflated array readable out of order, by holding it in memory. */
 vg_status vg_source__hold(vg_source *source, size_t index);
 /* Checks the CRC of a stored member over its first `bytes` bytes, where that was not done yet. */
 vg_status vg_source__check_crc(vg_source *source, size_t index, size_t bytes);
 
-/* Conversion of raw elements (any alignment). to_i64 returns the index of the first value that is no int64, or `count`. */
+/* Conversion of raw elements (any alignment). to_i64 returns the index of the first value that is no int64, or
+ * `count`. */
 void vg_convert__f32(float *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
 void vg_convert__f64(double *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
 size_t vg_convert__i64(int64_t *out, const uint8_t *raw, size_t count, vg_element element, bool swapped);
@@ -150,7 +160,8 @@ static inline void vg_put16(uint8_t *p, uint32_t v) { p[0] = (uint8_t)v, p[1] = 
 static inline void vg_put32(uint8_t *p, uint32_t v) { vg_put16(p, v), vg_put16(p + 2, v >> 16); }
 static inline void vg_put64(uint8_t *p, uint64_t v) { vg_put32(p, (uint32_t)v), vg_put32(p + 4, (uint32_t)(v >> 32)); }
 
-/* A number's text, independent of the locale: decimal, or nan / inf. False when `text` (length bytes) is anything else. */
+/* A number's text, independent of the locale: decimal, or nan / inf. False when `text` (length bytes) is anything
+ * else. */
 bool vg_number__parse(double *out, const char *text, size_t length);
 
 #endif

@@ -1,5 +1,5 @@
-/* source_read.c - elements out of an opened source: in pieces, converted, with the CRC of stored zip members checked on the
- * way. */
+/* source_read.c - elements out of an opened source: in pieces, converted, with the CRC of stored zip members checked
+ * on the way. */
 #include <inttypes.h>
 #include <string.h>
 #include <zlib.h>
@@ -10,7 +10,8 @@ enum { STEP = 1 << 16 }; /* bytes inflated at a time: stays in the cache between
 
 static vg_status check_index(const vg_source *source, size_t index) {
     if (index >= source->count)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array %zu wanted, but it holds %zu", source->path, index, source->count);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array %zu wanted, but it holds %zu", source->path, index,
+                             source->count);
     return VG_OK;
 }
 
@@ -38,8 +39,8 @@ vg_status vg_source__check_crc(vg_source *source, size_t index, size_t bytes) {
 }
 
 /* Converts `count` elements, the array's from `first` on. */
-static vg_status convert(const vg_source *source, const vg_stored *array, const uint8_t *raw, size_t first, size_t count,
-                         vg_element target, void *out) {
+static vg_status convert(const vg_source *source, const vg_stored *array, const uint8_t *raw, size_t first,
+                         size_t count, vg_element target, void *out) {
     if (target == VG_ELEMENT_F32) {
         vg_convert__f32(out, raw, count, array->element, array->swapped);
         return VG_OK;
@@ -54,11 +55,12 @@ static vg_status convert(const vg_source *source, const vg_stored *array, const 
     double value;
     vg_convert__f64(&value, raw + good * vg_element_size(array->element), 1, array->element, array->swapped);
     bool named = array->name[0] != 0; /* a .npy file's only array is not */
-    return vg_base__fail(VG_ERR_DATA, "%s: %s%.100s%selement %zu is %.17g, expected a whole number of 64 bits", source->path,
-                         named ? "array '" : "", array->name, named ? "': " : "", first + good, value);
+    return vg_base__fail(VG_ERR_DATA, "%s: %s%.100s%selement %zu is %.17g, expected a whole number of 64 bits",
+                         source->path, named ? "array '" : "", array->name, named ? "': " : "", first + good, value);
 }
 
-static vg_status read_deflated(vg_source *source, vg_stored *array, size_t first, size_t count, vg_element target, void *out) {
+static vg_status read_deflated(vg_source *source, vg_stored *array, size_t first, size_t count, vg_element target,
+                               void *out) {
     uint8_t raw[STEP];
     size_t size = vg_element_size(array->element), width = vg_element_size(target), many = STEP / size;
     for (size_t done = 0; done < count; done += many) {
@@ -94,7 +96,7 @@ vg_status vg_source__hold(vg_source *source, size_t index) {
     return VG_OK;
 }
 
-/* --- rows in C order ---------------------------------------------------------------------------------------------------- */
+/* --- rows in C order -------------------------------------------------------------------------------------------- */
 /* The position in C order, within a row, of the `o`-th combination of axes 1.. counted with axis 1 fastest. */
 static size_t c_position(const vg_stored *array, size_t o) {
     size_t position = 0, stride = array->count / array->shape[0];
@@ -106,9 +108,10 @@ static size_t c_position(const vg_stored *array, size_t o) {
     return position;
 }
 
-/* Fortran order: the elements of one place in the row lie together, one row after the other; they are spread over the output.
- */
-static vg_status read_fortran(vg_source *source, size_t index, size_t first, size_t rows, vg_element target, uint8_t *out) {
+/* Fortran order: the elements of one place in the row lie together, one row after the other; they are spread over
+ * the output. */
+static vg_status read_fortran(vg_source *source, size_t index, size_t first, size_t rows, vg_element target,
+                              uint8_t *out) {
     VG_TRY(vg_source__hold(source, index));
     vg_stored *array = source->arrays + index;
     size_t length = array->shape[0], row = array->count / length, width = vg_element_size(target);
@@ -130,8 +133,8 @@ static vg_status read_rows(vg_source *source, size_t index, size_t first, size_t
     const vg_stored *array = source->arrays + index;
     size_t length = array->rank ? array->shape[0] : 1;
     if (first > length || rows > length - first)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array '%.100s': rows %zu .. %zu wanted, but it has %zu", source->path,
-                             array->name, first, first + rows, length);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array '%.100s': rows %zu .. %zu wanted, but it has %zu",
+                             source->path, array->name, first, first + rows, length);
     if (array->count == 0 || rows == 0)
         return VG_OK;
     if (array->fortran)

@@ -8,8 +8,7 @@
 
 /* The names of `key` (or of the first usual name) as texts: an array of texts, or of whole numbers. Empty when there
  * is none. */
-vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual,
-                            size_t wanted) {
+vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted) {
     const char *const named[] = {key, NULL};
     for (const char *const *name = key ? named : usual; *name; name++)
         for (size_t i = 0; i < source->count + source->text_count; i++) {

@@ -76,8 +76,8 @@ static vg_status grow(void *list, size_t *room, size_t count, size_t size) {
 static vg_status check_entry(const vg_writer *writer, const char *name, size_t rank) {
     const char *path = vg_output__path(writer->output);
     if (rank > VG_MAX_RANK)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array '%.100s' has %zu axes, at most %d can be written", path, name, rank,
-                             VG_MAX_RANK);
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array '%.100s' has %zu axes, at most %d can be written", path, name,
+                             rank, VG_MAX_RANK);
     if (writer->kind == VG_KIND_NPY && writer->count > 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: an .npy holds one array", path);
     if (strlen(name) > 60000)
@@ -101,7 +101,8 @@ static vg_status check_names(const vg_writer *writer) {
     vg_status status = VG_OK;
     for (size_t i = 1; i < writer->count && status == VG_OK; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            status = vg_base__fail(VG_ERR_ARGUMENT, "%s: two arrays named '%.100s'", vg_output__path(writer->output), names[i]);
+            status = vg_base__fail(VG_ERR_ARGUMENT, "%s: two arrays named '%.100s'", vg_output__path(writer->output),
+                                   names[i]);
     vg_base__release(names);
     return status;
 }
@@ -130,7 +131,8 @@ static vg_status begin(vg_writer *writer, const char *name, vg_element element, 
     if (rank)
         memcpy(measure.shape, shape, rank * sizeof *shape);
     if (vg_element_size(element) == 0 || !vg_stored__measure(&measure))
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: array '%.100s': its shape does not fit in memory, or its type is none",
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s: array '%.100s': its shape does not fit in memory, or its type is none",
                              vg_output__path(writer->output), name);
     VG_TRY(grow(&writer->entries, &writer->room, writer->count, sizeof *writer->entries));
     vg_entry *entry = writer->entries + writer->count;
@@ -224,7 +226,8 @@ static vg_status finish(vg_writer *writer) {
     VG_TRY(check_ready(writer));
     VG_TRY(check_names(writer));
     if (writer->kind == VG_KIND_NPY && writer->count == 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: an .npy holds one array, none was written", vg_output__path(writer->output));
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: an .npy holds one array, none was written",
+                             vg_output__path(writer->output));
     if (writer->kind == VG_KIND_NPZ)
         VG_TRY(vg_npz__finish(writer));
     if (writer->kind == VG_KIND_SAFETENSORS)

@@ -13,9 +13,9 @@ typedef struct vg_entry {
     vg_element element;
     size_t rank, shape[VG_MAX_RANK];
     size_t characters; /* of every text in an array of texts, stored as uint32; 0: an array of numbers */
-    size_t bytes;    /* of its elements */
-    uint64_t offset; /* .npz: of its local header; .safetensors: in the scratch file */
-    uint64_t size;   /* .npz: header and elements */
+    size_t bytes;      /* of its elements */
+    uint64_t offset;   /* .npz: of its local header; .safetensors: in the scratch file */
+    uint64_t size;     /* .npz: header and elements */
     uint32_t crc;
 } vg_entry;
 

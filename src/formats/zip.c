@@ -1,14 +1,23 @@
 /* zip.c - the directory of a zip file, as far as .npz needs it: stored and deflated members, zip64, data descriptors.
  *
- *     local header    PK\3\4  version 2, flags 2, method 2, time 4, crc 4, packed 4, size 4, name length 2, extra length 2;
- * name; extra the member's bytes; with flag bit 3, a data descriptor central entry   PK\1\2  made by 2, version 2, flags 2,
- * method 2, time 4, crc 4, packed 4, size 4, name length 2, extra length 2, comment length 2, disk 2, attributes 2 + 4, local
- * header's offset 4; name; extra; comment zip64 end       PK\6\6  record size 8, made by 2, version 2, disk 4, disk 4, entries
- * 8, entries 8, directory size 8, its offset 8 its locator     PK\6\7  disk 4, offset of the zip64 end 8, disks 4 end PK\5\6
- * disk 2, disk 2, entries 2, entries 2, directory size 4, its offset 4, comment length 2; comment
+ * All numbers are little-endian; the number after a field is its size in bytes.
  *
- * 0xffffffff in a size or offset means: in the zip64 extra field (id 1), in the order size, packed, offset, only those so
- * marked. The central directory is the authority; each local header must agree with it, and no two members may overlap. */
+ *     record           signature  fields
+ *     local header     PK\3\4     version 2, flags 2, method 2, time 4, crc 4, packed size 4, size 4, name length 2,
+ *                                 extra length 2; then name, extra field, the member's bytes, and with flag bit 3 a
+ *                                 data descriptor
+ *     central entry    PK\1\2     made by 2, version 2, flags 2, method 2, time 4, crc 4, packed size 4, size 4,
+ *                                 name length 2, extra length 2, comment length 2, disk 2, attributes 2 + 4,
+ *                                 offset of the local header 4; then name, extra field, comment
+ *     zip64 end        PK\6\6     record size 8, made by 2, version 2, disk 4, disk 4, entries 8, entries 8,
+ *                                 directory size 8, directory offset 8
+ *     zip64 locator    PK\6\7     disk 4, offset of the zip64 end 8, disks 4
+ *     end              PK\5\6     disk 2, disk 2, entries 2, entries 2, directory size 4, directory offset 4,
+ *                                 comment length 2; then comment
+ *
+ * A size or offset of 0xffffffff stands in the zip64 extra field (id 1) instead, which holds the fields so marked in
+ * the order size, packed size, offset. The central directory is the authority; each local header must agree with it,
+ * and no two members may overlap. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +54,8 @@ static vg_status read_end(archive *zip) {
     if (end >= LOCATOR && memcmp(p - LOCATOR, "PK\6\7", 4) == 0) {
         uint64_t at = vg_le64(p - LOCATOR + 8);
         if (end - LOCATOR < END64 || at > end - LOCATOR - END64 || memcmp(zip->bytes + at, "PK\6\6", 4) != 0)
-            return vg_base__fail(VG_ERR_FORMAT, "%s: no zip64 end record at offset %llu, where its locator says", zip->path,
-                                 (unsigned long long)at);
+            return vg_base__fail(VG_ERR_FORMAT, "%s: no zip64 end record at offset %llu, where its locator says",
+                                 zip->path, (unsigned long long)at);
         p = zip->bytes + at;
         disk = vg_le32(p + 16), disk2 = vg_le32(p + 20), here = vg_le64(p + 24), entries = vg_le64(p + 32);
         bytes = vg_le64(p + 40), offset = vg_le64(p + 48);
@@ -125,10 +134,12 @@ static vg_status read_entry(const archive *zip, vg_member *member, size_t *at, s
     size_t room = zip->directory + zip->directory_size - *at;
     const uint8_t *p = zip->bytes + *at;
     if (room < CENTRAL || memcmp(p, "PK\1\2", 4) != 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory entry %zu at offset %zu is not one", zip->path, index, *at);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory entry %zu at offset %zu is not one", zip->path, index,
+                             *at);
     size_t name = vg_le16(p + 28), extra = vg_le16(p + 30), comment = vg_le16(p + 32);
     if (name + extra + comment > room - CENTRAL)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory entry %zu at offset %zu is cut short", zip->path, index, *at);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory entry %zu at offset %zu is cut short", zip->path, index,
+                             *at);
     unsigned flags = vg_le16(p + 8), method = vg_le16(p + 10);
     uint64_t header = vg_le32(p + 42);
     *member = (vg_member){.name = (const char *)p + CENTRAL,
@@ -144,7 +155,8 @@ static vg_status read_entry(const archive *zip, vg_member *member, size_t *at, s
     if (flags & 1)
         return wrong(zip, member, "is encrypted");
     if (method != 0 && method != 8)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: zip member '%.*s': compression method %u, expected 0 (stored) or 8 (deflated)",
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: zip member '%.*s': compression method %u, expected 0 (stored) or 8 (deflated)",
                              zip->path, (int)(name > 200 ? 200 : name), member->name, method);
     if (method == 0 && member->packed_size != member->size)
         return wrong(zip, member, "is stored, but its two sizes differ");

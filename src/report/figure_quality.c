@@ -1,4 +1,5 @@
-/* figure_quality.c - figures of what predictions are worth: risk against coverage, reliability, diversity over epochs. */
+/* figure_quality.c - figures of what predictions are worth: risk against coverage, reliability, diversity over
+ * epochs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +16,10 @@ static const vg_ranking *ranking(const vg_evaluation *v, const char *name) {
     return NULL;
 }
 
-/* --- risk and coverage
- * -------------------------------------------------------------------------------------------------------- */
+/* --- risk and coverage ------------------------------------------------------------------------------------------ */
 
-/* The smallest and the largest k of the rule, beside their points and clear of each other: the points lie close at the right.
- */
+/* The smallest and the largest k of the rule, beside their points and clear of each other: the points lie close at
+ * the right. */
 static void rule_ends(vg_emit *e, const vg_evaluation *v) {
     size_t first = 0, last = v->rule_count;
     while (first < last && v->rule[first].kept == 0)
@@ -28,7 +28,8 @@ static void rule_ends(vg_emit *e, const vg_evaluation *v) {
         last--;
     for (size_t i = first; i<last; i += last - first> 1 ? last - first - 1 : 1) {
         vg_report__format(e, "set label 'k=%s' at %.6g,%.6g right offset -0.8,%s\n", v->rule[i].name,
-                          100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value), i == first ? "0.6" : "-0.6");
+                          100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value),
+                          i == first ? "0.6" : "-0.6");
     }
 }
 
@@ -55,16 +56,17 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
         if (v->rule[i].kept > 0)
             vg_report__format(e, "%.6g %.6g\n", 100 * v->rule[i].coverage.value, 100 * (1 - v->rule[i].accuracy.value));
     }
-    vg_report__raw(e, "EOD\nset key outside top center horizontal maxrows 2\nset xlabel 'coverage (%)' offset 0,0.4\nset "
-                      "ylabel 'risk on the kept (%)' offset 1.2,0\n"
-                      "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\n");
+    vg_report__raw(e,
+                   "EOD\nset key outside top center horizontal maxrows 2\nset xlabel 'coverage (%)' offset 0,0.4\nset "
+                   "ylabel 'risk on the kept (%)' offset 1.2,0\n"
+                   "set xrange [0:100]\nset yrange [0:*]\nset bmargin 3\nset rmargin 2\n");
     rule_ends(e, v);
     vg_report__raw(e, "plot ");
     for (size_t s = 0, shown = 0; s < SERIES; s++) {
         if (!ranking(v, names[s]))
             continue;
-        vg_report__format(e, "%s$curve%zu with lines lw 1.4 dt %s lc '%s' title ", shown++ ? ", " : "", s, s == 5 ? "'-'" : "1",
-                          vg_report__colour(s));
+        vg_report__format(e, "%s$curve%zu with lines lw 1.4 dt %s lc '%s' title ", shown++ ? ", " : "", s,
+                          s == 5 ? "'-'" : "1", vg_report__colour(s));
         vg_report__quote(e, titles[s]);
     }
     if (v->rule_count > 0)
@@ -73,8 +75,7 @@ vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report) {
     return VG_OK;
 }
 
-/* --- reliability
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- reliability ------------------------------------------------------------------------------------------------ */
 
 static void bins(vg_emit *e, const char *name, const vg_evaluation *v) {
     vg_report__format(e, "$%s << EOD\n", name);
@@ -91,12 +92,13 @@ vg_status vg_report__draw_reliability(vg_emit *e, const vg_report *report) {
                         *after = report->is_calibrated ? report->evaluation : report->other;
     bins(e, "before", before);
     bins(e, "after", after);
-    vg_report__raw(e, "set tmargin 1\nset bmargin 3\nset lmargin 7\nset rmargin 2\nset xrange [0:1]\nset yrange [0:1]\nset key "
-                      "top left\nset xlabel 'confidence' offset 0,0.4\n"
-                      "set ylabel 'accuracy' offset 1.2,0\nplot x with lines lw 1 dt '.' lc '#777777' title 'perfect'");
+    vg_report__raw(
+        e, "set tmargin 1\nset bmargin 3\nset lmargin 7\nset rmargin 2\nset xrange [0:1]\nset yrange [0:1]\nset key "
+           "top left\nset xlabel 'confidence' offset 0,0.4\n"
+           "set ylabel 'accuracy' offset 1.2,0\nplot x with lines lw 1 dt '.' lc '#777777' title 'perfect'");
     if (before)
-        vg_report__format(e, ", $before with linespoints pt 7 ps 0.5 lw 1.3 lc '%s' title '%s, ECE %.3f'", vg_report__colour(4),
-                          after ? "before" : "as predicted", before->ece.value);
+        vg_report__format(e, ", $before with linespoints pt 7 ps 0.5 lw 1.3 lc '%s' title '%s, ECE %.3f'",
+                          vg_report__colour(4), after ? "before" : "as predicted", before->ece.value);
     if (after)
         vg_report__format(e, ", $after with linespoints pt 5 ps 0.5 lw 1.3 lc '%s' title 'calibrated, ECE %.3f'",
                           vg_report__colour(2), after->ece.value);
@@ -104,8 +106,7 @@ vg_status vg_report__draw_reliability(vg_emit *e, const vg_report *report) {
     return VG_OK;
 }
 
-/* --- training
- * ------------------------------------------------------------------------------------------------------------------- */
+/* --- training --------------------------------------------------------------------------------------------------- */
 
 int vg_report__can_train(const vg_report *report) { return report->epoch_count > 1; }
 
@@ -124,10 +125,11 @@ vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report) {
         }
         vg_report__raw(e, "\n");
     }
-    vg_report__raw(e, "EOD\nset datafile missing '?'\nset logscale y\nset format y '1e%T'\nset ytics 10\n"
-                      "set y2tics nomirror\nset y2range [0:*]\n"
-                      "set border 11 lc '#444444'\nset xlabel 'epoch' offset 0,0.4\nset ylabel 'diversity D' offset 0.8,0\n"
-                      "set y2label 'loss' offset -1.2,0\nset key top right\nset bmargin 3\n");
+    vg_report__raw(
+        e, "EOD\nset datafile missing '?'\nset logscale y\nset format y '1e%T'\nset ytics 10\n"
+           "set y2tics nomirror\nset y2range [0:*]\n"
+           "set border 11 lc '#444444'\nset xlabel 'epoch' offset 0,0.4\nset ylabel 'diversity D' offset 0.8,0\n"
+           "set y2label 'loss' offset -1.2,0\nset key top right\nset bmargin 3\n");
     double span = report->epochs[report->epoch_count - 1].epoch - report->epochs[0].epoch,
            step = pow(10, floor(log10(fmax(span, 1))));
     vg_report__format(e, "set xtics %g\n", span / step < 2.5 ? step / 2 < 1 ? 1 : step / 2 : step);
@@ -137,11 +139,11 @@ vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report) {
                           "set label 'collapse' at first %.8g, graph 0.04 rotate left offset -0.7,0 tc '%s'\n",
                           report->collapse_epoch, report->collapse_epoch, vg_report__colour(4), report->collapse_epoch,
                           vg_report__colour(4));
-    vg_report__format(
-        e,
-        "plot $epochs using 1:2 with lines lw 1.6 lc '%s' title 'D', $epochs using 1:3 axes x1y2 with lines lw 1.2 dt '-' "
-        "lc '%s' title 'training loss'",
-        vg_report__colour(2), vg_report__colour(1));
+    vg_report__format(e,
+                      "plot $epochs using 1:2 with lines lw 1.6 lc '%s' title 'D', $epochs using 1:3 axes x1y2 with "
+                      "lines lw 1.2 dt '-' "
+                      "lc '%s' title 'training loss'",
+                      vg_report__colour(2), vg_report__colour(1));
     if (validation)
         vg_report__format(e, ", $epochs using 1:4 axes x1y2 with lines lw 1.2 dt '.' lc '%s' title 'validation loss'",
                           vg_report__colour(3));

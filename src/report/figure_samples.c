@@ -1,8 +1,8 @@
-/* figure_samples.c - figures over the samples sorted by falling uncertainty: the decomposition (baseline above, gated below),
- * and gated measures at several k.
+/* figure_samples.c - figures over the samples sorted by falling uncertainty: the decomposition (baseline above,
+ * gated below), and gated measures at several k.
  *
- * Samples are sorted by TU (or the first measure); each curve is the mean over bins of neighbours in that order, divided by the
- * largest bin of any curve in the figure, so that all share one scale. */
+ * Samples are sorted by TU (or the first measure); each curve is the mean over bins of neighbours in that order,
+ * divided by the largest bin of any curve in the figure, so that all share one scale. */
 #include <stdio.h>
 #include <string.h>
 
@@ -78,8 +78,8 @@ static void panel(vg_emit *e, const curves *list, const char *title, size_t from
     vg_report__quote(e, title);
     vg_report__raw(e, " offset 0,-0.6\nplot ");
     for (size_t c = from; c < to; c++) {
-        vg_report__format(e, "%s$samples using 1:%zu with lines lw 1.4 dt %s lc '%s' title ", c > from ? ", " : "", c + 2,
-                          dashed_first && c == from ? "'-'" : "1", vg_report__colour(c - from));
+        vg_report__format(e, "%s$samples using 1:%zu with lines lw 1.4 dt %s lc '%s' title ", c > from ? ", " : "",
+                          c + 2, dashed_first && c == from ? "'-'" : "1", vg_report__colour(c - from));
         vg_report__quote(e, list->items[c].title);
     }
     vg_report__raw(e, "\n");
@@ -103,10 +103,13 @@ static void frame(vg_emit *e, const curves *list) {
                       "set ylabel 'uncertainty / largest' offset 1.2,0\nset format x '%g%%'\n");
 }
 
-int vg_report__can_decompose(const vg_report *report) { return vg_report__measure(report, "tu") && report->k_count > 0; }
+int vg_report__can_decompose(const vg_report *report) {
+    return vg_report__measure(report, "tu") && report->k_count > 0;
+}
 
 vg_status vg_report__draw_decomposition(vg_emit *e, const vg_report *report) {
-    static const char *const stems[] = {"tu", "au", "eu", "epkl", "epjs"}, *const titles[] = {"TU", "AU", "EU", "EPKL", "EPJS"},
+    static const char *const stems[] = {"tu", "au", "eu", "epkl", "epjs"},
+                             *const titles[] = {"TU", "AU", "EU", "EPKL", "EPJS"},
                              *const gated[] = {"gtu", "gau", "geu", "gepkl", "gepjs"},
                              *const gated_titles[] = {"GTU", "GAU", "GEU", "GEPKL", "GEPJS"};
     curves *list;

@@ -1,8 +1,8 @@
 /* report_choose.c - which samples a page holds in full.
  *
- * All of them while their measures fit VG_REPORT_COLUMN_BYTES. Of more: a random sample, the same for the same N, for the
- * plots, and beside it the samples people look for: the most uncertain, the errors that look most certain, the correct ones
- * that look most uncertain. Images go to such samples first, as many as fit VG_REPORT_IMAGE_BYTES. */
+ * All of them while their measures fit VG_REPORT_COLUMN_BYTES. Of more: a random sample, the same for the same N,
+ * for the plots, and beside it the samples people look for: the most uncertain, the errors that look most certain,
+ * the correct ones that look most uncertain. Images go to such samples first, as many as fit VG_REPORT_IMAGE_BYTES. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +68,8 @@ typedef struct walk {
     size_t next[LOOKED_FOR];
 } walk;
 
-/* The next sample of list `which`, n when it is done: 0 most uncertain; 1 wrong, most certain first; 2 right, most uncertain
- * first. */
+/* The next sample of list `which`, n when it is done: 0 most uncertain; 1 wrong, most certain first; 2 right, most
+ * uncertain first. */
 static size_t walk_next(walk *w, int which) {
     size_t n = w->report->n;
     while (w->next[which] < n) {
@@ -83,7 +83,8 @@ static size_t walk_next(walk *w, int which) {
 }
 
 /* Marks up to `room` samples in turn from the lists; `only` NULL, or those it marks. */
-static void mark_in_turn(uint8_t *marks, const uint8_t *only, size_t room, const vg_report *report, const size_t *order) {
+static void mark_in_turn(uint8_t *marks, const uint8_t *only, size_t room, const vg_report *report,
+                         const size_t *order) {
     walk w = {.report = report, .order = order};
     int live = LOOKED_FOR;
     while (room > 0 && live > 0) {

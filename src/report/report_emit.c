@@ -48,7 +48,7 @@ void vg_report__format(vg_emit *e, const char *format, ...) {
         vg_report__bytes(e, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------------------------- */
 
 static void separate(vg_emit *e) {
     if (e->comma)
@@ -149,8 +149,7 @@ void vg_report__key_count(vg_emit *e, const char *key, size_t value) {
     vg_report__count(e, value);
 }
 
-/* --- base64 ----------------------------------------------------------------------------------------------------------------
- */
+/* --- base64 ----------------------------------------------------------------------------------------------------- */
 
 static void triple(vg_emit *e, const uint8_t *in, unsigned count) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,4 +1,5 @@
-/* report_emit.h - text on its way to a sink: JSON pieces that are safe inside an HTML script element, and base64. Internal. */
+/* report_emit.h - text on its way to a sink: JSON pieces that are safe inside an HTML script element, and base64.
+ * Internal. */
 #ifndef VG_REPORT_EMIT_H
 #define VG_REPORT_EMIT_H
 

@@ -1,8 +1,9 @@
-/* report_figures.c - figures for print, as gnuplot scripts with their data inside: the frame of each, and what can be drawn.
+/* report_figures.c - figures for print, as gnuplot scripts with their data inside: the frame of each, and what can
+ * be drawn.
  *
- * Sizes are those of a column of print: 3.5 inches wide, text of 7 to 8 points. Names that come from outside stand between
- * single quotes, where gnuplot expands nothing, and cannot end them. Colours are Okabe and Ito's, told apart by colour-blind
- * eyes. */
+ * Sizes are those of a column of print: 3.5 inches wide, text of 7 to 8 points. Names that come from outside stand
+ * between single quotes, where gnuplot expands nothing, and cannot end them. Colours are Okabe and Ito's, told apart
+ * by colour-blind eyes. */
 #include "report/report_figures.h"
 
 #include <string.h>
@@ -56,16 +57,18 @@ void vg_report__quote(vg_emit *e, const char *text) {
 static vg_status set_terminal(vg_emit *e, const char *terminal, double height) {
     const double width = 3.5;
     if (strcmp(terminal, "pdfcairo") == 0)
-        vg_report__format(e, "set terminal pdfcairo size %gin,%gin font 'Helvetica,8' linewidth 1.2 noenhanced\n", width,
-                          height);
+        vg_report__format(e, "set terminal pdfcairo size %gin,%gin font 'Helvetica,8' linewidth 1.2 noenhanced\n",
+                          width, height);
     else if (strcmp(terminal, "pngcairo") == 0)
-        vg_report__format(e, "set terminal pngcairo size %g,%g font 'Helvetica,25' linewidth 3.2 pointscale 2.6 noenhanced\n",
-                          width * 300, height * 300);
+        vg_report__format(
+            e, "set terminal pngcairo size %g,%g font 'Helvetica,25' linewidth 3.2 pointscale 2.6 noenhanced\n",
+            width * 300, height * 300);
     else if (strcmp(terminal, "svg") == 0)
-        vg_report__format(e,
-                          "set terminal svg size %g,%g dynamic font 'Helvetica,Arial,sans-serif,11' linewidth 1.3 background "
-                          "'#ffffff' noenhanced\n",
-                          width * 130, height * 130);
+        vg_report__format(
+            e,
+            "set terminal svg size %g,%g dynamic font 'Helvetica,Arial,sans-serif,11' linewidth 1.3 background "
+            "'#ffffff' noenhanced\n",
+            width * 130, height * 130);
     else
         return vg_base__fail(VG_ERR_ARGUMENT, "terminal '%s'; expected svg, pdfcairo or pngcairo", terminal);
     return VG_OK;

@@ -1,5 +1,5 @@
-/* report_figures.h - the figures, one pair of functions each: whether the report has what it needs, and its script. Internal.
- */
+/* report_figures.h - the figures, one pair of functions each: whether the report has what it needs, and its script.
+ * Internal. */
 #ifndef VG_REPORT_FIGURES_H
 #define VG_REPORT_FIGURES_H
 

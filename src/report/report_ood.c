@@ -1,7 +1,7 @@
 /* report_ood.c - how in- and out-of-distribution values of a measure lie: histograms over common bins, the ROC curve.
  *
- * Bins are even from the smallest to the largest value of both sides. ROC points lie at thresholds that are values of the ID
- * side, even in rank: each is a point of the exact curve, value >= threshold called OOD. */
+ * Bins are even from the smallest to the largest value of both sides. ROC points lie at thresholds that are values
+ * of the ID side, even in rank: each is a point of the exact curve, value >= threshold called OOD. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* report_page.c - the page: a template with data put in its middle.
  *
- * Data are two kinds of script elements that no browser runs: one of JSON ("vg-meta"), and one of base64 for each column
- * ("vg-" and its name), the bytes of a little-endian typed array. Columns of all N samples: `ratio` (float64) and `wrong` (0/1)
- * and `pred` (uint16 or uint32), `label`; the others hold the samples chosen for the page, whose indices are in `sample`. */
+ * Data are two kinds of script elements that no browser runs: one of JSON ("vg-meta"), and one of base64 for each
+ * column ("vg-" and its name), the bytes of a little-endian typed array. Columns of all N samples: `ratio` (float64)
+ * and `wrong` (0/1) and `pred` (uint16 or uint32), `label`; the others hold the samples chosen for the page, whose
+ * indices are in `sample`. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,7 @@ typedef struct page {
 
 static const char marker[] = "<!--VARGATE-DATA-->";
 
-/* --- columns ----------------------------------------------------------------------------------------------------------------
- */
+/* --- columns ---------------------------------------------------------------------------------------------------- */
 
 static void column_begin(vg_base64 *b, page *p, const char *name) {
     *b = (vg_base64){.out = p->out};
@@ -150,9 +150,9 @@ static void emit_ood_points(page *p) {
             vg_base64 b;
             column_begin(&b, p, id);
             for (size_t i = 0; i < count; i++)
-                put_f32(
-                    &b,
-                    set->measures[m].values[(size_t)((double)i / (double)count * (double)set->n) * set->measures[m].stride]);
+                put_f32(&b,
+                        set->measures[m]
+                            .values[(size_t)((double)i / (double)count * (double)set->n) * set->measures[m].stride]);
             column_end(&b);
         }
     }
@@ -182,8 +182,7 @@ static vg_status emit_images(page *p) {
     return status;
 }
 
-/* --- meta --------------------------------------------------------------------------------------------------------------------
- */
+/* --- meta ------------------------------------------------------------------------------------------------------- */
 
 static void emit_names(page *p) {
     const vg_report *r = p->report;

@@ -1,4 +1,5 @@
-/* report_rows.c - what the page shows of each sample: margin ratio, its largest classes with mean and spread, members' votes.
+/* report_rows.c - what the page shows of each sample: margin ratio, its largest classes with mean and spread,
+ * members' votes.
  *
  * Only the largest classes are kept, so that memory is N x VG_REPORT_TOP whatever C. */
 #include <math.h>
@@ -17,7 +18,8 @@ vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes) {
     rows->classes = classes;
     rows->top = classes < VG_REPORT_TOP ? classes : VG_REPORT_TOP;
     size_t cells;
-    vg_status status = vg_base__mul(&cells, n, rows->top) ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "%zu samples are too many", n);
+    vg_status status =
+        vg_base__mul(&cells, n, rows->top) ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "%zu samples are too many", n);
     if (status == VG_OK)
         status = vg_base__zalloc(&rows->ratio, n, sizeof(double), "margin ratios");
     if (status == VG_OK)

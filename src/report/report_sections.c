@@ -1,10 +1,12 @@
-/* report_sections.c - evaluation, training and OOD figures as JSON of the page. Keys are those of `vargate evaluate --json` and
- * `vargate ood --json` where they mean the same. */
+/* report_sections.c - evaluation, training and OOD figures as JSON of the page. Keys are those of `vargate evaluate
+ * --json` and `vargate ood --json` where they mean the same. */
 #include <math.h>
 
 #include "report/report_parts.h"
 
-static void estimate(vg_emit *e, const char *key, const vg_estimate *value) { vg_report__key_number(e, key, value->value); }
+static void estimate(vg_emit *e, const char *key, const vg_estimate *value) {
+    vg_report__key_number(e, key, value->value);
+}
 
 static void reliability(vg_emit *e, const vg_evaluation *v) {
     vg_report__key(e, "reliability");

@@ -1,5 +1,5 @@
-/* test_calibrate_bayes.c - the Gaussian-process search: its regression against scikit-learn's, its likelihood's gradient
- * against finite differences, and how near it lands to the exact temperature over 100 seeded problems. */
+/* test_calibrate_bayes.c - the Gaussian-process search: its regression against scikit-learn's, its likelihood's
+ * gradient against finite differences, and how near it lands to the exact temperature over 100 seeded problems. */
 #include "calibrate_util.h"
 
 #include "calibrate/gaussian_process.h"
@@ -152,7 +152,8 @@ static vg_calibration *fit_heads(const problem *p, unsigned threads, uint64_t se
     return fit;
 }
 
-/* The same bits at any thread count; other draws for another seed; a head's search does not depend on the other heads. */
+/* The same bits at any thread count; other draws for another seed; a head's search does not depend on the other
+ * heads. */
 static void test_seeds_and_threads(void **state) {
     (void)state;
     problem p = make_problem(200, 5, 4, 9, 0.6, 0.8);

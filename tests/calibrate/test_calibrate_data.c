@@ -1,12 +1,11 @@
-/* test_calibrate_data.c - reading and walking logits: row kernels of every tier against long double, element types and strides,
- * blocks, thread counts, and what is refused. */
+/* test_calibrate_data.c - reading and walking logits: row kernels of every tier against long double, element types
+ * and strides, blocks, thread counts, and what is refused. */
 #include "calibrate_util.h"
 
 #include "base/base.h"
 #include "calibrate/calibrate_data.h"
 
-/* --- row kernels ------------------------------------------------------------------------------------------------------------
- */
+/* --- row kernels ------------------------------------------------------------------------------------------------ */
 static void reference_sums(vg_row_sums *out, const double *z, size_t c, double b) {
     long double top = z[0], s0 = 0, s1 = 0, s2 = 0;
     for (size_t i = 1; i < c; i++)
@@ -83,8 +82,7 @@ static void test_kernels(void **state) {
     }
 }
 
-/* --- element types, strides, blocks, threads --------------------------------------------------------------------------------
- */
+/* --- element types, strides, blocks, threads -------------------------------------------------------------------- */
 static vg_calibration *fit_view(const vg_predictions *view, const int64_t *y, unsigned threads) {
     vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
     options.threads = threads;
@@ -213,8 +211,7 @@ static void test_blocks_and_threads(void **state) {
     free_problem(&p);
 }
 
-/* --- refused
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- refused ---------------------------------------------------------------------------------------------------- */
 static vg_status wrong_block(void *context, size_t first, size_t rows, vg_predictions *view) {
     *view = *(const vg_predictions *)context;
     view->n = rows;
@@ -273,9 +270,9 @@ static void test_options(void **state) {
     vg_calibration *fit;
     const vg_calibrate_options good = VG_CALIBRATE_OPTIONS_INIT;
     vg_calibrate_options o;
-#define REFUSED(assignment, part)                                                                                              \
-    o = good;                                                                                                                  \
-    o.assignment;                                                                                                              \
+#define REFUSED(assignment, part)                                                                                      \
+    o = good;                                                                                                          \
+    o.assignment;                                                                                                      \
     assert_fails(vg_calibrate(&fit, &view, p.y, &o), VG_ERR_ARGUMENT, part)
     REFUSED(struct_size = 4096, "struct_size is 4096");
     REFUSED(struct_size = 0, "struct_size is 0");

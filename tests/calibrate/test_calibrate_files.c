@@ -1,5 +1,5 @@
-/* test_calibrate_files.c - temps.json: what is written is read back to the bit, and what is not right is refused in one line.
- */
+/* test_calibrate_files.c - temps.json: what is written is read back to the bit, and what is not right is refused in
+ * one line */
 #include "calibrate_util.h"
 
 #include <stdio.h>

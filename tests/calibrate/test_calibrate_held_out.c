@@ -1,5 +1,5 @@
-/* test_calibrate_held_out.c - figures on samples that temperatures were not fitted to, one range for both solvers, and the one
- * warning that a result carries. */
+/* test_calibrate_held_out.c - figures on samples that temperatures were not fitted to, one range for both solvers,
+ * and the one warning that a result carries. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -78,8 +78,8 @@ static void threads_do_not_matter(void **state) {
     free_problem(&p);
 }
 
-/* Members that are sure of different things and right half the time: each is overconfident, their mean is about right. Dividing
- * by each one's temperature helps the members and harms the mean. */
+/* Members that are sure of different things and right half the time: each is overconfident, their mean is about
+ * right. Dividing by each one's temperature helps the members and harms the mean. */
 static problem disagreeing(size_t n, size_t m, size_t c) {
     problem p = {n, m, c, malloc(n * m * c * sizeof(double)), malloc(n * sizeof(int64_t))};
     uint64_t k = 0;
@@ -120,7 +120,8 @@ static void worse_is_said_with_figures(void **state) {
     free_problem(&p);
 }
 
-/* Labels that every member predicts with a margin: no inner minimiser. A hundred ends, one line; and no gap in log T. */
+/* Labels that every member predicts with a margin: no inner minimiser. A hundred ends, one line; and no gap in log T.
+ */
 static void one_range_and_one_warning(void **state) {
     (void)state;
     problem p = make_problem(200, 100, 5, 7, 0.01, 0);
@@ -165,7 +166,8 @@ static void enormous_logits_have_a_text(void **state) {
         json_t *root = json_loads(text, 0, NULL);
         assert_non_null(root);
         assert_int_equal(json_array_size(json_object_get(root, "temperatures")), 3);
-        assert_non_null(strstr(json_string_value(json_object_get(root, "warning")), "reached the upper end of their range, 10"));
+        assert_non_null(
+            strstr(json_string_value(json_object_get(root, "warning")), "reached the upper end of their range, 10"));
         json_decref(root);
         vg_temperatures_text_free(text);
         vg_calibration_free(fit);

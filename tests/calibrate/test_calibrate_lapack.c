@@ -1,5 +1,5 @@
-/* test_calibrate_lapack.c - LAPACK as it is opened at run time: a library that is not there is said by name, the one that is
- * there factors and solves. */
+/* test_calibrate_lapack.c - LAPACK as it is opened at run time: a library that is not there is said by name, the one
+ * that is there factors and solves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,6 +50,7 @@ static void solves(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(missing), cmocka_unit_test(not_lapack), cmocka_unit_test(solves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(missing), cmocka_unit_test(not_lapack),
+                                       cmocka_unit_test(solves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_calibrate_newton.c - the exact solver: SciPy's minimisers, derivatives, convexity, degenerate data, and metrics before
- * and after against scikit-learn's and NumPy's. */
+/* test_calibrate_newton.c - the exact solver: SciPy's minimisers, derivatives, convexity, degenerate data, and
+ * metrics before and after against scikit-learn's and NumPy's. */
 #include "calibrate_util.h"
 
 #include "base/base.h"
@@ -68,7 +68,7 @@ static void test_scipy(void **state) {
     json_decref(root);
 }
 
-/* --- derivatives and convexity -------------------------------------------------------------------------------------------- */
+/* --- derivatives and convexity ---------------------------------------------------------------------------------- */
 typedef struct fixture {
     problem p;
     vg_predictions view;
@@ -157,8 +157,7 @@ static void test_by_hand(void **state) {
     vg_pool__free(pool);
 }
 
-/* --- degenerate data -------------------------------------------------------------------------------------------------------
- */
+/* --- degenerate data -------------------------------------------------------------------------------------------- */
 static vg_calibration *fit_small(double *z, int64_t *y, size_t n, size_t c, const vg_calibrate_options *options) {
     problem p = {n, 1, c, z, y};
     vg_predictions view = view_f64(&p);
@@ -222,7 +221,8 @@ static void test_ties(void **state) {
     vg_calibration_free(fit);
 }
 
-/* Two classes, margin d, one wrong in `of`: softmax must give (of-1)/of, so b d = log(of - 1). Very small to very large T. */
+/* Two classes, margin d, one wrong in `of`: softmax must give (of-1)/of, so b d = log(of - 1). Very small to very
+ * large T. */
 static void test_known_minimiser(void **state) {
     (void)state;
     const double margins[] = {1e-3, 0.02, 1, 50, 2e3, 5e6};

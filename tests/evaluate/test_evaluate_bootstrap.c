@@ -71,7 +71,8 @@ static vg_evaluation *evaluate(const world *w, size_t resamples, unsigned thread
     evaluate.threads = threads;
     evaluate.seed = 42;
     evaluate.confidence = .8;
-    vg_measure measures[MEASURES] = {{"a", w->u, MEASURES, 0}, {"b", w->u + 1, MEASURES, 0}, {"c", w->u + 2, MEASURES, 1}};
+    vg_measure measures[MEASURES] = {
+        {"a", w->u, MEASURES, 0}, {"b", w->u + 1, MEASURES, 0}, {"c", w->u + 2, MEASURES, 1}};
     vg_tally *tally;
     vg_evaluation *e;
     assert_int_equal(vg_tally_new(&tally, C, &options), VG_OK);
@@ -83,14 +84,16 @@ static vg_evaluation *evaluate(const world *w, size_t resamples, unsigned thread
 
 /* Every estimate of an evaluation in a fixed order. */
 static void estimates(const vg_estimate **out, const vg_evaluation *e) {
-    const vg_estimate *first[] = {&e->accuracy, &e->f1_macro, &e->ece,      &e->ece_adaptive,    &e->ece_classwise, &e->mce,
-                                  &e->nll,      &e->brier,    &e->f1_micro, &e->subset_accuracy, &e->ece_macro};
+    const vg_estimate *first[] = {&e->accuracy, &e->f1_macro, &e->ece,   &e->ece_adaptive, &e->ece_classwise,
+                                  &e->mce,      &e->nll,      &e->brier, &e->f1_micro,     &e->subset_accuracy,
+                                  &e->ece_macro};
     for (size_t i = 0; i < 11; i++)
         *out++ = first[i];
     for (size_t m = 0; m < MEASURES; m++) {
         const vg_ranking *r = &e->measures[m];
-        const vg_estimate *all[] = {&r->aurc,       &r->eaurc,      &r->augrc,      &r->error_auroc,    &r->error_aupr,
-                                    &r->risk_at[0], &r->risk_at[1], &r->risk_at[2], &r->coverage_at[0], &r->coverage_at[1]};
+        const vg_estimate *all[] = {&r->aurc,           &r->eaurc,         &r->augrc,      &r->error_auroc,
+                                    &r->error_aupr,     &r->risk_at[0],    &r->risk_at[1], &r->risk_at[2],
+                                    &r->coverage_at[0], &r->coverage_at[1]};
         for (size_t i = 0; i < 10; i++)
             *out++ = all[i];
     }
@@ -257,7 +260,8 @@ static void test_share(void **state) {
     assert_true(e.high == 1 && fabs(e.low - pow(.025, 1. / 20)) < 1e-12);
 }
 
-/* Accuracy of 400 samples: the interval is near value +- 1.96 sqrt(p (1 - p) / n). OOD intervals hold their value likewise. */
+/* Accuracy of 400 samples: the interval is near value +- 1.96 sqrt(p (1 - p) / n). OOD intervals hold their value
+ * likewise. */
 static void test_width(void **state) {
     (void)state;
     enum { ROWS = 400 };
@@ -350,8 +354,8 @@ static void test_ood(void **state) {
         vg_interval_rule rule = {kinds[f], kinds[f] == VG_INTERVAL_SHARE ? ID : OOD, 0, 0};
         vg_evaluate__interval(&expected, &rule, values[f], R, .8);
         if (!(fabs(expected.low - found[f].low) < 1e-12 && fabs(expected.high - found[f].high) < 1e-12))
-            fail_msg("figure %zu: [%.12g, %.12g], expected [%.12g, %.12g]", f, found[f].low, found[f].high, expected.low,
-                     expected.high);
+            fail_msg("figure %zu: [%.12g, %.12g], expected [%.12g, %.12g]", f, found[f].low, found[f].high,
+                     expected.low, expected.high);
     }
 }
 

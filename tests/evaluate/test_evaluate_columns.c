@@ -1,5 +1,5 @@
-/* test_evaluate_columns.c - columns in planes and lean ones: the same values, and the same evaluations to the bit, as columns
- * that hold every measure side by side. */
+/* test_evaluate_columns.c - columns in planes and lean ones: the same values, and the same evaluations to the bit,
+ * as columns that hold every measure side by side. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +58,8 @@ static scored score(const double *p, unsigned extra, bool single, bool multilabe
     for (size_t first = 0; first < N; first += BLOCK) {
         size_t here = N - first < BLOCK ? N - first : BLOCK;
         vg_scores places;
-        vg_predictions block =
-            single ? vg_predictions_f32(narrow + first * M * C, here, M, C) : vg_predictions_f64(p + first * M * C, here, M, C);
+        vg_predictions block = single ? vg_predictions_f32(narrow + first * M * C, here, M, C)
+                                      : vg_predictions_f64(p + first * M * C, here, M, C);
         vg_columns_ahead(out.columns, first * each, here * each);
         vg_columns_at(out.columns, first * each, &places);
         places.mean = mean;

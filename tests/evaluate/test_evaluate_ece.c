@@ -1,5 +1,5 @@
-/* test_evaluate_ece.c - the calibration error on its own equals the tally's, and refuses what the tally refuses; the tally's
- * NLL against a sum of logarithms. */
+/* test_evaluate_ece.c - the calibration error on its own equals the tally's, and refuses what the tally refuses; the
+ * tally's NLL against a sum of logarithms. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,8 +82,8 @@ static void refuses(void **state) {
     assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 0), VG_ERR_ARGUMENT);
 }
 
-/* NLL from products: against logarithms summed one by one, in long double, with probabilities that make a product vanish or
- * grow; the same bits whatever the blocks; infinite where a true class has none of it. */
+/* NLL from products: against logarithms summed one by one, in long double, with probabilities that make a product
+ * vanish or grow; the same bits whatever the blocks; infinite where a true class has none of it. */
 static void nll_is_the_sum_of_logs(void **state) {
     (void)state;
     enum { ROWS = 20000 };
@@ -109,8 +109,8 @@ static void nll_is_the_sum_of_logs(void **state) {
             options.floor = 0;
             assert_int_equal(vg_tally_new(&tally, 2, &options), VG_OK);
             for (size_t i = 0; i < ROWS; i += blocks[b])
-                assert_int_equal(vg_tally_feed(tally, mean[i], NULL, y + i, i + blocks[b] < ROWS ? blocks[b] : ROWS - i),
-                                 VG_OK);
+                assert_int_equal(
+                    vg_tally_feed(tally, mean[i], NULL, y + i, i + blocks[b] < ROWS ? blocks[b] : ROWS - i), VG_OK);
             assert_int_equal(vg_evaluate(&e, tally, NULL, 0, NULL), VG_OK);
             nll[b] = e->nll.value;
             vg_evaluation_free(e);

@@ -1,5 +1,5 @@
-/* test_evaluate_hand.c - evaluation by hand: small cases worked out on paper, the decision rule, names and columns, refusals,
- * and that the order of the samples, the cut into blocks and the thread count do not matter. */
+/* test_evaluate_hand.c - evaluation by hand: small cases worked out on paper, the decision rule, names and columns,
+ * refusals, and that the order of the samples, the cut into blocks and the thread count do not matter. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,8 @@ static void test_four_samples(void **state) {
     near(e->mce.value, 0.5);
     /* two by two: .5, .6 both right: .9; .8, .9 one right: .7 */
     near(e->ece_adaptive.value, (0.9 + 0.7) / 4);
-    /* class 0, always true: low bin .2, .5 against 2: 1.3; high .9, .6 against 2: .5. Class 1, never: .1 + .4 + .5 = 1.0, .8 */
+    /* class 0, always true: low bin .2, .5 against 2: 1.3; high .9, .6 against 2: .5. Class 1, never: .1 + .4 + .5 =
+     * 1.0, .8 */
     near(e->ece_classwise.value, (1.3 + .5 + 1.0 + .8) / 8);
     near(e->nll.value, -(log(.9) + log(.2) + log(.6) + log(.5)) / 4);
     near(e->brier.value, (2 * .01 + 2 * .64 + 2 * .16 + 2 * .25) / 4);
@@ -164,7 +165,9 @@ typedef struct pair {
     uint8_t error;
 } pair;
 
-static int by_uncertainty(const void *a, const void *b) { return by_value(&((const pair *)a)->u, &((const pair *)b)->u); }
+static int by_uncertainty(const void *a, const void *b) {
+    return by_value(&((const pair *)a)->u, &((const pair *)b)->u);
+}
 
 static void check_many(int kind, double rate) {
     enum { ROWS = 30000, POINTS = 50 };
@@ -218,8 +221,7 @@ static void test_many_rows(void **state) {
             check_many(kind, rates[r]);
 }
 
-/* --- the rule ----------------------------------------------------------------------------------------------------------------
- */
+/* --- the rule --------------------------------------------------------------------------------------------------- */
 static void test_margin_ratio(void **state) {
     (void)state;
     const double mean[] = {.5, .3, .2, .1, .8, .1, .4, .2, .4, .7, .3, 0};
@@ -293,8 +295,7 @@ static void test_rule_counts(void **state) {
     assert_true(isnan(none.accuracy.value));
 }
 
-/* --- names and columns -------------------------------------------------------------------------------------------------------
- */
+/* --- names and columns ------------------------------------------------------------------------------------------ */
 static void test_names(void **state) {
     (void)state;
     const struct {
@@ -354,8 +355,7 @@ static void test_columns(void **state) {
     assert_int_equal(vg_columns_new(&columns, 1, k, 2, 1u << 20), VG_ERR_ARGUMENT);
 }
 
-/* --- refusals
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- refusals --------------------------------------------------------------------------------------------------- */
 static void refused(vg_status found, vg_status expected, const char *words) {
     assert_int_equal(found, expected);
     if (!strstr(vg_error_message(), words))
@@ -413,8 +413,7 @@ static void test_refusals(void **state) {
     assert_true(isnan(row.auroc.value) && isnan(row.fpr95.value));
 }
 
-/* --- what must not matter
- * ------------------------------------------------------------------------------------------------------- */
+/* --- what must not matter --------------------------------------------------------------------------------------- */
 enum { N = 5000, C = 7, MEASURES = 3 };
 typedef struct world {
     double mean[N * C], std[N * C], u[MEASURES][N];
@@ -461,9 +460,9 @@ static vg_evaluation *evaluate(const world *w, const size_t *order, size_t block
     vg_evaluation *e;
     assert_int_equal(vg_tally_new(&tally, C, NULL), VG_OK);
     for (size_t first = 0; first < N; first += block)
-        assert_int_equal(
-            vg_tally_feed(tally, mean + first * C, std + first * C, labels + first, block < N - first ? block : N - first),
-            VG_OK);
+        assert_int_equal(vg_tally_feed(tally, mean + first * C, std + first * C, labels + first,
+                                       block < N - first ? block : N - first),
+                         VG_OK);
     assert_int_equal(vg_evaluate(&e, tally, measures, MEASURES, &options), VG_OK);
     free(mean);
     free(std);
@@ -480,7 +479,8 @@ static void same(const vg_evaluation *a, const vg_evaluation *b, double toleranc
         assert_true(fabs(x[i].value - y[i].value) <= tolerance);
     for (size_t m = 0; m < MEASURES; m++) {
         const vg_ranking *r = &a->measures[m], *s = &b->measures[m];
-        assert_true(r->aurc.value == s->aurc.value && r->eaurc.value == s->eaurc.value && r->augrc.value == s->augrc.value);
+        assert_true(r->aurc.value == s->aurc.value && r->eaurc.value == s->eaurc.value &&
+                    r->augrc.value == s->augrc.value);
         assert_true(r->error_auroc.value == s->error_auroc.value && r->error_aupr.value == s->error_aupr.value);
         assert_memory_equal(r->curve, s->curve, 20 * sizeof(double));
         for (size_t i = 0; i < 3; i++)

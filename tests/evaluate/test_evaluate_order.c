@@ -1,5 +1,5 @@
-/* test_evaluate_order.c - the orderings behind rankings, against a plain sort: values of every spread, ties, infinities, sizes
- * around every change of method; and that long calls stop when they are asked to. */
+/* test_evaluate_order.c - the orderings behind rankings, against a plain sort: values of every spread, ties,
+ * infinities, sizes around every change of method; and that long calls stop when they are asked to. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,8 @@ static void check_order(int kind, size_t n, bool certainty, double rate) {
     vg_rank_run run;
     vg_measure measure = {"x", values, 3, certainty};
     assert_int_equal(vg_evaluate__rank_room(&room, n, NULL, 0), VG_OK);
-    assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 2, n), VG_OK);
+    assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 2, n),
+                     VG_OK);
     size_t done = 0;
     while (vg_evaluate__rank_next(&run, &order)) {
         assert_true(run.count > 0 && run.count <= n - done);
@@ -100,8 +101,7 @@ static void test_first_nan_is_named(void **state) {
     free(errors);
 }
 
-/* --- stopping ----------------------------------------------------------------------------------------------------------------
- */
+/* --- stopping --------------------------------------------------------------------------------------------------- */
 typedef struct asked {
     unsigned long long times, stop_at, done, total;
     bool went_back;
@@ -124,7 +124,8 @@ static vg_tally *make_tally(void) {
     vg_tally *tally;
     assert_int_equal(vg_tally_new(&tally, CLASSES, &options), VG_OK);
     for (size_t i = 0; i < SAMPLES; i++) {
-        double a = vg_random__unit(&random), mean[CLASSES] = {a, (1 - a) / 4, (1 - a) * 3 / 4}, std[CLASSES] = {.1, .1, .1};
+        double a = vg_random__unit(&random), mean[CLASSES] = {a, (1 - a) / 4, (1 - a) * 3 / 4},
+               std[CLASSES] = {.1, .1, .1};
         int64_t label = (int64_t)vg_random__below(&random, CLASSES);
         assert_int_equal(vg_tally_feed(tally, mean, std, &label, 1), VG_OK);
     }
@@ -138,7 +139,8 @@ static void test_evaluate_stops(void **state) {
     vg_random random = vg_random__start(6, 1);
     for (size_t i = 0; i < 4 * SAMPLES; i++)
         values[i / SAMPLES][i % SAMPLES] = vg_random__unit(&random);
-    vg_measure measures[4] = {{"a", values[0], 1, 0}, {"b", values[1], 1, 0}, {"c", values[2], 1, 0}, {"d", values[3], 1, 0}};
+    vg_measure measures[4] = {
+        {"a", values[0], 1, 0}, {"b", values[1], 1, 0}, {"c", values[2], 1, 0}, {"d", values[3], 1, 0}};
     vg_tally *tally = make_tally();
     for (size_t resamples = 0; resamples <= 16; resamples += 16) {
         vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
@@ -223,8 +225,11 @@ static void test_asked_while_waiting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_first_nan_is_named),  cmocka_unit_test(test_evaluate_stops),
-        cmocka_unit_test(test_ood_stops), cmocka_unit_test(test_asked_while_waiting),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_first_nan_is_named),
+        cmocka_unit_test(test_evaluate_stops),
+        cmocka_unit_test(test_ood_stops),
+        cmocka_unit_test(test_asked_while_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

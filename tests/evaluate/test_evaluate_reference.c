@@ -1,5 +1,5 @@
-/* test_evaluate_reference.c - every metric against the values scikit-learn, SciPy and NumPy gave (tests/data/evaluate, with the
- * script that made them). */
+/* test_evaluate_reference.c - every metric against the values scikit-learn, SciPy and NumPy gave
+ * (tests/data/evaluate, with the script that made them). */
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -125,8 +125,8 @@ static void set_up(problem *p, const json_t *data, vg_task task) {
     size_t width = task == VG_TASK_MULTICLASS ? 1 : p->classes, first = p->n / 3;
     assert_int_equal(vg_tally_new(&p->tally, p->classes, &options), VG_OK);
     assert_int_equal(vg_tally_feed(p->tally, p->mean, NULL, p->labels, first), VG_OK);
-    assert_int_equal(vg_tally_feed(p->tally, p->mean + first * p->classes, NULL, p->labels + first * width, p->n - first),
-                     VG_OK);
+    assert_int_equal(
+        vg_tally_feed(p->tally, p->mean + first * p->classes, NULL, p->labels + first * width, p->n - first), VG_OK);
     vg_evaluate_options evaluate = VG_EVALUATE_OPTIONS_INIT;
     evaluate.curve_points = 10;
     assert_int_equal(vg_evaluate(&p->evaluation, p->tally, p->measures, p->measure_count, &evaluate), VG_OK);
@@ -172,10 +172,12 @@ static void check_figures(const vg_evaluation *e, const json_t *expected, const 
 
 static void check_classes(const vg_evaluation *e, const json_t *data, const char *where) {
     for (size_t c = 0; c < e->classes; c++) {
-        close_to(e->per_class[c].precision, json_array_get(json_object_get(data, "precision"), c), 1e-14, where, "precision");
+        close_to(e->per_class[c].precision, json_array_get(json_object_get(data, "precision"), c), 1e-14, where,
+                 "precision");
         close_to(e->per_class[c].recall, json_array_get(json_object_get(data, "recall"), c), 1e-14, where, "recall");
         close_to(e->per_class[c].f1, json_array_get(json_object_get(data, "f1"), c), 1e-14, where, "f1");
-        close_to((double)e->per_class[c].support, json_array_get(json_object_get(data, "support"), c), 0, where, "support");
+        close_to((double)e->per_class[c].support, json_array_get(json_object_get(data, "support"), c), 0, where,
+                 "support");
         const json_t *row = json_array_get(json_object_get(data, "confusion"), c);
         for (size_t j = 0; j < e->classes; j++)
             close_to((double)e->confusion[c * e->classes + j], json_array_get(row, j), 0, where, "confusion");
@@ -200,8 +202,8 @@ static void test_multiclass(void **state) {
         check_classes(p.evaluation, data, name);
         assert_int_equal(p.evaluation->measure_count, json_object_size(json_object_get(data, "rankings")));
         for (size_t m = 0; m < p.measure_count; m++)
-            check_ranking(&p.evaluation->measures[m], json_object_get(json_object_get(data, "rankings"), p.measures[m].name),
-                          name);
+            check_ranking(&p.evaluation->measures[m],
+                          json_object_get(json_object_get(data, "rankings"), p.measures[m].name), name);
         tear_down(&p);
         cases++;
     }
@@ -216,7 +218,8 @@ static void test_multilabel(void **state) {
     const vg_evaluation *e = p.evaluation;
     check_figures(e, json_object_get(data, "expected"), "multilabel");
     for (size_t m = 0; m < p.measure_count; m++)
-        check_ranking(&e->measures[m], json_object_get(json_object_get(data, "rankings"), p.measures[m].name), "pooled");
+        check_ranking(&e->measures[m], json_object_get(json_object_get(data, "rankings"), p.measures[m].name),
+                      "pooled");
     assert_int_equal(e->label_count, 4);
     for (size_t c = 0; c < e->label_count; c++) {
         const json_t *expected = json_array_get(labels, c);
@@ -226,8 +229,8 @@ static void test_multilabel(void **state) {
         close_to(e->labels[c].nll, json_object_get(expected, "nll"), 1e-12, "label", "nll");
         close_to(e->labels[c].brier, json_object_get(expected, "brier"), 1e-12, "label", "brier");
         for (size_t m = 0; m < p.measure_count; m++)
-            check_ranking(&e->labels[c].measures[m], json_object_get(json_object_get(expected, "rankings"), p.measures[m].name),
-                          "label");
+            check_ranking(&e->labels[c].measures[m],
+                          json_object_get(json_object_get(expected, "rankings"), p.measures[m].name), "label");
     }
     tear_down(&p);
 }
@@ -238,7 +241,8 @@ static void test_ood(void **state) {
     json_t *data;
     json_object_foreach(json_object_get(values, "ood"), name, data) {
         size_t id_count, ood_count;
-        double *id = numbers(json_object_get(data, "id"), &id_count), *ood = numbers(json_object_get(data, "ood"), &ood_count);
+        double *id = numbers(json_object_get(data, "id"), &id_count),
+               *ood = numbers(json_object_get(data, "ood"), &ood_count);
         for (int certainty = 0; certainty < 2; certainty++) { /* the same by the negated score as a certainty */
             vg_measure a = {"tu", id, 1, certainty}, b = {"tu", ood, 1, certainty};
             vg_ood_row row;
@@ -247,7 +251,8 @@ static void test_ood(void **state) {
             close_to(row.aupr_out.value, json_object_get(data, "aupr_out"), 1e-12, name, "aupr_out");
             close_to(row.aupr_in.value, json_object_get(data, "aupr_in"), 1e-12, name, "aupr_in");
             close_to(row.fpr95.value, json_object_get(data, "fpr95"), 1e-12, name, "fpr95");
-            close_to(row.detection_error.value, json_object_get(data, "detection_error"), 1e-12, name, "detection_error");
+            close_to(row.detection_error.value, json_object_get(data, "detection_error"), 1e-12, name,
+                     "detection_error");
             for (size_t i = 0; i < id_count; i++)
                 id[i] = -id[i];
             for (size_t i = 0; i < ood_count; i++)

@@ -1,6 +1,6 @@
-/* test_evaluate_rows.c - the vector kernels on rows and samples against the plain ones, to the bit: strides, lengths that are
- * no whole vectors, values of either sign, ties, NaN; means on the edges of bins and beside them. And memory asked for ahead.
- */
+/* test_evaluate_rows.c - the vector kernels on rows and samples against the plain ones, to the bit: strides, lengths
+ * that are no whole vectors, values of either sign, ties, NaN; means on the edges of bins and beside them. And
+ * memory asked for ahead */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static size_t ordered(uint64_t *out, const vg_row_kernels *kernels, const vg_mea
     size_t count = 0;
     assert_int_equal(vg_evaluate__rank_room(&room, rows, NULL, 0), VG_OK);
     room.kernels = kernels;
-    assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = *measure}, errors, stride, rows),
-                     VG_OK);
+    assert_int_equal(
+        vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = *measure}, errors, stride, rows), VG_OK);
     while (vg_evaluate__rank_next(&run, &order)) {
         memcpy(out + count, run.items, run.count * sizeof *out);
         count += run.count;
@@ -55,7 +55,10 @@ static void same_order(void **unused) {
                 uint64_t *one = room_for(rows * sizeof *one), *two = room_for(rows * sizeof *two);
                 for (size_t r = 0; r < rows * stride; r++) {
                     double u = uniform();
-                    values[r] = kind == 0 ? u : kind == 1 ? (u - 0.5) * 1e-3 : kind == 2 ? floor(8 * u) - 4 : exp(40 * u - 60);
+                    values[r] = kind == 0   ? u
+                                : kind == 1 ? (u - 0.5) * 1e-3
+                                : kind == 2 ? floor(8 * u) - 4
+                                            : exp(40 * u - 60);
                     if (kind == 2 && values[r] == 0 && draw() % 2)
                         values[r] = -0.0;
                 }
@@ -86,8 +89,9 @@ static void nan_is_found_in_every_lane(void **unused) {
                 values[i] = uniform();
             values[bad * stride] = NAN;
             vg_measure measure = {.name = "u", .values = values, .stride = stride};
-            assert_int_equal(vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 1, ROWS),
-                             VG_ERR_DATA);
+            assert_int_equal(
+                vg_evaluate__rank_order(&order, &room, &(vg_rank_column){.measure = measure}, errors, 1, ROWS),
+                VG_ERR_DATA);
         }
     vg_evaluate__rank_room_free(&room);
 }
@@ -146,8 +150,8 @@ static int by_size(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-/* Items in order but for those of a cell, as counting leaves them; sorted, whatever is behind them untouched. A reversed array
- * is given up, with every item there. */
+/* Items in order but for those of a cell, as counting leaves them; sorted, whatever is behind them untouched. A
+ * reversed array is given up, with every item there. */
 static void straightened(void **unused) {
     enum { MOST = 2100, MARK = 77 };
     const vg_row_kernels *kernels[] = {&vg_evaluate__rows_plain, vg_evaluate__rows()};
@@ -159,7 +163,8 @@ static void straightened(void **unused) {
                 for (size_t i = 0; i < MOST + 16; i++)
                     items[i] = MARK;
                 for (size_t i = 0; i < n; i++) /* the largest that there are, too, and ties */
-                    sorted[i] = items[i] = UINT64_MAX - 16 * (uint64_t)((n - 1 - i) / cell) - draw() % 16 / (1 + draw() % 4);
+                    sorted[i] = items[i] =
+                        UINT64_MAX - 16 * (uint64_t)((n - 1 - i) / cell) - draw() % 16 / (1 + draw() % 4);
                 qsort(sorted, n, sizeof *sorted, by_size);
                 assert_true(kernels[which]->straighten(items, n, cell * n));
                 assert_memory_equal(items, sorted, n * sizeof *items);

@@ -1,6 +1,6 @@
-/* test_evaluate_select.c - thresholds chosen on validation data: the promised risk holds as often as promised, the choice is
- * the largest coverage that can be promised, coverage targets are exact, and unreachable targets name the best that can be
- * reached. */
+/* test_evaluate_select.c - thresholds chosen on validation data: the promised risk holds as often as promised, the
+ * choice is the largest coverage that can be promised, coverage targets are exact, and unreachable targets name the
+ * best that can be reached. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,8 +17,8 @@
 #include "evaluate/evaluate_internal.h"
 #include "vargate/evaluate.h"
 
-/* Worlds whose risk is known: uncertainty u uniform on (0, 1), P(error | u) = u^2 / 2, so that the risk of keeping u < t is
- * t^2 / 6; or P(error | u) = flat, a measure that tells nothing. */
+/* Worlds whose risk is known: uncertainty u uniform on (0, 1), P(error | u) = u^2 / 2, so that the risk of keeping u
+ * < t is t^2 / 6; or P(error | u) = flat, a measure that tells nothing. */
 enum { ROWS = 2000 };
 static void draw(double *u, double *ratio, uint8_t *errors, size_t rows, uint64_t stream, double flat) {
     vg_random random = vg_random__start(99, stream);
@@ -73,7 +73,8 @@ static void test_promises_hold(void **state) {
         assert_true(coverage > .4 && coverage < .548);
         assert_true(broken_promises(.1, 0, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
         assert_true(coverage > .6 && coverage < .775);
-        /* A measure that tells nothing, a risk just above the target everywhere: whatever is chosen breaks the promise. */
+        /* A measure that tells nothing, a risk just above the target everywhere: whatever is chosen breaks the
+         * promise. */
         assert_true(broken_promises(.05, .052, by_k, VG_MULTIPLICITY_AUTO, &coverage, &chosen) <= 27);
         assert_true(broken_promises(.05, .052, by_k, VG_MULTIPLICITY_BONFERRONI, &coverage, &chosen) <= 27);
     }
@@ -153,8 +154,8 @@ static void test_unreachable_risk(void **state) {
     assert_int_equal(s.fewest, (size_t)ceil(log(.05 / 3) / log(.999)));
     vg_selection_reason(reason, sizeof reason, &s);
     assert_non_null(strstr(reason, "40 validation samples cannot show it: even without an error it takes 4093"));
-    /* With the risk of a world that is known: the estimate is of the right size. Risk .02 everywhere, target .03: the bound at
-     * n rows is .02 + about 2.13 sqrt(.02 * .98 / n), below .03 from some 900 on. */
+    /* With the risk of a world that is known: the estimate is of the right size. Risk .02 everywhere, target .03:
+     * the bound at n rows is .02 + about 2.13 sqrt(.02 * .98 / n), below .03 from some 900 on. */
     static double u[600];
     static uint8_t wrong[600];
     for (size_t i = 0; i < 600; i++) {
@@ -212,7 +213,8 @@ static void test_coverage_target(void **state) {
     assert_true(s.met && s.threshold == 2.5 && s.kept == 8 && s.grid_count == 3);
 }
 
-/* The k chosen for a coverage, put back into the rule as the scorer computes it, keeps just the rows it was chosen to keep. */
+/* The k chosen for a coverage, put back into the rule as the scorer computes it, keeps just the rows it was chosen
+ * to keep. */
 static void test_coverage_by_the_rule(void **state) {
     (void)state;
     enum { N = 500, C = 3 };

@@ -1,5 +1,5 @@
-/* test_formats_hostile.c - files that lie: cut short anywhere, absurd sizes, bombs, directories that disagree with what they
- * list. */
+/* test_formats_hostile.c - files that lie: cut short anywhere, absurd sizes, bombs, directories that disagree with
+ * what they list. */
 #include <zlib.h>
 
 #include "formats/source.h"
@@ -50,12 +50,14 @@ static void crc(void **state) {
     size_t count, refused = 0;
     assert_ok(vg_zip__list(&members, &count, bytes, size, "crc.npz"));
     for (size_t at = members[0].data; at < members[0].data + members[0].packed_size; at++) {
-        bytes[at] ^= 4; /* a few bits of a deflate stream are of no consequence: then the values must be the right ones */
+        /* a few bits of a deflate stream are of no consequence: then the values must be the right ones */
+        bytes[at] ^= 4;
         vg_source *source;
         float values[60];
         if (vg_source_open_memory(&source, bytes, size, "crc.npz") == VG_OK) {
             size_t index;
-            if (vg_source_find(source, "P", &index) == VG_OK && vg_source_read_f32(source, index, 0, 4, values) == VG_OK)
+            if (vg_source_find(source, "P", &index) == VG_OK &&
+                vg_source_read_f32(source, index, 0, 4, values) == VG_OK)
                 for (size_t i = 0; i < 60; i++)
                     assert_true(values[i] == (float)i / 64);
             else
@@ -95,14 +97,18 @@ static void npy_headers(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7, VG_ERR_FORMAT,
          "truncated: 7 bytes follow the header, expected 8"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 9, VG_ERR_FORMAT, "left over"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, VG_ERR_FORMAT, "more elements"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }", 0, VG_ERR_FORMAT, "more elements"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", 0, VG_ERR_FORMAT,
+         "more elements"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296), }", 0, VG_ERR_FORMAT,
+         "more elements"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999,), }", 0, VG_ERR_FORMAT, "axis 0"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }", 0, VG_ERR_FORMAT, "more elements"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }", 0, VG_ERR_FORMAT,
+         "more elements"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }", 8, VG_ERR_FORMAT, "truncated"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", 4, VG_ERR_FORMAT, "'-' at byte 61"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 1), }", 4, VG_ERR_FORMAT, "expected ',' or ')'"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, VG_ERR_UNSUPPORTED, "more than 8 axes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, VG_ERR_UNSUPPORTED,
+         "more than 8 axes"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", 4, VG_ERR_FORMAT, "True or False"},
         {"{'descr': '<f4', 'fortran_order': False, }", 4, VG_ERR_FORMAT, "lacks 'shape'"},
         {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", 4, VG_ERR_FORMAT,
@@ -124,12 +130,13 @@ static void npy_headers(void **state) {
             assert_fails(status, cases[i].status, cases[i].message);
     }
     assert_fails(try_bytes((const uint8_t *)"\x93NUMPY\4\0\0\0\0\0", 12, "x.npy"), VG_ERR_FORMAT, "version 4.0");
-    assert_fails(try_bytes((const uint8_t *)"\x93NUMPY\2\0\xff\xff\xff\xff", 12, "x.npy"), VG_ERR_FORMAT, "4294967295 bytes");
+    assert_fails(try_bytes((const uint8_t *)"\x93NUMPY\2\0\xff\xff\xff\xff", 12, "x.npy"), VG_ERR_FORMAT,
+                 "4294967295 bytes");
     assert_fails(try_bytes((const uint8_t *)"not an array", 12, "x.npy"), VG_ERR_FORMAT, "magic");
     assert_fails(try_bytes((const uint8_t *)"", 0, "x.npy"), VG_ERR_FORMAT, "empty");
 }
 
-/* --- zip files made here ------------------------------------------------------------------------------------------------ */
+/* --- zip files made here ---------------------------------------------------------------------------------------- */
 typedef struct builder {
     uint8_t bytes[1 << 17];
     size_t size;
@@ -139,8 +146,8 @@ typedef struct builder {
     size_t count;
 } builder;
 
-static void add_member(builder *zip, const char *name, const void *data, uint32_t packed, uint32_t plain, uint32_t method,
-                       uint32_t sum) {
+static void add_member(builder *zip, const char *name, const void *data, uint32_t packed, uint32_t plain,
+                       uint32_t method, uint32_t sum) {
     size_t i = zip->count++, length = strlen(name);
     uint8_t *p = zip->bytes + zip->size;
     zip->offset[i] = zip->size;
@@ -281,7 +288,7 @@ static void directories(void **state) {
     assert_fails(try_zip(), VG_ERR_FORMAT, "member 'P.npy': does not begin with the .npy magic");
 }
 
-/* --- safetensors -------------------------------------------------------------------------------------------------------- */
+/* --- safetensors ------------------------------------------------------------------------------------------------ */
 static vg_status try_tensors(const char *header, size_t data) {
     uint8_t bytes[2048] = {0};
     size_t length = strlen(header);
@@ -295,7 +302,8 @@ static void tensors(void **state) {
 #define A "{\"a\":{\"dtype\":\"F32\",\"shape\":"
     assert_ok(try_tensors(A "[2],\"data_offsets\":[0,8]}}", 8));
     assert_ok(try_tensors("{}", 0));
-    assert_ok(try_tensors(A "[2],\"data_offsets\":[8,16]},\"b\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]}}", 16));
+    assert_ok(try_tensors(
+        A "[2],\"data_offsets\":[8,16]},\"b\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]}}", 16));
     assert_fails(try_tensors("{}", 1), VG_ERR_FORMAT, "1 bytes follow");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8]}}", 7), VG_ERR_FORMAT, "truncated");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8]}}", 9), VG_ERR_FORMAT, "1 bytes follow");
@@ -306,11 +314,14 @@ static void tensors(void **state) {
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8.0]}}", 8), VG_ERR_FORMAT, "no range");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,9223372036854775807]}}", 8), VG_ERR_FORMAT, "truncated");
     assert_fails(try_tensors(A "[-2],\"data_offsets\":[0,8]}}", 8), VG_ERR_FORMAT, "no length");
-    assert_fails(try_tensors(A "[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT, "needs another number");
-    assert_fails(try_tensors(A "[0,4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT, "needs another number");
+    assert_fails(try_tensors(A "[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT,
+                 "needs another number");
+    assert_fails(try_tensors(A "[0,4294967296,4294967296],\"data_offsets\":[0,0]}}", 0), VG_ERR_FORMAT,
+                 "needs another number");
     assert_fails(try_tensors(A "[2],\"data_offsets\":[0,8]},\"a\":1}", 8), VG_ERR_FORMAT, "duplicate");
     assert_fails(
-        try_tensors(A "[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", 12),
+        try_tensors(A "[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}",
+                    12),
         VG_ERR_FORMAT, "the tensor before it ends at 8");
     assert_fails(try_tensors("{\"a\":[]}", 0), VG_ERR_FORMAT, "expected \"dtype\"");
     assert_fails(try_tensors("[]", 0), VG_ERR_FORMAT, "no JSON object");

@@ -1,5 +1,6 @@
-/* test_formats_large.c - a 50 GB .npy, which takes no disk because it is one hole: far blocks are reached, and reading on and
- * on keeps resident memory small, in the plain order and in those whose samples lie all over the file. */
+/* test_formats_large.c - a 50 GB .npy, which takes no disk because it is one hole: far blocks are reached, and
+ * reading on and on keeps resident memory small, in the plain order and in those whose samples lie all over the
+ * file. */
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@ static bool make_hole(const char *order, const char *shape, size_t bytes) {
     uint8_t header[128];
     memset(header, ' ', sizeof header);
     memcpy(header, "\x93NUMPY\1\0\x76\0", 10);
-    int length = snprintf((char *)header + 10, 118, "{'descr': '<f4', 'fortran_order': %s, 'shape': %s, }", order, shape);
+    int length =
+        snprintf((char *)header + 10, 118, "{'descr': '<f4', 'fortran_order': %s, 'shape': %s, }", order, shape);
     header[10 + length] = ' ';
     header[127] = '\n';
     spit(path, header, sizeof header);
@@ -94,7 +96,8 @@ static void scattered(void **state) {
     (void)state;
     static const vg_axes axes[] = {VG_AXES_NMC, VG_AXES_MNC};
     for (int fortran = 0; fortran < 2; fortran++) {
-        if (!make_hole(fortran ? "True" : "False", fortran ? "(50000, 100, 100)" : "(2000, 50000, 5)", (size_t)2000000000))
+        if (!make_hole(fortran ? "True" : "False", fortran ? "(50000, 100, 100)" : "(2000, 50000, 5)",
+                       (size_t)2000000000))
             skip();
         vg_prediction_options options = VG_PREDICTION_OPTIONS_INIT;
         options.axes = axes[!fortran];

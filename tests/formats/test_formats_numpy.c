@@ -1,4 +1,5 @@
-/* test_formats_numpy.c - files that NumPy and safetensors wrote (tests/data/formats/make.py) read back element by element. */
+/* test_formats_numpy.c - files that NumPy and safetensors wrote (tests/data/formats/make.py) read back element by
+ * element. */
 #include "formats_util.h"
 
 /* Every element of array `index`, read in three ways and in two pieces, is the ramp that make.py wrote. */
@@ -18,8 +19,8 @@ static void check_ramp(vg_source *source, size_t index, double scale) {
     for (size_t i = 0; i < info.count; i++) {
         double expected = info.element == VG_ELEMENT_BOOL ? (double)(i % 2) : (double)(i % 100) / scale;
         if (f64[i] != expected || f32[i] != (float)expected || (scale == 1 && i64[i] != (int64_t)expected))
-            fail_msg("array '%s' element %zu: %g %g %lld, expected %g", info.name, i, f64[i], (double)f32[i], (long long)i64[i],
-                     expected);
+            fail_msg("array '%s' element %zu: %g %g %lld, expected %g", info.name, i, f64[i], (double)f32[i],
+                     (long long)i64[i], expected);
     }
     free(f64), free(f32), free(i64);
 }
@@ -208,8 +209,9 @@ static void half_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(npy_types), cmocka_unit_test(npy_forms),   cmocka_unit_test(npy_refused), cmocka_unit_test(npz_kinds),
-        cmocka_unit_test(npz_many),  cmocka_unit_test(safetensors), cmocka_unit_test(half_values),
+        cmocka_unit_test(npy_types),   cmocka_unit_test(npy_forms), cmocka_unit_test(npy_refused),
+        cmocka_unit_test(npz_kinds),   cmocka_unit_test(npz_many),  cmocka_unit_test(safetensors),
+        cmocka_unit_test(half_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,8 @@ static void check_blocks(vg_prediction_file *file, size_t n, size_t m, size_t c,
             assert_int_equal(view.m, m);
             assert_int_equal(view.c, c);
             for (size_t i = 0; i < rows * m * c; i++) {
-                double found = at(&view, i / (m * c), i / c % m, i % c), expected = (double)((first * m * c + i) % 100) / scale;
+                double found = at(&view, i / (m * c), i / c % m, i % c),
+                       expected = (double)((first * m * c + i) % 100) / scale;
                 if (found != expected)
                     fail_msg("block %zu + %zu, element %zu: %g, expected %g", first, rows, i, found, expected);
             }
@@ -90,10 +91,12 @@ static void by_options(void **state) {
     check_blocks(file, 4, 3, 5, 1);
     vg_prediction_file_close(file);
     options.key = "scalar";
-    assert_fails(vg_prediction_file_open(&file, DATA "mixed.safetensors", &options), VG_ERR_FORMAT, "'scalar' has 0 axes");
+    assert_fails(vg_prediction_file_open(&file, DATA "mixed.safetensors", &options), VG_ERR_FORMAT,
+                 "'scalar' has 0 axes");
     assert_null(file);
     options.key = "nothing";
-    assert_fails(vg_prediction_file_open(&file, DATA "stored.npz", &options), VG_ERR_ARGUMENT, "no array named 'nothing'");
+    assert_fails(vg_prediction_file_open(&file, DATA "stored.npz", &options), VG_ERR_ARGUMENT,
+                 "no array named 'nothing'");
     options.key = NULL;
     assert_fails(vg_prediction_file_open(&file, DATA "mixed.safetensors", &options), VG_ERR_FORMAT, "P, Q or Z");
     assert_fails(vg_prediction_file_open(&file, DATA "bool.npy", NULL), VG_ERR_FORMAT, "has 1 axes, expected 3");

@@ -29,7 +29,8 @@ static void check_array(const char *name, size_t rank, const size_t *shape, cons
 
 static void csv_forms(void **state) {
     (void)state;
-    assert_ok(open_text("sample,member,cat,dog,label\n8,1,.5,.5,1\n7,0,1,0,0\n\n7,1,.75,0.25,0\n8,0,.1,.9,1\n", "a.csv"));
+    assert_ok(
+        open_text("sample,member,cat,dog,label\n8,1,.5,.5,1\n7,0,1,0,0\n\n7,1,.75,0.25,0\n8,0,.1,.9,1\n", "a.csv"));
     check_array("P", 3, (size_t[]){2, 2, 2}, (double[]){1, 0, .75, .25, .1, .9, .5, .5});
     check_array("L", 1, (size_t[]){2}, (double[]){0, 1});
     vg_source_close(source);
@@ -71,7 +72,8 @@ static void csv_refused(void **state) {
         {"a,label\n1,nan\n", "expected a whole number"},
         {"\"a,b\n1,2\n", "line 1: a quoted field is not closed"},
         {"a,\"b\"c\n1,2\n", "line 1: a quoted field"},
-        {"sample,member,p\n0,0,1\n0,1,1\n1,0,1\n", "3 rows, expected one for each of samples 0 .. 1 and members 0 .. 1"},
+        {"sample,member,p\n0,0,1\n0,1,1\n1,0,1\n",
+         "3 rows, expected one for each of samples 0 .. 1 and members 0 .. 1"},
         {"sample,member,p\n0,0,1\n0,1,1\n0,1,1\n1,1,1\n", "line 4: sample 0, member 1 stands already in line 3"},
         {"sample,member,p\n0,0,1\n9007199254740992,9007199254740992,1\n", "2 rows"},
         {"sample,member,p,y\n0,0,1,1\n0,1,1,2\n", "line 3: sample 0 has another label than in line 2"},
@@ -87,8 +89,9 @@ static void csv_refused(void **state) {
 
 static void jsonl_forms(void **state) {
     (void)state;
-    assert_ok(open_text("{\"id\": 1, \"p\": [[0.5, 0.5], [1, 0]], \"label\": 1}\n\n{\"P\": [[0, 1], [0.25, 0.75]], \"y\": 0}",
-                        "a.jsonl"));
+    assert_ok(
+        open_text("{\"id\": 1, \"p\": [[0.5, 0.5], [1, 0]], \"label\": 1}\n\n{\"P\": [[0, 1], [0.25, 0.75]], \"y\": 0}",
+                  "a.jsonl"));
     check_array("P", 3, (size_t[]){2, 2, 2}, (double[]){.5, .5, 1, 0, 0, 1, .25, .75});
     check_array("L", 1, (size_t[]){2}, (double[]){1, 0});
     vg_source_close(source);

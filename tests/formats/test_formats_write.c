@@ -166,7 +166,8 @@ static void misuse(void **state) {
     assert_ok(vg_writer_array(writer, "x", VG_ELEMENT_F64, 0, NULL, two));
     assert_fails(vg_writer_close(writer), VG_ERR_ARGUMENT, "two arrays named 'x'");
     assert_ok(vg_writer_open(&writer, in_folder("a.npz")));
-    assert_fails(vg_writer_begin(writer, "x", VG_ELEMENT_F64, 2, (size_t[]){SIZE_MAX / 4, 3}), VG_ERR_ARGUMENT, "shape");
+    assert_fails(vg_writer_begin(writer, "x", VG_ELEMENT_F64, 2, (size_t[]){SIZE_MAX / 4, 3}), VG_ERR_ARGUMENT,
+                 "shape");
     vg_writer_abandon(writer);
     assert_ok(vg_writer_open(&writer, in_folder("a.npy")));
     assert_fails(vg_writer_metadata(writer, "k", "v"), VG_ERR_ARGUMENT, "only .npz and .safetensors keep metadata");
@@ -202,8 +203,8 @@ static void bad_places(void **state) {
     assert_int_equal(sweep(), 0);
 }
 
-/* The target is replaced whole, also through a link, also one to a file that is not there yet; an abandoned write changes
- * nothing. */
+/* The target is replaced whole, also through a link, also one to a file that is not there yet; an abandoned write
+ * changes nothing. */
 static void replacing(void **state) {
     (void)state;
     const char *target = in_folder("target.txt"), *link = in_folder("link.txt");
@@ -238,8 +239,8 @@ static void replacing(void **state) {
     assert_int_equal(sweep(), 2);
 }
 
-/* A full disk, played by a limit on file sizes: every kind fails with one line, at the write or at the close, and leaves
- * nothing. */
+/* A full disk, played by a limit on file sizes: every kind fails with one line, at the write or at the close, and
+ * leaves nothing. */
 static void disk_full(void **state) {
     (void)state;
     struct rlimit before, small;
@@ -276,8 +277,9 @@ static void disk_full(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips), cmocka_unit_test(npy_bytes), cmocka_unit_test(many_members), cmocka_unit_test(misuse),
-        cmocka_unit_test(bad_places),  cmocka_unit_test(replacing), cmocka_unit_test(disk_full),
+        cmocka_unit_test(round_trips), cmocka_unit_test(npy_bytes),  cmocka_unit_test(many_members),
+        cmocka_unit_test(misuse),      cmocka_unit_test(bad_places), cmocka_unit_test(replacing),
+        cmocka_unit_test(disk_full),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

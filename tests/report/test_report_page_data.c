@@ -1,5 +1,5 @@
-/* What the page holds: names that cannot break out, base64 against known words, rows and votes by hand, samples chosen of many,
- * scripts for gnuplot that quote what comes from outside. */
+/* What the page holds: names that cannot break out, base64 against known words, rows and votes by hand, samples
+ * chosen of many, scripts for gnuplot that quote what comes from outside. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,7 @@ static vg_status append(void *context, const void *bytes, size_t size) {
     return VG_OK;
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------------------------- */
 
 static char *quoted(const char *name) {
     static text t;
@@ -126,8 +125,7 @@ static void a_full_disk_ends_the_writing(void **state) {
     assert_int_equal(calls, 1);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------------------------- */
 
 static void rows_by_hand(void **state) {
     (void)state;
@@ -157,8 +155,7 @@ static void rows_by_hand(void **state) {
     assert_int_equal(vg_report_rows_new(&rows, 2, 1), VG_ERR_ARGUMENT);
 }
 
-/* --- a report of invented samples
- * ---------------------------------------------------------------------------------------------- */
+/* --- a report of invented samples ------------------------------------------------------------------------------- */
 
 typedef struct invented {
     vg_report report;
@@ -283,8 +280,7 @@ static void ood_curves_by_hand(void **state) {
         assert_true(curves.fpr[j] >= curves.fpr[j - 1] && curves.tpr[j] >= curves.tpr[j - 1]);
 }
 
-/* --- figures
- * -------------------------------------------------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------------------------- */
 
 static void figures_quote_what_comes_from_outside(void **state) {
     (void)state;

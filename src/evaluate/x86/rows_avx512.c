@@ -4,7 +4,8 @@
 #include <immintrin.h>
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"))),            \
+                             apply_to = function)
 #else
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
 #endif
@@ -21,7 +22,8 @@ static inline __m512d every(const double *from, size_t stride, __m512i places) {
     return _mm512_i64gather_pd(places, from, 8);
 }
 
-enum { FETCHED = 512 }; /* rows ahead that are fetched: the caches' own fetching stops at each page, of which there are many */
+/* rows ahead that are fetched: the caches' own fetching stops at each page, of which there are many */
+enum { FETCHED = 512 };
 
 static inline void fetch(const double *from, size_t stride) {
     for (size_t line = 0; line < stride && line < 8; line++) /* strides of one measure at few gates */
@@ -29,15 +31,16 @@ static inline void fetch(const double *from, size_t stride) {
 }
 
 /* Items and buckets of n rows, a multiple of 8. Returns which lanes held a NaN. */
-static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
-                      size_t n) {
+static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *map, const vg_rank_rows *rows,
+                      size_t first, size_t n) {
     const vg_rank_column *column = &rows->column;
     const size_t stride = column->measure.stride;
     const double *values = column->measure.values, *less = column->less, *plus = column->plus;
     const uint8_t *error = rows->errors + first;
     const __m512i high = _mm512_set1_epi64(INT64_MIN), below = _mm512_set1_epi64((long long)map->below);
     const __m512i flip = column->measure.certainty ? high : _mm512_setzero_si512(), one = _mm512_set1_epi64(1);
-    const __m512i places = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)stride));
+    const __m512i places =
+        _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)stride));
     const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
     __mmask8 odd = 0;
     for (size_t i = 0, at = first * stride; i < n; i += 8, at += 8 * stride) {
@@ -45,7 +48,8 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
         __m512d x = every(values + at, stride, places);
         if (less) {
             fetch(less + at, stride);
-            x = _mm512_max_pd(_mm512_setzero_pd(), _mm512_sub_pd(x, every(less + at, stride, places))); /* keeps a NaN */
+            /* keeps a NaN */
+            x = _mm512_max_pd(_mm512_setzero_pd(), _mm512_sub_pd(x, every(less + at, stride, places)));
         }
         if (plus) {
             fetch(plus + at, stride);
@@ -55,7 +59,8 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
         x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
         odd |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
         __m512i bits = _mm512_castpd_si512(x);
-        __m512i key = _mm512_ternarylogic_epi64(bits, _mm512_srai_epi64(bits, 63), high, 0x1e); /* bits ^ (sign | high) */
+        /* bits ^ (sign | high) */
+        __m512i key = _mm512_ternarylogic_epi64(bits, _mm512_srai_epi64(bits, 63), high, 0x1e);
         __m512i cell = _mm512_i64gather_epi64(_mm512_srl_epi64(key, shift), map->cells, sizeof *map->cells);
         __m512i part = _mm512_srlv_epi64(_mm512_and_si512(key, below), _mm512_srli_epi64(cell, 32));
         _mm256_storeu_si256((__m256i *)(void *)(buckets + i), _mm512_cvtepi64_epi32(_mm512_add_epi64(cell, part)));
@@ -130,8 +135,8 @@ static inline __m512i exchange(__m512i v) {
     return _mm512_mask_max_epu64(_mm512_min_epu64(v, other), 0xaa, v, other);
 }
 
-/* Neighbours 0 and 1 of all items, then 1 and 2, then 0 and 1 once more, in one pass: three items that belong together are
- * in order then, whatever theirs was. */
+/* Neighbours 0 and 1 of all items, then 1 and 2, then 0 and 1 once more, in one pass: three items that belong
+ * together are in order then, whatever theirs was. */
 static void settle(uint64_t *items, size_t n) {
     const __m512i most = _mm512_set1_epi64(-1);
     __m512i even = exchange(_mm512_mask_loadu_epi64(most, lanes(n), items));
@@ -206,11 +211,11 @@ static inline size_t largest(const double *mean, size_t classes, size_t without)
 }
 
 /* The larger and the smaller of two lanes' leaders, and of what they beat, in both lanes. */
-#define FOLD(SHUFFLED_HIGH, SHUFFLED_LOW)                                                                                      \
-    do {                                                                                                                       \
-        __m512d other = SHUFFLED_HIGH, beaten = SHUFFLED_LOW;                                                                  \
-        low = _mm512_max_pd(_mm512_min_pd(high, other), _mm512_max_pd(low, beaten));                                           \
-        high = _mm512_max_pd(high, other);                                                                                     \
+#define FOLD(SHUFFLED_HIGH, SHUFFLED_LOW)                                                                              \
+    do {                                                                                                               \
+        __m512d other = SHUFFLED_HIGH, beaten = SHUFFLED_LOW;                                                          \
+        low = _mm512_max_pd(_mm512_min_pd(high, other), _mm512_max_pd(low, beaten));                                   \
+        high = _mm512_max_pd(high, other);                                                                             \
     } while (0)
 
 /* The two classes of largest mean among up to 16: the two largest values go through the lanes together. */
