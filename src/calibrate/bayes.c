@@ -42,7 +42,7 @@ typedef struct bayes {
     double low, high; /* log T */
     size_t done;      /* evaluations so far */
     double *log_b;
-    vg_loss *losses;
+    vg_temperature_loss *losses;
 } bayes;
 
 static double value_of(acquisition which, double mean, double deviation, double best) {
@@ -263,7 +263,7 @@ static vg_status prepare(bayes *b) {
     VG_TRY(vg_base__zalloc(&b->seekers, count, sizeof *b->seekers, "bayes searches"));
     VG_TRY(vg_base__alloc(&b->points, points, sizeof(double), "bayes evaluations"));
     VG_TRY(vg_base__alloc(&b->log_b, count, sizeof(double), "bayes searches"));
-    VG_TRY(vg_base__alloc(&b->losses, count, sizeof(vg_loss), "bayes losses"));
+    VG_TRY(vg_base__alloc(&b->losses, count, sizeof(vg_temperature_loss), "bayes losses"));
     for (size_t i = 0; i < count; i++) {
         seeker *s = &b->seekers[i];
         s->x = b->points + i * 2 * o->evaluations;

@@ -156,7 +156,8 @@ static vg_status guess_from(const vg_subsample *keep, const vg_problem *full, vg
     ptrdiff_t c = (ptrdiff_t)l->c;
     vg_predictions view = {keep->z, VG_F32, keep->n, l->m, l->c, (ptrdiff_t)l->m * c, c, 1};
     vg_logits logits;
-    VG_TRY(vg_logits__start(&logits, vg_logits__view_block, &view, keep->n, l->m, l->c, keep->labels, l->pool));
+    const vg_logits_source source = {vg_logits__view_block, &view, keep->n, l->m, l->c, keep->labels};
+    VG_TRY(vg_logits__start(&logits, &source, l->pool));
     vg_problem problem;
     vg_status status = vg_problem__start(&problem, &logits, &options, 0);
     if (status == VG_OK) {
@@ -176,12 +177,12 @@ static vg_status guess_from(const vg_subsample *keep, const vg_problem *full, vg
 }
 
 /* losses, excess: of the members at T = 1. */
-static vg_status run_newton(vg_calibration *r, vg_problem *problem, const vg_loss *losses, const double *excess,
-                            const vg_subsample *keep) {
+static vg_status run_newton(vg_calibration *r, vg_problem *problem, const vg_temperature_loss *losses,
+                            const double *excess, const vg_subsample *keep) {
     size_t count = problem->count;
     double *guess = NULL, rows = 0, sub_rows = 0;
     bool *separable = NULL;
-    vg_loss *at_one = NULL;
+    vg_temperature_loss *at_one = NULL;
     vg_status status = vg_base__alloc(&guess, count, sizeof *guess, "newton's start");
     if (status == VG_OK)
         status = vg_base__alloc(&separable, count, sizeof *separable, "newton's start");
@@ -209,7 +210,7 @@ static vg_status run_newton(vg_calibration *r, vg_problem *problem, const vg_los
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
-static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_loss *losses, double *excess,
+static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_temperature_loss *losses, double *excess,
                        vg_subsample *keep) {
     const vg_calibrate_options *o = problem->options;
     size_t m_count = problem->logits->m;
@@ -243,7 +244,7 @@ static vg_status solve(vg_calibration *r, vg_problem *problem, double *b, vg_los
 static vg_status calibrate(vg_calibration **out, vg_logits *logits, const vg_calibrate_options *options) {
     vg_calibration *result = NULL;
     double *b = NULL, *excess = NULL;
-    vg_loss *losses = NULL;
+    vg_temperature_loss *losses = NULL;
     vg_subsample keep = {0, 0, NULL, NULL};
     vg_problem problem;
     unsigned most = MEASURING_SWEEPS + (options->solver != VG_SOLVER_BAYES ? options->max_sweeps : 0) +
@@ -284,7 +285,8 @@ vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, vo
     vg_pool *pool;
     VG_TRY(vg_pool__new(&pool, o.threads));
     vg_logits logits;
-    vg_status status = vg_logits__start(&logits, block, block_context, n, m, c, labels, pool);
+    const vg_logits_source source = {block, block_context, n, m, c, labels};
+    vg_status status = vg_logits__start(&logits, &source, pool);
     if (status == VG_OK) {
         status = calibrate(out, &logits, &o);
         vg_logits__stop(&logits);
@@ -327,7 +329,8 @@ vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictio
     VG_TRY(vg_pool__new(&pool, o.threads));
     vg_predictions view = *logits;
     vg_logits walked;
-    vg_status status = vg_logits__start(&walked, vg_logits__view_block, &view, view.n, view.m, view.c, labels, pool);
+    const vg_logits_source source = {vg_logits__view_block, &view, view.n, view.m, view.c, labels};
+    vg_status status = vg_logits__start(&walked, &source, pool);
     if (status == VG_OK) {
         double *b;
         status = vg_base__alloc(&b, view.m, sizeof *b, "inverse temperatures");

@@ -23,8 +23,8 @@ static vg_status check_labels(const int64_t *labels, size_t n, size_t c) {
     return VG_OK;
 }
 
-vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *context, size_t n, size_t m, size_t c,
-                           const int64_t *labels, vg_pool *pool) {
+vg_status vg_logits__start(vg_logits *out, const vg_logits_source *source, vg_pool *pool) {
+    size_t n = source->n, m = source->m, c = source->c;
     memset(out, 0, sizeof *out);
     if (n == 0 || m == 0 || c < 2)
         return vg_base__fail(VG_ERR_ARGUMENT, "logits of shape (%zu, %zu, %zu): expected N >= 1, M >= 1, C >= 2", n, m,
@@ -32,19 +32,19 @@ vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *conte
     size_t row, scratch;
     if (!vg_base__mul(&row, m, c) || !vg_base__mul(&scratch, c, 3 * (size_t)vg_pool__threads(pool)))
         return vg_base__fail(VG_ERR_MEMORY, "logits of shape (%zu, %zu, %zu) do not fit memory", n, m, c);
-    VG_TRY(check_labels(labels, n, c));
+    VG_TRY(check_labels(source->labels, n, c));
     VG_TRY(vg_base__alloc(&out->scratch, scratch, sizeof(double), "calibration scratch"));
-    out->block = block;
-    out->context = context;
+    out->block = source->block;
+    out->context = source->context;
     out->n = n;
     out->m = m;
     out->c = c;
-    out->labels = labels;
+    out->labels = source->labels;
     out->chunk = CHUNK_ELEMENTS / row;
     if (out->chunk == 0)
         out->chunk = 1;
     out->pool = pool;
-    out->kernels = vg_calibrate__row_kernels(vg_base__cpu_tier());
+    out->kernels = vg_calibrate__softmax_kernels(vg_base__cpu_tier());
     return VG_OK;
 }
 
@@ -232,7 +232,7 @@ static vg_status loss_chunk(void *context, double *sums, double *scratch, const 
     return VG_OK;
 }
 
-vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_loss *out) {
+vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_temperature_loss *out) {
     loss_sweep sweep = {logits, b, active};
     double *total;
     VG_TRY(vg_base__alloc(&total, logits->m, 3 * sizeof(double), "calibration losses"));
@@ -241,7 +241,7 @@ vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *acti
     double n = (double)(logits->n - left_out);
     for (size_t m = 0; status == VG_OK && m < logits->m; m++) {
         if (active == NULL || active[m])
-            out[m] = (vg_loss){total[3 * m] / n, total[3 * m + 1] / n, total[3 * m + 2] / n};
+            out[m] = (vg_temperature_loss){total[3 * m] / n, total[3 * m + 1] / n, total[3 * m + 2] / n};
     }
     vg_base__release(total);
     return status;

@@ -15,7 +15,15 @@
 #include "calibrate/softmax_rows.h"
 #include "vargate/calibrate.h"
 
-/* Where logits come from and how they are walked. */
+/* Where logits and labels come from. */
+typedef struct vg_logits_source {
+    vg_logits_block_fn block;
+    void *context;
+    size_t n, m, c;
+    const int64_t *labels; /* n */
+} vg_logits_source;
+
+/* Logits on a walk: the source, and what a walk needs. */
 typedef struct vg_logits {
     vg_logits_block_fn block;
     void *context;
@@ -23,7 +31,7 @@ typedef struct vg_logits {
     const int64_t *labels; /* n */
     size_t chunk;          /* samples a chunk */
     vg_pool *pool;
-    const vg_row_kernels *kernels;
+    const vg_softmax_kernels *kernels;
     double *scratch; /* threads x 3 c: a row widened, its exponentials, the mean over members */
     /* 0: as if there were none. Samples n % folds == fold are left out of losses; metrics take b of their fold, */
     size_t folds;
@@ -35,15 +43,14 @@ typedef struct vg_logits {
 } vg_logits;
 
 /* Mean loss of one member (or of all) at b, and its derivatives in units of b. */
-typedef struct vg_loss {
+typedef struct vg_temperature_loss {
     double loss;  /* L */
     double slope; /* b dL/db */
     double bend;  /* b^2 d2L/db2 */
-} vg_loss;
+} vg_temperature_loss;
 
 /* Prepares a walk; checks shapes and labels. Free with vg_logits__stop. */
-vg_status vg_logits__start(vg_logits *out, vg_logits_block_fn block, void *context, size_t n, size_t m, size_t c,
-                           const int64_t *labels, vg_pool *pool);
+vg_status vg_logits__start(vg_logits *out, const vg_logits_source *source, vg_pool *pool);
 void vg_logits__stop(vg_logits *logits);
 
 /* A block function over a whole view: context is a const vg_predictions *. */
@@ -51,7 +58,7 @@ vg_status vg_logits__view_block(void *context, size_t first, size_t rows, vg_pre
 
 /* One sweep: losses of member m at b[m] into out[m], for the members with active[m] (NULL: all); the others are left
  * alone. */
-vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_loss *out);
+vg_status vg_logits__losses(vg_logits *logits, const double *b, const bool *active, vg_temperature_loss *out);
 
 /* A subset of samples kept in memory: every stride-th, as float32. */
 typedef struct vg_subsample {
@@ -63,7 +70,7 @@ typedef struct vg_subsample {
 /* One sweep that checks every logit and measures the predictions at b[m]. losses[m] and excess[m] (sum over samples of
  * max_c z - z_y: 0 when every label has the largest logit) may be NULL, and so may `keep`, which is filled. */
 vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out,
-                             vg_loss *losses, double *excess, vg_subsample *keep);
+                             vg_temperature_loss *losses, double *excess, vg_subsample *keep);
 
 /* --- shared by the two sweeps ----------------------------------------------------------------------------------- */
 /* A walk: `body` sums the samples first .. first + rows - 1 of `view` (numbered from `origin` on) into sums[width],

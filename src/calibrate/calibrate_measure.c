@@ -1,9 +1,9 @@
 /* calibrate_measure.c - the sweep that checks logits and measures predictions at given temperatures.
  *
- * Per sample: member distributions p_m = softmax(b_m z_m), their mean, and of both the negative log-likelihood of
- * the label and the confidence (largest probability), binned. ECE = sum over bins of |mean confidence - accuracy|
- * times the bin's share; bin i of B holds confidences in (i/B, (i+1)/B]. A member's confidence is 1/s0; the mean's
- * NLL is the log-sum-exp over members of log p_m(y), so that nothing underflows.
+ * Per sample: member distributions p_m = softmax(b_m z_m), their mean, and of both the negative log-likelihood of the
+ * label and the confidence (largest probability), binned for the ECE (base/calibration_bins.h). A member's confidence
+ * is 1/s0. The mean's NLL is the log-sum-exp over members of log p_m(y), because a probability computed first could
+ * underflow to 0.
  *
  * Sums of a chunk, in doubles, W = 3 bins, a bin being (count, sum of confidence, number correct):
  *     [0] NLL of the mean, [1] squared differences from the NLL kept before, [2 .. 2 + W) bins of the mean,
@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/calibration_bins.h"
 #include "calibrate/calibrate_data.h"
 
 enum { MEAN_HEAD = 2, MEMBER_HEAD = 4 };
@@ -18,16 +19,23 @@ enum { MEAN_HEAD = 2, MEMBER_HEAD = 4 };
 typedef struct measure_sweep {
     const vg_logits *logits;
     const double *b;
+    const double *edges; /* bins + 1 */
     unsigned bins;
     vg_subsample *keep;
 } measure_sweep;
 
-static void put_in_bin(double *bins, unsigned count, double confidence, bool correct) {
-    double place = ceil(confidence * count) - 1;
-    size_t bin = place < 0 ? 0 : place >= count ? count - 1 : (size_t)place;
-    bins[3 * bin] += 1;
-    bins[3 * bin + 1] += confidence;
-    bins[3 * bin + 2] += correct;
+/* One sample of a block: row `row` of `view`, sample `number` of all. */
+typedef struct measured_sample {
+    const vg_predictions *view;
+    size_t row, number;
+} measured_sample;
+
+/* Adds a prediction to sums[3 x bins]. */
+static void add_to_bin(double *sums, const measure_sweep *sweep, double confidence, bool correct) {
+    double *bin = sums + 3 * vg_base__bin(sweep->edges, sweep->bins, confidence);
+    bin[0] += 1;
+    bin[1] += confidence;
+    bin[2] += correct;
 }
 
 /* Whether y is the first class with the largest logit. */
@@ -48,14 +56,15 @@ static void keep_row(const vg_subsample *keep, const vg_logits *l, const void *r
     keep->labels[n / keep->stride] = l->labels[n];
 }
 
-/* One member of one sample: adds p_m to mean[c]; returns log p_m(y) in *log_p. */
-static vg_status measure_row(const measure_sweep *sweep, double *sums, double *scratch, const vg_predictions *view,
-                             size_t i, size_t n, size_t m, double *log_p) {
+/* Member m of one sample: adds p_m to mean[c]; returns log p_m(y) in *log_p. */
+static vg_status measure_row(double *log_p, double *sums, double *scratch, const measure_sweep *sweep,
+                             const measured_sample *sample, size_t m) {
     const vg_logits *l = sweep->logits;
     double *e = scratch + l->c, *mean = scratch + 2 * l->c;
+    size_t n = sample->number;
     double b = sweep->b[l->folds ? n % l->folds * l->m + m : m];
     bool f32;
-    const void *row = vg_logits__row(view, i, m, scratch, &f32);
+    const void *row = vg_logits__row(sample->view, sample->row, m, scratch, &f32);
     size_t y = (size_t)l->labels[n];
     vg_row_sums s;
     if (!(f32 ? l->kernels->exps_f32(&s, e, row, l->c, b) : l->kernels->exps_f64(&s, e, row, l->c, b)))
@@ -67,7 +76,7 @@ static vg_status measure_row(const measure_sweep *sweep, double *sums, double *s
     sums[1] += average - x;
     sums[2] += s.s2 / s.s0 - average * average;
     sums[3] += excess;
-    put_in_bin(sums + MEMBER_HEAD, sweep->bins, 1 / s.s0, excess == 0 && label_first(row, f32, y, s.top));
+    add_to_bin(sums + MEMBER_HEAD, sweep, 1 / s.s0, excess == 0 && label_first(row, f32, y, s.top));
     l->kernels->add_scaled(mean, e, 1 / s.s0, l->c);
     if (sweep->keep != NULL && n % sweep->keep->stride == 0 && n / sweep->keep->stride < sweep->keep->n)
         keep_row(sweep->keep, l, row, f32, n, m);
@@ -82,11 +91,12 @@ static vg_status measure_chunk(void *context, double *sums, double *scratch, con
     size_t width = 3 * (size_t)sweep->bins;
     double *mean = scratch + 2 * l->c;
     for (size_t i = first; i < first + rows; i++) {
+        const measured_sample sample = {view, i, origin + i};
         memset(mean, 0, l->c * sizeof *mean);
         double most = -INFINITY, total = 0; /* log sum_m p_m(y) = most + log total */
         for (size_t m = 0; m < l->m; m++) {
             double log_p = 0, *member = sums + MEAN_HEAD + width + m * (MEMBER_HEAD + width);
-            VG_TRY(measure_row(sweep, member, scratch, view, i, origin + i, m, &log_p));
+            VG_TRY(measure_row(&log_p, member, scratch, sweep, &sample, m));
             if (log_p > most) {
                 total = total * exp(most - log_p) + 1;
                 most = log_p;
@@ -105,23 +115,24 @@ static vg_status measure_chunk(void *context, double *sums, double *scratch, con
             sums[1] += (nll - l->nll[origin + i]) * (nll - l->nll[origin + i]);
         else if (l->nll != NULL)
             l->nll[origin + i] = nll;
-        put_in_bin(sums + MEAN_HEAD, sweep->bins, mean[best] / (double)l->m, best == (size_t)l->labels[origin + i]);
+        add_to_bin(sums + MEAN_HEAD, sweep, mean[best] / (double)l->m, best == (size_t)l->labels[origin + i]);
     }
     return VG_OK;
 }
 
 static double expected_error(const double *bins, unsigned count, double n, double *accuracy) {
-    double error = 0, correct = 0;
+    vg_bin_gaps gaps = {0};
+    double correct = 0;
     for (unsigned i = 0; i < count; i++) {
-        error += fabs(bins[3 * i + 1] - bins[3 * i + 2]);
+        vg_base__add_bin(&gaps, bins[3 * i], bins[3 * i + 1], bins[3 * i + 2]);
         correct += bins[3 * i + 2];
     }
     *accuracy = correct / n;
-    return error / n;
+    return gaps.total / n;
 }
 
-static void finish(const vg_logits *l, const double *total, unsigned bins, vg_calibration_metrics *out, vg_loss *losses,
-                   double *excess) {
+static void finish(const vg_logits *l, const double *total, unsigned bins, vg_calibration_metrics *out,
+                   vg_temperature_loss *losses, double *excess) {
     double n = (double)l->n, m_count = (double)l->m, accuracy;
     size_t width = 3 * (size_t)bins;
     memset(out, 0, sizeof *out);
@@ -133,20 +144,25 @@ static void finish(const vg_logits *l, const double *total, unsigned bins, vg_ca
         out->member_ece += expected_error(member + MEMBER_HEAD, bins, n, &accuracy) / m_count;
         out->member_accuracy += accuracy / m_count;
         if (losses != NULL)
-            losses[m] = (vg_loss){member[0] / n, member[1] / n, member[2] / n};
+            losses[m] = (vg_temperature_loss){member[0] / n, member[1] / n, member[2] / n};
         if (excess != NULL)
             excess[m] = member[3];
     }
 }
 
 vg_status vg_logits__measure(vg_logits *logits, const double *b, unsigned bins, vg_calibration_metrics *out,
-                             vg_loss *losses, double *excess, vg_subsample *keep) {
-    measure_sweep sweep = {logits, b, bins, keep};
-    size_t width, member = MEMBER_HEAD + 3 * (size_t)bins;
+                             vg_temperature_loss *losses, double *excess, vg_subsample *keep) {
+    measure_sweep sweep = {.logits = logits, .b = b, .bins = bins, .keep = keep};
+    size_t room, width, member = MEMBER_HEAD + 3 * (size_t)bins;
     if (!vg_base__mul(&width, logits->m, member) || !vg_base__add(&width, width, MEAN_HEAD + 3 * (size_t)bins))
         return vg_base__fail(VG_ERR_MEMORY, "calibration metrics of %zu members do not fit memory", logits->m);
+    /* The sums of all samples, and behind them the edges of the bins. */
     double *total;
-    VG_TRY(vg_base__alloc(&total, width, sizeof(double), "calibration metrics"));
+    if (!vg_base__add(&room, width, (size_t)bins + 1))
+        return vg_base__fail(VG_ERR_MEMORY, "calibration metrics in %u bins do not fit memory", bins);
+    VG_TRY(vg_base__alloc(&total, room, sizeof(double), "calibration metrics"));
+    vg_base__bin_edges(total + width, bins);
+    sweep.edges = total + width;
     vg_status status = vg_logits__walk(logits, width, total, measure_chunk, &sweep);
     if (status == VG_OK) {
         finish(logits, total, bins, out, losses, excess);

@@ -31,7 +31,7 @@ static void finish(search *s, vg_temperature_fit *fit, uint32_t flags) {
 }
 
 /* Newton's step from s->u, or the better one of the cubic through the point before, which it replaces. */
-static double improve(search *s, const vg_loss *loss) {
+static double improve(search *s, const vg_temperature_loss *loss) {
     double step = -loss->slope / loss->bend, b = exp(s->u), d = loss->slope / b, i = b / loss->bend,
            h = d - s->before_d;
     double apart = s->before - s->u, t = -s->before_d / h, cubic = NAN;
@@ -52,7 +52,8 @@ static double retreat(const search *s, bool up, double u_min, double u_max) {
 }
 
 /* Takes the losses at s->u: either done, or s->u moves to where to look next. */
-static void advance(search *s, const vg_calibrate_options *o, const vg_loss *loss, vg_temperature_fit *fit) {
+static void advance(search *s, const vg_calibrate_options *o, const vg_temperature_loss *loss,
+                    vg_temperature_fit *fit) {
     const double u_min = -log(o->t_max), u_max = -log(o->t_min), most = 2;
     *fit = vg_problem__fit(s->u, loss);
     fit->evaluations = s->evaluations;
@@ -119,7 +120,7 @@ static void begin(search *s, const vg_newton_start *start, size_t i, const vg_ca
 }
 
 static vg_status iterate(vg_problem *problem, search *searches, vg_temperature_fit *fits, double *log_b, bool *active,
-                         vg_loss *losses, double *rows) {
+                         vg_temperature_loss *losses, double *rows) {
     for (unsigned sweep = 0; sweep < problem->options->max_sweeps; sweep++) {
         bool any = false;
         for (size_t i = 0; i < problem->count; i++) {
@@ -150,7 +151,7 @@ vg_status vg_newton__solve(vg_problem *problem, const vg_newton_start *start, vg
     search *searches = NULL;
     double *log_b = NULL;
     bool *active = NULL;
-    vg_loss *losses = NULL;
+    vg_temperature_loss *losses = NULL;
     *rows = 0;
     vg_status status = vg_base__zalloc(&searches, count, sizeof *searches, "newton searches");
     if (status == VG_OK)

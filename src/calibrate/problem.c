@@ -16,7 +16,7 @@ vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibra
     if (status == VG_OK)
         status = vg_base__alloc(&out->active, logits->m, sizeof(bool), "member temperatures");
     if (status == VG_OK)
-        status = vg_base__alloc(&out->losses, logits->m, sizeof(vg_loss), "member losses");
+        status = vg_base__alloc(&out->losses, logits->m, sizeof(vg_temperature_loss), "member losses");
     if (status != VG_OK)
         vg_problem__stop(out);
     return status;
@@ -31,17 +31,17 @@ void vg_problem__stop(vg_problem *problem) {
     problem->losses = NULL;
 }
 
-vg_loss vg_problem__share(const vg_problem *problem, const vg_loss *members, size_t i) {
+vg_temperature_loss vg_problem__share(const vg_problem *problem, const vg_temperature_loss *members, size_t i) {
     if (!problem->shared)
         return members[i];
-    vg_loss sum = {0, 0, 0};
+    vg_temperature_loss sum = {0, 0, 0};
     double count = (double)problem->logits->m;
     for (size_t m = 0; m < problem->logits->m; m++) {
         sum.loss += members[m].loss;
         sum.slope += members[m].slope;
         sum.bend += members[m].bend;
     }
-    return (vg_loss){sum.loss / count, sum.slope / count, sum.bend / count};
+    return (vg_temperature_loss){sum.loss / count, sum.slope / count, sum.bend / count};
 }
 
 vg_status vg_problem__swept(vg_problem *problem) {
@@ -52,7 +52,7 @@ vg_status vg_problem__swept(vg_problem *problem) {
     return VG_OK;
 }
 
-vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const bool *active, vg_loss *out) {
+vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const bool *active, vg_temperature_loss *out) {
     for (size_t m = 0; m < problem->logits->m; m++) {
         size_t i = problem->shared ? 0 : m;
         problem->active[m] = active == NULL || active[i];
@@ -66,7 +66,7 @@ vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const b
     return vg_problem__swept(problem);
 }
 
-vg_temperature_fit vg_problem__fit(double log_b, const vg_loss *loss) {
+vg_temperature_fit vg_problem__fit(double log_b, const vg_temperature_loss *loss) {
     double b = exp(log_b);
     return (vg_temperature_fit){.temperature = exp(-log_b),
                                 .loss = loss->loss,

@@ -114,7 +114,7 @@ ATTR static inline __m512d keep_avx512(__m512d v, size_t first) {
 #include "calibrate/softmax_rows_template.h"
 #endif
 
-const vg_row_kernels *vg_calibrate__row_kernels(vg_tier tier) {
+const vg_softmax_kernels *vg_calibrate__softmax_kernels(vg_tier tier) {
 #if defined(__x86_64__)
     if (tier == VG_TIER_AVX512)
         return &KERNELS_avx512;

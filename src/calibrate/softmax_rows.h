@@ -17,7 +17,7 @@ typedef struct vg_row_sums {
     double top, s0, s1, s2;
 } vg_row_sums;
 
-typedef struct vg_row_kernels {
+typedef struct vg_softmax_kernels {
     /* z[c] contiguous, c >= 1, b > 0 */
     void (*sums_f32)(vg_row_sums *out, const float *z, size_t c, double b);
     void (*sums_f64)(vg_row_sums *out, const double *z, size_t c, double b);
@@ -26,8 +26,8 @@ typedef struct vg_row_kernels {
     bool (*exps_f64)(vg_row_sums *out, double *e, const double *z, size_t c, double b);
     /* mean[c] += weight e[c] */
     void (*add_scaled)(double *mean, const double *e, double weight, size_t c);
-} vg_row_kernels;
+} vg_softmax_kernels;
 
-const vg_row_kernels *vg_calibrate__row_kernels(vg_tier tier);
+const vg_softmax_kernels *vg_calibrate__softmax_kernels(vg_tier tier);
 
 #endif

@@ -98,8 +98,8 @@ ATTR static void NAME(add_scaled)(double *mean, const double *e, double weight, 
         mean[i] += weight * e[i];
 }
 
-static const vg_row_kernels NAME(KERNELS) = {NAME(sums_f32), NAME(sums_f64), NAME(exps_f32), NAME(exps_f64),
-                                             NAME(add_scaled)};
+static const vg_softmax_kernels NAME(KERNELS) = {NAME(sums_f32), NAME(sums_f64), NAME(exps_f32), NAME(exps_f64),
+                                                 NAME(add_scaled)};
 
 #undef ROW_KERNELS
 #undef V

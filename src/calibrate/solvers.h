@@ -14,24 +14,24 @@ typedef struct vg_problem {
     unsigned sweeps_most;
     double *b; /* M: workspace of evaluate */
     bool *active;
-    vg_loss *losses;
+    vg_temperature_loss *losses;
 } vg_problem;
 
 vg_status vg_problem__start(vg_problem *out, vg_logits *logits, const vg_calibrate_options *options,
                             unsigned sweeps_most);
 void vg_problem__stop(vg_problem *problem);
 /* One sweep: out[i] at T = exp(-log_b[i]) for the temperatures with active[i] (NULL: all). */
-vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const bool *active, vg_loss *out);
+vg_status vg_problem__evaluate(vg_problem *problem, const double *log_b, const bool *active, vg_temperature_loss *out);
 /* The same figures from members' losses already known. */
-vg_loss vg_problem__share(const vg_problem *problem, const vg_loss *members, size_t i);
+vg_temperature_loss vg_problem__share(const vg_problem *problem, const vg_temperature_loss *members, size_t i);
 /* Counts a sweep and reports progress. */
 vg_status vg_problem__swept(vg_problem *problem);
 /* A fit at T = exp(-log_b) from the losses there; flags and evaluations 0. */
-vg_temperature_fit vg_problem__fit(double log_b, const vg_loss *loss);
+vg_temperature_fit vg_problem__fit(double log_b, const vg_temperature_loss *loss);
 
 /* What newton knows before it starts. */
 typedef struct vg_newton_start {
-    const vg_loss *at_one; /* count: losses at T = 1; NULL: not known */
+    const vg_temperature_loss *at_one; /* count: losses at T = 1; NULL: not known */
     /* count: every label has its row's largest logit, so that the loss falls for ever as T -> 0 */
     const bool *separable;
     /* count: where to look for log b; NaN: nowhere special. May be NULL. Without at_one it is the start */

@@ -132,7 +132,7 @@ static void by_sample(gap_sums *g, const vg_tally *t, double *own, size_t *touch
         size_t count = 0;
         double along = 0; /* with the signs of the bins */
         for (size_t row = i * t->classes; row < (i + 1) * t->classes; row++) {
-            size_t b = vg_evaluate__bin(t->edges, t->bins, t->confidence[row]);
+            size_t b = vg_base__bin(t->edges, t->bins, t->confidence[row]);
             double gap = t->confidence[row] - !t->error[row];
             along += g->gap[b] < 0 ? -gap : gap;
             own[b] += gap - g->gap[b] / (double)t->bin_count[b];

@@ -1,74 +1,76 @@
-/* ece.c - expected and maximum calibration error alone, for callers who want nothing else: one pass, no memory but
- * the bins. The same definition as the tally's: equal-width bins (lo, hi], confidence = largest probability, ties to
- * the lower class. */
+/* ece.c - expected and maximum calibration error alone, for callers who want nothing else.
+ *
+ * One pass over the probabilities, and no memory but the bins. Bins and sums are those of the tally
+ * (base/calibration_bins.h), added in the same order, so that the figures are vg_evaluate's to the bit. The confidence
+ * is the largest probability; where several classes have it, the lowest of them is the prediction. */
 #include "evaluate/evaluate_internal.h"
 
-enum { MOST_BINS = 10000 };
+typedef struct bin_sums {
+    double confidence;
+    size_t correct, count;
+} bin_sums;
 
-typedef struct ece_bin {
-    double gap; /* sum of confidence - correct */
-    size_t count;
-} ece_bin;
+typedef struct ece_job {
+    const int64_t *labels; /* n */
+    size_t n, c, bins;
+    double *edges;  /* bins + 1 */
+    bin_sums *sums; /* bins */
+} ece_job;
 
-/* Whether `label` is the lowest class that has the largest value. */
-#define IS_FIRST(TYPE)                                                                                                 \
-    static inline bool is_first_##TYPE(const TYPE *row, TYPE most, size_t label) {                                     \
+/* The functions for one element type. A macro makes them, so that float32 probabilities need no copy in float64.
+ * is_prediction_TYPE tells whether `label` is the lowest class that has the largest value; count_TYPE adds all rows to
+ * the bins. Its maximum runs in two chains, so that one comparison need not wait for the other. */
+#define DEFINE_COUNT(TYPE)                                                                                             \
+    static inline bool is_prediction_##TYPE(const TYPE *row, TYPE most, size_t label) {                                \
         if (row[label] < most)                                                                                         \
             return false;                                                                                              \
         for (size_t j = 0; j < label; j++)                                                                             \
             if (row[j] == most)                                                                                        \
                 return false;                                                                                          \
         return true;                                                                                                   \
-    }
-IS_FIRST(float)
-IS_FIRST(double)
-
-/* The element type is a macro so that float32 probabilities need no copy. */
-#define COUNT(NAME, TYPE)                                                                                              \
-    static vg_status NAME(ece_bin *sums, const double *edges, const TYPE *p, const int64_t *labels, size_t n,          \
-                          size_t c, size_t bins) {                                                                     \
-        for (size_t i = 0; i < n; i++) {                                                                               \
+    }                                                                                                                  \
+    static vg_status count_##TYPE(const ece_job *job, const TYPE *p) {                                                 \
+        for (size_t i = 0, c = job->c; i < job->n; i++) {                                                              \
             const TYPE *row = p + i * c;                                                                               \
-            TYPE most = row[0], other = row[c - 1];     /* two chains, so that comparisons need not wait */            \
-            bool fine = row[0] >= 0 && row[c - 1] >= 0; /* false for a NaN */                                          \
+            TYPE most = row[0], other = row[c - 1];                                                                    \
+            bool valid = row[0] >= 0 && row[c - 1] >= 0; /* false for a NaN */                                         \
             for (size_t j = 1; j + 1 < c; j += 2) {                                                                    \
                 most = row[j] > most ? row[j] : most;                                                                  \
                 other = row[j + 1] > other ? row[j + 1] : other;                                                       \
-                fine &= (row[j] >= 0) & (row[j + 1] >= 0);                                                             \
+                valid &= (row[j] >= 0) & (row[j + 1] >= 0);                                                            \
             }                                                                                                          \
             most = other > most ? other : most;                                                                        \
-            if (!fine || !(most <= (TYPE)1.002))                                                                       \
-                return vg_base__fail(VG_ERR_DATA, "sample %zu: a probability is negative, above 1 or not a number",    \
-                                     i);                                                                               \
-            if (labels[i] < 0 || (uint64_t)labels[i] >= c)                                                             \
-                return vg_base__fail(VG_ERR_DATA, "label %zu is %lld, expected 0 to %zu", i, (long long)labels[i],     \
-                                     c - 1);                                                                           \
-            ece_bin *b = &sums[vg_evaluate__bin(edges, bins, (double)most)];                                           \
-            b->gap += (double)most - is_first_##TYPE(row, most, (size_t)labels[i]);                                    \
-            b->count++;                                                                                                \
+            VG_TRY(check_row(job, i, valid &&most <= (TYPE)1.002));                                                    \
+            bin_sums *bin = &job->sums[vg_base__bin(job->edges, job->bins, (double)most)];                             \
+            bin->confidence += (double)most;                                                                           \
+            bin->correct += is_prediction_##TYPE(row, most, (size_t)job->labels[i]);                                   \
+            bin->count++;                                                                                              \
         }                                                                                                              \
         return VG_OK;                                                                                                  \
     }
-COUNT(count_f32, float)
-COUNT(count_f64, double)
 
-static vg_status measure(double *ece, double *mce, ece_bin *sums, double *edges, const void *p, vg_dtype dtype,
-                         const int64_t *labels, size_t n, size_t c, size_t bins) {
-    for (size_t b = 0; b <= bins; b++)
-        edges[b] = (double)b / (double)bins;
-    VG_TRY(dtype == VG_F32 ? count_f32(sums, edges, p, labels, n, c, bins)
-                           : count_f64(sums, edges, p, labels, n, c, bins));
-    double total = 0, worst = 0;
-    for (size_t b = 0; b < bins; b++) {
-        double gap = fabs(sums[b].gap);
-        total += gap;
-        if (sums[b].count > 0 && gap / (double)sums[b].count > worst)
-            worst = gap / (double)sums[b].count;
-    }
+static inline vg_status check_row(const ece_job *job, size_t i, bool valid) {
+    if (!valid)
+        return vg_base__fail(VG_ERR_DATA, "sample %zu: a probability is negative, above 1 or not a number", i);
+    if (job->labels[i] < 0 || (uint64_t)job->labels[i] >= job->c)
+        return vg_base__fail(VG_ERR_DATA, "label %zu is %lld, expected 0 to %zu", i, (long long)job->labels[i],
+                             job->c - 1);
+    return VG_OK;
+}
+
+DEFINE_COUNT(float)
+DEFINE_COUNT(double)
+
+static vg_status measure(double *ece, double *mce, const ece_job *job, const void *p, vg_dtype dtype) {
+    vg_base__bin_edges(job->edges, job->bins);
+    VG_TRY(dtype == VG_F32 ? count_float(job, p) : count_double(job, p));
+    vg_bin_gaps gaps = {0};
+    for (size_t b = 0; b < job->bins; b++)
+        vg_base__add_bin(&gaps, (double)job->sums[b].count, job->sums[b].confidence, (double)job->sums[b].correct);
     if (ece)
-        *ece = total / (double)n;
+        *ece = gaps.total / (double)job->n;
     if (mce)
-        *mce = worst;
+        *mce = gaps.worst;
     return VG_OK;
 }
 
@@ -78,17 +80,16 @@ vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype
         return vg_base__fail(VG_ERR_ARGUMENT, "calibration error: no samples");
     if (dtype != VG_F32 && dtype != VG_F64)
         return vg_base__fail(VG_ERR_ARGUMENT, "calibration error: probabilities must be float32 or float64");
-    if (c < 2 || bins < 1 || bins > MOST_BINS)
+    if (c < 2 || bins < 1 || bins > VG_BINS_MOST)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "calibration error: %zu classes and %zu bins, expected at least 2 and 1 to %d", c, bins,
-                             MOST_BINS);
-    ece_bin *sums;
-    double *edges;
-    VG_TRY(vg_base__zalloc(&sums, bins, sizeof *sums, "bins"));
-    vg_status status = vg_base__alloc(&edges, bins + 1, sizeof *edges, "bin edges");
+                             VG_BINS_MOST);
+    ece_job job = {.labels = labels, .n = n, .c = c, .bins = bins};
+    VG_TRY(vg_base__zalloc(&job.sums, bins, sizeof *job.sums, "bins"));
+    vg_status status = vg_base__alloc(&job.edges, bins + 1, sizeof *job.edges, "bin edges");
     if (status == VG_OK)
-        status = measure(ece, mce, sums, edges, p, dtype, labels, n, c, bins);
-    vg_base__release(sums);
-    vg_base__release(edges);
+        status = measure(ece, mce, &job, p, dtype);
+    vg_base__release(job.sums);
+    vg_base__release(job.edges);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/calibration_bins.h"
 #include "vargate/evaluate.h"
 
 /* --- long calls (pulse.c) --------------------------------------------------------------------------------------- */
@@ -316,19 +317,6 @@ struct vg_tally {
     size_t *label_correct;
     size_t subset_correct;
 };
-
-/* The bin of p: (edge[b], edge[b + 1]], the first closed, everything above 1 in the last. Only where the product
- * comes within 1e-9 of a whole number can rounding matter, for up to 10,000 bins: there the edges themselves decide. */
-static inline size_t vg_evaluate__bin(const double *edges, size_t bins, double p) {
-    double last = (double)bins - 0.5, scaled = p * (double)bins;
-    scaled = scaled < last ? scaled : last;
-    size_t b = (size_t)(int64_t)scaled;
-    if (fabs(scaled - (double)(int64_t)b - 0.5) > 0.5 - 1e-9) {
-        b -= b > 0 && p <= edges[b];
-        b += b + 1 < bins && p > edges[b + 1];
-    }
-    return b;
-}
 
 /* The first position of adaptive bin j of `bins` over n rows, sizes as even as can be, larger ones first. */
 static inline double vg_evaluate__adaptive_edge(size_t n, size_t bins, size_t j) {

@@ -80,7 +80,7 @@ static void samples(vg_sample_batch *out, const double *mean, const int64_t *lab
         for (size_t c = 0; c < classes; c++) {
             double gap = mean[c] - (c == label);
             gaps[c] = gap;
-            cells[c] = (uint32_t)(c * bins + vg_evaluate__bin(edges, bins, mean[c]));
+            cells[c] = (uint32_t)(c * bins + vg_base__bin(edges, bins, mean[c]));
             brier += gap * gap;
         }
         vg_evaluate__top_two(&best, &second, mean, classes);

@@ -35,8 +35,7 @@ static vg_status allocate_sums(vg_tally *t, bool confusion) {
         VG_TRY(vg_base__zalloc(&t->label_brier, t->classes, sizeof(double), "sums of labels"));
         VG_TRY(vg_base__zalloc(&t->label_correct, t->classes, sizeof(size_t), "counts of labels"));
     }
-    for (size_t b = 0; b <= t->bins; b++)
-        t->edges[b] = (double)b / (double)t->bins;
+    vg_base__bin_edges(t->edges, t->bins);
     return VG_OK;
 }
 
@@ -52,8 +51,8 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
     if (classes < (multilabel ? 1u : 2u) || classes > INT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu classes, expected %d to %d", classes, multilabel ? 1 : 2,
                              INT32_MAX);
-    if (o->bins < 1 || o->bins > 10000)
-        return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu bins, expected 1 to 10000", o->bins);
+    if (o->bins < 1 || o->bins > VG_BINS_MOST)
+        return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu bins, expected 1 to %d", o->bins, VG_BINS_MOST);
     if (!(o->floor >= 0 && o->floor < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: floor %g, expected at least 0 and below 1", o->floor);
     vg_tally *t;
@@ -182,7 +181,7 @@ static vg_status check_block(const vg_tally *t, const double *mean, const double
 
 /* Counts one row of confidence p (of the predicted outcome). */
 static void count_row(vg_tally *t, size_t row, double p, bool correct, double nll, double brier) {
-    size_t b = vg_evaluate__bin(t->edges, t->bins, p);
+    size_t b = vg_base__bin(t->edges, t->bins, p);
     t->confidence[row] = p;
     t->error[row] = !correct;
     t->bin_count[b]++;
@@ -226,8 +225,8 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         size_t label = (size_t)labels[i], best = batch->best[i], second = batch->second[i];
         for (size_t c = 0; c < c_count; c++)
             class_gap[cell[c]] += gap[c];
-        double p = mean[label] > floor ? mean[label] : floor;
-        size_t b = vg_evaluate__bin(edges, bins, mean[best]);
+        double p = vg_base__floored(mean[label], floor);
+        size_t b = vg_base__bin(edges, bins, mean[best]);
         bool correct = best == label;
         nll_sum += minus_log(&product, p);
         brier_sum += batch->brier[i];
@@ -250,7 +249,7 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         if (t->confusion)
             t->confusion[label * c_count + best]++;
         if (t->bootstrap) {
-            t->nll[row] = -log(p);
+            t->nll[row] = vg_base__nll(p, floor);
             t->brier[row] = batch->brier[i];
         }
     }
@@ -278,11 +277,11 @@ static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool
     size_t row = t->rows, bins = t->bins;
     double gap = u - label, true_p = label ? u : 1 - u, confidence = u > 1 - u ? u : 1 - u;
     bool predicted = u > 0.5, correct = predicted == label;
-    size_t b = vg_evaluate__bin(t->edges, bins, u);
-    double nll = -log(true_p > t->floor ? true_p : t->floor);
+    size_t b = vg_base__bin(t->edges, bins, u);
+    double nll = vg_base__nll(true_p, t->floor);
     t->class_gap[c * bins + b] += gap;
     count_row(t, row, confidence, correct, nll, gap * gap);
-    t->label_gap[c * bins + vg_evaluate__bin(t->edges, bins, confidence)] += confidence - correct;
+    t->label_gap[c * bins + vg_base__bin(t->edges, bins, confidence)] += confidence - correct;
     t->label_nll[c] += nll;
     t->label_brier[c] += gap * gap;
     t->label_correct[c] += correct;

@@ -127,19 +127,16 @@ static void multilabel_figures(double *values, const vg_tally *t) {
 }
 
 void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *t) {
-    double rows = (double)t->rows, ece = 0, mce = 0;
-    for (size_t b = 0; b < t->bins; b++) {
-        double gap = fabs(t->bin_confidence[b] - (double)t->bin_correct[b]);
-        ece += gap;
-        if (t->bin_count[b] && gap / (double)t->bin_count[b] > mce)
-            mce = gap / (double)t->bin_count[b];
-    }
+    double rows = (double)t->rows;
+    vg_bin_gaps gaps = {0};
+    for (size_t b = 0; b < t->bins; b++)
+        vg_base__add_bin(&gaps, (double)t->bin_count[b], t->bin_confidence[b], (double)t->bin_correct[b]);
     for (size_t i = 0; i < VG_TALLY_FIGURES; i++)
         values[i] = NAN;
     values[VG_TALLY_ACCURACY] = (double)t->correct / rows;
     values[VG_TALLY_F1_MACRO] = macro_f1(t);
-    values[VG_TALLY_ECE] = ece / rows;
-    values[VG_TALLY_MCE] = mce;
+    values[VG_TALLY_ECE] = gaps.total / rows;
+    values[VG_TALLY_MCE] = gaps.worst;
     values[VG_TALLY_NLL] = (t->nll_sum - log(t->nll_product)) / rows;
     values[VG_TALLY_BRIER] = t->brier_sum / rows;
     values[VG_TALLY_ECE_CLASSWISE] =

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "calibrate/calibrate_data.h"
+#include "vargate/evaluate.h"
 
 /* --- row kernels ------------------------------------------------------------------------------------------------ */
 static void reference_sums(vg_row_sums *out, const double *z, size_t c, double b) {
@@ -26,7 +27,7 @@ static void check_sums(const vg_row_sums *actual, const vg_row_sums *expected) {
     assert_close(actual->s2, expected->s2, 8e-15 * (1 + expected->s2));
 }
 
-static void check_row(const vg_row_kernels *k, double *z, float *narrow, double *e, size_t c, double b) {
+static void check_row(const vg_softmax_kernels *k, double *z, float *narrow, double *e, size_t c, double b) {
     vg_row_sums expected, actual;
     for (size_t i = 0; i < c; i++)
         z[i] = (double)(narrow[i] = (float)z[i]);
@@ -64,7 +65,7 @@ static void test_kernels(void **state) {
     for (int tier = VG_TIER_PORTABLE; tier <= VG_TIER_AVX512; tier++) {
         if (!vg_base__cpu_can_run(vg_base__cpu_best_tier(), (vg_tier)tier))
             continue;
-        const vg_row_kernels *k = vg_calibrate__row_kernels((vg_tier)tier);
+        const vg_softmax_kernels *k = vg_calibrate__softmax_kernels((vg_tier)tier);
         uint64_t draw = 0;
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
             for (double b = 0.003; b < 2000; b *= 7) {
@@ -299,11 +300,42 @@ static void test_options(void **state) {
     free_problem(&p);
 }
 
+/* 25 members that each name one class outright: class 0 gets 7/25 = 0.28 of sample 0 and 8/25 = 0.32 of sample 1. With
+ * 25 bins, 0.28 is the upper edge of its bin, although 0.28 * 25 is rounded to more than 7. Sample 0 is right, sample 1
+ * wrong: in two bins, as vg_evaluate counts them, their errors add up; in one bin they would cancel. */
+static void bin_edges_are_those_of_the_evaluation(void **state) {
+    (void)state;
+    enum { M = 25, C = 5 };
+    static const int counts[2][C] = {{7, 6, 6, 6, 0}, {8, 6, 6, 5, 0}};
+    static double z[2][M][C], mean[2][C];
+    const int64_t y[2] = {0, 4};
+    for (size_t n = 0; n < 2; n++)
+        for (size_t c = 0, m = 0; c < C; c++) {
+            mean[n][c] = counts[n][c] / (double)M;
+            for (int i = 0; i < counts[n][c]; i++, m++)
+                for (size_t j = 0; j < C; j++)
+                    z[n][m][j] = j == c ? 0 : -1000;
+        }
+    vg_calibrate_options options = VG_CALIBRATE_OPTIONS_INIT;
+    options.bins = 25;
+    vg_predictions view = vg_predictions_f64(&z[0][0][0], 2, M, C);
+    vg_calibration_metrics found;
+    double expected;
+    assert_ok(vg_calibration_measure(&found, &view, y, NULL, 0, &options));
+    assert_ok(vg_calibration_error(&expected, NULL, mean, VG_F64, y, 2, C, options.bins));
+    assert_true(fabs(expected - (0.72 + 0.32) / 2) < 1e-15);
+    assert_true(found.ece == expected);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),    cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_half_types), cmocka_unit_test(test_blocks_and_threads),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_half_types),
+        cmocka_unit_test(test_blocks_and_threads),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(bin_edges_are_those_of_the_evaluation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,8 @@ static void start(fixture *f, size_t n, size_t m, size_t c, uint64_t seed) {
     f->p = make_problem(n, m, c, seed, 1.1, 0.7);
     f->view = view_f64(&f->p);
     assert_ok(vg_pool__new(&f->pool, 2));
-    assert_ok(vg_logits__start(&f->logits, vg_logits__view_block, &f->view, n, m, c, f->p.y, f->pool));
+    const vg_logits_source source = {vg_logits__view_block, &f->view, n, m, c, f->p.y};
+    assert_ok(vg_logits__start(&f->logits, &source, f->pool));
 }
 
 static void stop(fixture *f) {
@@ -104,7 +105,7 @@ static void test_finite_differences(void **state) {
                 low[m] = exp(u + 0.1 * m - h);
                 high[m] = exp(u + 0.1 * m + h);
             }
-            vg_loss a[3], b[3], c[3];
+            vg_temperature_loss a[3], b[3], c[3];
             assert_ok(vg_logits__losses(&f.logits, low, NULL, a));
             assert_ok(vg_logits__losses(&f.logits, mid, NULL, b));
             assert_ok(vg_logits__losses(&f.logits, high, NULL, c));
@@ -126,7 +127,7 @@ static void test_convex(void **state) {
     double before = -INFINITY;
     for (double b = 0.01; b < 20; b *= 1.3) {
         double points[3] = {b, 1.15 * b, 1.3 * b};
-        vg_loss at[3];
+        vg_temperature_loss at[3];
         for (int i = 0; i < 3; i++)
             assert_ok(vg_logits__losses(&f.logits, &points[i], NULL, &at[i]));
         assert_true(at[1].loss <= 0.5 * (at[0].loss + at[2].loss) + 1e-14);
@@ -146,8 +147,9 @@ static void test_by_hand(void **state) {
     vg_pool *pool;
     vg_logits logits;
     assert_ok(vg_pool__new(&pool, 1));
-    assert_ok(vg_logits__start(&logits, vg_logits__view_block, &view, 1, 1, 2, &y, pool));
-    vg_loss loss;
+    const vg_logits_source source = {vg_logits__view_block, &view, 1, 1, 2, &y};
+    assert_ok(vg_logits__start(&logits, &source, pool));
+    vg_temperature_loss loss;
     const double one = 1;
     assert_ok(vg_logits__losses(&logits, &one, NULL, &loss));
     assert_close(loss.loss, log(4), 1e-15);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/calibration_bins.h"
 #include "base/random.h"
 #include "vargate/evaluate.h"
 
@@ -52,10 +53,26 @@ static void equals_the_tally(void **state) {
         assert_int_equal(vg_evaluate(&found, tally, NULL, 0, &eo), VG_OK);
         assert_int_equal(vg_calibration_error(&ece, &mce, p, VG_F32, y, N, C, bins[b]), VG_OK);
         assert_int_equal(vg_calibration_error(&ece64, NULL, wide, VG_F64, y, N, C, bins[b]), VG_OK);
-        assert_true(fabs(ece - found->ece.value) < 1e-14 && fabs(mce - found->mce.value) < 1e-13);
+        assert_true(ece == found->ece.value && mce == found->mce.value);
         assert_true(ece == ece64);
         vg_evaluation_free(found);
         vg_tally_free(tally);
+    }
+}
+
+/* A confidence that is exactly an edge belongs to the bin below it, the next larger number to the bin above, whatever
+ * the product of confidence and number of bins is rounded to. */
+static void edges_belong_to_the_bin_below(void **state) {
+    (void)state;
+    static double edges[VG_BINS_MOST + 1];
+    for (size_t bins = 1; bins <= VG_BINS_MOST; bins += bins < 200 ? 1 : 49) {
+        vg_base__bin_edges(edges, bins);
+        assert_int_equal(vg_base__bin(edges, bins, 0), 0);
+        assert_int_equal(vg_base__bin(edges, bins, 1.001), bins - 1);
+        for (size_t b = 1; b <= bins; b++) {
+            assert_int_equal(vg_base__bin(edges, bins, edges[b]), b - 1);
+            assert_int_equal(vg_base__bin(edges, bins, nextafter(edges[b], 2)), b < bins ? b : bins - 1);
+        }
     }
 }
 
@@ -126,7 +143,8 @@ static void nll_is_the_sum_of_logs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_tally), cmocka_unit_test(refuses),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_tally),
+                                       cmocka_unit_test(edges_belong_to_the_bin_below), cmocka_unit_test(refuses),
                                        cmocka_unit_test(nll_is_the_sum_of_logs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

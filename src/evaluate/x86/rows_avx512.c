@@ -260,7 +260,7 @@ static void samples(vg_sample_batch *out, const double *mean, const int64_t *lab
             /* near an edge, the edges themselves decide */
             for (unsigned near = _mm512_mask_cmp_pd_mask(here, off, close, _CMP_GT_OQ); near; near &= near - 1) {
                 size_t at = c + (size_t)__builtin_ctz(near);
-                cells[at] = (uint32_t)(at * bins + vg_evaluate__bin(edges, bins, mean[at]));
+                cells[at] = (uint32_t)(at * bins + vg_base__bin(edges, bins, mean[at]));
             }
         }
         if (classes <= 16)
