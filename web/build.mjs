@@ -13,9 +13,17 @@ const target = join(here, "..", "src", "report", "report_template.html");
 
 /** The digest of tests/test_report_template.sh: over the lines "SHA256  NAME" of every source, by name. */
 function sourceDigest() {
-  const names = ["build.mjs", "index.html", "package-lock.json", "style.css", ...readdirSync(join(here, "src")).map((n) => `src/${n}`)];
+  const names = [
+    "build.mjs",
+    "index.html",
+    "package-lock.json",
+    "style.css",
+    ...readdirSync(join(here, "src")).map((n) => `src/${n}`),
+  ];
   const lines = names.sort().map((name) => {
-    const digest = createHash("sha256").update(readFileSync(join(here, name))).digest("hex");
+    const digest = createHash("sha256")
+      .update(readFileSync(join(here, name)))
+      .digest("hex");
     return `${digest}  ${name}\n`;
   });
   return createHash("sha256").update(lines.join("")).digest("hex");

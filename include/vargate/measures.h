@@ -116,6 +116,26 @@ typedef struct vg_scores {
     uint32_t *flags;    /* n */
 } vg_scores;
 
+/* --- the table of measures --------------------------------------------------------------------------------------
+ *
+ * One row for each measure of vg_scores, in the order of files and listings: tu au eu epce epkl epjs gmu snr, then the
+ * gated gtu gau geu gepce gepkl gepjs. Rows are constants of the library, valid for the life of the program; any thread
+ * may read them at any time. */
+typedef struct vg_measure_info {
+    const char *name;    /* "gtu": in files, options and JSON; a listing adds "@" and the gate setting */
+    const char *symbol;  /* "GTU": in text and plots */
+    const char *meaning; /* one line without a full stop */
+    int gated;           /* 1: K values a row, one for each gate setting; 0: one */
+    int certainty;       /* 1: larger is more certain (snr); 0: larger is less certain */
+    size_t offset;       /* of its pointer in vg_scores, in bytes */
+} vg_measure_info;
+
+VG_API size_t vg_measure_count(void);
+/* Row `index` of the table; NULL from vg_measure_count() on. */
+VG_API const vg_measure_info *vg_measure_info_at(size_t index);
+/* The row of a name, "tu" or "gtu"; a gated measure may carry its gate setting, "gtu@2". NULL when there is none. */
+VG_API const vg_measure_info *vg_measure_find(const char *name);
+
 /* Figures over every sample fed so far. */
 typedef struct vg_score_summary {
     unsigned long long samples; /* N */

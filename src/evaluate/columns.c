@@ -21,39 +21,29 @@ void vg_k_name(char name[VG_NAME_SIZE], double k) {
         *comma = '.';
 }
 
-enum { PLAIN = 8, GATED = 6 };
-static const char *const plain_names[PLAIN] = {"tu", "au", "eu", "epce", "epkl", "epjs", "gmu", "snr"};
-static const char *const gated_names[GATED] = {"gtu", "gau", "geu", "gepce", "gepkl", "gepjs"};
-static const unsigned plain_bits[PLAIN] = {VG_COLUMN_TU,   VG_COLUMN_AU,   VG_COLUMN_EU,  VG_COLUMN_EPCE,
-                                           VG_COLUMN_EPKL, VG_COLUMN_EPJS, VG_COLUMN_GMU, VG_COLUMN_SNR};
-static const unsigned gated_bits[GATED] = {VG_COLUMN_GTU,   VG_COLUMN_GAU,   VG_COLUMN_GEU,
-                                           VG_COLUMN_GEPCE, VG_COLUMN_GEPKL, VG_COLUMN_GEPJS};
+/* The table of measures lists PLAIN ungated measures, then GATED gated ones. */
+enum { PLAIN = 8, GATED = 6, MEASURES = PLAIN + GATED };
 
-/* The places of `scores` in the order of the names above. */
-static void places_of(vg_scores *scores, double **plain[PLAIN], double **gated[GATED]) {
-    double **p[PLAIN] = {&scores->tu,   &scores->au,   &scores->eu,  &scores->epce,
-                         &scores->epkl, &scores->epjs, &scores->gmu, &scores->snr};
-    double **g[GATED] = {&scores->gtu, &scores->gau, &scores->geu, &scores->gepce, &scores->gepkl, &scores->gepjs};
-    memcpy(plain, p, sizeof p);
-    memcpy(gated, g, sizeof g);
+/* Where `scores` points to the values of a measure. */
+static double **place_of(vg_scores *scores, const vg_measure_info *info) {
+    return (double **)(void *)((char *)scores + info->offset);
 }
 
-static void put(vg_measure *out, size_t capacity, size_t *count, const char *name, const double *k,
-                const double *values, size_t stride) {
-    if (out && *count < capacity) {
-        vg_measure *measure = &out[*count];
-        if (k) {
-            char k_name[VG_NAME_SIZE];
-            vg_k_name(k_name, *k);
-            snprintf(measure->name, sizeof measure->name, "%.5s@%.25s", name, k_name);
-        } else {
-            snprintf(measure->name, sizeof measure->name, "%s", name);
-        }
-        measure->values = values;
-        measure->stride = stride;
-        measure->certainty = strcmp(name, "snr") == 0;
-    }
-    ++*count;
+/* The bit of a measure: VG_COLUMN_* are numbered in the order of the pointers in vg_scores. */
+static unsigned bit_of(const vg_measure_info *info) { return 1u << info->offset / sizeof(double *); }
+_Static_assert(1u << offsetof(vg_scores, epjs) / sizeof(double *) == VG_COLUMN_EPJS &&
+                   1u << offsetof(vg_scores, gtu) / sizeof(double *) == VG_COLUMN_GTU &&
+                   1u << offsetof(vg_scores, snr) / sizeof(double *) == VG_COLUMN_SNR,
+               "VG_COLUMN_* are in the order of vg_scores");
+
+/* A measure; k: its gate setting, NULL for an ungated one. */
+static vg_measure measure_of(const vg_measure_info *info, const double *k, const double *values, size_t stride) {
+    vg_measure measure = {.values = values, .stride = stride, .certainty = info->certainty};
+    char k_name[VG_NAME_SIZE] = "";
+    if (k)
+        vg_k_name(k_name, *k);
+    snprintf(measure.name, sizeof measure.name, "%.5s%s%.25s", info->name, k ? "@" : "", k_name);
+    return measure;
 }
 
 size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count) {
@@ -65,16 +55,18 @@ size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *score
         k_count = 3;
     }
     vg_scores copy = *scores;
-    double **plain[PLAIN], **gated[GATED];
-    places_of(&copy, plain, gated);
     size_t count = 0;
-    for (size_t i = 0; i < PLAIN; i++)
-        if (*plain[i])
-            put(out, capacity, &count, plain_names[i], NULL, *plain[i], 1);
-    for (size_t j = 0; j < k_count; j++)
-        for (size_t i = 0; i < GATED; i++)
-            if (*gated[i])
-                put(out, capacity, &count, gated_names[i], &k[j], *gated[i] + j, k_count);
+    for (size_t i = 0; i < PLAIN + k_count * GATED; i++) {
+        bool gated = i >= PLAIN;
+        size_t j = gated ? (i - PLAIN) / GATED : 0;
+        const vg_measure_info *info = vg_measure_info_at(gated ? PLAIN + (i - PLAIN) % GATED : i);
+        const double *values = *place_of(&copy, info);
+        if (!values)
+            continue;
+        if (out && count < capacity)
+            out[count] = measure_of(info, gated ? &k[j] : NULL, values + j, gated ? k_count : 1);
+        count++;
+    }
     return count;
 }
 
@@ -119,10 +111,9 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
     unsigned listed = which;
     size_t plain_count = 0, gated_count = 0, width, values;
     which = stored(which);
-    for (size_t i = 0; i < PLAIN; i++)
-        plain_count += (which & plain_bits[i]) != 0;
-    for (size_t i = 0; i < GATED; i++)
-        gated_count += (which & gated_bits[i]) != 0;
+    for (size_t i = 0; i < MEASURES; i++)
+        if (which & bit_of(vg_measure_info_at(i)))
+            ++*(i < PLAIN ? &plain_count : &gated_count);
     if (!vg_base__mul(&width, gated_count, k_count) || !vg_base__add(&width, width, plain_count) ||
         !vg_base__mul(&values, width, rows))
         return vg_base__fail(VG_ERR_MEMORY, "columns: %zu rows at %zu gate settings do not fit memory", rows, k_count);
@@ -141,18 +132,14 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
     columns->k_count = k_count;
     columns->which = listed;
     columns->planes = (which & VG_COLUMNS_PLANES) != 0;
-    double *next = columns->memory, **plain[PLAIN], **gated[GATED];
-    places_of(&columns->places, plain, gated);
-    for (size_t i = 0; i < PLAIN; i++)
-        if (which & plain_bits[i]) {
-            *plain[i] = next;
-            next += rows;
+    double *next = columns->memory;
+    for (size_t i = 0; i < MEASURES; i++) {
+        const vg_measure_info *info = vg_measure_info_at(i);
+        if (which & bit_of(info)) {
+            *place_of(&columns->places, info) = next;
+            next += rows * (info->gated ? k_count : 1);
         }
-    for (size_t i = 0; i < GATED; i++)
-        if (which & gated_bits[i]) {
-            *gated[i] = next;
-            next += rows * k_count;
-        }
+    }
     *out = columns;
     return VG_OK;
 }
@@ -167,14 +154,12 @@ void vg_columns_free(vg_columns *columns) {
 
 void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places) {
     *places = columns->places;
-    double **plain[PLAIN], **gated[GATED];
-    places_of(places, plain, gated);
-    for (size_t i = 0; i < PLAIN; i++)
-        if (*plain[i])
-            *plain[i] += row;
-    for (size_t i = 0; i < GATED; i++)
-        if (*gated[i])
-            *gated[i] += row * (columns->planes ? 1 : columns->k_count);
+    for (size_t i = 0; i < MEASURES; i++) {
+        const vg_measure_info *info = vg_measure_info_at(i);
+        double **place = place_of(places, info);
+        if (*place)
+            *place += row * (info->gated && !columns->planes ? columns->k_count : 1);
+    }
 }
 
 void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
@@ -182,39 +167,38 @@ void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
         return;
     rows = rows < columns->rows - row ? rows : columns->rows - row;
     vg_scores places;
-    double **plain[PLAIN], **gated[GATED];
     vg_columns_at(columns, row, &places);
-    places_of(&places, plain, gated);
-    for (size_t i = 0; i < PLAIN; i++)
-        vg_base__populate(*plain[i], rows * sizeof(double));
-    for (size_t i = 0; i < GATED; i++)
-        for (size_t j = 0; j < (columns->planes ? columns->k_count : 1); j++)
-            if (*gated[i])
-                vg_base__populate(*gated[i] + j * columns->rows,
-                                  rows * (columns->planes ? 1 : columns->k_count) * sizeof(double));
+    for (size_t i = 0; i < MEASURES; i++) {
+        const vg_measure_info *info = vg_measure_info_at(i);
+        double *values = *place_of(&places, info);
+        size_t planes = info->gated && columns->planes ? columns->k_count : 1;
+        size_t width = info->gated && !columns->planes ? columns->k_count : 1;
+        for (size_t j = 0; j < planes && values; j++)
+            vg_base__populate(values + j * columns->rows, rows * width * sizeof(double));
+    }
 }
 
-/* Measure `index` of all that there can be: the plain ones, then the gated ones of each k. False where it is not
- * wanted. */
+/* Measure `index` of all that there can be: the ungated ones, then the gated ones of each k. False where it is not
+ * wanted. AU and EPCE that are not stored are computed from the columns of TU, EU and EPKL, gated or not alike. */
 static bool column_at(vg_rank_column *out, const vg_columns *columns, size_t index) {
-    enum { TU, EU = 2, EPCE, EPKL }; /* in both lists of names */
-    bool gate = index >= PLAIN;
-    size_t i = gate ? (index - PLAIN) % GATED : index, j = gate ? (index - PLAIN) / GATED : 0, one = 0;
-    size_t offset = j * (columns->planes ? columns->rows : 1), stride = gate && !columns->planes ? columns->k_count : 1;
-    vg_scores copy = columns->places;
-    double **plain[PLAIN], **gated[GATED], ***places = gate ? gated : plain;
-    if (!(columns->which & (gate ? gated_bits : plain_bits)[i]))
+    enum { TU = 0, EU = 2, EPCE = 3, EPKL = 4 }; /* counted from the first ungated and from the first gated measure */
+    bool gated = index >= PLAIN;
+    size_t family = gated ? PLAIN : 0, j = gated ? (index - PLAIN) / GATED : 0;
+    size_t i = gated ? (index - PLAIN) % GATED : index;
+    size_t offset = j * (columns->planes ? columns->rows : 1),
+           stride = gated && !columns->planes ? columns->k_count : 1;
+    const vg_measure_info *info = vg_measure_info_at(family + i);
+    if (!(columns->which & bit_of(info)))
         return false;
-    places_of(&copy, plain, gated);
-    const double *values = *places[i];
+    vg_scores copy = columns->places;
+    const double *values = *place_of(&copy, info);
     *out = (vg_rank_column){0};
-    if (!values) { /* AU or EPCE, of others */
-        values = *places[TU];
-        out->less = *places[EU] + offset;
-        out->plus = i == EPCE ? *places[EPKL] + offset : NULL;
+    if (!values) {
+        values = *place_of(&copy, vg_measure_info_at(family + TU));
+        out->less = *place_of(&copy, vg_measure_info_at(family + EU)) + offset;
+        out->plus = i == EPCE ? *place_of(&copy, vg_measure_info_at(family + EPKL)) + offset : NULL;
     }
-    put(&out->measure, 1, &one, (gate ? gated_names : plain_names)[i], gate ? &columns->k[j] : NULL, values + offset,
-        stride);
+    out->measure = measure_of(info, gated ? &columns->k[j] : NULL, values + offset, stride);
     return true;
 }
 

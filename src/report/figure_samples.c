@@ -108,19 +108,17 @@ int vg_report__can_decompose(const vg_report *report) {
 }
 
 vg_status vg_report__draw_decomposition(vg_emit *e, const vg_report *report) {
-    static const char *const stems[] = {"tu", "au", "eu", "epkl", "epjs"},
-                             *const titles[] = {"TU", "AU", "EU", "EPKL", "EPJS"},
-                             *const gated[] = {"gtu", "gau", "geu", "gepkl", "gepjs"},
-                             *const gated_titles[] = {"GTU", "GAU", "GEU", "GEPKL", "GEPJS"};
+    static const char *const ungated[] = {"tu", "au", "eu", "epkl", "epjs"};
+    static const char *const gated[] = {"gtu", "gau", "geu", "gepkl", "gepjs"};
     curves *list;
     char title[96], k[VG_NAME_SIZE];
     VG_TRY(vg_base__zalloc(&list, 1, sizeof *list, "a figure"));
-    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
-        add(list, report, stems[i], titles[i]);
+    for (size_t i = 0; i < sizeof ungated / sizeof *ungated; i++)
+        add(list, report, ungated[i], vg_measure_find(ungated[i])->symbol);
     size_t middle = list->count;
     for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
-        add_gated(list, report, gated[i], gated_titles[i], report->k[0]);
-    add(list, report, "gmu", "GMU");
+        add_gated(list, report, gated[i], vg_measure_find(gated[i])->symbol, report->k[0]);
+    add(list, report, "gmu", vg_measure_find("gmu")->symbol);
     vg_status status = average(list, report);
     if (status == VG_OK) {
         vg_k_name(k, report->k[0]);

@@ -198,6 +198,23 @@ static void emit_names(page *p) {
     vg_report__close(e, ']');
 }
 
+/* The library's table of measures: the page takes symbols, order and direction from it. */
+static void emit_measure_table(vg_emit *e) {
+    vg_report__key(e, "measure_table");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < vg_measure_count(); i++) {
+        const vg_measure_info *info = vg_measure_info_at(i);
+        vg_report__open(e, '{');
+        vg_report__key_text(e, "name", info->name);
+        vg_report__key_text(e, "symbol", info->symbol);
+        vg_report__key_text(e, "meaning", info->meaning);
+        vg_report__key_count(e, "gated", info->gated != 0);
+        vg_report__key_count(e, "certainty", info->certainty != 0);
+        vg_report__close(e, '}');
+    }
+    vg_report__close(e, ']');
+}
+
 static void emit_header(page *p) {
     const vg_report *r = p->report;
     vg_emit *e = p->out;
@@ -221,6 +238,7 @@ static void emit_header(page *p) {
     for (size_t i = 0; i < r->measure_count; i++)
         vg_report__text(e, r->measures[i].name);
     vg_report__close(e, ']');
+    emit_measure_table(e);
     vg_report__key_number(e, "diversity", r->summary.diversity);
     vg_report__key_number(e, "k_sensitivity", r->summary.k_sensitivity);
     vg_report__key_text(e, "verdict", r->verdict);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,8 +206,45 @@ static void nan_of_others(void **state) {
     vg_evaluate__rank_room_free(&room);
 }
 
+/* The table, vg_scores, the bits of columns and the listing agree: a struct whose n-th pointer is n + 1 values into an
+ * array lists each measure of the table once, in its order, with values from its own pointer. */
+static void the_table_is_that_of_scores_and_columns(void **state) {
+    (void)state;
+    static double values[32];
+    vg_scores scores = {0};
+    vg_measure list[32];
+    const double k = 2;
+    const size_t count = vg_measure_count();
+    assert_int_equal(1u << count, VG_COLUMNS_ALL + 1);
+    assert_null(vg_measure_info_at(count));
+    for (size_t i = 0; i < count; i++) {
+        double *at = values + i;
+        memcpy((char *)&scores + vg_measure_info_at(i)->offset, &at, sizeof at);
+    }
+    assert_ptr_equal(scores.tu, values);
+    assert_ptr_equal(scores.snr, values + 7);
+    assert_ptr_equal(scores.gepjs, values + count - 1);
+    assert_int_equal(vg_measures_list(list, 32, &scores, &k, 1), count);
+    for (size_t i = 0; i < count; i++) {
+        const vg_measure_info *info = vg_measure_info_at(i);
+        char name[VG_NAME_SIZE];
+        snprintf(name, sizeof name, "%s%s", info->name, info->gated ? "@2" : "");
+        assert_string_equal(list[i].name, name);
+        assert_ptr_equal(list[i].values, values + i);
+        assert_int_equal(list[i].certainty, strcmp(info->name, "snr") == 0);
+        assert_ptr_equal(vg_measure_find(name), info);
+        assert_ptr_equal(vg_measure_find(info->name), info);
+        assert_true(strlen(info->symbol) > 1 && strlen(info->meaning) > 10 && !strchr(info->meaning, '\n'));
+    }
+    assert_null(vg_measure_find("tu@2"));
+    assert_null(vg_measure_find("t"));
+    assert_null(vg_measure_find(""));
+    assert_null(vg_measure_find(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_is_that_of_scores_and_columns),
         cmocka_unit_test(every_form_is_the_same),
         cmocka_unit_test(lean_columns),
         cmocka_unit_test(nan_of_others),

@@ -1,7 +1,24 @@
-// Single cases: filters, the cases as cards with image, classes and votes, and all of them in a table to sort, search and export.
-import { agreement, className, hasMeasure, image, isCertainty, measure, meta, samples, topClass, topMean, topStd, topVotes, predictions, labels } from "./data";
+// Single cases: filters, the cases as cards with image, classes and votes, and all of them in a table to sort,
+// search and export.
+import {
+  agreement,
+  className,
+  hasMeasure,
+  image,
+  isCertainty,
+  labels,
+  measure,
+  measureName,
+  meta,
+  predictions,
+  samples,
+  topClass,
+  topMean,
+  topStd,
+  topVotes,
+} from "./data";
 import { h, labelled, perFrame, section, select, svg } from "./dom";
-import { count, figure, measureName, percent } from "./format";
+import { count, figure, percent } from "./format";
 import { csvOf, download } from "./csv";
 import { getK, hasLabels, isKept, isWrong, onK } from "./rule";
 
@@ -10,14 +27,17 @@ const PAGE = 25;
 const CARDS = 12;
 
 const rowCount = meta.rows;
-const uncertainty = (name: string, row: number): number => (isCertainty(name) ? -measure(name)[row] : measure(name)[row]);
+const uncertainty = (name: string, row: number): number =>
+  isCertainty(name) ? -measure(name)[row] : measure(name)[row];
 
 const ranks = new Map<string, Float32Array>();
 /** Rank of every row by a measure, 0 certain .. 1 uncertain. */
 function rank(name: string): Float32Array {
   let found = ranks.get(name);
   if (!found) {
-    const order = Uint32Array.from({ length: rowCount }, (_, i) => i).sort((a, b) => uncertainty(name, a) - uncertainty(name, b));
+    const order = Uint32Array.from({ length: rowCount }, (_, i) => i).sort(
+      (a, b) => uncertainty(name, a) - uncertainty(name, b),
+    );
     found = new Float32Array(rowCount);
     for (let i = 0; i < rowCount; i++) found[order[i]] = rowCount > 1 ? i / (rowCount - 1) : 0;
     ranks.set(name, found);
@@ -25,12 +45,31 @@ function rank(name: string): Float32Array {
   return found;
 }
 
-// --- what is chosen ---------------------------------------------------------------------------------------------------------
-const state = { filter: "uncertain", by: MAIN, a: hasMeasure("tu") ? "tu" : MAIN, b: hasMeasure("eu") ? "eu" : MAIN, search: "", sort: "", direction: -1, page: 0, cards: CARDS };
+// --- what is chosen ----------------------------------------------------------------------------------------------
+const state = {
+  filter: "uncertain",
+  by: MAIN,
+  a: hasMeasure("tu") ? "tu" : MAIN,
+  b: hasMeasure("eu") ? "eu" : MAIN,
+  search: "",
+  sort: "",
+  direction: -1,
+  page: 0,
+  cards: CARDS,
+};
 
 const filters: [string, string][] = [
-  ["uncertain", "most uncertain first"], ...(hasLabels ? [["wrong-certain", "wrong but certain"], ["right-uncertain", "right but uncertain"], ["wrong", "all wrong"]] as [string, string][] : []),
-  ["abstained", "abstained at this k"], ["kept", "answered at this k"], ["disagree", "two measures disagree"],
+  ["uncertain", "most uncertain first"],
+  ...(hasLabels
+    ? ([
+        ["wrong-certain", "wrong but certain"],
+        ["right-uncertain", "right but uncertain"],
+        ["wrong", "all wrong"],
+      ] as [string, string][])
+    : []),
+  ["abstained", "abstained at this k"],
+  ["kept", "answered at this k"],
+  ["disagree", "two measures disagree"],
 ];
 
 const sampleOf = (row: number): number => samples()[row];
@@ -39,38 +78,97 @@ const truthOf = (row: number): number | null => labels()?.[sampleOf(row)] ?? nul
 function wanted(row: number): boolean {
   const sample = sampleOf(row);
   switch (state.filter) {
-    case "wrong-certain": return isWrong(sample) && isKept(sample, getK());
-    case "wrong": return isWrong(sample);
-    case "right-uncertain": return !isWrong(sample) && rank(state.by)[row] > 0.5;
-    case "abstained": return !isKept(sample, getK());
-    case "kept": return isKept(sample, getK());
-    case "disagree": return Math.abs(rank(state.a)[row] - rank(state.b)[row]) > 0.1;
-    default: return true;
+    case "wrong-certain":
+      return isWrong(sample) && isKept(sample, getK());
+    case "wrong":
+      return isWrong(sample);
+    case "right-uncertain":
+      return !isWrong(sample) && rank(state.by)[row] > 0.5;
+    case "abstained":
+      return !isKept(sample, getK());
+    case "kept":
+      return isKept(sample, getK());
+    case "disagree":
+      return Math.abs(rank(state.a)[row] - rank(state.b)[row]) > 0.1;
+    default:
+      return true;
   }
 }
 
 function found(row: number, words: string[]): boolean {
   const sample = sampleOf(row);
   const truth = truthOf(row);
-  const text = [`#${sample}`, className(predictions()[sample]), truth === null ? "" : className(truth), isKept(sample, getK()) ? "answered" : "abstained", hasLabels ? (isWrong(sample) ? "wrong" : "right") : ""].join(" ").toLowerCase();
+  const text = [
+    `#${sample}`,
+    className(predictions()[sample]),
+    truth === null ? "" : className(truth),
+    isKept(sample, getK()) ? "answered" : "abstained",
+    hasLabels ? (isWrong(sample) ? "wrong" : "right") : "",
+  ]
+    .join(" ")
+    .toLowerCase();
   return words.every((word) => text.includes(word) || String(sample) === word);
 }
 
-interface TableColumn { key: string; title: string; value: (row: number) => number | string; show: (row: number) => string }
+interface TableColumn {
+  key: string;
+  title: string;
+  value: (row: number) => number | string;
+  show: (row: number) => string;
+}
 function columns(): TableColumn[] {
   const k = meta.k.length ? String(meta.k[0]) : null;
   const list: TableColumn[] = [
     { key: "sample", title: "sample", value: sampleOf, show: (r) => `#${sampleOf(r)}` },
-    ...(hasLabels ? [{ key: "truth", title: "truth", value: (r: number) => truthOf(r) ?? -1, show: (r: number) => className(truthOf(r) ?? 0) }] : []),
-    { key: "pred", title: "prediction", value: (r) => predictions()[sampleOf(r)], show: (r) => className(predictions()[sampleOf(r)]) },
-    ...(hasLabels ? [{ key: "right", title: "right?", value: (r: number) => Number(!isWrong(sampleOf(r))), show: (r: number) => (isWrong(sampleOf(r)) ? "\u2717 wrong" : "\u2713 right") }] : []),
-    { key: "decision", title: "at this k", value: (r) => Number(isKept(sampleOf(r), getK())), show: (r) => (isKept(sampleOf(r), getK()) ? "answered" : "abstained") },
-    { key: "confidence", title: "confidence", value: (r) => topMean()[r * meta.top], show: (r) => percent(topMean()[r * meta.top] / 65535, 1) },
+    ...(hasLabels
+      ? [
+          {
+            key: "truth",
+            title: "truth",
+            value: (r: number) => truthOf(r) ?? -1,
+            show: (r: number) => className(truthOf(r) ?? 0),
+          },
+        ]
+      : []),
+    {
+      key: "pred",
+      title: "prediction",
+      value: (r) => predictions()[sampleOf(r)],
+      show: (r) => className(predictions()[sampleOf(r)]),
+    },
+    ...(hasLabels
+      ? [
+          {
+            key: "right",
+            title: "right?",
+            value: (r: number) => Number(!isWrong(sampleOf(r))),
+            show: (r: number) => (isWrong(sampleOf(r)) ? "\u2717 wrong" : "\u2713 right"),
+          },
+        ]
+      : []),
+    {
+      key: "decision",
+      title: "at this k",
+      value: (r) => Number(isKept(sampleOf(r), getK())),
+      show: (r) => (isKept(sampleOf(r), getK()) ? "answered" : "abstained"),
+    },
+    {
+      key: "confidence",
+      title: "confidence",
+      value: (r) => topMean()[r * meta.top],
+      show: (r) => percent(topMean()[r * meta.top] / 65535, 1),
+    },
   ];
   for (const name of ["gmu", "tu", "au", "eu", "epkl", ...(k ? [`gtu@${k}`, `geu@${k}`] : [])].filter(hasMeasure))
-    list.push({ key: name, title: measureName(name), value: (r) => measure(name)[r], show: (r) => figure(measure(name)[r], 3) });
+    list.push({
+      key: name,
+      title: measureName(name),
+      value: (r) => measure(name)[r],
+      show: (r) => figure(measure(name)[r], 3),
+    });
   const votes = agreement();
-  if (votes && meta.m) list.push({ key: "agree", title: "votes", value: (r) => votes[r], show: (r) => `${votes[r]}/${meta.m}` });
+  if (votes && meta.m)
+    list.push({ key: "agree", title: "votes", value: (r) => votes[r], show: (r) => `${votes[r]}/${meta.m}` });
   return list;
 }
 const all = columns();
@@ -80,7 +178,8 @@ function chosen(): number[] {
   const rows: number[] = [];
   for (let row = 0; row < rowCount; row++) if (wanted(row) && (!words.length || found(row, words))) rows.push(row);
   const column = all.find((c) => c.key === state.sort);
-  if (column) return rows.sort((a, b) => state.direction * (Number(column.value(a)) - Number(column.value(b))) || a - b);
+  if (column)
+    return rows.sort((a, b) => state.direction * (Number(column.value(a)) - Number(column.value(b))) || a - b);
   if (state.filter === "disagree") {
     const [a, b] = [rank(state.a), rank(state.b)];
     return rows.sort((x, y) => Math.abs(a[y] - b[y]) - Math.abs(a[x] - b[x]) || x - y);
@@ -90,7 +189,7 @@ function chosen(): number[] {
   return rows.sort((x, y) => sign * (order[x] - order[y]) || x - y);
 }
 
-// --- a case as a card -------------------------------------------------------------------------------------------------------
+// --- a case as a card --------------------------------------------------------------------------------------------
 function bars(row: number): SVGElement {
   const height = 22;
   const votes = topVotes();
@@ -105,14 +204,38 @@ function bars(row: number): SVGElement {
     const x = (v: number): number => 84 + 110 * Math.min(1, Math.max(0, v));
     const name = className(c);
     parts.push(
-      svg("text", { x: 80, y: y + 15, "text-anchor": "end", class: c === truth ? "true" : "" }, (c === truth ? "\u2713 " : "") + (name.length > 12 ? `${name.slice(0, 11)}\u2026` : name)),
-      svg("rect", { x: 84, y: y + 4, width: Math.max(0.5, x(mean) - 84), height: height - 8, class: c === truth ? "bar true" : "bar" }),
+      svg(
+        "text",
+        { x: 80, y: y + 15, "text-anchor": "end", class: c === truth ? "true" : "" },
+        (c === truth ? "\u2713 " : "") + (name.length > 12 ? `${name.slice(0, 11)}\u2026` : name),
+      ),
+      svg("rect", {
+        x: 84,
+        y: y + 4,
+        width: Math.max(0.5, x(mean) - 84),
+        height: height - 8,
+        class: c === truth ? "bar true" : "bar",
+      }),
       svg("line", { x1: x(mean - std), x2: x(mean + std), y1: y + 11, y2: y + 11, class: "error" }),
       svg("line", { x1: x(mean - std), x2: x(mean - std), y1: y + 7, y2: y + 15, class: "error" }),
       svg("line", { x1: x(mean + std), x2: x(mean + std), y1: y + 7, y2: y + 15, class: "error" }),
-      svg("text", { x: 200, y: y + 15, class: "votes" }, votes && meta.m ? `${percent(mean, 0)} \u00b7 ${votes[cell]} votes` : percent(mean, 1)));
+      svg(
+        "text",
+        { x: 200, y: y + 15, class: "votes" },
+        votes && meta.m ? `${percent(mean, 0)} \u00b7 ${votes[cell]} votes` : percent(mean, 1),
+      ),
+    );
   }
-  return svg("svg", { viewBox: `0 0 300 ${meta.top * height}`, class: "bars-chart", role: "img", "aria-label": `classes of sample ${sampleOf(row)}` }, ...parts);
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 300 ${meta.top * height}`,
+      class: "bars-chart",
+      role: "img",
+      "aria-label": `classes of sample ${sampleOf(row)}`,
+    },
+    ...parts,
+  );
 }
 
 function card(row: number): HTMLElement {
@@ -123,33 +246,92 @@ function card(row: number): HTMLElement {
   const picture = image(row);
   const predicted = className(predictions()[sample]);
   if (picture) picture.setAttribute("aria-label", `image of sample ${sample}`);
-  return h("article", { class: "card" },
-    h("div", { class: "card-head" }, picture,
-      h("div", {}, h("h3", {}, `#${sample}`),
-        h("p", {}, truth === null ? `predicted ${predicted}` : `${wrong ? "\u2717" : "\u2713"} predicted ${predicted}${wrong ? `, truth ${className(truth)}` : ""}`),
-        h("p", {}, h("span", { class: `tag ${kept ? "kept" : "out"}` }, kept ? "answered" : "to a person"), ` ${measureName(state.by)} ${figure(measure(state.by)[row], 3)}`))),
-    bars(row));
+  return h(
+    "article",
+    { class: "card" },
+    h(
+      "div",
+      { class: "card-head" },
+      picture,
+      h(
+        "div",
+        {},
+        h("h3", {}, `#${sample}`),
+        h(
+          "p",
+          {},
+          truth === null
+            ? `predicted ${predicted}`
+            : `${wrong ? "\u2717" : "\u2713"} predicted ${predicted}${wrong ? `, truth ${className(truth)}` : ""}`,
+        ),
+        h(
+          "p",
+          {},
+          h("span", { class: `tag ${kept ? "kept" : "out"}` }, kept ? "answered" : "to a person"),
+          ` ${measureName(state.by)} ${figure(measure(state.by)[row], 3)}`,
+        ),
+      ),
+    ),
+    bars(row),
+  );
 }
 
-// --- the section ------------------------------------------------------------------------------------------------------------
+// --- the section -------------------------------------------------------------------------------------------------
 function table(rows: () => number[], changed: () => void): { element: HTMLElement; draw: () => void } {
   const body = h("tbody");
-  const heads = all.map((column) => h("th", { scope: "col" }, h("button", {
-    type: "button", onclick: () => {
-      state.direction = state.sort === column.key ? -state.direction : -1;
-      state.sort = column.key;
-      state.page = 0;
-      changed();
-    },
-  }, column.title)));
+  const heads = all.map((column) =>
+    h(
+      "th",
+      { scope: "col" },
+      h(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            state.direction = state.sort === column.key ? -state.direction : -1;
+            state.sort = column.key;
+            state.page = 0;
+            changed();
+          },
+        },
+        column.title,
+      ),
+    ),
+  );
   const where = h("span", { id: "case-count", role: "status" });
-  const back = h("button", { type: "button", class: "quiet", onclick: () => { state.page--; draw(); } }, "Previous");
-  const next = h("button", { type: "button", class: "quiet", onclick: () => { state.page++; draw(); } }, "Next");
+  const back = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        state.page--;
+        draw();
+      },
+    },
+    "Previous",
+  );
+  const next = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        state.page++;
+        draw();
+      },
+    },
+    "Next",
+  );
   const draw = (): void => {
     const list = rows();
     const pages = Math.max(1, Math.ceil(list.length / PAGE));
     state.page = Math.min(Math.max(0, state.page), pages - 1);
-    body.replaceChildren(...list.slice(state.page * PAGE, (state.page + 1) * PAGE).map((row) => h("tr", {}, ...all.map((column) => h("td", {}, column.show(row))))));
+    body.replaceChildren(
+      ...list
+        .slice(state.page * PAGE, (state.page + 1) * PAGE)
+        .map((row) => h("tr", {}, ...all.map((column) => h("td", {}, column.show(row))))),
+    );
     where.textContent = `${count(list.length)} cases, page ${state.page + 1} of ${count(pages)}`;
     back.disabled = state.page === 0;
     next.disabled = state.page === pages - 1;
@@ -158,18 +340,44 @@ function table(rows: () => number[], changed: () => void): { element: HTMLElemen
       else head.removeAttribute("aria-sort");
     });
   };
-  return { draw, element: h("div", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of cases" }, h("table", { id: "case-table" }, h("thead", {}, h("tr", {}, ...heads)), body)), h("div", { class: "row" }, back, next, where)) };
+  return {
+    draw,
+    element: h(
+      "div",
+      {},
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of cases" },
+        h("table", { id: "case-table" }, h("thead", {}, h("tr", {}, ...heads)), body),
+      ),
+      h("div", { class: "row" }, back, next, where),
+    ),
+  };
 }
 
 export function cases(): HTMLElement {
   let rows: number[] = [];
   const deck = h("div", { class: "deck", id: "case-cards" });
-  const more = h("button", { type: "button", class: "quiet", onclick: () => { state.cards += CARDS; cards(); } }, "Show more cases");
+  const more = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        state.cards += CARDS;
+        cards();
+      },
+    },
+    "Show more cases",
+  );
   const cards = (): void => {
     deck.replaceChildren(...rows.slice(0, state.cards).map(card));
     more.hidden = rows.length <= state.cards;
   };
-  const list = table(() => rows, () => update());
+  const list = table(
+    () => rows,
+    () => update(),
+  );
   const update = (): void => {
     rows = chosen();
     cards();
@@ -177,36 +385,87 @@ export function cases(): HTMLElement {
   };
   const pairs = h("span", { class: "row", hidden: true });
   const names = meta.measures.map((m) => [m, measureName(m)] as [string, string]);
-  pairs.append(labelled("First", select(names, state.a, (v) => { state.a = v; update(); })), labelled("Second", select(names, state.b, (v) => { state.b = v; update(); })));
+  pairs.append(
+    labelled(
+      "First",
+      select(names, state.a, (v) => {
+        state.a = v;
+        update();
+      }),
+    ),
+    labelled(
+      "Second",
+      select(names, state.b, (v) => {
+        state.b = v;
+        update();
+      }),
+    ),
+  );
   const filter = select(filters, state.filter, (v) => {
     Object.assign(state, { filter: v, sort: "", page: 0, cards: CARDS });
     pairs.hidden = v !== "disagree";
     update();
   });
   filter.id = "case-filter";
-  const search = h("input", { type: "search", id: "case-search", placeholder: "number, class, wrong, abstained \u2026", oninput: perFrame(() => { state.search = search.value; state.page = 0; update(); }) });
+  const search = h("input", {
+    type: "search",
+    id: "case-search",
+    placeholder: "number, class, wrong, abstained \u2026",
+    oninput: perFrame(() => {
+      state.search = search.value;
+      state.page = 0;
+      update();
+    }),
+  });
   const exported = (): void => {
     update();
     download("cases.csv", csvOf(rows, getK()));
   };
   let seen = false;
-  const host = section("cases", "Case by case",
-    "Bars: mean over members; whiskers: plus and minus one spread; votes: members whose own best class this is." + (meta.top < meta.c ? ` The ${meta.top} largest classes of each case are shown.` : ""),
-    h("div", { class: "row" }, labelled("Show", filter), labelled("Measure", select(names, state.by, (v) => { state.by = v; state.sort = ""; update(); })), pairs, labelled("Search", search),
-      h("button", { type: "button", id: "case-export", onclick: exported }, "Export CSV")),
-    deck, more, list.element);
-  const observer = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    observer.disconnect();
-    seen = true;
-    update();
-  }, { rootMargin: "400px" });
+  const host = section(
+    "cases",
+    "Case by case",
+    "Bars: mean over members; whiskers: plus and minus one spread; votes: members whose own best class this is." +
+      (meta.top < meta.c ? ` The ${meta.top} largest classes of each case are shown.` : ""),
+    h(
+      "div",
+      { class: "row" },
+      labelled("Show", filter),
+      labelled(
+        "Measure",
+        select(names, state.by, (v) => {
+          state.by = v;
+          state.sort = "";
+          update();
+        }),
+      ),
+      pairs,
+      labelled("Search", search),
+      h("button", { type: "button", id: "case-export", onclick: exported }, "Export CSV"),
+    ),
+    deck,
+    more,
+    list.element,
+  );
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      seen = true;
+      update();
+    },
+    { rootMargin: "400px" },
+  );
   observer.observe(host);
   let later = 0; // the list follows when k has come to rest
   onK(() => {
     clearTimeout(later);
-    later = window.setTimeout(() => { if (seen) update(); }, 120);
+    later = window.setTimeout(() => {
+      if (seen) update();
+    }, 120);
   });
-  addEventListener("beforeprint", () => { if (!seen) update(); });
+  addEventListener("beforeprint", () => {
+    if (!seen) update();
+  });
   return host;
 }

@@ -15,8 +15,15 @@ export interface Plan {
 
 function axis(label: string, extra: Partial<uPlot.Axis> = {}): uPlot.Axis {
   return {
-    label, labelSize: 22, labelGap: 2, stroke: css("--ink2"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
-    grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid"), width: 1, size: 4 }, ...extra,
+    label,
+    labelSize: 22,
+    labelGap: 2,
+    stroke: css("--ink2"),
+    font: "12px system-ui, sans-serif",
+    labelFont: "12px system-ui, sans-serif",
+    grid: { stroke: css("--grid"), width: 1 },
+    ticks: { stroke: css("--grid"), width: 1, size: 4 },
+    ...extra,
   };
 }
 
@@ -27,12 +34,22 @@ const few = (_u: uPlot, splits: number[]): (number | null)[] => {
   const step = Math.ceil(splits.length / 6);
   return splits.map((v, i) => (i % step === 0 ? v : null));
 };
-const powers = (log: boolean | undefined): Partial<uPlot.Axis> => (log ? {
-  grid: { stroke: css("--grid"), width: 1, filter: few },
-  ticks: { stroke: css("--grid"), width: 1, size: 4, filter: few },
-  filter: few,
-  values: (_u, splits) => splits.map((v) => (v === null ? "" : v >= 0.01 && v < 1e4 ? String(Number(v.toPrecision(3))) : v.toExponential(0).replace("e+", "e"))),
-} : {});
+const powers = (log: boolean | undefined): Partial<uPlot.Axis> =>
+  log
+    ? {
+        grid: { stroke: css("--grid"), width: 1, filter: few },
+        ticks: { stroke: css("--grid"), width: 1, size: 4, filter: few },
+        filter: few,
+        values: (_u, splits) =>
+          splits.map((v) =>
+            v === null
+              ? ""
+              : v >= 0.01 && v < 1e4
+                ? String(Number(v.toPrecision(3)))
+                : v.toExponential(0).replace("e+", "e"),
+          ),
+      }
+    : {};
 
 export class Chart {
   readonly host: HTMLElement;
@@ -41,14 +58,21 @@ export class Chart {
   private near = false;
   private stale = false;
 
-  constructor(private readonly label: string, private readonly height: number, private readonly plan: () => Plan) {
+  constructor(
+    private readonly label: string,
+    private readonly height: number,
+    private readonly plan: () => Plan,
+  ) {
     this.host = h("div", { class: "chart", role: "img", "aria-label": label, style: `min-height:${height}px` });
-    new IntersectionObserver((entries) => {
-      this.near = entries[entries.length - 1].isIntersecting;
-      if (!this.near) return;
-      this.show();
-      if (this.stale) this.refresh();
-    }, { rootMargin: "600px" }).observe(this.host);
+    new IntersectionObserver(
+      (entries) => {
+        this.near = entries[entries.length - 1].isIntersecting;
+        if (!this.near) return;
+        this.show();
+        if (this.stale) this.refresh();
+      },
+      { rootMargin: "600px" },
+    ).observe(this.host);
     new ResizeObserver(() => this.resize()).observe(this.host);
     onTheme(() => this.redraw());
     addEventListener("beforeprint", () => {
@@ -83,15 +107,20 @@ export class Chart {
     const plan = this.plan();
     this.plot?.destroy();
     const scale = (of: { range?: [number, number]; log?: boolean } | undefined): uPlot.Scale => ({
-      time: false, ...(of?.range ? { range: of.range } : {}), ...(of?.log ? { distr: 3, log: 10 } : {}),
+      time: false,
+      ...(of?.range ? { range: of.range } : {}),
+      ...(of?.log ? { distr: 3, log: 10 } : {}),
     });
     const options: uPlot.Options = {
-      width: this.width(), height: this.height,
+      width: this.width(),
+      height: this.height,
       scales: { x: scale(plan.x), y: scale(plan.y), ...(plan.y2 ? { y2: scale(plan.y2) } : {}) },
       axes: [
         axis(String(plan.x?.label ?? ""), { size: 32, ...powers(plan.x?.log), ...plan.x }),
         axis(String(plan.y?.label ?? ""), { size: 58, ...powers(plan.y?.log), ...plan.y }),
-        ...(plan.y2 ? [axis(String(plan.y2.label ?? ""), { size: 50, side: 1, scale: "y2", ...plan.y2, grid: { show: false } })] : []),
+        ...(plan.y2
+          ? [axis(String(plan.y2.label ?? ""), { size: 50, side: 1, scale: "y2", ...plan.y2, grid: { show: false } })]
+          : []),
       ],
       series: [{}, ...plan.series],
       legend: { show: false },
@@ -105,7 +134,11 @@ export class Chart {
 }
 
 export const line = (colour: string, extra: Partial<uPlot.Series> = {}): uPlot.Series => ({
-  stroke: colour, width: 1.75, points: { show: false }, spanGaps: true, ...extra,
+  stroke: colour,
+  width: 1.75,
+  points: { show: false },
+  spanGaps: true,
+  ...extra,
 });
 
 /** A filled circle at data coordinates. */

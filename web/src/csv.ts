@@ -11,16 +11,36 @@ function field(value: string | number): string {
 export function csvOf(rows: number[], k: number): string {
   const votes = agreement();
   const truth = labels();
-  const head = ["sample", ...(hasLabels ? ["label", "label_name"] : []), "pred", "pred_name", "k", "decision", "ratio", "mean", "std", ...(votes ? ["agree"] : []), ...meta.measures];
+  const head = [
+    "sample",
+    ...(hasLabels ? ["label", "label_name"] : []),
+    "pred",
+    "pred_name",
+    "k",
+    "decision",
+    "ratio",
+    "mean",
+    "std",
+    ...(votes ? ["agree"] : []),
+    ...meta.measures,
+  ];
   const lines = [head.map(field).join(",")];
   for (const row of rows) {
     const sample = samples()[row];
     const pred = predictions()[sample];
     const label = truth ? [truth[sample], className(truth[sample])] : [];
     const cells: (string | number)[] = [
-      sample, ...label, pred, className(pred), k, isKept(sample, k) ? pred : -1, ratio()[sample],
-      Number((topMean()[row * meta.top] / 65535).toPrecision(5)), Number((topStd()[row * meta.top] / 65535).toPrecision(5)),
-      ...(votes ? [votes[row]] : []), ...meta.measures.map((name) => Number(measure(name)[row].toPrecision(7))),
+      sample,
+      ...label,
+      pred,
+      className(pred),
+      k,
+      isKept(sample, k) ? pred : -1,
+      ratio()[sample],
+      Number((topMean()[row * meta.top] / 65535).toPrecision(5)),
+      Number((topStd()[row * meta.top] / 65535).toPrecision(5)),
+      ...(votes ? [votes[row]] : []),
+      ...meta.measures.map((name) => Number(measure(name)[row].toPrecision(7))),
     ];
     lines.push(cells.map(field).join(","));
   }

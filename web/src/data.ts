@@ -1,32 +1,113 @@
 // The data inside the page: JSON of figures, and typed arrays in base64, decoded when first asked for.
-export interface Bin { low: number; high: number; count: number; confidence: number | null; accuracy: number | null }
+export interface Bin {
+  low: number;
+  high: number;
+  count: number;
+  confidence: number | null;
+  accuracy: number | null;
+}
 export interface Ranking {
-  aurc: number; eaurc: number; augrc: number; error_auroc: number | null; error_aupr: number | null;
-  risk_at_coverage: (number | null)[]; coverage_at_risk: (number | null)[]; curve?: number[];
+  aurc: number;
+  eaurc: number;
+  augrc: number;
+  error_auroc: number | null;
+  error_aupr: number | null;
+  risk_at_coverage: (number | null)[];
+  coverage_at_risk: (number | null)[];
+  curve?: number[];
 }
 export interface Evaluation {
-  accuracy: number; f1_macro: number; ece: number; ece_adaptive: number; ece_classwise: number; mce: number; nll: number; brier: number;
-  ece_expected: number | null; ece_p_value: number | null; ece_debiased: number | null; notes: string[];
-  reliability: Bin[]; coverages?: number[]; risks?: number[]; measures?: Record<string, Ranking>;
+  accuracy: number;
+  f1_macro: number;
+  ece: number;
+  ece_adaptive: number;
+  ece_classwise: number;
+  mce: number;
+  nll: number;
+  brier: number;
+  ece_expected: number | null;
+  ece_p_value: number | null;
+  ece_debiased: number | null;
+  notes: string[];
+  reliability: Bin[];
+  coverages?: number[];
+  risks?: number[];
+  measures?: Record<string, Ranking>;
 }
 export interface OodMeasure {
-  auroc: number | null; aupr_out: number | null; aupr_in: number | null; fpr95: number | null; detection_error: number | null;
-  low: number; high: number; id: number[]; ood: number[]; fpr: number[]; tpr: number[];
+  auroc: number | null;
+  aupr_out: number | null;
+  aupr_in: number | null;
+  fpr95: number | null;
+  detection_error: number | null;
+  low: number;
+  high: number;
+  id: number[];
+  ood: number[];
+  fpr: number[];
+  tpr: number[];
 }
-export interface OodSet { name: string; n: number; measures: Record<string, OodMeasure> }
+export interface OodSet {
+  name: string;
+  n: number;
+  measures: Record<string, OodMeasure>;
+}
 export interface Training {
-  collapse: number | null; epoch: number[]; train_loss: (number | null)[]; val_loss: (number | null)[]; val_accuracy: (number | null)[];
-  val_ece: (number | null)[]; diversity: (number | null)[]; k_sensitivity: (number | null)[];
+  collapse: number | null;
+  epoch: number[];
+  train_loss: (number | null)[];
+  val_loss: (number | null)[];
+  val_accuracy: (number | null)[];
+  val_ece: (number | null)[];
+  diversity: (number | null)[];
+  k_sensitivity: (number | null)[];
 }
-/** What the library can promise on these samples. Rows: target risk, k or null, bound, samples it would take, fewest without error. */
-export interface Promised { confidence: number; tested: number; set_aside: number; rows: [number, number | null, number, number, number][] }
+/** What the library can promise on these samples. Rows: target risk, k or null, bound, samples it would take,
+ * fewest without error. */
+export interface Promised {
+  confidence: number;
+  tested: number;
+  set_aside: number;
+  rows: [number, number | null, number, number, number][];
+}
+/** A row of the library's table of measures; gated and certainty are 0 or 1. */
+export interface MeasureInfo {
+  name: string;
+  symbol: string;
+  meaning: string;
+  gated: number;
+  certainty: number;
+}
 export interface Meta {
-  version: string; title: string | null; dataset: string | null; ensemble: string | null; source: string | null; note: string | null;
-  n: number; m: number; c: number; class_names: string[] | null; k: number[]; measures: string[];
-  diversity: number | null; k_sensitivity: number | null; verdict: string | null; verdict_text: string | null;
-  rows: number; top: number; wide: number; is_calibrated: number;
-  evaluation: Evaluation | null; other: Evaluation | null; training: Training | null; ood: OodSet[]; promise: Promised | null;
-  channels: number; height: number; width: number;
+  version: string;
+  title: string | null;
+  dataset: string | null;
+  ensemble: string | null;
+  source: string | null;
+  note: string | null;
+  n: number;
+  m: number;
+  c: number;
+  class_names: string[] | null;
+  k: number[];
+  measures: string[];
+  measure_table: MeasureInfo[];
+  diversity: number | null;
+  k_sensitivity: number | null;
+  verdict: string | null;
+  verdict_text: string | null;
+  rows: number;
+  top: number;
+  wide: number;
+  is_calibrated: number;
+  evaluation: Evaluation | null;
+  other: Evaluation | null;
+  training: Training | null;
+  ood: OodSet[];
+  promise: Promised | null;
+  channels: number;
+  height: number;
+  width: number;
 }
 
 function text(id: string): string | null {
@@ -74,7 +155,8 @@ export const topMean = (): Uint16Array => once("topmean", u16) ?? new Uint16Arra
 export const topStd = (): Uint16Array => once("topstd", u16) ?? new Uint16Array(0);
 export const topVotes = (): Uint16Array | null => once("topvotes", u16);
 export const agreement = (): Uint32Array | null => once("agree", u32);
-export const oodPoints = (set: number, name: string): Float32Array => once(`ood${set}-${name}`, f32) ?? new Float32Array(0);
+export const oodPoints = (set: number, name: string): Float32Array =>
+  once(`ood${set}-${name}`, f32) ?? new Float32Array(0);
 
 const imageRows = (): Map<number, number> =>
   once("imagerows", (raw) => new Map(Array.from(u32(raw), (row, at) => [row, at] as [number, number]))) ?? new Map();
@@ -105,6 +187,15 @@ export function image(row: number): HTMLCanvasElement | null {
 export const className = (c: number): string => meta.class_names?.[c] ?? String(c);
 /** Some samples are in the plots only as a share of all. */
 export const isSampled = meta.rows < meta.n;
-/** snr is a certainty: larger is more certain. */
-export const isCertainty = (name: string): boolean => name === "snr";
+/** The table's row of "tu" or "gtu@2". */
+export const measureInfo = (name: string): MeasureInfo | undefined =>
+  meta.measure_table.find((row) => row.name === name.split("@")[0]);
+/** Whether larger values are more certain. */
+export const isCertainty = (name: string): boolean => measureInfo(name)?.certainty === 1;
+/** "gtu@1" -> "GTU, k = 1" */
+export function measureName(name: string): string {
+  const k = name.split("@")[1];
+  const symbol = measureInfo(name)?.symbol ?? name;
+  return k === undefined ? symbol : `${symbol}, k = ${k}`;
+}
 export const hasMeasure = (name: string): boolean => meta.measures.includes(name);

@@ -14,7 +14,11 @@ function fill(element: Element, props: Props, children: Child[]): void {
   }
 }
 
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   fill(element, props, children);
   return element;
@@ -28,7 +32,13 @@ export function svg(tag: string, props: Props = {}, ...children: Child[]): SVGEl
 
 /** A section of the page with its heading and a line of explanation. */
 export function section(id: string, title: string, about: string, ...children: Child[]): HTMLElement {
-  return h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), about ? h("p", { class: "about" }, about) : null, ...children);
+  return h(
+    "section",
+    { id, "aria-labelledby": `${id}-title` },
+    h("h2", { id: `${id}-title` }, title),
+    about ? h("p", { class: "about" }, about) : null,
+    ...children,
+  );
 }
 
 let labels = 0;
@@ -39,7 +49,11 @@ export function labelled(text: string, control: HTMLElement): HTMLElement {
 }
 
 export function select(options: [string, string][], value: string, change: (value: string) => void): HTMLSelectElement {
-  const element = h("select", { onchange: () => change(element.value) }, ...options.map(([key, text]) => h("option", { value: key, selected: key === value }, text)));
+  const element = h(
+    "select",
+    { onchange: () => change(element.value) },
+    ...options.map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
+  );
   return element;
 }
 

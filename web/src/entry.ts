@@ -1,8 +1,13 @@
-// A box for a number. What is typed stays text, so that "1,5" can be told from nothing; what cannot be used is explained beside
-// the box, and whoever asked is told that there is no number, so that no answer to an earlier one stays on the page.
+// A box for a number. What is typed stays text, so that "1,5" can be told from nothing; what cannot be used is
+// explained beside the box, and the caller learns that there is no number, so that no answer to an earlier number stays
+// on the page.
 import { h } from "./dom";
 
-export interface Limits { above?: number; least?: number; most?: number }
+export interface Limits {
+  above?: number;
+  least?: number;
+  most?: number;
+}
 
 const form = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -19,11 +24,30 @@ export function readNumber(text: string, limits: Limits): number | string {
   return value;
 }
 
-export interface Entry { box: HTMLInputElement; host: HTMLElement; show(text: string): void }
+export interface Entry {
+  box: HTMLInputElement;
+  host: HTMLElement;
+  show(text: string): void;
+}
 
 /** `use` is called with each number, and with null for an empty box (`wrong` false) or for one that cannot be used. */
-export function entry(id: string, label: string, placeholder: string, limits: Limits, event: "input" | "change", use: (value: number | null, wrong: boolean) => void): Entry {
-  const box = h("input", { type: "text", id, class: "number", inputmode: "decimal", autocomplete: "off", placeholder, "aria-describedby": `${id}-problem` });
+export function entry(
+  id: string,
+  label: string,
+  placeholder: string,
+  limits: Limits,
+  event: "input" | "change",
+  use: (value: number | null, wrong: boolean) => void,
+): Entry {
+  const box = h("input", {
+    type: "text",
+    id,
+    class: "number",
+    inputmode: "decimal",
+    autocomplete: "off",
+    placeholder,
+    "aria-describedby": `${id}-problem`,
+  });
   const problem = h("span", { class: "problem", id: `${id}-problem`, role: "alert" });
   const complain = (text: string): void => {
     problem.textContent = text;

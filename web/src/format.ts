@@ -8,7 +8,8 @@ export function percent(value: number | null | undefined, digits = 2): string {
 export function figure(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || Number.isNaN(value)) return missing;
   if (value === Infinity) return "\u221e";
-  if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5)) return value.toExponential(digits - 2).replace("e+", "e");
+  if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e5))
+    return value.toExponential(digits - 2).replace("e+", "e");
   return value === 0 ? "0" : value.toPrecision(digits);
 }
 
@@ -16,12 +17,6 @@ export function figure(value: number | null | undefined, digits = 4): string {
 export const plain = (value: number): string => String(Number(value.toPrecision(6)));
 
 export const count = (value: number): string => value.toLocaleString("en-US");
-
-/** "gtu@1" -> "GTU, k = 1" */
-export function measureName(name: string): string {
-  const [stem, k] = name.split("@");
-  return k === undefined ? stem.toUpperCase() : `${stem.toUpperCase()}, k = ${k}`;
-}
 
 /** The shortest decimal in [low, high), above 0. */
 export function niceBetween(low: number, high: number): number {

@@ -5,51 +5,132 @@ import { count, figure, percent } from "./format";
 import { switchTheme } from "./theme";
 
 function tile(name: string, value: string, help: string, id: string, under: string | null = null): HTMLElement {
-  return h("div", { class: "tile", title: help }, h("dt", {}, name), h("dd", { id }, value), under ? h("dd", { class: "under" }, under) : null);
+  return h(
+    "div",
+    { class: "tile", title: help },
+    h("dt", {}, name),
+    h("dd", { id }, value),
+    under ? h("dd", { class: "under" }, under) : null,
+  );
 }
 
 function tiles(): HTMLElement {
   const e = meta.evaluation;
   const beside = (show: (other: Evaluation) => string): string | null =>
     meta.other ? `${show(meta.other)} ${meta.is_calibrated ? "before calibration" : "calibrated"}` : null;
-  return h("dl", { class: "tiles" },
-    e && tile("Accuracy", percent(e.accuracy), "share of samples predicted right", "accuracy", beside((o) => percent(o.accuracy))),
-    e && tile("F1 macro", figure(e.f1_macro), "mean over classes of F1", "f1", beside((o) => figure(o.f1_macro))),
-    e && tile("ECE", figure(e.ece), "expected calibration error, 15 bins: how far confidence is from accuracy", "ece", beside((o) => figure(o.ece))),
-    e && tile("NLL", figure(e.nll), "negative log-likelihood of the mean distribution", "nll", beside((o) => figure(o.nll))),
-    e && tile("Brier", figure(e.brier), "sum over classes of squared differences, averaged over samples", "brier", beside((o) => figure(o.brier))),
+  return h(
+    "dl",
+    { class: "tiles" },
+    e &&
+      tile(
+        "Accuracy",
+        percent(e.accuracy),
+        "share of samples predicted right",
+        "accuracy",
+        beside((o) => percent(o.accuracy)),
+      ),
+    e &&
+      tile(
+        "F1 macro",
+        figure(e.f1_macro),
+        "mean over classes of F1",
+        "f1",
+        beside((o) => figure(o.f1_macro)),
+      ),
+    e &&
+      tile(
+        "ECE",
+        figure(e.ece),
+        "expected calibration error, 15 bins: how far confidence is from accuracy",
+        "ece",
+        beside((o) => figure(o.ece)),
+      ),
+    e &&
+      tile(
+        "NLL",
+        figure(e.nll),
+        "negative log-likelihood of the mean distribution",
+        "nll",
+        beside((o) => figure(o.nll)),
+      ),
+    e &&
+      tile(
+        "Brier",
+        figure(e.brier),
+        "sum over classes of squared differences, averaged over samples",
+        "brier",
+        beside((o) => figure(o.brier)),
+      ),
     tile("Diversity D", figure(meta.diversity), "mean variance over members of the class probabilities", "diversity"),
-    tile("k-sensitivity", figure(meta.k_sensitivity), "1 - mean GTU at the largest k / mean TU: how much the gate moves", "k-sensitivity"));
+    tile(
+      "k-sensitivity",
+      figure(meta.k_sensitivity),
+      "1 - mean GTU at the largest k / mean TU: how much the gate moves",
+      "k-sensitivity",
+    ),
+  );
 }
 
 function facts(): HTMLElement {
   const list: [string, string | null][] = [
-    ["Data set", meta.dataset], ["Ensemble", meta.ensemble], ["Members M", meta.m ? count(meta.m) : null], ["Samples N", count(meta.n)],
-    ["Classes C", count(meta.c)], ["Gate settings k", meta.k.join(", ")], ["File", meta.source],
+    ["Data set", meta.dataset],
+    ["Ensemble", meta.ensemble],
+    ["Members M", meta.m ? count(meta.m) : null],
+    ["Samples N", count(meta.n)],
+    ["Classes C", count(meta.c)],
+    ["Gate settings k", meta.k.join(", ")],
+    ["File", meta.source],
   ];
-  return h("dl", { class: "facts" }, ...list.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  return h(
+    "dl",
+    { class: "facts" },
+    ...list.filter(([, value]) => value).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
 }
 
 function verdict(): HTMLElement | null {
   if (!meta.verdict) return null;
   const good = meta.verdict === "diverse";
   const [head, ...rest] = (meta.verdict_text ?? meta.verdict).split(": ");
-  return h("p", { class: `verdict ${good ? "good" : meta.verdict === "low" ? "fair" : "bad"}`, id: "verdict" },
-    h("strong", {}, `${good ? "\u2713" : "\u26a0"} Ensemble ${head}`), rest.length ? `: ${rest.join(": ")}.` : ".");
+  return h(
+    "p",
+    { class: `verdict ${good ? "good" : meta.verdict === "low" ? "fair" : "bad"}`, id: "verdict" },
+    h("strong", {}, `${good ? "\u2713" : "\u26a0"} Ensemble ${head}`),
+    rest.length ? `: ${rest.join(": ")}.` : ".",
+  );
 }
 
 export function header(): HTMLElement {
   document.title = `${meta.title ?? "Report"} \u2013 vargate`;
-  return h("header", { class: "head" },
-    h("div", { class: "bar" },
+  return h(
+    "header",
+    { class: "head" },
+    h(
+      "div",
+      { class: "bar" },
       h("h1", {}, meta.title ?? "Report"),
-      h("button", { type: "button", class: "quiet", id: "theme", onclick: switchTheme }, "Light / dark")),
+      h("button", { type: "button", class: "quiet", id: "theme", onclick: switchTheme }, "Light / dark"),
+    ),
     facts(),
     meta.note ? h("p", { class: "about" }, `Figures: ${meta.note}.`) : null,
     verdict(),
     tiles(),
-    meta.evaluation ? null : h("p", { class: "notice" }, "No labels were given: accuracy, risk and calibration are not shown. vargate report ... --labels FILE adds them."),
-    isSampled ? h("p", { class: "notice", id: "sampled" },
-      `Plots and the table below show ${count(meta.rows)} of ${count(meta.n)} samples: a random sample, and the most uncertain and the most surprising ones. ` +
-      "Every number of the decision rule, the tables of figures and the risk-coverage curves count all samples.") : null);
+    meta.evaluation
+      ? null
+      : h(
+          "p",
+          { class: "notice" },
+          "No labels were given: accuracy, risk and calibration are not shown. vargate report ... " +
+            "--labels FILE adds them.",
+        ),
+    isSampled
+      ? h(
+          "p",
+          { class: "notice", id: "sampled" },
+          `Plots and the table below show ${count(meta.rows)} of ${count(meta.n)} samples: a random ` +
+            "sample, and the most uncertain and the most surprising ones. " +
+            "Every number of the decision rule, the tables of figures and the risk-coverage curves count all samples.",
+        )
+      : null,
+  );
 }

@@ -4,17 +4,38 @@ import { className, meta } from "./data";
 import { h, labelled, perFrame, section, select } from "./dom";
 import { entry } from "./entry";
 import { count, percent, plain } from "./format";
-import { abstainedByClass, curve, forCoverage, forRisk, getK, getPromise, hasLabels, onK, outcome, range, setK, totalErrors } from "./rule";
+import {
+  abstainedByClass,
+  curve,
+  forCoverage,
+  forRisk,
+  getK,
+  getPromise,
+  hasLabels,
+  onK,
+  outcome,
+  range,
+  setK,
+  totalErrors,
+} from "./rule";
 import type { Answer } from "./rule";
 import { css } from "./theme";
 
 const [low, high] = range();
 const STEPS = 1000;
-const toStep = (k: number): number => Math.round((STEPS * Math.log(Math.min(Math.max(k, low), high) / low)) / Math.log(high / low));
+const toStep = (k: number): number =>
+  Math.round((STEPS * Math.log(Math.min(Math.max(k, low), high) / low)) / Math.log(high / low));
 const toK = (step: number): number => Number((low * (high / low) ** (step / STEPS)).toPrecision(3));
 
 function controls(): HTMLElement {
-  const slider = h("input", { type: "range", min: 0, max: STEPS, step: 1, id: "k-slider", oninput: () => setK(toK(Number(slider.value))) });
+  const slider = h("input", {
+    type: "range",
+    min: 0,
+    max: STEPS,
+    step: 1,
+    id: "k-slider",
+    oninput: () => setK(toK(Number(slider.value))),
+  });
   const answer = h("p", { class: "answer", id: "target-answer", role: "status" });
   let chosen: number | null = null; // the k that the answer speaks of
   const choose = (k: number, text: string, promise: Answer | null = null): void => {
@@ -42,25 +63,43 @@ function controls(): HTMLElement {
     if (!found || !meta.promise) return void (answer.textContent = "A risk below 0.01 % cannot be promised here.");
     const asked = `${plain(100 * found.target)} %`;
     if (found.k === null) {
-      const why = found.fewest > meta.promise.tested
-        ? `even without an error it takes ${count(found.fewest)} answered samples, and ${count(meta.promise.tested)} are tested`
-        : found.needed ? `at the risks found it would take about ${count(found.needed)} labelled samples` : "the risk found is above it at every k";
+      const why =
+        found.fewest > meta.promise.tested
+          ? `even without an error it takes ${count(found.fewest)} answered samples, ` +
+            `and ${count(meta.promise.tested)} are tested`
+          : found.needed
+            ? `at the risks found it would take about ${count(found.needed)} labelled samples`
+            : "the risk found is above it at every k";
       answer.textContent = `No k can promise a risk of ${asked} with ${confidence} % confidence: ${why}.`;
       return;
     }
     const o = outcome(found.k);
-    choose(found.k, `k = ${found.k}: on new cases like these the risk is at most ${asked} with ${confidence} % confidence. ` +
-      `${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person. ` +
-      `Tested on ${count(meta.promise.tested)} samples; ${count(meta.promise.set_aside)} others placed the ks to try.`, found);
+    choose(
+      found.k,
+      `k = ${found.k}: on new cases like these the risk is at most ${asked} with ${confidence} % confidence. ` +
+        `${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person. ` +
+        `Tested on ${count(meta.promise.tested)} samples; ${count(meta.promise.set_aside)} others placed ` +
+        "the ks to try.",
+      found,
+    );
   });
-  const cover = entry("target-coverage", "or share to answer (%)", "95", { above: 0, most: 100 }, "input", (percentage) => {
-    risk.show("");
-    forget();
-    if (percentage === null) return;
-    const k = forCoverage(percentage / 100);
-    if (k === null) return void (answer.textContent = "No k keeps so many: samples whose two largest means are equal are never kept.");
-    choose(k, `k = ${k} is the most selective that still answers ${plain(percentage)} % of the cases.`);
-  });
+  const cover = entry(
+    "target-coverage",
+    "or share to answer (%)",
+    "95",
+    { above: 0, most: 100 },
+    "input",
+    (percentage) => {
+      risk.show("");
+      forget();
+      if (percentage === null) return;
+      const k = forCoverage(percentage / 100);
+      if (k === null)
+        return void (answer.textContent =
+          "No k keeps so many: samples whose two largest means are equal are never kept.");
+      choose(k, `k = ${k} is the most selective that still answers ${plain(percentage)} % of the cases.`);
+    },
+  );
   onK((k) => {
     if (document.activeElement !== slider) slider.value = String(toStep(k));
     slider.setAttribute("aria-valuetext", `k = ${k}`);
@@ -70,19 +109,36 @@ function controls(): HTMLElement {
     cover.show("");
     forget();
   });
-  const presets = meta.k.map((k) => h("button", { type: "button", class: "quiet", onclick: () => setK(k) }, `k = ${k}`));
-  return h("div", { class: "controls" },
+  const presets = meta.k.map((k) =>
+    h("button", { type: "button", class: "quiet", onclick: () => setK(k) }, `k = ${k}`),
+  );
+  return h(
+    "div",
+    { class: "controls" },
     h("div", { class: "row" }, labelled("k", slider), number.host, h("span", { class: "presets" }, ...presets)),
-    h("div", { class: "row" },
-      hasLabels ? risk.host : null,
-      cover.host),
-    answer);
+    h("div", { class: "row" }, hasLabels ? risk.host : null, cover.host),
+    answer,
+  );
 }
 
 function figures(): HTMLElement {
-  const cell = (id: string, name: string): HTMLElement => h("div", { class: "tile" }, h("dt", {}, name), h("dd", { id }));
-  const list = h("dl", { class: "tiles" }, cell("coverage", "Coverage"), cell("kept", "Answered"), cell("abstained", "To a person"),
-    ...(hasLabels ? [cell("kept-accuracy", "Accuracy on the answered"), cell("risk", "Risk"), cell("risk-bound", "Risk on new cases, 95 % upper bound"), cell("caught", "Errors caught")] : []));
+  const cell = (id: string, name: string): HTMLElement =>
+    h("div", { class: "tile" }, h("dt", {}, name), h("dd", { id }));
+  const list = h(
+    "dl",
+    { class: "tiles" },
+    cell("coverage", "Coverage"),
+    cell("kept", "Answered"),
+    cell("abstained", "To a person"),
+    ...(hasLabels
+      ? [
+          cell("kept-accuracy", "Accuracy on the answered"),
+          cell("risk", "Risk"),
+          cell("risk-bound", "Risk on new cases, 95 % upper bound"),
+          cell("caught", "Errors caught"),
+        ]
+      : []),
+  );
   const sentence = h("p", { class: "sentence", id: "sentence" });
   const set = (id: string, value: string): void => {
     const target = list.querySelector(`#${id}`);
@@ -97,8 +153,10 @@ function figures(): HTMLElement {
     set("risk", percent(o.risk));
     set("risk-bound", percent(getPromise()?.bound ?? o.bound));
     set("caught", `${count(o.caught)} of ${count(totalErrors)}`);
-    sentence.textContent = `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} cases (${percent(o.coverage)})` +
-      (hasLabels && o.kept ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") + `; ${count(meta.n - o.kept)} go to a person.`;
+    sentence.textContent =
+      `At k = ${k} the ensemble answers ${count(o.kept)} of ${count(meta.n)} cases (${percent(o.coverage)})` +
+      (hasLabels && o.kept ? `, ${count(o.errors)} of them wrongly (${percent(o.risk)})` : "") +
+      `; ${count(meta.n - o.kept)} go to a person.`;
   });
   return h("div", {}, sentence, list);
 }
@@ -126,29 +184,70 @@ function classes(): HTMLElement {
   let byTruth = hasLabels;
   const list = h("ol", { class: "bars", id: "abstained-classes" });
   const draw = perFrame(() => {
-    const rows = abstainedByClass(getK(), byTruth).filter((row) => row.abstained > 0).sort((a, b) => b.abstained - a.abstained || a.index - b.index);
+    const rows = abstainedByClass(getK(), byTruth)
+      .filter((row) => row.abstained > 0)
+      .sort((a, b) => b.abstained - a.abstained || a.index - b.index);
     const most = rows[0]?.abstained ?? 1;
-    list.replaceChildren(...rows.slice(0, SHOWN).map((row) =>
-      h("li", {}, h("span", { class: "name" }, className(row.index)),
-        h("span", { class: "track" }, h("span", { class: "fill", style: `width:${(100 * row.abstained) / most}%` })),
-        h("span", { class: "number" }, `${count(row.abstained)} (${percent(row.abstained / row.total, 1)})`))),
+    list.replaceChildren(
+      ...rows
+        .slice(0, SHOWN)
+        .map((row) =>
+          h(
+            "li",
+            {},
+            h("span", { class: "name" }, className(row.index)),
+            h(
+              "span",
+              { class: "track" },
+              h("span", { class: "fill", style: `width:${(100 * row.abstained) / most}%` }),
+            ),
+            h("span", { class: "number" }, `${count(row.abstained)} (${percent(row.abstained / row.total, 1)})`),
+          ),
+        ),
       ...(rows.length > SHOWN ? [h("li", { class: "rest" }, `and ${rows.length - SHOWN} more classes`)] : []),
-      ...(rows.length ? [] : [h("li", { class: "rest" }, "none: every case is answered")]));
+      ...(rows.length ? [] : [h("li", { class: "rest" }, "none: every case is answered")]),
+    );
   });
   onK(draw);
-  return h("figure", {}, h("figcaption", {}, "Classes that go to a person ",
-    hasLabels ? select([["truth", "by true class"], ["prediction", "by predicted class"]], "truth", (value) => {
-      byTruth = value === "truth";
-      draw();
-    }) : null), list);
+  return h(
+    "figure",
+    {},
+    h(
+      "figcaption",
+      {},
+      "Classes that go to a person ",
+      hasLabels
+        ? select(
+            [
+              ["truth", "by true class"],
+              ["prediction", "by predicted class"],
+            ],
+            "truth",
+            (value) => {
+              byTruth = value === "truth";
+              draw();
+            },
+          )
+        : null,
+    ),
+    list,
+  );
 }
 
 export function kControl(): HTMLElement {
-  return section("rule", "How sure is sure enough: k",
+  return section(
+    "rule",
+    "How sure is sure enough: k",
     "A case is answered when the two best classes lie more than k spreads apart, else it goes to a person. " +
-    (hasLabels ? "A risk typed below gives the k that vargate decide --target-risk promises with these samples as --calibration, corrected for " +
-      "every k tried. The bound of any other k holds if that k was fixed before these labels were seen." : ""),
-    controls(), figures(), h("div", { class: "pair" }, position(), classes()));
+      (hasLabels
+        ? "A risk typed below gives the k that vargate decide --target-risk promises with these samples as " +
+          "--calibration, corrected for " +
+          "every k tried. The bound of any other k holds if that k was fixed before these labels were seen."
+        : ""),
+    controls(),
+    figures(),
+    h("div", { class: "pair" }, position(), classes()),
+  );
 }
 
 /** The k in the bar that stays in sight. */
@@ -156,7 +255,8 @@ export function kStatus(): HTMLElement {
   const text = h("span", { id: "k-status" });
   onK((k) => {
     const o = outcome(k);
-    text.textContent = `k = ${k} \u00b7 answered ${percent(o.coverage, 1)}${hasLabels ? ` \u00b7 risk ${percent(o.risk)}` : ""}`;
+    const risk = hasLabels ? ` \u00b7 risk ${percent(o.risk)}` : "";
+    text.textContent = `k = ${k} \u00b7 answered ${percent(o.coverage, 1)}${risk}`;
   });
   return h("a", { href: "#rule", class: "status" }, text);
 }

@@ -11,14 +11,33 @@ import { scatter } from "./scatter";
 
 function navigation(sections: HTMLElement[]): HTMLElement {
   const names: Record<string, string> = {
-    rule: "k", measures: "Measures", selective: "Errors", reliability: "Reliability", training: "Training", ood: "OOD", scatter: "Scatter", cases: "Cases",
+    rule: "k",
+    measures: "Measures",
+    selective: "Errors",
+    reliability: "Reliability",
+    training: "Training",
+    ood: "OOD",
+    scatter: "Scatter",
+    cases: "Cases",
   };
-  return h("nav", { "aria-label": "sections" }, h("div", { class: "links" }, ...sections.map((s) => h("a", { href: `#${s.id}` }, names[s.id] ?? s.id))), kStatus());
+  return h(
+    "nav",
+    { "aria-label": "sections" },
+    h("div", { class: "links" }, ...sections.map((s) => h("a", { href: `#${s.id}` }, names[s.id] ?? s.id))),
+    kStatus(),
+  );
 }
 
 const page = document.getElementById("page");
 if (page) {
-  const sections = [kControl(), measures(), selective(), reliability(), training(), ood(), scatter(), cases()].filter((s): s is HTMLElement => s !== null);
-  page.replaceChildren(header(), navigation(sections), ...sections, h("footer", {}, `vargate ${meta.version} \u00b7 this file holds its data and loads nothing`));
+  const sections = [kControl(), measures(), selective(), reliability(), training(), ood(), scatter(), cases()].filter(
+    (s): s is HTMLElement => s !== null,
+  );
+  page.replaceChildren(
+    header(),
+    navigation(sections),
+    ...sections,
+    h("footer", {}, `vargate ${meta.version} \u00b7 this file holds its data and loads nothing`),
+  );
   setK(getK());
 }

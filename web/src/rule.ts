@@ -1,10 +1,22 @@
-// The decision rule over every sample: kept exactly when k < ratio. Counts for any k by binary search, so that they are the
-// counts of `vargate decide -k`; the k for a target by one walk down the ratios.
+// The decision rule over every sample: kept exactly when k < ratio. Counts for any k by binary search, so that they
+// are the counts of `vargate decide -k`; the k for a target by one walk down the ratios.
 import { labels, meta, predictions, ratio } from "./data";
 import { niceBetween } from "./format";
 
-export interface Outcome { k: number; kept: number; errors: number; coverage: number; risk: number; bound: number; caught: number }
-export interface ClassCount { index: number; abstained: number; total: number }
+export interface Outcome {
+  k: number;
+  kept: number;
+  errors: number;
+  coverage: number;
+  risk: number;
+  bound: number;
+  caught: number;
+}
+export interface ClassCount {
+  index: number;
+  abstained: number;
+  total: number;
+}
 
 const ratios = ratio();
 const predicted = predictions();
@@ -41,7 +53,10 @@ function above(values: Float64Array, k: number): number {
 
 /** log Gamma (Lanczos). */
 function logGamma(x: number): number {
-  const c = [76.18009172947146, -86.50532032941677, 24.01409824083091, -1.231739572450155, 0.1208650973866179e-2, -0.5395239384953e-5];
+  const c = [
+    76.18009172947146, -86.50532032941677, 24.01409824083091, -1.231739572450155, 0.1208650973866179e-2,
+    -0.5395239384953e-5,
+  ];
   let sum = 1.000000000190015;
   for (let j = 0; j < 6; j++) sum += c[j] / (x + 1 + j);
   return (x + 0.5) * Math.log(x + 5.5) - (x + 5.5) + Math.log((2.5066282746310005 * sum) / x);
@@ -87,8 +102,13 @@ export function outcome(k: number): Outcome {
   const errors = above(wrong, k);
   const kept = above(right, k) + errors;
   return {
-    k, kept, errors, coverage: kept / meta.n, risk: kept ? errors / kept : NaN,
-    bound: kept ? upperBound(errors, kept) : NaN, caught: totalErrors - errors,
+    k,
+    kept,
+    errors,
+    coverage: kept / meta.n,
+    risk: kept ? errors / kept : NaN,
+    bound: kept ? upperBound(errors, kept) : NaN,
+    caught: totalErrors - errors,
   };
 }
 
@@ -107,8 +127,15 @@ function walk(visit: (kept: number, errors: number, value: number, next: number)
   }
 }
 
-/** What can be promised at a target risk: the row of the largest listed target that is not above it, null when there is none. */
-export interface Answer { target: number; k: number | null; bound: number; needed: number; fewest: number }
+/** What can be promised at a target risk: the row of the largest listed target that is not above it, null when
+ * there is none. */
+export interface Answer {
+  target: number;
+  k: number | null;
+  bound: number;
+  needed: number;
+  fewest: number;
+}
 export function forRisk(target: number): Answer | null {
   let found: Answer | null = null;
   for (const [listed, k, bound, needed, fewest] of meta.promise?.rows ?? []) {
@@ -155,7 +182,8 @@ export function abstainedByClass(k: number, byTruth: boolean): ClassCount[] {
 /** Range of the slider: where decisions change. */
 export function range(): [number, number] {
   const finite = (values: Float64Array, from: number, step: number): number => {
-    for (let i = from; i >= 0 && i < values.length; i += step) if (values[i] > 0 && values[i] < Infinity) return values[i];
+    for (let i = from; i >= 0 && i < values.length; i += step)
+      if (values[i] > 0 && values[i] < Infinity) return values[i];
     return step > 0 ? Infinity : 0;
   };
   const high = Math.max(finite(right, right.length - 1, -1), finite(wrong, wrong.length - 1, -1));
@@ -165,7 +193,7 @@ export function range(): [number, number] {
 export const isKept = (sample: number, k: number): boolean => ratios[sample] > k;
 export const isWrong = (sample: number): boolean => truth !== null && truth[sample] !== predicted[sample];
 
-// --- the k everybody looks at ---------------------------------------------------------------------------------------------
+// --- the k everybody looks at ------------------------------------------------------------------------------------
 let current = meta.k[0] ?? 1;
 let promise: Answer | null = null;
 const listeners: ((k: number) => void)[] = [];

@@ -9,7 +9,11 @@ import { css } from "./theme";
 const FLOOR = 1e-7;
 const MAX_POINTS = 6000;
 
-interface Kind { name: string; colour: string; shape: "circle" | "cross" | "square" | "triangle" }
+interface Kind {
+  name: string;
+  colour: string;
+  shape: "circle" | "cross" | "square" | "triangle";
+}
 const kinds: Kind[] = [
   { name: hasLabels ? "right" : "answered", colour: "--c2", shape: "circle" },
   { name: "abstained", colour: "--c1", shape: "square" },
@@ -73,36 +77,69 @@ export function scatter(): HTMLElement | null {
       c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
       c.clip();
       c.lineWidth = 1.5 * scale;
-      const put = (kind: number, x: number, y: number): void => drawPoint(c, kinds[kind].shape, u.valToPos(clamp(x), "x", true), u.valToPos(clamp(y), "y", true), 2.3 * scale);
+      const put = (kind: number, x: number, y: number): void =>
+        drawPoint(c, kinds[kind].shape, u.valToPos(clamp(x), "x", true), u.valToPos(clamp(y), "y", true), 2.3 * scale);
       kinds.forEach((kind, index) => {
         if (!on.has(kind.name)) return;
         c.fillStyle = c.strokeStyle = css(kind.colour);
         c.globalAlpha = index === 0 ? 0.45 : 0.75;
-        if (index === 3) meta.ood.forEach((_, s) => {
-          const x = oodPoints(s, `gau@${k}`);
-          const y = oodPoints(s, `geu@${k}`);
-          for (let i = 0; i < x.length; i++) put(3, x[i], y[i]);
-        });
+        if (index === 3)
+          meta.ood.forEach((_, s) => {
+            const x = oodPoints(s, `gau@${k}`);
+            const y = oodPoints(s, `geu@${k}`);
+            for (let i = 0; i < x.length; i++) put(3, x[i], y[i]);
+          });
         else for (const row of rows) if (kindOf(row) === index) put(index, gau[row], geu[row]);
       });
       c.restore();
     };
     const smallest = Math.min(...rows.map((row) => clamp(gau[row])));
     return {
-      data: [[smallest, right], [least, top]] as uPlot.AlignedData, series: [{ paths: () => null, points: { show: false } }],
-      x: { label: "aleatoric: GAU", log: true, range: [smallest, right * 1.2] }, y: { label: "epistemic: GEU", log: true, range: [least, top * 1.5], size: 66 }, draw,
+      data: [
+        [smallest, right],
+        [least, top],
+      ] as uPlot.AlignedData,
+      series: [{ paths: () => null, points: { show: false } }],
+      x: { label: "aleatoric: GAU", log: true, range: [smallest, right * 1.2] },
+      y: { label: "epistemic: GEU", log: true, range: [least, top * 1.5], size: 66 },
+      draw,
     };
   });
   onK(perFrame(() => chart.refresh()));
   const shown = kinds.filter((_, i) => (i !== 2 || hasLabels) && (i !== 3 || meta.ood.length));
-  return section("scatter", "Noise or ignorance",
-    "To the right: the case itself is ambiguous (aleatoric). Upwards: the members disagree, more data could help (epistemic). Both axes are logarithmic; abstained as by the k chosen above.",
-    h("div", { class: "row" }, labelled("Gate k", select(settings.map((v) => [v, v]), k, (v) => { k = v; chart.redraw(); }))),
-    h("fieldset", { class: "toggles" }, h("legend", {}, "Samples"), ...shown.map((kind) => toggle(kind.name, true, `var(${kind.colour})`, (is) => {
-      if (is) on.add(kind.name);
-      else on.delete(kind.name);
-      chart.refresh();
-    }))),
+  return section(
+    "scatter",
+    "Noise or ignorance",
+    "To the right: the case itself is ambiguous (aleatoric). Upwards: the members disagree, more data " +
+      "could help (epistemic). Both axes are logarithmic; abstained as by the k chosen above.",
+    h(
+      "div",
+      { class: "row" },
+      labelled(
+        "Gate k",
+        select(
+          settings.map((v) => [v, v]),
+          k,
+          (v) => {
+            k = v;
+            chart.redraw();
+          },
+        ),
+      ),
+    ),
+    h(
+      "fieldset",
+      { class: "toggles" },
+      h("legend", {}, "Samples"),
+      ...shown.map((kind) =>
+        toggle(kind.name, true, `var(${kind.colour})`, (is) => {
+          if (is) on.add(kind.name);
+          else on.delete(kind.name);
+          chart.refresh();
+        }),
+      ),
+    ),
     stride > 1 ? h("p", { class: "about" }, `One of ${stride} samples is drawn.`) : null,
-    h("figure", {}, chart.host));
+    h("figure", {}, chart.host),
+  );
 }

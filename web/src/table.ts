@@ -2,9 +2,18 @@
 import { meta } from "./data";
 import { h } from "./dom";
 
-export interface Column { value: (name: string) => number | null; higher: boolean }
+export interface Column {
+  value: (name: string) => number | null;
+  higher: boolean;
+}
 
-export function sortableTable(id: string, names: string[], titles: string[], cells: (name: string) => string[], columns: Column[]): HTMLElement {
+export function sortableTable(
+  id: string,
+  names: string[],
+  titles: string[],
+  cells: (name: string) => string[],
+  columns: Column[],
+): HTMLElement {
   const few = names.filter((name) => !name.includes("@") || name.endsWith(`@${meta.k[0]}`));
   let everything = names.length - few.length < 6;
   let sorted = -1;
@@ -13,10 +22,13 @@ export function sortableTable(id: string, names: string[], titles: string[], cel
   const best = columns.map((column) => {
     const values = names.map(column.value).filter(usable);
     const top = column.higher ? Math.max(...values) : Math.min(...values);
-    return values.length && values.filter((v) => v === top).length <= names.length / 2 ? top : null; // what most reach is no distinction
+    // What most reach is no distinction.
+    return values.length && values.filter((v) => v === top).length <= names.length / 2 ? top : null;
   });
   const body = h("tbody");
-  const heads = titles.map((title, i) => h("th", { scope: "col" }, h("button", { type: "button", onclick: () => sort(i) }, title)));
+  const heads = titles.map((title, i) =>
+    h("th", { scope: "col" }, h("button", { type: "button", onclick: () => sort(i) }, title)),
+  );
   const draw = (): void => {
     const order = everything ? [...names] : [...few];
     if (sorted === 0) order.sort((a, b) => direction * a.localeCompare(b));
@@ -24,8 +36,26 @@ export function sortableTable(id: string, names: string[], titles: string[], cel
       const { value } = columns[sorted - 1];
       order.sort((a, b) => direction * ((value(a) ?? NaN) - (value(b) ?? NaN)) || 0);
     }
-    body.replaceChildren(...order.map((name) => h("tr", {}, ...cells(name).map((text, i) =>
-      i === 0 ? h("th", { scope: "row" }, text) : h("td", { class: columns[i - 1].value(name) !== null && columns[i - 1].value(name) === best[i - 1] ? "best" : null }, text)))));
+    body.replaceChildren(
+      ...order.map((name) =>
+        h(
+          "tr",
+          {},
+          ...cells(name).map((text, i) =>
+            i === 0
+              ? h("th", { scope: "row" }, text)
+              : h(
+                  "td",
+                  {
+                    class:
+                      columns[i - 1].value(name) !== null && columns[i - 1].value(name) === best[i - 1] ? "best" : null,
+                  },
+                  text,
+                ),
+          ),
+        ),
+      ),
+    );
     heads.forEach((head, i) => {
       if (i === sorted) head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
       else head.removeAttribute("aria-sort");
@@ -38,6 +68,27 @@ export function sortableTable(id: string, names: string[], titles: string[], cel
     draw();
   };
   draw();
-  const more = h("button", { type: "button", class: "quiet", onclick: () => { everything = true; more.remove(); draw(); } }, `Show all ${names.length} measures and gate settings`);
-  return h("div", {}, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of figures" }, h("table", { id }, h("thead", {}, h("tr", {}, ...heads)), body)), everything ? null : more);
+  const more = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        everything = true;
+        more.remove();
+        draw();
+      },
+    },
+    `Show all ${names.length} measures and gate settings`,
+  );
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "table of figures" },
+      h("table", { id }, h("thead", {}, h("tr", {}, ...heads)), body),
+    ),
+    everything ? null : more,
+  );
 }

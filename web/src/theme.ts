@@ -1,4 +1,6 @@
 // Colours: Okabe and Ito's, which colour-blind eyes tell apart, in a light and a dark form.
+import { meta } from "./data";
+
 const listeners: (() => void)[] = [];
 export const onTheme = (listener: () => void): void => void listeners.push(listener);
 
@@ -32,15 +34,13 @@ addEventListener("afterprint", () => {
 
 export const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-const order: Record<string, number> = { tu: 0, au: 1, eu: 2, epce: 3, epkl: 4, epjs: 5, gmu: 6, snr: 7 };
-/** Colour of a measure; a gated one has its plain form's. */
-export function measureColour(name: string): string {
+const ungated = meta.measure_table.filter((row) => !row.gated).map((row) => row.name);
+/** The CSS variable of a measure's colour; a gated measure has the colour of its ungated form. */
+function variable(name: string): string {
   const stem = name.split("@")[0];
-  const index = order[stem] ?? order[stem.replace(/^g/, "")] ?? 7;
-  return css(`--c${index}`);
+  const index = ungated.indexOf(stem);
+  return `--c${index >= 0 ? index : ungated.indexOf(stem.replace(/^g/, ""))}`;
 }
+export const measureColour = (name: string): string => css(variable(name));
 /** The same as a reference to the variable, which follows the theme by itself. */
-export function measureVariable(name: string): string {
-  const stem = name.split("@")[0];
-  return `var(--c${order[stem] ?? order[stem.replace(/^g/, "")] ?? 7})`;
-}
+export const measureVariable = (name: string): string => `var(${variable(name)})`;

@@ -1,0 +1,37 @@
+/* measure_table.c - the table of measures: what each is called, means, and where it lies in vg_scores.
+ *
+ * The order is that of files and listings: the measures with one value a row, then the gated ones. */
+#include "vargate/measures.h"
+
+#include <string.h>
+
+#define PLACE(FIELD) offsetof(vg_scores, FIELD)
+
+static const vg_measure_info table[] = {
+    {"tu", "TU", "total uncertainty: entropy of the mean distribution", 0, 0, PLACE(tu)},
+    {"au", "AU", "aleatoric uncertainty: mean entropy of the members' distributions", 0, 0, PLACE(au)},
+    {"eu", "EU", "epistemic uncertainty: TU - AU, the mutual information of class and member", 0, 0, PLACE(eu)},
+    {"epce", "EPCE", "expected pairwise cross-entropy of members", 0, 0, PLACE(epce)},
+    {"epkl", "EPKL", "expected pairwise Kullback-Leibler divergence of members", 0, 0, PLACE(epkl)},
+    {"epjs", "EPJS", "expected pairwise Jensen-Shannon divergence of members", 0, 0, PLACE(epjs)},
+    {"gmu", "GMU", "variance-gated margin uncertainty: 0 certain, 1 uncertain", 0, 0, PLACE(gmu)},
+    {"snr", "SNR", "signal-to-noise ratio of the margin between the two most probable classes", 0, 1, PLACE(snr)},
+    {"gtu", "GTU", "TU of the variance-gated distributions", 1, 0, PLACE(gtu)},
+    {"gau", "GAU", "AU of the variance-gated distributions", 1, 0, PLACE(gau)},
+    {"geu", "GEU", "EU of the variance-gated distributions", 1, 0, PLACE(geu)},
+    {"gepce", "GEPCE", "EPCE of the variance-gated distributions", 1, 0, PLACE(gepce)},
+    {"gepkl", "GEPKL", "EPKL of the variance-gated distributions", 1, 0, PLACE(gepkl)},
+    {"gepjs", "GEPJS", "EPJS of the variance-gated distributions", 1, 0, PLACE(gepjs)},
+};
+
+size_t vg_measure_count(void) { return sizeof table / sizeof *table; }
+
+const vg_measure_info *vg_measure_info_at(size_t index) { return index < vg_measure_count() ? &table[index] : NULL; }
+
+const vg_measure_info *vg_measure_find(const char *name) {
+    size_t length = name ? strcspn(name, "@") : 0;
+    for (size_t i = 0; i < vg_measure_count(); i++)
+        if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
+            return name[length] && !table[i].gated ? NULL : &table[i];
+    return NULL;
+}
