@@ -299,12 +299,18 @@ VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8
  * orders. */
 VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors,
                                   size_t rows);
-/* The decision rule at each of k_count ks from ratios, error marks, labels and predictions (labels and predictions
- * may be NULL: no counts by class). Results go to rule[0 .. k_count - 1], no intervals; the two count arrays of each
- * row are filled where the caller has set them to room for `classes` values, skipped where NULL. */
-VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio,
-                                  const uint8_t *errors, const int64_t *labels, const int32_t *predictions, size_t rows,
-                                  size_t classes);
+/* Rows that the decision rule is evaluated on. Borrowed for the call. */
+typedef struct vg_rule_rows {
+    const double *ratio;        /* rows: margin ratios */
+    const uint8_t *errors;      /* rows: 1 = misclassified */
+    const int64_t *labels;      /* rows; NULL: no counts by label */
+    const int32_t *predictions; /* rows; NULL: no counts by prediction */
+    size_t rows, classes;
+} vg_rule_rows;
+/* The decision rule at each of k_count ks. Results go to rule[0 .. k_count - 1], without intervals; the two count arrays
+ * of each row are filled where the caller has set them to memory for `classes` values, and skipped where they are
+ * NULL. */
+VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *rows);
 
 /* --- choosing a threshold on validation data ---------------------------------------------------------------------- */
 

@@ -32,15 +32,8 @@ static vg_status check_range(const char *what, double low, double high) {
 }
 
 static vg_status check_options(vg_calibrate_options *out, const vg_calibrate_options *options) {
-    *out = (vg_calibrate_options)VG_CALIBRATE_OPTIONS_INIT;
-    if (options == NULL)
-        return VG_OK;
-    if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof *out)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "vg_calibrate_options.struct_size is %zu, expected %zu (use the _INIT macro)",
-                             options->struct_size, sizeof *out);
-    memcpy(out, options, options->struct_size);
-    out->struct_size = sizeof *out;
+    static const vg_calibrate_options defaults = VG_CALIBRATE_OPTIONS_INIT;
+    VG_TRY(vg_base__take_options(out, options, &defaults, sizeof *out, "vg_calibrate_options"));
     if ((unsigned)out->solver > VG_SOLVER_BOTH)
         return vg_base__fail(VG_ERR_ARGUMENT, "solver is %d, expected 0 (newton), 1 (bayes) or 2 (both)",
                              (int)out->solver);

@@ -56,10 +56,28 @@ static vg_status order_job(void *context, size_t index, unsigned worker) {
     return VG_OK;
 }
 
-/* Eight resamples of one measure: one weighted walk each, side by side. values[lane * stride + figure]. */
-static vg_status rank_block(double *values, size_t stride, const rank_order *order, const vg_tally *t,
-                            const vg_rank_plan *plan, const double *weights, const double *totals, vg_pulse *pulse,
-                            unsigned worker) {
+/* What all blocks of resamples share. */
+typedef struct bootstrap_work {
+    const vg_evaluation *evaluation;
+    const vg_tally *tally;
+    const vg_rank_plan *plan;
+    const vg_evaluate_options *options;
+    const rank_order *orders;
+    vg_pulse *pulse;
+    size_t figures, per_measure; /* values of a resample, of a measure in it */
+    double *values;              /* blocks x VG_LANES x figures */
+    double *scratch;             /* a worker: n VG_LANES weights, then the tally's */
+    size_t scratch_size;
+} bootstrap_work;
+
+/* Eight resamples of measure m: one weighted walk each, side by side. values[lane * work->figures + figure]; totals: the
+ * errors of each resample. */
+static vg_status rank_block(double *values, const bootstrap_work *work, size_t m, const double *weights,
+                            const double *totals, unsigned worker) {
+    const rank_order *order = &work->orders[m];
+    const vg_tally *t = work->tally;
+    const vg_rank_plan *plan = work->plan;
+    const size_t stride = work->figures;
     size_t width = t->multilabel ? t->classes : 1;
     vg_rank_sums sums[VG_LANES];
     double before[VG_LANES] = {0}, mass[VG_LANES] = {0}, errors[VG_LANES] = {0};
@@ -68,7 +86,7 @@ static vg_status rank_block(double *values, size_t stride, const rank_order *ord
         sums[lane] = (vg_rank_sums){.total = totals[lane]};
     for (size_t i = 0; i < t->rows; i++) {
         if (i % VG_SLICE == 0)
-            VG_TRY(vg_evaluate__pulse(pulse, worker));
+            VG_TRY(vg_evaluate__pulse(work->pulse, worker));
         const double *w = weights + (order->rows[i] / width) * VG_LANES;
         for (size_t lane = 0; lane < VG_LANES; lane++)
             mass[lane] += w[lane];
@@ -121,20 +139,6 @@ static vg_status rule_block(double *values, size_t stride, const vg_evaluation *
     return VG_OK;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------- */
-typedef struct bootstrap_work {
-    const vg_evaluation *evaluation;
-    const vg_tally *tally;
-    const vg_rank_plan *plan;
-    const vg_evaluate_options *options;
-    const rank_order *orders;
-    vg_pulse *pulse;
-    size_t figures, per_measure; /* values of a resample, of a measure in it */
-    double *values;              /* blocks x VG_LANES x figures */
-    double *scratch;             /* a worker: n VG_LANES weights, then the tally's */
-    size_t scratch_size;
-} bootstrap_work;
-
 static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
     const bootstrap_work *work = context;
     const vg_tally *t = work->tally;
@@ -148,7 +152,7 @@ static vg_status bootstrap_job(void *context, size_t block, unsigned worker) {
         totals[lane] = nearbyint((1 - values[lane * work->figures + VG_TALLY_ACCURACY]) * (double)t->rows);
     double *at = values + VG_TALLY_FIGURES;
     for (size_t m = 0; m < work->evaluation->measure_count; m++, at += work->per_measure)
-        VG_TRY(rank_block(at, work->figures, &work->orders[m], t, work->plan, weights, totals, work->pulse, worker));
+        VG_TRY(rank_block(at, work, m, weights, totals, worker));
     VG_TRY(rule_block(at, work->figures, work->evaluation, t, weights, work->pulse, worker));
     vg_evaluate__pulse_add(work->pulse, VG_LANES);
     return VG_OK;
@@ -284,17 +288,14 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
 }
 
 /* Every measure's order; rows and marks of all of them in two allocations. */
-static vg_status make_orders(rank_order *orders, uint32_t *rows, uint8_t *marks, const vg_tally *t,
-                             const vg_rank_column *columns, size_t count, vg_pulse *pulse, vg_pool *pool) {
-    for (size_t m = 0; m < count; m++)
-        orders[m] = (rank_order){rows + m * t->rows, marks + m * t->rows};
-    order_work work = {t, columns, orders, NULL, pulse};
+static vg_status make_orders(order_work *work, size_t count, vg_pool *pool) {
+    const vg_tally *t = work->tally;
     size_t room;
     if (!vg_base__mul(&room, t->rows, 2 * (size_t)vg_pool__threads(pool)))
         return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu rows do not fit memory", t->rows);
-    VG_TRY(vg_base__alloc(&work.pairs, room, sizeof *work.pairs, "bootstrap keys"));
-    vg_status status = vg_pool__run(pool, count, order_job, &work);
-    vg_base__release(work.pairs);
+    VG_TRY(vg_base__alloc(&work->pairs, room, sizeof *work->pairs, "bootstrap keys"));
+    vg_status status = vg_pool__run(pool, count, order_job, work);
+    vg_base__release(work->pairs);
     return status;
 }
 
@@ -337,8 +338,12 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_r
         status = vg_base__alloc(&rows, places, sizeof *rows, "bootstrap orders");
     if (status == VG_OK)
         status = vg_base__alloc(&marks, places, 1, "bootstrap orders");
-    if (status == VG_OK)
-        status = make_orders(orders, rows, marks, t, columns, e->measure_count, pulse, pool);
+    if (status == VG_OK) {
+        for (size_t m = 0; m < e->measure_count; m++)
+            orders[m] = (rank_order){rows + m * t->rows, marks + m * t->rows};
+        order_work ordering = {.tally = t, .columns = columns, .orders = orders, .pulse = pulse};
+        status = make_orders(&ordering, e->measure_count, pool);
+    }
     work.orders = orders;
     if (status == VG_OK)
         status = run_blocks(e, &work, pool);

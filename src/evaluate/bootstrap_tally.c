@@ -2,16 +2,18 @@
  * Calibration errors are left out (NaN): resampling adds to their bias, so no interval comes of it. */
 #include "evaluate/evaluate_internal.h"
 
-/* Sums by class, each value VG_LANES wide. */
+/* Sums of a block of resamples, each value VG_LANES wide. */
 typedef struct lanes {
     double *support, *predicted, *hit; /* classes */
+    double correct[VG_LANES], nll[VG_LANES], brier[VG_LANES];
 } lanes;
 
 size_t vg_evaluate__tally_scratch(const vg_tally *t) { return VG_LANES * 3 * t->classes; }
 
 static lanes carve(double *scratch, const vg_tally *t) {
     memset(scratch, 0, vg_evaluate__tally_scratch(t) * sizeof *scratch);
-    return (lanes){scratch, scratch + t->classes * VG_LANES, scratch + 2 * t->classes * VG_LANES};
+    return (lanes){
+        .support = scratch, .predicted = scratch + t->classes * VG_LANES, .hit = scratch + 2 * t->classes * VG_LANES};
 }
 
 static inline void add(double *sum, const double *w) {
@@ -24,18 +26,17 @@ static inline void add_scaled(double *sum, const double *w, double x) {
         sum[lane] += w[lane] * x;
 }
 
-/* The walk over rows first .. last - 1. correct, nll, brier: VG_LANES each. */
-static void accumulate(lanes *s, double *correct, double *nll, double *brier, const vg_tally *t, const double *weights,
-                       size_t first, size_t last) {
+/* Adds rows first .. last - 1. */
+static void accumulate(lanes *s, const vg_tally *t, const double *weights, size_t first, size_t last) {
     size_t width = t->multilabel ? t->classes : 1;
     for (size_t row = first; row < last; row++) {
         const double *w = weights + (row / width) * VG_LANES;
         size_t c = row % width;
         bool right = !t->error[row];
-        add_scaled(nll, w, t->nll[row]);
-        add_scaled(brier, w, t->brier[row]);
+        add_scaled(s->nll, w, t->nll[row]);
+        add_scaled(s->brier, w, t->brier[row]);
         if (right)
-            add(correct, w);
+            add(s->correct, w);
         if (t->multilabel) {
             add_scaled(s->support + c * VG_LANES, w, t->label[row]);
             add_scaled(s->predicted + c * VG_LANES, w, t->prediction[row]);
@@ -82,18 +83,17 @@ static void f1_figures(double *values, const lanes *s, const vg_tally *t, size_t
 vg_status vg_evaluate__tally_block(double *values, size_t stride, const vg_tally *t, const double *weights,
                                    double *scratch, vg_pulse *pulse, unsigned worker) {
     lanes s = carve(scratch, t);
-    double correct[VG_LANES] = {0}, nll[VG_LANES] = {0}, brier[VG_LANES] = {0};
     for (size_t first = 0; first < t->rows; first += VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(pulse, worker));
-        accumulate(&s, correct, nll, brier, t, weights, first, t->rows - first < VG_SLICE ? t->rows : first + VG_SLICE);
+        accumulate(&s, t, weights, first, t->rows - first < VG_SLICE ? t->rows : first + VG_SLICE);
     }
     for (size_t lane = 0; lane < VG_LANES; lane++) {
         double *v = values + lane * stride;
         for (size_t i = 0; i < VG_TALLY_FIGURES; i++)
             v[i] = NAN;
-        v[VG_TALLY_ACCURACY] = correct[lane] / (double)t->rows;
-        v[VG_TALLY_NLL] = nll[lane] / (double)t->rows;
-        v[VG_TALLY_BRIER] = brier[lane] / (double)t->rows;
+        v[VG_TALLY_ACCURACY] = s.correct[lane] / (double)t->rows;
+        v[VG_TALLY_NLL] = s.nll[lane] / (double)t->rows;
+        v[VG_TALLY_BRIER] = s.brier[lane] / (double)t->rows;
         f1_figures(v, &s, t, lane);
     }
     if (t->multilabel)

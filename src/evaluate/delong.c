@@ -119,8 +119,6 @@ void vg_evaluate__places(uint32_t *order, uint8_t *places, const vg_keyed *pairs
 
 static vg_status check(const void *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
                        const vg_auroc_options *o) {
-    if (o->struct_size != sizeof *o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "auroc: options of size %zu, expected %zu", o->struct_size, sizeof *o);
     if (!out || !measure || !measure->values || !positive)
         return vg_base__fail(VG_ERR_ARGUMENT, "auroc: the place for the result, a measure or the marks are NULL");
     if (rows < 1 || rows > UINT32_MAX)
@@ -136,7 +134,9 @@ static vg_status check(const void *out, const vg_measure *measure, const uint8_t
 vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *positive, size_t rows,
                    const vg_auroc_options *options) {
     static const vg_auroc_options defaults = VG_AUROC_OPTIONS_INIT;
-    const vg_auroc_options *o = options ? options : &defaults;
+    vg_auroc_options taken;
+    const vg_auroc_options *o = &taken;
+    VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_auroc_options"));
     double *influence, area;
     VG_TRY(check(out, measure, positive, rows, o));
     VG_TRY(vg_base__alloc(&influence, rows, sizeof *influence, "placements"));
@@ -174,7 +174,9 @@ static void compare(vg_auroc_comparison *out, const double area[2], const double
 vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
                            const uint8_t *positive, size_t rows, const vg_auroc_options *options) {
     static const vg_auroc_options defaults = VG_AUROC_OPTIONS_INIT;
-    const vg_auroc_options *o = options ? options : &defaults;
+    vg_auroc_options taken;
+    const vg_auroc_options *o = &taken;
+    VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_auroc_options"));
     const vg_measure *measures[2] = {first, second};
     double *influence, area[2] = {0, 0};
     size_t both;

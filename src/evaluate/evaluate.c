@@ -9,8 +9,6 @@
 
 static vg_status check_options(const vg_evaluate_options *o, const vg_tally *tally, const vg_rank_column *columns,
                                size_t count) {
-    if (o->struct_size != sizeof *o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: options of size %zu, expected %zu", o->struct_size, sizeof *o);
     if (!tally)
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: tally or measures are NULL");
     if (tally->n == 0)
@@ -288,7 +286,9 @@ static vg_status evaluate(vg_evaluation **out, const vg_tally *tally, const vg_r
                           size_t measure_count, const vg_evaluate_options *options) {
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
     static const double default_k[] = {1, 2, 3};
-    const vg_evaluate_options *o = options ? options : &defaults;
+    vg_evaluate_options taken;
+    const vg_evaluate_options *o = &taken;
+    VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_evaluate_options"));
     VG_TRY(check_options(o, tally, columns, measure_count));
     const double *k = o->k ? o->k : default_k;
     size_t k_count = o->k ? o->k_count : 3;

@@ -365,10 +365,12 @@ typedef enum vg_interval_kind {
 typedef struct vg_interval_rule {
     vg_interval_kind kind;
     double events; /* SHARE: the rows it was taken of; LOG, LOGIT, AREA: the errors that the figure depends on */
-    double unseen_mean, unseen_square; /* AREA: what one more error adds, in a row drawn at random: mean and mean square */
+    double unseen_mean,
+        unseen_square; /* AREA: what one more error adds, in a row drawn at random: mean and mean square */
 } vg_interval_rule;
 /* The interval of e->value from its resamples values[0 .. count - 1] (overwritten; NaN left out). */
-void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count, double confidence);
+void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count,
+                           double confidence);
 /* That of a share whose estimate has this variance (0: binomial of `rows`). */
 void vg_evaluate__share_interval(vg_estimate *e, double rows, double variance, double confidence);
 /* That of an AUROC by its variance. */
@@ -417,9 +419,9 @@ typedef struct vg_ood_work {
     vg_ood_row *out;
     vg_pulse *pulse;
     vg_keyed *pairs;     /* with a bootstrap: 2 (id_rows + ood_rows) a worker */
-    vg_rank_room *rooms; /* without: one a worker, */
-    double *values;      /* all values of a measure, ID first, a worker, */
-    uint8_t *marks;      /* and, in both cases, which are OOD */
+    vg_rank_room *rooms; /* without: one a worker */
+    double *values;      /* id_rows + ood_rows a worker: all values of a measure, ID first */
+    uint8_t *marks;      /* id_rows + ood_rows: 1 = OOD */
     uint32_t *order;     /* with a bootstrap: every measure's order, ID rows first */
     uint8_t *places;     /* VG_PLACE_END, VG_PLACE_POSITIVE (OOD) of each place */
 } vg_ood_work;

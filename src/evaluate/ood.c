@@ -54,21 +54,29 @@ static vg_status nan_found(const vg_measure *measure, size_t row, bool ood) {
                          measure->name, row, ood ? "OOD" : "ID");
 }
 
-/* The keys of both sides in one order; row < id_rows is ID. */
-static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m, unsigned worker) {
-    size_t total = work->id_rows + work->ood_rows;
+/* The values of measure m of both sides, ID first, as they are stored; NaN is refused. */
+static vg_status gather_values(double *values, const vg_ood_work *work, size_t m, unsigned worker) {
     for (size_t side = 0, at = 0; side < 2; side++) {
         const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
         size_t rows = side ? work->ood_rows : work->id_rows;
         for (size_t i = 0; i < rows; i++, at++) {
             if (i % VG_SLICE == 0)
                 VG_TRY(vg_evaluate__pulse(work->pulse, worker));
-            double value = measure->values[i * measure->stride];
-            if (isnan(value))
+            values[at] = measure->values[i * measure->stride];
+            if (isnan(values[at]))
                 return nan_found(measure, i, side);
-            pairs[at] = (vg_keyed){vg_evaluate__key(measure->certainty ? -value : value), (uint32_t)at};
         }
     }
+    return VG_OK;
+}
+
+/* The keys of both sides in one order; row < id_rows is ID. */
+static vg_status sort_both(vg_keyed *pairs, const vg_ood_work *work, size_t m, unsigned worker) {
+    size_t total = work->id_rows + work->ood_rows;
+    double *values = work->values + (size_t)worker * total;
+    VG_TRY(gather_values(values, work, m, worker));
+    for (size_t at = 0; at < total; at++)
+        pairs[at] = (vg_keyed){vg_evaluate__key(work->id[m].certainty ? -values[at] : values[at]), (uint32_t)at};
     return vg_evaluate__sort_pairs(pairs, pairs + total, total, work->pulse, worker);
 }
 
@@ -88,17 +96,7 @@ static void walk_pairs(ood_sums *sums, const vg_keyed *pairs, const vg_ood_work 
 static vg_status walk_runs(ood_sums *sums, const vg_ood_work *work, size_t m, unsigned worker) {
     size_t total = work->id_rows + work->ood_rows, done = 0, asked = 0;
     double *values = work->values + (size_t)worker * total;
-    for (size_t side = 0, at = 0; side < 2; side++) {
-        const vg_measure *measure = side ? &work->ood[m] : &work->id[m];
-        size_t rows = side ? work->ood_rows : work->id_rows;
-        for (size_t i = 0; i < rows; i++, at++) {
-            if (i % VG_SLICE == 0)
-                VG_TRY(vg_evaluate__pulse(work->pulse, worker));
-            values[at] = measure->values[i * measure->stride];
-            if (isnan(values[at]))
-                return nan_found(measure, i, side);
-        }
-    }
+    VG_TRY(gather_values(values, work, m, worker));
     vg_rank_column both = {.measure = {.values = values, .stride = 1, .certainty = work->id[m].certainty}};
     vg_rank_order order;
     vg_rank_run run;
@@ -163,10 +161,7 @@ static vg_status measure_job(void *context, size_t m, unsigned worker) {
 }
 
 static vg_status rooms_new(vg_ood_work *work, unsigned workers) {
-    size_t total = work->id_rows + work->ood_rows, values;
-    if (!vg_base__mul(&values, total, workers))
-        return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
-    VG_TRY(vg_base__alloc(&work->values, values, sizeof *work->values, "values to sort"));
+    size_t total = work->id_rows + work->ood_rows;
     VG_TRY(vg_base__zalloc(&work->rooms, workers, sizeof *work->rooms, "workers"));
     for (unsigned i = 0; i < workers; i++)
         VG_TRY(vg_evaluate__rank_room(&work->rooms[i], total, work->pulse, i));
@@ -187,6 +182,7 @@ static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
     if (!vg_base__mul(&pairs, total, 2 * (size_t)vg_pool__threads(pool)) || !vg_base__mul(&places, total, work->count))
         return vg_base__fail(VG_ERR_MEMORY, "ood: %zu samples do not fit memory", total);
     VG_TRY(vg_base__alloc(&work->marks, total, 1, "marks to sort"));
+    VG_TRY(vg_base__alloc(&work->values, pairs / 2, sizeof *work->values, "values to sort"));
     memset(work->marks, 0, work->id_rows);
     memset(work->marks + work->id_rows, 1, work->ood_rows);
     if (resample) {
@@ -203,8 +199,6 @@ static vg_status run_all(vg_ood_work *work, vg_pool *pool) {
 static vg_status check(const vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood,
                        size_t ood_rows, size_t count, const vg_ood_options *o) {
     size_t total;
-    if (o->struct_size != sizeof *o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "ood: options of size %zu, expected %zu", o->struct_size, sizeof *o);
     if (count > 0 && (!out || !id || !ood))
         return vg_base__fail(VG_ERR_ARGUMENT, "ood: out, id or ood are NULL");
     if (!vg_base__add(&total, id_rows, ood_rows) || total > UINT32_MAX)
@@ -225,7 +219,9 @@ static vg_status check(const vg_ood_row *out, const vg_measure *id, size_t id_ro
 vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood, size_t ood_rows,
                           size_t count, const vg_ood_options *options) {
     static const vg_ood_options defaults = VG_OOD_OPTIONS_INIT;
-    const vg_ood_options *o = options ? options : &defaults;
+    vg_ood_options taken;
+    const vg_ood_options *o = &taken;
+    VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_ood_options"));
     VG_TRY(check(out, id, id_rows, ood, ood_rows, count, o));
     vg_pool *pool;
     unsigned threads = o->threads ? o->threads : vg_base__cores();

@@ -12,13 +12,12 @@ static vg_status check(const vg_measure *measure, const uint8_t *errors, size_t 
 vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                   const vg_evaluate_options *options) {
     static const vg_evaluate_options defaults = VG_EVALUATE_OPTIONS_INIT;
-    if (options && options->struct_size != sizeof *options)
-        return vg_base__fail(VG_ERR_ARGUMENT, "ranking: options of size %zu, expected %zu", options->struct_size,
-                             sizeof *options);
+    vg_evaluate_options o;
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_evaluate_options"));
     VG_TRY(check(measure, errors, rows));
     double *tail, values[VG_RANK_FIXED + 2 * VG_MAX_OPERATING_POINTS];
     vg_rank_plan plan;
-    VG_TRY(vg_evaluate__rank_plan(&plan, NULL, rows, options ? options : &defaults));
+    VG_TRY(vg_evaluate__rank_plan(&plan, NULL, rows, &o));
     VG_TRY(vg_evaluate__harmonic_tail(&tail, rows));
     plan.tail = tail;
     vg_rank_room room;

@@ -72,33 +72,38 @@ vg_status vg_evaluate__check_k(const double *k, size_t k_count) {
     return VG_OK;
 }
 
-vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const double *ratio,
-                           const uint8_t *errors, const int64_t *labels, const int32_t *predictions, size_t rows,
-                           size_t classes) {
-    if (!rule || !k || (rows > 0 && (!ratio || !errors)))
+/* Counts the rows at row->k. */
+static void count_given_rows(vg_rule_row *row, const vg_rule_rows *in) {
+    size_t *by_label = in->labels ? row->abstained_by_label : NULL;
+    size_t *by_prediction = in->predictions ? row->abstained_by_prediction : NULL;
+    for (size_t r = 0; r < in->rows; r++) {
+        bool wrong = in->errors[r] != 0, kept = row->k < in->ratio[r];
+        row->kept += kept;
+        row->kept_errors += kept & wrong;
+        row->abstained_errors += !kept & wrong;
+        if (!kept && by_label)
+            by_label[in->labels[r]]++;
+        if (!kept && by_prediction)
+            by_prediction[in->predictions[r]]++;
+    }
+}
+
+vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *in) {
+    if (!rule || !k || !in || (in->rows > 0 && (!in->ratio || !in->errors)))
         return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio or errors are NULL");
     VG_TRY(vg_evaluate__check_k(k, k_count));
-    VG_TRY(check_rows(ratio, labels, predictions, rows, classes));
+    VG_TRY(check_rows(in->ratio, in->labels, in->predictions, in->rows, in->classes));
     for (size_t j = 0; j < k_count; j++) {
         vg_rule_row *row = &rule[j];
         size_t *by_label = row->abstained_by_label, *by_prediction = row->abstained_by_prediction;
         *row = (vg_rule_row){
-            .k = k[j], .rows = rows, .abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
+            .k = k[j], .rows = in->rows, .abstained_by_label = by_label, .abstained_by_prediction = by_prediction};
         vg_k_name(row->name, k[j]);
         if (by_label)
-            memset(by_label, 0, classes * sizeof *by_label);
+            memset(by_label, 0, in->classes * sizeof *by_label);
         if (by_prediction)
-            memset(by_prediction, 0, classes * sizeof *by_prediction);
-        for (size_t r = 0; r < rows; r++) {
-            bool wrong = errors[r] != 0, kept = k[j] < ratio[r];
-            row->kept += kept;
-            row->kept_errors += kept & wrong;
-            row->abstained_errors += !kept & wrong;
-            if (!kept && by_label && labels)
-                by_label[labels[r]]++;
-            if (!kept && by_prediction && predictions)
-                by_prediction[predictions[r]]++;
-        }
+            memset(by_prediction, 0, in->classes * sizeof *by_prediction);
+        count_given_rows(row, in);
         vg_evaluate__rule_finish(row);
     }
     return VG_OK;

@@ -340,22 +340,14 @@ static vg_status kept_share(vg_selection *out, contest *c) {
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
-enum {
-    FIRST_OPTIONS = offsetof(vg_select_options, rows_per_sample), /* what the first callers had */
-    FIRST_SELECTION = offsetof(vg_selection, samples)
-};
+enum { FIRST_SELECTION = offsetof(vg_selection, samples) }; /* the size that the first release had */
 
 /* A full copy of the options; fields that an older caller does not have take their defaults. */
 static vg_status read_options(vg_select_options *o, const vg_select_options *given) {
-    const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
-    *o = defaults;
+    static const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
     if (!given)
         return vg_base__fail(VG_ERR_ARGUMENT, "select: options are NULL");
-    if (given->struct_size < FIRST_OPTIONS || given->struct_size > sizeof *o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: options of size %zu, expected %zu to %zu", given->struct_size,
-                             (size_t)FIRST_OPTIONS, sizeof *o);
-    memcpy(o, given, given->struct_size);
-    o->struct_size = sizeof *o;
+    VG_TRY(vg_base__take_options(o, given, &defaults, sizeof *o, "vg_select_options"));
     if ((o->target_risk != 0) == (o->target_coverage != 0))
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "select: target risk %g and target coverage %g, expected exactly one of them",
@@ -488,12 +480,12 @@ vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *err
 
 vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
                               const uint8_t *errors, size_t rows, const vg_select_options *options) {
-    vg_select_options asked = VG_SELECT_OPTIONS_INIT, o = asked;
+    static const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
+    vg_select_options asked, o = defaults;
     vg_candidate one = {.measure = {"margin ratio", ratio, 1, 1}, .rule = 1, .errors = errors};
-    if (!options || !targets || !out || options->struct_size < FIRST_OPTIONS || options->struct_size > sizeof o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: result, targets or options are NULL or of another size");
-    memcpy(&asked, options, options->struct_size);
-    asked.struct_size = sizeof asked;
+    if (!options || !targets || !out)
+        return vg_base__fail(VG_ERR_ARGUMENT, "select: result, targets or options are NULL");
+    VG_TRY(vg_base__take_options(&asked, options, &defaults, sizeof asked, "vg_select_options"));
     for (size_t i = 0; i < count; i++) {
         asked.target_risk = targets[i];
         VG_TRY(read_options(&o, &asked));

@@ -41,12 +41,12 @@ static vg_status allocate_sums(vg_tally *t, bool confusion) {
 
 vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options) {
     static const vg_tally_options defaults = VG_TALLY_OPTIONS_INIT;
-    const vg_tally_options *o = options ? options : &defaults;
+    vg_tally_options taken;
+    const vg_tally_options *o = &taken;
     if (!out)
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: the place for the result is NULL");
     *out = NULL;
-    if (o->struct_size != sizeof *o)
-        return vg_base__fail(VG_ERR_ARGUMENT, "tally: options of size %zu, expected %zu", o->struct_size, sizeof *o);
+    VG_TRY(vg_base__take_options(&taken, options, &defaults, sizeof taken, "vg_tally_options"));
     bool multilabel = o->task != VG_TASK_MULTICLASS;
     if (classes < (multilabel ? 1u : 2u) || classes > INT32_MAX)
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu classes, expected %d to %d", classes, multilabel ? 1 : 2,

@@ -97,85 +97,50 @@ static inline float half_to_float(uint16_t half) {
     return half & 0x8000 ? -value : value;
 }
 
-static void piece_f32(float *out, const piece *in, vg_element element) {
-#define EACH(expression)                                                                                               \
+/* Functions that convert to TYPE: piece_NAME one piece, vg_convert__NAME any number of elements. SAME is the element
+ * type that needs no conversion. A macro makes both, because C has no functions over types. */
+#define EACH(TYPE, EXPRESSION)                                                                                         \
     for (size_t i = 0; i < PIECE; i++)                                                                                 \
-        out[i] = (float)(expression);                                                                                  \
+        out[i] = (TYPE)(EXPRESSION);                                                                                   \
     return
-    switch (element) {
-    case VG_ELEMENT_F16: EACH(half_to_float(in->u16[i]));
-    case VG_ELEMENT_BF16: EACH(float_of_bits((uint32_t)in->u16[i] << 16));
-    case VG_ELEMENT_F32: EACH(in->f32[i]);
-    case VG_ELEMENT_F64: EACH(in->f64[i]);
-    case VG_ELEMENT_I8: EACH(in->i8[i]);
-    case VG_ELEMENT_I16: EACH(in->i16[i]);
-    case VG_ELEMENT_I32: EACH(in->i32[i]);
-    case VG_ELEMENT_I64: EACH(in->i64[i]);
-    case VG_ELEMENT_U8: EACH(in->u8[i]);
-    case VG_ELEMENT_U16: EACH(in->u16[i]);
-    case VG_ELEMENT_U32: EACH(in->u32[i]);
-    case VG_ELEMENT_U64: EACH(in->u64[i]);
-    case VG_ELEMENT_BOOL: EACH(in->u8[i] != 0);
+#define DEFINE_CONVERT(NAME, TYPE, SAME)                                                                               \
+    static void piece_##NAME(TYPE *out, const piece *in, vg_element element) {                                         \
+        switch (element) {                                                                                             \
+        case VG_ELEMENT_F16: EACH(TYPE, half_to_float(in->u16[i]));                                                    \
+        case VG_ELEMENT_BF16: EACH(TYPE, float_of_bits((uint32_t)in->u16[i] << 16));                                   \
+        case VG_ELEMENT_F32: EACH(TYPE, in->f32[i]);                                                                   \
+        case VG_ELEMENT_F64: EACH(TYPE, in->f64[i]);                                                                   \
+        case VG_ELEMENT_I8: EACH(TYPE, in->i8[i]);                                                                     \
+        case VG_ELEMENT_I16: EACH(TYPE, in->i16[i]);                                                                   \
+        case VG_ELEMENT_I32: EACH(TYPE, in->i32[i]);                                                                   \
+        case VG_ELEMENT_I64: EACH(TYPE, in->i64[i]);                                                                   \
+        case VG_ELEMENT_U8: EACH(TYPE, in->u8[i]);                                                                     \
+        case VG_ELEMENT_U16: EACH(TYPE, in->u16[i]);                                                                   \
+        case VG_ELEMENT_U32: EACH(TYPE, in->u32[i]);                                                                   \
+        case VG_ELEMENT_U64: EACH(TYPE, in->u64[i]);                                                                   \
+        case VG_ELEMENT_BOOL: EACH(TYPE, in->u8[i] != 0);                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
+    void vg_convert__##NAME(TYPE *out, const uint8_t *raw, size_t count, vg_element element, bool swapped) {           \
+        size_t size = vg_element_size(element);                                                                        \
+        piece in;                                                                                                      \
+        TYPE values[PIECE];                                                                                            \
+        if (element == SAME && !swapped) {                                                                             \
+            if (count)                                                                                                 \
+                memcpy(out, raw, count * sizeof *out);                                                                 \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (size_t done = 0; done < count; done += PIECE) {                                                           \
+            size_t now = count - done < PIECE ? count - done : PIECE;                                                  \
+            load(&in, raw + done * size, now, size, swapped);                                                          \
+            piece_##NAME(values, &in, element);                                                                        \
+            memcpy(out + done, values, now * sizeof *out);                                                             \
+        }                                                                                                              \
     }
+DEFINE_CONVERT(f32, float, VG_ELEMENT_F32)
+DEFINE_CONVERT(f64, double, VG_ELEMENT_F64)
+#undef DEFINE_CONVERT
 #undef EACH
-}
-
-static void piece_f64(double *out, const piece *in, vg_element element) {
-#define EACH(expression)                                                                                               \
-    for (size_t i = 0; i < PIECE; i++)                                                                                 \
-        out[i] = (double)(expression);                                                                                 \
-    return
-    switch (element) {
-    case VG_ELEMENT_F16: EACH(half_to_float(in->u16[i]));
-    case VG_ELEMENT_BF16: EACH(float_of_bits((uint32_t)in->u16[i] << 16));
-    case VG_ELEMENT_F32: EACH(in->f32[i]);
-    case VG_ELEMENT_F64: EACH(in->f64[i]);
-    case VG_ELEMENT_I8: EACH(in->i8[i]);
-    case VG_ELEMENT_I16: EACH(in->i16[i]);
-    case VG_ELEMENT_I32: EACH(in->i32[i]);
-    case VG_ELEMENT_I64: EACH(in->i64[i]);
-    case VG_ELEMENT_U8: EACH(in->u8[i]);
-    case VG_ELEMENT_U16: EACH(in->u16[i]);
-    case VG_ELEMENT_U32: EACH(in->u32[i]);
-    case VG_ELEMENT_U64: EACH(in->u64[i]);
-    case VG_ELEMENT_BOOL: EACH(in->u8[i] != 0);
-    }
-#undef EACH
-}
-
-void vg_convert__f32(float *out, const uint8_t *raw, size_t count, vg_element element, bool swapped) {
-    if (element == VG_ELEMENT_F32 && !swapped) {
-        if (count)
-            memcpy(out, raw, count * sizeof *out);
-        return;
-    }
-    size_t size = vg_element_size(element);
-    piece in;
-    float values[PIECE];
-    for (size_t done = 0; done < count; done += PIECE) {
-        size_t now = count - done < PIECE ? count - done : PIECE;
-        load(&in, raw + done * size, now, size, swapped);
-        piece_f32(values, &in, element);
-        memcpy(out + done, values, now * sizeof *out);
-    }
-}
-
-void vg_convert__f64(double *out, const uint8_t *raw, size_t count, vg_element element, bool swapped) {
-    if (element == VG_ELEMENT_F64 && !swapped) {
-        if (count)
-            memcpy(out, raw, count * sizeof *out);
-        return;
-    }
-    size_t size = vg_element_size(element);
-    piece in;
-    double values[PIECE];
-    for (size_t done = 0; done < count; done += PIECE) {
-        size_t now = count - done < PIECE ? count - done : PIECE;
-        load(&in, raw + done * size, now, size, swapped);
-        piece_f64(values, &in, element);
-        memcpy(out + done, values, now * sizeof *out);
-    }
-}
 
 static bool is_float(vg_element element) { return element <= VG_ELEMENT_BF16; }
 

@@ -261,14 +261,8 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 /* A caller's options, those of an older and shorter struct completed by the defaults. */
 static vg_status complete(vg_prediction_options *out, const vg_prediction_options *options) {
-    *out = (vg_prediction_options)VG_PREDICTION_OPTIONS_INIT;
-    if (!options)
-        return VG_OK;
-    if (options->struct_size < offsetof(vg_prediction_options, labels_key) || options->struct_size > sizeof *out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_options: struct_size is %zu, expected %zu",
-                             options->struct_size, sizeof *out);
-    memcpy(out, options, options->struct_size);
-    out->struct_size = sizeof *out;
+    static const vg_prediction_options defaults = VG_PREDICTION_OPTIONS_INIT;
+    VG_TRY(vg_base__take_options(out, options, &defaults, sizeof *out, "vg_prediction_options"));
     if (out->labels_from != 0 && out->labels_from != 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "labels count from 0 or from 1, not from %d", out->labels_from);
     return VG_OK;

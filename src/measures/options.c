@@ -13,7 +13,8 @@ vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t
 }
 
 vg_status vg_score_options_preset(vg_score_options *options, vg_preset preset) {
-    if (!options || options->struct_size != sizeof *options)
+    /* Every release had the fields that a preset sets, so only a struct without them is refused. */
+    if (!options || options->struct_size < offsetof(vg_score_options, k) || options->struct_size > sizeof *options)
         return vg_base__fail(VG_ERR_ARGUMENT, "score options: start from VG_SCORE_OPTIONS_INIT");
     vg_score_options o = VG_SCORE_OPTIONS_INIT;
     switch (preset) {
@@ -66,9 +67,12 @@ static vg_status check_switches(const vg_score_options *o) {
     return VG_OK;
 }
 
-vg_status vg_measures__check_options(const vg_score_options *o, size_t m, size_t c) {
-    if (!o || o->struct_size != sizeof *o)
+vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c) {
+    static const vg_score_options defaults = VG_SCORE_OPTIONS_INIT;
+    const vg_score_options *o = out;
+    if (!given)
         return vg_base__fail(VG_ERR_ARGUMENT, "score options: start from VG_SCORE_OPTIONS_INIT");
+    VG_TRY(vg_base__take_options(out, given, &defaults, sizeof *out, "vg_score_options"));
     VG_TRY(check_switches(o));
     if (m == 0 || c == 0)
         return vg_base__fail(VG_ERR_ARGUMENT,

@@ -94,11 +94,12 @@ static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
 vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options) {
     vg_scorer *s;
     *out = NULL;
-    VG_TRY(vg_measures__check_options(options, m, c));
+    vg_score_options taken;
+    VG_TRY(vg_measures__take_options(&taken, options, m, c));
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a scorer"));
     s->m = m;
     s->c = c;
-    vg_status status = prepare(s, options);
+    vg_status status = prepare(s, &taken);
     if (status != VG_OK) {
         vg_scorer_free(s);
         return status;

@@ -4,6 +4,8 @@
 
 #include "vargate/measures.h"
 
-vg_status vg_measures__check_options(const vg_score_options *options, size_t m, size_t c);
+/* Copies the caller's options to `out`, completes those of an older, smaller struct by the defaults, and checks them for
+ * predictions of m members and c classes. */
+vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c);
 
 #endif

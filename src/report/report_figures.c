@@ -32,7 +32,8 @@ size_t vg_report_figure_count(void) { return FIGURES; }
 const char *vg_report_figure_name(size_t index) { return index < FIGURES ? figures[index].name : NULL; }
 
 int vg_report_figure_possible(const vg_report *report, size_t index) {
-    return index < FIGURES && report->rows && report->n > 0 && figures[index].possible(report);
+    vg_report r;
+    return index < FIGURES && vg_report__take(&r, report) == VG_OK && r.rows && r.n > 0 && figures[index].possible(&r);
 }
 
 const char *vg_report__colour(size_t index) {
@@ -89,11 +90,13 @@ static vg_status draw(vg_emit *e, const vg_report *report, const figure *f, cons
 vg_status vg_report_figure_script(const vg_report *report, size_t index, const char *terminal, const char *output,
                                   const vg_report_sink *sink) {
     vg_emit *e;
-    if (!vg_report_figure_possible(report, index))
+    vg_report taken;
+    VG_TRY(vg_report__take(&taken, report));
+    if (!vg_report_figure_possible(&taken, index))
         return vg_base__fail(VG_ERR_ARGUMENT, "figure %zu cannot be drawn of this report", index);
     VG_TRY(vg_base__alloc(&e, 1, sizeof *e, "a figure"));
     vg_report__emit_begin(e, sink);
-    vg_status status = draw(e, report, &figures[index], terminal, output), ended = vg_report__emit_end(e);
+    vg_status status = draw(e, &taken, &figures[index], terminal, output), ended = vg_report__emit_end(e);
     vg_base__release(e);
     return status == VG_OK ? ended : status;
 }

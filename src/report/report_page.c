@@ -293,9 +293,14 @@ static vg_status emit_page(page *p) {
     return VG_OK;
 }
 
+vg_status vg_report__take(vg_report *out, const vg_report *given) {
+    static const vg_report defaults = VG_REPORT_INIT;
+    if (!given)
+        return vg_base__fail(VG_ERR_ARGUMENT, "the report is NULL");
+    return vg_base__take_options(out, given, &defaults, sizeof *out, "vg_report");
+}
+
 static vg_status check(const vg_report *r) {
-    if (r->struct_size != sizeof *r)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_report.struct_size is %zu, expected %zu", r->struct_size, sizeof *r);
     if (r->n == 0 || !r->rows || r->rows->n != r->n || r->rows->classes != r->classes)
         return vg_base__fail(VG_ERR_ARGUMENT, "a report of %zu samples and %zu classes without rows to match", r->n,
                              r->classes);
@@ -307,9 +312,11 @@ static vg_status check(const vg_report *r) {
 }
 
 vg_status vg_report_page(const vg_report *report, const vg_report_sink *sink) {
-    VG_TRY(check(report));
-    page p = {.report = report, .rows = report->rows, .wide = report->classes > 65536};
-    VG_TRY(vg_report__choose(&p.chosen, report));
+    vg_report taken;
+    VG_TRY(vg_report__take(&taken, report));
+    VG_TRY(check(&taken));
+    page p = {.report = &taken, .rows = taken.rows, .wide = taken.classes > 65536};
+    VG_TRY(vg_report__choose(&p.chosen, &taken));
     vg_status status = vg_base__alloc(&p.out, 1, sizeof *p.out, "the page");
     if (status == VG_OK) {
         vg_report__emit_begin(p.out, sink);

@@ -8,6 +8,9 @@
 #include "report/report_emit.h"
 #include "vargate/report.h"
 
+/* A copy of the caller's report; fields that an older caller's struct lacks take their defaults. */
+vg_status vg_report__take(vg_report *out, const vg_report *given);
+
 /* Which samples the page holds in full, and which of these have an image. */
 typedef struct vg_chosen {
     size_t count;     /* samples in the page */

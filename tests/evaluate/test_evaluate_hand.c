@@ -272,7 +272,7 @@ static void test_rule_counts(void **state) {
         rule[j].abstained_by_label = by_label[j];
         rule[j].abstained_by_prediction = by_prediction[j];
     }
-    assert_int_equal(vg_rule_evaluate(rule, k, 3, ratio, errors, labels, predictions, 6, 3), VG_OK);
+    assert_int_equal(vg_rule_evaluate(rule, k, 3, &(vg_rule_rows){ratio, errors, labels, predictions, 6, 3}), VG_OK);
     assert_int_equal(rule[0].kept, 3); /* 1 is not below 1 */
     assert_int_equal(rule[0].kept_errors, 1);
     assert_int_equal(rule[0].abstained, 3);
@@ -290,7 +290,7 @@ static void test_rule_counts(void **state) {
     assert_string_equal(rule[2].name, "100");
     vg_rule_row none = {0};
     const double big = 3, tiny_ratio[] = {1};
-    assert_int_equal(vg_rule_evaluate(&none, &big, 1, tiny_ratio, errors, NULL, NULL, 1, 3), VG_OK);
+    assert_int_equal(vg_rule_evaluate(&none, &big, 1, &(vg_rule_rows){tiny_ratio, errors, NULL, NULL, 1, 3}), VG_OK);
     near(none.coverage.value, 0);
     assert_true(isnan(none.accuracy.value));
 }

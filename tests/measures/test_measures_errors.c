@@ -75,7 +75,7 @@ static void bad_options(void **state) {
     const vg_score_options usual = VG_SCORE_OPTIONS_INIT;
     vg_predictions view = vg_predictions_f32(good, 2, 2, 2);
     vg_score_options o = usual;
-    o.struct_size = sizeof o - 8;
+    o.struct_size = sizeof o + 8;
     refused(VG_ERR_ARGUMENT, &view, &o, "struct_size");
     o.struct_size = 0;
     refused(VG_ERR_ARGUMENT, &view, &o, "struct_size 0");

@@ -107,11 +107,12 @@ vg_status vg_device_scorer_new(vg_device_scorer **out, size_t m, size_t c, const
     vg_device_scorer *s;
     *out = NULL;
     VG_TRY(vg_device_check());
-    VG_TRY(vg_measures__check_options(options, m, c));
+    vg_score_options taken;
+    VG_TRY(vg_measures__take_options(&taken, options, m, c));
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a scorer"));
     s->m = m;
     s->c = c;
-    vg_status status = copy_options(s, options);
+    vg_status status = copy_options(s, &taken);
     if (status == VG_OK)
         status = open_device(s);
     if (status != VG_OK) {
