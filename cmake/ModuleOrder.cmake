@@ -22,6 +22,7 @@ set(VG_BELOW_workflow base measures formats calibrate evaluate data backend nn r
 # A public header belongs to the module of its name, except these.
 set(VG_OWNER_status base)
 set(VG_OWNER_types base)
+set(VG_OWNER_version base)
 set(VG_OWNER_temperatures calibrate)
 set(VG_OWNER_device measures)
 # Public headers that a module may include although they belong to a module beside it: predictions that were read from a

@@ -71,11 +71,7 @@ enum {
     VG_COLUMN_GEPJS = 1 << 11,
     VG_COLUMN_GMU = 1 << 12,
     VG_COLUMN_SNR = 1 << 13,
-    VG_COLUMNS_ALL = (1 << 14) - 1,
-    /* gated columns a k each, for a scorer told so: vg_scorer_planes(scorer, rows). Ranked faster */
-    VG_COLUMNS_PLANES = 1 << 14,
-    VG_COLUMNS_LEAN = 1 << 15 /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: see
-                                    vg_evaluate_columns */
+    VG_COLUMNS_ALL = (1 << 14) - 1
 };
 /* Whole columns (rows values each, rows x K, or K x rows, for gated measures) for a streaming scorer to write into. */
 typedef struct vg_columns vg_columns;
@@ -83,10 +79,6 @@ VG_API vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, 
 VG_API void vg_columns_free(vg_columns *columns);
 /* Fills `places` with the columns from `row` on; every other place of it becomes NULL. */
 VG_API void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places);
-/* Says that `rows` rows from `row` on (fewer where the columns end) will be written soon: their memory is then asked
- * for at once, which is cheaper than page by page, and can be done by another thread than the one that writes. Saves
- * time, changes nothing. */
-VG_API void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows);
 /* vg_measures_list of the whole columns, those that take no memory left out. */
 VG_API size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity);
 /* The column of that name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
@@ -274,9 +266,7 @@ typedef struct vg_evaluation {
 /* Each measure must hold vg_tally_rows(tally) values. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
-/* The same for all measures of the columns. With VG_COLUMNS_LEAN, AU and EPCE are made while they are ranked: max(TU
- * - EU, 0), and that plus EPKL. Those are the scorer's own values to the bit, for natural logarithms without
- * normalisation, all pairs, and floors other than VG_FLOOR_ADD; with other options do not ask for it. */
+/* The same for all measures of the columns. */
 VG_API vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
                                      const vg_evaluate_options *options);
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);

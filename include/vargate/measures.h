@@ -168,9 +168,6 @@ VG_API void vg_scorer_free(vg_scorer *scorer);
 /* Scores one block into `out` (places for this block only). Error messages count samples from the first block's
  * first. */
 VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block);
-/* How the six gated measures of the blocks to come lie: with 0, as at first, out->gtu[i * K + k]; else in planes, a
- * k each, out->gtu[k * plane + i]. Decisions always lie the first way. */
-VG_API void vg_scorer_planes(vg_scorer *scorer, size_t plane);
 VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
 
 /* --- the verdict: do the members disagree, and does the ensemble decide ------------------------------------------------

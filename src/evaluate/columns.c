@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "evaluate/columns_layout.h"
 #include "evaluate/evaluate_internal.h"
 
 void vg_k_name(char name[VG_NAME_SIZE], double k) {
@@ -162,7 +163,7 @@ void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places) {
     }
 }
 
-void vg_columns_ahead(const vg_columns *columns, size_t row, size_t rows) {
+void vg_columns__prefault(const vg_columns *columns, size_t row, size_t rows) {
     if (row >= columns->rows)
         return;
     rows = rows < columns->rows - row ? rows : columns->rows - row;

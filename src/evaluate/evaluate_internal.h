@@ -1,5 +1,4 @@
-/* evaluate_internal.h - what the files of this module share: sorted keys, the sums of a ranking, the tally's insides.
- */
+/* evaluate_internal.h - shared by the files of this module: sorted keys, the sums of a ranking, the tally's fields. */
 #ifndef VG_EVALUATE_INTERNAL_H
 #define VG_EVALUATE_INTERNAL_H
 
@@ -15,8 +14,9 @@
 
 /* --- long calls (pulse.c) --------------------------------------------------------------------------------------- */
 
-/* What all workers of a call share to learn whether it shall stop: asked for between slices of a few milliseconds.
- * Only worker 0, the calling thread, asks the caller; the others see the answer. */
+/* Cancellation and progress of a long call, shared by all of its workers. Workers check it between slices of a few
+ * milliseconds. Only worker 0, which runs on the calling thread, calls the caller's progress function; the other workers
+ * read the flag `stop` that it sets. */
 typedef struct vg_pulse {
     vg_progress_fn ask; /* may be NULL: never stop */
     void *context;
@@ -25,9 +25,9 @@ typedef struct vg_pulse {
     atomic_size_t done;
     atomic_bool stop;
 } vg_pulse;
-enum { VG_SLICE = 1 << 18 };                                    /* rows between two questions */
+enum { VG_SLICE = 1 << 18 };                                    /* rows between two checks */
 vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker); /* VG_ERR_INTERRUPTED to stop; pulse may be NULL */
-/* At the end of a call: a stop that was asked for while the last slices ran is one all the same. */
+/* Called at the end: VG_ERR_INTERRUPTED if the caller asked to stop while the last slices ran. */
 vg_status vg_evaluate__pulse_end(const vg_pulse *pulse);
 void vg_evaluate__pulse_add(vg_pulse *pulse, size_t steps);
 void vg_evaluate__pulse_idle(void *pulse); /* for vg_pool__while_waiting */
@@ -118,32 +118,32 @@ static inline size_t vg_evaluate__insert(uint64_t *items, size_t i) {
 typedef struct vg_rank_room vg_rank_room;
 typedef struct vg_row_kernels {
     /* Appends the items of rows first .. last - 1 to their buckets (rank_buckets.c). False where a value is NaN. */
-    bool (*bring)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last);
-    /* Counts to first places; they sum to less than 2^16. */
-    void (*sum_up)(uint16_t *cells, size_t count);
-    /* Sorts n items among which few inversions are left. False, items all there in some order, when that takes more
-     * than `most` moves by insertion. */
-    bool (*straighten)(uint64_t *items, size_t n, size_t most);
-    unsigned finer; /* cells than rows that suit it, as a power of 2, 0 or 1 */
-    /* The places of items with the lowest bit set, the first of all n at place `first`; returns how many. where:
-     * room for n and 8 more. `tied`: whether two neighbours differ in that bit at most. */
-    size_t (*marked)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);
+    bool (*gather_rows)(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
+                        size_t last);
+    /* Replaces counts by their exclusive prefix sums; the total is below 2^16. */
+    void (*prefix_sums)(uint16_t *cells, size_t count);
+    /* Sorts n items among which few inversions are left. Gives up and returns false when that takes more than `most`
+     * moves by insertion; the items are then in some other order, none lost. */
+    bool (*fix_bucket_order)(uint64_t *items, size_t n, size_t most);
+    unsigned finer; /* log2 of the cells for each row with which fix_bucket_order is fastest: 0 or 1 */
+    /* Finds the items that are errors (lowest bit set) and returns how many there are; their positions, counted from
+     * `first`, go to where[], which has memory for n + 8. *tied: whether two neighbours have the same key. */
+    size_t (*find_errors)(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first);
     /* Adds over i < n to sums[0 .. 3] tail[before[i]], to sums[4 .. 7] (left - i) / (all - before[i]), four partial
      * sums in turn, and returns the sum of all before[i]. */
     uint64_t (*walk)(double sums[8], const uint32_t *before, size_t n, const double *tail, double left, double all);
     /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */
     void (*samples)(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins);
-    /* The first of count values that is not in 0 .. most (a NaN, too), or one before it; SIZE_MAX when there is none.
-     */
-    size_t (*doubtful)(const double *values, size_t count, double most);
+    /* Finds the first value outside 0 .. most or NaN. The index may be up to 7 before it; SIZE_MAX when there is none. */
+    size_t (*find_out_of_range)(const double *values, size_t count, double most);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)
 extern const vg_row_kernels vg_evaluate__rows_avx512;
 #endif
-/* Those of the tier in use. Which does not change an order or a count; sums of a sample's squares may differ in the
- * last bit. */
+/* The kernels of the tier in use. Orders and counts are the same in all tiers; sums of a sample's squares may differ in
+ * the last bit. */
 const vg_row_kernels *vg_evaluate__rows(void);
 
 /* --- orderings (rank_buckets.c) --------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ struct vg_rank_room {
     const vg_row_kernels *kernels;
     uint64_t *memory, *items; /* of all chunks, and its first that lies at a multiple of their size */
     uint32_t *link, chunks;   /* the chunk after each; chunks in use */
-    bool asked;               /* for their memory, at the first ordering */
+    bool populated;           /* the chunks' memory has been requested from the system, at the first ordering */
     uint64_t **cursor;        /* of each bucket: where its next row goes, */
     uint32_t *full;           /* how many full chunks it has, */
     vg_rank_bounds *bounds;   /* and where its values lie */

@@ -1,4 +1,4 @@
-/* pulse.c - asking the caller, between slices of work, whether a long call shall go on. */
+/* pulse.c - cancellation of a long call: between slices of work the caller is asked whether to continue. */
 #include "evaluate/evaluate_internal.h"
 
 vg_status vg_evaluate__pulse(vg_pulse *pulse, unsigned worker) {

@@ -21,7 +21,7 @@ enum {
     MANY_ROWS = 1 << 15,
     MOST_BUCKETS = 4096,
     BUCKET_ROWS = 384,
-    WANTED_BUCKETS = 384, /* more would spill from the caches while rows are brought together */
+    WANTED_BUCKETS = 384, /* with more, the ends of the buckets do not fit the caches while rows are gathered */
     ONE_BUCKET = 1024,    /* so few rows need no map */
     SAMPLED = 1 << 14,    /* rows at most, */
     SPARSE = 8,           /* and every eighth at most, */
@@ -144,10 +144,10 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
     vg_bucket_map map;
     if (rows <= ONE_BUCKET || !learn(&map, room, column, rows))
         quarter(&map, room);
-    room->chunks = (uint32_t)map.buckets;  /* one for each to begin with */
-    if (rows >= MANY_ROWS && !room->asked) /* once, by the worker that will write there */
+    room->chunks = (uint32_t)map.buckets;      /* one for each to begin with */
+    if (rows >= MANY_ROWS && !room->populated) /* once, by the worker that will write there */
         vg_base__populate(room->items, (rows / VG_CHUNK + map.buckets) * VG_CHUNK_BYTES);
-    room->asked = true;
+    room->populated = true;
     for (size_t b = 0; b < map.buckets; b++) {
         room->cursor[b] = room->items + b * VG_CHUNK;
         room->full[b] = 0;
@@ -156,7 +156,7 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
     for (size_t first = 0; first < rows; first += VG_SLICE) {
         VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
         size_t last = rows - first < VG_SLICE ? rows : first + VG_SLICE;
-        if (!room->kernels->bring(room, &map, &source, first, last))
+        if (!room->kernels->gather_rows(room, &map, &source, first, last))
             return nan_found(column, rows);
     }
     VG_TRY(make_spill(room, map.buckets));
@@ -167,8 +167,8 @@ vg_status vg_evaluate__rank_order(vg_rank_order *order, vg_rank_room *room, cons
 /* --- one bucket in order ---------------------------------------------------------------------------------------- */
 /* By insertion: few inversions are left, or few items there. False, items all there in some order, when it turns out
  * long. */
-static bool straighten(const vg_rank_room *room, uint64_t *items, size_t n) {
-    return room->kernels->straighten(items, n, PATIENCE * (n + SMALL));
+static bool fix_bucket_order(const vg_rank_room *room, uint64_t *items, size_t n) {
+    return room->kernels->fix_bucket_order(items, n, PATIENCE * (n + SMALL));
 }
 
 /* Sorts n items, `least` the smallest and all below least + 2^range; the result lies in one of the two arrays, which is
@@ -178,17 +178,17 @@ static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *
     uint16_t *cells = room->fine;
     unsigned bits = bits_of(n) + room->kernels->finer, shift = range > bits ? range - bits : 0;
     if (n <= SMALL || n > LARGE) {
-        if (n > LARGE || !straighten(room, from, n))
+        if (n > LARGE || !fix_bucket_order(room, from, n))
             vg_evaluate__sort_keys(from, to, n);
         return from;
     }
     memset(cells, 0, sizeof *cells << (range - shift));
     for (size_t i = 0; i < n; i++)
         cells[(from[i] - least) >> shift]++;
-    room->kernels->sum_up(cells, (size_t)1 << (range - shift));
+    room->kernels->prefix_sums(cells, (size_t)1 << (range - shift));
     for (size_t i = 0; i < n; i++)
         to[cells[(from[i] - least) >> shift]++] = from[i];
-    if (shift > 0 && !straighten(room, to, n))
+    if (shift > 0 && !fix_bucket_order(room, to, n))
         vg_evaluate__sort_keys(to, from, n);
     return to;
 }
@@ -213,14 +213,14 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
         for (; from < end; from++)
             cells[(*from - least) >> shift]++;
     }
-    room->kernels->sum_up(cells, (size_t)1 << (bounds.range - shift));
+    room->kernels->prefix_sums(cells, (size_t)1 << (bounds.range - shift));
     for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
         const uint64_t *from = room->items + chunk * VG_CHUNK,
                        *end = from + (n - done < VG_CHUNK ? n - done : VG_CHUNK);
         for (; from < end; from++)
             to[cells[(*from - least) >> shift]++] = *from;
     }
-    if (shift > 0 && !straighten(room, to, n))
+    if (shift > 0 && !fix_bucket_order(room, to, n))
         vg_evaluate__sort_keys(to, to + LARGE, n);
     return to;
 }

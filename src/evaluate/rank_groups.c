@@ -29,7 +29,7 @@ static void add_tied(vg_rank_groups *g, const uint64_t *items, uint32_t *where, 
 static void add_run(vg_rank_groups *g, const vg_rank_run *run, const vg_rank_room *room, size_t before) {
     uint32_t *where = g->before + g->count;
     bool tied;
-    size_t wrong = room->kernels->marked(where, &tied, run->items, run->count, (uint32_t)before);
+    size_t wrong = room->kernels->find_errors(where, &tied, run->items, run->count, (uint32_t)before);
     if (tied)
         add_tied(g, run->items, where, wrong, before);
     else

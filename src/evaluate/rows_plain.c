@@ -2,25 +2,26 @@
 #include "base/cpu.h"
 #include "evaluate/evaluate_internal.h"
 
-static bool bring(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last) {
+static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
+                        size_t last) {
     const vg_bucket_map m = *map;
     const vg_rank_column column = rows->column;
     const double sign = column.measure.certainty ? -1 : 1;
     const uint8_t *error = rows->errors + first * rows->error_stride;
     size_t error_stride = rows->error_stride;
-    bool odd = false;
+    bool has_nan = false;
     for (size_t i = first; i < last; i++, error += error_stride) {
         double x = sign * vg_evaluate__value(&column, i);
-        odd |= isnan(x);
+        has_nan |= isnan(x);
         uint64_t key = vg_evaluate__key(x);
         vg_rank_cell cell = m.cells[key >> m.shift];
         vg_evaluate__append(room, cell.first + (size_t)((key & m.below) >> cell.shift), key << 1 | (*error != 0));
     }
-    return !odd;
+    return !has_nan;
 }
 
 /* Four counts of 16 bits are summed by one multiplication. */
-static void sum_up(uint16_t *cells, size_t count) {
+static void prefix_sums(uint16_t *cells, size_t count) {
     size_t c = 0, place = 0;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     const uint64_t ones = 0x0001000100010001u;
@@ -38,14 +39,14 @@ static void sum_up(uint16_t *cells, size_t count) {
     }
 }
 
-static bool straighten(uint64_t *items, size_t n, size_t most) {
+static bool fix_bucket_order(uint64_t *items, size_t n, size_t most) {
     size_t moves = 0;
     for (size_t i = 1; i < n && moves <= most; i++)
         moves += vg_evaluate__insert(items, i);
     return moves <= most;
 }
 
-static size_t marked(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first) {
+static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first) {
     size_t found = 0;
     uint64_t before = n > 0 ? ~items[0] : 0;
     bool close = false;
@@ -91,22 +92,23 @@ static void samples(vg_sample_batch *out, const double *mean, const int64_t *lab
 }
 
 /* As whole numbers the good ones are 0 to limit: eight at a time, one branch. */
-static size_t doubtful(const double *values, size_t count, double most) {
+static size_t find_out_of_range(const double *values, size_t count, double most) {
     uint64_t limit, bits[8];
     size_t i = 0;
     memcpy(&limit, &most, sizeof limit);
     for (; i + 8 <= count; i += 8) {
-        uint64_t odd = 0;
+        uint64_t outside = 0;
         memcpy(bits, values + i, sizeof bits);
         for (size_t j = 0; j < 8; j++)
-            odd |= bits[j] | (limit - bits[j]);
-        if (odd >> 63)
+            outside |= bits[j] | (limit - bits[j]);
+        if (outside >> 63)
             return i;
     }
     return i < count ? i : SIZE_MAX;
 }
 
-const vg_row_kernels vg_evaluate__rows_plain = {bring, sum_up, straighten, 1, marked, walk, samples, doubtful};
+const vg_row_kernels vg_evaluate__rows_plain = {gather_rows, prefix_sums, fix_bucket_order, 1,
+                                                find_errors, walk,        samples,          find_out_of_range};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

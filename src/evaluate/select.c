@@ -238,7 +238,7 @@ static size_t samples_needed(contest *c, const plan *p) {
         needed *= (double)c->tested.samples / answered * all;
         least = needed < least ? needed : least;
     }
-    double more = 1.1 * (double)c->units.samples; /* those at hand were not enough */
+    double more = 1.1 * (double)c->units.samples; /* the present samples were not enough */
     return least < 1e15 ? (size_t)ceil(least > more ? least : more) : 0;
 }
 
@@ -381,8 +381,8 @@ static vg_status check_result(const vg_selection *out) {
     return VG_OK;
 }
 
-/* Hands a result over, as far as the caller's struct goes. */
-static void hand_over(vg_selection *out, const vg_selection *found) {
+/* Copies a result to the caller, up to the size of the caller's struct. */
+static void copy_result(vg_selection *out, const vg_selection *found) {
     size_t size = out->struct_size;
     memcpy(out, found, size);
     out->struct_size = size;
@@ -449,7 +449,7 @@ vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate 
                              "select: several candidates with a %s; expected a target risk and no grid",
                              o.grid ? "grid" : "target coverage");
     VG_TRY(run_candidates(&found, &which, candidates, count, rows, &o));
-    hand_over(out, &found);
+    copy_result(out, &found);
     if (chosen)
         *chosen = which;
     return VG_OK;
@@ -503,7 +503,7 @@ vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t c
         vg_selection s;
         fill_common(&s, &c, 1);
         bounded_risk(&s, &c, targets[i]);
-        hand_over(&out[i], &s);
+        copy_result(&out[i], &s);
     }
     release(&c);
     return status;

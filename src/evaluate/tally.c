@@ -124,7 +124,7 @@ static vg_status make_room(vg_tally *t, size_t rows) {
     return VG_OK;
 }
 
-/* The memory that the next `rows` rows will be written to, asked for at once: cheaper than page by page. */
+/* Requests the memory of the next `rows` rows from the system at once, which is cheaper than page faults one by one. */
 static void ask_for(const vg_tally *t, size_t rows) {
     enum { WORTH = 1 << 13 }; /* rows */
     if (rows < WORTH)
@@ -140,11 +140,11 @@ static void ask_for(const vg_tally *t, size_t rows) {
 /* Means of rows that sum to 1 within 1e-3 may pass 1. */
 static inline bool outside(double p) { return !(p >= 0 && p <= 1.002); }
 
-/* The first of count values that is none: NaN, negative, above 1. SIZE_MAX when all are fine. */
+/* The index of the first value that is no probability: NaN, negative, or above 1. SIZE_MAX when there is none. */
 static size_t first_outside(const double *p, size_t count) {
     const vg_row_kernels *kernels = vg_evaluate__rows();
     for (size_t i = 0; i < count; i++) {
-        size_t next = kernels->doubtful(p + i, count - i, 1.002);
+        size_t next = kernels->find_out_of_range(p + i, count - i, 1.002);
         if (next == SIZE_MAX)
             return SIZE_MAX;
         i += next;
@@ -154,7 +154,7 @@ static size_t first_outside(const double *p, size_t count) {
     return SIZE_MAX;
 }
 
-/* Everything that can be wrong with a block, before any of it is counted. */
+/* Checks the whole block before any of it is counted, so that a refused block leaves the tally as it was. */
 static vg_status check_block(const vg_tally *t, const double *mean, const double *std, const int64_t *labels,
                              size_t n) {
     size_t c_count = t->classes, bad = first_outside(mean, n * c_count);

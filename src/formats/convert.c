@@ -1,7 +1,7 @@
 /* convert.c - raw elements of files to float32, float64 and int64.
  *
  * Input bytes may lie at any address and in either endianness, so a piece at a time is copied to aligned memory
- * (turning the bytes round where needed) and converted there by loops of fixed length, which compilers turn into
+ * (reversing the bytes where needed) and converted there by loops of fixed length, which compilers turn into
  * vector code. */
 #include <math.h>
 #include <string.h>
@@ -62,7 +62,7 @@ const char *vg_element_name(vg_element element) {
     return "unknown";
 }
 
-/* Copies `count` elements of `size` bytes, turned round when swapped; what lies behind them in the piece is zeroed,
+/* Copies `count` elements of `size` bytes, with their bytes reversed when swapped; the rest of the piece is zeroed,
  * so that the fixed-length loops convert defined values. */
 static void load(piece *out, const uint8_t *raw, size_t count, size_t size, bool swapped) {
     memcpy(out->bytes, raw, count * size);

@@ -7,7 +7,7 @@
  *     families   p0 p1, prob_cat prob_dog, logit_0, z1, class_a, or whole numbers: every column left belongs to one
  *     free       cat dog: taken, but the predictions are refused unless each row sums to 1 (predictions.c), because
  *                a column of another meaning among them would not let it
- *     doubtful   confidence, prediction, split, ...: never a class unless --classes says so
+ *     ambiguous   confidence, prediction, split, ...: never a class unless --classes says so
  *
  * The names of the classes are the columns' without the family's prefix; numbers 0 .. C-1 are no names but places. */
 #include "formats/csv_columns.h"
@@ -270,7 +270,7 @@ static vg_status unclear(const vg_csv_columns *columns, const vg_source *source,
 /* Without --classes: columns that cannot be told from classes are refused. Sets source->free_columns. */
 static vg_status check_values(vg_csv_columns *columns, vg_source *source) {
     int family = FAMILY_NONE;
-    const char *doubtful = NULL;
+    const char *ambiguous = NULL;
     for (size_t i = 0; i < columns->count && family == FAMILY_NONE; i++)
         if (columns->roles[i] == VG_ROLE_VALUE)
             family = family_of(name_at(columns, i));
@@ -280,14 +280,14 @@ static vg_status check_values(vg_csv_columns *columns, vg_source *source) {
             continue;
         const char *name = name_at(columns, i);
         if (is_one_of(name, doubtful_names) || family_of(name) != family) {
-            doubtful = doubtful ? doubtful : name;
+            ambiguous = ambiguous ? ambiguous : name;
             columns->roles[i] = VG_ROLE_IGNORED; /* not in the list that is proposed */
         } else {
             columns->places[i] = values++;
         }
     }
-    if (doubtful)
-        return unclear(columns, source, doubtful);
+    if (ambiguous)
+        return unclear(columns, source, ambiguous);
     if (family != FAMILY_NONE || values == 0)
         return VG_OK;
     char all[600];

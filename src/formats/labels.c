@@ -1,4 +1,4 @@
-/* labels.c - labels as people store them, brought to class numbers 0 .. C-1.
+/* labels.c - labels as people store them, converted to class numbers 0 .. C-1.
  *
  *     whole numbers (N)          the classes, counted from 0 (or from 1 where the caller says so)
  *     whole numbers, and classes  that are named by other numbers than 0 .. C-1: the labels are those names

@@ -1,4 +1,4 @@
-/* labels.h - labels as people store them, brought to class numbers. Internal to formats. */
+/* labels.h - labels as people store them, converted to class numbers. Internal to formats. */
 #ifndef VG_LABELS_H
 #define VG_LABELS_H
 

@@ -219,7 +219,7 @@ static vg_status check_probabilities(vg_prediction_file *file) {
     if (file->logits || rows == 0)
         return VG_OK;
     if (vg_prediction_file_block(file, 0, rows, &view) != VG_OK)
-        return VG_OK; /* told when the block is wanted */
+        return VG_OK; /* the block that is read first reports it */
     for (size_t n = 0; n < rows; n++)
         for (size_t m = 0; m < file->m; m++)
             for (size_t c = 0; c < file->c; c++)

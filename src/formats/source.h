@@ -34,7 +34,7 @@ typedef struct vg_stored {
     uint32_t crc, sum; /* expected, and of the first `summed` bytes */
     size_t summed;
     size_t dropped; /* bytes of `data` let go so far */
-    size_t touched; /* bytes brought in out of order since everything was let go */
+    size_t touched; /* bytes read out of order since the mapping was last released */
 } vg_stored;
 
 /* An array that is there but cannot be read, and why: asking for it gives this line. */

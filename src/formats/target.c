@@ -154,7 +154,7 @@ vg_status vg_target_check(const char *path, vg_product product, const char *cons
                                  strcmp(inputs[i], "-") == 0 ? "on standard input" : inputs[i]);
     struct stat st;
     if (force || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return VG_OK; /* what cannot be written at all is told by whoever opens it */
+        return VG_OK; /* a path that cannot be written is reported when it is opened */
     if (is_ours(path, product))
         return VG_OK;
     return vg_base__fail(VG_ERR_ARGUMENT,

@@ -120,7 +120,7 @@ void vg_scorer_free(vg_scorer *s) {
     vg_base__release(s);
 }
 
-void vg_scorer_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
+void vg_scorer__set_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
 
 static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     if (!out || !block)

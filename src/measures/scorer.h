@@ -1,4 +1,4 @@
-/* scorer.h - what scorer.c and options.c share. Internal to measures. */
+/* scorer.h - parts of the scorer that the library's own files use. Internal. */
 #ifndef VG_MEASURES_SCORER_H
 #define VG_MEASURES_SCORER_H
 
@@ -7,5 +7,9 @@
 /* Copies the caller's options to `out`, completes those of an older, smaller struct by the defaults, and checks them for
  * predictions of m members and c classes. */
 vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c);
+
+/* Layout of the six gated measures in the blocks to come. plane = 0, the default: interleaved, out->gtu[i * K + k].
+ * Otherwise one plane for each k, out->gtu[k * plane + i]. Decisions are always interleaved. */
+void vg_scorer__set_planes(vg_scorer *scorer, size_t plane);
 
 #endif

@@ -15,7 +15,7 @@ vg_status vg_report__take(vg_report *out, const vg_report *given);
 typedef struct vg_chosen {
     size_t count;     /* samples in the page */
     size_t *samples;  /* count, increasing */
-    uint8_t *plotted; /* count: 1 = belongs to the random sample; 0 = there because somebody will look for it */
+    uint8_t *plotted; /* count: 1 = belongs to the random sample; 0 = chosen because it is a notable case */
     size_t image_count;
     size_t *image_rows; /* image_count positions in `samples`, increasing */
 } vg_chosen;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "evaluate/columns_layout.h"
+#include "measures/scorer.h"
 #include "workflow/score_engine.h"
 #include "workflow/score_pass.h"
 #include "workflow/tally_beside.h"

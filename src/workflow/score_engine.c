@@ -1,5 +1,6 @@
 /* vg_score_engine.c - the choice between the CPU's scorer and a GPU's. See score_engine.h. */
 #include "workflow/score_engine.h"
+#include "measures/scorer.h"
 
 vg_status vg_score_engine__open(vg_score_engine *engine, vg_score_device where, size_t m, size_t c,
                                 const vg_score_options *options, const vg_job *job) {
@@ -20,7 +21,7 @@ void vg_score_engine__close(vg_score_engine *engine) {
 
 void vg_score_engine__planes(vg_score_engine *engine, size_t plane) {
     if (engine->cpu)
-        vg_scorer_planes(engine->cpu, plane);
+        vg_scorer__set_planes(engine->cpu, plane);
 }
 
 vg_status vg_score_engine__feed(vg_score_engine *engine, const vg_scores *places, const vg_predictions *block,

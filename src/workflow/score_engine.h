@@ -14,7 +14,7 @@ typedef struct vg_score_engine {
 vg_status vg_score_engine__open(vg_score_engine *engine, vg_score_device where, size_t m, size_t c,
                                 const vg_score_options *options, const vg_job *job);
 void vg_score_engine__close(vg_score_engine *engine);
-/* vg_scorer_planes; the CPU's scorer alone has them. */
+/* vg_scorer__set_planes; the CPU's scorer alone has them. */
 void vg_score_engine__planes(vg_score_engine *engine, size_t plane);
 /* A block in host or (with a GPU) device memory; places in host memory. */
 vg_status vg_score_engine__feed(vg_score_engine *engine, const vg_scores *places, const vg_predictions *block,

@@ -1,5 +1,6 @@
 /* tally_beside.c - a thread that feeds a tally, one block at a time and in order. See tally_beside.h. */
 #include "workflow/tally_beside.h"
+#include "evaluate/columns_layout.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +27,7 @@ static void *count_blocks(void *argument) {
             break;
         vg_tally_block block = b->block;
         pthread_mutex_unlock(&b->lock);
-        vg_columns_ahead(block.columns, block.ahead, block.ahead_rows);
+        vg_columns__prefault(block.columns, block.ahead, block.ahead_rows);
         bool counted = vg_tally_feed(b->tally, block.mean, block.std, block.labels, block.rows) == VG_OK;
         pthread_mutex_lock(&b->lock);
         if (!counted && !b->failed) {

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "evaluate/columns_layout.h"
 #include "evaluate/evaluate_internal.h"
+#include "measures/scorer.h"
 #include "measures_util.h"
 #include "vargate/evaluate.h"
 
@@ -55,13 +57,13 @@ static scored score(const double *p, unsigned extra, bool single, bool multilabe
     assert_int_equal(vg_tally_new(&out.tally, C, &counted), VG_OK);
     assert_int_equal(vg_columns_new(&out.columns, rows, gates, K, VG_COLUMNS_ALL | extra), VG_OK);
     if (extra & VG_COLUMNS_PLANES)
-        vg_scorer_planes(scorer, rows);
+        vg_scorer__set_planes(scorer, rows);
     for (size_t first = 0; first < N; first += BLOCK) {
         size_t here = N - first < BLOCK ? N - first : BLOCK;
         vg_scores places;
         vg_predictions block = single ? vg_predictions_f32(narrow + first * M * C, here, M, C)
                                       : vg_predictions_f64(p + first * M * C, here, M, C);
-        vg_columns_ahead(out.columns, first * each, here * each);
+        vg_columns__prefault(out.columns, first * each, here * each);
         vg_columns_at(out.columns, first * each, &places);
         places.mean = mean;
         places.std = std;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "evaluate/columns_layout.h"
 #include "evaluate/evaluate_internal.h"
 
 static uint64_t state = 12345;
@@ -106,14 +107,14 @@ static void same_sums_and_marks(void **unused) {
             one[i] = two[i] = (uint16_t)(draw() % 20);
             items[i] = count % 3 ? draw() : 2 * i + draw() % 3; /* every third time some neighbours share a key */
         }
-        vg_evaluate__rows_plain.sum_up(one, count);
-        vg_evaluate__rows()->sum_up(two, count);
+        vg_evaluate__rows_plain.prefix_sums(one, count);
+        vg_evaluate__rows()->prefix_sums(two, count);
         assert_memory_equal(one, two, count * sizeof *one);
         bool tied, tied_too, expected = false;
         for (size_t i = 1; i < count; i++)
             expected |= items[i] >> 1 == items[i - 1] >> 1;
-        size_t found = vg_evaluate__rows_plain.marked(here, &tied, items, count, 77);
-        assert_int_equal(found, vg_evaluate__rows()->marked(there, &tied_too, items, count, 77));
+        size_t found = vg_evaluate__rows_plain.find_errors(here, &tied, items, count, 77);
+        assert_int_equal(found, vg_evaluate__rows()->find_errors(there, &tied_too, items, count, 77));
         assert_memory_equal(here, there, found * sizeof *here);
         assert_true(tied == expected && tied_too == expected);
         for (size_t i = 0, w = 0; i < count; i++)
@@ -166,7 +167,7 @@ static void straightened(void **unused) {
                     sorted[i] = items[i] =
                         UINT64_MAX - 16 * (uint64_t)((n - 1 - i) / cell) - draw() % 16 / (1 + draw() % 4);
                 qsort(sorted, n, sizeof *sorted, by_size);
-                assert_true(kernels[which]->straighten(items, n, cell * n));
+                assert_true(kernels[which]->fix_bucket_order(items, n, cell * n));
                 assert_memory_equal(items, sorted, n * sizeof *items);
                 for (size_t i = n; i < MOST + 16; i++)
                     assert_int_equal(items[i], MARK);
@@ -174,7 +175,7 @@ static void straightened(void **unused) {
     for (size_t which = 0; which < 2; which++) {
         for (size_t i = 0; i < MOST; i++)
             items[i] = MOST - i;
-        assert_false(kernels[which]->straighten(items, MOST, 4 * (size_t)MOST));
+        assert_false(kernels[which]->fix_bucket_order(items, MOST, 4 * (size_t)MOST));
         qsort(items, MOST, sizeof *items, by_size);
         for (size_t i = 0; i < MOST; i++)
             assert_int_equal(items[i], i + 1);
@@ -245,7 +246,7 @@ static void doubtful_values_are_named(void **unused) {
                 for (size_t i = 0; i < COUNT; i++)
                     values[i] = uniform();
                 values[bad] = wrong[w];
-                size_t answer = kernels[k]->doubtful(values, COUNT, 1.002);
+                size_t answer = kernels[k]->find_out_of_range(values, COUNT, 1.002);
                 assert_true(answer <= bad && bad < answer + 8);
             }
 }
@@ -262,10 +263,10 @@ static void memory_ahead_changes_nothing(void **unused) {
         places.tu[i] = (double)i;
         places.geu[2 * i] = places.geu[2 * i + 1] = -(double)i;
     }
-    vg_columns_ahead(columns, 0, ROWS);
-    vg_columns_ahead(columns, 10, SIZE_MAX);
-    vg_columns_ahead(columns, ROWS, 5);
-    vg_columns_ahead(columns, SIZE_MAX, SIZE_MAX);
+    vg_columns__prefault(columns, 0, ROWS);
+    vg_columns__prefault(columns, 10, SIZE_MAX);
+    vg_columns__prefault(columns, ROWS, 5);
+    vg_columns__prefault(columns, SIZE_MAX, SIZE_MAX);
     for (size_t i = 0; i < ROWS; i++) {
         assert_true(places.tu[i] == (double)i);
         assert_true(places.geu[2 * i] == -(double)i && places.geu[2 * i + 1] == -(double)i);

@@ -42,7 +42,7 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
     const __m512i places =
         _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)stride));
     const __m128i shift = _mm_cvtsi32_si128((int)map->shift);
-    __mmask8 odd = 0;
+    __mmask8 nan_lanes = 0;
     for (size_t i = 0, at = first * stride; i < n; i += 8, at += 8 * stride) {
         fetch(values + at, stride);
         __m512d x = every(values + at, stride, places);
@@ -57,7 +57,7 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
         }
         x = _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(x), flip));
         x = _mm512_add_pd(x, _mm512_setzero_pd()); /* -0 and 0 share a key */
-        odd |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
+        nan_lanes |= _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
         __m512i bits = _mm512_castpd_si512(x);
         /* bits ^ (sign | high) */
         __m512i key = _mm512_ternarylogic_epi64(bits, _mm512_srai_epi64(bits, 63), high, 0x1e);
@@ -69,29 +69,30 @@ static __mmask8 place(uint64_t *items, uint32_t *buckets, const vg_bucket_map *m
         item = _mm512_mask_or_epi64(item, _mm512_test_epi64_mask(marks, marks), item, one);
         _mm512_storeu_si512(items + i, item);
     }
-    return odd;
+    return nan_lanes;
 }
 
-static bool bring(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first, size_t last) {
+static bool gather_rows(vg_rank_room *room, const vg_bucket_map *map, const vg_rank_rows *rows, size_t first,
+                        size_t last) {
     uint64_t items[VG_ROW_BATCH];
     uint32_t buckets[VG_ROW_BATCH];
-    __mmask8 odd = 0;
+    __mmask8 nan_lanes = 0;
     size_t i = first, stop = rows->error_stride == 1 ? last - (last - first) % 8 : first;
     for (size_t n; i < stop; i += n) {
         n = stop - i < VG_ROW_BATCH ? stop - i : (size_t)VG_ROW_BATCH;
-        odd |= place(items, buckets, map, rows, i, n);
+        nan_lanes |= place(items, buckets, map, rows, i, n);
         for (size_t j = 0; j < n; j++)
             vg_evaluate__append(room, buckets[j], items[j]);
     }
-    return vg_evaluate__rows_plain.bring(room, map, rows, i, last) && !odd;
+    return vg_evaluate__rows_plain.gather_rows(room, map, rows, i, last) && !nan_lanes;
 }
 
 /* Sums within quarters of 8, then over the quarters, then all that came before. */
-static void sum_up(uint16_t *cells, size_t count) {
+static void prefix_sums(uint16_t *cells, size_t count) {
     const __m512i last = _mm512_set1_epi16(0x0f0e), zero = _mm512_setzero_si512();
     __m512i before = zero;
     if (count % 32) {
-        vg_evaluate__rows_plain.sum_up(cells, count);
+        vg_evaluate__rows_plain.prefix_sums(cells, count);
         return;
     }
     for (size_t c = 0; c < count; c += 32) {
@@ -109,7 +110,7 @@ static void sum_up(uint16_t *cells, size_t count) {
     }
 }
 
-static size_t marked(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first) {
+static size_t find_errors(uint32_t *where, bool *tied, const uint64_t *items, size_t n, uint32_t first) {
     const __m512i one = _mm512_set1_epi64(1);
     __m256i place = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)first));
     size_t found = 0, i = 0;
@@ -122,7 +123,7 @@ static size_t marked(uint32_t *where, bool *tied, const uint64_t *items, size_t 
         found += (size_t)__builtin_popcount(here);
         place = _mm256_add_epi32(place, _mm256_set1_epi32(8));
     }
-    found += vg_evaluate__rows_plain.marked(where + found, tied, items + i, n - i, first + (uint32_t)i);
+    found += vg_evaluate__rows_plain.find_errors(where + found, tied, items + i, n - i, first + (uint32_t)i);
     *tied |= close != 0;
     return found;
 }
@@ -164,7 +165,7 @@ static inline size_t first_below(const uint64_t *items, size_t i, size_t n) {
     return n;
 }
 
-static bool straighten(uint64_t *items, size_t n, size_t most) {
+static bool fix_bucket_order(uint64_t *items, size_t n, size_t most) {
     size_t moves = 0;
     settle(items, n);
     for (size_t i = first_below(items, 1, n); i < n && moves <= most; i = first_below(items, i + 1, n))
@@ -274,7 +275,7 @@ static void samples(vg_sample_batch *out, const double *mean, const int64_t *lab
     }
 }
 
-static size_t doubtful(const double *values, size_t count, double most) {
+static size_t find_out_of_range(const double *values, size_t count, double most) {
     const __m512i limit = _mm512_castpd_si512(_mm512_set1_pd(most));
     for (size_t i = 0; i < count; i += 8) {
         __m512i bits = _mm512_maskz_loadu_epi64(lanes(count - i), values + i);
@@ -284,7 +285,8 @@ static size_t doubtful(const double *values, size_t count, double most) {
     return SIZE_MAX;
 }
 
-const vg_row_kernels vg_evaluate__rows_avx512 = {bring, sum_up, straighten, 0, marked, walk, samples, doubtful};
+const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order, 0,
+                                                 find_errors, walk,        samples,          find_out_of_range};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

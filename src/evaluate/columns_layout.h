@@ -1,0 +1,24 @@
+/* columns_layout.h - layouts of columns that save time or memory. Internal: the workflows choose them, users need not.
+ *
+ * Bits beside VG_COLUMN_* in the argument `which` of vg_columns_new. */
+#ifndef VG_EVALUATE_COLUMNS_LAYOUT_H
+#define VG_EVALUATE_COLUMNS_LAYOUT_H
+
+#include "vargate/evaluate.h"
+
+enum {
+    /* Gated columns are K planes of `rows` values, one for each k, which are ranked faster than interleaved values. The
+     * scorer must be told: vg_scorer__set_planes(scorer, rows). */
+    VG_COLUMNS_PLANES = 1 << 14,
+    /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: vg_evaluate_columns computes
+     * AU = max(TU - EU, 0) and EPCE = AU + EPKL while it ranks them. Equal to the scorer's values to the bit for natural
+     * logarithms without normalisation, all pairs, and floors other than VG_FLOOR_ADD; not to be used otherwise. */
+    VG_COLUMNS_LEAN = 1 << 15
+};
+
+/* Requests the memory of `rows` rows from `row` on (fewer where the columns end) from the system at once, which is
+ * cheaper than page faults one by one, and can be done by another thread than the one that writes. The values do not
+ * change. */
+void vg_columns__prefault(const vg_columns *columns, size_t row, size_t rows);
+
+#endif
