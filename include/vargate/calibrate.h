@@ -92,7 +92,7 @@ typedef struct vg_calibration_metrics {
 
 enum { VG_CALIBRATION_WARNING = 600 };
 
-/* A result. Read its fields; free with vg_calibration_free. */
+/* A result. Read its fields; free with vg_calibration_free (NULL is accepted). Several threads may read it at once. */
 typedef struct vg_calibration {
     size_t struct_size;
     size_t samples, members, classes;
@@ -121,7 +121,9 @@ typedef struct vg_calibration {
     char warning[VG_CALIBRATION_WARNING];
 } vg_calibration;
 
-/* Fits temperatures to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. */
+/* Fits temperatures to logits (N, M, C) and N labels in 0 .. C-1. C >= 2. options NULL: the defaults. VG_ERR_DATA
+ * names the first logit that is not finite or label out of range; a temperature whose minimiser lies outside the
+ * range is no error but a flag. Several threads may call it at once. */
 VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
                               const vg_calibrate_options *options);
 VG_API void vg_calibration_free(vg_calibration *calibration);

@@ -28,6 +28,8 @@ typedef enum vg_memory { VG_MEMORY_HOST = 0, VG_MEMORY_DEVICE = 1 } vg_memory;
 /* VG_OK when there is a device to score on; else VG_ERR_UNSUPPORTED, "no CUDA device: <reason>". */
 VG_API vg_status vg_device_check(void);
 
+/* Serves one caller at a time, on the device that was current when it was made. The caller's, freed by
+ * vg_device_scorer_free (NULL is accepted). */
 typedef struct vg_device_scorer vg_device_scorer;
 /* As vg_scorer_new, on the current CUDA device. Its memory is bounded by M and C, whatever N. */
 VG_API vg_status vg_device_scorer_new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options);

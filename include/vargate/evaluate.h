@@ -2,13 +2,13 @@
  * decision rule, thresholds chosen on validation data, out-of-distribution detection. docs/evaluation.md defines
  * every figure.
  *
- *     vg_columns *columns;                                        // the measures, one value a sample, N known
- *     vg_tally *tally;                                            // accuracy, calibration: fed by blocks, keeps no N x C
+ *     vg_columns *columns;                          // the measures, one value a sample, N known
+ *     vg_tally *tally;                              // accuracy, calibration: fed by blocks, keeps no N x C
  *     vg_columns_new(&columns, N, k, K, VG_COLUMNS_ALL);
  *     vg_tally_new(&tally, C, &tally_options);
  *     for each block of rows starting at sample `first`:
- *         vg_columns_at(columns, first, &scores);                 // the scorer writes into the columns
- *         scores.mean = mean; scores.std = std;                   // rows x C, the caller's, for this block
+ *         vg_columns_at(columns, first, &scores);   // the scorer writes into the columns
+ *         scores.mean = mean; scores.std = std;     // rows x C, the caller's, for this block
  *         vg_scorer_feed(scorer, &scores, &block);
  *         vg_tally_feed(tally, mean, std, labels + first, rows);
  *     vg_evaluate(&evaluation, tally, measures, vg_columns_measures(columns, measures, room), &options);
@@ -98,7 +98,9 @@ typedef struct vg_tally_options {
 #define VG_TALLY_OPTIONS_INIT                                                                                          \
     { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
 
-/* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio. */
+/* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio.
+ * One thread feeds a tally; once it is complete, several threads may evaluate and read it at once. Freed by
+ * vg_tally_free, after the evaluations that use it have returned. */
 typedef struct vg_tally vg_tally;
 VG_API vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options);
 VG_API void vg_tally_free(vg_tally *tally);
@@ -188,7 +190,8 @@ VG_API vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *fi
 /* --- the decision rule ------------------------------------------------------------------------------------------ */
 
 /* The rule keeps a row, mu_i - k sigma_i > mu_j + k sigma_j, exactly when k < ratio:
- *     ratio = (mu_i - mu_j) / (sigma_i + sigma_j)        infinite when both sigmas are 0 and mu_i > mu_j; 0 when mu_i = mu_j
+ *     ratio = (mu_i - mu_j) / (sigma_i + sigma_j),
+ *             infinite when both sigmas are 0 and mu_i > mu_j, 0 when mu_i = mu_j,
  * so one number a row answers for every k. i, j: the two classes of largest mean (pred and second; NULL: found here).
  * mean, std: n x C. */
 VG_API vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
@@ -297,9 +300,9 @@ typedef struct vg_rule_rows {
     const int32_t *predictions; /* rows; NULL: no counts by prediction */
     size_t rows, classes;
 } vg_rule_rows;
-/* The decision rule at each of k_count ks. Results go to rule[0 .. k_count - 1], without intervals; the two count arrays
- * of each row are filled where the caller has set them to memory for `classes` values, and skipped where they are
- * NULL. */
+/* The decision rule at each of k_count ks. Results go to rule[0 .. k_count - 1], without intervals; the two count
+ * arrays of each row are filled where the caller has set them to memory for `classes` values, and skipped where they
+ * are NULL. */
 VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *rows);
 
 /* --- choosing a threshold on validation data ---------------------------------------------------------------------- */

@@ -31,6 +31,8 @@ typedef struct vg_array_info {
     int fortran_order; /* first axis fastest */
 } vg_array_info;
 
+/* An opened file of arrays. It serves one caller at a time; different sources may be read by different threads. What it
+ * hands out as borrowed (names, metadata, mapped elements) lives until vg_source_close. */
 typedef struct vg_source vg_source;
 
 /* Opens by content and extension. "-" is an .npy (or another of the binary kinds) on standard input, spooled to an
@@ -40,7 +42,9 @@ typedef struct vg_source vg_source;
 VG_API vg_status vg_source_open(vg_source **out, const char *path);
 /* The same from memory (borrowed for the life of the source); `name` serves in messages and as the extension. */
 VG_API vg_status vg_source_open_memory(vg_source **out, const void *bytes, size_t size, const char *name);
+/* Frees the source and all that was borrowed from it. NULL is accepted. */
 VG_API void vg_source_close(vg_source *source);
+/* How many arrays there are, and what is known of number `index`; VG_ERR_ARGUMENT when there is none of that number. */
 VG_API size_t vg_source_count(const vg_source *source);
 VG_API vg_status vg_source_info(const vg_source *source, size_t index, vg_array_info *info);
 /* Index of the array of that exact name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
@@ -65,6 +69,7 @@ VG_API const char *vg_source_metadata(const vg_source *source, const char *key);
 VG_API void vg_source_drop(vg_source *source, size_t index, size_t row);
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
+/* A file being written. One caller at a time. It ends with vg_writer_close or vg_writer_abandon, which free it. */
 typedef struct vg_writer vg_writer;
 /* Kind by the extension of `path`: .npy, .npz, .safetensors. Writes to a file beside `path`, renamed by
  * vg_writer_close. */
@@ -118,6 +123,8 @@ VG_API int vg_same_file(const char *a, const char *b);
 /* --- predictions and labels as people store them ------------------------------------------------------------------ */
 typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;
 
+/* Opened predictions. One caller at a time; what is borrowed lives until vg_prediction_file_close unless a comment says
+ * less. */
 typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;
@@ -138,7 +145,7 @@ typedef struct vg_prediction_options {
     { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0 }
 
 /* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. A shorter struct of options, from a program
- * built with an earlier version, is completed by the defaults. What is doubtful (a column that may be no class, logits
+ * built with an earlier version, is completed by the defaults. What is ambiguous (a column that may be no class, logits
  * under a name of probabilities) is refused with a message that names the option to give. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,
                                          const vg_prediction_options *options);

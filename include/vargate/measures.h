@@ -8,8 +8,8 @@
  *     if (vg_score(&out, NULL, &p, &options) != VG_OK) puts(vg_error_message());
  *
  * Multiclass results have one value a sample; gated ones K values a sample, k fastest: gtu[n * K + k]. In multilabel
- * mode every label is a two-outcome problem of its own, and each result has C values a sample: tu[n * C + c], gtu[(n
- * * C + c) * K + k]. */
+ * mode every label is a two-outcome problem of its own, and each result has C values a sample:
+ * tu[n * C + c], gtu[(n * C + c) * K + k]. */
 #ifndef VARGATE_MEASURES_H
 #define VARGATE_MEASURES_H
 
@@ -155,7 +155,8 @@ typedef struct vg_score_summary {
     double abstained;
 } vg_score_summary;
 
-/* Scores a whole array. `summary` may be NULL. */
+/* Scores a whole array. `summary` may be NULL. Several threads may call it at once with different `out`. VG_ERR_DATA
+ * names the first sample that cannot be scored; results are then incomplete. */
 VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions,
                           const vg_score_options *options);
 
@@ -170,19 +171,20 @@ VG_API void vg_scorer_free(vg_scorer *scorer);
 VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block);
 VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
 
-/* --- the verdict: do the members disagree, and does the ensemble decide ------------------------------------------------
+/* --- the verdict: do the members disagree, and does the ensemble decide -------------------------------------------
  *
  *     share = V / (V + A),   V = M/(M-1) member_variance,   A = total_variance - member_variance
  *
- * is the part of the predictive variance that lies between members: EU/TU with the variance of a class in place of its entropy,
- * without bias in M. It needs no logarithm, so that every scoring run has it. `disagreement` is free of M as well. With
- * d = disagreement / (1 - 1/outcomes), which is 1 when members name classes at random:
+ * is the part of the predictive variance that lies between members: EU/TU with the variance of a class in place of its
+ * entropy, without bias in M. It needs no logarithm, so that every scoring run has it. `disagreement` is free of M as
+ * well. With d = disagreement / (1 - 1/outcomes), which is 1 when members name classes at random:
  *
  *     undecided  d >= 0.5, or the rule abstains at k = 1 on 95 % or more: the members disagree more than they agree
  *     diverse    share >= 0.02 or d >= 0.2
  *     collapsed  share < 0.001 and d < 0.05
  *     low        what is left
- *     no-skill   diverse or undecided, 30 labels or more, and an accuracy within two standard errors of chance, or below it
+ *     no-skill   diverse or undecided, 30 labels or more, and an accuracy within two standard errors of chance or
+ *                below it
  *
  * docs/measures.md says on what these were chosen. */
 typedef enum vg_verdict_state {

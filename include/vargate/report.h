@@ -1,12 +1,12 @@
 /* report.h - a page to look at: what an ensemble knows about a data set, and figures for print.
  *
- *     vg_report_rows_new(&rows, N, C);                       // what the page shows of each sample
+ *     vg_report_rows_new(&rows, N, C);                     // what the page shows of each sample
  *     for each block of rows starting at sample `first`:
  *         vg_report_rows_feed(rows, first, count, mean, std);
- *         vg_report_rows_votes(rows, first, &block);         // optional: the members' votes
- *     vg_report report = VG_REPORT_INIT;                     // measures, evaluations, OOD sets, epochs, images: whatever there
- * is vg_report_page(&report, &sink);                        // one HTML file that needs nothing else
- *     vg_report_figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink);   // text for gnuplot
+ *         vg_report_rows_votes(rows, first, &block);       // optional: the members' votes
+ *     vg_report report = VG_REPORT_INIT;                   // then set what there is: measures, images, ...
+ *     vg_report_page(&report, &sink);                      // one HTML file that needs nothing else
+ *     vg_report_figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink); // text for gnuplot
  *
  * Multiclass only. Nothing here opens files or starts programs: bytes go to the caller's sink. The page holds every
  * sample while they fit; of more than VG_REPORT_COLUMN_BYTES of measures it plots a random sample (and the cases a
@@ -33,7 +33,8 @@ enum {
     VG_REPORT_CURVE_POINTS = 200      /* of a risk-coverage curve: what vg_evaluate should be asked for */
 };
 
-/* What the page shows of each sample besides its measures. Fields may be read. */
+/* What the page shows of each sample besides its measures. Fields may be read, not written. The caller's, freed by
+ * vg_report_rows_free. One thread feeds it at a time. */
 typedef struct vg_report_rows {
     size_t n, classes, top; /* top: min(VG_REPORT_TOP, classes) */
     double *ratio;          /* n: the margin ratio; the rule keeps a sample exactly when k < ratio */
@@ -64,6 +65,9 @@ typedef struct vg_report_epoch {
     double epoch, train_loss, val_loss, val_accuracy, val_ece, diversity, k_sensitivity;
 } vg_report_epoch;
 
+/* What a page or a figure is made of. Everything it points to belongs to the caller and must live until the call
+ * returns; the library keeps none of it. A report may be used by several threads at once if `image` allows it. A
+ * smaller struct of an older caller is accepted. */
 typedef struct vg_report {
     size_t struct_size;
     const char *title, *dataset, *ensemble, *source; /* names as they come, any bytes; NULL: not known */

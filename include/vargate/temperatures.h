@@ -5,14 +5,15 @@
  *     samples, members, classes, bins, t_min, t_max
  *     nll_before, nll_after, ece_before, ece_after, accuracy_before, accuracy_after    of the mean distribution
  *     member_nll_before, ...  the same six, means over members
- *     held_out                object, if folds were held out: folds, nll, nll_change_error, ece, accuracy, member_nll, member_ece, member_accuracy
+ *     held_out                object, if folds were held out: folds, nll, nll_change_error, ece, accuracy, member_nll,
+ *                             member_ece, member_accuracy
  *     warning                 text, if there is something to be said: ends of the range, figures that became worse
- *     newton                  object, if it ran: arrays temperatures, losses, gradients, curvatures, steps of numbers and
- *                             converged, flat, at_min, at_max of booleans (vg_temperature_fit); and the number sweeps
+ *     newton                  object, if it ran: arrays temperatures, losses, gradients, curvatures, steps of numbers
+ *                             and converged, flat, at_min, at_max of booleans (vg_temperature_fit); and the
+ *                             number sweeps
  *     bayes                   the same without converged and flat, if it ran
  *     gap                     if both ran: log_t_median, log_t_max, loss_max
- * Numbers that are not finite are null.
- * */
+ * Numbers that are not finite are null. These functions keep no state; any thread may call them at any time. */
 #ifndef VARGATE_TEMPERATURES_H
 #define VARGATE_TEMPERATURES_H
 

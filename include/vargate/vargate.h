@@ -2,16 +2,16 @@
  *
  * Rules that hold for every function unless its own comment says otherwise:
  *
- *     errors     A function that can fail returns vg_status; vg_error_message() explains the last failure of the calling
- *                thread. Results are written only where the status is VG_OK; a T **out is set to NULL on failure.
- *     ownership  What a function hands out through T **out belongs to the caller, who frees it with the function named
- *                _free or _close beside the type (NULL is accepted). A returned const pointer is borrowed: it lives as
- *                long as the object it came from. Arguments are borrowed for the call alone.
- *     threads    Functions without an object may be called from any thread at any time. An object serves one caller at a
- *                time; different objects may be used by different threads at once.
+ *     errors     A function that can fail returns vg_status; vg_error_message() explains the last failure of the
+ *                calling thread. Results are complete only where the status is VG_OK.
+ *     ownership  What a function hands out through T **out belongs to the caller, who frees it with the function
+ *                named _free or _close beside the type (NULL is accepted). A returned const pointer is borrowed: it
+ *                lives as long as the object it came from. Arguments are borrowed for the call alone.
+ *     threads    Functions without an object may be called from any thread at any time. An object serves one caller
+ *                at a time; different objects may be used by different threads at once.
  *     options    Structs of options begin with struct_size and have an _INIT macro. A smaller struct of a program
- *                compiled against an older header is accepted: the fields that it lacks take their defaults. NULL stands
- *                for the defaults where a comment says so. */
+ *                compiled against an older header is accepted: the fields that it lacks take their defaults. NULL
+ *                stands for the defaults where a comment says so. */
 #ifndef VARGATE_VARGATE_H
 #define VARGATE_VARGATE_H
 

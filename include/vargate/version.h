@@ -1,7 +1,8 @@
 /* version.h - the version of the headers that a program is compiled against.
  *
- * vg_version() of status.h gives the version of the library that runs. A library of the same major version and the same
- * or a later minor version serves the program: functions are not removed, and structs of options only grow at the end. */
+ * vg_version() of status.h gives the version of the library that runs. A library of the same major version and the
+ * same or a later minor version serves the program: functions are not removed, and structs of options only grow at
+ * the end. */
 #ifndef VARGATE_VERSION_H
 #define VARGATE_VERSION_H
 

@@ -74,12 +74,12 @@ ATTR static inline V NAME(exp_lanes)(V x) {
     ATTR static bool NAME(exps_##SUFFIX)(vg_row_sums * out, double *e, const TYPE *z, size_t c, double b) {            \
         if (c < LANES)                                                                                                 \
             return NARROWER(exps_##SUFFIX)(out, e, z, c, b);                                                           \
-        V last = LOAD(z + c - LANES), not_finite = V_SUB(last, last); /* NaN where there is a NaN or an infinity */           \
+        V last = LOAD(z + c - LANES), not_finite = V_SUB(last, last); /* NaN where there is a NaN or an infinity */    \
         for (size_t i = 0; i + LANES <= c; i += LANES) {                                                               \
             V here = LOAD(z + i);                                                                                      \
-            not_finite = V_ADD(not_finite, V_SUB(here, here));                                                                       \
+            not_finite = V_ADD(not_finite, V_SUB(here, here));                                                         \
         }                                                                                                              \
-        if (!(V_SUM(not_finite) == 0))                                                                                        \
+        if (!(V_SUM(not_finite) == 0))                                                                                 \
             return false;                                                                                              \
         NAME(row_##SUFFIX)(out, e, z, c, b);                                                                           \
         return true;                                                                                                   \

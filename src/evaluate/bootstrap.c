@@ -70,8 +70,8 @@ typedef struct bootstrap_work {
     size_t scratch_size;
 } bootstrap_work;
 
-/* Eight resamples of measure m: one weighted walk each, side by side. values[lane * work->figures + figure]; totals: the
- * errors of each resample. */
+/* Eight resamples of measure m: one weighted walk each, side by side. values[lane * work->figures + figure]; totals:
+ * the errors of each resample. */
 static vg_status rank_block(double *values, const bootstrap_work *work, size_t m, const double *weights,
                             const double *totals, unsigned worker) {
     const rank_order *order = &work->orders[m];
@@ -170,8 +170,8 @@ static const vg_interval_kind tally_kinds[VG_TALLY_FIGURES] = {
     [VG_TALLY_NLL] = VG_INTERVAL_LOG,        [VG_TALLY_BRIER] = VG_INTERVAL_LOG,
     [VG_TALLY_F1_MICRO] = VG_INTERVAL_LOGIT, [VG_TALLY_SUBSET] = VG_INTERVAL_SHARE,
 };
-/* With N rows an error at rank r (1: most certain) adds (1/N) sum_{k >= r} 1/k to AURC and (N - r + 1)/N^2 to AUGRC: over
- * all ranks 1/N and 1/(2N) in the mean, 2/N^2 and 1/(3 N^2) in the mean square. */
+/* With N rows an error at rank r (1: most certain) adds (1/N) sum_{k >= r} 1/k to AURC and (N - r + 1)/N^2 to AUGRC:
+ * over all ranks 1/N and 1/(2N) in the mean, 2/N^2 and 1/(3 N^2) in the mean square. */
 static const vg_interval_rule rank_rules[VG_RANK_FIXED] = {
     [VG_RANK_AURC] = {VG_INTERVAL_AREA, 0, 1, 2},
     [VG_RANK_EAURC] = {VG_INTERVAL_AREA, 0, 1, 2},

@@ -15,8 +15,8 @@
 /* --- long calls (pulse.c) --------------------------------------------------------------------------------------- */
 
 /* Cancellation and progress of a long call, shared by all of its workers. Workers check it between slices of a few
- * milliseconds. Only worker 0, which runs on the calling thread, calls the caller's progress function; the other workers
- * read the flag `stop` that it sets. */
+ * milliseconds. Only worker 0, which runs on the calling thread, calls the caller's progress function; the other
+ * workers read the flag `stop` that it sets. */
 typedef struct vg_pulse {
     vg_progress_fn ask; /* may be NULL: never stop */
     void *context;
@@ -135,7 +135,8 @@ typedef struct vg_row_kernels {
     /* n <= VG_ROW_BATCH samples of `classes` >= 2 means and a label each. */
     void (*samples)(vg_sample_batch *out, const double *mean, const int64_t *labels, size_t n, size_t classes,
                     const double *edges, size_t bins);
-    /* Finds the first value outside 0 .. most or NaN. The index may be up to 7 before it; SIZE_MAX when there is none. */
+    /* Finds the first value outside 0 .. most or NaN. The index may be up to 7 before it; SIZE_MAX when there is
+     * none. */
     size_t (*find_out_of_range)(const double *values, size_t count, double most);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;

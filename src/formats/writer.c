@@ -90,8 +90,8 @@ static vg_status check_entry(const vg_writer *writer, const char *name, size_t r
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Refuses two arrays of one name. Names are checked once, after the last array, by sorting: a check at every array would
- * take quadratic time. */
+/* Refuses two arrays of one name. Names are checked once, after the last array, by sorting: a check at every array
+ * would take quadratic time. */
 static vg_status check_names(const vg_writer *writer) {
     const char **names;
     VG_TRY(vg_base__alloc(&names, writer->count, sizeof *names, "a list of names"));
