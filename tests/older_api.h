@@ -1,8 +1,8 @@
 /* older_api.h - the interface as a program compiled against an older header sees it.
  *
- * Nothing of include/vargate is used here: the structs of options are declared again, each without its last fields, with
- * _INIT macros that give the smaller sizes. A field that is missing here starts at or after the end of the older struct,
- * never in its padding: that is the rule by which structs grow. */
+ * Nothing of include/vargate is used here: the structs of options are declared again, each without its last fields,
+ * with _INIT macros that give the smaller sizes. A field that is missing here starts at or after the end of the
+ * older struct, never in its padding: that is the rule by which structs grow. */
 #ifndef VG_TESTS_OLDER_API_H
 #define VG_TESTS_OLDER_API_H
 

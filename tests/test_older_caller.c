@@ -1,8 +1,8 @@
 /* test_older_caller.c - a program compiled against an older header still works.
  *
- * This program sees older_api.h alone, whose structs of options lack their last fields. Behind every struct lies a guard
- * of 0xee bytes: a library that read on would take them for thread counts and callbacks, and fail or crash. Results are
- * compared with values known beforehand. */
+ * This program sees older_api.h alone, whose structs of options lack their last fields. Behind every struct lies a
+ * guard of 0xee bytes: a library that read on would take them for thread counts and callbacks, and fail or crash.
+ * Results are compared with values known beforehand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,14 +1,19 @@
 /* bayes.c - Gaussian-process search for the best temperature, as the paper does it: log T, a fixed number of
  * evaluations.
  *
- * The model is of log(loss + 1e-12) against log T: the logarithm is monotone, so the minimiser is the same, and it
- * brings the steep left side (the loss grows like 1/T) to the scale of the valley. `initial` places, one drawn in
- * each of as many equal shares of the range, then guided ones. Each: hyperparameters by marginal likelihood; the
- * maximisers of expected improvement, of minus the lower confidence bound and of the probability of improvement,
- * from a grid and a golden section around its best; one of the three drawn by softmax of gains (GP-Hedge), a gain
- * being minus the sum of the posterior means at what that one proposed. The answer is the minimiser of the last
- * posterior mean, its loss evaluated once more for the report. All temperatures move in step, each with its own
- * model and random stream, and share every sweep over the data. */
+ * The model is of log(loss + 1e-12) against log T. The logarithm is monotone, so the minimiser is the same, and the
+ * steep left side (the loss grows like 1/T) gets the scale of the valley. The range is cut into `initial` equal parts,
+ * and the loss is evaluated at one place drawn in each. Every later evaluation takes four steps:
+ *
+ *     1  fit the hyperparameters by marginal likelihood
+ *     2  maximise expected improvement, minus the lower confidence bound, and the probability of improvement, each on a
+ *        grid and by golden section around the best point of it
+ *     3  draw one of the three proposals by softmax of their gains (GP-Hedge); the gain of a criterion is minus the sum
+ *        of the posterior means at the places it proposed before
+ *     4  evaluate the loss there
+ *
+ * The answer is the minimiser of the last posterior mean; its loss is evaluated once more for the report. All
+ * temperatures advance together, each with its own model and random stream, and share every sweep over the data. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* held_out.c - what temperatures do to samples they were not fitted to, and the warning that a result carries.
  *
- * Samples are dealt to the folds in turn. For each fold newton fits temperatures to the others, from the whole set's
- * answer on, which takes two or three sweeps; then one measuring sweep takes every sample at the temperatures of its
- * own fold. The figures thus rest on all samples, none of which had a part in its own temperatures. */
+ * Sample n belongs to fold n % folds. For each fold, newton fits temperatures to the samples of the other folds. It
+ * starts from the answer for the whole set, so that two or three sweeps are enough. Then one measuring sweep takes
+ * every sample at the temperatures of its own fold: the figures come from all samples, and no sample was used to fit
+ * the temperatures that it is measured at. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,16 +1,18 @@
 /* interval.c - confidence intervals from a figure and its resamples; docs/evaluation.md says which figure has which.
  *
+ *     method        ends of the interval
  *     percentile    quantiles of the resamples
- *     logarithm     exp(log v +- z s), s the spread of the resamples' logarithms; for positive figures without upper
- * end logit         the same on log(v / (1 - v)); for figures between 0 and 1. z is a quantile of Student's t with a
- * degree of freedom fewer than there are errors: the figure and its spread hang on those few rows share
- * Clopper-Pearson at the effective sample size v (1 - v) / variance of the resamples, at most the rows counted (Korn
- * and Graubard 1998): exact where rows are independent, wider where they come in groups or where the threshold they
- * were kept by is itself an estimate
- *
- *     area          logit, and an upper end that counts one error more than was seen, in a row drawn at random: the areas
- *                   under risk curves of a good model hang on rare errors among its most certain rows, and a sample without
- *                   any of them knows neither their weight nor their spread
+ *     logarithm     exp(log v +- z s), s the spread of the resamples' logarithms; for positive figures without an upper
+ *                   limit
+ *     logit         the same on log(v / (1 - v)); for figures between 0 and 1. z is a quantile of Student's t with one
+ *                   degree of freedom less than there are errors, because the figure and its spread depend on those
+ *                   few rows
+ *     share         Clopper-Pearson at the effective sample size v (1 - v) / variance of the resamples, at most the
+ *                   rows counted (Korn and Graubard 1998): exact where rows are independent, wider where they come in groups
+ *                   or where the threshold they were kept by is itself an estimate
+ *     area          logit, and an upper end that counts one error more than was seen, in a row drawn at random: the
+ *                   areas under risk curves of a good model depend on rare errors among its most certain rows, and a
+ *                   sample without any of them shows neither their weight nor their spread
  *
  * An interval never excludes its own figure. Where a method has no answer (all resamples alike, a figure at its end)
  * the ends are NaN: no interval. */

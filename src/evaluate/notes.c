@@ -1,5 +1,5 @@
-/* notes.c - what a reader of an evaluation's figures must know, in a sentence each; the same for every face of the
- * library. */
+/* notes.c - what a reader of an evaluation's figures must know, in a sentence each; the same for the command line,
+ * Python and the report. */
 #include <stdio.h>
 
 #include "evaluate/evaluate_internal.h"

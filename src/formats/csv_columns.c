@@ -7,7 +7,7 @@
  *     families   p0 p1, prob_cat prob_dog, logit_0, z1, class_a, or whole numbers: every column left belongs to one
  *     free       cat dog: taken, but the predictions are refused unless each row sums to 1 (predictions.c), because
  *                a column of another meaning among them would not let it
- *     ambiguous   confidence, prediction, split, ...: never a class unless --classes says so
+ *     ambiguous  confidence, prediction, split, ...: never a class unless --classes says so
  *
  * The names of the classes are the columns' without the family's prefix; numbers 0 .. C-1 are no names but places. */
 #include "formats/csv_columns.h"

@@ -1,9 +1,18 @@
 /* report_page.c - the page: a template with data put in its middle.
  *
- * Data are two kinds of script elements that no browser runs: one of JSON ("vg-meta"), and one of base64 for each
- * column ("vg-" and its name), the bytes of a little-endian typed array. Columns of all N samples: `ratio` (float64)
- * and `wrong` (0/1) and `pred` (uint16 or uint32), `label`; the others hold the samples chosen for the page, whose
- * indices are in `sample`. */
+ * Data are two kinds of script elements that no browser runs: one of JSON, and one for each column, the bytes of a
+ * little-endian typed array in base64. W is uint16, or uint32 where there are more than 65,536 classes.
+ *
+ *     element                  content
+ *     vg-meta                  JSON: names, k, the table of measures, evaluations, OOD figures, training
+ *     vg-ratio, -pred, -label  float64, W, W of all N samples; label only where labels were given
+ *     vg-sample                uint32: the samples held in the page, to which all following columns belong
+ *     vg-plotted               uint8: 1 = belongs to the random sample that is plotted
+ *     vg-NAME                  float32: measure NAME, "tu", "gtu@1", ...
+ *     vg-topclass, -topmean, -topstd, -topvotes    W, and uint16: the `top` largest classes of a sample
+ *     vg-agree                 uint32: votes of the most voted class
+ *     vg-oodS-NAME             float32: measure NAME of some samples of OOD set S
+ *     vg-imagerows, -images    uint32 positions in vg-sample, and their pixels as bytes, planar */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
