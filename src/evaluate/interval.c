@@ -8,8 +8,8 @@
  *                   degree of freedom less than there are errors, because the figure and its spread depend on those
  *                   few rows
  *     share         Clopper-Pearson at the effective sample size v (1 - v) / variance of the resamples, at most the
- *                   rows counted (Korn and Graubard 1998): exact where rows are independent, wider where they come in groups
- *                   or where the threshold they were kept by is itself an estimate
+ *                   rows counted (Korn and Graubard 1998): exact where rows are independent, wider where they come
+ *                   in groups or where the threshold they were kept by is itself an estimate
  *     area          logit, and an upper end that counts one error more than was seen, in a row drawn at random: the
  *                   areas under risk curves of a good model depend on rare errors among its most certain rows, and a
  *                   sample without any of them shows neither their weight nor their spread

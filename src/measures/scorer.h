@@ -4,8 +4,8 @@
 
 #include "vargate/measures.h"
 
-/* Copies the caller's options to `out`, completes those of an older, smaller struct by the defaults, and checks them for
- * predictions of m members and c classes. */
+/* Copies the caller's options to `out`, completes those of an older, smaller struct by the defaults, and checks them
+ * for predictions of m members and c classes. */
 vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c);
 
 /* Layout of the six gated measures in the blocks to come. plane = 0, the default: interleaved, out->gtu[i * K + k].

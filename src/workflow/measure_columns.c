@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "evaluate/columns_layout.h"
-#include "measures/scorer.h"
 #include "workflow/score_engine.h"
 #include "workflow/score_pass.h"
 #include "workflow/tally_beside.h"

@@ -79,7 +79,8 @@ static inline vg_status read_everything(vg_source *source) {
     return first;
 }
 
-/* Opens bytes as a file of that name and reads everything. A copy of exactly `size` bytes, so that reading beyond shows. */
+/* Opens bytes as a file of that name and reads everything. A copy of exactly `size` bytes, so that reading beyond
+ * shows. */
 static inline vg_status try_bytes(const uint8_t *bytes, size_t size, const char *name) {
     uint8_t *copy = malloc(size ? size : 1);
     if (size)
