@@ -182,8 +182,8 @@ static vg_status every_of(vg_recipe *r, const char *where, const key *k, const c
 /* Stores one scalar; item: its position in a list. */
 static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
     void *place = (char *)r + k->offset;
-    double number;
-    int choice;
+    double number = 0;
+    int choice = 0;
     if (item >= VG_RECIPE_LIST)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s takes at most %d values", where, k->name, VG_RECIPE_LIST);
     switch (k->kind) {
