@@ -35,12 +35,7 @@ VG_API const char *vg_error_message(void);
 /* A constant word for a status: "ok", "argument", "memory", ... */
 VG_API const char *vg_status_name(vg_status status);
 
-/* The version of these headers. */
-#define VARGATE_VERSION_MAJOR 0
-#define VARGATE_VERSION_MINOR 1
-#define VARGATE_VERSION_PATCH 0
-
-/* The version of the library that the program runs with, "0.1.0". Constant. */
+/* The version of the library that the program runs with, "0.1.0". Constant. version.h has that of the headers. */
 VG_API const char *vg_version(void);
 
 /* Progress of a long call. Called from the calling thread, now and then; total is 0 when unknown. A non-zero return

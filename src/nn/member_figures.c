@@ -12,7 +12,7 @@ enum { SAMPLES_PER_TASK = 16 };
 typedef struct figures_task {
     const vg_member_figures *out;
     const vg_member_logits *in;
-    const vg_row_kernels *kernels;
+    const vg_softmax_kernels *kernels;
     vg_predictions view; /* of the same logits */
 } figures_task;
 
@@ -44,7 +44,7 @@ static vg_status run_task(void *context, size_t index, unsigned worker) {
 vg_status vg_member_figures__batch(const vg_member_figures *out, const vg_member_logits *in, vg_pool *pool) {
     figures_task task = {.out = out,
                          .in = in,
-                         .kernels = vg_calibrate__row_kernels(vg_base__cpu_tier()),
+                         .kernels = vg_calibrate__softmax_kernels(vg_base__cpu_tier()),
                          .view = vg_predictions_f32(in->logits, in->n, in->members, in->classes)};
     return vg_pool__run(pool, (in->n + SAMPLES_PER_TASK - 1) / SAMPLES_PER_TASK, run_task, &task);
 }

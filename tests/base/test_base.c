@@ -63,14 +63,6 @@ static void every_status_has_a_name(void **state) {
     assert_string_equal(vg_status_name((vg_status)99), "unknown");
 }
 
-/* The headers name the version that the build gives the library. */
-static void headers_have_the_version_of_the_library(void **state) {
-    (void)state;
-    char text[64];
-    snprintf(text, sizeof text, "%d.%d.%d", VARGATE_VERSION_MAJOR, VARGATE_VERSION_MINOR, VARGATE_VERSION_PATCH);
-    assert_string_equal(vg_version(), text);
-}
-
 /* --- options structs ---------------------------------------------------------------------------------------------- */
 
 /* The struct of an older release, and the one that the library knows now. */
@@ -415,7 +407,6 @@ int main(void) {
         cmocka_unit_test(message_is_cut_not_overrun),
         cmocka_unit_test(message_belongs_to_its_thread),
         cmocka_unit_test(every_status_has_a_name),
-        cmocka_unit_test(headers_have_the_version_of_the_library),
         cmocka_unit_test(smaller_options_take_defaults),
         cmocka_unit_test(impossible_option_sizes_are_refused),
         cmocka_unit_test(distances_between_words),
