@@ -4,8 +4,10 @@
 
 #include "commands.h"
 #include "console.h"
+#include "console_job.h"
 #include "output_path.h"
-#include "training_data.h"
+#include "score_options.h"
+#include "score_summary.h"
 
 typedef struct predict_values {
     const char *split, *input, *data, *device, *output;
@@ -39,29 +41,74 @@ static const option_entry entries[] = {
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
 };
 
-/* A run's checkpoint may be named itself or by its folder. */
-static int check_output(const predict_values *own, const score_options *scoring, const option_files *files) {
-    int code = CLI_OK;
-    for (size_t i = 0; i < files->count && code == CLI_OK; i++) {
-        char last[4200], best[4200];
-        snprintf(last, sizeof last, "%.4000s/last.safetensors", files->items[i]);
-        snprintf(best, sizeof best, "%.4000s/best.safetensors", files->items[i]);
-        const char *inputs[] = {files->items[i], last, best, own->input, scoring->temperature};
-        vg_product product = own->score ? VG_PRODUCT_SCORES : VG_PRODUCT_PREDICTIONS;
-        code = output_path_check(own->output, product, own->force, inputs, 5);
-    }
+static vg_predict_runs_options options_of(const predict_values *own, const option_files *files) {
+    vg_predict_runs_options options = VG_PREDICT_RUNS_OPTIONS_INIT;
+    options.runs = (const char *const *)files->items;
+    options.run_count = files->count;
+    options.checkpoint = own->checkpoint;
+    options.split = own->split;
+    options.input = own->input;
+    options.data = own->data;
+    options.device = own->device;
+    options.threads = (unsigned)own->threads;
+    options.ensemble = own->ensemble;
+    options.members = own->members;
+    options.passes = own->passes;
+    options.heads = own->heads;
+    options.logits = own->logits;
+    options.output = own->output;
+    options.force = own->force;
+    return options;
+}
+
+static int predict(const predict_values *own, const option_files *files) {
+    vg_predict_runs_options options = options_of(own, files);
+    console_job state;
+    options.job = console_job_listener(&state);
+    console_guard();
+    vg_status status = vg_predict_runs(NULL, &options);
+    console_unguard();
+    return status == VG_ERR_INTERRUPTED ? console_fail("stopped; nothing was written") : console_status(status);
+}
+
+static int score(const predict_values *own, const score_options *scoring, const option_files *files) {
+    vg_predict_runs_options runs = options_of(own, files);
+    vg_score_file_options how = VG_SCORE_FILE_OPTIONS_INIT;
+    vg_score_result *result;
+    score_request request;
+    console_job state;
+    int code = own->output ? console_usage_status(vg_score_output_check(own->output)) : CLI_OK;
+    if (code == CLI_OK)
+        code = score_options_request(&request, scoring);
+    if (code != CLI_OK)
+        return code;
+    how.output = own->output;
+    how.force = own->force;
+    how.summary = !own->output || own->json;
+    how.job = own->output ? console_job_guarded(&state) : console_job_listener(&state);
+    code = console_status(vg_score_runs(&result, &runs, &request.input, &how));
+    console_job_end(&state);
+    if (code != CLI_OK)
+        return code;
+    if (how.summary)
+        code = score_summary_print(result, own->json);
+    if (code == CLI_OK && own->output)
+        console_note("%s: scores of %zu images, %zu members, %zu classes", own->output, result->n, result->m,
+                     result->c);
+    vg_score_result_free(result);
     return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
-    static const char *const without[] = {"labels", "logits",  "multilabel", "multilabel-form", "renormalise", "axes",
-                                          "key",    "threads", "labels-key", "label", "labels-from", "classes",
-                                          "id",     "member",  NULL};
+    static const char *const without[] = {"labels",      "logits",  "multilabel", "multilabel-form", "renormalise",
+                                          "axes",        "key",     "threads",    "labels-key",      "label",
+                                          "labels-from", "classes", "id",         "member",          NULL};
     static score_options scoring;
     static option_entry score_entries[SCORE_OPTION_ROOM];
     predict_values own = {0};
-    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own},
-                             {"Scoring (with --score)", score_entries, score_option_subset(score_entries, without), &scoring}};
+    option_group groups[] = {
+        {"Options", entries, sizeof entries / sizeof *entries, &own},
+        {"Scoring (with --score)", score_entries, score_option_subset(score_entries, without), &scoring}};
     option_files files;
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
@@ -78,39 +125,20 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("--split and --input exclude each other");
     if (own.split && strcmp(own.split, "test") && strcmp(own.split, "val") && strcmp(own.split, "train"))
         return console_usage("--split must be test, val or train, found '%s'", own.split);
-    code = check_output(&own, &scoring, &files);
-    if (code != CLI_OK)
-        return code;
-    prediction_request request = {
-        .runs = (const char *const *)files.items,
-        .run_count = files.count,
-        .checkpoint = own.checkpoint,
-        .split = own.input   ? NULL
-                 : own.split ? own.split
-                             : "test",
-        .input = own.input,
-        .data = own.data,
-        .device = own.device,
-        .threads = (unsigned)own.threads,
-        .ensemble = own.ensemble,
-        .members = own.members,
-        .passes = own.passes,
-        .heads = own.heads,
-        .logits = own.logits,
-        .output = own.output,
-        .score = own.score ? &scoring : NULL,
-        .json = own.json,
-    };
-    return prediction_run(&request);
+    if (files.count > VG_MAX_RUNS)
+        return console_usage("at most %d runs make a deep ensemble, found %zu", VG_MAX_RUNS, files.count);
+    return own.score ? score(&own, &scoring, &files) : predict(&own, &files);
 }
 
 const command command_predict = {
     "predict",
     "ensemble predictions of a trained network",
     "RUN... -o PRED.npz [options]",
-    "RUN is a run folder or a checkpoint; several make a deep ensemble, their members side by side. The file has P (or logits "
+    "RUN is a run folder or a checkpoint; several make a deep ensemble, their members side by side. The file has P (or "
+    "logits "
     "Z) of\n"
-    "shape (N, M, C) and the labels L, or with --score what 'vargate score' makes of them. Members: mcd, stochastic passes; "
+    "shape (N, M, C) and the labels L, or with --score what 'vargate score' makes of them. Members: mcd, stochastic "
+    "passes; "
     "lle, heads; mcd-lle, pass t through head t.",
     "vargate predict runs/mnist-lle --split test -o test.npz",
     run,

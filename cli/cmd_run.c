@@ -15,10 +15,10 @@
 
 #include "commands.h"
 #include "console.h"
-#include "workflow/json_build.h"
+#include "console_job.h"
 #include "text_table.h"
-#include "training_data.h"
 #include "vargate/formats.h"
+#include "workflow/json_build.h"
 
 typedef struct run_values {
     const char *data, *out, *device;
@@ -116,9 +116,22 @@ static int call_json(json_t **out, const command *stage, const char *const *argu
 /* --- stages */
 
 static int train_stage(pipeline *p) {
-    training_request request = {&p->recipe, p->folder, p->own->data, p->own->device, (unsigned)p->own->threads, true};
+    vg_train_recipe_options options = VG_TRAIN_RECIPE_OPTIONS_INIT;
     vg_train_result result;
-    return training_run(&request, &result);
+    console_job state;
+    options.recipe = &p->recipe;
+    options.folder = p->folder;
+    options.data = p->own->data;
+    options.device = p->own->device;
+    options.threads = (unsigned)p->own->threads;
+    options.resume = 1;
+    options.job = console_job_listener(&state);
+    console_guard();
+    vg_status status = vg_train_recipe(&result, &options);
+    console_unguard();
+    if (status == VG_ERR_INTERRUPTED)
+        return console_fail("%s; the same command goes on from it", vg_error_message());
+    return status == VG_OK ? CLI_OK : console_fail_library();
 }
 
 static int predict_one(pipeline *p, const char *name, const char *split, const char *input) {
@@ -130,18 +143,24 @@ static int predict_one(pipeline *p, const char *name, const char *split, const c
         return CLI_OK;
     }
     const char *runs[] = {p->folder};
-    prediction_request request = {.runs = runs,
-                                  .run_count = 1,
-                                  .checkpoint = p->recipe.checkpoint,
-                                  .split = split,
-                                  .input = input,
-                                  .data = p->own->data,
-                                  .device = p->own->device,
-                                  .threads = (unsigned)p->own->threads,
-                                  .ensemble = -1,
-                                  .logits = true,
-                                  .output = output};
-    return prediction_run(&request);
+    vg_predict_runs_options options = VG_PREDICT_RUNS_OPTIONS_INIT;
+    options.runs = runs;
+    options.run_count = 1;
+    options.checkpoint = p->recipe.checkpoint;
+    options.split = split;
+    options.input = input;
+    options.data = p->own->data;
+    options.device = p->own->device;
+    options.threads = (unsigned)p->own->threads;
+    options.logits = 1;
+    options.output = output;
+    options.force = 1; /* files of the run folder are the run's */
+    console_job state;
+    options.job = console_job_listener(&state);
+    console_guard();
+    vg_status status = vg_predict_runs(NULL, &options);
+    console_unguard();
+    return status == VG_ERR_INTERRUPTED ? console_fail("stopped; nothing was written") : console_status(status);
 }
 
 static int predict_stage(pipeline *p) {
@@ -351,7 +370,7 @@ static int run(const command *self, int argc, char **argv) {
     if (files.count > 1)
         return console_usage("expected at most one recipe, found %zu", files.count);
     p = (pipeline){.own = &own};
-    if (training_recipe(&p.recipe, files.count ? files.items[0] : "quickstart", own.set.items, own.set.count) != VG_OK)
+    if (vg_recipe_find(&p.recipe, files.count ? files.items[0] : "quickstart", own.set.items, own.set.count) != VG_OK)
         return console_fail_library();
     snprintf(p.folder, sizeof p.folder, own.out ? "%s" : "runs/%s", own.out ? own.out : p.recipe.name);
     for (size_t i = 0; i < p.recipe.k_count; i++)

@@ -1,10 +1,9 @@
 /* cmd_train.c - vargate train: a recipe to a run folder. */
 #include <stdio.h>
-#include <string.h>
 
 #include "commands.h"
 #include "console.h"
-#include "training_data.h"
+#include "console_job.h"
 
 typedef struct train_values {
     const char *data, *out, *device;
@@ -15,7 +14,8 @@ typedef struct train_values {
 
 #define PLACE(member) offsetof(train_values, member)
 static const option_entry entries[] = {
-    {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times", 0, 0},
+    {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times",
+     0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for the data set", 0, 0},
     {"out", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL, "run folder (default: runs/NAME of the recipe)", 0, 0},
     {"resume", 'r', OPTION_FLAG, PLACE(resume), NULL, NULL, "go on from the folder's last checkpoint", 0, 0},
@@ -33,39 +33,56 @@ static int show_recipe(const vg_recipe *recipe) {
     return CLI_OK;
 }
 
+static int train(const vg_recipe *recipe, const train_values *own) {
+    vg_train_recipe_options options = VG_TRAIN_RECIPE_OPTIONS_INIT;
+    vg_train_result result;
+    console_job state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "runs/%s", recipe->name);
+    options.recipe = recipe;
+    options.folder = own->out ? own->out : folder;
+    options.data = own->data;
+    options.device = own->device;
+    options.threads = (unsigned)own->threads;
+    options.resume = own->resume;
+    options.job = console_job_listener(&state);
+    console_guard();
+    vg_status status = vg_train_recipe(&result, &options);
+    console_unguard();
+    if (status == VG_ERR_INTERRUPTED)
+        return console_fail("%s; --resume goes on from it", vg_error_message());
+    if (status != VG_OK)
+        return console_fail_library();
+    console_note("%s: %s, validation accuracy %.4f (best %.4f after epoch %zu); predictions take %s.safetensors",
+                 options.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
+                 result.best.val_accuracy, result.best.epoch, recipe->checkpoint ? "best" : "last");
+    return CLI_OK;
+}
+
 static int run(const command *self, int argc, char **argv) {
     train_values own = {0};
     option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
     option_files files;
     vg_recipe recipe;
-    vg_train_result result;
-    char folder[512];
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code != CLI_OK)
         return code;
     if (files.count != 1)
         return console_usage("expected one recipe, found %zu", files.count);
-    if (training_recipe(&recipe, files.items[0], own.set.items, own.set.count) != VG_OK)
+    if (vg_recipe_find(&recipe, files.items[0], own.set.items, own.set.count) != VG_OK)
         return console_fail_library();
-    if (own.show)
-        return show_recipe(&recipe);
-    snprintf(folder, sizeof folder, "runs/%s", recipe.name);
-    training_request request = {&recipe, own.out ? own.out : folder, own.data, own.device, (unsigned)own.threads, own.resume};
-    code = training_run(&request, &result);
-    if (code == CLI_OK)
-        console_note("%s: %s, validation accuracy %.4f (best %.4f after epoch %zu); predictions take %s.safetensors",
-                     request.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
-                     result.best.val_accuracy, result.best.epoch, recipe.checkpoint ? "best" : "last");
-    return code;
+    return own.show ? show_recipe(&recipe) : train(&recipe, &own);
 }
 
 const command command_train = {
     "train",
     "train a network by a recipe",
     "RECIPE [options]",
-    "RECIPE is a YAML file or the name of one that ships (mnist-lle, cifar10-mcd, quickstart, ...). The run folder gets "
+    "RECIPE is a YAML file or the name of one that ships (mnist-lle, cifar10-mcd, quickstart, ...). The run folder "
+    "gets "
     "recipe.yaml,\n"
-    "metrics.jsonl, last.safetensors and best.safetensors. Ctrl-C writes a checkpoint and stops; --resume goes on from it and "
+    "metrics.jsonl, last.safetensors and best.safetensors. Ctrl-C writes a checkpoint and stops; --resume goes on from "
+    "it and "
     "ends\n"
     "with the same bits as a run that was not stopped.",
     "vargate train mnist-lle --set epochs=20 --out runs/short",

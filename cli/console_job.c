@@ -26,8 +26,10 @@ static int tell(void *context, const vg_job_message *message) {
         state->drawing = true;
         break;
     case VG_JOB_PROGRESS:
-        if (state->drawing)
-            progress_update(&state->bar, message->done, message->total);
+        if (!state->drawing)
+            break;
+        snprintf(state->what, sizeof state->what, "%s", message->text);
+        progress_update(&state->bar, message->done, message->total);
         break;
     case VG_JOB_END: finish_bar(state); break;
     case VG_JOB_NOTE: console_note("%s", message->text); break;

@@ -6,8 +6,8 @@
  *
  * Listening to a job. The options of every function that takes its time end in a `vg_job`. Its function hears how far
  * the work is, notes and warnings that a person would want to read, and can stop the work by returning non-zero: the
- * call then fails with VG_ERR_INTERRUPTED and leaves no partial output. It is called from the calling thread only. An
- * empty vg_job is silent and cannot stop anything.
+ * call then fails with VG_ERR_INTERRUPTED and leaves no partial output (training leaves a checkpoint). It is called
+ * from the calling thread only. An empty vg_job is silent and cannot stop anything.
  *
  * Threads. Functions here may be called from several threads at once, each with its own options and results. */
 #ifndef VARGATE_WORKFLOW_H
@@ -20,6 +20,7 @@
 #include "vargate/calibrate.h"
 #include "vargate/evaluate.h"
 #include "vargate/measures.h"
+#include "vargate/nn.h"
 #include "vargate/report.h"
 #include "vargate/status.h"
 
@@ -31,7 +32,8 @@ extern "C" {
 
 typedef enum vg_job_event {
     VG_JOB_BEGIN = 0, /* a part of the work begins: `text` names it ("scoring"), `unit` what is counted ("samples") */
-    VG_JOB_PROGRESS = 1, /* `done` of `total` units (0: unknown); sent often, so the listener limits its own output */
+    VG_JOB_PROGRESS = 1, /* `done` of `total` units (0: unknown); sent often, so the listener limits its own output.
+                            `text` names the part as it is now: "epoch 3/20  loss 0.1234" */
     VG_JOB_END = 2,      /* the part that began last has ended, well or not */
     VG_JOB_NOTE = 3,     /* `text`: one line of information */
     VG_JOB_WARNING = 4   /* `text`: one line about something doubtful in the input or the result */
@@ -52,6 +54,75 @@ typedef struct vg_job {
 } vg_job;
 #define VG_JOB_INIT                                                                                                    \
     { NULL, NULL }
+
+/* --- recipes and training ----------------------------------------------------------------------------------------- */
+
+/* Reads a recipe: a file, or the name of one that ships (recipes/ in the working folder, then those installed with the
+ * program or the library), then applies `change_count` changes "key=value" and checks the whole as vg_recipe_check
+ * does. */
+VG_API vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count);
+
+typedef struct vg_train_recipe_options {
+    size_t struct_size;
+    const vg_recipe *recipe;
+    const char *folder; /* run folder, made if need be; NULL: runs/NAME of the recipe */
+    const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
+    const char *device; /* "auto", "cpu", "cuda"; NULL: auto */
+    unsigned threads;   /* 0: one per core */
+    int resume;         /* go on from the folder's last checkpoint if there is one */
+    /* The events of vg_train as they are, for callers that want figures rather than lines; may be NULL. A non-zero
+     * return asks for a checkpoint and a stop. */
+    int (*event)(void *context, const vg_train_event *event);
+    void *event_context;
+    vg_job job;
+} vg_train_recipe_options;
+#define VG_TRAIN_RECIPE_OPTIONS_INIT                                                                                   \
+    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT }
+
+/* Opens the recipe's data set, holds out its validation images and trains with vg_train, whose files and errors are the
+ * same. The job hears every epoch's figures as a note, steps as progress (whose text changes with epoch and loss), and
+ * an alarm of diversity collapse as a warning. Stopped by the job or the event function, it leaves a checkpoint to
+ * resume from and fails with VG_ERR_INTERRUPTED. */
+VG_API vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options *options);
+
+/* --- predicting with trained networks ----------------------------------------------------------------------------- */
+
+enum { VG_MAX_RUNS = 64 }; /* most networks of one deep ensemble */
+
+typedef struct vg_predict_runs_options {
+    size_t struct_size;
+    const char *const *runs; /* run folders or checkpoint files; several make a deep ensemble */
+    size_t run_count;
+    int checkpoint;     /* of a run folder: 0 last, 1 best, -1 the recipe's */
+    const char *split;  /* "test", "val" (held out) or "train" of the first network's data set; NULL: see input */
+    const char *input;  /* other images: a data set's name, "path:...", a file or a folder; both NULL: split "test" */
+    const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
+    const char *device; /* "auto", "cpu", "cuda"; NULL: auto */
+    unsigned threads;   /* 0: one per core */
+    int ensemble;       /* a vg_ensemble, or -1: the recipe's */
+    size_t members, passes, heads; /* as in vg_predictor_options */
+    int logits;                    /* write logits Z instead of probabilities P */
+    const char *output;            /* .npz or .safetensors, written beside and renamed */
+    int force;                     /* replace an existing output even if it is not one of ours */
+    vg_job job;
+} vg_predict_runs_options;
+#define VG_PREDICT_RUNS_OPTIONS_INIT                                                                                   \
+    { sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT }
+
+typedef struct vg_predict_runs_result {
+    size_t struct_size; /* set by the caller: VG_PREDICT_RUNS_RESULT_INIT */
+    size_t samples, members, classes;
+    size_t epoch;   /* epochs behind the first network's checkpoint */
+    int has_labels; /* the images have labels, and the network knows their classes */
+} vg_predict_runs_result;
+#define VG_PREDICT_RUNS_RESULT_INIT                                                                                    \
+    { sizeof(vg_predict_runs_result), 0, 0, 0, 0, 0 }
+
+/* Writes P (or Z) of shape (samples, members, classes), the members of several networks side by side, the labels L and
+ * the names of the classes where they are known. Networks must agree in the shape of images and the set of classes; a
+ * class order of their own is put into the first network's. VG_ERR_DATA when images do not fit the network, or, for
+ * "val" and "train", are not those it was trained on. `result` may be NULL. */
+VG_API vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predict_runs_options *options);
 
 /* --- predictions to be scored ------------------------------------------------------------------------------------- */
 
@@ -176,6 +247,10 @@ typedef struct vg_score_result {
  * The output appears under its name, complete, or not at all. */
 VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_options *input,
                                const vg_score_file_options *options);
+/* The same for what networks predict: their logits are scored as they are computed, where the networks run, and never
+ * kept. Of `runs` everything counts but logits, output, force and job; of `input` temperature, fields and scoring. */
+VG_API vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_options *runs,
+                               const vg_input_options *input, const vg_score_file_options *options);
 VG_API void vg_score_result_free(vg_score_result *result);
 /* docs/schema/score.schema.json. `*out` is freed with vg_json_free. */
 VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result);

@@ -2,14 +2,27 @@
 #ifndef VG_WORKFLOW_PREDICTION_INPUT_H
 #define VG_WORKFLOW_PREDICTION_INPUT_H
 
+#include "vargate/device.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
 #include "workflow/score_fields.h"
 
+/* Blocks of predictions that are computed on the way instead of being read from a file. */
+typedef struct vg_block_source {
+    void *context;
+    /* Samples first .. first + rows - 1 (at most `most`) and the memory they lie in. They may stay in device memory
+     * where `gpu`, the scorer that takes them, is not NULL; the source tells it the stream that writes them. */
+    vg_status (*block)(void *context, size_t first, size_t rows, vg_device_scorer *gpu, vg_predictions *view,
+                       vg_memory *at);
+    size_t most;
+    const char *what, *unit; /* how progress is told: "predicting", "images" */
+} vg_block_source;
+
 typedef struct vg_score_input {
     const char *path;
-    const vg_job *job; /* hears warnings while the file is opened, and the progress of passes over it */
-    vg_prediction_file *file;
+    const vg_job *job;             /* hears warnings while the file is opened, and the progress of passes over it */
+    vg_prediction_file *file;      /* NULL with a source */
+    const vg_block_source *source; /* NULL: the file. Borrowed */
     vg_score_layout layout;
     bool logits;
     vg_score_options options; /* ready for vg_scorer_new */

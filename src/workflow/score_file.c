@@ -16,7 +16,7 @@ static vg_status check_output(const vg_score_file_options *own, const char *path
     return vg_target_check(own->output, VG_PRODUCT_SCORES, inputs, sizeof inputs / sizeof *inputs, own->force);
 }
 
-static vg_status score(vg_score_result **out, vg_score_input *in, const vg_score_file_options *own) {
+vg_status vg_score_task__run(vg_score_result **out, vg_score_input *in, const vg_score_file_options *own) {
     vg_score_task task;
     VG_TRY(vg_score_task__begin(&task, in, own->output, own->summary != 0));
     vg_score_sink sink = {.context = &task, .take = vg_score_task__take};
@@ -34,7 +34,7 @@ vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     VG_TRY(check_output(&own, path, &reading));
     VG_TRY(vg_score_input__open(&in, path, &reading, &own.job));
-    vg_status status = score(out, &in, &own);
+    vg_status status = vg_score_task__run(out, &in, &own);
     vg_score_input__close(&in);
     return status;
 }

@@ -1,4 +1,4 @@
-/* score_pass.c - feeds a prediction file to a scorer block by block. See score_pass.h. */
+/* score_pass.c - feeds predictions to a scorer block by block. See score_pass.h. */
 #include "workflow/score_pass.h"
 
 #include "workflow/score_engine.h"
@@ -14,14 +14,24 @@ static size_t block_rows(const vg_score_layout *layout, vg_field_set set, bool c
     return rows < layout->n ? rows : layout->n;
 }
 
+/* The predictions of a block, and where they lie. */
+static vg_status next_block(vg_score_input *in, vg_score_engine *scorer, size_t first, size_t rows,
+                            vg_predictions *view, vg_memory *at) {
+    *at = VG_MEMORY_HOST;
+    if (in->source)
+        return in->source->block(in->source->context, first, rows, scorer->gpu, view, at);
+    return vg_prediction_file_block(in->file, first, rows, view);
+}
+
 static vg_status run_block(vg_score_input *in, vg_score_engine *scorer, const vg_scores *block, size_t first,
                            size_t rows, const vg_score_sink *sink) {
     vg_predictions view;
+    vg_memory at;
     vg_scores places = *block;
-    VG_TRY(vg_prediction_file_block(in->file, first, rows, &view));
+    VG_TRY(next_block(in, scorer, first, rows, &view, &at));
     if (sink->place)
         sink->place(sink->context, first, &places);
-    vg_status status = vg_score_engine__feed(scorer, &places, &view, VG_MEMORY_HOST);
+    vg_status status = vg_score_engine__feed(scorer, &places, &view, at);
     if (status != VG_OK)
         return vg_base__fail(status, "%s: %s", in->path, vg_error_message());
     return sink->take(sink->context, first, rows, &places);
@@ -29,12 +39,13 @@ static vg_status run_block(vg_score_input *in, vg_score_engine *scorer, const vg
 
 static vg_status run_blocks(vg_score_input *in, vg_score_engine *scorer, const vg_scores *block, size_t rows,
                             const vg_score_sink *sink) {
-    vg_status status = vg_job__begin(in->job, "scoring", "samples");
+    const char *what = in->source ? in->source->what : "scoring";
+    vg_status status = vg_job__begin(in->job, what, in->source ? in->source->unit : "samples");
     for (size_t first = 0; first < in->layout.n && status == VG_OK; first += rows) {
         size_t here = in->layout.n - first < rows ? in->layout.n - first : rows;
         status = run_block(in, scorer, block, first, here, sink);
         if (status == VG_OK)
-            status = vg_job__progress(in->job, "scoring", first + here, in->layout.n);
+            status = vg_job__progress(in->job, what, first + here, in->layout.n);
     }
     vg_job__end(in->job);
     return status;
@@ -43,6 +54,8 @@ static vg_status run_blocks(vg_score_input *in, vg_score_engine *scorer, const v
 static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score_sink *sink, vg_score_engine *scorer) {
     vg_scores block;
     size_t rows = block_rows(&in->layout, set, sink->counted);
+    if (in->source && rows > in->source->most)
+        rows = in->source->most;
     vg_score_engine__planes(scorer, sink->plane);
     VG_TRY(vg_score_block__new(&block, set, &in->layout, rows));
     vg_status status = run_blocks(in, scorer, &block, rows, sink);

@@ -1,4 +1,5 @@
-/* score_pass.h - one pass over a prediction file: blocks in, scores out, memory bounded whatever N. */
+/* score_pass.h - one pass over a prediction file, or over predictions that a network computes on the way: blocks in,
+ * scores out, memory bounded whatever N. */
 #ifndef VG_WORKFLOW_SCORE_PASS_H
 #define VG_WORKFLOW_SCORE_PASS_H
 

@@ -28,4 +28,7 @@ vg_status vg_score_task__take(void *task, size_t first, size_t rows, const vg_sc
  * place; any other status, and a failure on the way, removes the output and is returned. */
 vg_status vg_score_task__end(vg_score_task *task, vg_score_result **out, vg_status status);
 
+/* A whole task: one pass over the input into the output and the result. `out` may be NULL. */
+vg_status vg_score_task__run(vg_score_result **out, vg_score_input *in, const vg_score_file_options *own);
+
 #endif

@@ -3,16 +3,30 @@
 
 #include <string.h>
 
+static vg_status check_size(size_t found, size_t size, const char *what) {
+    if (found >= 2 * sizeof found && found <= size)
+        return VG_OK;
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: struct_size is %zu, expected %zu or less; begin with its _INIT macro",
+                         what, found, size);
+}
+
 vg_status vg_workflow__options(void *out, size_t size, const void *given, const char *what) {
     size_t given_size;
     if (!given)
         return VG_OK;
     memcpy(&given_size, given, sizeof given_size);
-    if (given_size < 2 * sizeof given_size || given_size > size)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "%s: struct_size is %zu, expected %zu or less; begin with its _INIT macro", what,
-                             given_size, size);
+    VG_TRY(check_size(given_size, size, what));
     memcpy(out, given, given_size);
     memcpy(out, &size, sizeof size);
+    return VG_OK;
+}
+
+vg_status vg_workflow__result(void *out, const void *result, size_t size, const char *what) {
+    size_t room;
+    if (!out)
+        return VG_OK;
+    memcpy(&room, out, sizeof room);
+    VG_TRY(check_size(room, size, what));
+    memcpy((char *)out + sizeof room, (const char *)result + sizeof room, room - sizeof room);
     return VG_OK;
 }

@@ -75,6 +75,28 @@ says "going on with other settings: test_limit: 100 (was 200)"
 cp "$control/b/results.json" "$folder/out"
 near "$(json test n)" 100
 
+# only what comes after training changes (k, calibrate, ood): the run goes on without training, every product follows
+lines=$(wc -l <"$control/b/metrics.jsonl")
+# shellcheck disable=SC2086
+run run quickstart $small --set epochs=3 --set "k=[0.5, 4]" --set "ood=[digits-ood]" --set calibrate=no \
+    --set checkpoint=best --out "$control/b"
+exits 0
+says "k: [0.5, 4] (was [1])"
+says "calibrate: no (was yes)"
+if grep -q "epoch " "$folder/err" && grep -q "images/s" "$folder/err"; then fail "trains again"; else pass; fi
+near "$(wc -l <"$control/b/metrics.jsonl")" "$lines"
+valid run "$control/b/results.json"
+cp "$control/b/results.json" "$folder/out"
+if [ -n "$(json test measures gtu@0.5)" ] && [ -n "$(json ood digits-ood measures gtu@4)" ]; then pass; else
+    fail "results are not those of the new settings"
+fi
+if [ -n "$(json test measures gtu@1)$(json test_calibrated n)$(json ood_calibrated)" ]; then
+    fail "results of old settings stay"
+else pass; fi
+run report "$control/b/scores.npz" -o "$control/page" -q
+exits 0
+if grep -q 'gtu@4' "$control/page/report.html"; then pass; else fail "scores are those of the old settings"; fi
+
 # a bar that fits the window
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     command="vargate train on a terminal of 44 columns"

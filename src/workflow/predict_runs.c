@@ -1,0 +1,101 @@
+/* predict_runs.c - ensemble predictions over a set of images, streamed to an .npz: P (or logits Z) of shape (N, M, C),
+ * the labels L where the set has them, and the names of the classes where they are known (classes). */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vargate/formats.h"
+#include "workflow/job.h"
+#include "workflow/prediction.h"
+#include "workflow/workflow_options.h"
+
+static vg_status write_labels(vg_prediction *p, vg_writer *writer) {
+    vg_status status = vg_writer_begin(writer, "L", VG_ELEMENT_I64, 1, &p->n);
+    for (size_t i = 0; i < p->n && status == VG_OK; i++) {
+        int64_t label = vg_prediction__label(p, i);
+        status = vg_writer_append(writer, &label, sizeof label);
+    }
+    return status;
+}
+
+/* Names of the classes in the order of the last axis: an array of texts, or metadata where the format has none. */
+static vg_status write_names(const vg_prediction *p, vg_writer *writer) {
+    const char *path = p->options.output;
+    size_t length = strlen(path), ending = strlen(".safetensors");
+    if (length < ending || strcmp(path + length - ending, ".safetensors") != 0)
+        return vg_writer_texts(writer, "classes", p->info[0].class_names, p->info[0].classes);
+    json_t *list = json_array();
+    for (size_t c = 0; c < p->info[0].classes; c++)
+        json_array_append_new(list, json_string(p->info[0].class_names[c]));
+    char *text = json_dumps(list, 0);
+    json_decref(list);
+    if (!text)
+        return vg_base__fail(VG_ERR_MEMORY, "no memory for the names of the classes");
+    vg_status status = vg_writer_metadata(writer, "classes", text);
+    free(text);
+    return status;
+}
+
+static vg_status write_chunks(vg_prediction *p, vg_writer *writer) {
+    static const char what[] = "predicting";
+    const vg_job *job = &p->options.job;
+    size_t C = p->classes, shape[3] = {p->n, p->members, C};
+    VG_TRY(vg_writer_begin(writer, p->options.logits ? "Z" : "P", VG_ELEMENT_F32, 3, shape));
+    for (size_t i = 0; i < p->n; i += VG_PREDICTION_CHUNK) {
+        size_t count = p->n - i < VG_PREDICTION_CHUNK ? p->n - i : VG_PREDICTION_CHUNK;
+        VG_TRY(vg_prediction__logits(p, i, count));
+        if (!p->options.logits)
+            vg_softmax_rows(p->all, count * p->members, C);
+        VG_TRY(vg_writer_append(writer, p->all, count * p->members * C * sizeof(float)));
+        VG_TRY(vg_job__progress(job, what, i + count, p->n));
+    }
+    return VG_OK;
+}
+
+static vg_status write_all(vg_prediction *p, vg_writer *writer) {
+    VG_TRY(vg_writer_mark(writer, VG_PRODUCT_PREDICTIONS));
+    vg_status status = vg_job__begin(&p->options.job, "predicting", "images");
+    if (status == VG_OK)
+        status = write_chunks(p, writer);
+    vg_job__end(&p->options.job);
+    if (status == VG_OK && p->labels)
+        status = write_labels(p, writer);
+    if (status == VG_OK && p->info[0].class_names)
+        status = write_names(p, writer);
+    return status;
+}
+
+static vg_status write_file(vg_prediction *p) {
+    vg_writer *writer;
+    VG_TRY(vg_writer_open(&writer, p->options.output));
+    vg_status status = write_all(p, writer);
+    if (status == VG_OK)
+        return vg_writer_close(writer);
+    vg_writer_abandon(writer);
+    return status;
+}
+
+static vg_status predict(vg_predict_runs_result *result, vg_prediction *p) {
+    const vg_predict_runs_options *o = &p->options;
+    vg_prediction_output output = {o->output, VG_PRODUCT_PREDICTIONS, o->force, NULL};
+    if (!o->output)
+        return vg_base__fail(VG_ERR_ARGUMENT, "predict: a file for the predictions is needed");
+    VG_TRY(vg_prediction__check_output(p, &output));
+    VG_TRY(vg_prediction__open(p));
+    vg_predict_runs_result found = {sizeof found, p->n, p->members, p->classes, p->info[0].epoch, p->labels};
+    VG_TRY(vg_workflow__result(result, &found, sizeof found, "vg_predict_runs_result"));
+    VG_TRY(write_file(p));
+    vg_job__note(&o->job, "%s: %s of %zu images, %zu members, %zu classes%s, of epoch %zu", o->output,
+                 o->logits ? "logits" : "probabilities", found.samples, found.members, found.classes,
+                 found.has_labels ? ", with labels" : "", found.epoch);
+    return VG_OK;
+}
+
+vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predict_runs_options *options) {
+    vg_prediction p;
+    vg_status status = vg_prediction__begin(&p, options);
+    if (status == VG_OK)
+        status = predict(result, &p);
+    vg_prediction__close(&p);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* prediction_source.c - the logits of networks as input of a scoring pass: scored as they come, and never kept. */
+#include <string.h>
+
+#include "workflow/prediction.h"
+
+/* Scores are computed where the networks run. */
+static vg_score_device device_of(const vg_prediction *p) {
+    for (size_t i = 0; i < p->options.run_count; i++) {
+        const char *device = p->info[i].device;
+        if (!device || (strncmp(device, "cuda", 4) != 0 && !strstr(device, "NVIDIA")))
+            return VG_SCORE_ON_CPU;
+    }
+    return VG_SCORE_ON_CUDA;
+}
+
+/* Logits stay in the GPU's memory for one network that is scored there. Several networks' members come together on the
+ * host. */
+static vg_status logits_block(void *context, size_t first, size_t rows, vg_device_scorer *gpu, vg_predictions *view,
+                              vg_memory *at) {
+    vg_prediction *p = context;
+    const float *logits = p->all;
+    if (gpu && p->options.run_count == 1) {
+        void *stream;
+        *at = VG_MEMORY_DEVICE;
+        VG_TRY(vg_prediction__images(p, 0, first, rows));
+        VG_TRY(vg_predictor_run_there(p->predictors[0], &logits, &stream, p->images, rows, first));
+        VG_TRY(vg_device_scorer_stream(gpu, stream));
+    } else {
+        *at = VG_MEMORY_HOST;
+        VG_TRY(vg_prediction__logits(p, first, rows));
+    }
+    *view = vg_predictions_f32(logits, rows, p->members, p->classes);
+    return VG_OK;
+}
+
+static vg_status take_labels(vg_score_input *in, vg_prediction *p) {
+    if (!p->labels)
+        return VG_OK;
+    VG_TRY(vg_base__alloc(&p->all_labels, p->n, sizeof *p->all_labels, "labels"));
+    for (size_t i = 0; i < p->n; i++)
+        p->all_labels[i] = vg_prediction__label(p, i);
+    in->labels = p->all_labels;
+    return VG_OK;
+}
+
+static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_options *options) {
+    size_t count;
+    VG_TRY(vg_score_input__settings(&in->options, options));
+    VG_TRY(vg_temperature__read(&in->temperature, &count, &in->temperature_loaded, options->temperature));
+    if (in->temperature && count != 1 && count != p->members)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature: %zu values for %zu members; give 1 or %zu", count,
+                             p->members, p->members);
+    in->options.temperature = in->temperature;
+    in->options.temperature_count = in->temperature ? count : 0;
+    in->options.logits = 1;
+    in->options.threads = p->options.threads;
+    in->layout = (vg_score_layout){p->n, p->members, p->classes, in->options.k_count, in->options.k, false};
+    return take_labels(in, p);
+}
+
+vg_status vg_prediction__input(vg_score_input *in, vg_prediction *p, const vg_input_options *options) {
+    vg_score_device device = device_of(p);
+    size_t most = VG_PREDICTION_CHUNK;
+    if (device == VG_SCORE_ON_CUDA && p->options.run_count == 1 && vg_predictor_piece(p->predictors[0]) < most)
+        most = vg_predictor_piece(p->predictors[0]);
+    p->blocks = (vg_block_source){p, logits_block, most, "predicting", "images"};
+    *in = (vg_score_input){.path = p->options.runs[0],
+                           .job = &p->options.job,
+                           .source = &p->blocks,
+                           .logits = true,
+                           .measures = options->fields ? options->fields : VG_FIELDS_ALL,
+                           .device = device};
+    vg_status status = fill(in, p, options);
+    if (status != VG_OK)
+        vg_score_input__close(in);
+    return status;
+}

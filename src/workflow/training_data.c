@@ -1,0 +1,97 @@
+/* training_data.c - the images of a recipe as the trainer wants them. See training_data.h. */
+#include "workflow/training_data.h"
+
+#include <string.h>
+
+#include "base/base.h"
+
+vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, const char *folder) {
+    memset(data, 0, sizeof *data);
+    vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, folder);
+    if (status == VG_OK)
+        status = vg_dataset_split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set,
+                                  r->validation, r->split_seed);
+    if (status == VG_OK && r->train_limit && r->train_limit < data->fit_count) {
+        size_t *fewer, count;
+        status = vg_dataset_limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit, r->seed);
+        if (status == VG_OK) {
+            vg_indices_free(data->fit);
+            data->fit = fewer;
+            data->fit_count = count;
+        }
+    }
+    if (status == VG_OK)
+        status = vg_dataset_statistics(&data->statistics, data->set, data->fit, data->fit_count);
+    if (status != VG_OK)
+        vg_training_data__close(data);
+    return status;
+}
+
+void vg_training_data__close(vg_training_data *data) {
+    vg_loader_free(data->train);
+    vg_loader_free(data->validation);
+    vg_indices_free(data->fit);
+    vg_indices_free(data->held);
+    vg_dataset_free(data->set);
+    memset(data, 0, sizeof *data);
+}
+
+static vg_status feed_seek(void *context, uint64_t epoch, size_t step) { return vg_loader_seek(context, epoch, step); }
+
+static vg_status feed_next(void *context, vg_nn_batch *out) {
+    vg_batch batch;
+    vg_status status = vg_loader_next(context, &batch);
+    if (status == VG_OK)
+        *out = (vg_nn_batch){batch.images, batch.labels, batch.indices, batch.count};
+    return status;
+}
+
+/* The trainer's and the loader's structs hold the same fields; each module has its own. */
+static vg_status resident_plan(void *context, uint64_t epoch, vg_nn_sample *samples) {
+    vg_training_data *data = context;
+    vg_sample_draw *draws;
+    VG_TRY(vg_base__alloc(&draws, data->fit_count, sizeof *draws, "the samples of an epoch"));
+    vg_status status = vg_loader_draws(data->train, epoch, draws);
+    for (size_t i = 0; status == VG_OK && i < data->fit_count; i++) {
+        const vg_sample_draw *d = &draws[i];
+        samples[i] = (vg_nn_sample){d->index, d->dy,  d->dx,   d->flip,   d->erase, d->jitter,
+                                    d->order, d->top, d->left, d->height, d->width, {0}};
+        memcpy(samples[i].factor, d->factor, sizeof d->factor);
+    }
+    vg_base__release(draws);
+    return status;
+}
+
+static vg_status make_loaders(vg_training_data *data, const vg_recipe *r) {
+    vg_loader_options options = VG_LOADER_OPTIONS_INIT;
+    options.batch = r->batch;
+    options.seed = r->seed;
+    options.statistics = data->statistics;
+    options.augment =
+        (vg_augment){(unsigned)r->crop, r->flip, r->erase, r->brightness, r->contrast, r->saturation, r->hue};
+    bool jitter = r->brightness > 0 || r->contrast > 0 || r->saturation > 0 || r->hue > 0;
+    options.threads = jitter ? 0 : 1;
+    VG_TRY(vg_loader_new(&data->train, data->set, data->fit, data->fit_count, &options));
+    options.shuffle = 0;
+    options.threads = 1;
+    options.augment = (vg_augment)VG_AUGMENT_NONE;
+    return vg_loader_new(&data->validation, data->set, data->held, data->held_count, &options);
+}
+
+vg_status vg_training_data__describe(vg_train_options *options, vg_training_data *data, const vg_recipe *recipe) {
+    vg_dataset_info info = vg_dataset_describe(data->set);
+    VG_TRY(make_loaders(data, recipe));
+    options->channels = info.channels;
+    options->height = info.height;
+    options->width = info.width;
+    options->classes = info.classes;
+    options->class_names = info.class_names;
+    memcpy(options->mean, data->statistics.mean, sizeof options->mean);
+    memcpy(options->std, data->statistics.std, sizeof options->std);
+    options->train = (vg_feed){data->train, data->fit_count, vg_loader_steps(data->train), feed_seek, feed_next};
+    options->validation =
+        (vg_feed){data->validation, data->held_count, vg_loader_steps(data->validation), feed_seek, feed_next};
+    options->resident = (vg_resident){
+        data, vg_dataset_pixels(data->set), info.is_float, vg_dataset_labels(data->set), info.n, resident_plan};
+    return VG_OK;
+}

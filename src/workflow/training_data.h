@@ -1,0 +1,29 @@
+/* training_data.h - from a recipe to the images it names: the data set, its split, loaders, and the feeds of vg_train.
+ * Internal.
+ *
+ * The training module takes batches through callbacks and knows no data sets; this is the adapter between the two. */
+#ifndef VG_WORKFLOW_TRAINING_DATA_H
+#define VG_WORKFLOW_TRAINING_DATA_H
+
+#include "vargate/data.h"
+#include "vargate/nn.h"
+
+typedef struct vg_training_data {
+    vg_dataset *set;
+    size_t *fit, *held; /* indices trained on and held out */
+    size_t fit_count, held_count;
+    vg_statistics statistics; /* of the images trained on */
+    vg_loader *train, *validation;
+} vg_training_data;
+
+/* The recipe's training set, split as the recipe says. `folder` is searched first for data sets; NULL: none. On failure
+ * nothing is open. */
+vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *recipe, const char *folder);
+/* Safe on one that is not open (all zero). */
+void vg_training_data__close(vg_training_data *data);
+
+/* Makes the loaders and fills in everything that the options of vg_train say about the data: shape, classes,
+ * normalisation, feeds and the resident images. They stay valid until the data is closed. */
+vg_status vg_training_data__describe(vg_train_options *options, vg_training_data *data, const vg_recipe *recipe);
+
+#endif
