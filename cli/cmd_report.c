@@ -59,20 +59,10 @@ static int read_ood(vg_named_file *out, char (*names)[NAME_ROOM], const option_t
     return CLI_OK;
 }
 
-/* The library starts no other program: gnuplot is started here. */
-static int draw_figures(const vg_page *page, size_t *drawn, char *folder, size_t room) {
-    snprintf(folder, room, "%s/figures", vg_page_folder(page));
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return console_fail("%s: %s", folder, strerror(errno));
-    if (!is_folder(folder))
-        return console_fail("%s: not a folder", folder);
-    return report_figures_draw(vg_page_report(page), folder, drawn);
-}
-
 static int tell(const vg_page *page, bool with_figures) {
     char figures[PATH_ROOM];
     size_t drawn = 0;
-    int code = with_figures ? draw_figures(page, &drawn, figures, sizeof figures) : CLI_OK;
+    int code = with_figures ? report_page_draw(page, figures, sizeof figures, &drawn) : CLI_OK;
     if (code != CLI_OK)
         return code;
     printf("%s\n", vg_page_path(page));

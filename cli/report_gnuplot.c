@@ -83,7 +83,7 @@ static int settle(const vg_report *report, const char *folder, bool whole, size_
     return code;
 }
 
-int report_figures_draw(const vg_report *report, const char *folder, size_t *drawn) {
+static int draw_figures(const vg_report *report, const char *folder, size_t *drawn) {
     int ends[2], status = 0;
     *drawn = 0;
     if (pipe(ends) != 0)
@@ -108,4 +108,15 @@ int report_figures_draw(const vg_report *report, const char *folder, size_t *dra
         return console_fail_library();
     return settle(report, folder, child > 0 && written == VG_OK && WIFEXITED(status) && WEXITSTATUS(status) == 0,
                   drawn);
+}
+
+int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn) {
+    struct stat st;
+    *drawn = 0;
+    snprintf(folder, room, "%s/figures", vg_page_folder(page));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return console_fail("%s: %s", folder, strerror(errno));
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
+        return console_fail("%s: not a folder", folder);
+    return draw_figures(vg_page_report(page), folder, drawn);
 }

@@ -2,10 +2,11 @@
 #ifndef CLI_REPORT_GNUPLOT_H
 #define CLI_REPORT_GNUPLOT_H
 
-#include "vargate/report.h"
+#include "vargate/workflow.h"
 
-/* Draws every possible figure as .svg, .pdf and .png into `folder`. *drawn: files written; 0 with a note when there is
+/* Draws every possible figure of a page as .svg, .pdf and .png into figures/ beside it, whose name goes to `folder`.
+ * The library starts no other program, so gnuplot is started here. *drawn: files written; 0 with a note when there is
  * no gnuplot. Returns an exit code. */
-int report_figures_draw(const vg_report *report, const char *folder, size_t *drawn);
+int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn);
 
 #endif

@@ -501,6 +501,40 @@ VG_API const char *vg_page_path(const vg_page *page);
 /* What the page shows, for vg_report_figure_script. Borrowed. */
 VG_API const vg_report *vg_page_report(const vg_page *page);
 
+/* --- a whole run -------------------------------------------------------------------------------------------------- */
+
+typedef struct vg_run_recipe_options {
+    size_t struct_size;
+    const vg_recipe *recipe;
+    const char *folder; /* run folder, made if need be; NULL: runs/NAME of the recipe */
+    const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
+    const char *device; /* of training and predicting: "auto", "cpu", "cuda"; NULL: auto */
+    unsigned threads;   /* 0: one per core */
+    int (*event)(void *context, const vg_train_event *event); /* as in vg_train_recipe_options */
+    void *event_context;
+    vg_job job;
+} vg_run_recipe_options;
+#define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
+    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT }
+
+/* Everything belongs to the result. */
+typedef struct vg_run_result {
+    size_t struct_size;
+    const char *folder;
+    vg_train_result training;                           /* epochs_done 0: it was finished already */
+    const vg_evaluation_result *test, *test_calibrated; /* NULL: the recipe does not calibrate */
+    const vg_ood_result *ood, *ood_calibrated;          /* sets in the recipe's order, possibly none; likewise */
+    const char *const *ood_names;                       /* as the recipe has them */
+} vg_run_result;
+
+/* Trains a recipe, predicts its validation, test and out-of-distribution images, calibrates, scores and evaluates.
+ * Everything is kept in the run folder (docs/training.md), all figures in its results.json. Called again, it skips what
+ * is done and goes on with what was stopped; a recipe that differs only in what comes after training (k, calibrate,
+ * ood, test_limit, members, checkpoint) is no other run. A failed call leaves the files of the stages before. `*out` is
+ * the caller's, freed with vg_run_result_free. A page of the run: vg_page_write. */
+VG_API vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *options);
+VG_API void vg_run_result_free(vg_run_result *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -183,7 +183,7 @@ static json_t *notes_json(const vg_evaluation *e) {
     return array;
 }
 
-vg_status vg_evaluation_result_json(char **text, const vg_evaluation_result *result) {
+json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     const vg_evaluation *e = result->evaluation;
     json_t *out = vg_json__document("evaluate");
     vg_json__put_text(out, "file", result->file);
@@ -203,5 +203,9 @@ vg_status vg_evaluation_result_json(char **text, const vg_evaluation_result *res
     vg_json__put(out, "reliability", reliability_json(e));
     if (e->label_count)
         vg_json__put(out, "per_label", labels_json(e));
-    return vg_json__text(text, out);
+    return out;
+}
+
+vg_status vg_evaluation_result_json(char **text, const vg_evaluation_result *result) {
+    return vg_json__text(text, vg_evaluation_result__json(result));
 }

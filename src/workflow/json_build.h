@@ -7,6 +7,7 @@
 #define VG_WORKFLOW_JSON_BUILD_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "vargate/measures.h"
@@ -34,5 +35,11 @@ json_t *vg_json__best(const vg_figure_table *table);
 /* The value as text, without a newline at its end, which is the caller's (free); drops the value. Objects and arrays of
  * arrays stand on lines of their own, plain arrays on one line. */
 vg_status vg_json__text(char **out, json_t *value);
+/* The same with every value on a line of its own: the layout of results.json. */
+vg_status vg_json__indented(char **out, json_t *value);
+
+/* Documents that are also parts of others: an evaluation ("schema" and "command" included), one OOD set. */
+json_t *vg_evaluation_result__json(const vg_evaluation_result *result);
+json_t *vg_ood_set__json(const vg_ood_set *set, bool intervals);
 
 #endif

@@ -175,7 +175,7 @@ static json_t *row_json(const vg_figure_table *table, size_t row, bool intervals
     return object;
 }
 
-static json_t *set_json(const vg_ood_set *set, bool intervals) {
+json_t *vg_ood_set__json(const vg_ood_set *set, bool intervals) {
     json_t *out = json_object(), *measures = json_object();
     for (size_t i = 0; i < set->table->rows; i++)
         vg_json__put(measures, set->table->names[i], row_json(set->table, i, intervals));
@@ -193,7 +193,7 @@ vg_status vg_ood_result_json(char **text, const vg_ood_result *result) {
     vg_json__put_count(side, "n", result->id_n);
     vg_json__put(out, "id", side);
     for (size_t i = 0; i < result->set_count; i++)
-        vg_json__put(sets, result->sets[i].name, set_json(&result->sets[i], result->resamples > 0));
+        vg_json__put(sets, result->sets[i].name, vg_ood_set__json(&result->sets[i], result->resamples > 0));
     vg_json__put(out, "ood", sets);
     return vg_json__text(text, out);
 }

@@ -1,0 +1,75 @@
+/* run_results.c - results.json of a run: docs/schema/run.schema.json. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vargate/formats.h"
+#include "workflow/json_build.h"
+#include "workflow/run_recipe.h"
+
+static void put_evaluation(json_t *results, const char *key, const vg_evaluation_result *evaluation) {
+    if (!evaluation)
+        return;
+    json_t *one = vg_evaluation_result__json(evaluation);
+    json_object_del(one, "schema"); /* the whole document has them */
+    json_object_del(one, "command");
+    vg_json__put(results, key, one);
+}
+
+/* Sets under the names that the recipe gives them. */
+static void put_ood(json_t *results, const char *key, const vg_run *run, const vg_ood_result *ood) {
+    if (!ood)
+        return;
+    json_t *sets = json_object();
+    for (size_t i = 0; i < ood->set_count; i++)
+        vg_json__put(sets, run->recipe.ood[i], vg_ood_set__json(&ood->sets[i], false));
+    vg_json__put(results, key, sets);
+}
+
+/* The last line of metrics.jsonl. */
+static json_t *last_metrics(const vg_run *run) {
+    char path[VG_RUN_PATH], line[4096];
+    json_t *last = NULL;
+    vg_run__file(path, run, "metrics.jsonl");
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        json_decref(last);
+        last = json_loads(line, 0, NULL);
+    }
+    if (file)
+        fclose(file);
+    return last ? last : json_object();
+}
+
+static vg_status write_text(const char *path, const char *text) {
+    vg_text *file;
+    VG_TRY(vg_text_open(&file, path));
+    vg_status status = vg_text_write(file, text, strlen(text));
+    if (status == VG_OK)
+        status = vg_text_write(file, "\n", 1);
+    if (status == VG_OK)
+        return vg_text_close(file);
+    vg_text_abandon(file);
+    return status;
+}
+
+vg_status vg_run__write_results(const vg_run *run) {
+    const vg_recipe *recipe = &run->recipe;
+    char path[VG_RUN_PATH], *text;
+    json_t *results = vg_json__document("run");
+    vg_json__put_text(results, "recipe", recipe->name);
+    vg_json__put_text(results, "version", vg_version());
+    vg_json__put_count(results, "seed", recipe->seed);
+    vg_json__put_count(results, "split_seed", recipe->split_seed);
+    vg_json__put_text(results, "checkpoint", recipe->checkpoint ? "best" : "last");
+    put_evaluation(results, "test", run->evaluations[0]);
+    put_evaluation(results, "test_calibrated", run->evaluations[1]);
+    put_ood(results, "ood", run, run->comparisons[0]);
+    put_ood(results, "ood_calibrated", run, run->comparisons[1]);
+    vg_json__put(results, "training", last_metrics(run));
+    vg_run__file(path, run, "results.json");
+    VG_TRY(vg_json__indented(&text, results));
+    vg_status status = write_text(path, text);
+    free(text);
+    return status;
+}
