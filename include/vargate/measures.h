@@ -162,7 +162,8 @@ VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_pr
 
 /* The streaming form: feed blocks of samples of the same M and C, take blocks of results. Memory is bounded by M, C
  * and the thread count whatever N. Results, summary included, are the same to the bit however the samples are cut
- * into blocks. A scorer serves one caller at a time. */
+ * into blocks. A scorer serves one caller at a time: a call while another one is inside fails with VG_ERR_ARGUMENT and
+ * changes nothing. It must not be freed while a call is inside. */
 typedef struct vg_scorer vg_scorer;
 VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
 VG_API void vg_scorer_free(vg_scorer *scorer);
@@ -224,6 +225,24 @@ VG_API vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summa
                                   unsigned long long labelled);
 /* "unknown", "one-member", "identical", "collapsed", "low", "diverse", "undecided", "no-skill". */
 VG_API const char *vg_verdict_name(vg_verdict_state state);
+
+/* What a scorer has summed so far, to continue in another one made with the same M, C and options (another process, a
+ * copy). Restoring gives the same bits as one scorer that saw every block. */
+typedef struct vg_scorer_state {
+    size_t struct_size;
+    unsigned long long samples;
+    int has_tu, has_gtu;
+    /* Each a compensated sum: the sum and what rounding has left out. */
+    double variance[2], tu[2], gtu[2], total[2], disagreement[2];
+    double abstained, looked_at; /* counts, weighted */
+} vg_scorer_state;
+VG_API vg_status vg_scorer_save(const vg_scorer *scorer, vg_scorer_state *out);
+VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *state);
+
+/* 1 if these rows are distributions already (values in [0, 1] that sum to 1 within 1e-3), judged from up to 256 rows
+ * spread over the array: then they are probabilities, not logits. 0 for an empty array, and as soon as a row is
+ * anything else. */
+VG_API int vg_predictions_normalised(const vg_predictions *predictions);
 
 /* The SIMD tier in use: "avx512", "avx2", "neon" or "portable". The environment variable VARGATE_CPU (read once)
  * forces a lower one by these names. */

@@ -34,13 +34,22 @@ typedef struct ece_job {
             const TYPE *row = p + i * c;                                                                               \
             TYPE most = row[0], other = row[c - 1];                                                                    \
             bool valid = row[0] >= 0 && row[c - 1] >= 0; /* false for a NaN */                                         \
-            for (size_t j = 1; j + 1 < c; j += 2) {                                                                    \
+            double even = (double)row[0], odd = (double)row[c - 1];                                                    \
+            size_t j = 1;                                                                                              \
+            for (; j + 2 < c; j += 2) {                                                                                \
                 most = row[j] > most ? row[j] : most;                                                                  \
                 other = row[j + 1] > other ? row[j + 1] : other;                                                       \
                 valid &= (row[j] >= 0) & (row[j + 1] >= 0);                                                            \
+                even += (double)row[j];                                                                                \
+                odd += (double)row[j + 1];                                                                             \
+            }                                                                                                          \
+            if (j + 1 < c) {                                                                                           \
+                most = row[j] > most ? row[j] : most;                                                                  \
+                valid &= row[j] >= 0;                                                                                  \
+                even += (double)row[j];                                                                                \
             }                                                                                                          \
             most = other > most ? other : most;                                                                        \
-            VG_TRY(check_row(job, i, valid &&most <= (TYPE)1.002));                                                    \
+            VG_TRY(check_row(job, i, valid &&most <= (TYPE)1.002, even + odd));                                        \
             bin_sums *bin = &job->sums[vg_base__bin(job->edges, job->bins, (double)most)];                             \
             bin->confidence += (double)most;                                                                           \
             bin->correct += is_prediction_##TYPE(row, most, (size_t)job->labels[i]);                                   \
@@ -49,9 +58,11 @@ typedef struct ece_job {
         return VG_OK;                                                                                                  \
     }
 
-static inline vg_status check_row(const ece_job *job, size_t i, bool valid) {
+static inline vg_status check_row(const ece_job *job, size_t i, bool valid, double sum) {
     if (!valid)
         return vg_base__fail(VG_ERR_DATA, "sample %zu: a probability is negative, above 1 or not a number", i);
+    if (!(fabs(sum - 1) <= 1e-3))
+        return vg_base__fail(VG_ERR_DATA, "sample %zu: the probabilities sum to %.9g, not 1", i, sum);
     if (job->labels[i] < 0 || (uint64_t)job->labels[i] >= job->c)
         return vg_base__fail(VG_ERR_DATA, "label %zu is %lld, expected 0 to %zu", i, (long long)job->labels[i],
                              job->c - 1);

@@ -73,3 +73,27 @@ vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t co
     return vg_base__fail(VG_ERR_DATA, "samples %zu to %zu hold a row that is not a distribution",
                          job->first + first / per, job->first + (first + count - 1) / per);
 }
+
+static bool is_distribution(const vg_predictions *in, size_t n, size_t m) {
+    double sum = 0;
+    for (size_t c = 0; c < in->c; c++) {
+        double x = vg_measures__value(in, n, m, c);
+        if (!(x >= 0 && x <= 1.001))
+            return false;
+        sum += x;
+    }
+    return fabs(sum - 1) <= 1e-3;
+}
+
+int vg_predictions_normalised(const vg_predictions *in) {
+    enum { MOST_ROWS = 256 };
+    size_t rows;
+    if (!in || !in->data || in->c < 2 || (int)in->dtype < 0 || in->dtype > VG_BF16 || !vg_base__mul(&rows, in->n, in->m) ||
+        rows == 0)
+        return 0;
+    size_t count = rows < MOST_ROWS ? rows : MOST_ROWS, step = rows / count;
+    for (size_t i = 0; i < count; i++)
+        if (!is_distribution(in, i * step / in->m, i * step % in->m))
+            return 0;
+    return 1;
+}

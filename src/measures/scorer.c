@@ -5,6 +5,7 @@
  * the figures over all samples are summed one by one in order, compensated: the same bits at any thread count and any
  * cut into blocks. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "measures/disagreement.h"
@@ -34,6 +35,7 @@ struct vg_scorer {
     bool has_tu, has_gtu;
     running_sum variance, tu, gtu, total, disagreement;
     double abstained, looked_at; /* counts */
+    atomic_flag busy; /* set while a call is inside: a second caller gets an error, not a data race */
 };
 enum { UNIT_FIGURES = 6 };
 
@@ -99,6 +101,7 @@ vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_opti
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a scorer"));
     s->m = m;
     s->c = c;
+    atomic_flag_clear(&s->busy);
     vg_status status = prepare(s, &taken);
     if (status != VG_OK) {
         vg_scorer_free(s);
@@ -295,7 +298,15 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     return VG_OK;
 }
 
-vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
+static vg_status enter(const vg_scorer *s) {
+    if (atomic_flag_test_and_set(&((vg_scorer *)s)->busy))
+        return vg_base__fail(VG_ERR_ARGUMENT, "the scorer is in use by another thread; it serves one caller at a time");
+    return VG_OK;
+}
+
+static void leave(const vg_scorer *s) { atomic_flag_clear(&((vg_scorer *)s)->busy); }
+
+static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     VG_TRY(check_block(s, out, block));
     vg_kernel_job job;
     plan(&job, s, out, block);
@@ -311,7 +322,50 @@ vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_prediction
     return VG_OK;
 }
 
-vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
+vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
+    VG_TRY(enter(s));
+    vg_status status = feed_block(s, out, block);
+    leave(s);
+    return status;
+}
+
+vg_status vg_scorer_save(const vg_scorer *s, vg_scorer_state *out) {
+    VG_TRY(enter(s));
+    *out = (vg_scorer_state){.struct_size = sizeof *out,
+                             .samples = s->samples,
+                             .has_tu = s->has_tu,
+                             .has_gtu = s->has_gtu,
+                             .variance = {s->variance.sum, s->variance.rest},
+                             .tu = {s->tu.sum, s->tu.rest},
+                             .gtu = {s->gtu.sum, s->gtu.rest},
+                             .total = {s->total.sum, s->total.rest},
+                             .disagreement = {s->disagreement.sum, s->disagreement.rest},
+                             .abstained = s->abstained,
+                             .looked_at = s->looked_at};
+    leave(s);
+    return VG_OK;
+}
+
+vg_status vg_scorer_restore(vg_scorer *s, const vg_scorer_state *state) {
+    if (state->struct_size != sizeof *state)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a scorer's state has %zu bytes, expected %zu", state->struct_size,
+                             sizeof *state);
+    VG_TRY(enter(s));
+    s->samples = state->samples;
+    s->has_tu = state->has_tu != 0;
+    s->has_gtu = state->has_gtu != 0;
+    s->variance = (running_sum){state->variance[0], state->variance[1]};
+    s->tu = (running_sum){state->tu[0], state->tu[1]};
+    s->gtu = (running_sum){state->gtu[0], state->gtu[1]};
+    s->total = (running_sum){state->total[0], state->total[1]};
+    s->disagreement = (running_sum){state->disagreement[0], state->disagreement[1]};
+    s->abstained = state->abstained;
+    s->looked_at = state->looked_at;
+    leave(s);
+    return VG_OK;
+}
+
+static void summarise(const vg_scorer *s, vg_score_summary *summary) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
     double n = (double)s->samples, labels = multilabel ? (double)s->c : 1;
     summary->samples = s->samples;
@@ -325,6 +379,12 @@ vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
     summary->total_variance = n > 0 ? (s->total.sum + s->total.rest) / (n * labels) : NAN;
     summary->abstained = n > 0 ? s->abstained / (n * labels) : NAN;
     summary->disagreement = n > 0 ? (s->disagreement.sum + s->disagreement.rest) / s->looked_at : NAN;
+}
+
+vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
+    VG_TRY(enter(s));
+    summarise(s, summary);
+    leave(s);
     return VG_OK;
 }
 

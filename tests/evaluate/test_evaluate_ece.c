@@ -91,6 +91,10 @@ static void refuses(void **state) {
         assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
         p[1][c] = kept;
     }
+    p[1][1] = .2; /* the row sums to 0.4 */
+    assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
+    assert_non_null(strstr(vg_error_message(), "sample 1: the probabilities sum to 0.4"));
+    p[1][1] = .8;
     y[0] = 3;
     assert_int_equal(vg_calibration_error(&ece, NULL, p, VG_F64, y, 2, 3, 15), VG_ERR_DATA);
     y[0] = 2;

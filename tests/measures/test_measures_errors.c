@@ -301,6 +301,94 @@ static void progress_can_stop(void **state) {
     free(data);
 }
 
+typedef struct second_caller { /* calls the scorer while a call is inside it, as another thread would */
+    vg_scorer *scorer;
+    const vg_predictions *block;
+    vg_status feed, summary, save;
+} second_caller;
+
+static int call_again(void *context, unsigned long long done, unsigned long long total) {
+    (void)done;
+    (void)total;
+    second_caller *again = context;
+    vg_scores out = places();
+    vg_score_summary summary;
+    vg_scorer_state state;
+    again->feed = vg_scorer_feed(again->scorer, &out, again->block);
+    again->summary = vg_scorer_summary(again->scorer, &summary);
+    again->save = vg_scorer_save(again->scorer, &state);
+    return 0;
+}
+
+static void a_second_caller_is_refused(void **state) {
+    (void)state;
+    float *data = uniform_rows();
+    vg_predictions view = vg_predictions_f32(data, 100, M, C);
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    second_caller again = {.block = &view};
+    vg_score_summary summary;
+    vg_scores out = places();
+    o.progress = call_again;
+    o.progress_context = &again;
+    assert_int_equal(vg_scorer_new(&again.scorer, M, C, &o), VG_OK);
+    assert_int_equal(vg_scorer_feed(again.scorer, &out, &view), VG_OK);
+    assert_int_equal(again.feed, VG_ERR_ARGUMENT);
+    assert_int_equal(again.summary, VG_ERR_ARGUMENT);
+    assert_int_equal(again.save, VG_ERR_ARGUMENT);
+    one_line();
+    assert_int_equal(vg_scorer_summary(again.scorer, &summary), VG_OK);
+    assert_int_equal(summary.samples, 100);
+    vg_scorer_free(again.scorer);
+    free(data);
+}
+
+/* A scorer that takes over another's sums ends at the same bits. */
+static void sums_move_to_another_scorer(void **state) {
+    (void)state;
+    float *data = uniform_rows();
+    for (size_t i = 0; i < N * M; i++) /* distributions that differ */
+        for (size_t c = 0; c < 2; c++)
+            data[i * C + c] += (c ? -1.0f : 1.0f) * 0.1f * (float)(i % 7) / 7 / C;
+    vg_predictions whole = vg_predictions_f32(data, N, M, C), first = vg_predictions_f32(data, 300, M, C),
+                   rest = vg_predictions_f32(data + 300 * M * C, N - 300, M, C);
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    vg_scorer *a, *b;
+    vg_scores out = places();
+    vg_scorer_state held;
+    vg_score_summary expected, found;
+    assert_int_equal(vg_score(&out, &expected, &whole, &o), VG_OK);
+    assert_int_equal(vg_scorer_new(&a, M, C, &o), VG_OK);
+    assert_int_equal(vg_scorer_new(&b, M, C, &o), VG_OK);
+    assert_int_equal(vg_scorer_feed(a, &out, &first), VG_OK);
+    assert_int_equal(vg_scorer_save(a, &held), VG_OK);
+    assert_int_equal(vg_scorer_restore(b, &held), VG_OK);
+    assert_int_equal(vg_scorer_feed(b, &out, &rest), VG_OK);
+    assert_int_equal(vg_scorer_summary(b, &found), VG_OK);
+    assert_true(expected.diversity > 0);
+    assert_memory_equal(&found, &expected, sizeof found);
+    held.struct_size--;
+    assert_int_equal(vg_scorer_restore(b, &held), VG_ERR_ARGUMENT);
+    vg_scorer_free(a);
+    vg_scorer_free(b);
+    free(data);
+}
+
+static void probabilities_are_told_from_logits(void **state) {
+    (void)state;
+    float *data = uniform_rows();
+    vg_predictions view = vg_predictions_f32(data, N, M, C), none = vg_predictions_f32(data, 0, M, C);
+    assert_int_equal(vg_predictions_normalised(&view), 1);
+    assert_int_equal(vg_predictions_normalised(&none), 0);
+    data[0] += 0.5f;
+    assert_int_equal(vg_predictions_normalised(&view), 0);
+    data[0] = -data[1];
+    data[1] *= 3; /* sums to 1, with a negative */
+    assert_int_equal(vg_predictions_normalised(&view), 0);
+    data[0] = NAN;
+    assert_int_equal(vg_predictions_normalised(&view), 0);
+    free(data);
+}
+
 static int suite(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_k),
@@ -313,6 +401,9 @@ static int suite(void) {
         cmocka_unit_test(label_rules),
         cmocka_unit_test(bad_row_in_a_later_block),
         cmocka_unit_test(progress_can_stop),
+        cmocka_unit_test(a_second_caller_is_refused),
+        cmocka_unit_test(sums_move_to_another_scorer),
+        cmocka_unit_test(probabilities_are_told_from_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
