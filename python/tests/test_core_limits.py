@@ -57,7 +57,7 @@ def work(times):
             vargate.Scorer().feed(p)
             vargate.evaluate(p, np.zeros(20, int))
             vargate.select_k(p, target_coverage=0.1)
-            vargate.calibrate(p, np.arange(20) % 3)
+            vargate.calibrate(np.log(p), np.arange(20) % 3)
 
 work(1000)
 gc.collect()

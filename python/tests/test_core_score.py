@@ -270,7 +270,7 @@ P = dirichlet(4, 3, 2)
         (ValueError, "k", lambda: vargate.score(P, k=-1)),
         (TypeError, "k is", lambda: vargate.score(P, k=None)),
         (ValueError, "temperature is for logits", lambda: vargate.score(P, temperature=2)),
-        (ValueError, "temperature", lambda: vargate.score(P, logits=True, temperature=[1, 2])),
+        (ValueError, "temperature", lambda: vargate.score(np.log(P), logits=True, temperature=[1, 2])),
         (ValueError, "labels has shape", lambda: vargate.score(P, labels=[0])),
         (TypeError, "labels has dtype", lambda: vargate.score(P, labels=["a"] * 4)),
         (ValueError, "threads is -1", lambda: vargate.score(P, threads=-1)),

@@ -9,7 +9,7 @@
 
 from ._native import lib as _lib
 from .calibrate import Calibration, calibrate
-from .decide import Selection, select_k, select_threshold
+from .decide import Selection, decide, select_k, select_threshold
 from .evaluate import AurocComparison, Evaluation, auroc, compare_auroc, ece, evaluate, rank
 from .ood import Ood, detect, ood
 from .scorer import Scorer
@@ -39,6 +39,7 @@ __all__ = [
     "calibrate",
     "compare_auroc",
     "cpu_tier",
+    "decide",
     "detect",
     "ece",
     "evaluate",

@@ -7,18 +7,21 @@ elements that are not aligned.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import numbers
+import operator
+from collections.abc import Iterable
 from ctypes import POINTER, Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
 
-__all__ = ["Array", "as_labels", "as_view", "predictions"]
+__all__ = ["Array", "Shape", "as_labels", "as_view", "predictions", "real", "reals", "whole"]
 
 Array = npt.NDArray[Any]
+Shape = tuple[int, int, int]  # samples, members, classes
 
 _CODES = {np.dtype(np.float32): _native.F32, np.dtype(np.float64): _native.F64, np.dtype(np.float16): _native.F16}
 
@@ -142,46 +145,185 @@ def as_view(p: Any, name: str) -> View:
 
 _ORDERS = {"NMC": (0, 1, 2), "MNC": (1, 0, 2), "NCM": (0, 2, 1), "MCN": (2, 0, 1), "CNM": (1, 2, 0), "CMN": (2, 1, 0)}
 
+# Words that name an axis in xarray's dims; anything else says nothing about the order.
+_DIMS = {
+    "N": ("n", "sample", "samples", "obs", "observation", "batch", "row"),
+    "M": ("m", "member", "members", "model", "models", "head", "heads", "estimator", "draw", "pass"),
+    "C": ("c", "class", "classes", "category", "label", "labels"),
+}
 
-def predictions(p: Any, axes: str = "NMC", name: str = "p") -> tuple[_native.Predictions, object]:
-    """Predictions as the library's view (N, M, C), and what keeps their memory alive."""
+
+def _named_order(p: Any) -> str | None:
+    """The order of the axes where `p` names all of its own (xarray): ``"MNC"`` and the like."""
+    dims = getattr(p, "dims", None)
+    if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
+        return None
+    letters = [next((letter for letter, words in _DIMS.items() if dim.lower() in words), "") for dim in dims]
+    return "".join(letters) if all(letters) and len(set(letters)) == len(letters) else None
+
+
+def _check_kind(p: Any, axes: str | None, name: str) -> None:
+    """Refuses what does not say which of its numbers are members and which are classes."""
+    if type(p) is np.ndarray:
+        return
+    if (hasattr(p, "__dataframe__") or hasattr(p, "columns")) and axes != "NC":
+        raise TypeError(
+            f"{name} is a table, whose columns do not say which are members and which are classes: pass axes='NC' for one member's "
+            "class probabilities, or an array (samples, members, classes): "
+            "table.to_numpy().reshape(samples, members, classes) of a wide table whose classes vary fastest"
+        )
+    order = _named_order(p)
+    if order is not None and order != (axes or ("NMC" if len(order) == 3 else "NC")):
+        raise ValueError(f"{name} has dims {p.dims}, read as axes={axes or 'NMC'!r}: pass axes={order!r}")
+
+
+def check_members(shape: Shape, name: str) -> None:
+    """A few samples of very many members are more often members and samples the other way round."""
+    n, m, _ = shape
+    if m >= 256 and m >= 4 * n:
+        raise ValueError(
+            f"{name} has shape {shape}, read as {n} samples of {m} members: pass axes='MNC' if these are {n} members and {m} samples, "
+            "axes='NMC' if they are not"
+        )
+
+
+def predictions(
+    p: Any, axes: str | None = None, name: str = "p", *, settled: bool = False
+) -> tuple[_native.Predictions, object]:
+    """Predictions as the library's view (N, M, C), and what keeps their memory alive.
+
+    Without `axes` the order is NMC, and a shape that looks like another is refused unless `settled` (labels tell, or earlier blocks).
+    """
+    _check_kind(p, axes, name)
     view = as_view(p, name)
-    order = _ORDERS.get(axes)
-    if order is None:
-        raise ValueError(f"axes is {axes!r}, expected 'NMC' or 'MNC' (or another order of the three)")
+    order = _ORDERS.get(axes or "NMC")
+    if order is None and axes != "NC":
+        raise ValueError(f"axes is {axes!r}, expected 'NMC' or 'MNC' (or another order of the three), or 'NC' for one member")
     shape, strides = view.shape, view.strides
-    if len(shape) == 2:
+    if len(shape) == 2 and axes in (None, "NC", "NMC"):
         shape, strides = (shape[0], 1, shape[1]), (strides[0], 0, strides[1])
-    elif len(shape) == 3:
+    elif len(shape) == 3 and order is not None:
         n, m, c = order
         shape, strides = (shape[n], shape[m], shape[c]), (strides[n], strides[m], strides[c])
+        if axes is None and not settled:
+            check_members(shape, name)
+    elif axes is not None and len(shape) in (2, 3):
+        raise ValueError(f"{name} has {len(shape)} axes, but axes={axes!r} names {len(axes)}")
     else:
         raise ValueError(f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes)")
     return _native.Predictions(view.address, view.code, *shape, *strides), view.owner
 
 
-def as_labels(labels: Any, n: int, columns: int, name: str = "labels") -> npt.NDArray[np.int64]:
-    """Labels as packed int64: N classes, or N x columns values 0/1 when columns > 0. Copied unless they are that already."""
+def refuse_probabilities(view: _native.Predictions, name: str, instead: str) -> None:
+    """Raises when logits were announced and the rows are distributions."""
+    if _native.lib.vg_predictions_normalised(ctypes.byref(view)):
+        raise ValueError(f"{name} holds probabilities (rows within [0, 1] that sum to 1), not logits: {instead}")
+
+
+def wide_table(view: _native.Predictions) -> str | None:
+    """For rows (N, C) that cannot be scored: what to write if each of them holds several members side by side."""
+    if view.m != 1 or view.n == 0 or view.dtype not in (_native.F32, _native.F64):
+        return None
+    element = ctypes.c_float if view.dtype == _native.F32 else ctypes.c_double
+    step = ctypes.sizeof(element) * view.stride_c
+    total = sum(element.from_address(view.data + i * step).value for i in range(view.c))
+    members = round(total) if np.isfinite(total) else 0
+    if members < 2 or view.c % members or abs(total - members) > 1e-3 * members:
+        return None
+    return (
+        f"row 0 of {view.c} values sums to {members}: if it holds {members} members of {view.c // members} classes side by side, pass "
+        f"p.reshape({view.n}, {members}, {view.c // members})"
+    )
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------------------
+
+
+def _shape_hint(found: tuple[int, ...], shape: Shape, axes: str | None, multilabel: bool) -> str:
+    if len(found) == 2 and found == (shape[0], shape[2]) and not multilabel:
+        return ": pass labels.argmax(axis=1) if rows are one-hot, or multilabel=True if every class is a yes/no label"
+    order = axes or "NMC"
+    if not found or len(order) != 3:
+        return ""
+    for letter, size in (("M", shape[1]), ("C", shape[2])):
+        if found[0] == size != shape[0]:
+            swapped = order.translate(str.maketrans(f"N{letter}", f"{letter}N"))
+            read = f"{shape[0]} samples, {shape[1]} members, {shape[2]} classes"
+            return f": predictions are read as {read} (axes={order!r}); pass axes={swapped!r} if the {size} are samples"
+    return ""
+
+
+def as_labels(
+    labels: Any, shape: Shape, multilabel: bool = False, *, axes: str | None = None, name: str = "labels"
+) -> npt.NDArray[np.int64]:
+    """Labels of predictions (N, M, C) as packed int64: N class numbers, or N x C values 0/1. Copied unless they are that already."""
     if getattr(labels, "requires_grad", False):
         labels = labels.detach()
     if hasattr(labels, "__dlpack_device__") and int(labels.__dlpack_device__()[0]) not in _DL_HOST:
         raise _elsewhere(name)
     a: Array = np.asarray(labels)
-    expected = (n, columns) if columns else (n,)
+    n, _, c = shape
+    expected = (n, c) if multilabel else (n,)
     if a.shape != expected:
-        raise ValueError(f"{name} has shape {a.shape}, expected {expected}")
+        raise ValueError(f"{name} has shape {a.shape}, expected {expected}{_shape_hint(a.shape, shape, axes, multilabel)}")
+    packed = as_integers(a, name)
+    largest = 1 if multilabel else c - 1
+    if packed.size and (int(packed.min()) < 0 or int(packed.max()) > largest):
+        at = tuple(int(i) for i in np.argwhere((packed < 0) | (packed > largest))[0])
+        where = at[0] if len(at) == 1 else at
+        wanted = "0 or 1" if multilabel else f"0 to {largest}"
+        raise ValueError(f"{name}: label {where} is {int(packed[at])}, expected {wanted}")
+    return packed
+
+
+def as_integers(a: Array, name: str) -> npt.NDArray[np.int64]:
+    """Integers, bools, and floats without a fraction as int64; anything else is refused, nothing is rounded."""
     if a.dtype.kind == "f" and bool(np.all(a == np.trunc(a))):
         a = a.astype(np.int64)
     if a.dtype.kind not in "biu" and a.size:
-        raise TypeError(f"{name} has dtype {a.dtype}, expected integers")
+        raise TypeError(f"{name} has dtype {a.dtype}, expected integers" + (" (no fractions)" if a.dtype.kind == "f" else ""))
     return np.ascontiguousarray(a, dtype=np.int64)
 
 
-def reals(values: float | Sequence[float] | Array, name: str) -> tuple[float, ...]:
-    """A number or several as a tuple of floats."""
-    if isinstance(values, (int, float)):
-        return (float(values),)
+# --- numbers ---------------------------------------------------------------------------------------------------------------------
+
+
+def is_real(value: object) -> bool:
+    """Python's and NumPy's numbers, arrays and tensors of no axes."""
+    return isinstance(value, numbers.Real) or (getattr(value, "shape", None) == () and getattr(value, "dtype", None) != np.dtype("O"))
+
+
+def real(value: Any, name: str, expected: str = "a number") -> float:
+    """A number as a float."""
+    if is_real(value):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(f"{name} is {value!r}, expected {expected}")
+
+
+def reals(values: SupportsFloat | Iterable[SupportsFloat], name: str) -> tuple[float, ...]:
+    """A number or several as a tuple of floats; text is refused, ``"12"`` is not 1 and 2.
+
+    >>> import numpy as np
+    >>> reals(np.float32(2), "k"), reals(np.arange(1, 3), "k")
+    ((2.0,), (1.0, 2.0))
+    """
+    if is_real(values):
+        return (float(values),)  # type: ignore[arg-type]
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} is {values!r}, expected a number or several")
+    return tuple([real(v, name, "numbers") for v in values])
+
+
+def whole(value: Any, name: str, least: int, most: int | None = None) -> int:
+    """A whole number, Python's or NumPy's, within bounds."""
     try:
-        return tuple(float(v) for v in values)
+        number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {values!r}, expected numbers") from None
+        raise TypeError(f"{name} is {value!r}, expected a whole number") from None
+    if number < least or (most is not None and number > most):
+        bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} is {number}, expected a whole number {bounds}")
+    return number

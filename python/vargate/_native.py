@@ -166,6 +166,24 @@ class Verdict(Structure):
     ]
 
 
+class ScorerState(Structure):
+    """vg_scorer_state"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("samples", c_ulonglong),
+        ("has_tu", c_int),
+        ("has_gtu", c_int),
+        ("variance", c_double * 2),
+        ("tu", c_double * 2),
+        ("gtu", c_double * 2),
+        ("total", c_double * 2),
+        ("disagreement", c_double * 2),
+        ("abstained", c_double),
+        ("looked_at", c_double),
+    ]
+
+
 class Measure(Structure):
     """vg_measure"""
 
@@ -470,6 +488,7 @@ _SIZES: dict[type[Structure], int] = {
     Predictions: 64,
     ScoreOptions: 128,
     ScoreSummary: 88,
+    ScorerState: 120,
     Verdict: 480,
     Measure: 56,
     TallyOptions: 48,
@@ -524,6 +543,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_scorer_feed": (c_int, [_P, _P, _P]),
     "vg_scorer_summary": (c_int, [_P, POINTER(ScoreSummary)]),
     "vg_verdict_judge": (c_int, [POINTER(Verdict), POINTER(ScoreSummary), c_ulonglong, c_ulonglong]),
+    "vg_scorer_save": (c_int, [_P, POINTER(ScorerState)]),
+    "vg_scorer_restore": (c_int, [_P, POINTER(ScorerState)]),
+    "vg_predictions_normalised": (c_int, [_P]),
     "vg_k_name": (None, [c_char * NAME_SIZE, c_double]),
     "vg_tally_new": (c_int, [POINTER(_P), c_size_t, POINTER(TallyOptions)]),
     "vg_tally_free": (None, [_P]),
@@ -609,7 +631,8 @@ def stopped() -> bool:
 
 
 def _tick(_context: Any, _done: int, _total: int) -> int:
-    return 1 if _stopped else 0
+    # The callback runs in the thread that made the call. Only the main thread's calls are stopped, and only they may raise.
+    return 1 if _stopped and threading.current_thread() is threading.main_thread() else 0
 
 
 progress = ProgressFn(_tick)

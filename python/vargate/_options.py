@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_double, c_size_t, c_uint, cast
+from ctypes import POINTER, byref, c_double, c_size_t, cast
 from functools import lru_cache
-from typing import Any, Protocol, Union
+from typing import Any, Literal, Protocol, SupportsFloat, TypedDict, Union
 
 from . import _native
-from ._arrays import Array, reals
+from ._arrays import Array, reals, whole
 
-__all__ = ["FILE_ORDER", "GROUPS", "Resolved", "Temperature", "choice", "measure_names", "resolve", "temperatures"]
+__all__ = [
+    "FILE_ORDER",
+    "GROUPS",
+    "Axes",
+    "DecisionOptions",
+    "Form",
+    "Gates",
+    "LogBase",
+    "Pairs",
+    "Preset",
+    "Resolved",
+    "ScoringOptions",
+    "Sigma",
+    "Temperature",
+    "choice",
+    "measure_names",
+    "resolve",
+    "temperatures",
+    "words",
+]
+
+Preset = Literal["paper", "vge", "mljku"]
+Axes = Literal["NMC", "MNC", "NCM", "MCN", "CNM", "CMN", "NC"]
+Form = Literal["continuous", "literal"]
+Pairs = Literal["all", "distinct"]
+Sigma = Literal["population", "sample"]
+LogBase = Literal["e", "2", 2]
+Gates = SupportsFloat | Sequence[SupportsFloat] | Array
 
 
 class _HasTemperatures(Protocol):
@@ -20,6 +47,38 @@ class _HasTemperatures(Protocol):
 
 
 Temperature = Union[float, Sequence[float], Array, "os.PathLike[str]", str, _HasTemperatures, None]
+
+
+class DecisionOptions(TypedDict, total=False):
+    """The options of `vargate.score` that say what the predictions are and how they are measured."""
+
+    logits: bool
+    temperature: Temperature
+    preset: Preset
+    axes: Axes | None
+    multilabel: bool
+    multilabel_form: Form
+    pairs: Pairs | None
+    sigma: Sigma | None
+    log_base: LogBase | None
+    normalise: bool | None
+    renormalise: bool
+    floor: float | None
+    eps: float | None
+
+
+class ScoringOptions(DecisionOptions, total=False):
+    """The same with the gate settings and the measures: what other functions pass on to `vargate.score`."""
+
+    k: Gates
+    measures: str | Sequence[str]
+
+
+class ThreadedOptions(ScoringOptions, total=False):
+    """The same with the thread count, where a function has none of its own."""
+
+    threads: int | None
+
 
 PRESETS = ("paper", "vge", "mljku")
 # The order of the fields in files: eight measures, six gated ones, and the rest.
@@ -44,26 +103,45 @@ def choice(name: str, value: object, values: Sequence[str]) -> int:
 
 
 @lru_cache(maxsize=64)
-def _measure_names(words: tuple[str, ...]) -> tuple[str, ...]:
+def _measure_names(named: tuple[str, ...], k: tuple[float, ...]) -> tuple[str, ...]:
     wanted: set[str] = set()
-    for word in words:
-        found = GROUPS.get(word) or ((word,) if word in FILE_ORDER else None)
+    for word in named:
+        stem, at, gate = word.partition("@")
+        found = GROUPS.get(word) or ((stem,) if stem in FILE_ORDER and (not at or stem in GROUPS["gated"]) else None)
         if found is None:
             raise ValueError(f"measures: unknown {word!r}, expected {', '.join(FILE_ORDER)}, or the groups {', '.join(GROUPS)}")
+        if at and gate_of(gate, k) is None:
+            raise ValueError(f"measures: {word!r} is not at one of the settings k = {', '.join(map(_native.k_name, k))}")
         wanted.update(found)
     return tuple(name for name in FILE_ORDER if name in wanted)
 
 
-def measure_names(measures: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of fields, in the order of files, from names and groups.
+def gate_of(text: str, k: Sequence[float]) -> int | None:
+    """The place among k of what stands behind the @ of ``"gtu@1"``."""
+    try:
+        return list(k).index(float(text))
+    except ValueError:
+        return None
+
+
+def words(measures: str | Sequence[str]) -> list[str]:
+    """Names from a list of them, or from text with commas.
+
+    >>> words("tu, gtu@1")
+    ['tu', 'gtu@1']
+    """
+    return measures.replace(" ", "").split(",") if isinstance(measures, str) else list(measures)
+
+
+def measure_names(measures: str | Sequence[str], k: tuple[float, ...] = (1.0, 2.0, 3.0)) -> tuple[str, ...]:
+    """Names of fields, in the order of files, from names and groups; ``"gtu@1"`` asks for the field that holds it.
 
     >>> measure_names("margin")
     ('gmu', 'snr', 'pred', 'second', 'decision')
-    >>> measure_names(["tu", "gtu"])
+    >>> measure_names(["tu", "gtu@2"])
     ('tu', 'gtu')
     """
-    words = measures.replace(" ", "").split(",") if isinstance(measures, str) else measures
-    return _measure_names(tuple(words))
+    return _measure_names(tuple(words(measures)), k)
 
 
 def temperatures(temperature: Temperature) -> tuple[float, ...]:
@@ -148,24 +226,20 @@ def _resolve(
 
 def thread_count(threads: int | None) -> int:
     """Threads as the library takes them: 0 for one per core."""
-    if threads is None:
-        return 0
-    if not isinstance(threads, int) or not 0 <= threads <= 1024:
-        raise ValueError(f"threads is {threads!r}, expected a number from 0 to 1024, or None for one per core")
-    return c_uint(threads).value
+    return 0 if threads is None else whole(threads, "threads", 0, 1024)
 
 
 def resolve(
     *,
-    k: float | Sequence[float] = (1, 2, 3),
+    k: Gates = (1.0, 2.0, 3.0),
     logits: bool = False,
     temperature: Temperature = None,
-    preset: str = "paper",
+    preset: Preset = "paper",
     multilabel: bool = False,
-    multilabel_form: str = "continuous",
-    pairs: str | None = None,
-    sigma: str | None = None,
-    log_base: str | float | None = None,
+    multilabel_form: Form = "continuous",
+    pairs: Pairs | None = None,
+    sigma: Sigma | None = None,
+    log_base: LogBase | None = None,
     normalise: bool | None = None,
     renormalise: bool = False,
     floor: float | None = None,
@@ -175,7 +249,7 @@ def resolve(
 ) -> Resolved:
     """The library's options for these keyword arguments (see `vargate.score`)."""
     return _resolve(
-        k if type(k) is tuple else reals(k, "k"),
+        reals(k, "k"),
         bool(logits),
         () if temperature is None else temperatures(temperature),
         preset,

@@ -12,23 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_labels
+from ._arrays import as_labels, whole
+from ._options import ScoringOptions, ThreadedOptions, words
 from .scores import Float64, Scores, score
 
 __all__ = ["as_scores", "measure_list", "number", "tally"]
 
 
-def as_scores(p: Any, labels: Any, options: dict[str, Any], *, wanted: str = "all") -> Scores:
+def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *, wanted: str = "all") -> Scores:
     """`p` itself when it is `Scores`, else its scores."""
     if not isinstance(p, Scores):
-        measures = options.pop("measures", wanted)
-        words = measures.split(",") if isinstance(measures, str) else list(measures)
-        return score(p, labels=labels, measures=[*words, "mean", "std", "pred", "second"], **options)
+        named = words(options.get("measures", wanted))
+        how: ThreadedOptions = {**options, "measures": [*named, "mean", "std", "pred", "second"]}
+        return score(p, labels=labels, **how)
     if options:
         raise TypeError(f"scoring options ({', '.join(options)}) are for arrays; these scores are made already")
     if labels is None:
         return p
-    packed = as_labels(labels, p.n, p.c if p.multilabel else 0)
+    packed = as_labels(labels, (p.n, p.m, p.c), p.multilabel)
     return Scores(
         p._arrays,
         k=p._k,
@@ -76,7 +77,7 @@ def tally(
 ) -> Iterator[c_void_p]:
     """The library's tally of scores against labels, freed at the end."""
     options = _native.TallyOptions(
-        _native.size(_native.TallyOptions), 1 if s.multilabel else 0, bins, 1e-12, confusion, bootstrap, s.n
+        _native.size(_native.TallyOptions), 1 if s.multilabel else 0, whole(bins, "bins", 1, 10000), 1e-12, confusion, bootstrap, s.n
     )
     handle = c_void_p()
     mean, std = s.mean, s.std

@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_void_p, cast, pointer
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_labels, predictions
-from ._options import choice, thread_count
+from ._arrays import as_labels, predictions, refuse_probabilities, whole
+from ._options import Axes, choice, thread_count
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -92,7 +92,7 @@ def calibrate(
     logits: Any,
     labels: Any,
     *,
-    solver: str = "newton",
+    solver: Literal["newton", "bayes", "both"] = "newton",
     shared: bool = False,
     evaluations: int = 50,
     initial: int = 10,
@@ -101,7 +101,7 @@ def calibrate(
     t_min: float = 0.01,
     t_max: float = 10.0,
     folds: int = 2,
-    axes: str = "NMC",
+    axes: Axes | None = None,
     threads: int | None = None,
 ) -> Calibration:
     """Temperatures that make ``softmax(z / T)`` as likely as possible on held-out labels.
@@ -149,8 +149,9 @@ def calibrate(
     >>> vargate.score(z, logits=True, temperature=fit).n
     2000
     """
-    view, owner = predictions(logits, axes, "logits")
-    packed = as_labels(labels, view.n, 0)
+    view, owner = predictions(logits, axes, "logits", settled=True)
+    packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
+    refuse_probabilities(view, "logits", "pass the logits, or the logarithms of the probabilities")
     o = _native.CalibrateOptions(
         _native.size(_native.CalibrateOptions),
         choice("solver", solver, SOLVERS),
@@ -159,11 +160,11 @@ def calibrate(
         t_max,
         1e-9,
         40,
-        evaluations,
-        initial,
-        seed,
-        bins,
-        folds,
+        whole(evaluations, "evaluations", 1),
+        whole(initial, "initial", 1),
+        whole(seed, "seed", 0),
+        whole(bins, "bins", 1, 10000),
+        whole(folds, "folds", 0),
         thread_count(threads),
         _native.progress,
         None,

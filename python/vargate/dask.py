@@ -23,7 +23,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
@@ -32,14 +32,17 @@ import numpy.typing as npt
 from dask.delayed import Delayed, delayed
 
 from . import _native, _parts
-from ._arrays import Array, as_labels
-from ._options import FILE_ORDER, measure_names, resolve, temperatures
+from ._arrays import Array, as_labels, check_members
+from ._options import FILE_ORDER, ScoringOptions, gate_of, measure_names, resolve, temperatures, words
 from ._summary import Verdict, verdict
 from ._tally import number
 from .decide import Selection, Target
 from .evaluate import Ranking
 from .scorer import Scorer
 from .scores import Scores
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["DaskScores", "WholeSet", "score"]
 
@@ -249,6 +252,12 @@ class DaskScores:
         return list(self._names)
 
     def __getitem__(self, name: str) -> da.Array:
+        stem, at, gate = name.partition("@")
+        if at and stem in self._names and _native.SCORE_FIELDS[stem][1] == "k":
+            place = gate_of(gate, self._k)
+            if place is None:
+                raise KeyError(name)
+            return self[stem][..., place]
         if name not in self._names:
             raise KeyError(name)
         element, kind = _native.SCORE_FIELDS[name]
@@ -333,7 +342,7 @@ class DaskScores:
         """
         names: list[str] = []
         if self._labelled:
-            names = self._rankable() if measures == "all" else [measures] if isinstance(measures, str) else list(measures)
+            names = self._rankable() if measures == "all" else words(measures if isinstance(measures, str) else list(measures))
         for name in names:
             if name not in self._rankable():
                 raise ValueError(f"measures: {name!r} was not computed, expected {', '.join(self._rankable())}")
@@ -413,11 +422,12 @@ def _label_blocks(labels: Any, array: da.Array, columns: int) -> list[Any]:
         raise ValueError(
             "block sizes are unknown: labels must be a Dask array with the same blocks, or call compute_chunk_sizes()"
         )
-    whole = as_labels(labels, int(array.shape[0]), columns)
+    shape = (int(array.shape[0]), int(array.shape[1]) if array.ndim == 3 else 1, int(array.shape[-1]))
+    whole = as_labels(labels, shape, columns > 0)
     return np.split(whole, np.cumsum([int(size) for size in sizes])[:-1])
 
 
-def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options: Any) -> DaskScores:
+def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options: Unpack[ScoringOptions]) -> DaskScores:
     """Scores a Dask array of predictions, block by block, on whatever cluster Dask is set to use. Lazy.
 
     Parameters
@@ -439,18 +449,22 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     """
     if not isinstance(array, da.Array):
         raise TypeError(f"array is a {type(array).__name__}, expected a Dask array (vargate.score takes what fits memory)")
-    axes = options.pop("axes", "NMC")
-    if array.ndim == 3 and axes != "NMC":
+    how: dict[str, Any] = dict(options)
+    axes = how.pop("axes", None)
+    if array.ndim == 3 and axes not in (None, "NMC"):
         if sorted(axes) != ["C", "M", "N"]:
             raise ValueError(f"axes is {axes!r}, expected 'NMC' or another order of the three")
         array = array.transpose([axes.index(letter) for letter in "NMC"])
     if array.ndim not in (2, 3):
         raise ValueError(f"array has {array.ndim} axes, expected 3 (samples, members, classes), or 2 (samples, classes)")
     array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    if "temperature" in options:  # a path is read here, not on workers that may not see it
-        options["temperature"] = temperatures(options["temperature"]) or None
-    wanted = measure_names(options.pop("measures", "all"))
-    resolved = resolve(**options, threads=threads)  # refuses unknown and wrong options now
+    if axes is None and labels is None and array.ndim == 3 and not math.isnan(array.shape[0]):
+        check_members((int(array.shape[0]), int(array.shape[1]), int(array.shape[2])), "array")
+    if "temperature" in how:  # a path is read here, not on workers that may not see it
+        how["temperature"] = temperatures(how["temperature"]) or None
+    measures = how.pop("measures", "all")
+    resolved = resolve(**how, threads=threads)  # refuses unknown and wrong options now
+    wanted = measure_names(measures, resolved.k)
     classes = int(array.shape[-1])
     names = wanted
     needed = [*wanted, "pred", "second", "mean", "std"]
@@ -458,9 +472,9 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     columns = classes if resolved.multilabel else 0
     labelled = labels is not None
     given = _label_blocks(labels, array, columns) if labelled else [None] * len(blocks)
-    options |= {"threads": threads, "measures": needed}
+    how |= {"threads": threads, "measures": needed, "axes": "NMC"}
     known = not any(math.isnan(size) for size in sizes)
     firsts = [int(v) for v in np.cumsum([0, *sizes[:-1]])] if known else [None] * len(blocks)
     run = delayed(_score_block)
-    scored = [run(p, y, i, first, options) for i, (p, y, first) in enumerate(zip(blocks, given, firsts, strict=True))]
+    scored = [run(p, y, i, first, how) for i, (p, y, first) in enumerate(zip(blocks, given, firsts, strict=True))]
     return DaskScores(scored, sizes, names, c=classes, k=resolved.k, multilabel=resolved.multilabel, labelled=labelled)

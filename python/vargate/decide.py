@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_double, c_size_t, cast, create_string_buffer
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import _native
 from ._arrays import reals
-from ._options import FILE_ORDER, choice
+from ._options import FILE_ORDER, DecisionOptions, ThreadedOptions, choice
 from ._tally import as_scores, number, tally
-from .scores import Scores
+from .scores import Int32, Scores, score
 
-__all__ = ["Selection", "select_k", "select_threshold"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Selection", "decide", "select_k", "select_threshold"]
 
 MULTIPLICITIES = ("auto", "sequence", "bonferroni", "none")
 BOUNDS = ("clopper-pearson", "hoeffding-bentkus", "betting")
@@ -118,6 +121,38 @@ class Selection:
         return out
 
 
+def decide(
+    p: Any, k: float | Selection = 1.0, *, threads: int | None = None, **scoring: Unpack[DecisionOptions]
+) -> Int32:
+    """The decision rule: the predicted class of each sample, or -1 where the classes cannot be told apart.
+
+    Parameters
+    ----------
+    p : Scores or array_like (N, M, C)
+        Predictions as `score` takes them, with its options as further keyword arguments, or their scores.
+    k : float or Selection
+        Gate setting, > 0, or what `select_k` or `select_threshold` chose.
+
+    Returns
+    -------
+    ndarray (N,) int32; multilabel (N, C)
+
+    Examples
+    --------
+    >>> import vargate
+    >>> vargate.decide([[[0.8, 0.2], [0.6, 0.4]], [[0.9, 0.1], [0.9, 0.1]]], k=3)
+    array([-1,  0], dtype=int32)
+    """
+    if isinstance(p, Scores):
+        if scoring:
+            raise TypeError(f"scoring options ({', '.join(scoring)}) are for arrays; these scores are made already")
+        return p.decide(k)
+    if not isinstance(k, Selection) or k.by == "k":
+        return score(p, threads=threads, measures=["pred", "second", "mean", "std"], **scoring).decide(k)
+    stem, at, gate = k.by.partition("@")
+    return score(p, k=float(gate) if at else 1.0, threads=threads, measures=["pred", stem], **scoring).decide(k)
+
+
 def select_k(
     p: Any,
     labels: Any = None,
@@ -126,11 +161,11 @@ def select_k(
     target_coverage: float | None = None,
     confidence: float = 0.95,
     grid: Sequence[float] | None = None,
-    multiplicity: str = "auto",
+    multiplicity: Literal["auto", "sequence", "bonferroni", "none"] = "auto",
     starts: int = 0,
     to_decide: Any = None,
     must_meet: bool = True,
-    **scoring: Any,
+    **scoring: Unpack[ThreadedOptions],
 ) -> Selection:
     """k of the decision rule, chosen on validation data.
 
@@ -184,11 +219,11 @@ def select_threshold(
     target_coverage: float | None = None,
     confidence: float = 0.95,
     grid: Sequence[float] | None = None,
-    multiplicity: str = "auto",
+    multiplicity: Literal["auto", "sequence", "bonferroni", "none"] = "auto",
     starts: int = 0,
     to_decide: Any = None,
     must_meet: bool = True,
-    **scoring: Any,
+    **scoring: Unpack[ThreadedOptions],
 ) -> Selection:
     """A threshold of the measure `by` (gated ones with their setting, ``"gtu@2"``), chosen as `select_k` chooses k.
 
@@ -254,7 +289,7 @@ def _values(s: Scores, name: str) -> Any:
 
 
 def _select(
-    p: Any, labels: Any, names: list[str], target: Target, to_decide: Any, must_meet: bool, scoring: dict[str, Any]
+    p: Any, labels: Any, names: list[str], target: Target, to_decide: Any, must_meet: bool, scoring: Any
 ) -> Selection:
     if (target.risk is None) == (target.coverage is None):
         raise ValueError("expected one of target_risk and target_coverage")
@@ -262,8 +297,10 @@ def _select(
 
     def scores_of(q: Any, truth: Any) -> Scores:
         ready = isinstance(q, Scores)
-        how = {name: value for name, value in scoring.items() if not (ready and name in ("measures", "k"))}
-        return as_scores(q, truth, how if ready else {"measures": stems or ["pred"], **how})
+        how: Any = {name: value for name, value in scoring.items() if not (ready and name in ("measures", "k"))}
+        if not ready:
+            how = {"measures": stems or ["pred"], **how}
+        return as_scores(q, truth, how)
 
     s = scores_of(p, labels)
     other = None if to_decide is None or target.risk is None else scores_of(to_decide, None)

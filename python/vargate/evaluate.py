@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast, create_string_buffer
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import reals
-from ._options import thread_count
+from ._arrays import as_labels, reals, whole
+from ._options import ScoringOptions, thread_count
 from ._tally import as_scores, measure_list, number, tally
 from .scores import Scores
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures"]
 __all__ += ["AurocComparison", "auroc", "compare_auroc", "ece", "evaluate", "rank"]
@@ -351,9 +354,11 @@ def ece(p: Any, labels: Any, *, bins: int = 15) -> float:
     values = np.asarray(p)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
-    values, truth = np.ascontiguousarray(values), np.ascontiguousarray(labels, dtype=np.int64)
-    if values.ndim != 2 or truth.shape != values.shape[:1]:
-        raise ValueError(f"p has shape {values.shape} and labels {truth.shape}, expected (N, C) and (N,)")
+    values = np.ascontiguousarray(values)
+    if values.ndim != 2:
+        raise ValueError(f"p has shape {values.shape}, expected (N, C): the mean over members of an ensemble")
+    truth = as_labels(labels, (len(values), 1, values.shape[1]))
+    bins = whole(bins, "bins", 1, 10000)
     found, dtype = c_double(), 0 if values.dtype == np.float32 else 1
     data, n, c = values.ctypes.data, values.shape[0], values.shape[1]
     _native.check(_native.lib.vg_calibration_error(byref(found), None, data, dtype, truth.ctypes.data, n, c, bins))
@@ -487,7 +492,7 @@ def evaluate(
     risks: Sequence[float] = (0.01, 0.05),
     curve: int = 0,
     threads: int | None = None,
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Evaluation:
     """Accuracy, calibration, selective prediction and error detection.
 
@@ -522,8 +527,9 @@ def evaluate(
     (1.0, 0.0)
     """
     if threads is not None and not isinstance(p, Scores):
-        scoring["threads"] = threads
-    s = as_scores(p, labels, scoring)
+        s = as_scores(p, labels, {**scoring, "threads": threads})
+    else:
+        s = as_scores(p, labels, scoring)
     if s.labels is None:
         raise ValueError("labels are needed: true classes (N,), or 0/1 (N, C) in multilabel mode")
     ks = _native.doubles(s._k)
@@ -538,9 +544,9 @@ def evaluate(
         len(c_coverages),
         cast(c_risks, pointer),
         len(c_risks),
-        curve,
-        bootstrap,
-        seed,
+        whole(curve, "curve", 0),
+        whole(bootstrap, "bootstrap", 0),
+        whole(seed, "seed", 0),
         confidence,
         thread_count(threads),
         _native.progress,
@@ -549,7 +555,7 @@ def evaluate(
     columns = s.columns()
     listed = measure_list(columns)
     out = POINTER(_native.Evaluation)()
-    with tally(s, s.labels, bins=bins, bootstrap=bootstrap > 0) as counted:
+    with tally(s, s.labels, bins=bins, bootstrap=bool(bootstrap > 0)) as counted:
         with _native.Interruptible():
             _native.check(_native.lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(o)))
         try:

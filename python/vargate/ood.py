@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ctypes import byref
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _native
-from ._options import thread_count
+from ._arrays import whole
+from ._options import ScoringOptions, ThreadedOptions, thread_count
 from ._tally import measure_list, number
 from .evaluate import Interval, _ends, _intervals, best_of
 from .scores import Float64, Scores, score
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Ood", "OodFigures", "OodSet", "detect", "ood"]
 
@@ -119,7 +123,7 @@ def ood(
     confidence: float = 0.95,
     threads: int | None = None,
     name: str = "ood",
-    **scoring: Any,
+    **scoring: Unpack[ScoringOptions],
 ) -> Ood:
     """Detection of out-of-distribution samples by every measure.
 
@@ -150,16 +154,16 @@ def ood(
     sets = ood if isinstance(ood, Mapping) else {name: ood}
     if not sets:
         raise ValueError("ood is empty, expected at least one set")
-    if threads is not None:
-        scoring["threads"] = threads
+    how: ThreadedOptions = {"threads": threads, **scoring}
 
     def scored(p: Any) -> Scores:
-        return p if isinstance(p, Scores) else score(p, **scoring)
+        return p if isinstance(p, Scores) else score(p, **how)
 
     s = scored(id)
     inside = _by_sample(s)
+    resamples, start = whole(bootstrap, "bootstrap", 0), whole(seed, "seed", 0)
     options = _native.OodOptions(
-        _native.size(_native.OodOptions), bootstrap, seed, confidence, thread_count(threads), _native.progress, None
+        _native.size(_native.OodOptions), resamples, start, confidence, thread_count(threads), _native.progress, None
     )
     results: dict[str, OodSet] = {}
     for key, p in sets.items():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_void_p
 from typing import Any
 
 from . import _native
-from ._arrays import as_labels, predictions
-from ._options import Temperature, measure_names, resolve
+from ._arrays import as_labels, predictions, refuse_probabilities
+from ._options import Axes, Form, Gates, LogBase, Pairs, Preset, Sigma, Temperature, measure_names, resolve, temperatures
 from ._summary import Spread, Verdict, verdict
-from .scores import Scores, allocate, collect
+from .scores import Scores, allocate, collect, refuse
 
 __all__ = ["Scorer"]
 
@@ -20,7 +21,7 @@ class Scorer:
     """Scores blocks of samples of the same members and classes.
 
     Results are those of `score` on the whole array, to the bit, however it is cut into blocks. Options are `score`'s.
-    A scorer serves one thread at a time.
+    Threads may share a scorer: their calls are served one after another. `copy.deepcopy` and `pickle` keep what was summed so far.
 
     Examples
     --------
@@ -37,68 +38,114 @@ class Scorer:
     def __init__(
         self,
         *,
-        k: float | Sequence[float] = (1.0, 2.0, 3.0),
+        k: Gates = (1.0, 2.0, 3.0),
         logits: bool = False,
         temperature: Temperature = None,
-        preset: str = "paper",
+        preset: Preset = "paper",
         measures: str | Sequence[str] = "all",
-        axes: str = "NMC",
+        axes: Axes | None = None,
         multilabel: bool = False,
         threads: int | None = None,
-        multilabel_form: str = "continuous",
-        pairs: str | None = None,
-        sigma: str | None = None,
-        log_base: str | float | None = None,
+        multilabel_form: Form = "continuous",
+        pairs: Pairs | None = None,
+        sigma: Sigma | None = None,
+        log_base: LogBase | None = None,
         normalise: bool | None = None,
         renormalise: bool = False,
         floor: float | None = None,
         eps: float | None = None,
     ) -> None:
-        self._resolved = resolve(
-            k=k,
-            logits=logits,
-            temperature=temperature,
-            preset=preset,
-            multilabel=multilabel,
-            multilabel_form=multilabel_form,
-            pairs=pairs,
-            sigma=sigma,
-            log_base=log_base,
-            normalise=normalise,
-            renormalise=renormalise,
-            floor=floor,
-            eps=eps,
-            threads=threads,
-            interruptible=True,
-        )
-        self._names = measure_names(measures)
+        self._options: dict[str, Any] = {
+            "k": k,
+            "logits": logits,
+            "temperature": temperatures(temperature) or None,  # read once: a file may be gone, or changed, when it is needed again
+            "preset": preset,
+            "multilabel": multilabel,
+            "multilabel_form": multilabel_form,
+            "pairs": pairs,
+            "sigma": sigma,
+            "log_base": log_base,
+            "normalise": normalise,
+            "renormalise": renormalise,
+            "floor": floor,
+            "eps": eps,
+            "threads": threads,
+        }
+        self._resolved = resolve(**self._options, interruptible=True)
+        self._options["k"] = self._resolved.k
+        self._names = measure_names(measures, self._resolved.k)
         self._axes = axes
         self._handle: int | None = None
         self._closed = False
         self._shape = (0, 0)
         self._figures = _native.ScoreSummary(0, *[float("nan")] * 4, 0, 0, *[float("nan")] * 4)
+        self._lock = threading.Lock()
 
     def feed(self, p: Any, *, labels: Any = None) -> Scores:
         """Scores the next block (N, M, C) of the first one's M and C. `diversity` of the result is that of all samples so far."""
+        with self._lock:
+            return self._feed(p, labels)
+
+    def _feed(self, p: Any, labels: Any) -> Scores:
         if self._closed:
             raise ValueError("the scorer is closed")
-        view, owner = predictions(p, self._axes)
+        view, owner = predictions(p, self._axes, settled=labels is not None or self._handle is not None)
         shape = (view.n, view.m, view.c)
-        packed = None if labels is None else as_labels(labels, shape[0], shape[2] if self._resolved.multilabel else 0)
+        if self._resolved.options.logits and not self._resolved.multilabel:
+            refuse_probabilities(view, "p", "make the scorer with logits=False")
+        packed = None if labels is None else as_labels(labels, shape, self._resolved.multilabel, axes=self._axes)
         if self._handle is None:
-            handle = c_void_p()
-            _native.check(_native.lib.vg_scorer_new(byref(handle), shape[1], shape[2], self._resolved.address))
-            self._handle = handle.value
-            self._finalizer = weakref.finalize(self, _native.lib.vg_scorer_free, handle.value)
-            self._shape = shape[1:]
+            self._make(*shape[1:])
         elif shape[1:] != self._shape:
             raise ValueError(f"p has {shape[1]} members and {shape[2]} classes, expected {self._shape[0]} and {self._shape[1]}")
         arrays, places = allocate(self._names, shape, len(self._resolved.k), self._resolved.multilabel)
         with _native.Interruptible():
-            _native.check(_native.lib.vg_scorer_feed(self._handle, places, byref(view)))
+            status = _native.lib.vg_scorer_feed(self._handle, places, byref(view))
+        if status:
+            refuse(status, view, self._resolved)
         del owner
-        _native.check(_native.lib.vg_scorer_summary(self._handle, byref(self._figures)))
-        return collect(self._resolved, arrays, shape, self._figures, packed)
+        figures = _native.ScoreSummary()
+        _native.check(_native.lib.vg_scorer_summary(self._handle, byref(figures)))
+        self._figures = figures
+        return collect(self._resolved, arrays, shape, figures, packed)
+
+    def _make(self, members: int, classes: int) -> None:
+        handle = c_void_p()
+        _native.check(_native.lib.vg_scorer_new(byref(handle), members, classes, self._resolved.address))
+        self._handle = handle.value
+        self._finalizer = weakref.finalize(self, _native.lib.vg_scorer_free, handle.value)
+        self._shape = (members, classes)
+
+    # --- copies -------------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            state = _native.ScorerState(_native.size(_native.ScorerState))
+            if self._handle is not None:
+                _native.check(_native.lib.vg_scorer_save(self._handle, byref(state)))
+            return {
+                "options": self._options,
+                "names": self._names,
+                "axes": self._axes,
+                "closed": self._closed,
+                "shape": self._shape,
+                "figures": bytes(self._figures),
+                "sums": bytes(state) if self._handle is not None else None,
+            }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._options = state["options"]
+        self._resolved = resolve(**self._options, interruptible=True)
+        self._names, self._axes, self._closed = state["names"], state["axes"], state["closed"]
+        self._handle, self._shape = None, state["shape"]
+        self._figures = _native.ScoreSummary.from_buffer_copy(state["figures"])
+        self._lock = threading.Lock()
+        if state["sums"] is not None:
+            self._make(*self._shape)
+            sums = _native.ScorerState.from_buffer_copy(state["sums"])
+            _native.check(_native.lib.vg_scorer_restore(self._handle, byref(sums)))
+
+    # --- figures ------------------------------------------------------------------------------------------------------------
 
     @property
     def samples(self) -> int:
@@ -133,10 +180,11 @@ class Scorer:
 
     def close(self) -> None:
         """Frees the library's part. Figures stay readable."""
-        self._closed = True
-        if self._handle is not None:
-            self._handle = None
-            self._finalizer()
+        with self._lock:
+            self._closed = True
+            if self._handle is not None:
+                self._handle = None
+                self._finalizer()
 
     def __enter__(self) -> Scorer:
         return self

@@ -13,8 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import Array, as_labels, predictions
-from ._options import FILE_ORDER, Resolved, Temperature, measure_names, resolve
+from ._arrays import Array, as_labels, predictions, real, refuse_probabilities, wide_table
+from ._options import (
+    FILE_ORDER,
+    Axes,
+    Form,
+    Gates,
+    LogBase,
+    Pairs,
+    Preset,
+    Resolved,
+    Sigma,
+    Temperature,
+    gate_of,
+    measure_names,
+    resolve,
+)
 from ._summary import NO_SPREAD, ScoreSummary, Spread, Verdict, finite, share, statistics, verdict
 
 if TYPE_CHECKING:
@@ -170,10 +184,10 @@ class Scores:
             raise KeyError(name)
         if not at:
             return self._arrays[stem]
-        names = [_native.k_name(k) for k in self._k]
-        if gate not in names or _native.SCORE_FIELDS[stem][1] != "k":
+        place = gate_of(gate, self._k)
+        if place is None or _native.SCORE_FIELDS[stem][1] != "k":
             raise KeyError(name)
-        column: Array = self._arrays[stem][..., names.index(gate)]
+        column: Array = self._arrays[stem][..., place]
         return column
 
     def __contains__(self, name: object) -> bool:
@@ -207,15 +221,17 @@ class Scores:
         -------
         ndarray (N,) int32; multilabel (N, C)
         """
-        if not isinstance(k, (int, float)) and hasattr(k, "threshold"):
-            if k.by != "k":
-                values = self[k.by]
-                return np.where(values > k.threshold if k.by == "snr" else values < k.threshold, self.pred, np.int32(-1))
-            k = float(k.threshold)
+        chosen: Any = k
+        if hasattr(chosen, "threshold"):
+            if chosen.by != "k":
+                values, least = self[chosen.by], chosen.threshold
+                return np.where(values > least if chosen.by == "snr" else values < least, self.pred, np.int32(-1))
+            k = float(chosen.threshold)
+        k = real(k, "k", "a number > 0, or what select_k or select_threshold chose")
         if "decision" in self._arrays and k in self._k:
             column: Int32 = self.decision[..., self._k.index(k)].copy()
             return column
-        if not (isinstance(k, (int, float)) and math.isfinite(k) and k > 0):
+        if not (math.isfinite(k) and k > 0):
             raise ValueError(f"k is {k!r}, expected a number > 0")
         return np.where(self.margin_ratio() > k, self.pred, np.int32(-1))
 
@@ -263,8 +279,8 @@ class Scores:
                 kept = self.decision[..., i] >= 0
                 count = int(np.count_nonzero(kept))
                 row: dict[str, float | None] = {"coverage": share(count, entries), "kept": count, "abstained": entries - count}
-                if self.labels is not None:
-                    row["accuracy"] = share(int(np.count_nonzero(kept & correct)), count)
+                if self.labels is not None:  # a kept sample's decision is its prediction: `pred` is not needed
+                    row["accuracy"] = share(int(np.count_nonzero(self.decision[..., i] == self.labels)), count)
                 rule[_native.k_name(k)] = row
         labelled = self.labels is not None and "pred" in self._arrays
         flags = self._arrays.get("flags")
@@ -450,22 +466,30 @@ def collect(
     )
 
 
+def refuse(status: int, view: _native.Predictions, resolved: Resolved) -> None:
+    """Raises for a failed call; rows that are several members side by side are told from rows that are merely wrong."""
+    advice = wide_table(view) if status == _native.ERR_DATA and not resolved.options.logits and not resolved.multilabel else None
+    if advice is not None:
+        raise ValueError(f"{_native.error(status)}; {advice}")
+    _native.check(status)
+
+
 def score(
     p: Any,
     *,
-    k: float | Sequence[float] = (1.0, 2.0, 3.0),
+    k: Gates = (1.0, 2.0, 3.0),
     logits: bool = False,
     temperature: Temperature = None,
     labels: Any = None,
-    preset: str = "paper",
+    preset: Preset = "paper",
     measures: str | Sequence[str] = "all",
-    axes: str = "NMC",
+    axes: Axes | None = None,
     multilabel: bool = False,
     threads: int | None = None,
-    multilabel_form: str = "continuous",
-    pairs: str | None = None,
-    sigma: str | None = None,
-    log_base: str | float | None = None,
+    multilabel_form: Form = "continuous",
+    pairs: Pairs | None = None,
+    sigma: Sigma | None = None,
+    log_base: LogBase | None = None,
     normalise: bool | None = None,
     renormalise: bool = False,
     floor: float | None = None,
@@ -490,9 +514,11 @@ def score(
     preset : {"paper", "vge", "mljku"}
         Conventions: the paper's, its authors' later code's, or those of Schweighofer et al.
     measures : str or sequence of str
-        What to compute: names of arrays, or the groups ``all``, ``entropies``, ``pairwise``, ``ungated``, ``gated``, ``margin``.
-    axes : str
-        Order of the axes of `p`: ``"NMC"``, ``"MNC"``.
+        What to compute, a list or text with commas: names of arrays (``"gtu@1"`` for that of `gtu`), or the groups ``all``, ``entropies``,
+        ``pairwise``, ``ungated``, ``gated``, ``margin``.
+    axes : str, optional
+        Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member. Without it a shape that
+        looks like another order is refused: 256 members or more and four times as many as samples, unless labels tell.
     multilabel : bool
         Every class is a yes/no label of its own.
     threads : int, optional
@@ -536,7 +562,7 @@ def score(
     array([[ 0,  0],
            [-1, -1]], dtype=int32)
     """
-    view, owner = predictions(p, axes)
+    view, owner = predictions(p, axes, settled=labels is not None)
     shape = (view.n, view.m, view.c)
     long = shape[0] * shape[1] * shape[2] > _SHORT
     resolved = resolve(
@@ -556,13 +582,17 @@ def score(
         threads=threads,
         interruptible=long,
     )
-    packed_labels = None if labels is None else as_labels(labels, shape[0], shape[2] if multilabel else 0)
-    arrays, places = allocate(measure_names(measures), shape, len(resolved.k), resolved.multilabel)
+    if logits and not multilabel:
+        refuse_probabilities(view, "p", "leave out logits=True")
+    packed_labels = None if labels is None else as_labels(labels, shape, resolved.multilabel, axes=axes)
+    arrays, places = allocate(measure_names(measures, resolved.k), shape, len(resolved.k), resolved.multilabel)
     summary = _native.ScoreSummary()
     if long:
         with _native.Interruptible():
-            _native.check(_native.lib.vg_score(places, byref(summary), byref(view), resolved.address))
+            status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
     else:
-        _native.check(_native.lib.vg_score(places, byref(summary), byref(view), resolved.address))
+        status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
+    if status:
+        refuse(status, view, resolved)
     del owner
     return collect(resolved, arrays, shape, summary, packed_labels)

@@ -30,6 +30,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 
 from . import _parts
 from ._arrays import Array
+from ._options import Preset
 from .decide import Selection, select_k
 from .scores import Scores, score
 
@@ -214,7 +215,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         confidence: float = 0.95,
         validation: float = 0.25,
         abstain_label: Any = None,
-        preset: str = "paper",
+        preset: Preset = "paper",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator

@@ -10,6 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from .. import _parts
+from .._arrays import whole
+from .._options import Axes, Form, Gates, LogBase, Pairs, Preset, Sigma, Temperature, words
 from ..scorer import Scorer
 
 __all__ = ["UncertaintyMetric"]
@@ -28,8 +30,8 @@ class UncertaintyMetric:
         Whose means, and with labels AURC and error AUROC, are reported; 8 bytes a sample each.
     bins : int
         Of the calibration error.
-    **scoring
-        Further options of `vargate.score` (`temperature`, `preset`, ...).
+    temperature, preset, axes, multilabel, threads, multilabel_form, pairs, sigma, log_base, normalise, renormalise, floor, eps
+        As in `vargate.score`.
 
     Examples
     --------
@@ -47,15 +49,43 @@ class UncertaintyMetric:
     def __init__(
         self,
         *,
-        k: float | Sequence[float] = (1.0, 2.0, 3.0),
+        k: Gates = (1.0, 2.0, 3.0),
         logits: bool = True,
-        measures: Sequence[str] = ("tu", "eu", "gmu"),
+        measures: str | Sequence[str] = ("tu", "eu", "gmu"),
         bins: int = 15,
-        **scoring: Any,
+        temperature: Temperature = None,
+        preset: Preset = "paper",
+        axes: Axes | None = None,
+        multilabel: bool = False,
+        threads: int | None = None,
+        multilabel_form: Form = "continuous",
+        pairs: Pairs | None = None,
+        sigma: Sigma | None = None,
+        log_base: LogBase | None = None,
+        normalise: bool | None = None,
+        renormalise: bool = False,
+        floor: float | None = None,
+        eps: float | None = None,
     ) -> None:
-        self._options = {**scoring, "k": k, "logits": logits}
-        self._measures = tuple(measures)
-        self._bins = bins
+        self._options: dict[str, Any] = {
+            "k": k,
+            "logits": logits,
+            "temperature": temperature,
+            "preset": preset,
+            "axes": axes,
+            "multilabel": multilabel,
+            "threads": threads,
+            "multilabel_form": multilabel_form,
+            "pairs": pairs,
+            "sigma": sigma,
+            "log_base": log_base,
+            "normalise": normalise,
+            "renormalise": renormalise,
+            "floor": floor,
+            "eps": eps,
+        }
+        self._measures = tuple(words(measures))
+        self._bins = whole(bins, "bins", 1, 10000)
         self.reset()
 
     def reset(self) -> None:
