@@ -435,7 +435,7 @@ def test_damaged_runs(tmp_path: Path) -> None:
         save_run(nn.Linear(2, 2), tmp_path)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("module", ["", ".heads", ".members", ".metric", ".runs"])
+@pytest.mark.parametrize("module", ["", ".dropout", ".heads", ".members", ".metric", ".runs"])
 def test_examples_in_the_documentation(module: str) -> None:
     result = doctest.testmod(importlib.import_module("vargate.torch" + module))
     assert result.attempted > 0

@@ -12,8 +12,9 @@
 (64,)
 """
 
+from .dropout import mc_dropout
 from .heads import HeadPrior, LastLayerEnsemble, bootstrap_weights
-from .members import Collected, collect, mc_dropout, refresh_batchnorm
+from .members import Collected, collect, collect_batches, refresh_batchnorm
 from .metric import UncertaintyMetric
 from .runs import RunNetwork, load_run, save_run
 
@@ -25,6 +26,7 @@ __all__ = [
     "UncertaintyMetric",
     "bootstrap_weights",
     "collect",
+    "collect_batches",
     "load_run",
     "mc_dropout",
     "refresh_batchnorm",

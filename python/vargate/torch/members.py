@@ -2,71 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.dropout import _DropoutNd
 
-__all__ = ["Collected", "collect", "mc_dropout", "refresh_batchnorm"]
+from .._arrays import as_integers, whole
+from .._files import save_arrays
+from .dropout import mc_dropout, modes
 
+__all__ = ["Collected", "collect", "collect_batches", "refresh_batchnorm"]
+
+Ensemble = Literal["mcd", "lle", "mcd-lle", "deep"]
+Unpack = Callable[[Any], tuple[Any, Any]]
 ENSEMBLES = ("mcd", "lle", "mcd-lle", "deep")
 
 
 class Collected(NamedTuple):
-    """Logits (N, M, C) float32, and labels (N,) int64 where the loader gave them."""
+    """Logits (N, M, C) float32, and labels where the loader gave them: (N,) int64, or (N, C) where it gave 0/1 for every class."""
 
     logits: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int64] | None
-
-
-@contextmanager
-def _modes(modules: Iterable[nn.Module]) -> Iterator[None]:
-    """Puts every module's training flag back at the end."""
-    kept = [(module, module.training) for module in modules]
-    try:
-        yield
-    finally:
-        for module, training in kept:
-            module.training = training
-
-
-def _dropouts(model: nn.Module) -> list[_DropoutNd]:
-    return [module for module in model.modules() if isinstance(module, _DropoutNd) and module.p > 0]
-
-
-@contextmanager
-def mc_dropout(model: nn.Module) -> Iterator[nn.Module]:
-    """Dropout on, everything else as in evaluation (batch-norm by its running statistics), for the length of a ``with`` block.
-
-    Every flag is put back at the end. Dropout written as a function call inside ``forward`` follows its module's own ``training`` and is
-    not seen: a model without a dropout module is an error.
-
-    Examples
-    --------
-    >>> import torch
-    >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3)).eval()
-    >>> x = torch.randn(4, 8)
-    >>> with mc_dropout(model):
-    ...     different = bool((model(x) != model(x)).any())
-    >>> different, bool((model(x) == model(x)).all())
-    (True, True)
-    """
-    dropouts = _dropouts(model)
-    if not dropouts:
-        raise ValueError("the model has no dropout module with a rate above 0")
-    with _modes(model.modules()):
-        model.eval()
-        for module in dropouts:
-            module.train()
-        yield model
 
 
 # --- batches and progress --------------------------------------------------------------------------------------------------------------
@@ -81,16 +49,53 @@ def _device_of(model: nn.Module) -> torch.device:
 def _to(x: Any, device: torch.device) -> Any:
     if isinstance(x, Tensor):
         return x.to(device, non_blocking=True)
-    if isinstance(x, dict):
+    if isinstance(x, Mapping):
         return {name: _to(value, device) for name, value in x.items()}
-    return x
+    return tuple(_to(value, device) for value in x) if isinstance(x, tuple) else x
 
 
-def _parts(batch: Any) -> tuple[Any, Any]:
-    """Inputs and labels of a batch: a tensor, or (inputs, labels, ...)."""
+def _unpack(batch: Any) -> tuple[Any, Any]:
+    """Inputs and labels of a batch: inputs alone, (inputs, labels), or a mapping that may hold ``labels`` (or ``label``)."""
+    if isinstance(batch, Mapping):
+        label = next((name for name in ("labels", "label") if name in batch), None)
+        return {name: value for name, value in batch.items() if name != label}, None if label is None else batch[label]
     if isinstance(batch, (tuple, list)):
-        return batch[0], batch[1] if len(batch) > 1 else None
+        if len(batch) == 2:
+            return batch[0], batch[1]
+        if len(batch) != 1:
+            raise ValueError(
+                f"a batch has {len(batch)} parts, expected inputs, or (inputs, labels): say which are which, for instance "
+                "unpack=lambda b: ((b[0], b[1]), b[2]) for a model called with two inputs"
+            )
+        return batch[0], None
     return batch, None
+
+
+def _call(model: nn.Module, x: Any) -> Any:
+    """The model on its inputs: several of a tuple, keywords of a mapping whose names ``forward`` takes."""
+    if isinstance(x, tuple):
+        return model(*x)
+    if isinstance(x, Mapping):
+        taken = inspect.signature(model.forward).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in taken.values()) or all(name in taken for name in x):
+            return model(**x)
+    return model(x)
+
+
+def _labels_of(y: Any, n: int, classes: int) -> npt.NDArray[np.int64]:
+    """Labels of a batch, (n,) or 0/1 (n, classes); nothing is rounded or flattened."""
+    a = np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y)
+    if a.shape == (n, 1):
+        a = a[:, 0]
+    if a.shape not in ((n,), (n, classes)):
+        raise ValueError(
+            f"labels of a batch have shape {a.shape}, expected ({n},), or ({n}, {classes}) of 0 and 1; where they are something else, "
+            "say what are inputs and what are labels: unpack=lambda batch: (inputs, labels)"
+        )
+    packed = as_integers(a, "labels of a batch")
+    if a.ndim == 2 and not bool(np.isin(packed, (0, 1)).all()):
+        raise ValueError(f"labels of a batch have shape {a.shape} and values other than 0 and 1, expected class numbers ({n},)")
+    return packed
 
 
 class _Bar:
@@ -125,41 +130,103 @@ def _length(loader: Iterable[Any]) -> int | None:
 # --- members -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _heads(z: Any, what: str) -> Tensor:
-    """Output as (N, H, C)."""
+def _heads(model: nn.Module, x: Any, what: str = "the model") -> Tensor:
+    """A pass: logits (N, H, C) of the output itself, its ``logits``, or its entry of that name."""
+    z = _call(model, x)
+    if isinstance(z, Mapping) and "logits" in z:
+        z = z["logits"]
+    elif not isinstance(z, Tensor):
+        z = getattr(z, "logits", z)
     if not isinstance(z, Tensor) or z.dim() not in (2, 3):
         shape = tuple(z.shape) if isinstance(z, Tensor) else type(z).__name__
         raise ValueError(f"{what} gave {shape}, expected logits (N, C) or (N, heads, C)")
     return z[:, None] if z.dim() == 2 else z
 
 
-def _members(models: Sequence[nn.Module], x: Any, ensemble: str, members: int, passes: int | None, heads: int | None) -> Tensor:
-    """Logits (N, M, C) of one batch."""
-    model = models[0]
-    if ensemble == "deep":
-        return torch.cat([_heads(each(x), "a model") for each in models], dim=1)
-    if ensemble == "lle":
-        z = _heads(model(x), "the model")
-        return z[:, : min(members, z.shape[1])]
-    first = _heads(model(x), "the model")
-    count = first.shape[1]
-    if passes is not None and heads is not None:
-        if heads > count:
-            raise ValueError(f"the model has {count} heads, {heads} were asked for")
-        return torch.cat([first[:, :heads]] + [_heads(model(x), "the model")[:, :heads] for _ in range(passes - 1)], dim=1)
-    if ensemble == "mcd":
-        if count != 1:
-            raise ValueError(f"the model has {count} heads: mcd needs one; take mcd-lle, or passes and heads")
-        return torch.cat([first] + [_heads(model(x), "the model") for _ in range(members - 1)], dim=1)
-    out = [first[:, :1]]
-    out += [_heads(model(x), "the model")[:, t : t + 1] for t in range(1, min(members, count))]
-    return torch.cat(out, dim=1)
+class _Members:
+    """Logits of a batch from every member; notes whether any two passes over the same inputs have differed."""
+
+    def __init__(self, models: list[nn.Module], ensemble: str, members: int, passes: int | None, heads: int | None) -> None:
+        self.models, self.ensemble, self.members, self.passes, self.heads = models, ensemble, members, passes, heads
+        self.compared = self.differed = False
+
+    def _compare(self, first: Tensor, second: Tensor) -> None:
+        self.compared = True
+        self.differed = self.differed or not torch.equal(first, second)
+
+    def _passes(self, x: Any, first: Tensor, count: int) -> Iterator[Tensor]:
+        yield first
+        for t in range(1, count):
+            z = _heads(self.models[0], x)
+            if t == 1:
+                self._compare(first, z)
+            yield z
+
+    def __call__(self, x: Any) -> Tensor:
+        """(N, M, C)"""
+        if self.ensemble == "deep":
+            each = [_heads(model, x, "a model") for model in self.models]
+            for other in each[1:]:
+                self._compare(each[0], other)
+            return torch.cat(each, dim=1)
+        first = _heads(self.models[0], x)
+        count = first.shape[1]
+        if self.ensemble == "lle":
+            return first[:, : min(self.members, count)]
+        if self.passes is not None and self.heads is not None:
+            if self.heads > count:
+                raise ValueError(f"the model has {count} heads, {self.heads} were asked for")
+            return torch.cat([z[:, : self.heads] for z in self._passes(x, first, self.passes)], dim=1)
+        if self.ensemble == "mcd":
+            if count != 1:
+                raise ValueError(f"the model has {count} heads: mcd needs one; take mcd-lle, or passes and heads")
+            return torch.cat(list(self._passes(x, first, self.members)), dim=1)
+        paired = self._passes(x, first, min(self.members, count))
+        return torch.cat([z[:, t : t + 1] for t, z in enumerate(paired)], dim=1)
+
+    def report(self) -> None:
+        """Warns when no two passes, or no two models, have differed."""
+        if not self.compared or self.differed:
+            return
+        if self.ensemble == "deep":
+            said = f"the {len(self.models)} models gave equal logits for every sample: they are one model, not an ensemble"
+        else:
+            said = "every pass gave equal logits for every sample: dropout changes nothing in this model, so there is no ensemble"
+        warnings.warn(said, UserWarning, stacklevel=4)
 
 
-def collect(
+class _Random:
+    """Dropout masks from a seed: a stream of its own, whatever else draws from PyTorch's generators between batches."""
+
+    def __init__(self, seed: int | None, place: torch.device) -> None:
+        self.seed, self.devices = seed, [place] if place.type == "cuda" else []
+        self.state: Tensor | None = None
+        self.device_states: list[Tensor] = []
+
+    def __enter__(self) -> None:
+        if self.seed is None:
+            return
+        self.fork = torch.random.fork_rng(devices=self.devices)
+        self.fork.__enter__()
+        if self.state is None:
+            torch.manual_seed(self.seed)
+        else:
+            torch.set_rng_state(self.state)
+            for device, state in zip(self.devices, self.device_states, strict=True):
+                torch.cuda.set_rng_state(state, device)
+
+    def __exit__(self, *raised: Any) -> None:
+        if self.seed is None:
+            return
+        self.state = torch.get_rng_state()
+        self.device_states = [torch.cuda.get_rng_state(device) for device in self.devices]
+        self.fork.__exit__(*raised)
+
+
+def collect_batches(
     model: nn.Module | Sequence[nn.Module],
     loader: Iterable[Any],
-    ensemble: str = "mcd",
+    ensemble: Ensemble = "mcd",
     members: int = 100,
     *,
     passes: int | None = None,
@@ -167,15 +234,114 @@ def collect(
     device: str | torch.device | None = None,
     seed: int | None = None,
     progress: bool | None = None,
-) -> Collected:
+    unpack: Unpack | None = None,
+) -> Iterator[Collected]:
+    """What `collect` gives, one batch after another: memory for one batch of logits, whatever the loader holds.
+
+    Parameters are `collect`'s. Between two batches the model is in its own mode.
+
+    Examples
+    --------
+    >>> import torch, vargate
+    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(16, 3))
+    >>> loader = [torch.randn(8, 4), torch.randn(2, 4)]
+    >>> scorer = vargate.Scorer(logits=True)
+    >>> [len(scorer.feed(batch.logits)) for batch in collect_batches(model, loader, members=20)]
+    [8, 2]
+    """
+    models = [model] if isinstance(model, nn.Module) and not isinstance(model, nn.ModuleList) else list(model)
+    if ensemble not in ENSEMBLES:
+        raise ValueError(f"ensemble is {ensemble!r}, expected one of {', '.join(map(repr, ENSEMBLES))}")
+    if not models or (len(models) > 1 and ensemble != "deep"):
+        raise ValueError(f"{len(models)} models for ensemble {ensemble!r}, expected one (several are a 'deep' ensemble)")
+    if (passes is None) != (heads is None):
+        raise ValueError(f"passes is {passes} and heads is {heads}, expected both or neither")
+    counts = [None if value is None else whole(value, name, 1) for name, value in (("passes", passes), ("heads", heads))]
+    stochastic = ensemble in ("mcd", "mcd-lle")
+    if passes is not None and not stochastic:
+        raise ValueError(f"passes are for ensembles with dropout: mcd or mcd-lle, not {ensemble}")
+    run = _Members(models, ensemble, whole(members, "members", 1), *counts)
+    place = torch.device(device) if device is not None else _device_of(models[0])
+    bar = _Bar(_length(loader), sys.stderr.isatty() if progress is None else progress)
+    return _batches(run, loader, place, _Random(seed, place), bar, unpack or _unpack, stochastic)
+
+
+def _batches(
+    run: _Members, loader: Iterable[Any], place: torch.device, random: _Random, bar: _Bar, unpack: Unpack, stochastic: bool
+) -> Iterator[Collected]:
+    for each in run.models:
+        each.to(place)
+    for batch in loader:
+        x, y = unpack(batch)
+        with ExitStack() as stack:  # left before the batch is handed out: nobody else runs in these modes
+            stack.enter_context(torch.inference_mode())
+            stack.enter_context(random)
+            for each in run.models:
+                stack.enter_context(modes(each.modules()))
+                each.eval()
+            if stochastic:
+                stack.enter_context(mc_dropout(run.models[0]))
+            z = run(_to(x, place)).float().cpu().numpy()
+        labels = None if y is None else _labels_of(y, len(z), z.shape[2])
+        bar.step()
+        yield Collected(z, labels)
+    run.report()
+
+
+@overload
+def collect(
+    model: nn.Module | Sequence[nn.Module],
+    loader: Iterable[Any],
+    ensemble: Ensemble = "mcd",
+    members: int = 100,
+    *,
+    passes: int | None = None,
+    heads: int | None = None,
+    device: str | torch.device | None = None,
+    seed: int | None = None,
+    progress: bool | None = None,
+    unpack: Unpack | None = None,
+    out: None = None,
+) -> Collected: ...
+@overload
+def collect(
+    model: nn.Module | Sequence[nn.Module],
+    loader: Iterable[Any],
+    ensemble: Ensemble = "mcd",
+    members: int = 100,
+    *,
+    passes: int | None = None,
+    heads: int | None = None,
+    device: str | torch.device | None = None,
+    seed: int | None = None,
+    progress: bool | None = None,
+    unpack: Unpack | None = None,
+    out: str | os.PathLike[str],
+) -> Path: ...
+def collect(
+    model: nn.Module | Sequence[nn.Module],
+    loader: Iterable[Any],
+    ensemble: Ensemble = "mcd",
+    members: int = 100,
+    *,
+    passes: int | None = None,
+    heads: int | None = None,
+    device: str | torch.device | None = None,
+    seed: int | None = None,
+    progress: bool | None = None,
+    unpack: Unpack | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Collected | Path:
     """Logits of every member for every sample of a loader, ready for ``vargate.score(logits, logits=True)``.
 
     Parameters
     ----------
-    model : module, or a sequence of modules for ``"deep"``
-        Gives logits (N, C), or (N, heads, C) as `LastLayerEnsemble` does. Its mode is put back at the end.
+    model : module, or a sequence or ``ModuleList`` of modules for ``"deep"``
+        Gives logits (N, C), or (N, heads, C) as `LastLayerEnsemble` does, or an object or mapping with ``logits``, as Hugging Face's
+        models do. Its mode is put back at the end.
     loader : iterable of batches
-        A ``DataLoader`` or anything that gives inputs, or (inputs, labels), in a fixed order.
+        A ``DataLoader`` or anything that gives, in a fixed order, inputs, (inputs, labels), or mappings: ``labels`` (or ``label``) are
+        taken out, and the rest are keyword arguments of the model where its ``forward`` has their names.
     ensemble : {"mcd", "lle", "mcd-lle", "deep"}
         ``mcd``: `members` passes with dropout on. ``lle``: the heads, dropout off. ``mcd-lle``: pass t has dropout masks of its own
         and is read through head t. ``deep``: each model is a member (several, if it has heads).
@@ -189,11 +355,23 @@ def collect(
         Of the dropout masks; the state of PyTorch's generators is put back at the end.
     progress : bool, optional
         A bar on standard error; None: on a terminal.
+    unpack : callable, optional
+        Inputs and labels (or None) of a batch of any other form: ``lambda b: ((b[0], b[1]), b[2])`` calls the model with two inputs, a
+        mapping as inputs is passed as keywords.
+    out : path, optional
+        Write ``Z`` (and ``L``) to this ``.npz`` or ``.safetensors`` file, which the command line and `numpy.load` read, instead of
+        holding them: memory stays that of a batch.
 
     Returns
     -------
-    Collected
-        A named tuple of `logits` (N, M, C) float32 and `labels` (N,) int64 or None.
+    Collected, or Path with `out`
+        A named tuple of `logits` (N, M, C) float32 and `labels` or None: (N,) int64, or (N, C) where the loader gives 0/1 for every
+        class (multilabel, or one-hot: take ``labels.argmax(axis=1)``).
+
+    Warns
+    -----
+    UserWarning
+        When every pass (or every model) gives the same logits.
 
     Examples
     --------
@@ -203,45 +381,63 @@ def collect(
     >>> logits.shape, labels, vargate.score(logits, logits=True).m
     ((10, 20, 3), None, 20)
     """
-    models = [model] if isinstance(model, nn.Module) else list(model)
-    if ensemble not in ENSEMBLES:
-        raise ValueError(f"ensemble is {ensemble!r}, expected one of {', '.join(map(repr, ENSEMBLES))}")
-    if not models or (len(models) > 1 and ensemble != "deep"):
-        raise ValueError(f"{len(models)} models for ensemble {ensemble!r}, expected one (several are a 'deep' ensemble)")
-    if members < 1 or (passes is None) != (heads is None) or min(passes or 1, heads or 1) < 1:
-        raise ValueError(f"members {members}, passes {passes}, heads {heads}: expected 1 or more, and passes together with heads")
-    stochastic = ensemble in ("mcd", "mcd-lle")
-    if passes is not None and not stochastic:
-        raise ValueError(f"passes are for ensembles with dropout: mcd or mcd-lle, not {ensemble}")
-    place = torch.device(device) if device is not None else _device_of(models[0])
-    bar = _Bar(_length(loader), sys.stderr.isatty() if progress is None else progress)
+    if out is not None and os.path.splitext(out)[1].lower() not in (".npz", ".safetensors"):
+        raise ValueError(f"{os.fspath(out)}: the name must end in .npz or .safetensors")
+    batches = collect_batches(
+        model,
+        loader,
+        ensemble,
+        members,
+        passes=passes,
+        heads=heads,
+        device=device,
+        seed=seed,
+        progress=progress,
+        unpack=unpack,
+    )
+    if out is not None:
+        return _write(batches, Path(out))
     logits: list[npt.NDArray[np.float32]] = []
     labels: list[npt.NDArray[np.int64]] = []
-    with ExitStack() as stack:
-        stack.enter_context(torch.inference_mode())
-        if seed is not None:
-            devices = [place] if place.type == "cuda" else []
-            stack.enter_context(torch.random.fork_rng(devices=devices))
-            torch.manual_seed(seed)
-        for each in models:
-            each.to(place)
-            stack.enter_context(_modes(each.modules()))
-            each.eval()
-        if stochastic:
-            stack.enter_context(mc_dropout(models[0]))
-        for batch in loader:
-            x, y = _parts(batch)
-            z = _members(models, _to(x, place), ensemble, members, passes, heads)
-            logits.append(z.float().cpu().numpy())
-            if y is not None:
-                labels.append(np.asarray(y.cpu() if isinstance(y, Tensor) else y, dtype=np.int64).reshape(-1))
-            bar.step()
-    if not logits:
-        raise ValueError("the loader gave no batch")
+    for z, y in batches:
+        logits.append(z)
+        if y is not None:
+            labels.append(y)
+    _check_count(len(logits), len(labels))
     return Collected(np.concatenate(logits), np.concatenate(labels) if labels else None)
 
 
-def refresh_batchnorm(model: nn.Module, loader: Iterable[Any], *, device: str | torch.device | None = None) -> nn.Module:
+def _check_count(batches: int, labelled: int) -> None:
+    if not batches:
+        raise ValueError("the loader gave no batch")
+    if labelled not in (0, batches):
+        raise ValueError(f"{labelled} of {batches} batches have labels, expected all of them or none")
+
+
+def _write(batches: Iterable[Collected], path: Path) -> Path:
+    """All batches as one file. Its header needs the number of samples: logits wait in a file beside it, removed in any case."""
+    labels: list[npt.NDArray[np.int64]] = []
+    shapes: list[tuple[int, ...]] = []
+    with tempfile.TemporaryFile(prefix=".tmp-", dir=path.parent) as spool:
+        for z, y in batches:
+            if shapes and z.shape[1:] != shapes[0][1:]:
+                raise ValueError(f"a batch has logits {z.shape}, expected {shapes[0][1]} members and {shapes[0][2]} classes")
+            shapes.append(z.shape)
+            spool.write(np.ascontiguousarray(z).data)
+            if y is not None:
+                labels.append(y)
+        _check_count(len(shapes), len(labels))
+        spool.flush()
+        whole_shape = (sum(shape[0] for shape in shapes), *shapes[0][1:])
+        empty = 0 in whole_shape
+        z = np.zeros(whole_shape, np.float32) if empty else np.memmap(spool, np.float32, "r", shape=whole_shape)
+        save_arrays({"Z": z, **({"L": np.concatenate(labels)} if labels else {})}, os.fspath(path))
+    return path
+
+
+def refresh_batchnorm(
+    model: nn.Module, loader: Iterable[Any], *, device: str | torch.device | None = None, unpack: Unpack | None = None
+) -> nn.Module:
     """Takes batch-norm statistics again without dropout: one pass over training images, plain mean over batches.
 
     Dropout before a batch-norm shifts the variance its running statistics were taken at; a last-layer ensemble, which predicts without
@@ -254,6 +450,8 @@ def refresh_batchnorm(model: nn.Module, loader: Iterable[Any], *, device: str | 
         Changed in place and returned, its mode put back.
     loader : iterable of batches
         Training images, augmented as in training.
+    unpack : callable, optional
+        As in `collect`.
     """
     norms = [module for module in model.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
     if not norms:
@@ -261,7 +459,7 @@ def refresh_batchnorm(model: nn.Module, loader: Iterable[Any], *, device: str | 
     place = torch.device(device) if device is not None else _device_of(model)
     kept = [(norm, norm.momentum, _statistics(norm)) for norm in norms]
     model.to(place)
-    with _modes(model.modules()), torch.no_grad():
+    with modes(model.modules()), torch.no_grad():
         model.eval()
         for norm in norms:
             norm.reset_running_stats()
@@ -269,7 +467,7 @@ def refresh_batchnorm(model: nn.Module, loader: Iterable[Any], *, device: str | 
             norm.train()
         seen = False
         for batch in loader:
-            model(_to(_parts(batch)[0], place))
+            _call(model, _to((unpack or _unpack)(batch)[0], place))
             seen = True
         for norm, momentum, statistics in kept:
             norm.momentum = momentum
