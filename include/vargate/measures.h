@@ -239,6 +239,24 @@ typedef struct vg_scorer_state {
 VG_API vg_status vg_scorer_save(const vg_scorer *scorer, vg_scorer_state *out);
 VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *state);
 
+/* A decision tree where it lies. The fields of a node are node_stride bytes apart from those of the next, so that an array of
+ * structs and separate arrays both serve; a node with left < 0 is a leaf, whose distribution is value[node * value_stride]. Any
+ * other sends a sample to the left if x[feature] <= threshold; a NaN goes left where `missing` (NULL: nowhere) is not 0. */
+typedef struct vg_tree {
+    const void *left, *right, *feature; /* int64 a node */
+    const void *threshold;              /* double a node */
+    const void *missing;                /* uint8 a node, or NULL */
+    size_t node_stride, nodes;
+    const double *value;
+    size_t value_stride; /* in doubles */
+} vg_tree;
+/* Fails if a walk down a tree could leave it, never end, or read a feature that is not there. */
+VG_API vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t features);
+/* Members' predictions out[m][n][c] of samples x[n][features], for trees that have passed the check. The calling thread does
+ * all the work; calls on different samples may run at once. */
+VG_API void vg_trees_predict(double *out, const vg_tree *trees, size_t tree_count, const float *x, size_t n, size_t features,
+                             size_t classes);
+
 /* 1 if these rows are distributions already (values in [0, 1] that sum to 1 within 1e-3), judged from up to 256 rows
  * spread over the array: then they are probabilities, not logits. 0 for an empty array, and as soon as a row is
  * anything else. */

@@ -184,6 +184,22 @@ class ScorerState(Structure):
     ]
 
 
+class Tree(Structure):
+    """vg_tree"""
+
+    _fields_ = [
+        ("left", c_void_p),
+        ("right", c_void_p),
+        ("feature", c_void_p),
+        ("threshold", c_void_p),
+        ("missing", c_void_p),
+        ("node_stride", c_size_t),
+        ("nodes", c_size_t),
+        ("value", c_void_p),
+        ("value_stride", c_size_t),
+    ]
+
+
 class Measure(Structure):
     """vg_measure"""
 
@@ -489,6 +505,7 @@ _SIZES: dict[type[Structure], int] = {
     ScoreOptions: 128,
     ScoreSummary: 88,
     ScorerState: 120,
+    Tree: 72,
     Verdict: 480,
     Measure: 56,
     TallyOptions: 48,
@@ -546,6 +563,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_scorer_save": (c_int, [_P, POINTER(ScorerState)]),
     "vg_scorer_restore": (c_int, [_P, POINTER(ScorerState)]),
     "vg_predictions_normalised": (c_int, [_P]),
+    "vg_trees_check": (c_int, [_P, c_size_t, c_size_t]),
+    "vg_trees_predict": (None, [_P, _P, c_size_t, _P, c_size_t, c_size_t, c_size_t]),
     "vg_k_name": (None, [c_char * NAME_SIZE, c_double]),
     "vg_tally_new": (c_int, [POINTER(_P), c_size_t, POINTER(TallyOptions)]),
     "vg_tally_free": (None, [_P]),

@@ -13,134 +13,82 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.ensemble._forest import ForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_consistent_length, check_random_state, get_tags
+from sklearn.utils._metadata_requests import _routing_enabled
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted, column_or_1d
 
 from . import _parts
-from ._arrays import Array
+from ._arrays import Array, is_real
+from ._forest import Forest, scores_by_blocks
 from ._options import Preset
+from ._sklearn_members import check_members, innermost, is_fitted, member_probabilities, union
 from .decide import Selection, select_k
 from .scores import Scores, score
 
-__all__ = ["AbstainingClassifier", "expected_failed_checks", "member_probabilities"]
+__all__ = ["AbstainingClassifier", "CollapseWarning", "expected_failed_checks", "member_probabilities", "selective_scoring"]
 
 Float64 = npt.NDArray[np.float64]
+_COLLAPSE_ROWS = 30  # on fewer samples members may well agree to the last bit
 
 
-# --- members --------------------------------------------------------------------------------------------------------------------
+class CollapseWarning(UserWarning):
+    """The members of an ensemble do not differ, so their spread says nothing."""
 
 
-def _columns(model: Any, X: Any, classes: Array) -> Float64:
-    """One member's probabilities (N, C) in the order of `classes`; a class it has not seen has probability 0."""
-    own = np.asarray(model.classes_)
-    if hasattr(model, "predict_proba"):
-        given = np.asarray(model.predict_proba(X), np.float64)
-    else:
-        given = (np.asarray(model.predict(X))[:, None] == own[None, :]).astype(np.float64)
-    if len(own) == len(classes) and bool(np.all(own == classes)):
-        return given
-    place = np.searchsorted(classes, own)
-    if bool(np.any(place >= len(classes))) or bool(np.any(classes[place] != own)):
-        raise ValueError(f"a member knows classes {own!r}, expected some of {classes!r}")
-    out = np.zeros((len(given), len(classes)))
-    out[:, place] = given
-    return out
+def _fit_one(model: Any, X: Any, y: Any, params: dict[str, Any], fitted: bool) -> Any:
+    return model if fitted else model.fit(X, y, **params)
 
 
-def _stack(members: Iterable[Float64]) -> Float64:
-    return np.stack(list(members), axis=1)
+def _one_column(s: Scores, measure: str) -> Float64:
+    values: Float64 = s[measure]
+    return values if values.ndim == 1 else values[:, 0]
 
 
-def member_probabilities(estimator: Any, X: Any) -> Float64:
-    """What each member of a fitted ensemble says of each sample.
+# --- scoring --------------------------------------------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    estimator : fitted classifier, or a sequence of them
-        A forest, bagging, voting (hard or soft, without weights) or calibrated classifier; a pipeline or a search that ends in
-        one; or any fitted classifiers in a sequence. Members without ``predict_proba`` count as certain of what they predict.
-    X : array_like (N, features)
 
-    Returns
-    -------
-    ndarray (N, M, C) float64, classes in the order of ``classes_``; ready for `vargate.score`
+def selective_scoring(estimator: Any, X: Any, y: Any) -> dict[str, float]:
+    """`AbstainingClassifier.score_selective` as scikit-learn's ``scoring``, where greater is better.
+
+    ``risk``, ``cost`` and ``aurc`` are negative for that. Takes an `AbstainingClassifier`, or a pipeline or search that ends in one.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> member_probabilities(RandomForestClassifier(7, random_state=0).fit(X, y), X).shape
-    (150, 7, 3)
+    >>> model = AbstainingClassifier(RandomForestClassifier(20, random_state=0), k=0.5).fit(X[::2], y[::2])
+    >>> selective_scoring(model, X[1::2], y[1::2])["risk"] == -model.score_selective(X[1::2], y[1::2])["risk"]
+    True
     """
-    if isinstance(estimator, (list, tuple)):
-        classes = _union(estimator)
-        return _stack(_columns(model, X, classes) for model in estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return member_probabilities(estimator.best_estimator_, X)
-    if hasattr(estimator, "steps"):
-        return member_probabilities(estimator.steps[-1][1], estimator[:-1].transform(X) if len(estimator.steps) > 1 else X)
-    if type(estimator).__name__ == "FrozenEstimator":
-        return member_probabilities(estimator.estimator, X)
-    if hasattr(estimator, "calibrated_classifiers_"):
-        return _stack(np.asarray(c.predict_proba(X), np.float64) for c in estimator.calibrated_classifiers_)
-    members = getattr(estimator, "estimators_", None)
-    known: Any = getattr(estimator, "classes_", None)
-    if members is None or known is None or not _equal_members(estimator):
-        raise TypeError(
-            f"{type(estimator).__name__} has no members of equal weight, expected a forest, bagging, voting or calibrated "
-            "classifier, or a list of fitted classifiers"
-        )
-    if getattr(estimator, "weights", None) is not None:
-        raise ValueError("voting with weights: members count equally here, expected weights=None")
-    if isinstance(known, list):
-        raise ValueError("several outputs, expected one label a sample")
-    # Ensembles train their members on class numbers.
-    numbers = np.arange(len(known))
-    features = getattr(estimator, "estimators_features_", None)
-    if features is None:
-        X = estimator._validate_X_predict(X) if _is_forest(estimator) else X
-        return _stack(_columns(model, X, numbers) for model in members)
-    X = validate_data(estimator, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False)
-    return _stack(_columns(model, X[:, f], numbers) for model, f in zip(members, features, strict=True))
+    model, inputs = innermost(estimator, X)
+    figures: dict[str, float] = model.score_selective(inputs, y)
+    return {name: -value if name in ("risk", "cost", "aurc") else value for name, value in figures.items()}
 
 
-def _is_forest(estimator: Any) -> bool:
-    from sklearn.ensemble._forest import BaseForest
+class _ScorerOrMethod:
+    """``model.score_selective(X, y)`` gives figures; ``AbstainingClassifier.score_selective`` is the scorer made of them."""
 
-    return isinstance(estimator, BaseForest)
-
-
-def _equal_members(estimator: Any) -> bool:
-    from sklearn.ensemble import BaggingClassifier, VotingClassifier
-
-    return _is_forest(estimator) or isinstance(estimator, (BaggingClassifier, VotingClassifier))
-
-
-def _fitted(model: Any) -> bool:
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
-
-
-def _union(models: Sequence[Any]) -> Array:
-    if not models:
-        raise ValueError("estimator is an empty list, expected one classifier or more")
-    return np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
+    def __get__(self, model: Any, owner: Any = None) -> Callable[..., dict[str, float]]:
+        return selective_scoring if model is None else MethodType(AbstainingClassifier._selective, model)
 
 
 # --- the classifier ---------------------------------------------------------------------------------------------------------------
@@ -166,7 +114,10 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     confidence : float, default 0.95
         Of that promise.
     validation : float, default 0.25
-        Share of the data held out for it, stratified where possible. All data are used when no member needs fitting.
+        Share of the data held out for it, stratified where possible. All data are used when no member needs fitting: fitted models in
+        a list, or ``FrozenEstimator``.
+    error_cost, referral_cost : float, default 1.0 and 0.1
+        What a wrong prediction and an abstention cost in `score`, the default of cross-validation and of tuning.
     abstain_label : label, optional
         What `predict` gives where it abstains. None: -1 for numbers (or one less than the smallest class below 0), ``"uncertain"`` for
         strings.
@@ -174,6 +125,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         Conventions of the measures; see `vargate.score`.
     random_state : int or RandomState, optional
         Of the split, and of members that have no ``random_state`` of their own.
+    n_jobs : int, optional
+        Members of a list fitted at once, members asked at once, and threads that read a forest; None: one, or the forest's own
+        ``n_jobs``.
 
     Attributes
     ----------
@@ -191,8 +145,12 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     Passes scikit-learn's ``check_estimator``, but for the one check that `expected_failed_checks` names when it abstains on a training
     sample.
 
-    `score` is accuracy with an abstention counted as wrong; `score_selective` tells the two apart, and as a ``scoring`` callable of
-    ``cross_validate`` gives each of its figures. To keep fitted models of a list fitted under cross-validation, which clones, wrap each in
+    `score` is 1 - cost / `error_cost` with an abstention counted as `referral_cost`, accuracy where none is: a search with default
+    scoring finds the k that pays. `score_selective` tells errors and abstentions apart; ``AbstainingClassifier.score_selective`` is a
+    ``scoring`` callable, greater is better for each of its figures (``risk``, ``cost`` and ``aurc`` are negative), so that
+    ``refit="risk"`` takes the lowest. A forest's members are read by blocks, in no more memory than its ``predict_proba`` takes.
+    Inside a pipeline, ``pipeline.predict(X, return_uncertainty=True)`` gives the uncertainties too.
+    To keep fitted models of a list fitted under cross-validation, which clones, wrap each in
     ``sklearn.frozen.FrozenEstimator``.
 
     Examples
@@ -217,6 +175,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         abstain_label: Any = None,
         preset: Preset = "paper",
         random_state: Any = None,
+        error_cost: float = 1.0,
+        referral_cost: float = 0.1,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.k = k
@@ -226,6 +187,12 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         self.abstain_label = abstain_label
         self.preset = preset
         self.random_state = random_state
+        self.error_cost = error_cost
+        self.referral_cost = referral_cost
+        self.n_jobs = n_jobs
+
+    # Weights may be asked for by set_fit_request here, or by the ensemble's own.
+    __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012 - scikit-learn's form
 
     # --- learning -----------------------------------------------------------------------------------------------------------
 
@@ -239,17 +206,19 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         **fit_params
             Passed to the ensemble's ``fit`` (each member's, for a list); arrays of N values are cut with the data.
         """
-        if not (isinstance(self.k, (int, float)) and self.k > 0):
-            raise ValueError(f"k is {self.k!r}, expected a number > 0")
+        self._check_parameters()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         given = ExtraTreesClassifier() if self.estimator is None else self.estimator
-        prefit = isinstance(given, (list, tuple)) and all(_fitted(model) for model in given)
+        check_members(given)
+        several = isinstance(given, (list, tuple))
+        params = self._routed(given, fit_params)
+        prefit = all(is_fitted(model) for model in given) if several else isinstance(given, FrozenEstimator) and is_fitted(given)
         if prefit:
             check_consistent_length(X, y)
-            self.estimator_, held = list(given), (X, y)
+            self.estimator_, held = list(given) if several else given, (X, y)
         elif self.target_risk is None:
-            self.estimator_, held = self._fit_members(given, X, y, fit_params), None
+            self.estimator_, held = self._fit_members(given, X, y, params), None
         else:
             X, y = _indexable(X), column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -257,7 +226,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             train, rest = self._split(y)
             X_train, y_train = _safe_split(_representative(given), X, y, train)
             held = _safe_split(_representative(given), X, y, rest, train)
-            cut = _check_method_params(X, params=fit_params, indices=train)
+            cut = [_check_method_params(X, params=each, indices=train) for each in params]
             self.estimator_ = self._fit_members(given, X_train, y_train, cut)
         self.classes_ = _classes(self.estimator_)
         first = self.estimator_[0] if isinstance(self.estimator_, list) else self.estimator_
@@ -271,10 +240,48 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             self._choose(*held)
         return self
 
-    def _fit_members(self, given: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
+    def _check_parameters(self) -> None:
+        if not (is_real(self.k) and float(self.k) > 0 and math.isfinite(self.k)):
+            raise ValueError(f"k is {self.k!r}, expected a number > 0")
+        costs = self.error_cost, self.referral_cost
+        if not all(is_real(cost) and math.isfinite(cost) for cost in costs) or not 0 <= costs[1] <= costs[0] or not costs[0] > 0:
+            raise ValueError(f"error_cost is {costs[0]!r} and referral_cost {costs[1]!r}, expected 0 <= referral_cost <= error_cost > 0")
+
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn passes on to whom: ``fit``'s weights to the ensemble, asked for here or by the ensemble itself."""
+        router = MetadataRouter(owner=type(self).__name__)
+        if self._own_request() is not None:
+            return router.add_self_request(self)
+        given = ExtraTreesClassifier() if self.estimator is None else self.estimator
+        parts = {f"member_{i}": m for i, m in enumerate(given)} if isinstance(given, (list, tuple)) else {"estimator": given}
+        for name, part in parts.items():
+            router.add(method_mapping=MethodMapping().add(caller="fit", callee="fit"), **{name: part})
+        # `score` and `predict` take their parameters themselves, and nothing is passed on from there.
+        own = self._get_metadata_request()
+        del own.fit.requests["sample_weight"]
+        return router.add_self_request(own)
+
+    def _own_request(self) -> bool | str | None:
+        asked: bool | str | None = self._get_metadata_request().fit.requests.get("sample_weight")
+        return asked
+
+    def _routed(self, given: Any, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
+        """Parameters of ``fit`` for the ensemble, or for each member of a list."""
+        several = isinstance(given, (list, tuple))
+        count, asked = len(given) if several else 1, self._own_request()
+        if not _routing_enabled() or not fit_params:
+            return [fit_params] * count
+        routed = process_routing(self, "fit", **fit_params)
+        if asked is not None:
+            return [fit_params if asked else {}] * count
+        return [routed[part].fit for part in ([f"member_{i}" for i in range(count)] if several else ["estimator"])]
+
+    def _fit_members(self, given: Any, X: Any, y: Any, params: list[dict[str, Any]]) -> Any:
         if isinstance(given, (list, tuple)):
-            return [model if _fitted(model) else self._seeded(model).fit(X, y, **fit_params) for model in given]
-        model = self._seeded(given).fit(X, y, **fit_params)
+            seeded = [model if is_fitted(model) else self._seeded(model) for model in given]
+            work = Parallel(n_jobs=self.n_jobs)
+            return work(delayed(_fit_one)(m, X, y, p, is_fitted(g)) for m, g, p in zip(seeded, given, params, strict=True))
+        model = self._seeded(given).fit(X, y, **params[0])
         if isinstance(getattr(model, "classes_", None), list):
             raise ValueError("y has several outputs, expected one label a sample")
         return model
@@ -299,7 +306,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         return parts[0], parts[1]
 
     def _choose(self, X: Any, y: Any) -> None:
-        s = score(self.predict_members(X), preset=self.preset, measures=["pred", "second", "mean", "std"])
+        s = self._scores(X, ["pred", "second", "mean", "std"])
         # A label no member knows is an error whatever is predicted: any other class than the predicted one stands for it.
         place = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         labels = np.where(self.classes_[place] == y, place, (s.pred + 1) % len(self.classes_))
@@ -331,23 +338,60 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     def predict_members(self, X: Any) -> Float64:
         """Probabilities of every member (N, M, C), ready for `vargate.score`."""
         check_is_fitted(self)
-        return member_probabilities(self.estimator_, X)
+        return member_probabilities(self.estimator_, X, n_jobs=self.n_jobs)
+
+    def _scores(self, X: Any, measures: str | list[str]) -> Scores:
+        """Scores at the gate setting in use; a forest's without holding what its members say."""
+        check_is_fitted(self)
+        asked = [measures] if isinstance(measures, str) else measures
+        inner, inputs = (None, X) if isinstance(self.estimator_, list) else innermost(self.estimator_, X)
+        if isinstance(inner, ForestClassifier) and not isinstance(inner.classes_, list):
+            inputs = inner._validate_X_predict(inputs)
+            if not hasattr(inputs, "tocsr") and Forest.reads(inner):
+                jobs = effective_n_jobs(inner.n_jobs if self.n_jobs is None else self.n_jobs)
+                return self._judged(scores_by_blocks(Forest(inner), inputs, float(self.k_), self.preset, asked, jobs))
+        p = self.predict_members(X)
+        return self._judged(score(p, k=float(self.k_), preset=self.preset, measures=asked, axes="NMC"))
+
+    def _judged(self, s: Scores) -> Scores:
+        if s.n >= _COLLAPSE_ROWS and (s.m == 1 or s.diversity == 0):
+            said = "the ensemble has one member" if s.m == 1 else f"the {s.m} members give identical probabilities"
+            warnings.warn(
+                f"{said} for all {s.n} samples: without spread no sample is abstained on (members that are copies of one model, or "
+                "samples they were all trained on)",
+                CollapseWarning,
+                stacklevel=4,
+            )
+        return s
 
     def predict_scores(self, X: Any) -> Scores:
         """Everything `vargate.score` says of these samples, at the gate setting in use."""
-        return score(self.predict_members(X), k=float(self.k_), preset=self.preset)
+        return self._scores(X, "all")
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, return_uncertainty: bool | str = False) -> Any:
         """Labels; where the model abstains, ``abstain_label_``.
 
-        Integer labels stay integers. Where the label does not fit the type of the classes (an ``"uncertain"`` among integers), the
-        result is of type object.
+        Integer labels stay integers, and bools become 0 and 1 where one is abstained on. Where the label does not fit the type of the
+        classes (an ``"uncertain"`` among integers), the result is of type object.
+
+        Parameters
+        ----------
+        X : array_like (N, features)
+        return_uncertainty : bool or str
+            Give (labels, uncertainties) as `predict_uncertainty` has them, by this measure, or by ``gmu`` for True. Reaches through a
+            pipeline: ``pipeline.predict(X, return_uncertainty=True)``.
         """
+        measure = "gmu" if return_uncertainty is True else return_uncertainty or None
         check_is_fitted(self)
-        p = self.predict_members(X)
         if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(p))
-        decision = score(p, k=float(self.k_), preset=self.preset, measures="decision").decision[:, 0]
+            count = len(self.predict_members(X))
+            labels = np.repeat(self.classes_, count)
+            return labels if measure is None else (labels, np.zeros(count))
+        s = self._scores(X, ["decision"] if measure is None else ["decision", measure])
+        labels = self._labels(s.decision[:, 0])
+        return labels if measure is None else (labels, _one_column(s, measure))
+
+    def _labels(self, decision: Array) -> Array:
         if not bool(np.any(decision < 0)):
             return self.classes_[decision]
         out = self.classes_[np.maximum(decision, 0)].astype(self._dtype())
@@ -357,6 +401,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     def _dtype(self) -> np.dtype[Any]:
         label = np.asarray(self.abstain_label_)
         both = self.classes_.dtype.kind + label.dtype.kind
+        if both[0] == "b" and both[1] in "iu":
+            return np.dtype(np.int64)
         if all(kind in "iu" for kind in both):
             return np.dtype(np.promote_types(self.classes_.dtype, np.int8 if -128 <= int(label) < 128 else np.int64))
         if both in ("UU", "fi", "ff", "fu"):
@@ -365,10 +411,10 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     def predict_proba(self, X: Any) -> Float64:
         """Mean over members of the class probabilities (N, C)."""
-        p = self.predict_members(X)
+        check_is_fitted(self)
         if len(self.classes_) == 1:
-            return np.ones((len(p), 1))
-        return score(p, measures="mean", preset=self.preset).mean
+            return np.ones((len(self.predict_members(X)), 1))
+        return self._scores(X, "mean").mean
 
     def predict_uncertainty(self, X: Any, measure: str = "gmu") -> Float64:
         """One uncertainty a sample.
@@ -378,45 +424,64 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         X : array_like (N, features)
         measure : str
             A measure of `vargate.score`: ``"gmu"`` (margin, 0 certain to 1 uncertain), ``"tu"``, ``"eu"``, ``"epkl"``, or gated by
-            ``k_``: ``"gtu"``, ``"geu"``, ...
+            ``k_``: ``"gtu"``, ``"geu"``, ... (``"gtu@1"`` where ``k_`` is 1).
 
         Returns
         -------
         ndarray (N,) float64
         """
-        p = self.predict_members(X)
+        check_is_fitted(self)
         if len(self.classes_) == 1:
-            return np.zeros(len(p))
-        values: Float64 = score(p, k=float(self.k_), preset=self.preset, measures=measure)[measure]
-        return values if values.ndim == 1 else values[:, 0]
+            return np.zeros(len(self.predict_members(X)))
+        return _one_column(self._scores(X, measure), measure)
 
-    def score_selective(self, X: Any, y: Any) -> dict[str, float]:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - cost / `error_cost`: a wrong prediction costs `error_cost`, an abstention `referral_cost`. Accuracy where none is abstained.
+
+        The default of ``cross_val_score`` and of searches, which thus find settings that abstain where it pays.
+        """
+        wrong, kept = self._outcomes(X, y)[:2]
+        cost = np.where(kept, np.where(wrong, float(self.error_cost), 0.0), float(self.referral_cost))
+        return 1 - float(np.average(cost, weights=sample_weight)) / float(self.error_cost)
+
+    def _outcomes(self, X: Any, y: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], Float64]:
+        """Which samples are predicted wrongly, which are kept, and their gmu."""
+        check_is_fitted(self)
+        truth = np.asarray(y)
+        if len(self.classes_) == 1:
+            count = len(self.predict_members(X))
+            return self.classes_[0] != truth, np.ones(count, bool), np.zeros(count)
+        s = self._scores(X, ["decision", "pred", "gmu"])
+        check_consistent_length(truth, s.pred)
+        return self.classes_[s.pred] != truth, s.decision[:, 0] >= 0, s.gmu
+
+    def _selective(self, X: Any, y: Any) -> dict[str, float]:
         """Figures of abstention, also as ``cross_validate(..., scoring=AbstainingClassifier.score_selective)``.
 
         Returns
         -------
         dict
             ``coverage`` (share kept), ``accuracy`` and ``risk`` (on the kept; NaN when none), ``accuracy_all`` (without abstaining),
-            ``errors_caught`` (share of errors abstained on; NaN when there are none), ``aurc`` and ``error_auroc`` (of ``gmu``).
+            ``errors_caught`` (share of errors abstained on; NaN when there are none), ``cost`` (mean, see `score`), ``aurc`` and
+            ``error_auroc`` (of ``gmu``).
         """
-        y = np.asarray(y)
-        p = self.predict_members(X)
-        if len(self.classes_) == 1:
-            wrong, kept, gmu = self.classes_[0] != y, np.ones(len(p), bool), np.zeros(len(p))
-        else:
-            s = score(p, k=float(self.k_), preset=self.preset, measures=["decision", "pred", "gmu"])
-            wrong, kept, gmu = self.classes_[s.pred] != y, s.decision[:, 0] >= 0, s.gmu
+        wrong, kept, gmu = self._outcomes(X, y)
+        n = len(wrong)
         ranking = _parts.rank("gmu", gmu, wrong.astype(np.uint8))
-        row = _parts.rule_counts(len(y), int((~wrong).sum()), int(kept.sum()), int((kept & wrong).sum()))
+        row = _parts.rule_counts(n, int((~wrong).sum()), int(kept.sum()), int((kept & wrong).sum()))
+        cost = float(self.error_cost) * row["kept_errors"] + float(self.referral_cost) * row["abstained"]
         return {
             "coverage": row["coverage"],
             "accuracy": row["accuracy"],
             "risk": 1 - row["accuracy"],
-            "accuracy_all": float(np.mean(~wrong)) if len(y) else float("nan"),
+            "accuracy_all": float(np.mean(~wrong)) if n else float("nan"),
             "errors_caught": row["abstained_errors"] / wrong.sum() if wrong.any() else float("nan"),
+            "cost": cost / n if n else float("nan"),
             "aurc": ranking["aurc"],
             "error_auroc": ranking["error_auroc"],
         }
+
+    score_selective = _ScorerOrMethod()
 
     # --- what scikit-learn asks ----------------------------------------------------------------------------------------------
 
@@ -461,7 +526,8 @@ def _indexable(X: Any) -> Any:
     """Rows can be taken from it."""
     if hasattr(X, "tocsr"):
         return X.tocsr()
-    return X if hasattr(X, "iloc") or isinstance(X, list) else np.asarray(X)
+    tables = hasattr(X, "iloc") or hasattr(X, "columns")  # pandas; polars and others
+    return X if tables or isinstance(X, list) else np.asarray(X)
 
 
 def _representative(estimator: Any) -> Any:
@@ -471,4 +537,4 @@ def _representative(estimator: Any) -> Any:
 
 
 def _classes(estimator: Any) -> Array:
-    return _union(estimator) if isinstance(estimator, list) else np.asarray(estimator.classes_)
+    return union(estimator) if isinstance(estimator, list) else np.asarray(estimator.classes_)

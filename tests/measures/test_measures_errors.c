@@ -389,6 +389,48 @@ static void probabilities_are_told_from_logits(void **state) {
     free(data);
 }
 
+typedef struct node { /* as scikit-learn keeps them */
+    int64_t left, right, feature;
+    double threshold;
+    unsigned char missing;
+} node;
+
+static vg_tree as_tree(const node *nodes, size_t count, const double *value) {
+    return (vg_tree){.left = &nodes->left,
+                     .right = &nodes->right,
+                     .feature = &nodes->feature,
+                     .threshold = &nodes->threshold,
+                     .missing = &nodes->missing,
+                     .node_stride = sizeof *nodes,
+                     .nodes = count,
+                     .value = value,
+                     .value_stride = 2};
+}
+
+static void trees_are_walked(void **state) {
+    (void)state;
+    node nodes[] = {{1, 2, 1, 0.5, 1}, {-1, -1, -2, -2, 0}, {3, 4, 0, -1, 0}, {-1, -1, -2, -2, 0}, {-1, -1, -2, -2, 0}};
+    const double value[] = {0, 0, 0.1, 0.9, 0, 0, 0.2, 0.8, 0.3, 0.7};
+    static const float x[10][2] = {{0, 0.5f}, {-1, 0.6f}, {-0.9f, 1}, {0, NAN}, {NAN, 1},
+                                   {0, 0},    {-2, 1},    {2, 1},     {3, -1},  {-1, 9}};
+    static const double first[10] = {0.1, 0.2, 0.3, 0.1, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2};
+    double out[2][10][2];
+    vg_tree trees[2] = {as_tree(nodes, 5, value), as_tree(nodes + 3, 1, value + 6)}; /* the second is a leaf alone */
+    assert_int_equal(vg_trees_check(trees, 2, 2), VG_OK);
+    vg_trees_predict(&out[0][0][0], trees, 2, &x[0][0], 10, 2, 2); /* eight at once, and two one by one */
+    for (size_t i = 0; i < 10; i++) {
+        assert_true(out[0][i][0] == first[i] && out[1][i][0] == 0.2 && out[1][i][1] == 0.8);
+        assert_true(out[0][i][1] == (first[i] == 0.1 ? 0.9 : first[i] == 0.2 ? 0.8 : 0.7));
+    }
+    assert_int_equal(vg_trees_check(trees, 2, 1), VG_ERR_DATA); /* feature 1 of 1 */
+    one_line();
+    nodes[2].right = 5; /* no such node */
+    assert_int_equal(vg_trees_check(trees, 2, 2), VG_ERR_DATA);
+    nodes[2].right = 0; /* a circle */
+    assert_int_equal(vg_trees_check(trees, 2, 2), VG_ERR_DATA);
+    one_line();
+}
+
 static int suite(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_k),
@@ -404,6 +446,7 @@ static int suite(void) {
         cmocka_unit_test(a_second_caller_is_refused),
         cmocka_unit_test(sums_move_to_another_scorer),
         cmocka_unit_test(probabilities_are_told_from_logits),
+        cmocka_unit_test(trees_are_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

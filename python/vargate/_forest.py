@@ -1,0 +1,104 @@
+"""Forests read where they lie: members' probabilities by blocks of samples, never those of all samples at once.
+
+Each tree's node table stays in scikit-learn's memory; the library walks it. A block is as large as the two arrays that
+``forest.predict_proba`` makes for the same samples, so reading needs no more memory than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._options import Preset
+from .scorer import Scorer
+from .scores import Scores
+
+__all__ = ["Forest", "scores_by_blocks"]
+
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+_FIELDS = ("children_left", "children_right", "feature", "threshold", "missing_go_to_left")
+_LEAST_BLOCK = 256
+
+
+class Forest:
+    """The trees of a fitted forest of one output, as the library reads them."""
+
+    def __init__(self, estimator: Any) -> None:
+        trees = [member.tree_ for member in estimator.estimators_]
+        self.classes = int(trees[0].max_n_classes)
+        self._features = int(estimator.n_features_in_)
+        self._trees = (_native.Tree * len(trees))()
+        self._kept: list[object] = []  # views of the trees' memory
+        for entry, tree in zip(self._trees, trees, strict=True):
+            fields = [getattr(tree, name) for name in _FIELDS]
+            values = tree.value[:, 0, :]
+            entry.left, entry.right, entry.feature, entry.threshold, entry.missing = [a.ctypes.data for a in fields]
+            entry.node_stride, entry.nodes = fields[0].strides[0], tree.node_count
+            entry.value, entry.value_stride = values.ctypes.data, values.strides[0] // 8
+            self._kept.append((fields, values))
+        _native.check(_native.lib.vg_trees_check(self._trees, len(trees), self._features))
+
+    @staticmethod
+    def reads(estimator: Any) -> bool:
+        """Whether the trees of a fitted forest lie as the library expects them: one output, nodes as structs of known types."""
+        for member in estimator.estimators_:
+            tree = getattr(member, "tree_", None)
+            if tree is None or tree.n_outputs != 1 or tree.node_count == 0 or not all(hasattr(tree, name) for name in _FIELDS):
+                return False
+            fields = [getattr(tree, name) for name in _FIELDS]
+            kinds = [a.dtype for a in fields[:4]] == [np.dtype(np.int64)] * 3 + [np.dtype(np.float64)]
+            strides = {a.strides[0] for a in fields}
+            values = tree.value
+            if not kinds or fields[4].dtype.itemsize != 1 or len(strides) != 1 or values.dtype != np.float64:
+                return False
+            if values.strides[2] != 8:
+                return False
+        return True
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def predict(self, x: Float32, room: Float64) -> Float64:
+        """(M, N, C), at the beginning of `room`."""
+        rows = np.ascontiguousarray(x, np.float32)
+        out = room[: len(self) * len(rows) * self.classes].reshape(len(self), len(rows), self.classes)
+        _native.lib.vg_trees_predict(
+            out.ctypes.data, self._trees, len(self), rows.ctypes.data, len(rows), self._features, self.classes
+        )
+        return out
+
+    def blocks(self, x: Float32, jobs: int) -> Iterator[Float64]:
+        """`predict` of one block after another, each valid until the next; with several jobs as many at once, each so much smaller."""
+        jobs = max(jobs, 1)
+        size = min(max(2 * len(x) // (len(self) * jobs), _LEAST_BLOCK), max(len(x), 1))
+        pieces = [x[first : first + size] for first in range(0, len(x), size)] or [x]
+        rooms = [np.empty(len(self) * size * self.classes) for _ in range(min(jobs, len(pieces)))]
+        if len(rooms) == 1:
+            yield from (self.predict(piece, rooms[0]) for piece in pieces)
+            return
+        with ThreadPoolExecutor(len(rooms)) as pool:
+            for first in range(0, len(pieces), len(rooms)):
+                yield from pool.map(self.predict, pieces[first : first + len(rooms)], rooms)
+
+
+def scores_by_blocks(forest: Forest, x: Float32, k: float, preset: Preset, measures: list[str], jobs: int) -> Scores:
+    """`vargate.score` of what a forest's members say, to the bit, without holding it."""
+    found: list[Scores] = []
+    with Scorer(k=k, preset=preset, measures=measures, axes="MNC", threads=jobs) as scorer:
+        for p in forest.blocks(x, jobs):
+            found.append(scorer.feed(p))
+        diversity, sensitivity = scorer.diversity, scorer.k_sensitivity
+    return Scores(
+        {name: np.concatenate([s[name] for s in found]) for name in found[0]},
+        k=(k,),
+        shape=(len(x), len(forest), forest.classes),
+        diversity=diversity,
+        k_sensitivity=sensitivity,
+        sample_sigma=found[0]._sample_sigma,
+    )
