@@ -68,6 +68,25 @@ def test_typed() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def check_types(script: str, tmp_path: Path) -> str:
+    """What mypy --strict says of a user's script, against the package's sources."""
+    pytest.importorskip("mypy")
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "python")}
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", f"--cache-dir={tmp_path}"]
+    path = Path(__file__).parent / "data" / "typing" / script
+    arguments = [sys.executable, "-m", "mypy", *options, str(path)]
+    return subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False).stdout
+
+
+def test_users_types(tmp_path: Path) -> None:
+    """A script that uses everything has no error; each line marked wrong has one."""
+    assert "Success" in check_types("user_script.py", tmp_path)
+    lines = (Path(__file__).parent / "data" / "typing" / "wrong_script.py").read_text().split("\n")
+    wrong = {i + 1 for i, line in enumerate(lines) if line.endswith("# wrong")}
+    said = check_types("wrong_script.py", tmp_path)
+    assert wrong == {int(line.split(":")[1]) for line in said.split("\n") if ": error:" in line}, said
+
+
 def test_ruff() -> None:
     pytest.importorskip("ruff")
     done = subprocess.run(

@@ -1,0 +1,15 @@
+"""Words and options that do not exist: each line is an error for mypy --strict and pyright."""
+
+import numpy as np
+
+import vargate
+
+p = np.full((2, 3, 4), 0.25)
+vargate.score(p, preset="papr")  # wrong
+vargate.score(p, axes="XYZ")  # wrong
+vargate.score(p, k="12")  # wrong
+vargate.evaluate(p, [0, 1], normalize=True)  # wrong
+vargate.ood(p, p, pears="all")  # wrong
+vargate.select_k(p, target_coverage=0.5, sigma="both")  # wrong
+vargate.decide(p, measures="tu")  # wrong
+vargate.calibrate(p, [0, 1], solver="newtn")  # wrong
