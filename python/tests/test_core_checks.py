@@ -331,3 +331,15 @@ def test_copies_of_a_scorer_keep_its_state(copied: Callable[[vargate.Scorer], va
     scorer.close()
     with pytest.raises(ValueError, match="closed"):
         copied(scorer).feed(Z)
+
+
+@pytest.mark.parametrize("cut", [7, 1100])
+def test_a_copied_scorer_judges_as_one_that_saw_everything(cut: int) -> None:
+    p = RNG.dirichlet(np.full(4, 0.7), size=(3000, 5))  # more samples than the disagreement is counted on
+    scorer = vargate.Scorer(measures="tu")
+    scorer.feed(p[:cut])
+    other = pickle.loads(pickle.dumps(scorer))
+    other.feed(p[cut:])
+    expected, found = vargate.score(p).verdict(), other.verdict()
+    assert (found.text, found.disagreement, found.abstained) == (expected.text, expected.disagreement, expected.abstained)
+    assert (found.share, found.class_variance) == (expected.share, expected.class_variance)

@@ -237,6 +237,8 @@ def test_trees_are_read_as_scikit_learn_reads_them(model: Any, jobs: int, monkey
     for name in s:
         np.testing.assert_array_equal(scores[name], s[name])
     assert (scores.diversity, scores.k_sensitivity, scores.m) == (s.diversity, s.k_sensitivity, s.m)
+    assert (scores.verdict().text, scores.verdict().name) == (s.verdict().text, s.verdict().name)
+    assert scores.verdict().name != "unknown"
 
 
 def test_missing_values_and_sparse_inputs() -> None:

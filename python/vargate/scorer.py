@@ -165,8 +165,12 @@ class Scorer:
     def verdict(self, *, correct: int = 0, labelled: int = 0) -> Verdict:
         """`Scores.verdict` of all samples so far; `correct` of `labelled` predictions, where labels are known."""
         f = self._figures
-        spread = Spread(f.member_variance, f.total_variance, f.disagreement, f.abstained)
-        return verdict(f.samples, f.members, f.outcomes, f.diversity, spread, correct, labelled)
+        return verdict(f.samples, f.members, f.outcomes, f.diversity, self._spread, correct, labelled)
+
+    @property
+    def _spread(self) -> Spread:
+        f = self._figures
+        return Spread(f.member_variance, f.total_variance, f.disagreement, f.abstained)
 
     @property
     def mean_tu(self) -> float:
