@@ -227,7 +227,9 @@ def test_identical_members_are_told() -> None:
     ids=repr,
 )
 def test_trees_are_read_as_scikit_learn_reads_them(model: Any, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_forest, "_LEAST_BLOCK", 37)
+    monkeypatch.setattr(_forest, "_LEAST_ROWS", 37)
+    monkeypatch.setattr(_forest, "_LEAST_LEAVES", 1000)
+    monkeypatch.setattr(_forest, "_VALUES", 1)
     model.fit(X[TRAIN], Y[TRAIN])
     expected = np.stack([tree.predict_proba(X[TEST].astype(np.float32)) for tree in model.estimators_], axis=1)
     np.testing.assert_array_equal(member_probabilities(model, X[TEST], n_jobs=jobs), expected)

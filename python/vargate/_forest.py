@@ -1,7 +1,7 @@
 """Forests read where they lie: members' probabilities by blocks of samples, never those of all samples at once.
 
-Each tree's node table stays in scikit-learn's memory; the library walks it. A block is as large as the two arrays that
-``forest.predict_proba`` makes for the same samples, so reading needs no more memory than that.
+Each tree's node table stays in scikit-learn's memory; the library walks it. The numbers of the leaves take no more memory than one of
+the two arrays that ``forest.predict_proba`` makes for the same samples, so reading needs less than that.
 """
 
 from __future__ import annotations
@@ -22,8 +22,13 @@ __all__ = ["Forest", "scores_by_blocks"]
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
+UInt32 = npt.NDArray[np.uint32]
 _FIELDS = ("children_left", "children_right", "feature", "threshold", "missing_go_to_left")
-_LEAST_BLOCK = 256
+# Leaves are found for many samples at once, 4 bytes each: as much memory as the result of predict_proba, or 1 MB. Their distributions
+# are copied out for fewer, 1 MB for each thread, so that the scorer finds them in the cache.
+_LEAST_LEAVES = 1 << 18
+_VALUES = 1 << 17
+_LEAST_ROWS = 16
 
 
 class Forest:
@@ -64,27 +69,35 @@ class Forest:
     def __len__(self) -> int:
         return len(self._trees)
 
-    def predict(self, x: Float32, room: Float64) -> Float64:
-        """(M, N, C), at the beginning of `room`."""
+    def _leaves(self, x: Float32, room: UInt32) -> UInt32:
+        """The node of each tree at which each sample ends, (M, N), at the beginning of `room`."""
         rows = np.ascontiguousarray(x, np.float32)
-        out = room[: len(self) * len(rows) * self.classes].reshape(len(self), len(rows), self.classes)
-        _native.lib.vg_trees_predict(
-            out.ctypes.data, self._trees, len(self), rows.ctypes.data, len(rows), self._features, self.classes
-        )
+        out = room[: len(self) * len(rows)].reshape(len(self), len(rows))
+        _native.lib.vg_trees_leaves(out.ctypes.data, self._trees, len(self), rows.ctypes.data, len(rows), self._features)
+        return out
+
+    def _values(self, leaves: UInt32, first: int, room: Float64) -> Float64:
+        """The distributions at these leaves (M, N, C), from sample `first` on, as many as `room` holds."""
+        m, n = leaves.shape
+        count = min(n - first, len(room) // (m * self.classes))
+        out = room[: m * count * self.classes].reshape(m, count, self.classes)
+        at = leaves.ctypes.data + first * leaves.itemsize
+        _native.lib.vg_trees_values(out.ctypes.data, self._trees, m, at, n, count, self.classes)
         return out
 
     def blocks(self, x: Float32, jobs: int) -> Iterator[Float64]:
-        """`predict` of one block after another, each valid until the next; with several jobs as many at once, each so much smaller."""
-        jobs = max(jobs, 1)
-        size = min(max(2 * len(x) // (len(self) * jobs), _LEAST_BLOCK), max(len(x), 1))
-        pieces = [x[first : first + size] for first in range(0, len(x), size)] or [x]
-        rooms = [np.empty(len(self) * size * self.classes) for _ in range(min(jobs, len(pieces)))]
-        if len(rooms) == 1:
-            yield from (self.predict(piece, rooms[0]) for piece in pieces)
-            return
-        with ThreadPoolExecutor(len(rooms)) as pool:
-            for first in range(0, len(pieces), len(rooms)):
-                yield from pool.map(self.predict, pieces[first : first + len(rooms)], rooms)
+        """Predictions (M, N, C) of one block of samples after another, each valid until the next; `jobs` threads walk the trees."""
+        n, m, jobs = len(x), len(self), max(jobs, 1)
+        walked = max(max(2 * n * self.classes, _LEAST_LEAVES) // (m * jobs), _LEAST_ROWS)
+        size = max(_VALUES * jobs // (m * self.classes), _LEAST_ROWS)
+        pieces = [x[first : first + walked] for first in range(0, n, walked)] or [x]
+        ends = [np.empty(m * min(walked, n), np.uint32) for _ in range(min(jobs, len(pieces)))]
+        room = np.empty(m * min(size, max(n, 1)) * self.classes)
+        with ThreadPoolExecutor(jobs) as pool:
+            for first in range(0, len(pieces), jobs):
+                some = pieces[first : first + jobs]
+                for leaves in pool.map(self._leaves, some, ends) if len(some) > 1 else map(self._leaves, some, ends):
+                    yield from (self._values(leaves, at, room) for at in range(0, max(leaves.shape[1], 1), size))
 
 
 def scores_by_blocks(forest: Forest, x: Float32, k: float, preset: Preset, measures: list[str], jobs: int) -> Scores:

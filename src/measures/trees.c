@@ -5,13 +5,16 @@
  * x[feature] <= threshold, a NaN to where `missing` says. A leaf's row of `value` is the tree's distribution.
  *
  * A walk from the root waits for memory at every node, so LANES samples walk one tree at once and their loads overlap. A lane
- * holds the byte offset of its node. Lanes that have reached a leaf stay there until the others have, without a branch. */
+ * holds the byte offset of its node. Lanes that have reached a leaf stay there until the others have, without a branch.
+ *
+ * The numbers of the leaves take far less memory than their distributions, so a tree, once in the cache, walks many samples; the
+ * distributions are then copied out for few samples at a time, and whoever reads them finds them in the cache. */
 #include <math.h>
 #include <string.h>
 
 #include "measures/kernel.h"
 
-enum { LANES = 8 };
+enum { LANES = 8, AHEAD = 8 };
 
 static inline int64_t whole_at(const void *field, size_t offset) {
     int64_t value;
@@ -55,8 +58,7 @@ static size_t walk_one(const vg_tree *t, const float *x) {
     return at;
 }
 
-void vg_trees_predict(double *out, const vg_tree *trees, size_t tree_count, const float *x, size_t n, size_t features,
-                      size_t classes) {
+void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, const float *x, size_t n, size_t features) {
     size_t at[LANES];
     for (size_t m = 0; m < tree_count; m++)
         for (size_t first = 0; first < n; first += LANES) {
@@ -67,19 +69,31 @@ void vg_trees_predict(double *out, const vg_tree *trees, size_t tree_count, cons
             else
                 for (size_t j = 0; j < samples; j++)
                     at[j] = walk_one(t, x + (first + j) * features);
-            for (size_t j = 0; j < samples; j++, out += classes) {
-                const double *row = t->value + at[j] / t->node_stride * t->value_stride;
-                for (size_t c = 0; c < classes; c++)
-                    out[c] = row[c];
-            }
+            for (size_t j = 0; j < samples; j++)
+                *leaves++ = (uint32_t)(at[j] / t->node_stride);
         }
+}
+
+void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const uint32_t *leaves, size_t leaf_stride, size_t n,
+                     size_t classes) {
+    for (size_t m = 0; m < tree_count; m++, leaves += leaf_stride) {
+        const double *value = trees[m].value;
+        size_t stride = trees[m].value_stride;
+        for (size_t i = 0; i < n; i++, out += classes) {
+            const double *row = value + leaves[i] * stride;
+            if (i + AHEAD < n)
+                __builtin_prefetch(value + leaves[i + AHEAD] * stride);
+            for (size_t c = 0; c < classes; c++)
+                out[c] = row[c];
+        }
+    }
 }
 
 vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t features) {
     for (size_t m = 0; m < tree_count; m++) {
         const vg_tree *t = &trees[m];
-        if (t->nodes == 0)
-            return vg_base__fail(VG_ERR_DATA, "tree %zu has no nodes", m);
+        if (t->nodes == 0 || t->nodes > UINT32_MAX)
+            return vg_base__fail(VG_ERR_DATA, "tree %zu has %zu nodes, expected 1 to 2^32 - 1", m, t->nodes);
         for (size_t i = 0; i < t->nodes; i++) {
             int64_t left = whole_at(t->left, i * t->node_stride);
             if (left < 0)

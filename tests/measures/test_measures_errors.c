@@ -414,14 +414,19 @@ static void trees_are_walked(void **state) {
     static const float x[10][2] = {{0, 0.5f}, {-1, 0.6f}, {-0.9f, 1}, {0, NAN}, {NAN, 1},
                                    {0, 0},    {-2, 1},    {2, 1},     {3, -1},  {-1, 9}};
     static const double first[10] = {0.1, 0.2, 0.3, 0.1, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2};
-    double out[2][10][2];
+    uint32_t leaves[2][10];
+    double out[2][10][2], some[2][3][2];
     vg_tree trees[2] = {as_tree(nodes, 5, value), as_tree(nodes + 3, 1, value + 6)}; /* the second is a leaf alone */
     assert_int_equal(vg_trees_check(trees, 2, 2), VG_OK);
-    vg_trees_predict(&out[0][0][0], trees, 2, &x[0][0], 10, 2, 2); /* eight at once, and two one by one */
+    vg_trees_leaves(&leaves[0][0], trees, 2, &x[0][0], 10, 2); /* eight at once, and two one by one */
+    vg_trees_values(&out[0][0][0], trees, 2, &leaves[0][0], 10, 10, 2);
     for (size_t i = 0; i < 10; i++) {
         assert_true(out[0][i][0] == first[i] && out[1][i][0] == 0.2 && out[1][i][1] == 0.8);
         assert_true(out[0][i][1] == (first[i] == 0.1 ? 0.9 : first[i] == 0.2 ? 0.8 : 0.7));
     }
+    vg_trees_values(&some[0][0][0], trees, 2, &leaves[0][4], 10, 3, 2); /* samples 4 to 6 */
+    for (size_t m = 0; m < 2; m++)
+        assert_memory_equal(some[m], out[m][4], sizeof some[m]);
     assert_int_equal(vg_trees_check(trees, 2, 1), VG_ERR_DATA); /* feature 1 of 1 */
     one_line();
     nodes[2].right = 5; /* no such node */
