@@ -1,4 +1,3 @@
-
 """AbstainingClassifier as scikit-learn's users use it: searches, routing, pipelines, frozen models, large forests, tables."""
 
 from __future__ import annotations
@@ -74,7 +73,9 @@ def test_what_has_no_members_is_refused_before_training(estimator: Any, error: t
 
 
 def test_search_over_numpy_numbers() -> None:
-    search = GridSearchCV(AbstainingClassifier(forest(5)), {"k": np.arange(1, 3)}, cv=2, error_score="raise").fit(X[:200], Y[:200])
+    search = GridSearchCV(AbstainingClassifier(forest(5)), {"k": np.arange(1, 3)}, cv=2, error_score="raise").fit(
+        X[:200], Y[:200]
+    )
     assert search.best_params_["k"] in (1, 2)
     assert AbstainingClassifier(forest(3), k=np.float32(0.5)).fit(X[:100], Y[:100]).k_ == 0.5
     with pytest.raises(ValueError, match="k is '12'"):
@@ -110,7 +111,9 @@ def test_polars() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for target in (None, 0.5):
-            model = AbstainingClassifier(forest(5), target_risk=target, random_state=0).fit(frame[:900], polars.Series(Y[TRAIN]))
+            model = AbstainingClassifier(forest(5), target_risk=target, random_state=0).fit(
+                frame[:900], polars.Series(Y[TRAIN])
+            )
             assert list(model.feature_names_in_) == frame.columns
             plain = AbstainingClassifier(forest(5), target_risk=target, random_state=0).fit(X[TRAIN], Y[TRAIN])
             np.testing.assert_array_equal(model.predict(frame[900:]), plain.predict(X[TEST]))
@@ -128,10 +131,14 @@ def test_metadata_routing(who: str) -> None:
         elif who == "inner":
             model = AbstainingClassifier(forest(5).set_fit_request(sample_weight=True), k=0.1)
         else:
-            model = AbstainingClassifier([tree.set_fit_request(sample_weight=True) for tree in (forest(3), ExtraTreesClassifier(3))])
+            model = AbstainingClassifier(
+                [tree.set_fit_request(sample_weight=True) for tree in (forest(3), ExtraTreesClassifier(3))]
+            )
         model.fit(X[:600], Y[:600], sample_weight=weights)
         assert not (member_probabilities(model, X[TEST])[..., 3] > 0).any()
-        scores = cross_val_score(model.set_score_request(sample_weight=False), X[:600], Y[:600], cv=2, params={"sample_weight": weights})
+        scores = cross_val_score(
+            model.set_score_request(sample_weight=False), X[:600], Y[:600], cv=2, params={"sample_weight": weights}
+        )
         assert scores.shape == (2,)
         with pytest.raises(Exception, match="sample_weight"):
             AbstainingClassifier(forest(5)).fit(X[:100], Y[:100], sample_weight=weights[:100])
@@ -153,12 +160,19 @@ def test_a_frozen_estimator_gives_all_data_to_the_threshold() -> None:
 def test_refit_by_risk_takes_the_lowest() -> None:
     grid = {"k": [0.01, 0.3, 0.6]}
     search = GridSearchCV(
-        AbstainingClassifier(forest(10)), grid, cv=2, scoring=AbstainingClassifier.score_selective, refit="risk", error_score="raise"
+        AbstainingClassifier(forest(10)),
+        grid,
+        cv=2,
+        scoring=AbstainingClassifier.score_selective,
+        refit="risk",
+        error_score="raise",
     ).fit(X[:600], Y[:600])
     risks = -search.cv_results_["mean_test_risk"]
     assert risks.min() < risks.max()
     assert search.best_params_["k"] == grid["k"][int(risks.argmin())] == 0.6
-    costs = GridSearchCV(AbstainingClassifier(forest(10)), grid, cv=2, scoring=selective_scoring, refit="cost").fit(X[:600], Y[:600])
+    costs = GridSearchCV(AbstainingClassifier(forest(10)), grid, cv=2, scoring=selective_scoring, refit="cost").fit(
+        X[:600], Y[:600]
+    )
     default = GridSearchCV(AbstainingClassifier(forest(10)), grid, cv=2).fit(X[:600], Y[:600])
     assert costs.best_params_ == default.best_params_
     assert default.best_score_ == pytest.approx(1 + costs.best_score_)
@@ -171,7 +185,12 @@ def test_dear_referrals_abstain_less() -> None:
         found.append(search.best_params_["k"])
     assert found == sorted(found, reverse=True)
     assert found[0] >= 1.0 > found[-1] == 0.01
-    for costs in ({"referral_cost": -0.1}, {"referral_cost": 2.0}, {"error_cost": 0.0, "referral_cost": 0.0}, {"error_cost": "1"}):
+    for costs in (
+        {"referral_cost": -0.1},
+        {"referral_cost": 2.0},
+        {"error_cost": 0.0, "referral_cost": 0.0},
+        {"error_cost": "1"},
+    ):
         with pytest.raises(ValueError, match="expected 0 <= referral_cost <= error_cost"):
             AbstainingClassifier(forest(3), **costs).fit(X[:100], Y[:100])
 

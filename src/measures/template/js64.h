@@ -58,11 +58,12 @@ INLINE vd js64_chain(const tile *t, const js64_members *of, double scale, size_t
             second[j] += (square[0] + square[1]) + (square[2] + square[3]);
         }
     }
-    double inverse = 1.0 / (double)t->M;
+    const double inverse = 1.0 / (double)t->M, h = VG_LN2 / 2;
+    double plain = h / 2 / (JS64_S0 * scale); /* h / 2 / s_node */
     vd value = {0};
-    for (size_t j = 0; j < steps; j++) {
+    for (size_t j = 0; j < steps; j++, plain *= 0.5) { /* halving is exact */
         size_t node = 2 * j + offset;
-        double h = VG_LN2 / 2, s = JS64_S0 * scale * ldexp(1.0, (int)j), w = h / 2 / s;
+        double w = plain;
         if (node < JS64_CORRECTED)
             w *= js64_factor[node];
         vd e = first[j] * inverse, variance = second[j] * inverse - e * e;
