@@ -10,7 +10,19 @@ from typing import Any
 
 from . import _native
 from ._arrays import as_labels, predictions, refuse_probabilities
-from ._options import Axes, Form, Gates, LogBase, Pairs, Preset, Sigma, Temperature, measure_names, resolve, temperatures
+from ._options import (
+    Axes,
+    Form,
+    Gates,
+    LogBase,
+    Pairs,
+    Preset,
+    Sigma,
+    Temperature,
+    measure_names,
+    resolve,
+    temperatures,
+)
 from ._summary import Spread, Verdict, verdict
 from .scores import Scores, allocate, collect, refuse
 
