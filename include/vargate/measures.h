@@ -252,12 +252,14 @@ typedef struct vg_tree {
 } vg_tree;
 /* Fails if a walk down a tree could leave it, never end, or read a feature that is not there. */
 VG_API vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t features);
-/* The node at which each sample x[n][features] ends in each tree, leaves[m][n], for trees that have passed the check. The calling
- * thread does all the work; calls on different samples may run at once. */
-VG_API void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, const float *x, size_t n, size_t features);
-/* Members' predictions out[m][n][c] from leaves[m * leaf_stride + n]: n of the samples that vg_trees_leaves was called with. */
-VG_API void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const uint32_t *leaves, size_t leaf_stride,
-                            size_t n, size_t classes);
+/* The node at which each sample x[n][features] ends in each tree, leaves[m][n], for trees that have passed the check.
+ * The calling thread does all the work; calls on different samples may run at once. */
+VG_API void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, const float *x, size_t n,
+                            size_t features);
+/* Members' predictions out[m][n][c] from leaves[m * leaf_stride + n]: n of the samples that vg_trees_leaves was called
+ * with. */
+VG_API void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const uint32_t *leaves,
+                            size_t leaf_stride, size_t n, size_t classes);
 
 /* 1 if these rows are distributions already (values in [0, 1] that sum to 1 within 1e-3), judged from up to 256 rows
  * spread over the array: then they are probabilities, not logits. 0 for an empty array, and as soon as a row is

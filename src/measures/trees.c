@@ -1,14 +1,17 @@
 /* trees.c - what each tree of a forest says of each sample, read where the trees lie.
  *
- * A tree is a table of nodes, each field an array with the same stride in bytes (scikit-learn keeps nodes as structs, so a field
- * is a strided view of them). Node 0 is the root. A node with left < 0 is a leaf; any other sends a sample to the left when
- * x[feature] <= threshold, a NaN to where `missing` says. A leaf's row of `value` is the tree's distribution.
+ * A tree is a table of nodes, each field an array with the same stride in bytes (scikit-learn keeps nodes as
+ * structs, so a field is a strided view of them). Node 0 is the root. A node with left < 0 is a leaf; any other
+ * sends a sample to the left when x[feature] <= threshold, a NaN to where `missing` says. A leaf's row of `value`
+ * is the tree's distribution.
  *
- * A walk from the root waits for memory at every node, so LANES samples walk one tree at once and their loads overlap. A lane
- * holds the byte offset of its node. Lanes that have reached a leaf stay there until the others have, without a branch.
+ * A walk from the root waits for memory at every node, so LANES samples walk one tree at once and their loads
+ * overlap. A lane holds the byte offset of its node. Lanes that have reached a leaf stay there until the others
+ * have, without a branch.
  *
- * The numbers of the leaves take far less memory than their distributions, so a tree, once in the cache, walks many samples; the
- * distributions are then copied out for few samples at a time, and whoever reads them finds them in the cache. */
+ * The numbers of the leaves take far less memory than their distributions, so a tree, once in the cache, walks many
+ * samples; the distributions are then copied out for few samples at a time, and whoever reads them finds them in
+ * the cache. */
 #include <math.h>
 #include <string.h>
 
@@ -28,9 +31,11 @@ static inline double real_at(const void *field, size_t offset) {
     return value;
 }
 
-/* Where a sample goes from the node at `offset`: a child's offset, or the same one at a leaf (whose feature may be anything). */
+/* Where a sample goes from the node at `offset`: a child's offset, or the same one at a leaf (whose feature may be
+ * anything). */
 static inline size_t step(const vg_tree *t, size_t offset, const float *x) {
-    int64_t left = whole_at(t->left, offset), right = whole_at(t->right, offset), feature = whole_at(t->feature, offset);
+    int64_t left = whole_at(t->left, offset), right = whole_at(t->right, offset);
+    int64_t feature = whole_at(t->feature, offset);
     float value = x[left < 0 ? 0 : feature];
     int64_t next = (double)value <= real_at(t->threshold, offset) ? left : right;
     if (__builtin_expect(value != value, 0))
@@ -58,7 +63,8 @@ static size_t walk_one(const vg_tree *t, const float *x) {
     return at;
 }
 
-void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, const float *x, size_t n, size_t features) {
+void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, const float *x, size_t n,
+                     size_t features) {
     size_t at[LANES];
     for (size_t m = 0; m < tree_count; m++)
         for (size_t first = 0; first < n; first += LANES) {
@@ -74,8 +80,8 @@ void vg_trees_leaves(uint32_t *leaves, const vg_tree *trees, size_t tree_count, 
         }
 }
 
-void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const uint32_t *leaves, size_t leaf_stride, size_t n,
-                     size_t classes) {
+void vg_trees_values(double *out, const vg_tree *trees, size_t tree_count, const uint32_t *leaves, size_t leaf_stride,
+                     size_t n, size_t classes) {
     for (size_t m = 0; m < tree_count; m++, leaves += leaf_stride) {
         const double *value = trees[m].value;
         size_t stride = trees[m].value_stride;
@@ -102,10 +108,11 @@ vg_status vg_trees_check(const vg_tree *trees, size_t tree_count, size_t feature
             bool below = left > (int64_t)i && right > (int64_t)i; /* children come later: every walk ends */
             if (!below || (uint64_t)left >= t->nodes || (uint64_t)right >= t->nodes || feature < 0 ||
                 (uint64_t)feature >= features)
-                return vg_base__fail(VG_ERR_DATA,
-                                     "tree %zu, node %zu: children %lld and %lld, feature %lld; expected nodes after it, below "
-                                     "%zu, and one of %zu features",
-                                     m, i, (long long)left, (long long)right, (long long)feature, t->nodes, features);
+                return vg_base__fail(
+                    VG_ERR_DATA,
+                    "tree %zu, node %zu: children %lld and %lld, feature %lld; expected nodes after it, "
+                    "below %zu, and one of %zu features",
+                    m, i, (long long)left, (long long)right, (long long)feature, t->nodes, features);
         }
     }
     return VG_OK;
