@@ -3,9 +3,9 @@
  *
  *     bench_calibrate [N M C [threads [bayes]]]        one JSON line a figure
  *
- * Beside newton (and bayes, with a fifth argument) stand, from the same run: reading the logits once, the least a pass can
- * cost; and one pass of the same sums written plainly with the C library's exp on one thread, timed on a tenth of the samples.
- * Wall time is the best of three, CPU time that run's, so that a busy machine shows. */
+ * Beside newton (and bayes, with a fifth argument) stand, from the same run: reading the logits once, the least a pass
+ * can cost; and one pass of the same sums written plainly with the C library's exp on one thread, timed on a tenth of
+ * the samples. Wall time is the best of three, CPU time that run's, so that a busy machine shows. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,10 +45,10 @@ static void cpu_name(char *out, size_t size) {
 static void print_figure(const char *figure, const shape *s, double wall, double cpu, const char *more) {
     char name[200];
     cpu_name(name, sizeof name);
-    printf(
-        "{\"bench\": \"calibrate\", \"figure\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"threads\": %u, \"wall_s\": %.4f, "
-        "\"cpu_s\": %.4f%s, \"cpu\": \"%s\", \"tier\": \"%s\"}\n",
-        figure, s->n, s->m, s->c, s->threads, wall, cpu, more, name, vg_cpu_tier());
+    printf("{\"bench\": \"calibrate\", \"figure\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"threads\": %u, "
+           "\"wall_s\": %.4f, "
+           "\"cpu_s\": %.4f%s, \"cpu\": \"%s\", \"tier\": \"%s\"}\n",
+           figure, s->n, s->m, s->c, s->threads, wall, cpu, more, name, vg_cpu_tier());
     fflush(stdout);
 }
 
@@ -69,8 +69,8 @@ static void make_logits(float *z, int64_t *y, const shape *s) {
             float scale = 1.0f + 1.5f * (float)m / (float)s->m, *row = z + (n * s->m + m) * s->c;
             for (size_t c = 0; c < s->c; c++) {
                 uint64_t bits = mixed(&state);
-                float noise =
-                    (float)(bits & 0xffff) + (float)(bits >> 16 & 0xffff) + (float)(bits >> 32 & 0xffff) + (float)(bits >> 48);
+                float noise = (float)(bits & 0xffff) + (float)(bits >> 16 & 0xffff) + (float)(bits >> 32 & 0xffff) +
+                              (float)(bits >> 48);
                 row[c] = scale * (noise * (4.0f / 0x1p16f) - 8.0f + ((int64_t)c == y[n] ? strength : 0.0f));
             }
         }
@@ -150,8 +150,8 @@ static int bench_solver(const float *z, const int64_t *y, const shape *s, vg_sol
             cpu = now(CLOCK_PROCESS_CPUTIME_ID) - start_cpu;
         }
         unsigned sweeps = 1 + (solver == VG_SOLVER_NEWTON ? fit->newton_sweeps : 1 + fit->bayes_sweeps);
-        snprintf(more, sizeof more, ", \"passes\": %u, \"pass_s\": %.4f, \"nll_before\": %.4f, \"nll_after\": %.4f", sweeps,
-                 best / sweeps, fit->before.nll, fit->after.nll);
+        snprintf(more, sizeof more, ", \"passes\": %u, \"pass_s\": %.4f, \"nll_before\": %.4f, \"nll_after\": %.4f",
+                 sweeps, best / sweeps, fit->before.nll, fit->after.nll);
         vg_calibration_free(fit);
     }
     print_figure(vg_solver_name(solver), s, best, cpu, more);

@@ -1,9 +1,10 @@
-"""`vargate evaluate` against reading and scoring the same file with the entropies alone: runs of both in turn, the ratio of their
-medians, batch by batch. Standard library only.
+"""`vargate evaluate` against reading and scoring the same file with the entropies alone: runs of both in turn, the
+ratio of their medians, batch by batch. Standard library only.
 
     python3 bench_evaluate.py BUILD FOLDER [--divide D] [--batches 3] [--runs 15]
 
-The file, (1,000,000, 8, 10) float32 by bench_score's --dump, and its labels are written to FOLDER and removed afterwards.
+The file, (1,000,000, 8, 10) float32 by bench_score's --dump, and its labels are written to FOLDER and removed
+afterwards.
 """
 
 import argparse
@@ -54,7 +55,15 @@ def main():
             times = [(seconds(whole), seconds(entropies)) for _ in range(args.runs)]
             ours, base = (statistics.median(column) for column in zip(*times))
             least = [min(column) for column in zip(*times)]
-            line = {"bench": "evaluate", "figure": "evaluate / entropies", "batch": batch, "n": n, "m": m, "c": c, "runs": args.runs}
+            line = {
+                "bench": "evaluate",
+                "figure": "evaluate / entropies",
+                "batch": batch,
+                "n": n,
+                "m": m,
+                "c": c,
+                "runs": args.runs,
+            }
             line |= {"s": round(ours, 4), "entropies_s": round(base, 4), "ratio": round(ours / base, 3)}
             line |= {"ratio_of_least": round(least[0] / least[1], 3), "target": MOST, "met": ours / base < MOST}
             print(json.dumps(line), flush=True)

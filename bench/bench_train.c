@@ -1,11 +1,13 @@
-/* bench_train.c - training and MC-dropout prediction of the paper's CNN on the CPU, beside OpenBLAS's sgemm and, where a Python
- * with PyTorch is named by VARGATE_PEER_PYTHON, PyTorch in the same run (bench/peers/train_torch.py). One JSON line a figure.
+/* bench_train.c - training and MC-dropout prediction of the paper's CNN on the CPU, beside OpenBLAS's sgemm and, where
+ * a Python with PyTorch is named by VARGATE_PEER_PYTHON, PyTorch in the same run (bench/peers/train_torch.py). One JSON
+ * line a figure.
  *
  *     bench_train [--steps S] [--threads T] [--images N] [--quick]
  *
- * A training image costs 190 MFLOP: convolutions and the 2048 x 2048 layer, forward and both gradients (no data gradient for
- * the first convolution). "share of sgemm" compares images/s x that with the rate of a 2048^3 float32 product; it passes 1
- * where the convolutions need fewer multiplications than their definition (docs/design/training-engine.md). */
+ * A training image costs 190 MFLOP: convolutions and the 2048 x 2048 layer, forward and both gradients (no data
+ * gradient for the first convolution). "share of sgemm" compares images/s x that with the rate of a 2048^3 float32
+ * product; it passes 1 where the convolutions need fewer multiplications than their definition
+ * (docs/design/training-engine.md). */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -55,10 +57,11 @@ static vg_status next(void *context, vg_nn_batch *batch) {
 }
 
 static void say(const char *what, const char *compute, size_t heads, double value, const char *unit, double share) {
-    printf("{\"bench\": \"%s\", \"compute\": \"%s\", \"heads\": %zu, \"value\": %.1f, \"unit\": \"%s\", \"threads\": %u, "
-           "\"tier\": \"%s\", "
-           "\"backend\": \"cpu\"",
-           what, compute, heads, value, unit, threads, vg_cpu_tier());
+    printf(
+        "{\"bench\": \"%s\", \"compute\": \"%s\", \"heads\": %zu, \"value\": %.1f, \"unit\": \"%s\", \"threads\": %u, "
+        "\"tier\": \"%s\", "
+        "\"backend\": \"cpu\"",
+        what, compute, heads, value, unit, threads, vg_cpu_tier());
     if (share > 0)
         printf(", \"share_of_sgemm\": %.3f", share);
     printf("}\n");
@@ -67,7 +70,8 @@ static void say(const char *what, const char *compute, size_t heads, double valu
 
 /* --- OpenBLAS */
 
-typedef void (*sgemm_fn)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+typedef void (*sgemm_fn)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *,
+                         int);
 
 /* GFLOP/s of a 2048^3 product, the best of several; 0 where there is no OpenBLAS. */
 static double sgemm_rate(void) {
@@ -112,8 +116,8 @@ static int on_event(void *context, const vg_train_event *event) {
 
 static const char *folder_of(size_t heads, int bfloat16) {
     static char folder[128];
-    snprintf(folder, sizeof folder, "%s/vargate-bench-%ld-%zu-%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (long)getpid(),
-             heads, bfloat16);
+    snprintf(folder, sizeof folder, "%s/vargate-bench-%ld-%zu-%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+             (long)getpid(), heads, bfloat16);
     return folder;
 }
 
@@ -169,7 +173,8 @@ static vg_status predict(int bfloat16, double *rate) {
 }
 
 static void clean(size_t heads, int bfloat16) {
-    static const char *const files[] = {"recipe.yaml", "run.json", "metrics.jsonl", "last.safetensors", "best.safetensors"};
+    static const char *const files[] = {"recipe.yaml", "run.json", "metrics.jsonl", "last.safetensors",
+                                        "best.safetensors"};
     char path[256];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", folder_of(heads, bfloat16), files[i]);
@@ -231,8 +236,8 @@ int main(int argc, char **argv) {
     const char *python = getenv("VARGATE_PEER_PYTHON");
     if (code == 0 && python) {
         char command[1024];
-        snprintf(command, sizeof command, "'%s' bench/peers/train_torch.py --steps %zu --threads %u --images %zu", python,
-                 steps, threads, images_predicted);
+        snprintf(command, sizeof command, "'%s' bench/peers/train_torch.py --steps %zu --threads %u --images %zu",
+                 python, steps, threads, images_predicted);
         fflush(stdout);
         code = system(command) != 0;
     }

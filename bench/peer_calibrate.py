@@ -1,6 +1,6 @@
 """Temperature scaling as it is usually done in PyTorch, for bench_calibrate's figure: one LBFGS fit of log T a head.
 
-    python bench/peer_calibrate.py [N HEADS C [threads]]        one JSON line; pass_s and fit_s are per head
+python bench/peer_calibrate.py [N HEADS C [threads]]        one JSON line; pass_s and fit_s are per head
 """
 
 import json
@@ -18,7 +18,9 @@ def cpu_seconds():
 
 def fit(z, y):
     log_t = torch.zeros(1, requires_grad=True)
-    optimizer = torch.optim.LBFGS([log_t], lr=1.0, max_iter=50, tolerance_grad=1e-9, tolerance_change=1e-9, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(
+        [log_t], lr=1.0, max_iter=50, tolerance_grad=1e-9, tolerance_change=1e-9, line_search_fn="strong_wolfe"
+    )
     evaluations = 0
 
     def closure():
@@ -47,10 +49,23 @@ def main():
     for m in range(heads):
         evaluations += fit(z[:, m].contiguous(), y)[1]
     wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
-    print(json.dumps({
-        "bench": "calibrate", "figure": f"torch {torch.__version__} LBFGS", "n": n, "m": heads, "c": c, "threads": threads,
-        "wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "passes": evaluations / heads, "fit_s": round(wall / heads, 5),
-        "fit_cpu_s": round(cpu / heads, 5)}))
+    print(
+        json.dumps(
+            {
+                "bench": "calibrate",
+                "figure": f"torch {torch.__version__} LBFGS",
+                "n": n,
+                "m": heads,
+                "c": c,
+                "threads": threads,
+                "wall_s": round(wall, 4),
+                "cpu_s": round(cpu, 4),
+                "passes": evaluations / heads,
+                "fit_s": round(wall / heads, 5),
+                "fit_cpu_s": round(cpu / heads, 5),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@
 #include "commands.h"
 #include "console.h"
 #include "json_print.h"
-#include "workflow/json_build.h"
 #include "text_table.h"
 #include "vargate/data.h"
+#include "workflow/json_build.h"
 
 typedef struct data_values {
     const char *data, *from;
@@ -18,7 +18,8 @@ typedef struct data_values {
 #define PLACE(member) offsetof(data_values, member)
 static const option_entry entries[] = {
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first; fetch puts the set there", 0, 0},
-    {"from", 0, OPTION_TEXT, PLACE(from), "DIR", NULL, "fetch: copy the files from this folder instead of downloading", 0, 0},
+    {"from", 0, OPTION_TEXT, PLACE(from), "DIR", NULL, "fetch: copy the files from this folder instead of downloading",
+     0, 0},
     {"statistics", 0, OPTION_FLAG, PLACE(statistics), NULL, NULL,
      "info: read the set and show its channels' mean and deviation", 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "list, info: print as JSON", 0, 0},
@@ -27,7 +28,7 @@ static const option_entry entries[] = {
 static const char *const state_names[] = {"missing", "wrong", "not compared", "good"};
 static const char *const part_names[] = {"train", "test"};
 
-/* --- list ---------------------------------------------------------------------------------------------------------------- */
+/* --- list --------------------------------------------------------------------------------------------------------- */
 /* Whether every file of a part is somewhere; nothing is read. */
 static int part_here(bool *here, const vg_data_entry *entry, vg_part part, const char *folder) {
     size_t found_count = 0, file_count = 0;
@@ -105,7 +106,7 @@ static int list(const data_values *own) {
     return table_print(&table);
 }
 
-/* --- info ---------------------------------------------------------------------------------------------------------------- */
+/* --- info --------------------------------------------------------------------------------------------------------- */
 /* Reads one part and tells what is in it; `object` NULL: as text. */
 static int tell_contents(const char *name, vg_part part, const char *title, const char *folder, json_t *object) {
     vg_dataset *set;
@@ -138,7 +139,8 @@ static int tell_contents(const char *name, vg_part part, const char *title, cons
         else
             printf("no labels\n");
         for (size_t c = 0; c < statistics.channels; c++)
-            printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics.mean[c], statistics.std[c]);
+            printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics.mean[c],
+                   statistics.std[c]);
         if (info.classes > 0 && info.class_names) {
             printf("  classes");
             for (size_t c = 0; c < info.classes && c < 20; c++)
@@ -192,8 +194,8 @@ static int tell_files(const data_values *own, const vg_data_entry *entry, json_t
                 vg_json__put_text(object, "problem", found.problem);
             json_array_append_new(array, object);
         } else
-            printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state], found.path,
-                   found.problem[0] ? ": " : "", found.problem);
+            printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state],
+                   found.path, found.problem[0] ? ": " : "", found.problem);
     }
     return CLI_OK;
 }
@@ -249,8 +251,8 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
 static int unknown_set(const char *name, const char *nearest) {
     if (nearest)
         return console_fail("no data set is called '%s'; did you mean '%s'?", name, nearest);
-    return console_fail("no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)",
-                        name);
+    return console_fail(
+        "no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)", name);
 }
 
 static int info(const data_values *own, const char *name) {
@@ -261,7 +263,7 @@ static int info(const data_values *own, const char *name) {
     return entry ? info_known(own, entry) : unknown_set(name, nearest);
 }
 
-/* --- fetch --------------------------------------------------------------------------------------------------------------- */
+/* --- fetch -------------------------------------------------------------------------------------------------------- */
 static void tell(void *context, const char *line) {
     (void)context;
     console_note("%s", line);
@@ -289,7 +291,8 @@ static int run(const command *self, int argc, char **argv) {
     if (own.from && strcmp(action, "fetch") != 0)
         return console_usage("--from goes with fetch");
     if (strcmp(action, "list") == 0)
-        return files.count == 1 ? list(&own) : console_usage("list takes no name; 'info %s' shows one set", files.items[1]);
+        return files.count == 1 ? list(&own)
+                                : console_usage("list takes no name; 'info %s' shows one set", files.items[1]);
     if (strcmp(action, "info") != 0 && strcmp(action, "fetch") != 0) {
         const char *near = options_nearest(action, actions, 3);
         if (near)
@@ -305,10 +308,11 @@ const command command_data = {
     .name = "data",
     .summary = "data sets: which are here, what they hold, bringing them",
     .usage = "list | info NAME | fetch NAME [options]",
-    .details = "A set is looked for in --data, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data that\n"
-               "came with the program, ./data and /usr/share/datasets, in a folder of its name. Files are compared with\n"
-               "their published checksums. NAME is one that list shows, or path:FILE_OR_FOLDER for one's own images:\n"
-               ".npz, IDX, CIFAR .bin, SVHN .mat, or one folder of PNG files a class (docs/data.md).",
+    .details =
+        "A set is looked for in --data, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data that\n"
+        "came with the program, ./data and /usr/share/datasets, in a folder of its name. Files are compared with\n"
+        "their published checksums. NAME is one that list shows, or path:FILE_OR_FOLDER for one's own images:\n"
+        ".npz, IDX, CIFAR .bin, SVHN .mat, or one folder of PNG files a class (docs/data.md).",
     .example = "vargate data fetch mnist --from ~/Downloads",
     .run = run,
 };

@@ -1,5 +1,5 @@
-/* command_options.c - reads a command's arguments by its option tables. See command_options.h; the help page is printed by
- * command_help.c. */
+/* command_options.c - reads a command's arguments by its option tables. See command_options.h; the help page is printed
+ * by command_help.c. */
 #include "command_options.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ bool options_number(const char *text, double *out) {
     return *end == '\0';
 }
 
-/* --- nearest name ------------------------------------------------------------------------------------------------------- */
+/* --- nearest name ------------------------------------------------------------------------------------------------- */
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Edits (insert, delete, replace, swap of neighbours) from a to b; long words count as far apart. */
@@ -63,7 +63,7 @@ const char *options_nearest(const char *word, const char *const *names, size_t c
     return best_distance <= 1 + length / 4 ? best : NULL;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 static int bad_value(const option_entry *entry, const char *text, const char *expected) {
     return console_usage("--%s: '%s' is not %s", entry->name, text, expected);
 }
@@ -168,7 +168,7 @@ int options_defaults(const option_group *groups, size_t group_count) {
     return CLI_OK;
 }
 
-/* --- arguments ---------------------------------------------------------------------------------------------------------- */
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
 typedef struct common_values {
     bool help, quiet;
 } common_values;
@@ -189,7 +189,8 @@ static const option_entry *find_entry(const reader *in, const char *name, size_t
     for (size_t g = 0; g < in->group_count; g++) {
         for (size_t i = 0; i < in->groups[g].count; i++) {
             const option_entry *entry = &in->groups[g].entries[i];
-            if (letter ? entry->letter == letter : strlen(entry->name) == length && memcmp(entry->name, name, length) == 0) {
+            if (letter ? entry->letter == letter
+                       : strlen(entry->name) == length && memcmp(entry->name, name, length) == 0) {
                 *values = in->groups[g].values;
                 return entry;
             }

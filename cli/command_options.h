@@ -1,8 +1,8 @@
 /* command_options.h - options of a command as tables: parsing, defaults, --help.
  *
- * A table names each option once, with its kind, its default as a person would type it, its help line and the place in a struct
- * that takes the value. The parser fills defaults from the same text that --help shows. Several tables, each with its own
- * struct, make up a command, so that commands share groups of options. */
+ * A table names each option once, with its kind, its default as a person would type it, its help line and the place in
+ * a struct that takes the value. The parser fills defaults from the same text that --help shows. Several tables, each
+ * with its own struct, make up a command, so that commands share groups of options. */
 #ifndef CLI_COMMAND_OPTIONS_H
 #define CLI_COMMAND_OPTIONS_H
 
@@ -63,8 +63,8 @@ typedef struct option_files {
 } option_files;
 
 enum { OPTIONS_HELP_SHOWN = -1 };
-/* Sets defaults, then reads argv[0 .. argc-1] (without the command's name). argv is reordered. Returns CLI_OK, CLI_USAGE after
- * one line on standard error, or OPTIONS_HELP_SHOWN after --help. */
+/* Sets defaults, then reads argv[0 .. argc-1] (without the command's name). argv is reordered. Returns CLI_OK,
+ * CLI_USAGE after one line on standard error, or OPTIONS_HELP_SHOWN after --help. */
 int options_parse(const command *self, const option_group *groups, size_t group_count, int argc, char **argv,
                   option_files *files);
 

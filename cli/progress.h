@@ -1,4 +1,5 @@
-/* progress.h - how far a long job is: a bar on a terminal, a plain line every few seconds otherwise, nothing with --quiet. */
+/* progress.h - how far a long job is: a bar on a terminal, a plain line every few seconds otherwise, nothing with
+ * --quiet. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

@@ -24,7 +24,8 @@ void table_number(text_table *table, size_t row, size_t column, double value, in
 void table_percent(text_table *table, size_t row, size_t column, double value);
 /* Appends '*' to the cell. */
 void table_mark(text_table *table, size_t row, size_t column);
-/* Prints to standard output: first column left-aligned, the others right-aligned; frees the table. Returns an exit code. */
+/* Prints to standard output: first column left-aligned, the others right-aligned; frees the table. Returns an exit
+ * code. */
 int table_print(text_table *table);
 
 #endif

@@ -3,9 +3,9 @@
 
     scripts/compare_programs.py OLD NEW [--calls 200] [--seed 1] [--commands score,evaluate,...]
 
-For a change that must not alter results (code that moves, a kernel that is rewritten bit for bit). Every call gets random prediction files
-and random options; exit status, standard output, standard error and every file written must agree to the byte. The first
-differences are shown and the exit status is 1. Needs NumPy."""
+For a change that must not alter results (code that moves, a kernel that is rewritten bit for bit). Every call gets
+random prediction files and random options; exit status, standard output, standard error and every file written must
+agree to the byte. The first differences are shown and the exit status is 1. Needs NumPy."""
 
 import argparse
 import itertools
@@ -20,7 +20,24 @@ import tempfile
 import numpy as np
 
 COMMANDS = ("score", "evaluate", "decide", "ood", "calibrate", "report", "stream")
-MEASURES = ["tu", "au", "eu", "epce", "epkl", "epjs", "gtu", "gau", "geu", "gepce", "gepkl", "gepjs", "gmu", "snr", "pred", "decision"]
+MEASURES = [
+    "tu",
+    "au",
+    "eu",
+    "epce",
+    "epkl",
+    "epjs",
+    "gtu",
+    "gau",
+    "geu",
+    "gepce",
+    "gepkl",
+    "gepjs",
+    "gmu",
+    "snr",
+    "pred",
+    "decision",
+]
 
 
 def softmax(z: np.ndarray) -> np.ndarray:
@@ -58,7 +75,10 @@ class Case:
         elif as_logits:
             arrays = {"Z": z, "L": labels}
         else:
-            arrays = {"P": softmax(z.astype(np.float64)).astype(self.random.choice(["float32", "float64"])), "L": labels}
+            arrays = {
+                "P": softmax(z.astype(np.float64)).astype(self.random.choice(["float32", "float64"])),
+                "L": labels,
+            }
         kind = kind or self.random.choice(["npz", "npz", "npy"])
         path = self.folder / f"{name}.{kind}"
         if kind == "npz":
@@ -74,7 +94,10 @@ class Case:
     def options(self) -> list[str]:
         out = ["--multilabel"] if self.multilabel else []
         if self.random.random() < 0.6:
-            out += ["-k", ",".join(str(k) for k in self.random.sample([0.1, 0.5, 1, 2, 3, 10], self.random.randint(1, 3)))]
+            out += [
+                "-k",
+                ",".join(str(k) for k in self.random.sample([0.1, 0.5, 1, 2, 3, 10], self.random.randint(1, 3))),
+            ]
         if self.random.random() < 0.3:
             out += ["--threads", str(self.random.choice([1, 2]))]
         if self.random.random() < 0.15:
@@ -111,7 +134,11 @@ class Case:
         return ["ood", *files, *self.options(), *self.random.choice([[], ["--json"]])]
 
     def make_calibrate(self) -> list[str]:
-        out = ["calibrate", self.predictions("a", True, "npz"), *self.random.choice([[], ["--shared"], ["--per-member"]])]
+        out = [
+            "calibrate",
+            self.predictions("a", True, "npz"),
+            *self.random.choice([[], ["--shared"], ["--per-member"]]),
+        ]
         return out + self.random.choice([[], ["-o", "temps.json"]]) + self.random.choice([[], ["--json"]])
 
     def make_report(self) -> list[str]:
@@ -140,7 +167,11 @@ def outcome(program: str, case: Case) -> dict[str, object]:
         shutil.copytree(case.folder, work)
         done = subprocess.run([program, *case.arguments], cwd=work, input=case.stdin, capture_output=True, timeout=300)
         before = {p.name for p in case.folder.iterdir()}
-        files = {str(p.relative_to(work)): p.read_bytes() for p in sorted(work.rglob("*")) if p.is_file() and p.name not in before}
+        files = {
+            str(p.relative_to(work)): p.read_bytes()
+            for p in sorted(work.rglob("*"))
+            if p.is_file() and p.name not in before
+        }
         return {"exit status": done.returncode, "stdout": done.stdout, "stderr": done.stderr, "files": files}
 
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the data sets that ship in data/: a balanced sample of MNIST, and of Fashion-MNIST as its out-of-distribution partner.
+"""Makes the data sets that ship in data/: a balanced sample of MNIST, and of Fashion-MNIST as its out-of-distribution
+partner.
 
     scripts/make_digits.py MNIST_FOLDER FASHION_FOLDER OUT_FOLDER
 
-The two source folders hold the official IDX files (.gz or plain); `vargate data fetch mnist` and `vargate data fetch fashion-mnist`
-bring them. Of the n images of a class in a source, numbers floor((j + 1/2) n / m), j = 0 .. m - 1, are taken, and kept in the order
-of the source. Nothing is random, so the files are the same every time (up to zlib's choice of compressed form). Standard library only."""
+The two source folders hold the official IDX files (.gz or plain); `vargate data fetch mnist` and `vargate data fetch
+fashion-mnist` bring them. Of the n images of a class in a source, numbers floor((j + 1/2) n / m), j = 0 .. m - 1, are
+taken, and kept in the order of the source. Nothing is random, so the files are the same every time (up to zlib's choice
+of compressed form). Standard library only."""
+
 import gzip
 import os
 import struct
@@ -18,8 +21,8 @@ def load(folder, name):
     data = gzip.open(path).read() if os.path.exists(path) else open(os.path.join(folder, name), "rb").read()
     magic = struct.unpack(">I", data[:4])[0]
     rank = magic & 255
-    sizes = struct.unpack(f">{rank}I", data[4:4 + 4 * rank])
-    return data[4 + 4 * rank:], sizes
+    sizes = struct.unpack(f">{rank}I", data[4 : 4 + 4 * rank])
+    return data[4 + 4 * rank :], sizes
 
 
 def save(path, magic, sizes, body):
@@ -38,8 +41,12 @@ def sample(source, part, each, out):
     chosen.sort()
     os.makedirs(out, exist_ok=True)
     size = rows * columns
-    save(os.path.join(out, f"{part}-images-idx3-ubyte.gz"), 0x803, (len(chosen), rows, columns),
-         b"".join(images[i * size:(i + 1) * size] for i in chosen))
+    save(
+        os.path.join(out, f"{part}-images-idx3-ubyte.gz"),
+        0x803,
+        (len(chosen), rows, columns),
+        b"".join(images[i * size : (i + 1) * size] for i in chosen),
+    )
     save(os.path.join(out, f"{part}-labels-idx1-ubyte.gz"), 0x801, (len(chosen),), bytes(labels[i] for i in chosen))
 
 

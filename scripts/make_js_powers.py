@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Writes src/measures/template/js_powers.h: the expected pairwise Jensen-Shannon divergence of a class from means of powers.
+"""Writes src/measures/template/js_powers.h: the expected pairwise Jensen-Shannon divergence of a class from means of
+powers.
 
 With h(x) = x log x and members scaled so that the largest is at most 1, the divergence of a pair is a symmetric kernel
     J(u, v) = (h(u) + h(v))/2 - h((u + v)/2)  ~  sum_ij W_ij f_i(u) f_j(v),   so that   EPJS_c ~ sum_ij W_ij E[f_i] E[f_j].
-A kernel as smooth as this, singular at the corner (0, 0) alone, has a rank of about twelve at 1e-7. Functions that span it and cost
-one multiplication each: 1, u and (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 24, 39, 48, found by a random search over chains of
-products, and for 96, 192, .. 1536 by squaring. (The power 2 is spanned by 1, u and the first; without it W has larger entries.)
-W is fitted to the largest of |error| / ((u + v)/2 + 1/10) by Lawson's iteration. It is given for the differences of
-neighbouring powers, which keeps its entries near 1. Needs NumPy. Prints the errors on a grid that the fit has not seen and, for
-every number of doublings, the least member for which the higher powers can be left out. See docs/design/kernels.md."""
+A kernel as smooth as this, singular at the corner (0, 0) alone, has a rank of about twelve at 1e-7. Functions that span
+it and cost one multiplication each: 1, u and (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 24, 39, 48, found by a random
+search over chains of products, and for 96, 192, .. 1536 by squaring. (The power 2 is spanned by 1, u and the first;
+without it W has larger entries.) W is fitted to the largest of |error| / ((u + v)/2 + 1/10) by Lawson's iteration. It
+is given for the differences of neighbouring powers, which keeps its entries near 1. Needs NumPy. Prints the errors on a
+grid that the fit has not seen and, for every number of doublings, the least member for which the higher powers can be
+left out. See docs/design/kernels.md."""
+
 import os
 import numpy as np
 
@@ -20,11 +23,19 @@ LEFT_OUT = 5e-8
 
 
 def chain():
-    """The products from the first power to the last of ALWAYS, as a macro; those that nothing is made of are only added up."""
+    """The products from the first power to the last of ALWAYS, as a macro; those that nothing is made of are only added
+    up."""
     used = {n for pair in FACTORS.values() for n in pair} | {ALWAYS[-1]}
-    lines = [f'{"POWER" if n in used else "PRODUCT"}({i}, {n}, {FACTORS[n][0]}, {FACTORS[n][1]})' for i, n in enumerate(ALWAYS) if n > 1]
-    return ['/* POWER(i, n, a, b): power n, number i, from powers a and b; PRODUCT: the same where no other needs it */',
-            '#define JS32_CHAIN(POWER, PRODUCT) \\', ' \\\n'.join('    ' + line for line in lines)]
+    lines = [
+        f"{'POWER' if n in used else 'PRODUCT'}({i}, {n}, {FACTORS[n][0]}, {FACTORS[n][1]})"
+        for i, n in enumerate(ALWAYS)
+        if n > 1
+    ]
+    return [
+        "/* POWER(i, n, a, b): power n, number i, from powers a and b; PRODUCT: the same where no other needs it */",
+        "#define JS32_CHAIN(POWER, PRODUCT) \\",
+        " \\\n".join("    " + line for line in lines),
+    ]
 
 
 def h(x):
@@ -67,7 +78,8 @@ def fit(u, ridge, iterations):
 
 
 def least_member(w, v, doublings):
-    """The least u, a multiple of 0.1 in n sqrt(u), n the last power, from which on the higher powers are worth LEFT_OUT at most."""
+    """The least u, a multiple of 0.1 in n sqrt(u), n the last power, from which on the higher powers are worth LEFT_OUT
+    at most."""
     last = ALWAYS[-1] << doublings
     for reach in np.arange(1.5, 8, 0.1):
         kept = v[np.sqrt(v) * last >= reach]
@@ -77,29 +89,43 @@ def least_member(w, v, doublings):
 
 
 def main():
-    u = np.unique(np.concatenate([[0.0], ((1 - np.cos(np.linspace(0, np.pi, 121))) / 2) ** 4, 2.0 ** -np.linspace(0, 26, 80)]))
+    u = np.unique(
+        np.concatenate([[0.0], ((1 - np.cos(np.linspace(0, np.pi, 121))) / 2) ** 4, 2.0 ** -np.linspace(0, 26, 80)])
+    )
     w = fit(u, 1e-6, 40)
     v = np.unique(np.concatenate([[0.0], np.linspace(0, 1, 301), 2.0 ** -np.linspace(0, 40, 333)]))
-    a, b = np.meshgrid(v, v, indexing='ij')
+    a, b = np.meshgrid(v, v, indexing="ij")
     f = functions(v)
     error = f @ w @ f.T - divergence(a, b)
-    print(f'worst {np.abs(error).max():.1e}, over (u + v)/2 + 0.1 {np.abs(error / size(a, b)).max():.1e}, at (0, 0) {error[0, 0]:.1e}, '
-          f'largest entry {np.abs(w).max():.2f}')
+    print(
+        f"worst {np.abs(error).max():.1e}, over (u + v)/2 + 0.1 {np.abs(error / size(a, b)).max():.1e}, at (0, 0) {error[0, 0]:.1e}, "
+        f"largest entry {np.abs(w).max():.2f}"
+    )
     least = [least_member(w, v, doublings) for doublings in range(DOUBLINGS)]
-    print('least u for', ', '.join(f'{i} doublings: {x:.2e}' for i, x in enumerate(least)))
-    rows = [', '.join(f'{(1 if i == j else 2) * w[i, j]:.9g}f' for j in range(i + 1)) for i in range(len(w))]
-    text = ['/* js_powers.h - generated by scripts/make_js_powers.py: the means of powers of js32_wide.h. */', '#ifndef VG_MEASURES_JS_POWERS_H',
-            '#define VG_MEASURES_JS_POWERS_H', '', f'#define JS32_POWERS {len(POWERS)}',
-            f'#define JS32_ALWAYS {len(ALWAYS)} /* of these are taken whatever the members */', f'#define JS32_DOUBLINGS {DOUBLINGS} /* of the last one */',
-            *chain(),
-            f'/* 0 .. {DOUBLINGS - 1} doublings serve members of at least this u: the powers left out are worth {LEFT_OUT:g} at most */',
-            '#define JS32_LEAST ' + ', '.join(f'{x:.9g}' for x in least),
-            '/* W, its lower triangle row by row, off the diagonal doubled */', f'#define JS32_TRIANGLE {len(w) * (len(w) + 1) // 2}',
-            '#define JS32_WEIGHTS \\', ', \\\n'.join('    ' + r for r in rows), '', '#endif']
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'src', 'measures', 'template', 'js_powers.h')
-    with open(path, 'w') as out:
-        out.write('\n'.join(text) + '\n')
+    print("least u for", ", ".join(f"{i} doublings: {x:.2e}" for i, x in enumerate(least)))
+    rows = [", ".join(f"{(1 if i == j else 2) * w[i, j]:.9g}f" for j in range(i + 1)) for i in range(len(w))]
+    text = [
+        "/* js_powers.h - generated by scripts/make_js_powers.py: the means of powers of js32_wide.h. */",
+        "#ifndef VG_MEASURES_JS_POWERS_H",
+        "#define VG_MEASURES_JS_POWERS_H",
+        "",
+        f"#define JS32_POWERS {len(POWERS)}",
+        f"#define JS32_ALWAYS {len(ALWAYS)} /* of these are taken whatever the members */",
+        f"#define JS32_DOUBLINGS {DOUBLINGS} /* of the last one */",
+        *chain(),
+        f"/* 0 .. {DOUBLINGS - 1} doublings serve members of at least this u: the powers left out are worth {LEFT_OUT:g} at most */",
+        "#define JS32_LEAST " + ", ".join(f"{x:.9g}" for x in least),
+        "/* W, its lower triangle row by row, off the diagonal doubled */",
+        f"#define JS32_TRIANGLE {len(w) * (len(w) + 1) // 2}",
+        "#define JS32_WEIGHTS \\",
+        ", \\\n".join("    " + r for r in rows),
+        "",
+        "#endif",
+    ]
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "measures", "template", "js_powers.h")
+    with open(path, "w") as out:
+        out.write("\n".join(text) + "\n")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

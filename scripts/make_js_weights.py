@@ -3,10 +3,11 @@
 
     EPJS_c = 1/2 integral_0^inf Var_m[exp(-p_m s)] s^-2 ds  ~  sum_j W_j Var_m[exp(-p_m s_j)],  s_j = s_0 ratio^j
 
-is the trapezoid rule in log s, W_j = h/(2 s_j) with h = log ratio, whose infinite lower tail (j < 0) is folded into the first q
-nodes: F(s) = Var/s^2 is entire, so the q weights that integrate s^0 .. s^(q-1) over the missing nodes exactly are added.
-The upper tail is cut where every exponential has vanished, or folded into the last node (Var is constant there).
-Needs mpmath and NumPy. The worst errors over pairs are printed; see docs/design/kernels.md."""
+is the trapezoid rule in log s, W_j = h/(2 s_j) with h = log ratio, whose infinite lower tail (j < 0) is folded into the
+first q nodes: F(s) = Var/s^2 is entire, so the q weights that integrate s^0 .. s^(q-1) over the missing nodes exactly
+are added. The upper tail is cut where every exponential has vanished, or folded into the last node (Var is constant
+there). Needs mpmath and NumPy. The worst errors over pairs are printed; see docs/design/kernels.md."""
+
 import os
 import mpmath as mp
 import numpy as np
@@ -27,7 +28,7 @@ def lower(q, r):
 def rule(j0, q, r, count):
     """Factors of the plain weight h/(2 s_j); 1 past the first q."""
     h, c = mp.log(r), lower(q, r)
-    return [1 + c[i] / (h * r ** i) if i < q else mp.mpf(1) for i in range(count)]
+    return [1 + c[i] / (h * r**i) if i < q else mp.mpf(1) for i in range(count)]
 
 
 def worst(j0, r, factors, points):
@@ -57,54 +58,81 @@ def log_rule(q, r):
 
 
 def fitted(j0, q, count):
-    """A start at larger s for members that differ widely: the first q weights fitted to the worst pair (Lawson's iteration)."""
+    """A start at larger s for members that differ widely: the first q weights fitted to the worst pair (Lawson's
+    iteration)."""
     s = 2.0 ** np.arange(j0, j0 + count + 12)
     w = np.log(2.0) / (2 * s)
     w[-1] *= 2
-    points = np.unique(np.concatenate([np.linspace(0, 1, 41), 2.0 ** -np.arange(1, 12), 1 - np.cos(np.linspace(0, np.pi / 2, 40))]))
+    points = np.unique(
+        np.concatenate([np.linspace(0, 1, 41), 2.0 ** -np.arange(1, 12), 1 - np.cos(np.linspace(0, np.pi / 2, 40))])
+    )
     u, v = np.meshgrid(points, points)
     keep = u > v + 1e-9
     u, v = u[keep], v[keep]
     mid, r = (u + v) / 2, (u - v) / (u + v)
-    with np.errstate(divide='ignore', invalid='ignore'):
+    with np.errstate(divide="ignore", invalid="ignore"):
         far = (1 + r) * np.log1p(r) + np.where(r < 1, (1 - r) * np.log1p(-r), 0)
-    true = mid / 2 * np.where(r < .05, r ** 2 + r ** 4 / 6 + r ** 6 / 15 + r ** 8 / 28, far)
+    true = mid / 2 * np.where(r < 0.05, r**2 + r**4 / 6 + r**6 / 15 + r**8 / 28, far)
     e = (np.exp(-u[:, None] * s) - np.exp(-v[:, None] * s)) ** 2 / 2
-    rest, scale, lawson = true - e[:, q:] @ w[q:], 1 / (.1 * true + 1e-3 * u), np.ones(len(u))
+    rest, scale, lawson = true - e[:, q:] @ w[q:], 1 / (0.1 * true + 1e-3 * u), np.ones(len(u))
     for _ in range(60):
         a = e[:, :q] * (scale * lawson)[:, None]
-        size = np.sqrt((a ** 2).sum(0))
+        size = np.sqrt((a**2).sum(0))
         x = np.linalg.lstsq(a / size, rest * scale * lawson, rcond=1e-15)[0] / size
         error = np.abs(e[:, :q] @ x - rest)
-        lawson *= (error * scale / (error * scale).max() + 1e-3) ** .3
+        lawson *= (error * scale / (error * scale).max() + 1e-3) ** 0.3
         lawson /= lawson.max()
     wide = u > 1.25 * v
-    print(f'wide: worst relative {(error / true)[wide].max():.1e} of pairs further apart than 1.25, absolute {error.max():.1e}')
+    print(
+        f"wide: worst relative {(error / true)[wide].max():.1e} of pairs further apart than 1.25, absolute {error.max():.1e}"
+    )
     return [mp.mpf(x[j]) if j < q else mp.log(2) / (2 * mp.mpf(2) ** (j0 + j)) for j in range(count)]
 
 
 def table(name, values):
-    return f'static const double {name}[{len(values)}] = {{' + ', '.join(mp.nstr(v, 20) for v in values) + '};'
+    return f"static const double {name}[{len(values)}] = {{" + ", ".join(mp.nstr(v, 20) for v in values) + "};"
 
 
 def main():
-    points = [mp.mpf(x) for x in ('0', '1e-5', '1e-4', '1e-3', '.01', '.03', '.1', '.2', '.3', '.5', '.7', '.8', '.9', '.95', '.99', '1')]
+    points = [
+        mp.mpf(x)
+        for x in (
+            "0",
+            "1e-5",
+            "1e-4",
+            "1e-3",
+            ".01",
+            ".03",
+            ".1",
+            ".2",
+            ".3",
+            ".5",
+            ".7",
+            ".8",
+            ".9",
+            ".95",
+            ".99",
+            "1",
+        )
+    ]
     two, root = mp.mpf(2), mp.sqrt(2)
     factors32, factors64 = rule(-4, 5, two, 33), rule(-10, 10, root, 110)
-    for name, j0, r, f in (('js32', -4, two, factors32), ('js64', -10, root, factors64)):
+    for name, j0, r, f in (("js32", -4, two, factors32), ("js64", -10, root, factors64)):
         rel, ab = worst(j0, r, f + [mp.mpf(1)] * 12, points)
-        print(f'{name}: worst relative {float(rel):.1e}, absolute {float(ab):.1e} of a class whose largest member is 1')
-    out = ['/* js_weights.h - generated by scripts/make_js_weights.py: weights of the end-corrected trapezoid rules of js32.h and js64.h. */',
-           '#define JS64_CORRECTED 10',
-           table('js32_weight', [f * mp.log(2) / (2 * two ** (j - 4)) for j, f in enumerate(factors32)]),
-           table('js32_wide_weight', fitted(-2, 6, 31)),
-           '/* factors of h / (2 s), and of h in the integral with s^-1 */',
-           table('js64_factor', factors64[:10]),
-           table('js64_log_factor', log_rule(10, root))]
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'src', 'measures', 'template', 'js_weights.h')
-    with open(path, 'w') as f:
-        f.write('\n'.join(out) + '\n')
+        print(f"{name}: worst relative {float(rel):.1e}, absolute {float(ab):.1e} of a class whose largest member is 1")
+    out = [
+        "/* js_weights.h - generated by scripts/make_js_weights.py: weights of the end-corrected trapezoid rules of js32.h and js64.h. */",
+        "#define JS64_CORRECTED 10",
+        table("js32_weight", [f * mp.log(2) / (2 * two ** (j - 4)) for j, f in enumerate(factors32)]),
+        table("js32_wide_weight", fitted(-2, 6, 31)),
+        "/* factors of h / (2 s), and of h in the integral with s^-1 */",
+        table("js64_factor", factors64[:10]),
+        table("js64_log_factor", log_rule(10, root)),
+    ]
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "measures", "template", "js_weights.h")
+    with open(path, "w") as f:
+        f.write("\n".join(out) + "\n")
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -1,11 +1,11 @@
 """WRN-28-10, 100 heads, training steps (Adam included) in bfloat16 on one GPU by PyTorch; images already there.
 
-    eager                       fused Adam, autocast
-    default                     torch.compile of forward and backward
-    max-autotune                the same with all of Inductor's searches and its CUDA graphs
-    max-autotune-no-cudagraphs
-    graph                       forward, backward (torch.compile) and Adam recorded by hand in one CUDA graph
-    graph-max-autotune          the same, compiled by max-autotune-no-cudagraphs
+eager                       fused Adam, autocast
+default                     torch.compile of forward and backward
+max-autotune                the same with all of Inductor's searches and its CUDA graphs
+max-autotune-no-cudagraphs
+graph                       forward, backward (torch.compile) and Adam recorded by hand in one CUDA graph
+graph-max-autotune          the same, compiled by max-autotune-no-cudagraphs
 """
 
 import torch

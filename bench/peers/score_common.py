@@ -2,9 +2,9 @@
 
     python score_numpy.py PREDICTIONS.npy SCORES.npz [--samples 10000] [--measured 1000] [--threads 2]
 
-PREDICTIONS is written by `bench_score --dump`, SCORES by `vargate score` on it. Every form is first checked against SCORES, then
-its chunk of samples is chosen among a few on a small part, then it is timed on `measured` samples, and the time is scaled to
-`samples`: samples are independent and go through in chunks, so time is proportional to them.
+PREDICTIONS is written by `bench_score --dump`, SCORES by `vargate score` on it. Every form is first checked against
+SCORES, then its chunk of samples is chosen among a few on a small part, then it is timed on `measured` samples, and the
+time is scaled to `samples`: samples are independent and go through in chunks, so time is proportional to them.
 """
 
 import argparse

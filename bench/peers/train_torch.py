@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""PyTorch's training and MC-dropout prediction of the paper's CNN on the CPU: the peer of bench_train. One JSON line a figure.
+"""PyTorch's training and MC-dropout prediction of the paper's CNN on the CPU: the peer of bench_train. One JSON line a
+figure.
 
-The script restarts itself with the allocator and thread settings that serve PyTorch best here (large malloc thresholds, bound
-threads), uses channels-last for both float32 and bfloat16, and autocast for bfloat16.
+The script restarts itself with the allocator and thread settings that serve PyTorch best here (large malloc thresholds,
+bound threads), uses channels-last for both float32 and bfloat16, and autocast for bfloat16.
 """
+
 import argparse
 import json
 import os
@@ -23,7 +25,11 @@ parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--images", type=int, default=1000)
 arguments = parser.parse_args()
 if os.environ.get("TRAIN_TORCH_TUNED") != "1":
-    os.execve(sys.executable, [sys.executable] + sys.argv, {**os.environ, **TUNED, "OMP_NUM_THREADS": str(arguments.threads), "TRAIN_TORCH_TUNED": "1"})
+    os.execve(
+        sys.executable,
+        [sys.executable] + sys.argv,
+        {**os.environ, **TUNED, "OMP_NUM_THREADS": str(arguments.threads), "TRAIN_TORCH_TUNED": "1"},
+    )
 
 import torch
 import torch.nn as nn
@@ -46,8 +52,20 @@ class CNN(nn.Module):
 
 
 def say(what, compute, heads, value):
-    print(json.dumps({"bench": what, "compute": compute, "heads": heads, "value": round(value, 1), "unit": "images/s",
-                      "threads": arguments.threads, "peer": "PyTorch " + torch.__version__}), flush=True)
+    print(
+        json.dumps(
+            {
+                "bench": what,
+                "compute": compute,
+                "heads": heads,
+                "value": round(value, 1),
+                "unit": "images/s",
+                "threads": arguments.threads,
+                "peer": "PyTorch " + torch.__version__,
+            }
+        ),
+        flush=True,
+    )
 
 
 def train(heads, bf16):

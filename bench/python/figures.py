@@ -1,10 +1,12 @@
-"""The Python package's speed, one JSON line a figure: its overhead over the C call, and beside what one would otherwise call from PyPI.
+"""The Python package's speed, one JSON line a figure: its overhead over the C call, and beside what one would otherwise
+call from PyPI.
 
     python figures.py [--threads 2] [--divide 1] [--c-seconds S]
 
-Every time is the best of several after one to warm up. Values are compared with the peers' before anything is timed; `difference` is the
-largest absolute one. Peers that are not installed are left out, and said so on stderr. --c-seconds is what bench_score took for
-everything at N = 10,000, M = 100, C = 10; without it the C call is timed here, through ctypes, into memory touched before.
+Every time is the best of several after one to warm up. Values are compared with the peers' before anything is timed;
+`difference` is the largest absolute one. Peers that are not installed are left out, and said so on stderr. --c-seconds
+is what bench_score took for everything at N = 10,000, M = 100, C = 10; without it the C call is timed here, through
+ctypes, into memory touched before.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ class Report:
         return held
 
 
-# --- overhead ---------------------------------------------------------------------------------------------------------------------
+# --- overhead ---------------------------------------------------------------------------------------------------------
 
 
 def overhead(report: Report, p: np.ndarray, threads: int, c_seconds: float | None) -> None:
@@ -107,12 +109,21 @@ def overhead(report: Report, p: np.ndarray, threads: int, c_seconds: float | Non
     n, m, c = shape
     more = {} if c_seconds is None else {"bench_score_s": c_seconds}
     report.line(
-        "every measure", n=n, m=m, c=c, wall_s=times["python"], c_s=times["c"], ratio=ratio, target=1.05, held=held, **more
+        "every measure",
+        n=n,
+        m=m,
+        c=c,
+        wall_s=times["python"],
+        c_s=times["c"],
+        ratio=ratio,
+        target=1.05,
+        held=held,
+        **more,
     )
     del owner
 
 
-# --- peers ------------------------------------------------------------------------------------------------------------------------
+# --- peers ------------------------------------------------------------------------------------------------------------
 
 
 def attempt(name: str, make: Callable[[], Callable[[], Any]]) -> Callable[[], Any] | None:
@@ -131,7 +142,8 @@ def row(
     note: str = "",
     value: Any = None,
 ) -> float:
-    """One line for each peer; gives the fastest peer's time. `value` is ours by the peer's definition, where that is another."""
+    """One line for each peer; gives the fastest peer's time. `value` is ours by the peer's definition, where that is
+    another."""
     value = np.asarray(ours() if value is None else value, dtype=np.float64)
     wall, cpu = best(ours)
     fastest = math.inf
@@ -258,7 +270,8 @@ def peers(report: Report, p: np.ndarray, threads: int) -> None:
     confidence = mean.max(axis=1)
     errors = mean.argmax(axis=1) != labels
     if tensor is not None:
-        # The peer integrates the same risks by trapezoids from coverage 1/N on: compared by its own rule, timed as it is.
+        # The peer integrates the same risks by trapezoids from coverage 1/N on: compared by its own rule, timed as it
+        # is.
         risks = np.cumsum(errors[np.argsort(-confidence, kind="stable")]) / np.arange(1, n + 1)
         trapezoids = np.sum((risks[1:] + risks[:-1]) / 2) / (n - 1)
         row(

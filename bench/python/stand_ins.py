@@ -1,9 +1,9 @@
 """Lets the peers be imported without the half of PyPI that they name but do not use for the figures compared here.
 
-torch-uncertainty and probly import torchvision, whose released builds do not load beside a CPU-only PyTorch, and trainers, plotting and
-probabilistic programming. A name in ABSENT that is not installed becomes an empty module whose attributes are classes without
-content; packages in PARTS are entered without running their ``__init__``. The code that computes the figures is the peers' own,
-as released.
+torch-uncertainty and probly import torchvision, whose released builds do not load beside a CPU-only PyTorch, and
+trainers, plotting and probabilistic programming. A name in ABSENT that is not installed becomes an empty module whose
+attributes are classes without content; packages in PARTS are entered without running their ``__init__``. The code that
+computes the figures is the peers' own, as released.
 """
 
 import importlib.abc

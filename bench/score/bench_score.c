@@ -4,9 +4,9 @@
  *                 [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER]
  *     bench_score --dump FILE.npy N M C [...]     the predictions the figures are taken on, for others to measure with
  *
- * Predictions are float32 and seeded. --divide D takes 1/D of the samples. `tiers` runs this program again for `everything`
- * under VARGATE_CPU=avx2 and =portable. `file` needs 4 GB in --folder and --vargate. See README.md beside run.sh for what each
- * line means. */
+ * Predictions are float32 and seeded. --divide D takes 1/D of the samples. `tiers` runs this program again for
+ * `everything` under VARGATE_CPU=avx2 and =portable. `file` needs 4 GB in --folder and --vargate. See README.md beside
+ * run.sh for what each line means. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <spawn.h>
@@ -28,15 +28,19 @@ typedef struct arguments {
 } arguments;
 
 static int usage(void) {
-    fprintf(stderr,
-            "usage: bench_score [--only everything,epjs,margin,gates,tiers,file] [--threads T] [--divide D] [--runs R]\n"
-            "                   [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER] [--dump FILE.npy N M C]\n");
+    fprintf(
+        stderr,
+        "usage: bench_score [--only everything,epjs,margin,gates,tiers,file] [--threads T] [--divide D] [--runs R]\n"
+        "                   [--data dirichlet|trained] [--vargate PROGRAM] [--folder FOLDER] [--dump FILE.npy N M "
+        "C]\n");
     return 2;
 }
 
 static int parse(arguments *a, int argc, char **argv) {
-    *a = (arguments){
-        {2, 1, 5, DRAW_DIRICHLET, "build/release/vargate", "build"}, "everything,epjs,margin,gates,tiers,file", NULL, {0}};
+    *a = (arguments){{2, 1, 5, DRAW_DIRICHLET, "build/release/vargate", "build"},
+                     "everything,epjs,margin,gates,tiers,file",
+                     NULL,
+                     {0}};
     bench_options *o = &a->options;
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -58,8 +62,8 @@ static int parse(arguments *a, int argc, char **argv) {
             o->folder = value;
         else if (strcmp(name, "--dump") == 0 && i + 4 < argc) {
             a->dump = value;
-            a->dumped =
-                (shape){strtoull(argv[i + 2], NULL, 10), strtoull(argv[i + 3], NULL, 10), strtoull(argv[i + 4], NULL, 10), 0};
+            a->dumped = (shape){strtoull(argv[i + 2], NULL, 10), strtoull(argv[i + 3], NULL, 10),
+                                strtoull(argv[i + 4], NULL, 10), 0};
             i += 3;
         } else
             return usage();

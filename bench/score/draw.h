@@ -4,8 +4,8 @@
 
 #include "stopwatch.h"
 
-/* DIRICHLET: every row uniform on the simplex, Dirichlet(1). TRAINED: as classifiers give them, most samples certain, members
- * that agree: softmax of a logit vector of the sample plus noise of the member. */
+/* DIRICHLET: every row uniform on the simplex, Dirichlet(1). TRAINED: as classifiers give them, most samples certain,
+ * members that agree: softmax of a logit vector of the sample plus noise of the member. */
 typedef enum drawing { DRAW_DIRICHLET = 0, DRAW_TRAINED = 1 } drawing;
 
 /* Fills p[s.n][s.m][s.c] with samples first .. first + s.n - 1 of the sequence that `kind` names. */

@@ -1,4 +1,5 @@
-/* figures.h - what bench_score measures. Each prints its lines and returns 0, or says why not on stderr and returns 1. */
+/* figures.h - what bench_score measures. Each prints its lines and returns 0, or says why not on stderr and returns 1.
+ * */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
@@ -14,7 +15,8 @@ typedef struct bench_options {
     const char *folder;  /* where that file goes */
 } bench_options;
 
-/* All measures, ungated and gated at k = 1, 2, 3, with GMU, SNR and decisions; for comparison without EPJS and GEPJS. */
+/* All measures, ungated and gated at k = 1, 2, 3, with GMU, SNR and decisions; for comparison without EPJS and GEPJS.
+ * */
 int bench_everything(const bench_options *o);
 /* EPJS alone at M = 100, 200, 500, 1000, beside the pairwise loop. */
 int bench_epjs(const bench_options *o);

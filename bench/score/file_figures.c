@@ -1,8 +1,9 @@
-/* file_figures.c - `vargate score` of a 4 GB .npy in the page cache: (1,000,000, 100, 10) float32, version 1.0 of the format.
+/* file_figures.c - `vargate score` of a 4 GB .npy in the page cache: (1,000,000, 100, 10) float32, version 1.0 of the
+ * format.
  *
- * The file is written and flushed, so that no write-back runs beside what is measured, scored by the program, and removed. Peak
- * memory is the kernel's count for that process. Nothing large may be held while it is started: the count of a started process
- * begins with what its parent held. */
+ * The file is written and flushed, so that no write-back runs beside what is measured, scored by the program, and
+ * removed. Peak memory is the kernel's count for that process. Nothing large may be held while it is started: the count
+ * of a started process begins with what its parent held. */
 #define _GNU_SOURCE
 #include "figures.h"
 
@@ -30,8 +31,8 @@ static int complain(const char *path) {
 /* Magic, version, length of the text as two bytes, text padded so that data begin at 128. */
 static int write_header(FILE *file, const shape *s) {
     char header[129], text[119];
-    int length =
-        snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu, %zu), }", s->n, s->m, s->c);
+    int length = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu, %zu), }",
+                          s->n, s->m, s->c);
     memset(header, ' ', sizeof header);
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
     memcpy(header + 10, text, (size_t)length);
@@ -47,7 +48,8 @@ static int write_file(const char *path, const shape *s, drawing kind) {
     for (size_t first = 0; first < s->n && status == 0; first += BLOCK) {
         shape part = *s;
         part.n = s->n - first < BLOCK ? s->n - first : BLOCK;
-        status = draw_predictions(block, &part, first, kind) || fwrite(block, sample * sizeof *block, part.n, file) != part.n;
+        status = draw_predictions(block, &part, first, kind) ||
+                 fwrite(block, sample * sizeof *block, part.n, file) != part.n;
     }
     status = status || fflush(file) != 0 || fsync(fileno(file)) != 0;
     if (status)

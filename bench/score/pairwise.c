@@ -2,9 +2,10 @@
  *
  *     EPJS = 1/M sum_m h(p_m) - 1/M^2 sum_{m,n} h((p_m + p_n)/2),   h(x) = sum_c x ln x,
  *
- * with half of the ordered pairs by symmetry. Lanes are samples: a tile of as many samples as a vector has lanes is transposed
- * to t[c][m][lane], so that a class of a tile lies in the first-level cache and a pair is one load, one addition and one
- * logarithm, a degree-7 polynomial on mantissa and exponent (2e-7). pairwise_body.h is compiled once per vector width. */
+ * with half of the ordered pairs by symmetry. Lanes are samples: a tile of as many samples as a vector has lanes is
+ * transposed to t[c][m][lane], so that a class of a tile lies in the first-level cache and a pair is one load, one
+ * addition and one logarithm, a degree-7 polynomial on mantissa and exponent (2e-7). pairwise_body.h is compiled once
+ * per vector width. */
 #include "pairwise.h"
 
 #include <stdint.h>
@@ -29,8 +30,8 @@ enum { ROWS = 4 };
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
 #define FMA(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 /* Mantissa in [1, 2), exponent as a float. */
-#define SPLIT(mantissa, exponent, x)                                                                                           \
-    (mantissa) = (vec)_mm512_getmant_ps((__m512)(x), _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);                                   \
+#define SPLIT(mantissa, exponent, x)                                                                                   \
+    (mantissa) = (vec)_mm512_getmant_ps((__m512)(x), _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);                           \
     (exponent) = (vec)_mm512_getexp_ps((__m512)(x))
 #include "pairwise_body.h"
 #undef LANES
@@ -43,8 +44,8 @@ enum { ROWS = 4 };
 #define NAME(x) x##_avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define FMA(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#define SPLIT(mantissa, exponent, x)                                                                                           \
-    (mantissa) = (vec)(((ivec)(x)&0x7fffff) | 0x3f800000);                                                                     \
+#define SPLIT(mantissa, exponent, x)                                                                                   \
+    (mantissa) = (vec)(((ivec)(x)&0x7fffff) | 0x3f800000);                                                             \
     (exponent) = (vec)_mm256_cvtepi32_ps((__m256i)(((ivec)(x) >> 23) - 127))
 #include "pairwise_body.h"
 #undef LANES
@@ -58,8 +59,8 @@ enum { ROWS = 4 };
 #define NAME(x) x##_portable
 #define TARGET
 #define FMA(a, b, c) ((a) * (b) + (c))
-#define SPLIT(mantissa, exponent, x)                                                                                           \
-    (mantissa) = (vec)(((ivec)(x)&0x7fffff) | 0x3f800000);                                                                     \
+#define SPLIT(mantissa, exponent, x)                                                                                   \
+    (mantissa) = (vec)(((ivec)(x)&0x7fffff) | 0x3f800000);                                                             \
     (exponent) = __builtin_convertvector(((ivec)(x) >> 23) - 127, vec)
 #include "pairwise_body.h"
 

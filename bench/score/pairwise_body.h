@@ -1,5 +1,5 @@
-/* pairwise_body.h - one vector width of pairwise.c. Needs LANES, NAME(x), TARGET, FMA(a, b, c) and SPLIT(mantissa, exponent,
- * x). */
+/* pairwise_body.h - one vector width of pairwise.c. Needs LANES, NAME(x), TARGET, FMA(a, b, c) and SPLIT(mantissa,
+ * exponent, x). */
 #define vec NAME(vec)
 #define ivec NAME(ivec)
 typedef float vec __attribute__((vector_size(LANES * 4)));
@@ -8,19 +8,19 @@ typedef int32_t ivec __attribute__((vector_size(LANES * 4)));
 #define CONSTANT(x) ((vec){0} + (x))
 
 /* sum += x log2 x, x > 0: log2 of the mantissa by a polynomial around 1.5, degree 7, error 4e-7. */
-#define ADD_X_LOG2_X(sum, x)                                                                                                   \
-    do {                                                                                                                       \
-        vec f_, e_, y_;                                                                                                        \
-        SPLIT(f_, e_, x);                                                                                                      \
-        f_ -= 1.5f;                                                                                                            \
-        y_ = FMA(f_, CONSTANT(0.0144403525f), CONSTANT(-0.025110141f));                                                        \
-        y_ = FMA(y_, f_, CONSTANT(0.0376104643f));                                                                             \
-        y_ = FMA(y_, f_, CONSTANT(-0.070594554f));                                                                             \
-        y_ = FMA(y_, f_, CONSTANT(0.142508024f));                                                                              \
-        y_ = FMA(y_, f_, CONSTANT(-0.320631878f));                                                                             \
-        y_ = FMA(y_, f_, CONSTANT(0.96179654f));                                                                               \
-        y_ = FMA(y_, f_, CONSTANT(0.584962759f)) + e_;                                                                         \
-        (sum) = FMA(x, y_, sum);                                                                                               \
+#define ADD_X_LOG2_X(sum, x)                                                                                           \
+    do {                                                                                                               \
+        vec f_, e_, y_;                                                                                                \
+        SPLIT(f_, e_, x);                                                                                              \
+        f_ -= 1.5f;                                                                                                    \
+        y_ = FMA(f_, CONSTANT(0.0144403525f), CONSTANT(-0.025110141f));                                                \
+        y_ = FMA(y_, f_, CONSTANT(0.0376104643f));                                                                     \
+        y_ = FMA(y_, f_, CONSTANT(-0.070594554f));                                                                     \
+        y_ = FMA(y_, f_, CONSTANT(0.142508024f));                                                                      \
+        y_ = FMA(y_, f_, CONSTANT(-0.320631878f));                                                                     \
+        y_ = FMA(y_, f_, CONSTANT(0.96179654f));                                                                       \
+        y_ = FMA(y_, f_, CONSTANT(0.584962759f)) + e_;                                                                 \
+        (sum) = FMA(x, y_, sum);                                                                                       \
     } while (0)
 
 /* Samples first .. first + LANES - 1 (those that are there; the others repeat the last) to t[c][m][lane]. */
@@ -35,7 +35,8 @@ TARGET static void NAME(transpose)(float *t, const float *p, const shape *s, siz
     }
 }
 
-/* One class of a tile, column[m] a vector: own += sum_m x log2 x of x = p_m, pairs += the same of p_m + p_n over m < n. */
+/* One class of a tile, column[m] a vector: own += sum_m x log2 x of x = p_m, pairs += the same of p_m + p_n over m < n.
+ * */
 TARGET static void NAME(add_class)(double *own, double *pairs, const vec *column, size_t members) {
     vec own_sum = {0};
     for (size_t m = 0; m < members; m++)
@@ -67,7 +68,8 @@ TARGET static void NAME(add_class)(double *own, double *pairs, const vec *column
         own[lane] += (double)own_sum[lane];
 }
 
-/* This thread's share of the tiles. Of s = p_m + p_n, h(s/2) = s/2 (ln s - ln 2), and every s sums to 2 over the classes. */
+/* This thread's share of the tiles. Of s = p_m + p_n, h(s/2) = s/2 (ln s - ln 2), and every s sums to 2 over the
+ * classes. */
 TARGET static void NAME(part)(void *context, unsigned thread, unsigned threads) {
     const pairwise_job *job = context;
     const shape *s = job->s;

@@ -96,8 +96,9 @@ static const char *cpu_name(void) {
 }
 
 void print_figure(const char *figure, const shape *s, const timing *t, const char *more) {
-    printf("{\"bench\": \"score\", \"figure\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"threads\": %u, \"ms\": %.4g, "
-           "\"cpu_ms\": %.4g, \"runs\": %d%s, \"tier\": \"%s\", \"cpu\": \"%s\"}\n",
-           figure, s->n, s->m, s->c, s->threads, t->ms, t->cpu_ms, t->runs, more, vg_cpu_tier(), cpu_name());
+    printf(
+        "{\"bench\": \"score\", \"figure\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"threads\": %u, \"ms\": %.4g, "
+        "\"cpu_ms\": %.4g, \"runs\": %d%s, \"tier\": \"%s\", \"cpu\": \"%s\"}\n",
+        figure, s->n, s->m, s->c, s->threads, t->ms, t->cpu_ms, t->runs, more, vg_cpu_tier(), cpu_name());
     fflush(stdout);
 }

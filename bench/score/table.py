@@ -3,8 +3,9 @@
     python table.py LINES.jsonl               one JSON line a ratio on stdout, the table on stderr
     python table.py LINES.jsonl --markdown    the table alone, on stdout
 
-A ratio compares two lines of the same run; "by CPU" is the same ratio of CPU times, of use where the machine was not quiet and
-both sides used the same number of threads. `target` is what the project promises; ratios without one are for information.
+A ratio compares two lines of the same run; "by CPU" is the same ratio of CPU times, of use where the machine was not
+quiet and both sides used the same number of threads. `target` is what the project promises; ratios without one are for
+information.
 """
 
 import json
@@ -33,19 +34,40 @@ class Run:
 
     def find(self, figure, tier=None, **wanted):
         for line in self.ours:
-            if line["figure"] == figure and line["tier"] == (tier or self.tier) and all(line.get(k) == v for k, v in wanted.items()):
+            if (
+                line["figure"] == figure
+                and line["tier"] == (tier or self.tier)
+                and all(line.get(k) == v for k, v in wanted.items())
+            ):
                 return line
         return None
 
     def add(self, what, value, target=None, at_least=True, note="", c=None, m=None, cpu=None):
-        row = {"what": what, "m": m, "c": c, "value": value, "cpu": cpu, "target": target, "at_least": at_least, "note": note}
+        row = {
+            "what": what,
+            "m": m,
+            "c": c,
+            "value": value,
+            "cpu": cpu,
+            "target": target,
+            "at_least": at_least,
+            "note": note,
+        }
         self.rows.append(row)
 
     def divide(self, what, above, below, target=None, at_least=True, key="ms", note="", **shape):
         if above and below:
             figures = f"{above[key]:.4g} / {below[key]:.4g} {key.replace('_per_', '/')}"
             cpu = above["cpu_ms"] / below["cpu_ms"] if key == "ms" else None
-            self.add(what, above[key] / below[key], target, at_least, f"{note}: {figures}" if note else figures, cpu=cpu, **shape)
+            self.add(
+                what,
+                above[key] / below[key],
+                target,
+                at_least,
+                f"{note}: {figures}" if note else figures,
+                cpu=cpu,
+                **shape,
+            )
 
 
 def peers(run):
@@ -53,7 +75,11 @@ def peers(run):
     for c in (10, 100):
         ours = run.find("everything", c=c, m=100)
         for peer, target in targets.items():
-            theirs = [line for line in run.lines if line.get("peer") == peer and line["figure"] == "everything" and line["c"] == c]
+            theirs = [
+                line
+                for line in run.lines
+                if line.get("peer") == peer and line["figure"] == "everything" and line["c"] == c
+            ]
             for line in theirs:
                 usual = target if line["form"] == "diagonals" else None
                 run.divide(f"everything: {peer}, {line['form']} / ours", line, ours, usual, c=c, m=100)
@@ -70,14 +96,37 @@ def in_memory(run):
     first, last = run.find("epjs", m=100, c=10), run.find("epjs", m=1000, c=10)
     run.divide("EPJS: time a value, M = 1000 / M = 100", last, first, key="ns_per_value", c=10)
     for c in (10, 100):
-        run.divide("GMU, SNR, decisions / read once", run.find("gmu, snr, decisions", c=c), run.find("read once", c=c), 2, False, c=c, m=100)
+        run.divide(
+            "GMU, SNR, decisions / read once",
+            run.find("gmu, snr, decisions", c=c),
+            run.find("read once", c=c),
+            2,
+            False,
+            c=c,
+            m=100,
+        )
     for c in (10, 100):
         for figure, target in (("all but GEPJS", 4), ("all but EPJS and GEPJS", None)):
-            run.divide(f"{figure}: 16 k / 1 k", run.find(figure, c=c, k=16), run.find(figure, c=c, k=1), target, False, c=c, m=100)
+            run.divide(
+                f"{figure}: 16 k / 1 k",
+                run.find(figure, c=c, k=16),
+                run.find(figure, c=c, k=1),
+                target,
+                False,
+                c=c,
+                m=100,
+            )
     for tier, target in (("avx2", 0.45), ("portable", 0.1)):
         for c in (10, 100):
             if run.tier == "avx512":
-                run.divide(f"everything: avx512 / {tier} time", run.find("everything", c=c), run.find("everything", tier, c=c), target, c=c, m=100)
+                run.divide(
+                    f"everything: avx512 / {tier} time",
+                    run.find("everything", c=c),
+                    run.find("everything", tier, c=c),
+                    target,
+                    c=c,
+                    m=100,
+                )
 
 
 def from_file(run):
@@ -110,7 +159,16 @@ def cells(row):
     goal = "" if row["target"] is None else f"{'>=' if row['at_least'] else '<='} {row['target']:g}"
     cpu = "" if row["cpu"] is None else f"{row['cpu']:.3g}"
     verdict = {None: "", True: "met", False: "missed"}[judge(row)]
-    return [row["what"], str(row["m"] or ""), str(row["c"] or ""), f"{row['value']:.3g}", cpu, goal, verdict, row["note"]]
+    return [
+        row["what"],
+        str(row["m"] or ""),
+        str(row["c"] or ""),
+        f"{row['value']:.3g}",
+        cpu,
+        goal,
+        verdict,
+        row["note"],
+    ]
 
 
 HEADER = ["", "M", "C", "ratio", "by CPU", "target", "", "from"]

@@ -239,9 +239,10 @@ typedef struct vg_scorer_state {
 VG_API vg_status vg_scorer_save(const vg_scorer *scorer, vg_scorer_state *out);
 VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *state);
 
-/* A decision tree where it lies. The fields of a node are node_stride bytes apart from those of the next, so that an array of
- * structs and separate arrays both serve; a node with left < 0 is a leaf, whose distribution is value[node * value_stride]. Any
- * other sends a sample to the left if x[feature] <= threshold; a NaN goes left where `missing` (NULL: nowhere) is not 0. */
+/* A decision tree where it lies. The fields of a node are node_stride bytes apart from those of the next, so that an
+ * array of structs and separate arrays both serve; a node with left < 0 is a leaf, whose distribution is value[node *
+ * value_stride]. Any other sends a sample to the left if x[feature] <= threshold; a NaN goes left where `missing`
+ * (NULL: nowhere) is not 0. */
 typedef struct vg_tree {
     const void *left, *right, *feature; /* int64 a node */
     const void *threshold;              /* double a node */

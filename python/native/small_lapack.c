@@ -1,7 +1,7 @@
-/* small_lapack.c - the four LAPACK routines that the Gaussian process of calibration calls, plainly, for matrices of some hundred
- * rows, so that a wheel need not carry 40 MB of OpenBLAS for them. Only what is called is there: column-major storage
- * (a[i + j * lda]), the lower triangle, a diagonal that is stored, no transpose. Other arguments are answered as LAPACK does, with minus
- * the number of the argument. */
+/* small_lapack.c - the four LAPACK routines that the Gaussian process of calibration calls, plainly, for matrices of
+ * some hundred rows, so that a wheel need not carry 40 MB of OpenBLAS for them. Only what is called is there:
+ * column-major storage (a[i + j * lda]), the lower triangle, a diagonal that is stored, no transpose. Other arguments
+ * are answered as LAPACK does, with minus the number of the argument. */
 #include "lapacke.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ lapack_int LAPACKE_dpotrf_work(int layout, char uplo, lapack_int order, double *
     return 0;
 }
 
-lapack_int LAPACKE_dpotrs_work(int layout, char uplo, lapack_int n, lapack_int columns, const double *a, lapack_int lda, double *b,
-                               lapack_int ldb) {
+lapack_int LAPACKE_dpotrs_work(int layout, char uplo, lapack_int n, lapack_int columns, const double *a, lapack_int lda,
+                               double *b, lapack_int ldb) {
     if (layout != LAPACK_COL_MAJOR)
         return -1;
     if (uplo != 'L')
@@ -64,8 +64,8 @@ lapack_int LAPACKE_dpotrs_work(int layout, char uplo, lapack_int n, lapack_int c
     return 0;
 }
 
-/* L^-1 in place, from the last column to the first: column j of the inverse is -1/L_jj times the inverse of what lies below and to
- * the right, which is already there, times the rest of column j of L. */
+/* L^-1 in place, from the last column to the first: column j of the inverse is -1/L_jj times the inverse of what lies
+ * below and to the right, which is already there, times the rest of column j of L. */
 lapack_int LAPACKE_dtrtri_work(int layout, char uplo, char diag, lapack_int order, double *a, lapack_int leading) {
     if (layout != LAPACK_COL_MAJOR)
         return -1;
@@ -94,8 +94,8 @@ lapack_int LAPACKE_dtrtri_work(int layout, char uplo, char diag, lapack_int orde
     return 0;
 }
 
-lapack_int LAPACKE_dtrtrs_work(int layout, char uplo, char trans, char diag, lapack_int n, lapack_int columns, const double *a,
-                               lapack_int lda, double *b, lapack_int ldb) {
+lapack_int LAPACKE_dtrtrs_work(int layout, char uplo, char trans, char diag, lapack_int n, lapack_int columns,
+                               const double *a, lapack_int lda, double *b, lapack_int ldb) {
     if (layout != LAPACK_COL_MAJOR)
         return -1;
     if (uplo != 'L')

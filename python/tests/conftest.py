@@ -31,7 +31,8 @@ def program() -> str:
 
 @pytest.fixture(scope="session")
 def training_program(program: str) -> str:
-    """The program of the tree's own build where there is one (VARGATE): it trains and predicts with fast backends, the wheel's plainly."""
+    """The program of the tree's own build where there is one (VARGATE): it trains and predicts with fast backends, the
+    wheel's plainly."""
     return os.environ.get("VARGATE") or program
 
 
@@ -45,7 +46,9 @@ def command(program: str) -> Callable[..., Any]:
         return [strip(item) for item in value] if isinstance(value, list) else value
 
     def run(*arguments: object) -> Any:
-        done = subprocess.run([program, *map(str, arguments), "--json", "--quiet"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [program, *map(str, arguments), "--json", "--quiet"], capture_output=True, text=True, check=True
+        )
         return strip(json.loads(done.stdout))
 
     return run

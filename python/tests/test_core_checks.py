@@ -1,4 +1,5 @@
-"""What a new user gets wrong: labels, axes, logits, tables, NumPy's numbers, threads. Each is refused with what to write, or works."""
+"""What a new user gets wrong: labels, axes, logits, tables, NumPy's numbers, threads. Each is refused with what to
+write, or works."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ Z = np.log(P) + 0.3
 Y = RNG.integers(0, 4, 60)
 
 
-# --- labels -----------------------------------------------------------------------------------------------------------------------
+# --- labels -----------------------------------------------------------------------------------------------------------
 
 
 def test_rule_without_pred_has_the_same_accuracy() -> None:
@@ -83,7 +84,7 @@ def test_ece_refuses_rows_that_are_no_distributions() -> None:
         vargate.ece(P, Y)
 
 
-# --- axes -------------------------------------------------------------------------------------------------------------------------
+# --- axes -------------------------------------------------------------------------------------------------------------
 
 
 def test_labels_tell_the_order_of_the_axes() -> None:
@@ -101,7 +102,9 @@ def test_labels_tell_the_order_of_the_axes() -> None:
 
 def test_many_more_members_than_samples_must_be_meant() -> None:
     p = np.full((5, 400, 3), 1 / 3)
-    with pytest.raises(ValueError, match="pass axes='MNC' if these are 5 members and 400 samples, axes='NMC' if they are not"):
+    with pytest.raises(
+        ValueError, match="pass axes='MNC' if these are 5 members and 400 samples, axes='NMC' if they are not"
+    ):
         vargate.score(p)
     with pytest.raises(ValueError, match="axes='MNC'"):
         vargate.Scorer().feed(p)
@@ -139,7 +142,9 @@ class Named:
 
 
 def test_named_dimensions_of_anything() -> None:
-    with pytest.raises(ValueError, match=r"has dims \('member', 'sample', 'class'\), read as axes='NMC': pass axes='MNC'"):
+    with pytest.raises(
+        ValueError, match=r"has dims \('member', 'sample', 'class'\), read as axes='NMC': pass axes='MNC'"
+    ):
         vargate.score(Named(P.transpose(1, 0, 2), ("member", "sample", "class")))
     assert vargate.score(Named(P, ("N", "M", "C"))).n == 60
     assert vargate.score(Named(P[:, 0], ("sample", "class"))).m == 1
@@ -174,7 +179,7 @@ def test_a_wide_array_is_named() -> None:
     assert "side by side" not in str(caught.value)
 
 
-# --- logits -----------------------------------------------------------------------------------------------------------------------
+# --- logits -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -192,7 +197,7 @@ def test_probabilities_are_not_logits(dtype: Any) -> None:
     assert vargate.score(P, logits=True, multilabel=True).n == 60  # any number is a label's logit
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------------------
+# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("one", [np.int64(2), np.float32(2), np.array(2), np.uint8(2), 2])
@@ -218,18 +223,32 @@ def test_numpy_numbers(one: Any) -> None:
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
-        (TypeError, "k is '12', expected a number or several", lambda: vargate.score(P, k="12")),  # type: ignore[arg-type]
+        # type: ignore[arg-type]
+        (TypeError, "k is '12', expected a number or several", lambda: vargate.score(P, k="12")),
         (TypeError, "k is '1', expected numbers", lambda: vargate.score(P, k=("1", "2"))),  # type: ignore[arg-type]
         (TypeError, "k is 'x', expected a number > 0", lambda: vargate.score(P).decide("x")),  # type: ignore[arg-type]
-        (ValueError, "bins is -1, expected a whole number from 1 to 10000", lambda: vargate.ece(P.mean(axis=1), Y, bins=-1)),
+        (
+            ValueError,
+            "bins is -1, expected a whole number from 1 to 10000",
+            lambda: vargate.ece(P.mean(axis=1), Y, bins=-1),
+        ),
         (ValueError, "bins is -1, expected", lambda: vargate.evaluate(P, Y, bins=-1)),
         (ValueError, "bins is 0, expected", lambda: vargate.calibrate(Z, Y, bins=0)),
-        (TypeError, "bins is 1.5, expected a whole number", lambda: vargate.evaluate(P, Y, bins=1.5)),  # type: ignore[arg-type]
-        (ValueError, "bootstrap is -1, expected a whole number of 0 or more", lambda: vargate.evaluate(P, Y, bootstrap=-1)),
+        # type: ignore[arg-type]
+        (TypeError, "bins is 1.5, expected a whole number", lambda: vargate.evaluate(P, Y, bins=1.5)),
+        (
+            ValueError,
+            "bootstrap is -1, expected a whole number of 0 or more",
+            lambda: vargate.evaluate(P, Y, bootstrap=-1),
+        ),
         (ValueError, "bootstrap is -1, expected", lambda: vargate.ood(P, P, bootstrap=-1)),
         (ValueError, "seed is -1, expected", lambda: vargate.evaluate(P, Y, seed=-1)),
         (ValueError, "curve is -1, expected", lambda: vargate.evaluate(P, Y, curve=-1)),
-        (ValueError, "'gtu@7' is not at one of the settings k = 1, 2", lambda: vargate.score(P, k=(1, 2), measures="gtu@7")),
+        (
+            ValueError,
+            "'gtu@7' is not at one of the settings k = 1, 2",
+            lambda: vargate.score(P, k=(1, 2), measures="gtu@7"),
+        ),
         (ValueError, "unknown 'tu@1'", lambda: vargate.score(P, measures="tu@1")),
     ],
 )
@@ -262,7 +281,7 @@ def test_decide_can_be_called() -> None:
         vargate.decide(s, logits=True)
 
 
-# --- scorers ----------------------------------------------------------------------------------------------------------------------
+# --- scorers ----------------------------------------------------------------------------------------------------------
 
 
 def test_four_threads_feed_one_scorer() -> None:
@@ -275,7 +294,9 @@ def test_four_threads_feed_one_scorer() -> None:
         try:
             for _ in range(25):
                 s = scorer.feed(block)
-                found.append(bool(np.array_equal(s.gtu, expected.gtu) and np.array_equal(s.decision, expected.decision)))
+                found.append(
+                    bool(np.array_equal(s.gtu, expected.gtu) and np.array_equal(s.decision, expected.decision))
+                )
         except Exception as error:
             wrong.append(error)
 
@@ -341,5 +362,9 @@ def test_a_copied_scorer_judges_as_one_that_saw_everything(cut: int) -> None:
     other = pickle.loads(pickle.dumps(scorer))
     other.feed(p[cut:])
     expected, found = vargate.score(p).verdict(), other.verdict()
-    assert (found.text, found.disagreement, found.abstained) == (expected.text, expected.disagreement, expected.abstained)
+    assert (found.text, found.disagreement, found.abstained) == (
+        expected.text,
+        expected.disagreement,
+        expected.abstained,
+    )
     assert (found.share, found.class_variance) == (expected.share, expected.class_variance)

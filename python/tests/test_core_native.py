@@ -13,7 +13,9 @@ from vargate import _native
 
 HEADERS = Path(__file__).parents[2] / "include"
 STRUCTS = {
-    t.__doc__: t for t in vars(_native).values() if isinstance(t, type) and issubclass(t, ctypes.Structure) and t.__doc__
+    t.__doc__: t
+    for t in vars(_native).values()
+    if isinstance(t, type) and issubclass(t, ctypes.Structure) and t.__doc__
 }
 STRUCTS = {name: t for name, t in STRUCTS.items() if name.startswith("vg_")}
 
@@ -25,7 +27,9 @@ def test_layout(tmp_path: Path) -> None:
         lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
         ours.append(f"{name} {ctypes.sizeof(struct)}")
         for field, *_ in struct._fields_:
-            lines.append(f'printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));')
+            lines.append(
+                f'printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));'
+            )
             ours.append(f"{name}.{field} {getattr(struct, field).offset} {getattr(struct, field).size}")
     for name, index in _native.SCORE_INDEX.items():
         lines.append(f'printf("vg_scores.{name} %zu\\n", offsetof(vg_scores, {name}));')
@@ -33,7 +37,9 @@ def test_layout(tmp_path: Path) -> None:
     lines.append('printf("%zu\\n", sizeof(vg_scores));')
     ours.append(str(ctypes.sizeof(_native.ScorePlaces)))
     source = tmp_path / "layout.c"
-    includes = "".join(f"#include <{h}>\n" for h in ("stddef.h", "stdio.h", "vargate/vargate.h", "vargate/temperatures.h"))
+    includes = "".join(
+        f"#include <{h}>\n" for h in ("stddef.h", "stdio.h", "vargate/vargate.h", "vargate/temperatures.h")
+    )
     source.write_text(includes + "int main(void) {\n" + "\n".join(lines) + "\nreturn 0; }\n")
     subprocess.run(["cc", "-I", HEADERS, source, "-o", tmp_path / "layout"], check=True)
     theirs = subprocess.run([tmp_path / "layout"], capture_output=True, text=True, check=True).stdout.split("\n")
@@ -52,7 +58,9 @@ def test_constants() -> None:
         order = [name.strip().removeprefix("VG_ELEMENT_") for name in names]
         ours = {"f2": "F16", "bf16": "BF16", "f4": "F32", "f8": "F64", "b1": "BOOL"}
         assert [ours.get(k, k.replace("i", "I").replace("u", "U")) for k in _native.ELEMENTS] == [
-            {"I8": "I1", "I16": "I2", "I32": "I4", "I64": "I8", "U8": "U1", "U16": "U2", "U32": "U4", "U64": "U8"}.get(n, n)
+            {"I8": "I1", "I16": "I2", "I32": "I4", "I64": "I8", "U8": "U1", "U16": "U2", "U32": "U4", "U64": "U8"}.get(
+                n, n
+            )
             for n in order
         ]
 

@@ -90,12 +90,16 @@ def test_users_types(tmp_path: Path) -> None:
 def test_ruff() -> None:
     pytest.importorskip("ruff")
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--no-cache", "python"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "ruff", "check", "--no-cache", "python"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 
 
-# --- the sdist ----------------------------------------------------------------------------------------------------------------
+# --- the sdist --------------------------------------------------------------------------------------------------------
 
 
 def test_sdist(tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def test_sdist(tmp_path: Path) -> None:
         subprocess.run([python, "-c", "import vargate; vargate.score([[[0.5, 0.5]]])"], check=True, cwd=tmp_path)
 
 
-# --- the wheel, whose path is in VARGATE_WHEEL --------------------------------------------------------------------------------
+# --- the wheel, whose path is in VARGATE_WHEEL ------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -154,7 +158,9 @@ def test_wheel_holds_what_it_should(wheel: Path) -> None:
 
 def test_wheel_is_manylinux(wheel: Path) -> None:
     pytest.importorskip("auditwheel")
-    done = subprocess.run([sys.executable, "-m", "auditwheel", "show", wheel], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", wheel], capture_output=True, text=True, check=True
+    )
     assert '"manylinux_2_' in done.stdout.replace("\n", " ")
 
 
@@ -169,10 +175,16 @@ def test_wheel_alone(wheel: Path, tmp_path: Path) -> None:
         pytest.skip(f"pip could not install: {installed.stderr.strip()[-200:]}")
     environment = {"PATH": str(tmp_path / "env" / "bin"), "HOME": str(tmp_path)}
     assert shutil.which("cc", path=environment["PATH"]) is None
-    script = "import numpy as np, vargate; print(vargate.score(np.full((2, 3, 4), 0.25)).tu.tolist() == [np.log(4)] * 2)"
-    done = subprocess.run([python, "-c", script], capture_output=True, text=True, env=environment, cwd=tmp_path, check=True)
+    script = (
+        "import numpy as np, vargate; print(vargate.score(np.full((2, 3, 4), 0.25)).tu.tolist() == [np.log(4)] * 2)"
+    )
+    done = subprocess.run(
+        [python, "-c", script], capture_output=True, text=True, env=environment, cwd=tmp_path, check=True
+    )
     assert done.stdout == "True\n"
-    listed = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True, check=True
+    ).stdout
     assert {line.split("==")[0] for line in listed.split()} <= {"numpy", "pip", "setuptools", "vargate"}
     program = tmp_path / "env" / "bin" / "vargate"
     shown = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment, check=True).stdout

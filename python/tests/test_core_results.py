@@ -33,7 +33,7 @@ def equal(theirs: Any, ours: Any, where: str = "") -> None:
     json.dumps(ours, allow_nan=False)
 
 
-# --- calibrate ------------------------------------------------------------------------------------------------------------------
+# --- calibrate --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,10 @@ def equal(theirs: Any, ours: Any, where: str = "") -> None:
         ({}, []),
         ({"shared": True, "bins": 10}, ["--shared", "--bins", "10"]),
         ({"solver": "both", "evaluations": 20, "seed": 3}, ["--solver", "both", "--evaluations", "20", "--seed", "3"]),
-        ({"solver": "bayes", "evaluations": 12, "initial": 4}, ["--solver", "bayes", "--evaluations", "12", "--initial", "4"]),
+        (
+            {"solver": "bayes", "evaluations": 12, "initial": 4},
+            ["--solver", "bayes", "--evaluations", "12", "--initial", "4"],
+        ),
     ],
 )
 def test_calibrate(command: Command, files: Path, logits: Any, options: dict[str, Any], arguments: list[str]) -> None:
@@ -83,7 +86,7 @@ def test_calibrate_errors(logits: Any) -> None:
         vargate.calibrate(bad, y)
 
 
-# --- evaluate -------------------------------------------------------------------------------------------------------------------
+# --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_undefined_is_nan_and_none() -> None:
     assert e.confusion.sum() == 20
 
 
-# --- ood --------------------------------------------------------------------------------------------------------------------------
+# --- ood --------------------------------------------------------------------------------------------------------------
 
 
 def test_ood(command: Command, files: Path, logits: Any) -> None:
@@ -165,7 +168,7 @@ def test_ood_multilabel(command: Command, files: Path, multilabel: Any) -> None:
     equal(theirs, vargate.ood(multilabel[0], multilabel[0], multilabel=True, name="u").to_dict())
 
 
-# --- choosing ---------------------------------------------------------------------------------------------------------------------
+# --- choosing ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("target", "value"), [("risk", 0.3), ("risk", 0.25), ("coverage", 0.7)])
@@ -218,7 +221,9 @@ def test_select_multilabel_by_sample(multilabel: Any, command: Command, tmp_path
     assert chosen.samples + chosen.set_aside == len(u)
     assert chosen.n == chosen.samples * u.shape[2]
     assert chosen.bound in ("hoeffding-bentkus", "betting")
-    theirs = command("decide", tmp_path / "u.npz", "--multilabel", "--calibration", tmp_path / "u.npz", "--target-risk", 0.45)
+    theirs = command(
+        "decide", tmp_path / "u.npz", "--multilabel", "--calibration", tmp_path / "u.npz", "--target-risk", 0.45
+    )
     equal(theirs["calibration"], chosen.to_dict())
 
 
@@ -229,7 +234,9 @@ def test_select_without_labels_and_unmet(logits: Any) -> None:
     assert "risk" not in chosen.to_dict()
     with pytest.raises(ValueError, match="labels are needed"):
         vargate.select_k(z, target_risk=0.1, logits=True)
-    with pytest.raises(ValueError, match=r"no k meets a risk of 0\.0001 with 95 % confidence; the best reachable is k = "):
+    with pytest.raises(
+        ValueError, match=r"no k meets a risk of 0\.0001 with 95 % confidence; the best reachable is k = "
+    ):
         vargate.select_k(z, y, target_risk=1e-4, logits=True)
     assert not vargate.select_k(z, y, target_risk=1e-4, logits=True, must_meet=False).met
     with pytest.raises(ValueError, match="one of target_risk and target_coverage"):

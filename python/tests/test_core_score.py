@@ -32,7 +32,7 @@ def same(a: vargate.Scores, b: vargate.Scores) -> None:
     assert np.array([a.diversity, a.k_sensitivity]).tobytes() == np.array([b.diversity, b.k_sensitivity]).tobytes()
 
 
-# --- the command --------------------------------------------------------------------------------------------------------------
+# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def saved(program: str, path: Path, *options: str) -> dict[str, np.ndarray]:
@@ -76,7 +76,8 @@ def test_same_bits_as_the_command(
         assert getattr(s, name) is s[name] or np.shares_memory(getattr(s, name), s[name])
     assert np.array_equal(theirs["k"], s.k)
     assert (
-        np.array([theirs["diversity"], theirs["k_sensitivity"]]).tobytes() == np.array([s.diversity, s.k_sensitivity]).tobytes()
+        np.array([theirs["diversity"], theirs["k_sensitivity"]]).tobytes()
+        == np.array([s.diversity, s.k_sensitivity]).tobytes()
     )
 
 
@@ -96,7 +97,9 @@ def test_logits_temperature_and_multilabel(program: str, files: Path, logits: An
 
 
 @pytest.mark.parametrize("ending", ["npz", "safetensors", "csv", "jsonl"])
-def test_files_are_the_command_s(program: str, files: Path, tmp_path: Path, ending: str, logits: Any, multilabel: Any) -> None:
+def test_files_are_the_command_s(
+    program: str, files: Path, tmp_path: Path, ending: str, logits: Any, multilabel: Any
+) -> None:
     for name, options, s in (
         ("z", [], vargate.score(logits[0], logits=True)),
         ("u", ["--multilabel"], vargate.score(multilabel[0], multilabel=True, k=(0.5, 1))),
@@ -120,13 +123,21 @@ def test_summary_is_the_command_s(command: Callable[..., Any], files: Path, logi
         else:
             assert a == b
 
-    close(command("score", files / "z.npz"), vargate.score(logits[0], labels=logits[1], logits=True).summary().to_dict())
+    close(
+        command("score", files / "z.npz"), vargate.score(logits[0], labels=logits[1], logits=True).summary().to_dict()
+    )
     u, y = multilabel
-    close(command("score", files / "u.npz", "--multilabel"), vargate.score(u, labels=y, multilabel=True).summary().to_dict())
-    close(command("score", files / "ood.npz"), vargate.score(np.load(files / "ood.npz")["Z"], logits=True).summary().to_dict())
+    close(
+        command("score", files / "u.npz", "--multilabel"),
+        vargate.score(u, labels=y, multilabel=True).summary().to_dict(),
+    )
+    close(
+        command("score", files / "ood.npz"),
+        vargate.score(np.load(files / "ood.npz")["Z"], logits=True).summary().to_dict(),
+    )
 
 
-# --- arrays of every kind --------------------------------------------------------------------------------------------------------
+# --- arrays of every kind ---------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -239,7 +250,7 @@ def test_bfloat16_and_dlpack() -> None:
         vargate.score(Dlpack(p, device=2))
 
 
-# --- errors -----------------------------------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=30, deadline=None)
@@ -296,7 +307,7 @@ def test_scorer_refuses_other_shapes() -> None:
         scorer.feed(dirichlet(2, 3, 3))
 
 
-# --- what Scores offers -----------------------------------------------------------------------------------------------------------
+# --- what Scores offers -----------------------------------------------------------------------------------------------
 
 
 def test_decide_at_any_k(logits: Any) -> None:

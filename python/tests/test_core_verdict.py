@@ -21,7 +21,9 @@ def made(n: int, m: int, c: int, base: float, noise: float) -> np.ndarray:
 def test_same_as_the_command(program: str, tmp_path: Path) -> None:
     z, labels = made(200, 6, 4, 4, 1), np.random.default_rng(1).integers(0, 4, 200)
     np.savez(tmp_path / "z.npz", Z=z, L=labels)
-    done = subprocess.run([program, "score", str(tmp_path / "z.npz"), "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [program, "score", str(tmp_path / "z.npz"), "--json"], capture_output=True, text=True, check=True
+    )
     theirs = json.loads(done.stdout)
     s = vargate.score(z, logits=True, labels=labels)
     ours = s.summary().to_dict()
@@ -32,7 +34,9 @@ def test_same_as_the_command(program: str, tmp_path: Path) -> None:
     assert vargate.score(z, logits=True).verdict().name == "diverse"
 
 
-@pytest.mark.parametrize(("base", "noise", "expected"), [(8, 0.01, "collapsed"), (8, 1, "diverse"), (0, 0.01, "undecided")])
+@pytest.mark.parametrize(
+    ("base", "noise", "expected"), [(8, 0.01, "collapsed"), (8, 1, "diverse"), (0, 0.01, "undecided")]
+)
 def test_k_members_and_measures_do_not_matter(base: float, noise: float, expected: str) -> None:
     for m in (2, 40):
         z = made(400, m, 10, base, noise)

@@ -1,4 +1,5 @@
-"""vargate.dask: blocks give one machine's scores to the bit and its figures, on threads, on processes, and when a process is killed."""
+"""vargate.dask: blocks give one machine's scores to the bit and its figures, on threads, on processes, and when a
+process is killed."""
 
 from __future__ import annotations
 
@@ -54,8 +55,13 @@ def check_all(lazy: vd.DaskScores, whole: vargate.Scores, names: tuple[str, ...]
     assert set(ours) - set(evaluation) == {"diversity", "k_sensitivity", "verdict", "verdict_text", "verdict_figures"}
     judged = whole.verdict()
     assert (ours["verdict"], found.verdict().name) == (judged.name, judged.name)
-    for name, value in judged.figures().items():  # each block thins its own samples, so that this one is an estimate apart
-        assert ours["verdict_figures"][name] == pytest.approx(value, abs=0.05 if name == "disagreement" else 1e-12), name
+    for (
+        name,
+        value,
+    ) in judged.figures().items():  # each block thins its own samples, so that this one is an estimate apart
+        assert ours["verdict_figures"][name] == pytest.approx(value, abs=0.05 if name == "disagreement" else 1e-12), (
+            name
+        )
     assert ours["measures"].keys() == found.columns().keys()
     same(ours, evaluation)
     chosen = lazy.select_k(target_risk=0.3).compute()
@@ -72,11 +78,18 @@ def test_blocks_give_one_machines_results() -> None:
     assert lazy.mean.shape == (1000, 4)
 
 
-@pytest.mark.parametrize("options", [{"preset": "vge"}, {"k": 0.5, "sigma": "sample"}, {"preset": "mljku", "log_base": "2"}])
+@pytest.mark.parametrize(
+    "options", [{"preset": "vge"}, {"k": 0.5, "sigma": "sample"}, {"preset": "mljku", "log_base": "2"}]
+)
 def test_options(options: dict[str, Any]) -> None:
     p = np.exp(Z.astype(np.float64))
     p /= p.sum(axis=2, keepdims=True)
-    lazy = vd.score(da.from_array(p.transpose(1, 0, 2), chunks=(3, 170, 2)), labels=da.from_array(Y, chunks=99), axes="MNC", **options)
+    lazy = vd.score(
+        da.from_array(p.transpose(1, 0, 2), chunks=(3, 170, 2)),
+        labels=da.from_array(Y, chunks=99),
+        axes="MNC",
+        **options,
+    )
     check_all(lazy, vargate.score(p, labels=Y, **options))
 
 
@@ -164,7 +177,9 @@ def test_from_parquet(tmp_path: Path) -> None:
     # One array for both: columns read apart may be cut into other blocks.
     rows = dd.read_parquet(tmp_path).to_dask_array()
     shape = ((np.nan,) * rows.numblocks[0], 6, 4)
-    array = rows[:, :24].map_blocks(lambda block: block.astype(np.float32).reshape(-1, 6, 4), chunks=shape, new_axis=2, dtype="f4")
+    array = rows[:, :24].map_blocks(
+        lambda block: block.astype(np.float32).reshape(-1, 6, 4), chunks=shape, new_axis=2, dtype="f4"
+    )
     lazy = vd.score(array, labels=rows[:, 24], logits=True, measures="gmu")
     np.testing.assert_array_equal(lazy.gmu.compute(), vargate.score(Z, logits=True).gmu)
     same(lazy.evaluate().compute().to_dict()["measures"], vargate.evaluate(Z, Y, logits=True).to_dict()["measures"])
@@ -199,21 +214,27 @@ def test_a_worker_killed_midway_loses_nothing(tmp_path: Path) -> None:
         return rng.normal(size=(50, 6, 4), scale=3).astype(np.float32)
 
     blocks = 40
-    whole = np.concatenate([np.random.default_rng(i).normal(size=(50, 6, 4), scale=3).astype(np.float32) for i in range(blocks)])
+    whole = np.concatenate(
+        [np.random.default_rng(i).normal(size=(50, 6, 4), scale=3).astype(np.float32) for i in range(blocks)]
+    )
     labels = RNG.integers(0, 4, len(whole))
     loads = [delayed(load)(i, str(tmp_path)) for i in range(blocks)]
     array = da.concatenate([da.from_delayed(block, (50, 6, 4), np.float32) for block in loads])
     lazy = vd.score(array, labels=labels, logits=True)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 10, "distributed.comm.timeouts.connect": "20s"}),
-        LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
         Client(cluster) as client,
     ):
         workers = {int(pid) for pid in client.run(os.getpid).values()}
         assert len(workers) == 3
         assert os.getpid() not in workers
         kept = lazy.persist()
-        pending = client.compute([kept.compute_later(), kept.evaluate(["gmu", "tu"]), kept.select_k(target_coverage=0.6)])
+        pending = client.compute(
+            [kept.compute_later(), kept.evaluate(["gmu", "tu"]), kept.select_k(target_coverage=0.6)]
+        )
         limit = time.monotonic() + 60
         while len(list(tmp_path.iterdir())) < blocks // 3 and time.monotonic() < limit:
             time.sleep(0.01)

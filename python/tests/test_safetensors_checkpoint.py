@@ -88,7 +88,17 @@ def test_arrays_make_the_network(run: Path, training_program: str, images: np.nd
     wanted = (x @ arrays["heads.weight"].T + arrays["heads.bias"]).reshape(-1, HEADS, CLASSES)
     np.savez(tmp_path / "some.npz", images=images[:20])
     subprocess.run(
-        [training_program, "predict", run, "--input", tmp_path / "some.npz", "--logits", "-o", tmp_path / "z.npz", "--quiet"],
+        [
+            training_program,
+            "predict",
+            run,
+            "--input",
+            tmp_path / "some.npz",
+            "--logits",
+            "-o",
+            tmp_path / "z.npz",
+            "--quiet",
+        ],
         check=True,
     )
     np.testing.assert_allclose(np.load(tmp_path / "z.npz")["Z"], wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())

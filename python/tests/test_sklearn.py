@@ -1,4 +1,5 @@
-"""AbstainingClassifier: scikit-learn's own checks, members of every kind, the decision rule written out, the promise of a target risk."""
+"""AbstainingClassifier: scikit-learn's own checks, members of every kind, the decision rule written out, the promise of
+a target risk."""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ def forest(n: int = 30, **options: Any) -> RandomForestClassifier:
     return RandomForestClassifier(n, random_state=0, **options)
 
 
-# scikit-learn compares predict with the largest of predict_proba on training data, where an abstention would be a difference: members
-# here are sure of what they have been trained on.
+# scikit-learn compares predict with the largest of predict_proba on training data, where an abstention would be a
+# difference: members here are sure of what they have been trained on.
 CHECKED = [
     AbstainingClassifier(),
     AbstainingClassifier(RandomForestClassifier(9, bootstrap=False), k=2.0),
@@ -71,7 +72,9 @@ def test_the_usual_model_fails_one_check_and_only_by_abstaining() -> None:
     assert expected_failed_checks(RandomForestClassifier()) == {}
 
 
-@pytest.mark.parametrize("model", CHECKED, ids=lambda m: type(m.estimator).__name__ + ("_risk" if m.target_risk else ""))
+@pytest.mark.parametrize(
+    "model", CHECKED, ids=lambda m: type(m.estimator).__name__ + ("_risk" if m.target_risk else "")
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_checks(model: AbstainingClassifier) -> None:
     failed = []
@@ -225,16 +228,26 @@ def test_pipeline_and_cross_validation() -> None:
     model.fit(X[TRAIN], Y[TRAIN])
     assert model.predict(X[TEST]).shape == (len(Y[TEST]),)
     found = cross_validate(
-        AbstainingClassifier(forest(10), k=0.3), X, Y, cv=3, scoring=AbstainingClassifier.score_selective, error_score="raise"
+        AbstainingClassifier(forest(10), k=0.3),
+        X,
+        Y,
+        cv=3,
+        scoring=AbstainingClassifier.score_selective,
+        error_score="raise",
     )
     assert (found["test_accuracy"] > found["test_accuracy_all"]).all()
     search = GridSearchCV(AbstainingClassifier(forest(10)), {"k": [0.1, 1.0], "estimator__max_depth": [4, None]}, cv=2)
-    assert search.fit(X[:400], Y[:400]).best_params_ == {"k": 1.0, "estimator__max_depth": None}  # an error costs ten referrals
+    assert search.fit(X[:400], Y[:400]).best_params_ == {
+        "k": 1.0,
+        "estimator__max_depth": None,
+    }  # an error costs ten referrals
 
 
 def test_fit_parameters_are_cut_with_the_data() -> None:
     weights = np.where(Y[:600] == 3, 0.0, 1.0)
-    model = AbstainingClassifier(forest(5), target_risk=0.9, random_state=0).fit(X[:600], Y[:600], sample_weight=weights)
+    model = AbstainingClassifier(forest(5), target_risk=0.9, random_state=0).fit(
+        X[:600], Y[:600], sample_weight=weights
+    )
     assert not (model.predict(X[TEST]) == 3).any()
 
 

@@ -1,4 +1,5 @@
-"""AbstainingClassifier as scikit-learn's users use it: searches, routing, pipelines, frozen models, large forests, tables."""
+"""AbstainingClassifier as scikit-learn's users use it: searches, routing, pipelines, frozen models, large forests,
+tables."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def forest(n: int = 20, **options: Any) -> RandomForestClassifier:
     return RandomForestClassifier(n, random_state=0, **options)
 
 
-# --- refused before training ------------------------------------------------------------------------------------------------------------
+# --- refused before training ------------------------------------------------------------------------------------------
 
 
 class Untrainable(LogisticRegression):
@@ -69,7 +70,7 @@ def test_what_has_no_members_is_refused_before_training(estimator: Any, error: t
         AbstainingClassifier(estimator).fit(X[:100], Y[:100])
 
 
-# --- numbers, labels, tables ------------------------------------------------------------------------------------------------------------
+# --- numbers, labels, tables ------------------------------------------------------------------------------------------
 
 
 def test_search_over_numpy_numbers() -> None:
@@ -119,7 +120,7 @@ def test_polars() -> None:
             np.testing.assert_array_equal(model.predict(frame[900:]), plain.predict(X[TEST]))
 
 
-# --- routing ----------------------------------------------------------------------------------------------------------------------------
+# --- routing ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("who", ["outer", "inner", "list"])
@@ -142,17 +143,21 @@ def test_metadata_routing(who: str) -> None:
         assert scores.shape == (2,)
         with pytest.raises(Exception, match="sample_weight"):
             AbstainingClassifier(forest(5)).fit(X[:100], Y[:100], sample_weight=weights[:100])
-    assert np.asarray(AbstainingClassifier(forest(5)).fit(X[:600], Y[:600], sample_weight=weights).predict(X[:5])).shape == (5,)
+    assert np.asarray(
+        AbstainingClassifier(forest(5)).fit(X[:600], Y[:600], sample_weight=weights).predict(X[:5])
+    ).shape == (5,)
 
 
-# --- thresholds, searches, pipelines ----------------------------------------------------------------------------------------------------
+# --- thresholds, searches, pipelines ----------------------------------------------------------------------------------
 
 
 def test_a_frozen_estimator_gives_all_data_to_the_threshold() -> None:
     trained = forest().fit(X[:600], Y[:600])
     model = AbstainingClassifier(FrozenEstimator(trained), target_risk=0.2).fit(X[600:1200], Y[600:1200])
     assert model.selection_ is not None
-    assert model.selection_.n + model.selection_.set_aside == 600  # some samples place the thresholds, the others are tested
+    assert (
+        model.selection_.n + model.selection_.set_aside == 600
+    )  # some samples place the thresholds, the others are tested
     whole = vargate.select_k(member_probabilities(trained, X[600:1200]), Y[600:1200], target_risk=0.2)
     assert model.k_ == whole.threshold
 
@@ -212,7 +217,9 @@ def test_uncertainty_through_a_pipeline() -> None:
             pipeline.predict(X[TEST], return_uncertainty=measure)[1], model.predict_uncertainty(scaled, measure)
         )
     np.testing.assert_array_equal(member_probabilities(pipeline, X[TEST]), model.predict_members(scaled))
-    assert selective_scoring(pipeline, X[TEST], Y[TEST])["coverage"] == model.score_selective(scaled, Y[TEST])["coverage"]
+    assert (
+        selective_scoring(pipeline, X[TEST], Y[TEST])["coverage"] == model.score_selective(scaled, Y[TEST])["coverage"]
+    )
 
 
 def test_identical_members_are_told() -> None:
@@ -223,14 +230,16 @@ def test_identical_members_are_told() -> None:
     with pytest.warns(CollapseWarning, match="2 members give identical"):
         AbstainingClassifier(same, target_risk=0.5, random_state=None).fit(X[TRAIN], Y[TRAIN])
     with pytest.warns(CollapseWarning, match="one member"):
-        AbstainingClassifier(CalibratedClassifierCV(GaussianNB(), ensemble=False)).fit(X[TRAIN], Y[TRAIN]).predict(X[TEST])
+        AbstainingClassifier(CalibratedClassifierCV(GaussianNB(), ensemble=False)).fit(X[TRAIN], Y[TRAIN]).predict(
+            X[TEST]
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         AbstainingClassifier(forest()).fit(X[TRAIN], Y[TRAIN]).predict(X[TEST])
         AbstainingClassifier(copies).fit(X[TRAIN], Y[TRAIN]).predict(X[TEST][:5])  # too few to tell
 
 
-# --- forests ----------------------------------------------------------------------------------------------------------------------------
+# --- forests ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -282,7 +291,8 @@ def peak_of(call: Any) -> int:
 
 
 def test_a_large_forest_costs_what_predict_proba_costs() -> None:
-    """Both sides one thread, by the processor's time, best of several. docs/python.md has the figures of 100,000 samples and 200 trees."""
+    """Both sides one thread, by the processor's time, best of several. docs/python.md has the figures of 100,000
+    samples and 200 trees."""
     data, y = make_classification(34_000, 20, n_informative=10, n_classes=5, random_state=0)
     trained = forest(100).fit(data[:4000], y[:4000])
     model = AbstainingClassifier(FrozenEstimator(trained)).fit(data[:100], y[:100])

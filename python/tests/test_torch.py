@@ -1,5 +1,6 @@
 # ruff: noqa: E402 - imports follow importorskip
-"""vargate.torch: heads and their switches against plain PyTorch, members, batch-norm, the metric, runs of the program as modules."""
+"""vargate.torch: heads and their switches against plain PyTorch, members, batch-norm, the metric, runs of the program
+as modules."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def digits() -> np.ndarray:
     return np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8, offset=16).reshape(-1, 28, 28)
 
 
-# --- heads ------------------------------------------------------------------------------------------------------------------------
+# --- heads ------------------------------------------------------------------------------------------------------------
 
 
 def test_heads_are_linear_layers() -> None:
@@ -145,13 +146,15 @@ def test_prior_as_a_module() -> None:
     torch.testing.assert_close(heads(x, images), plain.view(5, 3, 4))
 
 
-@pytest.mark.parametrize("options", [{"features": 0.0}, {"features": 1.5}, {"init_scale": -1.0}, {"anchor": float("nan")}])
+@pytest.mark.parametrize(
+    "options", [{"features": 0.0}, {"features": 1.5}, {"init_scale": -1.0}, {"anchor": float("nan")}]
+)
 def test_bad_options(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         LastLayerEnsemble(6, 4, heads=3, **options)
 
 
-# --- members ----------------------------------------------------------------------------------------------------------------------
+# --- members ----------------------------------------------------------------------------------------------------------
 
 
 class Net(nn.Module):
@@ -270,7 +273,7 @@ def test_refresh_batchnorm() -> None:
         refresh_batchnorm(Net(norm=False), data)
 
 
-# --- the metric ---------------------------------------------------------------------------------------------------------------------
+# --- the metric -------------------------------------------------------------------------------------------------------
 
 
 def test_metric_equals_evaluation(logits: tuple[np.ndarray, np.ndarray]) -> None:
@@ -311,7 +314,7 @@ def test_metric_takes_half_precision() -> None:
     assert half.compute()["tu"] == pytest.approx(full.compute()["tu"], rel=1e-9)
 
 
-# --- runs ---------------------------------------------------------------------------------------------------------------------------
+# --- runs -------------------------------------------------------------------------------------------------------------
 
 
 def test_run_gives_the_programs_logits() -> None:
@@ -334,13 +337,30 @@ RECIPES = {
 
 
 def test_uniform_initialisation_is_that_of_torch(trains: str, tmp_path: Path) -> None:
-    # A rate of 1e-30 leaves the first values as they were drawn; torch's own layers of the same shapes give the moments.
+    # A rate of 1e-30 leaves the first values as they were drawn; torch's own layers of the same shapes give the
+    # moments.
     keys = "name: u\ndataset: digits\nnetwork: cnn-16-96\nheads: 40\ninit: uniform\nepochs: 1\nbatch: 64\ntrain_limit: 64\nrate: 1e-30\n"
     (tmp_path / "recipe.yaml").write_text(keys)
-    arguments = [trains, "train", tmp_path / "recipe.yaml", "--data", DATA, "--threads", "1", "--out", tmp_path / "u", "--quiet"]
+    arguments = [
+        trains,
+        "train",
+        tmp_path / "recipe.yaml",
+        "--data",
+        DATA,
+        "--threads",
+        "1",
+        "--out",
+        tmp_path / "u",
+        "--quiet",
+    ]
     subprocess.run(arguments, check=True)
     net = load_run(tmp_path / "u")
-    theirs = {"conv1": nn.Conv2d(1, 16, 5), "conv2": nn.Conv2d(16, 16, 5), "hidden": nn.Linear(256, 96), "heads": nn.Linear(96, 400)}
+    theirs = {
+        "conv1": nn.Conv2d(1, 16, 5),
+        "conv2": nn.Conv2d(16, 16, 5),
+        "hidden": nn.Linear(256, 96),
+        "heads": nn.Linear(96, 400),
+    }
     again = RunNetwork(net.recipe, (1, 28, 28), 10, mean=[0.13], std=[0.31])
     for name, layer in theirs.items():
         for part in ("weight", "bias"):
@@ -372,10 +392,21 @@ def predicted(program: str, run: Path, out: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_runs_there_and_back(name: str, trains: str, tmp_path: Path) -> None:
-    recipe = {"name": name, "dataset": "digits", "train_limit": 100, "epochs": 1, "batch": 32, "rate": 1e-3, **RECIPES[name]}
+    recipe = {
+        "name": name,
+        "dataset": "digits",
+        "train_limit": 100,
+        "epochs": 1,
+        "batch": 32,
+        "rate": 1e-3,
+        **RECIPES[name],
+    }
     (tmp_path / "recipe.yaml").write_text("".join(f"{key}: {value}\n" for key, value in recipe.items()))
     run = tmp_path / name
-    subprocess.run([trains, "train", tmp_path / "recipe.yaml", "--data", DATA, "--threads", "1", "--out", run, "--quiet"], check=True)
+    subprocess.run(
+        [trains, "train", tmp_path / "recipe.yaml", "--data", DATA, "--threads", "1", "--out", run, "--quiet"],
+        check=True,
+    )
     expected = predicted(trains, run, tmp_path / "z.npz")
     net = load_run(run)
     images = net.normalise(digits()[:30])

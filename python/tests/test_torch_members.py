@@ -1,5 +1,6 @@
 # ruff: noqa: E402 - imports follow importorskip
-"""vargate.torch on models as people write them: every kind of dropout, batches of every form, logits that memory does not hold."""
+"""vargate.torch on models as people write them: every kind of dropout, batches of every form, logits that memory does
+not hold."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def _seeded() -> None:
     torch.set_num_threads(1)
 
 
-# --- every kind of dropout ----------------------------------------------------------------------------------------------------------
+# --- every kind of dropout --------------------------------------------------------------------------------------------
 
 
 def without_modules(model: nn.Module) -> nn.Module:
@@ -119,7 +120,9 @@ def test_every_kind_of_dropout_is_on(name: str, inference: bool) -> None:
     flags = [module.training for module in model.modules()]
     x = torch.randn(6, 16)
     with torch.inference_mode(inference), mc_dropout(model):
-        assert not any(module.training for module in model.modules() if isinstance(module, (nn.BatchNorm1d, nn.LayerNorm)))
+        assert not any(
+            module.training for module in model.modules() if isinstance(module, (nn.BatchNorm1d, nn.LayerNorm))
+        )
         assert (model(x) != model(x)).any()
     assert [module.training for module in model.modules()] == flags
     with torch.inference_mode():
@@ -160,7 +163,10 @@ class Scriptable(nn.Module):
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_torchscript() -> None:
     scripted = torch.jit.script(nn.Sequential(nn.Linear(16, 4), Scriptable()))
-    with pytest.raises(ValueError, match=r"the module '1' \(Scriptable\) calls dropout inside TorchScript"), mc_dropout(scripted):
+    with (
+        pytest.raises(ValueError, match=r"the module '1' \(Scriptable\) calls dropout inside TorchScript"),
+        mc_dropout(scripted),
+    ):
         pass
     model, x = torch.jit.script(nn.Sequential(nn.Dropout(0.5), nn.Linear(16, 4))), torch.randn(5, 16)
     with torch.inference_mode(), mc_dropout(model):
@@ -186,7 +192,7 @@ def test_equal_passes_are_said_to_be_so() -> None:
         collect([headed, nn.Linear(16, 3)], x, "deep")
 
 
-# --- batches of every form ------------------------------------------------------------------------------------------------------------
+# --- batches of every form --------------------------------------------------------------------------------------------
 
 
 def small() -> nn.Module:
@@ -261,7 +267,9 @@ class Classifier(nn.Module):
 def test_batches_of_hugging_face(output: type, mapping: type) -> None:
     ids, mask = torch.randint(20, (10, 7)), torch.ones(10, 7)
     model = Classifier(output)
-    batches = [mapping(input_ids=ids[i : i + 4], attention_mask=mask[i : i + 4], labels=Y[i : i + 4]) for i in (0, 4, 8)]
+    batches = [
+        mapping(input_ids=ids[i : i + 4], attention_mask=mask[i : i + 4], labels=Y[i : i + 4]) for i in (0, 4, 8)
+    ]
     z, labels = collect(model, batches, members=5, seed=0)
     assert z.shape == (10, 5, 4)
     np.testing.assert_array_equal(labels, Y)
@@ -292,7 +300,7 @@ def test_module_lists_are_deep_ensembles() -> None:
     np.testing.assert_array_equal(z, collect(list(models), [X], "deep").logits)
 
 
-# --- more than memory holds -------------------------------------------------------------------------------------------------------------
+# --- more than memory holds -------------------------------------------------------------------------------------------
 
 
 def test_files_hold_what_collect_gives(tmp_path: Path, command: Any) -> None:
@@ -350,7 +358,7 @@ def test_batches_are_those_of_collect() -> None:
         collect_batches(model, batches, members=0)  # said now, not at the first batch
 
 
-# --- the metric -------------------------------------------------------------------------------------------------------------------------
+# --- the metric -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["deepcopy", "pickle"])

@@ -1,7 +1,8 @@
-"""Arrays of any kind as views of their memory: where the data lie, their element type, shape and strides. Copies only what must be.
+"""Arrays of any kind as views of their memory: where the data lie, their element type, shape and strides. Copies only
+what must be.
 
-Taken as they are: float32, float64, float16 and bfloat16, any strides. Copied: other types (to float64), foreign byte order, and
-elements that are not aligned.
+Taken as they are: float32, float64, float16 and bfloat16, any strides. Copied: other types (to float64), foreign byte
+order, and elements that are not aligned.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class View(NamedTuple):
     owner: object
 
 
-# --- DLPack -------------------------------------------------------------------------------------------------------------------
+# --- DLPack -----------------------------------------------------------------------------------------------------------
 
 
 class _DLTensor(Structure):
@@ -99,7 +100,7 @@ def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-# --- NumPy --------------------------------------------------------------------------------------------------------------------
+# --- NumPy ------------------------------------------------------------------------------------------------------------
 
 
 def _from_numpy(a: Array, name: str) -> View:
@@ -141,7 +142,7 @@ def as_view(p: Any, name: str) -> View:
     return _from_numpy(a, name)
 
 
-# --- what the library takes ------------------------------------------------------------------------------------------------------
+# --- what the library takes -------------------------------------------------------------------------------------------
 
 _ORDERS = {"NMC": (0, 1, 2), "MNC": (1, 0, 2), "NCM": (0, 2, 1), "MCN": (2, 0, 1), "CNM": (1, 2, 0), "CMN": (2, 1, 0)}
 
@@ -192,13 +193,16 @@ def predictions(
 ) -> tuple[_native.Predictions, object]:
     """Predictions as the library's view (N, M, C), and what keeps their memory alive.
 
-    Without `axes` the order is NMC, and a shape that looks like another is refused unless `settled` (labels tell, or earlier blocks).
+    Without `axes` the order is NMC, and a shape that looks like another is refused unless `settled` (labels tell, or
+    earlier blocks).
     """
     _check_kind(p, axes, name)
     view = as_view(p, name)
     order = _ORDERS.get(axes or "NMC")
     if order is None and axes != "NC":
-        raise ValueError(f"axes is {axes!r}, expected 'NMC' or 'MNC' (or another order of the three), or 'NC' for one member")
+        raise ValueError(
+            f"axes is {axes!r}, expected 'NMC' or 'MNC' (or another order of the three), or 'NC' for one member"
+        )
     shape, strides = view.shape, view.strides
     if len(shape) == 2 and axes in (None, "NC", "NMC"):
         shape, strides = (shape[0], 1, shape[1]), (strides[0], 0, strides[1])
@@ -210,7 +214,9 @@ def predictions(
     elif axes is not None and len(shape) in (2, 3):
         raise ValueError(f"{name} has {len(shape)} axes, but axes={axes!r} names {len(axes)}")
     else:
-        raise ValueError(f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes)")
+        raise ValueError(
+            f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes)"
+        )
     return _native.Predictions(view.address, view.code, *shape, *strides), view.owner
 
 
@@ -236,7 +242,7 @@ def wide_table(view: _native.Predictions) -> str | None:
     )
 
 
-# --- labels ----------------------------------------------------------------------------------------------------------------------
+# --- labels -----------------------------------------------------------------------------------------------------------
 
 
 def _shape_hint(found: tuple[int, ...], shape: Shape, axes: str | None, multilabel: bool) -> str:
@@ -256,7 +262,8 @@ def _shape_hint(found: tuple[int, ...], shape: Shape, axes: str | None, multilab
 def as_labels(
     labels: Any, shape: Shape, multilabel: bool = False, *, axes: str | None = None, name: str = "labels"
 ) -> npt.NDArray[np.int64]:
-    """Labels of predictions (N, M, C) as packed int64: N class numbers, or N x C values 0/1. Copied unless they are that already."""
+    """Labels of predictions (N, M, C) as packed int64: N class numbers, or N x C values 0/1. Copied unless they are
+    that already."""
     if getattr(labels, "requires_grad", False):
         labels = labels.detach()
     if hasattr(labels, "__dlpack_device__") and int(labels.__dlpack_device__()[0]) not in _DL_HOST:
@@ -265,7 +272,9 @@ def as_labels(
     n, _, c = shape
     expected = (n, c) if multilabel else (n,)
     if a.shape != expected:
-        raise ValueError(f"{name} has shape {a.shape}, expected {expected}{_shape_hint(a.shape, shape, axes, multilabel)}")
+        raise ValueError(
+            f"{name} has shape {a.shape}, expected {expected}{_shape_hint(a.shape, shape, axes, multilabel)}"
+        )
     packed = as_integers(a, name)
     largest = 1 if multilabel else c - 1
     if packed.size and (int(packed.min()) < 0 or int(packed.max()) > largest):
@@ -281,16 +290,20 @@ def as_integers(a: Array, name: str) -> npt.NDArray[np.int64]:
     if a.dtype.kind == "f" and bool(np.all(a == np.trunc(a))):
         a = a.astype(np.int64)
     if a.dtype.kind not in "biu" and a.size:
-        raise TypeError(f"{name} has dtype {a.dtype}, expected integers" + (" (no fractions)" if a.dtype.kind == "f" else ""))
+        raise TypeError(
+            f"{name} has dtype {a.dtype}, expected integers" + (" (no fractions)" if a.dtype.kind == "f" else "")
+        )
     return np.ascontiguousarray(a, dtype=np.int64)
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------------------
+# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def is_real(value: object) -> bool:
     """Python's and NumPy's numbers, arrays and tensors of no axes."""
-    return isinstance(value, numbers.Real) or (getattr(value, "shape", None) == () and getattr(value, "dtype", None) != np.dtype("O"))
+    return isinstance(value, numbers.Real) or (
+        getattr(value, "shape", None) == () and getattr(value, "dtype", None) != np.dtype("O")
+    )
 
 
 def real(value: Any, name: str, expected: str = "a number") -> float:

@@ -94,7 +94,10 @@ def save_scores(s: Scores, path: str) -> None:
         arrays = {name: s[name] for name in s}
         arrays |= {"k": s.k, "diversity": np.array(s.diversity), "k_sensitivity": np.array(s.k_sensitivity)}
         arrays |= {"members": np.array(float(s.m)), "member_variance": np.array(s._spread.member_variance)}
-        arrays |= {"total_variance": np.array(s._spread.total_variance), "disagreement": np.array(s._spread.disagreement)}
+        arrays |= {
+            "total_variance": np.array(s._spread.total_variance),
+            "disagreement": np.array(s._spread.disagreement),
+        }
         arrays |= {"abstained_at_1": np.array(s._spread.abstained)}
         save_arrays(arrays, path, SCORES)
     elif ending == ".csv":

@@ -1,7 +1,8 @@
 """Forests read where they lie: members' probabilities by blocks of samples, never those of all samples at once.
 
-Each tree's node table stays in scikit-learn's memory; the library walks it. The numbers of the leaves take no more memory than one of
-the two arrays that ``forest.predict_proba`` makes for the same samples, so reading needs less than that.
+Each tree's node table stays in scikit-learn's memory; the library walks it. The numbers of the leaves take no more
+memory than one of the two arrays that ``forest.predict_proba`` makes for the same samples, so reading needs less than
+that.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
 UInt32 = npt.NDArray[np.uint32]
 _FIELDS = ("children_left", "children_right", "feature", "threshold", "missing_go_to_left")
-# Leaves are found for many samples at once, 4 bytes each: as much memory as the result of predict_proba, or 1 MB. Their distributions
-# are copied out for fewer, 1 MB for each thread, so that the scorer finds them in the cache.
+# Leaves are found for many samples at once, 4 bytes each: as much memory as the result of predict_proba, or 1 MB. Their
+# distributions are copied out for fewer, 1 MB for each thread, so that the scorer finds them in the cache.
 _LEAST_LEAVES = 1 << 18
 _VALUES = 1 << 17
 _LEAST_ROWS = 16
@@ -51,10 +52,16 @@ class Forest:
 
     @staticmethod
     def reads(estimator: Any) -> bool:
-        """Whether the trees of a fitted forest lie as the library expects them: one output, nodes as structs of known types."""
+        """Whether the trees of a fitted forest lie as the library expects them: one output, nodes as structs of known
+        types."""
         for member in estimator.estimators_:
             tree = getattr(member, "tree_", None)
-            if tree is None or tree.n_outputs != 1 or tree.node_count == 0 or not all(hasattr(tree, name) for name in _FIELDS):
+            if (
+                tree is None
+                or tree.n_outputs != 1
+                or tree.node_count == 0
+                or not all(hasattr(tree, name) for name in _FIELDS)
+            ):
                 return False
             fields = [getattr(tree, name) for name in _FIELDS]
             kinds = [a.dtype for a in fields[:4]] == [np.dtype(np.int64)] * 3 + [np.dtype(np.float64)]
@@ -73,7 +80,9 @@ class Forest:
         """The node of each tree at which each sample ends, (M, N), at the beginning of `room`."""
         rows = np.ascontiguousarray(x, np.float32)
         out = room[: len(self) * len(rows)].reshape(len(self), len(rows))
-        _native.lib.vg_trees_leaves(out.ctypes.data, self._trees, len(self), rows.ctypes.data, len(rows), self._features)
+        _native.lib.vg_trees_leaves(
+            out.ctypes.data, self._trees, len(self), rows.ctypes.data, len(rows), self._features
+        )
         return out
 
     def _values(self, leaves: UInt32, first: int, room: Float64) -> Float64:
@@ -86,7 +95,8 @@ class Forest:
         return out
 
     def blocks(self, x: Float32, jobs: int) -> Iterator[Float64]:
-        """Predictions (M, N, C) of one block of samples after another, each valid until the next; `jobs` threads walk the trees."""
+        """Predictions (M, N, C) of one block of samples after another, each valid until the next; `jobs` threads walk
+        the trees."""
         n, m, jobs = len(x), len(self), max(jobs, 1)
         walked = max(max(2 * n * self.classes, _LEAST_LEAVES) // (m * jobs), _LEAST_ROWS)
         size = max(_VALUES * jobs // (m * self.classes), _LEAST_ROWS)

@@ -1,8 +1,8 @@
 """The ABI of libvargate: its structs, its functions, its errors. No other module touches ctypes types of the library.
 
-Structs mirror ``include/vargate/*.h`` field by field; their sizes are checked when this module loads, and every offset against a
-compiler in the tests. The library is the one inside the package (``vargate/lib``), or the file named by the environment variable
-``VARGATE_LIBRARY``. ctypes releases the GIL for the length of each call.
+Structs mirror ``include/vargate/*.h`` field by field; their sizes are checked when this module loads, and every offset
+against a compiler in the tests. The library is the one inside the package (``vargate/lib``), or the file named by the
+environment variable ``VARGATE_LIBRARY``. ctypes releases the GIL for the length of each call.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class ScoreOptions(Structure):
     ]
 
 
-# vg_scores is twenty pointers; these are their names in order, with the element and the shape of each: "" one value a sample (or
-# label), "k" one for each gate setting besides, "c" one a class.
+# vg_scores is twenty pointers; these are their names in order, with the element and the shape of each: "" one value a
+# sample (or label), "k" one for each gate setting besides, "c" one a class.
 SCORE_FIELDS: dict[str, tuple[str, str]] = {
     "tu": ("f8", ""),
     "au": ("f8", ""),
@@ -595,7 +595,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_selection_reason": (None, [c_char_p, c_size_t, POINTER(Selection)]),
     "vg_select_k": (c_int, [POINTER(Selection), _P, _P, c_size_t, POINTER(SelectOptions)]),
     "vg_ood_evaluate": (c_int, [_P, _P, c_size_t, _P, c_size_t, c_size_t, POINTER(OodOptions)]),
-    "vg_calibrate_blocks": (c_int, [POINTER(_P), BlockFn, _P, c_size_t, c_size_t, c_size_t, _P, POINTER(CalibrateOptions)]),
+    "vg_calibrate_blocks": (
+        c_int,
+        [POINTER(_P), BlockFn, _P, c_size_t, c_size_t, c_size_t, _P, POINTER(CalibrateOptions)],
+    ),
     "vg_calibration_free": (None, [_P]),
     "vg_temperatures_text": (c_int, [POINTER(_P), _P]),
     "vg_temperatures_text_free": (None, [_P]),
@@ -617,7 +620,7 @@ for _name, (_result, _arguments) in _SIGNATURES.items():
     _function.argtypes = _arguments
 
 
-# --- errors -------------------------------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 _EXCEPTIONS: dict[int, type[Exception]] = {ERR_MEMORY: MemoryError, ERR_IO: OSError}
 
@@ -636,11 +639,12 @@ def check(status: int) -> None:
         raise error(status)
 
 
-# --- Ctrl-C -------------------------------------------------------------------------------------------------------------------
+# --- Ctrl-C -----------------------------------------------------------------------------------------------------------
 #
-# A signal's Python handler can run only while Python runs. Long calls therefore have a progress callback: entering it runs the handlers
-# that are due. What a handler raises there would be lost (ctypes has nobody to hand it to), so for the length of the call SIGINT's
-# handler is wrapped: what it raises is kept, the callback asks the library to stop, and check() raises it.
+# A signal's Python handler can run only while Python runs. Long calls therefore have a progress callback: entering it
+# runs the handlers that are due. What a handler raises there would be lost (ctypes has nobody to hand it to), so for
+# the length of the call SIGINT's handler is wrapped: what it raises is kept, the callback asks the library to stop, and
+# check() raises it.
 
 _stopped: list[BaseException] = []
 
@@ -651,7 +655,8 @@ def stopped() -> bool:
 
 
 def _tick(_context: Any, _done: int, _total: int) -> int:
-    # The callback runs in the thread that made the call. Only the main thread's calls are stopped, and only they may raise.
+    # The callback runs in the thread that made the call. Only the main thread's calls are stopped, and only they may
+    # raise.
     return 1 if _stopped and threading.current_thread() is threading.main_thread() else 0
 
 

@@ -109,9 +109,13 @@ def _measure_names(named: tuple[str, ...], k: tuple[float, ...]) -> tuple[str, .
         stem, at, gate = word.partition("@")
         found = GROUPS.get(word) or ((stem,) if stem in FILE_ORDER and (not at or stem in GROUPS["gated"]) else None)
         if found is None:
-            raise ValueError(f"measures: unknown {word!r}, expected {', '.join(FILE_ORDER)}, or the groups {', '.join(GROUPS)}")
+            raise ValueError(
+                f"measures: unknown {word!r}, expected {', '.join(FILE_ORDER)}, or the groups {', '.join(GROUPS)}"
+            )
         if at and gate_of(gate, k) is None:
-            raise ValueError(f"measures: {word!r} is not at one of the settings k = {', '.join(map(_native.k_name, k))}")
+            raise ValueError(
+                f"measures: {word!r} is not at one of the settings k = {', '.join(map(_native.k_name, k))}"
+            )
         wanted.update(found)
     return tuple(name for name in FILE_ORDER if name in wanted)
 

@@ -1,8 +1,10 @@
-"""Figures over a set that is scored by blocks: what each block contributes, and how contributions become one machine's figures.
+"""Figures over a set that is scored by blocks: what each block contributes, and how contributions become one machine's
+figures.
 
-A block gives `Sums` (a few numbers: counts, sums of the means the library reports) and `Rows` (an error mark and a margin ratio a row).
-Sums add up exactly (`math.fsum`); figures that need an order over all samples, AURC, AUROC and the choice of k, are the library's on the
-rows put side by side. The library computes each block's part; here is only bookkeeping.
+A block gives `Sums` (a few numbers: counts, sums of the means the library reports) and `Rows` (an error mark and a
+margin ratio a row). Sums add up exactly (`math.fsum`); figures that need an order over all samples, AURC, AUROC and the
+choice of k, are the library's on the rows put side by side. The library computes each block's part; here is only
+bookkeeping.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ RISKS = (0.01, 0.05)
 
 @dataclass(frozen=True)
 class Sums:
-    """What a block, or several, add to figures that are means. `rows` is samples, or (sample, label) pairs in multilabel mode."""
+    """What a block, or several, add to figures that are means. `rows` is samples, or (sample, label) pairs in
+    multilabel mode."""
 
     n: int
     rows: int
@@ -45,7 +48,8 @@ class Sums:
     correct: int
     nll: float
     brier: float
-    bins: Float64  # (B, 5): count, and sums of confidence, correctness, confidence^2, confidence where right, of each reliability bin
+    # (B, 5): count, and sums of confidence, correctness, confidence^2, confidence where right, of each reliability bin
+    bins: Float64
     classes: npt.NDArray[np.int64]  # (C, 3): support, predicted, true positive
     rule: npt.NDArray[np.int64]  # (K, 2): kept, errors among them
     k: tuple[float, ...]
@@ -160,7 +164,9 @@ def add(parts: Sequence[Sums]) -> Sums:
         correct=sum(p.correct for p in parts),
         nll=real(lambda p: p.nll),
         brier=real(lambda p: p.brier),
-        bins=np.array([[math.fsum(stacked[:, b, j]) for j in range(stacked.shape[2])] for b in range(stacked.shape[1])]),
+        bins=np.array(
+            [[math.fsum(stacked[:, b, j]) for j in range(stacked.shape[2])] for b in range(stacked.shape[1])]
+        ),
         classes=np.sum([p.classes for p in parts], axis=0),
         rule=np.sum([p.rule for p in parts], axis=0),
         k=first.k,
@@ -200,7 +206,8 @@ def overall(s: Sums, labelled: bool) -> dict[str, Any]:
         "ece_p_value": math.nan,
         "ece_debiased": math.nan,
         "rule": {
-            _native.k_name(k): rule_counts(s.rows, s.correct, int(a), int(b)) for k, (a, b) in zip(s.k, s.rule, strict=True)
+            _native.k_name(k): rule_counts(s.rows, s.correct, int(a), int(b))
+            for k, (a, b) in zip(s.k, s.rule, strict=True)
         },
     }
     if s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not tell how
@@ -222,11 +229,12 @@ def rule_counts(rows: int, correct: int, kept: int, kept_errors: int) -> dict[st
     }
 
 
-# --- what needs every row ---------------------------------------------------------------------------------------------------------
+# --- what needs every row ---------------------------------------------------------------------------------------------
 
 
 def rank(name: str, values: Array, errors: npt.NDArray[np.uint8]) -> dict[str, Any]:
-    """Ranking figures of one measure over all rows: ``aurc``, ``error_auroc``, ..., keyed as in ``vargate evaluate --json``."""
+    """Ranking figures of one measure over all rows: ``aurc``, ``error_auroc``, ..., keyed as in ``vargate evaluate
+    --json``."""
     flat = np.ascontiguousarray(values, np.float64).reshape(-1)
     marks = np.ascontiguousarray(errors, np.uint8).reshape(-1)
     if len(flat) != len(marks):
@@ -238,7 +246,9 @@ def rank(name: str, values: Array, errors: npt.NDArray[np.uint8]) -> dict[str, A
     how.risks, how.risk_count = cast(risks, POINTER(c_double)), len(RISKS)
     ranking = _native.Ranking()
     _native.check(_native.lib.vg_rank(byref(ranking), byref(measure), marks.ctypes.data, len(marks), byref(how)))
-    out: dict[str, Any] = {key: getattr(ranking, key).value for key in ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")}
+    out: dict[str, Any] = {
+        key: getattr(ranking, key).value for key in ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
+    }
     out["risk_at_coverage"] = {f"{c:g}": ranking.risk_at[i].value for i, c in enumerate(COVERAGES)}
     out["coverage_at_risk"] = {f"{r:g}": ranking.coverage_at[i].value for i, r in enumerate(RISKS)}
     return out

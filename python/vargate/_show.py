@@ -28,12 +28,16 @@ def scores_html(s: Scores) -> str:
     summary = s.summary()
     what = f"{s.n} samples, {s.m} member{'s' * (s.m != 1)}, {s.c} {'labels' if s.multilabel else 'classes'}"
     rows = [_row(["measure", "mean", "median", "95th pct"], "th")]
-    rows += [_row([name, *(_number(m[key]) for key in ("mean", "median", "p95"))]) for name, m in summary.measures.items()]
+    rows += [
+        _row([name, *(_number(m[key]) for key in ("mean", "median", "p95"))]) for name, m in summary.measures.items()
+    ]
     notes = []
     for name, rule in (summary.rule or {}).items():
         accuracy = f", accuracy on the kept {_number(rule['accuracy'])}" if "accuracy" in rule else ""
         notes.append(f"k = {name}: abstained {rule['abstained']}{accuracy}")
-    notes.append(f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}; {summary.verdict_text}")
+    notes.append(
+        f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}; {summary.verdict_text}"
+    )
     return (
         f"<div><strong>vargate.Scores</strong>: {escape(what)}"
         f"<table>{''.join(rows)}</table>{'<br>'.join(escape(note) for note in notes)}</div>"

@@ -44,7 +44,9 @@ def _columns(model: Any, X: Any, classes: Array) -> Float64:
 
 def _each(models: Iterable[Any], inputs: Iterable[Any], classes: Array, jobs: int | None) -> Float64:
     tasks = zip(models, inputs, strict=False)
-    return np.stack(Parallel(n_jobs=jobs, prefer="threads")(delayed(_columns)(model, X, classes) for model, X in tasks), axis=1)
+    return np.stack(
+        Parallel(n_jobs=jobs, prefer="threads")(delayed(_columns)(model, X, classes) for model, X in tasks), axis=1
+    )
 
 
 def _repeat(X: Any) -> Iterable[Any]:
@@ -58,8 +60,9 @@ def member_probabilities(estimator: Any, X: Any, *, n_jobs: int | None = None) -
     Parameters
     ----------
     estimator : fitted classifier, or a sequence of them
-        A forest, bagging, voting (hard or soft, without weights) or calibrated classifier; a pipeline or a search that ends in
-        one; or any fitted classifiers in a sequence. Members without ``predict_proba`` count as certain of what they predict.
+        A forest, bagging, voting (hard or soft, without weights) or calibrated classifier; a pipeline or a search that
+        ends in one; or any fitted classifiers in a sequence. Members without ``predict_proba`` count as certain of what
+        they predict.
     X : array_like (N, features)
     n_jobs : int, optional
         Members asked at once, in threads; as everywhere in scikit-learn.

@@ -75,8 +75,8 @@ class Verdict:
 class ScoreSummary:
     """Figures over all samples, as ``vargate score --json`` prints them.
 
-    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to coverage,
-    the counts kept and abstained and, with labels, accuracy on the kept.
+    `measures` maps a name (``"tu"``, ``"gtu@1"``) to its mean, median and 95th percentile; `rule` a gate setting to
+    coverage, the counts kept and abstained and, with labels, accuracy on the kept.
     """
 
     n: int
@@ -99,7 +99,13 @@ class ScoreSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of ``vargate score --json`` but for ``schema``, ``command`` and ``file``."""
-        out: dict[str, Any] = {"n": self.n, "m": self.m, "c": self.c, "logits": self.logits, "multilabel": self.multilabel}
+        out: dict[str, Any] = {
+            "n": self.n,
+            "m": self.m,
+            "c": self.c,
+            "logits": self.logits,
+            "multilabel": self.multilabel,
+        }
         out["k"] = list(self.k)
         out["measures"] = self.measures
         if self.rule is not None:

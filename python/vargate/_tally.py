@@ -1,4 +1,5 @@
-"""What evaluation and the choice of thresholds share: scores of any input, the library's tally of them, its list of measures."""
+"""What evaluation and the choice of thresholds share: scores of any input, the library's tally of them, its list of
+measures."""
 
 from __future__ import annotations
 
@@ -77,7 +78,13 @@ def tally(
 ) -> Iterator[c_void_p]:
     """The library's tally of scores against labels, freed at the end."""
     options = _native.TallyOptions(
-        _native.size(_native.TallyOptions), 1 if s.multilabel else 0, whole(bins, "bins", 1, 10000), 1e-12, confusion, bootstrap, s.n
+        _native.size(_native.TallyOptions),
+        1 if s.multilabel else 0,
+        whole(bins, "bins", 1, 10000),
+        1e-12,
+        confusion,
+        bootstrap,
+        s.n,
     )
     handle = c_void_p()
     mean, std = s.mean, s.std

@@ -43,8 +43,8 @@ class Calibration:
     gap : dict or None
         How far the two are apart, when both ran; in log T None where no minimiser lies inside the range.
     held_out : dict or None
-        ``nll``, ``ece``, ``accuracy`` and ``member_``... of every sample at temperatures fitted without it: what to expect of new
-        data, to be compared with the ``_before`` figures.
+        ``nll``, ``ece``, ``accuracy`` and ``member_``... of every sample at temperatures fitted without it: what to
+        expect of new data, to be compared with the ``_before`` figures.
     warning : str
         What `calibrate` warned of; empty when there was nothing.
     """
@@ -84,7 +84,10 @@ class Calibration:
     def __repr__(self) -> str:
         t = self.temperatures
         shown = f"T = {t[0]:.4g}" if len(t) == 1 else f"T = {t.min():.4g} .. {t.max():.4g} of {len(t)} members"
-        nll, ece = f"NLL {self.nll_before:.4g} -> {self.nll_after:.4g}", f"ECE {self.ece_before:.4g} -> {self.ece_after:.4g}"
+        nll, ece = (
+            f"NLL {self.nll_before:.4g} -> {self.nll_after:.4g}",
+            f"ECE {self.ece_before:.4g} -> {self.ece_after:.4g}",
+        )
         return f"<vargate.Calibration: {shown}; {nll}, {ece}>"
 
 
@@ -134,8 +137,8 @@ def calibrate(
     Warns
     -----
     UserWarning
-        Once, with the library's text: temperatures at an end of the range, a loss that does not depend on T, or figures of the
-        ensemble that are worse at the temperatures than without them.
+        Once, with the library's text: temperatures at an end of the range, a loss that does not depend on T, or figures
+        of the ensemble that are worse at the temperatures than without them.
 
     Examples
     --------
@@ -173,7 +176,8 @@ def calibrate(
     row = view.stride_n * _ITEM_SIZES[view.dtype]
 
     def block(_: Any, first: int, rows: int, out: int) -> int:
-        """Samples first .. first + rows - 1. A sweep over the data can take long; being asked for blocks lets Ctrl-C in between."""
+        """Samples first .. first + rows - 1. A sweep over the data can take long; being asked for blocks lets Ctrl-C in
+        between."""
         at = _native.Predictions.from_address(out)
         pointer(at)[0] = view
         at.data, at.n = view.data + first * row, rows

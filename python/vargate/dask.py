@@ -1,8 +1,8 @@
 """Scoring on a Dask cluster: predictions that no memory holds, blocks of samples, figures of the whole set.
 
-Each block is scored by the library where it lies. A sample's scores do not depend on its neighbours, so they are one machine's to the bit.
-Figures that are means add up from per-block sums; those that need an order over all samples (AURC, AUROC, the choice of k) bring one column
-and the error marks, 9 bytes a sample, to one worker and are exact.
+Each block is scored by the library where it lies. A sample's scores do not depend on its neighbours, so they are one
+machine's to the bit. Figures that are means add up from per-block sums; those that need an order over all samples
+(AURC, AUROC, the choice of k) bring one column and the error marks, 9 bytes a sample, to one worker and are exact.
 
 >>> import dask.array as da, numpy as np, vargate, vargate.dask
 >>> p = np.random.default_rng(0).dirichlet(np.ones(5), size=(1000, 8))
@@ -49,7 +49,7 @@ __all__ = ["DaskScores", "WholeSet", "score"]
 _DTYPES = {"f8": np.float64, "i4": np.int32, "u4": np.uint32}
 
 
-# --- tasks: what runs on a worker ------------------------------------------------------------------------------------------------------
+# --- tasks: what runs on a worker -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,9 @@ _CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
 
 def _judge(sums: _parts.Sums, figures: dict[str, Any], labelled: bool) -> Verdict:
     outcomes, rows = 2 if sums.rows != sums.n else sums.c, sums.rows if labelled else 0
-    return verdict(sums.n, sums.m, outcomes, figures["diversity"], figures["spread"], sums.correct if labelled else 0, rows)
+    return verdict(
+        sums.n, sums.m, outcomes, figures["diversity"], figures["spread"], sums.correct if labelled else 0, rows
+    )
 
 
 def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]]) -> WholeSet:
@@ -164,7 +166,11 @@ def _shard(block: _Block, names: tuple[str, ...], path: str) -> str:
 def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> Scores:
     first = blocks[0].scores
     arrays = {name: np.concatenate([block.scores[name] for block in blocks]) for name in names}
-    labels = None if first.labels is None else np.concatenate([b.scores.labels for b in blocks if b.scores.labels is not None])
+    labels = (
+        None
+        if first.labels is None
+        else np.concatenate([b.scores.labels for b in blocks if b.scores.labels is not None])
+    )
     figures = _parts.overall(sums, False)
     return Scores(
         arrays,
@@ -180,13 +186,14 @@ def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> 
     )
 
 
-# --- results -----------------------------------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class WholeSet:
-    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without any, are NaN; so are
-    the expected and debiased ECE and its p-value in multilabel mode, which need the rows of a sample together.
+    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without
+    any, are NaN; so are the expected and debiased ECE and its p-value in multilabel mode, which need the rows of a
+    sample together.
     """
 
     n: int
@@ -215,7 +222,11 @@ class WholeSet:
         for name in _CHECK:  # not known of labels that belong to one sample
             if not math.isnan(getattr(self, name)):
                 out[name] = getattr(self, name)
-        out |= {"verdict": self.verdict.name, "verdict_text": self.verdict.text, "verdict_figures": self.verdict.figures()}
+        out |= {
+            "verdict": self.verdict.name,
+            "verdict_text": self.verdict.text,
+            "verdict_figures": self.verdict.figures(),
+        }
         out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
         out["rule"] = {k: {name: number(value) for name, value in row.items()} for k, row in self.rule.items()}
         return out
@@ -224,8 +235,8 @@ class WholeSet:
 class DaskScores:
     """Scores of every block, computed when asked for. Made by `score`.
 
-    Arrays have the names of `vargate.Scores` (``lazy.gmu``, ``lazy["gtu"]``) and are Dask arrays with the blocks of the input. Nothing runs
-    until a ``compute``, ``persist`` or a store.
+    Arrays have the names of `vargate.Scores` (``lazy.gmu``, ``lazy["gtu"]``) and are Dask arrays with the blocks of the
+    input. Nothing runs until a ``compute``, ``persist`` or a store.
     """
 
     def __init__(
@@ -317,9 +328,11 @@ class DaskScores:
         place.mkdir(parents=True, exist_ok=True)
         paths = [str(place / f"scores-{i:05d}{suffix}") for i in range(len(self._blocks))]
         write = delayed(_shard)
-        return list(dask.compute(*[write(block, self._names, path) for block, path in zip(self._blocks, paths, strict=True)]))
+        return list(
+            dask.compute(*[write(block, self._names, path) for block, path in zip(self._blocks, paths, strict=True)])
+        )
 
-    # --- figures --------------------------------------------------------------------------------------------------------------
+    # --- figures ------------------------------------------------------------------------------------------------------
 
     def _tallies(self, bins: int) -> list[Delayed]:
         tally = delayed(_part)
@@ -335,14 +348,18 @@ class DaskScores:
         Parameters
         ----------
         measures : sequence of str
-            Measures to rank errors by, of those computed: ``"gmu"``, ``"tu"``, ``"gtu@1"``. Each brings 9 bytes a sample to one worker.
-            ``"all"``: every one; needs labels, without which no measure is ranked.
+            Measures to rank errors by, of those computed: ``"gmu"``, ``"tu"``, ``"gtu@1"``. Each brings 9 bytes a
+            sample to one worker. ``"all"``: every one; needs labels, without which no measure is ranked.
         bins : int
             Of the calibration error.
         """
         names: list[str] = []
         if self._labelled:
-            names = self._rankable() if measures == "all" else words(measures if isinstance(measures, str) else list(measures))
+            names = (
+                self._rankable()
+                if measures == "all"
+                else words(measures if isinstance(measures, str) else list(measures))
+            )
         for name in names:
             if name not in self._rankable():
                 raise ValueError(f"measures: {name!r} was not computed, expected {', '.join(self._rankable())}")
@@ -356,7 +373,9 @@ class DaskScores:
 
     def _rankable(self) -> list[str]:
         plain = [name for name in FILE_ORDER[:8] if name in self._names]
-        return plain + [f"{name}@{_native.k_name(k)}" for k in self._k for name in FILE_ORDER[8:14] if name in self._names]
+        return plain + [
+            f"{name}@{_native.k_name(k)}" for k in self._k for name in FILE_ORDER[8:14] if name in self._names
+        ]
 
     def select_k(
         self,
@@ -366,10 +385,12 @@ class DaskScores:
         confidence: float = 0.95,
         to_decide: DaskScores | None = None,
     ) -> Delayed:
-        """The k that meets a target on this set, as `vargate.select_k` chooses it; ``.compute()`` gives a `vargate.Selection`.
+        """The k that meets a target on this set, as `vargate.select_k` chooses it; ``.compute()`` gives a
+        `vargate.Selection`.
 
-        A target out of reach does not raise: ``met`` is False. `to_decide`: scores of the predictions that will be decided on, whose
-        margin ratios place the ks to try; without them some samples of this set are set aside for that.
+        A target out of reach does not raise: ``met`` is False. `to_decide`: scores of the predictions that will be
+        decided on, whose margin ratios place the ks to try; without them some samples of this set are set aside for
+        that.
         """
         if (target_risk is None) == (target_coverage is None):
             raise ValueError("expected one of target_risk and target_coverage")
@@ -393,7 +414,7 @@ def _tree(parts: list[Delayed], width: int = 16) -> Delayed:
     return parts[0]
 
 
-# --- score --------------------------------------------------------------------------------------------------------------------------------
+# --- score ------------------------------------------------------------------------------------------------------------
 
 
 def _blocks_of(array: da.Array) -> tuple[list[Delayed], Sequence[float]]:
@@ -433,9 +454,10 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     Parameters
     ----------
     array : dask.array.Array (N, M, C), or (N, C) for one member
-        Blocks along samples; it is rechunked so that members and classes are whole. From Zarr, Parquet, a stack of ``.npy`` shards, ...
-        (``da.from_zarr``, ``dd.read_parquet(...).to_dask_array()``, ``da.concatenate``). Block sizes may be unknown, as Parquet's are;
-        labels must then have the same blocks: take both from one array of the whole table.
+        Blocks along samples; it is rechunked so that members and classes are whole. From Zarr, Parquet, a stack of
+        ``.npy`` shards, ... (``da.from_zarr``, ``dd.read_parquet(...).to_dask_array()``, ``da.concatenate``). Block
+        sizes may be unknown, as Parquet's are; labels must then have the same blocks: take both from one array of the
+        whole table.
     labels : array_like or dask.array.Array, optional
         True classes (N,), or 0/1 (N, C) with ``multilabel=True``.
     threads : int, default 1
@@ -448,7 +470,9 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     DaskScores
     """
     if not isinstance(array, da.Array):
-        raise TypeError(f"array is a {type(array).__name__}, expected a Dask array (vargate.score takes what fits memory)")
+        raise TypeError(
+            f"array is a {type(array).__name__}, expected a Dask array (vargate.score takes what fits memory)"
+        )
     how: dict[str, Any] = dict(options)
     axes = how.pop("axes", None)
     if array.ndim == 3 and axes not in (None, "NMC"):
@@ -456,7 +480,9 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
             raise ValueError(f"axes is {axes!r}, expected 'NMC' or another order of the three")
         array = array.transpose([axes.index(letter) for letter in "NMC"])
     if array.ndim not in (2, 3):
-        raise ValueError(f"array has {array.ndim} axes, expected 3 (samples, members, classes), or 2 (samples, classes)")
+        raise ValueError(
+            f"array has {array.ndim} axes, expected 3 (samples, members, classes), or 2 (samples, classes)"
+        )
     array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
     if axes is None and labels is None and array.ndim == 3 and not math.isnan(array.shape[0]):
         check_members((int(array.shape[0]), int(array.shape[1]), int(array.shape[2])), "array")

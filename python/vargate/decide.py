@@ -1,4 +1,5 @@
-"""`select_k` and `select_threshold`: a threshold chosen on validation data, with a promise about its risk or its coverage."""
+"""`select_k` and `select_threshold`: a threshold chosen on validation data, with a promise about its risk or its
+coverage."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ class Selection:
     n, kept, errors : int
         Validation rows that are tested, those kept, errors among them (None without labels).
     coverage, risk, risk_bound : float
-        kept / n; the mean over the samples that keep a row of the share of errors among the rows they keep (errors / kept with one
-        row a sample); and the upper bound of that risk at level `level`.
+        kept / n; the mean over the samples that keep a row of the share of errors among the rows they keep (errors /
+        kept with one row a sample); and the upper bound of that risk at level `level`.
     level : float
         1 - confidence of that one bound: its share of 1 - `confidence`.
     grid, starts : int
@@ -98,7 +99,12 @@ class Selection:
     def to_dict(self) -> dict[str, Any]:
         """The keys of ``calibration`` in ``vargate decide --json``."""
         target = "target_risk" if self.target_risk is not None else "target_coverage"
-        out: dict[str, Any] = {target: getattr(self, target), "confidence": self.confidence, "n": self.n, "kept": self.kept}
+        out: dict[str, Any] = {
+            target: getattr(self, target),
+            "confidence": self.confidence,
+            "n": self.n,
+            "kept": self.kept,
+        }
         out["coverage"] = number(self.coverage)
         if self.errors is not None:
             out["errors"] = self.errors
@@ -180,15 +186,15 @@ def select_k(
     target_coverage : float
         The most selective k that keeps at least this share. One of the two targets is given.
     grid : sequence of float, optional
-        ks to try, fixed before the data was seen. Default: 40 quantiles of the margin ratios of `to_decide`, or of some validation
-        samples that are set aside for it.
+        ks to try, fixed before the data was seen. Default: 40 quantiles of the margin ratios of `to_decide`, or of some
+        validation samples that are set aside for it.
     multiplicity : {"auto", "sequence", "bonferroni", "none"}
         How the chance of a wrong promise is shared among them.
     starts : int
         Of the sequence; 0: 3 on quantiles, one for every 4 points of a grid.
     to_decide : Scores or array_like (N, M, C), optional
-        The predictions that will be decided on, scored as `p` is; no labels are needed. Thresholds are then quantiles of theirs, and
-        all validation samples are tested.
+        The predictions that will be decided on, scored as `p` is; no labels are needed. Thresholds are then quantiles
+        of theirs, and all validation samples are tested.
     must_meet : bool
         Raise ValueError when the target cannot be met; otherwise the result says so in `met`.
 
@@ -227,8 +233,8 @@ def select_threshold(
 ) -> Selection:
     """A threshold of the measure `by` (gated ones with their setting, ``"gtu@2"``), chosen as `select_k` chooses k.
 
-    Several measures in `by`, ``"k"`` among them if wanted, compete for the largest coverage at a target risk; 1 - `confidence` is
-    shared among them, so that the choice is paid for.
+    Several measures in `by`, ``"k"`` among them if wanted, compete for the largest coverage at a target risk; 1 -
+    `confidence` is shared among them, so that the choice is paid for.
 
     Examples
     --------

@@ -149,11 +149,12 @@ class LabelFigures:
 class Evaluation:
     """Every figure of ``vargate evaluate``. Undefined ones are NaN (None in `to_dict`).
 
-    `measures` maps a measure's name (``"tu"``, ``"gtu@1"``) to its `Ranking`, `best` a figure to the measure that is best at it, `rule` a
-    gate setting to what the decision rule does there. With a bootstrap, `intervals` maps a figure to its ends; a figure for which no
-    interval that holds its level is known has none. `ece_expected` is the ECE that a perfectly calibrated model would show on average
-    with these samples, `ece_p_value` the chance of one as large as seen, `ece_debiased` the ECE less what chance adds to it, `mce_rows`
-    the size of the bin that decides MCE, `notes` what a reader of the figures must know.
+    `measures` maps a measure's name (``"tu"``, ``"gtu@1"``) to its `Ranking`, `best` a figure to the measure that is
+    best at it, `rule` a gate setting to what the decision rule does there. With a bootstrap, `intervals` maps a figure
+    to its ends; a figure for which no interval that holds its level is known has none. `ece_expected` is the ECE that a
+    perfectly calibrated model would show on average with these samples, `ece_p_value` the chance of one as large as
+    seen, `ece_debiased` the ECE less what chance adds to it, `mce_rows` the size of the bin that decides MCE, `notes`
+    what a reader of the figures must know.
     """
 
     n: int
@@ -216,7 +217,9 @@ class Evaluation:
 
     def __str__(self) -> str:
         lines = [f"{self.n} samples, {self.m} members, {self.c} classes"]
-        lines.append(", ".join(f"{name} {getattr(self, name):.4g}" for name in _WHOLE if not np.isnan(getattr(self, name))))
+        lines.append(
+            ", ".join(f"{name} {getattr(self, name):.4g}" for name in _WHOLE if not np.isnan(getattr(self, name)))
+        )
         lines += self.notes
         lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in _RANKING))
         for measure, ranking in self.measures.items():
@@ -231,7 +234,7 @@ class Evaluation:
         return f"<vargate.Evaluation: {self.n} samples, {figures}; {len(self.measures)} measures>"
 
 
-# --- from the library's struct -----------------------------------------------------------------------------------------------
+# --- from the library's struct ----------------------------------------------------------------------------------------
 
 
 def _ends(row: Any, names: Sequence[str]) -> dict[str, Interval]:
@@ -242,7 +245,9 @@ def _ends(row: Any, names: Sequence[str]) -> dict[str, Interval]:
 
 def _point_ends(points: Sequence[float], estimates: Any, count: int) -> Points:
     return {
-        _native.k_name(points[i]): (estimates[i].low, estimates[i].high) for i in range(count) if not np.isnan(estimates[i].low)
+        _native.k_name(points[i]): (estimates[i].low, estimates[i].high)
+        for i in range(count)
+        if not np.isnan(estimates[i].low)
     }
 
 
@@ -315,7 +320,8 @@ def _collect(e: Any, members: int) -> Evaluation:
         per_class=[_class(e.per_class[i]) for i in range(e.classes)],
         confusion=confusion,
         reliability=[
-            ReliabilityBin(b.low, b.high, b.count, b.confidence, b.accuracy) for b in (e.reliability[i] for i in range(e.bins))
+            ReliabilityBin(b.low, b.high, b.count, b.confidence, b.accuracy)
+            for b in (e.reliability[i] for i in range(e.bins))
         ],
         per_label=[
             LabelFigures(_class(r.positive), r.accuracy, r.ece, r.nll, r.brier, _rankings(e, r.measures, False))
@@ -327,7 +333,9 @@ def _collect(e: Any, members: int) -> Evaluation:
         mce_rows=e.calibration.mce_rows,
         errors=e.errors,
         notes=_notes(e),
-        intervals=_ends(e, [name for name in _WHOLE if e.label_count or name not in _MULTILABEL_ONLY]) if e.resamples else None,
+        intervals=_ends(e, [name for name in _WHOLE if e.label_count or name not in _MULTILABEL_ONLY])
+        if e.resamples
+        else None,
         bootstrap=e.resamples,
         confidence=e.confidence,
         seed=e.seed,
@@ -373,7 +381,8 @@ def rank(
     coverages: Sequence[float] = (0.8, 0.9, 0.95),
     risks: Sequence[float] = (0.01, 0.05),
 ) -> Ranking:
-    """What any uncertainties are worth for telling errors from correct predictions: AURC, AUROC and the rest of `Ranking`.
+    """What any uncertainties are worth for telling errors from correct predictions: AURC, AUROC and the rest of
+    `Ranking`.
 
     Parameters
     ----------
@@ -410,7 +419,8 @@ def rank(
 
 @dataclass(frozen=True)
 class AurocComparison:
-    """Two measures on the same rows: their areas under the ROC curve, the difference first - second, each with its interval."""
+    """Two measures on the same rows: their areas under the ROC curve, the difference first - second, each with its
+    interval."""
 
     first: float
     second: float
@@ -422,18 +432,22 @@ class AurocComparison:
 def _marked(values: Any, positive: Any, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     scores, marks = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(positive, dtype=np.bool_)
     if scores.ndim not in (1, 2) or scores.shape != marks.shape:
-        raise ValueError(f"{name} has shape {scores.shape} and positive {marks.shape}, expected the same (N,) or (N, C)")
+        raise ValueError(
+            f"{name} has shape {scores.shape} and positive {marks.shape}, expected the same (N,) or (N, C)"
+        )
     return scores, marks
 
 
-def auroc(values: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95) -> tuple[float, float, float]:
+def auroc(
+    values: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95
+) -> tuple[float, float, float]:
     """Area under the ROC curve with its DeLong interval: ``(value, low, high)``.
 
     Parameters
     ----------
     values : array_like (N,) or (N, C)
-        Scores that should be large where `positive` (small with `certainty`). With two axes the C values of a row belong to one sample,
-        which is the unit of the interval (multilabel).
+        Scores that should be large where `positive` (small with `certainty`). With two axes the C values of a row
+        belong to one sample, which is the unit of the interval (multilabel).
     positive : array_like of bool
         Errors, or out-of-distribution samples.
 
@@ -445,7 +459,9 @@ def auroc(values: Any, positive: Any, *, certainty: bool = False, confidence: fl
     """
     scores, marks = _marked(values, positive, "values")
     measure = _native.Measure(b"values", scores.ctypes.data, 1, certainty)
-    options = _native.AurocOptions(_native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1)
+    options = _native.AurocOptions(
+        _native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1
+    )
     found = _native.Estimate()
     _native.check(_native.lib.vg_auroc(byref(found), byref(measure), marks.ctypes.data, scores.size, byref(options)))
     return found.value, found.low, found.high
@@ -465,12 +481,16 @@ def compare_auroc(
     sides = [_marked(first, positive, "first"), _marked(second, positive, "second")]
     measures = [_native.Measure(b"values", scores.ctypes.data, 1, certainty) for scores, _ in sides]
     scores, marks = sides[0]
-    options = _native.AurocOptions(_native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1)
+    options = _native.AurocOptions(
+        _native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1
+    )
     found = _native.AurocComparison()
     a, b = byref(measures[0]), byref(measures[1])
     _native.check(_native.lib.vg_auroc_compare(byref(found), a, b, marks.ctypes.data, scores.size, byref(options)))
     names = ("first", "second", "difference")
-    return AurocComparison(**{n: getattr(found, n).value for n in names}, p_value=found.p_value, intervals=_ends(found, names))
+    return AurocComparison(
+        **{n: getattr(found, n).value for n in names}, p_value=found.p_value, intervals=_ends(found, names)
+    )
 
 
 def _points(values: float | Sequence[float], name: str) -> tuple[float, ...]:
@@ -499,7 +519,8 @@ def evaluate(
     Parameters
     ----------
     p : Scores or array_like (N, M, C)
-        Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean`` and ``std``.
+        Predictions as `score` takes them, with its options as further keyword arguments, or their scores with ``mean``
+        and ``std``.
     labels : array_like of int
         True classes (N,), or 0/1 (N, C) in multilabel mode. May be left out when the scores have them.
     bins : int

@@ -110,7 +110,9 @@ def _by_sample(s: Scores) -> dict[str, Float64]:
         means[name] = total / s.c
         stem, at, gate = name.partition("@")
         certainty = stem == "snr"
-        extremes[f"{stem}_{'min' if certainty else 'max'}{at}{gate}"] = values.min(axis=1) if certainty else values.max(axis=1)
+        extremes[f"{stem}_{'min' if certainty else 'max'}{at}{gate}"] = (
+            values.min(axis=1) if certainty else values.max(axis=1)
+        )
     return means | extremes
 
 
@@ -130,7 +132,8 @@ def ood(
     Parameters
     ----------
     id : Scores or array_like (N, M, C)
-        In-distribution predictions as `score` takes them, with its options as further keyword arguments, or their scores.
+        In-distribution predictions as `score` takes them, with its options as further keyword arguments, or their
+        scores.
     ood : Scores, array_like, or mapping of names to them
         Out-of-distribution predictions of the same model: the positive class.
     bootstrap, seed, confidence
@@ -193,7 +196,9 @@ def detect(inside: Any, outside: Any, *, certainty: bool = False) -> OodFigures:
     """
     sides = [np.ascontiguousarray(side, dtype=np.float64) for side in (inside, outside)]
     if any(side.ndim != 1 for side in sides):
-        raise ValueError(f"inside and outside have shapes {sides[0].shape} and {sides[1].shape}, expected one axis each")
+        raise ValueError(
+            f"inside and outside have shapes {sides[0].shape} and {sides[1].shape}, expected one axis each"
+        )
     measures = [_native.Measure(b"score", side.ctypes.data, 1, certainty) for side in sides]
     options = _native.OodOptions(_native.size(_native.OodOptions), 0, 1, 0.95)
     row = _native.OodRow()
@@ -202,11 +207,15 @@ def detect(inside: Any, outside: Any, *, certainty: bool = False) -> OodFigures:
     return OodFigures(**{figure: getattr(row, figure).value for figure in _FIGURES})
 
 
-def _compare(inside: dict[str, Float64], id_rows: int, outside: dict[str, Float64], ood_rows: int, options: Any) -> OodSet:
+def _compare(
+    inside: dict[str, Float64], id_rows: int, outside: dict[str, Float64], ood_rows: int, options: Any
+) -> OodSet:
     rows = (_native.OodRow * max(len(inside), 1))()
     id_list, ood_list = measure_list(inside), measure_list(outside)
     with _native.Interruptible():
-        _native.check(_native.lib.vg_ood_evaluate(rows, id_list, id_rows, ood_list, ood_rows, len(inside), byref(options)))
+        _native.check(
+            _native.lib.vg_ood_evaluate(rows, id_list, id_rows, ood_list, ood_rows, len(inside), byref(options))
+        )
     measures = {
         name: OodFigures(
             **{figure: getattr(row, figure).value for figure in _FIGURES},

@@ -33,7 +33,8 @@ class Scorer:
     """Scores blocks of samples of the same members and classes.
 
     Results are those of `score` on the whole array, to the bit, however it is cut into blocks. Options are `score`'s.
-    Threads may share a scorer: their calls are served one after another. `copy.deepcopy` and `pickle` keep what was summed so far.
+    Threads may share a scorer: their calls are served one after another. `copy.deepcopy` and `pickle` keep what was
+    summed so far.
 
     Examples
     --------
@@ -70,7 +71,8 @@ class Scorer:
         self._options: dict[str, Any] = {
             "k": k,
             "logits": logits,
-            "temperature": temperatures(temperature) or None,  # read once: a file may be gone, or changed, when it is needed again
+            "temperature": temperatures(temperature)
+            or None,  # read once: a file may be gone, or changed, when it is needed again
             "preset": preset,
             "multilabel": multilabel,
             "multilabel_form": multilabel_form,
@@ -94,7 +96,8 @@ class Scorer:
         self._lock = threading.Lock()
 
     def feed(self, p: Any, *, labels: Any = None) -> Scores:
-        """Scores the next block (N, M, C) of the first one's M and C. `diversity` of the result is that of all samples so far."""
+        """Scores the next block (N, M, C) of the first one's M and C. `diversity` of the result is that of all samples
+        so far."""
         with self._lock:
             return self._feed(p, labels)
 
@@ -109,7 +112,9 @@ class Scorer:
         if self._handle is None:
             self._make(*shape[1:])
         elif shape[1:] != self._shape:
-            raise ValueError(f"p has {shape[1]} members and {shape[2]} classes, expected {self._shape[0]} and {self._shape[1]}")
+            raise ValueError(
+                f"p has {shape[1]} members and {shape[2]} classes, expected {self._shape[0]} and {self._shape[1]}"
+            )
         arrays, places = allocate(self._names, shape, len(self._resolved.k), self._resolved.multilabel)
         with _native.Interruptible():
             status = _native.lib.vg_scorer_feed(self._handle, places, byref(view))
@@ -128,7 +133,7 @@ class Scorer:
         self._finalizer = weakref.finalize(self, _native.lib.vg_scorer_free, handle.value)
         self._shape = (members, classes)
 
-    # --- copies -------------------------------------------------------------------------------------------------------------
+    # --- copies -------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -157,7 +162,7 @@ class Scorer:
             sums = _native.ScorerState.from_buffer_copy(state["sums"])
             _native.check(_native.lib.vg_scorer_restore(self._handle, byref(sums)))
 
-    # --- figures ------------------------------------------------------------------------------------------------------------
+    # --- figures ------------------------------------------------------------------------------------------------------
 
     @property
     def samples(self) -> int:

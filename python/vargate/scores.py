@@ -161,7 +161,7 @@ class Scores:
         self.labels = labels
         self._sample_sigma = sample_sigma
 
-    # --- as a mapping of arrays ---------------------------------------------------------------------------------------------
+    # --- as a mapping of arrays ---------------------------------------------------------------------------------------
 
     @property
     def k(self) -> Float64:
@@ -200,13 +200,18 @@ class Scores:
         return self.n
 
     def columns(self) -> dict[str, Float64]:
-        """Every computed measure by name, gated ones split by k: ``{"tu": ..., "gtu@1": ...}``, as evaluation lists them."""
+        """Every computed measure by name, gated ones split by k: ``{"tu": ..., "gtu@1": ...}``, as evaluation lists
+        them."""
         out: dict[str, Float64] = {name: self._arrays[name] for name in _MEASURES[:8] if name in self._arrays}
         for i, k in enumerate(self._k):
-            out |= {f"{name}@{_native.k_name(k)}": self._arrays[name][..., i] for name in _MEASURES[8:] if name in self._arrays}
+            out |= {
+                f"{name}@{_native.k_name(k)}": self._arrays[name][..., i]
+                for name in _MEASURES[8:]
+                if name in self._arrays
+            }
         return out
 
-    # --- decisions ----------------------------------------------------------------------------------------------------------
+    # --- decisions ----------------------------------------------------------------------------------------------------
 
     def decide(self, k: float | Selection = 1.0) -> Int32:
         """The decision rule at `k`: the predicted class, or -1 where the classes cannot be told apart.
@@ -214,8 +219,8 @@ class Scores:
         Parameters
         ----------
         k : float or Selection
-            Gate setting, > 0. One of those scored is taken from `decision`; any other is solved from `mean` and `std`. Or what
-            `select_k` or `select_threshold` chose.
+            Gate setting, > 0. One of those scored is taken from `decision`; any other is solved from `mean` and `std`.
+            Or what `select_k` or `select_threshold` chose.
 
         Returns
         -------
@@ -245,13 +250,16 @@ class Scores:
             _native.check(_native.lib.vg_margin_ratio_multilabel(_at(ratio), _at(mean), _at(std), ratio.size))
         else:
             second = self.second
-            _native.check(_native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), _at(pred), _at(second), self.n, self.c))
+            _native.check(
+                _native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), _at(pred), _at(second), self.n, self.c)
+            )
         return ratio
 
-    # --- figures ------------------------------------------------------------------------------------------------------------
+    # --- figures ------------------------------------------------------------------------------------------------------
 
     def verdict(self) -> Verdict:
-        """Whether the members disagree and the ensemble decides, with the figures it rests on; whatever `k` and `measures` are.
+        """Whether the members disagree and the ensemble decides, with the figures it rests on; whatever `k` and
+        `measures` are.
 
         >>> import numpy as np, vargate
         >>> member = np.random.default_rng(0).dirichlet([0.3] * 4, size=(50, 1))
@@ -264,7 +272,8 @@ class Scores:
         return verdict(self.n, self.m, outcomes, self.diversity, self._spread, right, rows if labelled else 0)
 
     def summary(self) -> ScoreSummary:
-        """Mean, median and 95th percentile of each measure, the decision rule at each k, diversity and the verdict on it."""
+        """Mean, median and 95th percentile of each measure, the decision rule at each k, diversity and the verdict on
+        it."""
         measures = {}
         for name in _MEASURES:
             if name in self._arrays:
@@ -278,7 +287,11 @@ class Scores:
             for i, k in enumerate(self._k):
                 kept = self.decision[..., i] >= 0
                 count = int(np.count_nonzero(kept))
-                row: dict[str, float | None] = {"coverage": share(count, entries), "kept": count, "abstained": entries - count}
+                row: dict[str, float | None] = {
+                    "coverage": share(count, entries),
+                    "kept": count,
+                    "abstained": entries - count,
+                }
                 if self.labels is not None:  # a kept sample's decision is its prediction: `pred` is not needed
                     row["accuracy"] = share(int(np.count_nonzero(self.decision[..., i] == self.labels)), count)
                 rule[_native.k_name(k)] = row
@@ -310,7 +323,7 @@ class Scores:
             return [("", self._arrays[name])]
         return [(f"@{_native.k_name(k)}", self._arrays[name][..., i]) for i, k in enumerate(self._k)]
 
-    # --- shown --------------------------------------------------------------------------------------------------------------
+    # --- shown --------------------------------------------------------------------------------------------------------
 
     def _repr_html_(self) -> str:
         from ._show import scores_html
@@ -320,8 +333,8 @@ class Scores:
     def plot(self, k: float | None = None, *, bins: int = 200) -> Any:
         """The paper's figure: samples from the most to the least uncertain, measures above, their gated forms below.
 
-        Samples are sorted by `tu` (or the first measure computed); each curve is the mean over `bins` groups of neighbours in that
-        order, divided by the largest value drawn. Needs matplotlib.
+        Samples are sorted by `tu` (or the first measure computed); each curve is the mean over `bins` groups of
+        neighbours in that order, divided by the largest value drawn. Needs matplotlib.
 
         Parameters
         ----------
@@ -343,10 +356,11 @@ class Scores:
         gates = ", ".join(_native.k_name(k) for k in self._k)
         return f"<vargate.Scores: {what}, k = {gates}; {' '.join(self.keys())}>"
 
-    # --- elsewhere ----------------------------------------------------------------------------------------------------------
+    # --- elsewhere ----------------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a sample, columns as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel ``gtu_0@1``."""
+        """One row a sample, columns as in ``vargate score -o OUT.csv``: ``tu``, ``gtu@1``, ``mean_0``, multilabel
+        ``gtu_0@1``."""
         import pandas as pd
 
         return pd.DataFrame(self._table(), index=pd.RangeIndex(self.n, name="n"))
@@ -367,7 +381,8 @@ class Scores:
         return out
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes what ``vargate score -o`` writes: ``.npz`` (or ``.safetensors``), ``.csv`` or ``.jsonl``, by the ending.
+        """Writes what ``vargate score -o`` writes: ``.npz`` (or ``.safetensors``), ``.csv`` or ``.jsonl``, by the
+        ending.
 
         The file appears complete under its name, or not at all.
         """
@@ -384,9 +399,12 @@ def _at(a: Array) -> int:
 def _layout(
     names: tuple[str, ...], shape: tuple[int, int, int], k_count: int, multilabel: bool
 ) -> tuple[dict[str, tuple[int, tuple[int, ...], str]], tuple[int, ...], int]:
-    """Where each field begins in one block of memory (in doubles), its shape and element; for the library, offsets in bytes or -1."""
+    """Where each field begins in one block of memory (in doubles), its shape and element; for the library, offsets in
+    bytes or -1."""
     n, _, c = shape
-    shapes = {"": (n, c), "k": (n, c, k_count), "c": (n, c)} if multilabel else {"": (n,), "k": (n, k_count), "c": (n, c)}
+    shapes = (
+        {"": (n, c), "k": (n, c, k_count), "c": (n, c)} if multilabel else {"": (n,), "k": (n, k_count), "c": (n, c)}
+    )
     fields: dict[str, tuple[int, tuple[int, ...], str]] = {}
     offsets = [-1] * len(_native.SCORE_FIELDS)
     used = 0
@@ -399,7 +417,8 @@ def _layout(
 
 
 class _Block(Mapping[str, Array]):
-    """Small results in one allocation, cut into arrays when they are asked for: twenty arrays would cost more than the scoring."""
+    """Small results in one allocation, cut into arrays when they are asked for: twenty arrays would cost more than the
+    scoring."""
 
     __slots__ = ("_block", "_cut", "_fields")
 
@@ -468,7 +487,11 @@ def collect(
 
 def refuse(status: int, view: _native.Predictions, resolved: Resolved) -> None:
     """Raises for a failed call; rows that are several members side by side are told from rows that are merely wrong."""
-    advice = wide_table(view) if status == _native.ERR_DATA and not resolved.options.logits and not resolved.multilabel else None
+    advice = (
+        wide_table(view)
+        if status == _native.ERR_DATA and not resolved.options.logits and not resolved.multilabel
+        else None
+    )
     if advice is not None:
         raise ValueError(f"{_native.error(status)}; {advice}")
     _native.check(status)
@@ -501,8 +524,8 @@ def score(
     ----------
     p : array_like (N, M, C), or (N, C) for one member
         What member m says of class c for sample n: probabilities, or logits. A NumPy array, or anything with DLPack,
-        ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read where they
-        lie, whatever the strides; other types are converted to float64 first.
+        ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read
+        where they lie, whatever the strides; other types are converted to float64 first.
     k : float or sequence of float
         Gate settings, each > 0.
     logits : bool
@@ -514,11 +537,12 @@ def score(
     preset : {"paper", "vge", "mljku"}
         Conventions: the paper's, its authors' later code's, or those of Schweighofer et al.
     measures : str or sequence of str
-        What to compute, a list or text with commas: names of arrays (``"gtu@1"`` for that of `gtu`), or the groups ``all``, ``entropies``,
-        ``pairwise``, ``ungated``, ``gated``, ``margin``.
+        What to compute, a list or text with commas: names of arrays (``"gtu@1"`` for that of `gtu`), or the groups
+        ``all``, ``entropies``, ``pairwise``, ``ungated``, ``gated``, ``margin``.
     axes : str, optional
-        Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member. Without it a shape that
-        looks like another order is refused: 256 members or more and four times as many as samples, unless labels tell.
+        Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member.
+        Without it a shape that looks like another order is refused: 256 members or more and four times as many as
+        samples, unless labels tell.
     multilabel : bool
         Every class is a yes/no label of its own.
     threads : int, optional

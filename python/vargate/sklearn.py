@@ -43,7 +43,13 @@ from ._sklearn_members import check_members, innermost, is_fitted, member_probab
 from .decide import Selection, select_k
 from .scores import Scores, score
 
-__all__ = ["AbstainingClassifier", "CollapseWarning", "expected_failed_checks", "member_probabilities", "selective_scoring"]
+__all__ = [
+    "AbstainingClassifier",
+    "CollapseWarning",
+    "expected_failed_checks",
+    "member_probabilities",
+    "selective_scoring",
+]
 
 Float64 = npt.NDArray[np.float64]
 _COLLAPSE_ROWS = 30  # on fewer samples members may well agree to the last bit
@@ -62,13 +68,14 @@ def _one_column(s: Scores, measure: str) -> Float64:
     return values if values.ndim == 1 else values[:, 0]
 
 
-# --- scoring --------------------------------------------------------------------------------------------------------------------------
+# --- scoring ----------------------------------------------------------------------------------------------------------
 
 
 def selective_scoring(estimator: Any, X: Any, y: Any) -> dict[str, float]:
     """`AbstainingClassifier.score_selective` as scikit-learn's ``scoring``, where greater is better.
 
-    ``risk``, ``cost`` and ``aurc`` are negative for that. Takes an `AbstainingClassifier`, or a pipeline or search that ends in one.
+    ``risk``, ``cost`` and ``aurc`` are negative for that. Takes an `AbstainingClassifier`, or a pipeline or search that
+    ends in one.
 
     Examples
     --------
@@ -85,49 +92,51 @@ def selective_scoring(estimator: Any, X: Any, y: Any) -> dict[str, float]:
 
 
 class _ScorerOrMethod:
-    """``model.score_selective(X, y)`` gives figures; ``AbstainingClassifier.score_selective`` is the scorer made of them."""
+    """``model.score_selective(X, y)`` gives figures; ``AbstainingClassifier.score_selective`` is the scorer made of
+    them."""
 
     def __get__(self, model: Any, owner: Any = None) -> Callable[..., dict[str, float]]:
         return selective_scoring if model is None else MethodType(AbstainingClassifier._selective, model)
 
 
-# --- the classifier ---------------------------------------------------------------------------------------------------------------
+# --- the classifier ---------------------------------------------------------------------------------------------------
 
 
 class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Predicts where the members of an ensemble can tell the two likeliest classes apart, and abstains elsewhere.
 
-    A sample is kept when ``mu_i - k sigma_i > mu_j + k sigma_j``: i and j are the classes of largest mean probability over members, mu
-    and sigma its mean and spread. `k` is given, or chosen on held-out data so that the risk among kept samples meets a target.
+    A sample is kept when ``mu_i - k sigma_i > mu_j + k sigma_j``: i and j are the classes of largest mean probability
+    over members, mu and sigma its mean and spread. `k` is given, or chosen on held-out data so that the risk among kept
+    samples meets a target.
 
     Parameters
     ----------
     estimator : classifier or list of classifiers, optional
-        Anything with members: a forest, bagging, voting or calibrated classifier, a pipeline or search that ends in one; or a list of
-        classifiers, each a member. Those of a list that are fitted already are used as they are, the others are fitted. None: a
-        forest of extremely randomised trees.
+        Anything with members: a forest, bagging, voting or calibrated classifier, a pipeline or search that ends in
+        one; or a list of classifiers, each a member. Those of a list that are fitted already are used as they are, the
+        others are fitted. None: a forest of extremely randomised trees.
     k : float, default 1.0
         Larger abstains more. Not used with `target_risk`.
     target_risk : float, optional
-        The largest share of errors allowed among kept samples, for instance 0.01. A part of the data given to `fit` is held out and
-        the smallest k is taken for which the risk is below the target with probability `confidence`.
+        The largest share of errors allowed among kept samples, for instance 0.01. A part of the data given to `fit` is
+        held out and the smallest k is taken for which the risk is below the target with probability `confidence`.
     confidence : float, default 0.95
         Of that promise.
     validation : float, default 0.25
-        Share of the data held out for it, stratified where possible. All data are used when no member needs fitting: fitted models in
-        a list, or ``FrozenEstimator``.
+        Share of the data held out for it, stratified where possible. All data are used when no member needs fitting:
+        fitted models in a list, or ``FrozenEstimator``.
     error_cost, referral_cost : float, default 1.0 and 0.1
         What a wrong prediction and an abstention cost in `score`, the default of cross-validation and of tuning.
     abstain_label : label, optional
-        What `predict` gives where it abstains. None: -1 for numbers (or one less than the smallest class below 0), ``"uncertain"`` for
-        strings.
+        What `predict` gives where it abstains. None: -1 for numbers (or one less than the smallest class below 0),
+        ``"uncertain"`` for strings.
     preset : {"paper", "vge", "mljku"}
         Conventions of the measures; see `vargate.score`.
     random_state : int or RandomState, optional
         Of the split, and of members that have no ``random_state`` of their own.
     n_jobs : int, optional
-        Members of a list fitted at once, members asked at once, and threads that read a forest; None: one, or the forest's own
-        ``n_jobs``.
+        Members of a list fitted at once, members asked at once, and threads that read a forest; None: one, or the
+        forest's own ``n_jobs``.
 
     Attributes
     ----------
@@ -142,16 +151,16 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     Notes
     -----
-    Passes scikit-learn's ``check_estimator``, but for the one check that `expected_failed_checks` names when it abstains on a training
-    sample.
+    Passes scikit-learn's ``check_estimator``, but for the one check that `expected_failed_checks` names when it
+    abstains on a training sample.
 
-    `score` is 1 - cost / `error_cost` with an abstention counted as `referral_cost`, accuracy where none is: a search with default
-    scoring finds the k that pays. `score_selective` tells errors and abstentions apart; ``AbstainingClassifier.score_selective`` is a
-    ``scoring`` callable, greater is better for each of its figures (``risk``, ``cost`` and ``aurc`` are negative), so that
-    ``refit="risk"`` takes the lowest. A forest's members are read by blocks, in no more memory than its ``predict_proba`` takes.
-    Inside a pipeline, ``pipeline.predict(X, return_uncertainty=True)`` gives the uncertainties too.
-    To keep fitted models of a list fitted under cross-validation, which clones, wrap each in
-    ``sklearn.frozen.FrozenEstimator``.
+    `score` is 1 - cost / `error_cost` with an abstention counted as `referral_cost`, accuracy where none is: a search
+    with default scoring finds the k that pays. `score_selective` tells errors and abstentions apart;
+    ``AbstainingClassifier.score_selective`` is a ``scoring`` callable, greater is better for each of its figures
+    (``risk``, ``cost`` and ``aurc`` are negative), so that ``refit="risk"`` takes the lowest. A forest's members are
+    read by blocks, in no more memory than its ``predict_proba`` takes. Inside a pipeline, ``pipeline.predict(X,
+    return_uncertainty=True)`` gives the uncertainties too. To keep fitted models of a list fitted under
+    cross-validation, which clones, wrap each in ``sklearn.frozen.FrozenEstimator``.
 
     Examples
     --------
@@ -194,7 +203,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     # Weights may be asked for by set_fit_request here, or by the ensemble's own.
     __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012 - scikit-learn's form
 
-    # --- learning -----------------------------------------------------------------------------------------------------------
+    # --- learning -----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> AbstainingClassifier:
         """Fits the ensemble, and with `target_risk` chooses k.
@@ -213,7 +222,11 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         check_members(given)
         several = isinstance(given, (list, tuple))
         params = self._routed(given, fit_params)
-        prefit = all(is_fitted(model) for model in given) if several else isinstance(given, FrozenEstimator) and is_fitted(given)
+        prefit = (
+            all(is_fitted(model) for model in given)
+            if several
+            else isinstance(given, FrozenEstimator) and is_fitted(given)
+        )
         if prefit:
             check_consistent_length(X, y)
             self.estimator_, held = list(given) if several else given, (X, y)
@@ -244,16 +257,27 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         if not (is_real(self.k) and float(self.k) > 0 and math.isfinite(self.k)):
             raise ValueError(f"k is {self.k!r}, expected a number > 0")
         costs = self.error_cost, self.referral_cost
-        if not all(is_real(cost) and math.isfinite(cost) for cost in costs) or not 0 <= costs[1] <= costs[0] or not costs[0] > 0:
-            raise ValueError(f"error_cost is {costs[0]!r} and referral_cost {costs[1]!r}, expected 0 <= referral_cost <= error_cost > 0")
+        if (
+            not all(is_real(cost) and math.isfinite(cost) for cost in costs)
+            or not 0 <= costs[1] <= costs[0]
+            or not costs[0] > 0
+        ):
+            raise ValueError(
+                f"error_cost is {costs[0]!r} and referral_cost {costs[1]!r}, expected 0 <= referral_cost <= error_cost > 0"
+            )
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn passes on to whom: ``fit``'s weights to the ensemble, asked for here or by the ensemble itself."""
+        """What scikit-learn passes on to whom: ``fit``'s weights to the ensemble, asked for here or by the ensemble
+        itself."""
         router = MetadataRouter(owner=type(self).__name__)
         if self._own_request() is not None:
             return router.add_self_request(self)
         given = ExtraTreesClassifier() if self.estimator is None else self.estimator
-        parts = {f"member_{i}": m for i, m in enumerate(given)} if isinstance(given, (list, tuple)) else {"estimator": given}
+        parts = (
+            {f"member_{i}": m for i, m in enumerate(given)}
+            if isinstance(given, (list, tuple))
+            else {"estimator": given}
+        )
         for name, part in parts.items():
             router.add(method_mapping=MethodMapping().add(caller="fit", callee="fit"), **{name: part})
         # `score` and `predict` take their parameters themselves, and nothing is passed on from there.
@@ -280,7 +304,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         if isinstance(given, (list, tuple)):
             seeded = [model if is_fitted(model) else self._seeded(model) for model in given]
             work = Parallel(n_jobs=self.n_jobs)
-            return work(delayed(_fit_one)(m, X, y, p, is_fitted(g)) for m, g, p in zip(seeded, given, params, strict=True))
+            return work(
+                delayed(_fit_one)(m, X, y, p, is_fitted(g)) for m, g, p in zip(seeded, given, params, strict=True)
+            )
         model = self._seeded(given).fit(X, y, **params[0])
         if isinstance(getattr(model, "classes_", None), list):
             raise ValueError("y has several outputs, expected one label a sample")
@@ -292,7 +318,11 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         if self.random_state is None:
             return model
         random = check_random_state(self.random_state)
-        free = [name for name, value in sorted(model.get_params().items()) if value is None and name.split("__")[-1] == "random_state"]
+        free = [
+            name
+            for name, value in sorted(model.get_params().items())
+            if value is None and name.split("__")[-1] == "random_state"
+        ]
         return model.set_params(**{name: int(random.randint(np.iinfo(np.int32).max)) for name in free})
 
     def _split(self, y: Any) -> tuple[Array, Array]:
@@ -307,7 +337,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     def _choose(self, X: Any, y: Any) -> None:
         s = self._scores(X, ["pred", "second", "mean", "std"])
-        # A label no member knows is an error whatever is predicted: any other class than the predicted one stands for it.
+        # A label no member knows is an error whatever is predicted: any other class than the predicted one stands for
+        # it.
         place = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         labels = np.where(self.classes_[place] == y, place, (s.pred + 1) % len(self.classes_))
         found = select_k(s, labels, target_risk=self.target_risk, confidence=self.confidence, must_meet=False)
@@ -333,7 +364,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             label = "_" + label
         return label
 
-    # --- use ----------------------------------------------------------------------------------------------------------------
+    # --- use ----------------------------------------------------------------------------------------------------------
 
     def predict_members(self, X: Any) -> Float64:
         """Probabilities of every member (N, M, C), ready for `vargate.score`."""
@@ -371,15 +402,15 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
     def predict(self, X: Any, return_uncertainty: bool | str = False) -> Any:
         """Labels; where the model abstains, ``abstain_label_``.
 
-        Integer labels stay integers, and bools become 0 and 1 where one is abstained on. Where the label does not fit the type of the
-        classes (an ``"uncertain"`` among integers), the result is of type object.
+        Integer labels stay integers, and bools become 0 and 1 where one is abstained on. Where the label does not fit
+        the type of the classes (an ``"uncertain"`` among integers), the result is of type object.
 
         Parameters
         ----------
         X : array_like (N, features)
         return_uncertainty : bool or str
-            Give (labels, uncertainties) as `predict_uncertainty` has them, by this measure, or by ``gmu`` for True. Reaches through a
-            pipeline: ``pipeline.predict(X, return_uncertainty=True)``.
+            Give (labels, uncertainties) as `predict_uncertainty` has them, by this measure, or by ``gmu`` for True.
+            Reaches through a pipeline: ``pipeline.predict(X, return_uncertainty=True)``.
         """
         measure = "gmu" if return_uncertainty is True else return_uncertainty or None
         check_is_fitted(self)
@@ -423,8 +454,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         ----------
         X : array_like (N, features)
         measure : str
-            A measure of `vargate.score`: ``"gmu"`` (margin, 0 certain to 1 uncertain), ``"tu"``, ``"eu"``, ``"epkl"``, or gated by
-            ``k_``: ``"gtu"``, ``"geu"``, ... (``"gtu@1"`` where ``k_`` is 1).
+            A measure of `vargate.score`: ``"gmu"`` (margin, 0 certain to 1 uncertain), ``"tu"``, ``"eu"``, ``"epkl"``,
+            or gated by ``k_``: ``"gtu"``, ``"geu"``, ... (``"gtu@1"`` where ``k_`` is 1).
 
         Returns
         -------
@@ -436,7 +467,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         return _one_column(self._scores(X, measure), measure)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - cost / `error_cost`: a wrong prediction costs `error_cost`, an abstention `referral_cost`. Accuracy where none is abstained.
+        """1 - cost / `error_cost`: a wrong prediction costs `error_cost`, an abstention `referral_cost`. Accuracy where
+        none is abstained.
 
         The default of ``cross_val_score`` and of searches, which thus find settings that abstain where it pays.
         """
@@ -461,9 +493,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         Returns
         -------
         dict
-            ``coverage`` (share kept), ``accuracy`` and ``risk`` (on the kept; NaN when none), ``accuracy_all`` (without abstaining),
-            ``errors_caught`` (share of errors abstained on; NaN when there are none), ``cost`` (mean, see `score`), ``aurc`` and
-            ``error_auroc`` (of ``gmu``).
+            ``coverage`` (share kept), ``accuracy`` and ``risk`` (on the kept; NaN when none), ``accuracy_all`` (without
+            abstaining), ``errors_caught`` (share of errors abstained on; NaN when there are none), ``cost`` (mean, see
+            `score`), ``aurc`` and ``error_auroc`` (of ``gmu``).
         """
         wrong, kept, gmu = self._outcomes(X, y)
         n = len(wrong)
@@ -483,7 +515,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     score_selective = _ScorerOrMethod()
 
-    # --- what scikit-learn asks ----------------------------------------------------------------------------------------------
+    # --- what scikit-learn asks ---------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
@@ -503,10 +535,11 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
 
 def expected_failed_checks(estimator: Any) -> dict[str, str]:
-    """The one check of scikit-learn's ``check_estimator`` that abstaining contradicts, and why; for its ``expected_failed_checks``.
+    """The one check of scikit-learn's ``check_estimator`` that abstaining contradicts, and why; for its
+    ``expected_failed_checks``.
 
-    Scikit-learn expects ``predict`` to be the class of largest ``predict_proba`` for every training sample. For one that is abstained on
-    it is not. Models that abstain on none of the training samples pass this check too.
+    Scikit-learn expects ``predict`` to be the class of largest ``predict_proba`` for every training sample. For one
+    that is abstained on it is not. Models that abstain on none of the training samples pass this check too.
 
     Examples
     --------
@@ -519,7 +552,9 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     """
     if not isinstance(estimator, AbstainingClassifier):
         return {}
-    return {"check_classifiers_train": "predict gives the abstain label where the largest of predict_proba is not certain"}
+    return {
+        "check_classifiers_train": "predict gives the abstain label where the largest of predict_proba is not certain"
+    }
 
 
 def _indexable(X: Any) -> Any:

@@ -35,36 +35,36 @@ static inline int32_t half_order(uint16_t bits) {
 }
 #define AS_IS(x) (x)
 
-/* tops[m] of a sample's members, classes `step` apart. Four members at a time, because one search is a chain of dependent
- * comparisons. */
-#define TOPS(NAME, TYPE, KEY, ORDER)                                                                                       \
-    static inline void NAME(uint32_t *tops, const TYPE *x, const vg_predictions *in, ptrdiff_t step) {                     \
-        ptrdiff_t row = in->stride_m;                                                                                      \
-        size_t m = 0, C = in->c;                                                                                           \
-        for (; m + 4 <= in->m; m += 4, x += 4 * row) {                                                                     \
-            KEY best[4];                                                                                                   \
-            uint32_t at[4] = {0, 0, 0, 0};                                                                                 \
-            for (int i = 0; i < 4; i++)                                                                                    \
-                best[i] = ORDER(x[i * row]);                                                                               \
-            for (size_t c = 1; c < C; c++)                                                                                 \
-                for (int i = 0; i < 4; i++) {                                                                              \
-                    KEY next = ORDER(x[i * row + (ptrdiff_t)c * step]);                                                    \
-                    bool more = next > best[i];                                                                            \
-                    best[i] = more ? next : best[i];                                                                       \
-                    at[i] = more ? (uint32_t)c : at[i];                                                                    \
-                }                                                                                                          \
-            for (int i = 0; i < 4; i++)                                                                                    \
-                tops[m + (size_t)i] = at[i];                                                                               \
-        }                                                                                                                  \
-        for (; m < in->m; m++, x += row) {                                                                                 \
-            KEY best = ORDER(x[0]);                                                                                        \
-            tops[m] = 0;                                                                                                   \
-            for (size_t c = 1; c < C; c++)                                                                                 \
-                if (ORDER(x[(ptrdiff_t)c * step]) > best) {                                                                \
-                    best = ORDER(x[(ptrdiff_t)c * step]);                                                                  \
-                    tops[m] = (uint32_t)c;                                                                                 \
-                }                                                                                                          \
-        }                                                                                                                  \
+/* tops[m] of a sample's members, classes `step` apart. Four members at a time, because one search is a chain of
+ * dependent comparisons. */
+#define TOPS(NAME, TYPE, KEY, ORDER)                                                                                   \
+    static inline void NAME(uint32_t *tops, const TYPE *x, const vg_predictions *in, ptrdiff_t step) {                 \
+        ptrdiff_t row = in->stride_m;                                                                                  \
+        size_t m = 0, C = in->c;                                                                                       \
+        for (; m + 4 <= in->m; m += 4, x += 4 * row) {                                                                 \
+            KEY best[4];                                                                                               \
+            uint32_t at[4] = {0, 0, 0, 0};                                                                             \
+            for (int i = 0; i < 4; i++)                                                                                \
+                best[i] = ORDER(x[i * row]);                                                                           \
+            for (size_t c = 1; c < C; c++)                                                                             \
+                for (int i = 0; i < 4; i++) {                                                                          \
+                    KEY next = ORDER(x[i * row + (ptrdiff_t)c * step]);                                                \
+                    bool more = next > best[i];                                                                        \
+                    best[i] = more ? next : best[i];                                                                   \
+                    at[i] = more ? (uint32_t)c : at[i];                                                                \
+                }                                                                                                      \
+            for (int i = 0; i < 4; i++)                                                                                \
+                tops[m + (size_t)i] = at[i];                                                                           \
+        }                                                                                                              \
+        for (; m < in->m; m++, x += row) {                                                                             \
+            KEY best = ORDER(x[0]);                                                                                    \
+            tops[m] = 0;                                                                                               \
+            for (size_t c = 1; c < C; c++)                                                                             \
+                if (ORDER(x[(ptrdiff_t)c * step]) > best) {                                                            \
+                    best = ORDER(x[(ptrdiff_t)c * step]);                                                              \
+                    tops[m] = (uint32_t)c;                                                                             \
+                }                                                                                                      \
+        }                                                                                                              \
     }
 TOPS(tops_f32, float, float, AS_IS)
 TOPS(tops_f64, double, double, AS_IS)

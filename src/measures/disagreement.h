@@ -1,9 +1,9 @@
 /* disagreement.h - on how many pairs of members the most probable classes differ. Internal to measures.
  *
- * Looking for the largest of C values in every member of every sample would cost a noticeable part of a scoring run, so a
- * stream is thinned: all of the first `base` samples count, then every second of as many, every fourth of twice as many, and so
- * on, each with the weight of those it stands for. A sample's place in the stream alone decides, hence results do not depend on
- * blocks or threads. */
+ * Looking for the largest of C values in every member of every sample would cost a noticeable part of a scoring run, so
+ * a stream is thinned: all of the first `base` samples count, then every second of as many, every fourth of twice as
+ * many, and so on, each with the weight of those it stands for. A sample's place in the stream alone decides, hence
+ * results do not depend on blocks or threads. */
 #ifndef VG_MEASURES_DISAGREEMENT_H
 #define VG_MEASURES_DISAGREEMENT_H
 
@@ -12,18 +12,20 @@
 
 #include "vargate/measures.h"
 
-/* How many samples a stream of (M, C) predictions counts before it is thinned: a power of two, fewer for large samples. */
+/* How many samples a stream of (M, C) predictions counts before it is thinned: a power of two, fewer for large samples.
+ * */
 size_t vg_disagreement__base(size_t m, size_t c);
 /* The first sample from `index` of a stream on that counts, and its weight. */
 unsigned long long vg_disagreement__next(unsigned long long index, size_t base, double *weight);
 
-/* Elements of workspace, uint32_t, that a caller of vg_disagreement__sample needs; zeroed before the first call. False when
- * they do not fit size_t. */
+/* Elements of workspace, uint32_t, that a caller of vg_disagreement__sample needs; zeroed before the first call. False
+ * when they do not fit size_t. */
 _Bool vg_disagreement__room(size_t *room, size_t m, size_t c);
-/* Share of the pairs of distinct members that name different classes on sample n (ties: the lower index); 0 for M = 1. Works
- * on logits and on probabilities: neither a softmax nor a temperature moves a member's largest class. */
+/* Share of the pairs of distinct members that name different classes on sample n (ties: the lower index); 0 for M = 1.
+ * Works on logits and on probabilities: neither a softmax nor a temperature moves a member's largest class. */
 double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *work);
-/* The same for one label of a multilabel sample: whether members lie above `half` (0 for logits, 1/2 for probabilities). */
+/* The same for one label of a multilabel sample: whether members lie above `half` (0 for logits, 1/2 for
+ * probabilities). */
 double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, double half);
 
 #endif

@@ -88,8 +88,8 @@ static bool is_distribution(const vg_predictions *in, size_t n, size_t m) {
 int vg_predictions_normalised(const vg_predictions *in) {
     enum { MOST_ROWS = 256 };
     size_t rows;
-    if (!in || !in->data || in->c < 2 || (int)in->dtype < 0 || in->dtype > VG_BF16 || !vg_base__mul(&rows, in->n, in->m) ||
-        rows == 0)
+    if (!in || !in->data || in->c < 2 || (int)in->dtype < 0 || in->dtype > VG_BF16 ||
+        !vg_base__mul(&rows, in->n, in->m) || rows == 0)
         return 0;
     size_t count = rows < MOST_ROWS ? rows : MOST_ROWS, step = rows / count;
     for (size_t i = 0; i < count; i++)

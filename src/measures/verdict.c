@@ -1,8 +1,10 @@
-/* verdict.c - whether an ensemble's members disagree, and whether the ensemble decides, from the figures of a scoring run.
+/* verdict.c - whether an ensemble's members disagree, and whether the ensemble decides, from the figures of a scoring
+ * run.
  *
- * The rule and its thresholds stand in vargate/measures.h; docs/measures.md shows the ensembles they were chosen on. D alone
- * is small for an accurate ensemble, whose members are certain of most samples, and for many classes; k-sensitivity moves with
- * the largest k, and both move with M. The share of the variance and the pairs of members do neither. */
+ * The rule and its thresholds stand in vargate/measures.h; docs/measures.md shows the ensembles they were chosen on. D
+ * alone is small for an accurate ensemble, whose members are certain of most samples, and for many classes;
+ * k-sensitivity moves with the largest k, and both move with M. The share of the variance and the pairs of members do
+ * neither. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +42,7 @@ static vg_verdict_state judge(const vg_verdict *v, const vg_score_summary *s, un
     return v->share < share_collapsed && differ < differ_collapsed ? VG_VERDICT_COLLAPSED : VG_VERDICT_LOW;
 }
 
-/* --- in words ----------------------------------------------------------------------------------------------------------- */
+/* --- in words ----------------------------------------------------------------------------------------------------- */
 /* "28 %", "3.2 %", "0.045 %": two digits, no exponent, and no rounding to 100 % of what is less. */
 static const char *percent(char text[PERCENT], double share) {
     double hundredths = 100 * share;
@@ -67,7 +69,8 @@ static void add_accuracy(vg_verdict *v, unsigned long long labelled, const char 
         return;
     percent(right, v->accuracy);
     if (lacks_skill(v, labelled))
-        add_text(v, "; and the mean is right on %s, no better than chance (%s)%s", right, percent(chance, v->chance), "");
+        add_text(v, "; and the mean is right on %s, no better than chance (%s)%s", right, percent(chance, v->chance),
+                 "");
     else
         add_text(v, "; the mean is right on %s%s%s", right, if_useful, "");
 }
@@ -91,11 +94,13 @@ static void describe(vg_verdict *v, const vg_score_summary *s, unsigned long lon
         return;
     case VG_VERDICT_COLLAPSED:
         add_text(v, "collapsed: %s are nearly copies (%s of the variance lies between them, %s", who, share, pairs);
-        add_text(v, " name different classes on about %s)%s; epistemic terms and the gate say little%s", differ, "", "");
+        add_text(v, " name different classes on about %s)%s; epistemic terms and the gate say little%s", differ, "",
+                 "");
         add_accuracy(v, labelled, ", and TU or GMU still rank its errors");
         return;
     case VG_VERDICT_LOW:
-        add_text(v, "low diversity: %s agree on most samples (%s of the variance lies between them, %s", who, share, pairs);
+        add_text(v, "low diversity: %s agree on most samples (%s of the variance lies between them, %s", who, share,
+                 pairs);
         add_text(v, " name different classes on about %s)%s; use epistemic terms with care%s", differ, "", "");
         add_accuracy(v, labelled, "");
         return;
@@ -104,7 +109,8 @@ static void describe(vg_verdict *v, const vg_score_summary *s, unsigned long lon
         add_text(v, " name different classes on about %s; the rule abstains on %s at k = 1%s", differ, rest, "");
         return;
     case VG_VERDICT_UNDECIDED:
-        add_text(v, "undecided: %s disagree more than they agree (%s name different classes on about %s", who, pairs, differ);
+        add_text(v, "undecided: %s disagree more than they agree (%s name different classes on about %s", who, pairs,
+                 differ);
         add_text(v, ", %s of the variance lies between them): %s; the rule abstains on %s at k = 1", share,
                  v->share < share_diverse ? "none prefers any class" : "each prefers its own", rest);
         add_accuracy(v, labelled, ": rank by GMU or TU, or use a smaller k");
@@ -112,8 +118,10 @@ static void describe(vg_verdict *v, const vg_score_summary *s, unsigned long lon
     default:
         add_text(v, "no skill: the mean is right on %s where chance is %s", percent(right, v->accuracy),
                  percent(rest, v->chance), "");
-        add_text(v, ", so that no measure of the members' disagreement (%s of the variance) can help; "
-                    "check labels and the order of classes%s%s", share, "", "");
+        add_text(v,
+                 ", so that no measure of the members' disagreement (%s of the variance) can help; "
+                 "check labels and the order of classes%s%s",
+                 share, "", "");
     }
 }
 

@@ -1,5 +1,5 @@
-/* backend_util.h - what the tests of the backends share: an operation with all its inputs as a "problem", solving it by any
- * backend, and comparing one backend with the plain one. */
+/* backend_util.h - what the tests of the backends share: an operation with all its inputs as a "problem", solving it by
+ * any backend, and comparing one backend with the plain one. */
 #ifndef VG_TEST_BACKEND_UTIL_H
 #define VG_TEST_BACKEND_UTIL_H
 
@@ -15,10 +15,10 @@
 #include "backend/backend.h"
 #include "base/random.h"
 
-#define OK(call)                                                                                                               \
-    do {                                                                                                                       \
-        if ((call) != VG_OK)                                                                                                   \
-            fail_msg("%s: %s", #call, vg_error_message());                                                                     \
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != VG_OK)                                                                                           \
+            fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
 static vg_random generator;
@@ -150,12 +150,13 @@ static void lay_out(vg_backend *b, vg_param *params, int count, vg_block **theta
 static void solve_conv(vg_backend *b, const problem *q, result *r) {
     vg_conv conv = {q->stride, q->pad};
     vg_param w = {VG_PARAM_CONV, q->o, q->c, q->kernel, q->kernel, 0, 0};
-    vg_shape in = {q->c, q->h, q->w},
-             out = {q->o, (q->h + 2 * q->pad - q->kernel) / q->stride + 1, (q->w + 2 * q->pad - q->kernel) / q->stride + 1};
+    vg_shape in = {q->c, q->h, q->w}, out = {q->o, (q->h + 2 * q->pad - q->kernel) / q->stride + 1,
+                                             (q->w + 2 * q->pad - q->kernel) / q->stride + 1};
     vg_block *theta, *grad;
     lay_out(b, &w, 1, &theta, &grad);
     OK(b->ops->param_upload(b, theta, &w, q->wgt));
-    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, out, q->add), *dy = tensor(b, 0, q->n, out, q->dy);
+    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, out, q->add),
+              *dy = tensor(b, 0, q->n, out, q->dy);
     vg_tensor *add = tensor(b, 0, q->n, out, q->add), *dx = tensor(b, 0, q->n, in, q->prior);
     OK(b->ops->conv_forward(b, &conv, y, x, theta, &w, !q->addend ? NULL : q->in_place ? y : add));
     OK(b->ops->conv_backward_data(b, &conv, dx, dy, theta, &w, q->addend ? (q->in_place ? dx : x) : NULL));
@@ -177,7 +178,8 @@ static void solve_stage(vg_backend *b, const problem *q, result *r) {
     vg_block *theta, *grad;
     lay_out(b, &bias, 1, &theta, &grad);
     OK(b->ops->param_upload(b, theta, &bias, q->bias));
-    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, out, NULL), *dy = tensor(b, 0, q->n, out, q->dy);
+    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, out, NULL),
+              *dy = tensor(b, 0, q->n, out, q->dy);
     vg_tensor *dx = q->pool == 1 && q->in_place ? dy : tensor(b, 0, q->n, in, NULL);
     vg_tensor *choice = q->pool > 1 ? tensor(b, VG_TENSOR_CHOICE, q->n, out, NULL) : NULL;
     OK(b->ops->stage_forward(b, &stage, y, choice, x, theta, q->bare ? NULL : &bias));
@@ -227,7 +229,8 @@ static void solve_norm(vg_backend *b, const problem *q, result *r) {
 
 static void solve_average(vg_backend *b, const problem *q, result *r) {
     vg_shape in = {q->c, q->h, q->w}, row = {q->c, 1, 1};
-    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, row, NULL), *dy = tensor(b, 0, q->n, row, q->dy);
+    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, row, NULL),
+              *dy = tensor(b, 0, q->n, row, q->dy);
     vg_tensor *dx = tensor(b, 0, q->n, in, NULL);
     OK(b->ops->average_forward(b, y, x));
     OK(b->ops->average_backward(b, dx, dy));
@@ -245,7 +248,8 @@ static void solve_linear(vg_backend *b, const problem *q, result *r) {
     lay_out(b, ps, 2, &theta, &grad);
     OK(b->ops->param_upload(b, theta, &ps[0], q->wgt));
     OK(b->ops->param_upload(b, theta, &ps[1], q->bias));
-    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, kind, q->n, out, NULL), *dy = tensor(b, kind, q->n, out, q->dy);
+    vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, kind, q->n, out, NULL),
+              *dy = tensor(b, kind, q->n, out, q->dy);
     vg_tensor *dx = tensor(b, 0, q->n, in, NULL);
     OK(b->ops->linear_forward(b, y, x, theta, &ps[0], q->addend ? &ps[1] : NULL));
     OK(b->ops->linear_backward_data(b, dx, dy, theta, &ps[0]));
@@ -342,7 +346,8 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 /* Values enough for every input of a problem. */
 static size_t room_of(const problem *q) {
-    size_t image = larger(q->c, 1) * larger(q->h, 1) * larger(q->w, 1), taps = larger(q->kernel, 1) * larger(q->kernel, 1);
+    size_t image = larger(q->c, 1) * larger(q->h, 1) * larger(q->w, 1),
+           taps = larger(q->kernel, 1) * larger(q->kernel, 1);
     size_t room = larger(q->n * image, q->n * q->heads * q->classes);
     room = larger(room, q->n * q->o * larger(q->h, 1) * larger(q->w, 1));        /* outputs */
     room = larger(room, q->o * (q->kind == 4 ? image : larger(q->c, 1) * taps)); /* weights */
@@ -397,8 +402,8 @@ typedef struct bounds {
     double whole, element; /* of distance() and worst_element() */
 } bounds;
 
-/* A problem by a backend, once with tensors of just its rows and once with more, when the backend finds what it has made the
- * first time. */
+/* A problem by a backend, once with tensors of just its rows and once with more, when the backend finds what it has
+ * made the first time. */
 static inline void compare_with(const result *want, vg_backend *b, const problem *q, bounds allowed) {
     result got;
     for (int round = 0; round < 2; round++) {
@@ -409,7 +414,8 @@ static inline void compare_with(const result *want, vg_backend *b, const problem
             double d = distance(got.values[k], want->values[k], want->counts[k]);
             double e = worst_element(got.values[k], want->values[k], want->counts[k]);
             if (!(d <= allowed.whole) || !(e <= allowed.element))
-                fail_msg("%s: output %d of %s differs from the plain backend by %.2e (allowed %.2e), an element by %.2e (%.2e)",
+                fail_msg("%s: output %d of %s differs from the plain backend by %.2e (allowed %.2e), an element by "
+                         "%.2e (%.2e)",
                          q->what, k, b->name, d, allowed.whole, e, allowed.element);
         }
         drop(&got);

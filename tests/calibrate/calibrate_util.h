@@ -71,7 +71,8 @@ static inline vg_predictions view_f32(problem *p) {
 }
 
 #define assert_close(actual, expected, tolerance) check_close(actual, expected, tolerance, #actual, __FILE__, __LINE__)
-static inline void check_close(double actual, double expected, double tolerance, const char *what, const char *file, int line) {
+static inline void check_close(double actual, double expected, double tolerance, const char *what, const char *file,
+                               int line) {
     if (!(fabs(actual - expected) <= tolerance)) {
         print_error("%s is %.17g, expected %.17g within %g\n", what, actual, expected, tolerance);
         _fail(file, line);
@@ -81,8 +82,8 @@ static inline void check_close(double actual, double expected, double tolerance,
 #define assert_fails(expression, status, part) check_fails(expression, status, part, __FILE__, __LINE__)
 static inline void check_fails(vg_status actual, vg_status expected, const char *part, const char *file, int line) {
     if (actual != expected || strstr(vg_error_message(), part) == NULL || strchr(vg_error_message(), '\n') != NULL) {
-        print_error("status %d, message \"%s\"; expected %d and \"%s\"\n", (int)actual, vg_error_message(), (int)expected,
-                    part);
+        print_error("status %d, message \"%s\"; expected %d and \"%s\"\n", (int)actual, vg_error_message(),
+                    (int)expected, part);
         _fail(file, line);
     }
 }
@@ -116,8 +117,8 @@ static inline double number_at(const json_t *object, const char *key, size_t i) 
 }
 
 static inline problem reference_problem(const json_t *c) {
-    return make_problem((size_t)number(c, "n"), (size_t)number(c, "m"), (size_t)number(c, "c"), (uint64_t)number(c, "seed"),
-                        number(c, "scale"), number(c, "boost"));
+    return make_problem((size_t)number(c, "n"), (size_t)number(c, "m"), (size_t)number(c, "c"),
+                        (uint64_t)number(c, "seed"), number(c, "scale"), number(c, "boost"));
 }
 
 #endif

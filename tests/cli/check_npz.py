@@ -1,4 +1,5 @@
 """The .npz of 'vargate score' has the documented names, types and shapes, and the CSV carries the same values."""
+
 import csv
 import sys
 

@@ -1,4 +1,5 @@
 """Writes small sets of images for the tests: OUT/pngs (train/CLASS, test/CLASS), OUT/*.npz. Needs NumPy alone."""
+
 import os
 import struct
 import sys

@@ -1,4 +1,5 @@
-"""schema_check.py SCHEMA FILE [FILE ...]: every file is one JSON document that the schema accepts, and the schema is one itself."""
+"""schema_check.py SCHEMA FILE [FILE ...]: every file is one JSON document that the schema accepts, and the schema is
+one itself."""
 
 import json
 import sys

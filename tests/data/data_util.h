@@ -1,4 +1,5 @@
-/* data_util.h - what the tests of src/data share: a folder of their own, and small files in the formats of data sets. */
+/* data_util.h - what the tests of src/data share: a folder of their own, and small files in the formats of data sets.
+ * */
 #ifndef TESTS_DATA_UTIL_H
 #define TESTS_DATA_UTIL_H
 

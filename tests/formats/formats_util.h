@@ -17,17 +17,17 @@
 
 #define DATA "tests/data/formats/"
 
-#define assert_ok(expression)                                                                                                  \
-    do {                                                                                                                       \
-        if ((expression) != VG_OK)                                                                                             \
-            fail_msg("%s: %s", #expression, vg_error_message());                                                               \
+#define assert_ok(expression)                                                                                          \
+    do {                                                                                                               \
+        if ((expression) != VG_OK)                                                                                     \
+            fail_msg("%s: %s", #expression, vg_error_message());                                                       \
     } while (0)
 
 /* The call fails with this status, and its message holds this text and is one line. */
 static inline void assert_fails(vg_status status, vg_status expected, const char *text) {
     if (status != expected || !strstr(vg_error_message(), text))
-        fail_msg("status %s (%s), expected %s with '%s'", vg_status_name(status), vg_error_message(), vg_status_name(expected),
-                 text);
+        fail_msg("status %s (%s), expected %s with '%s'", vg_status_name(status), vg_error_message(),
+                 vg_status_name(expected), text);
     assert_null(strchr(vg_error_message(), '\n'));
 }
 

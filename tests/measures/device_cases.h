@@ -1,5 +1,5 @@
-/* device_cases.h - what the tests of device scoring share: random and adversarial cases with the reference's results, and their
- * comparison with some scorer's. */
+/* device_cases.h - what the tests of device scoring share: random and adversarial cases with the reference's results,
+ * and their comparison with some scorer's. */
 #ifndef VG_TEST_DEVICE_CASES_H
 #define VG_TEST_DEVICE_CASES_H
 
@@ -73,9 +73,10 @@ static inline size_t device_compare(const score_case *s, device_scoring score) {
     return c.count;
 }
 
-static inline size_t device_case(const device_recipe *r, const char *name, vg_dtype dtype, const vg_score_options *options,
-                                 device_scoring score) {
-    score_case s = case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, options);
+static inline size_t device_case(const device_recipe *r, const char *name, vg_dtype dtype,
+                                 const vg_score_options *options, device_scoring score) {
+    score_case s =
+        case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, options);
     size_t differences = device_compare(&s, score);
     case_free(&s);
     return differences;
@@ -112,8 +113,10 @@ static inline size_t device_random_cases(device_scoring score, size_t count) {
         double k[9], temperature[40];
         char name[32];
         options.logits = r.kind >= MAKE_LOGITS;
-        r.parameter = r.kind == MAKE_NEAR || options.logits ? pow(10, -6 * rng_uniform()) * 3 : pow(10, 4 * rng_uniform() - 2);
-        r.n = 1 + rng_below(9), r.m = 1 + rng_below(rng_below(3) ? 12 : 40), r.c = 2 + rng_below(rng_below(3) ? 20 : 90);
+        r.parameter =
+            r.kind == MAKE_NEAR || options.logits ? pow(10, -6 * rng_uniform()) * 3 : pow(10, 4 * rng_uniform() - 2);
+        r.n = 1 + rng_below(9), r.m = 1 + rng_below(rng_below(3) ? 12 : 40),
+        r.c = 2 + rng_below(rng_below(3) ? 20 : 90);
         for (int i = 0; i < 9; i++)
             k[i] = pow(10, 4 * rng_uniform() - 2);
         for (int i = 0; i < 40; i++)

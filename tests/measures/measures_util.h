@@ -1,5 +1,5 @@
-/* measures_util.h - what the measure tests share: random and adversarial predictions, comparison with the reference at the
- * promised tolerances, and running a suite once in every SIMD tier. */
+/* measures_util.h - what the measure tests share: random and adversarial predictions, comparison with the reference at
+ * the promised tolerances, and running a suite once in every SIMD tier. */
 #ifndef VG_TEST_MEASURES_UTIL_H
 #define VG_TEST_MEASURES_UTIL_H
 
@@ -14,7 +14,7 @@
 
 #include "reference.h"
 
-/* --- random numbers: splitmix64 ------------------------------------------------------------------------------------------ */
+/* --- random numbers: splitmix64 ----------------------------------------------------------------------------------- */
 
 static uint64_t rng_state = 1;
 
@@ -48,7 +48,7 @@ static inline double rng_log_gamma(double alpha) {
     }
 }
 
-/* --- predictions: p[n][m][c] as doubles, narrowed afterwards -------------------------------------------------------------- */
+/* --- predictions: p[n][m][c] as doubles, narrowed afterwards ------------------------------------------------------ */
 
 typedef enum maker {
     MAKE_DIRICHLET,  /* members independent, parameter alpha */
@@ -62,9 +62,10 @@ typedef enum maker {
     MAKE_DENORMAL,   /* all classes but one subnormal (in float32), or a little above */
     MAKE_PEAKED,     /* collapsed ensemble: one class above 1 - 1e-6 in every member */
     MAKE_FAR,        /* two kinds of members, up to `parameter` decades apart, by sample and class */
-    MAKE_MIXED,  /* one draw, each class times exp(a spread of its own * normal), spreads over `parameter` decades below 1 */
-    MAKE_FIRST,  /* the first nine members Dirichlet(0.3), the others close together (MAKE_NEAR) */
-    MAKE_LOGITS, /* normal logits times parameter */
+    /* one draw, each class times exp(a spread of its own * normal), spreads over `parameter` decades below 1 */
+    MAKE_MIXED,
+    MAKE_FIRST,      /* the first nine members Dirichlet(0.3), the others close together (MAKE_NEAR) */
+    MAKE_LOGITS,     /* normal logits times parameter */
     MAKE_LOGITS_NEAR /* one draw of normal logits times 3, plus parameter * normal */
 } maker;
 
@@ -145,7 +146,8 @@ static inline void draw_member(double *row, size_t c, maker kind, double paramet
         break;
     case MAKE_MIXED:
         for (size_t i = 0; i < c; i++)
-            row[i] = log(base[i] > 1e-30 ? base[i] : 1e-30) + pow(10, -parameter * fmod(1000 * base[i], 1)) * rng_normal();
+            row[i] =
+                log(base[i] > 1e-30 ? base[i] : 1e-30) + pow(10, -parameter * fmod(1000 * base[i], 1)) * rng_normal();
         to_distribution(row, c);
         break;
     case MAKE_LOGITS:
@@ -196,7 +198,7 @@ static inline double *make_labels(size_t n, size_t m, size_t c, maker kind, doub
     return data;
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 /* Every double-valued place of vg_scores: how many values it has, and whether it is held to a relative error. */
 enum field_size { PER_PROBLEM, PER_K, PER_CLASS };
@@ -206,7 +208,7 @@ typedef struct score_field {
     enum field_size size;
     int relative;
 } score_field;
-#define FIELD(name, size, relative)                                                                                            \
+#define FIELD(name, size, relative)                                                                                    \
     { #name, offsetof(vg_scores, name), size, relative }
 static const score_field score_fields[] = {
     FIELD(tu, PER_PROBLEM, 0),   FIELD(au, PER_PROBLEM, 0),   FIELD(eu, PER_PROBLEM, 1), FIELD(epce, PER_PROBLEM, 0),
@@ -273,7 +275,7 @@ static inline void extra_free(ref_extra *e) {
     free(e->rule);
 }
 
-/* --- a case: predictions, options, and what the reference says of them -----------------------------------------------------
+/* --- a case: predictions, options, and what the reference says of them -----------------------------------------------
  */
 
 typedef struct score_case {
@@ -327,7 +329,7 @@ static inline void case_free(score_case *s) {
     extra_free(&s->extra);
 }
 
-/* --- comparison ------------------------------------------------------------------------------------------------------------
+/* --- comparison ------------------------------------------------------------------------------------------------------
  */
 
 enum { complaint_limit = 4 }; /* lines a case */
@@ -339,8 +341,8 @@ typedef struct complaint {
 
 static inline void complain(complaint *c, const char *what, size_t at, double want, double got, double allowed) {
     if (c->count++ < complaint_limit)
-        fprintf(stderr, "  %s [%s]: %s[%zu] want %.17g got %.17g (off %.3g, allowed %.3g)\n", vg_cpu_tier(), c->in->name, what,
-                at, want, got, fabs(want - got), allowed);
+        fprintf(stderr, "  %s [%s]: %s[%zu] want %.17g got %.17g (off %.3g, allowed %.3g)\n", vg_cpu_tier(),
+                c->in->name, what, at, want, got, fabs(want - got), allowed);
 }
 
 /* Whether members are computed on entry (softmax, a division by the sum) and so carry a rounding error of their own. */
@@ -349,9 +351,12 @@ static inline int computed_members(const score_case *s) {
 }
 
 /* The same of a label's two outcomes, 1 - u and u. */
-static inline int rounded_members(const score_case *s) { return computed_members(s) || s->options.task != VG_TASK_MULTICLASS; }
+static inline int rounded_members(const score_case *s) {
+    return computed_members(s) || s->options.task != VG_TASK_MULTICLASS;
+}
 
-/* Means closer than this, relatively, may come out in either order after rounding; equal ones must tie when sums are exact. */
+/* Means closer than this, relatively, may come out in either order after rounding; equal ones must tie when sums are
+ * exact. */
 static inline int near_tie(const score_case *s, double gap) {
     double near = s->view.dtype == VG_F64 ? 1e-13 : 1e-6;
     return gap < near && (gap > 0 || computed_members(s));
@@ -362,9 +367,9 @@ static inline int ambiguous(const score_case *s, size_t problem) {
 }
 
 /* The absolute error allowed at one value: 1e-6 or 1e-12, for SNR relative to max(1, SNR), and for what logits leave
- * unbounded relative to max(1, value). SNR divides a margin, good to a few ulps of the mean, by as little as eps; and where
- * members are computed on entry, their spread too is good to a few ulps of the mean only. That much is in the formula and in
- * float64 itself and is allowed for, in GMU too. */
+ * unbounded relative to max(1, value). SNR divides a margin, good to a few ulps of the mean, by as little as eps; and
+ * where members are computed on entry, their spread too is good to a few ulps of the mean only. That much is in the
+ * formula and in float64 itself and is allowed for, in GMU too. */
 static inline double allowed_error(const score_case *s, int field, size_t at, double want) {
     double tolerance = s->view.dtype == VG_F64 ? 1e-12 : 1e-6;
     const char *name = score_fields[field].name;
@@ -372,7 +377,8 @@ static inline double allowed_error(const score_case *s, int field, size_t at, do
         double snr = s->want.snr[at], ulps = 8 * DBL_EPSILON * s->extra.mu_first[at] / s->extra.snr_denominator[at];
         if (rounded_members(s))
             ulps *= 1 + snr;
-        return !strcmp(name, "snr") ? tolerance * fmax(1, snr) + ulps : tolerance + s->extra.mu_first[at] * exp(-snr) * ulps;
+        return !strcmp(name, "snr") ? tolerance * fmax(1, snr) + ulps
+                                    : tolerance + s->extra.mu_first[at] * exp(-snr) * ulps;
     }
     return s->options.logits ? tolerance * fmax(1, fabs(want)) : tolerance;
 }
@@ -432,23 +438,26 @@ static inline size_t case_check(const score_case *s) {
     compare_classes(&c, &got);
     compare_value(&c, "samples", (double)s->summary.samples, (double)summary.samples, 0);
     compare_value(&c, "diversity", s->summary.diversity, summary.diversity,
-                  relative * s->summary.diversity + (s->view.dtype == VG_F64 ? 0 : 1e-38) + /* float squares underflow */
+                  relative * s->summary.diversity +
+                      (s->view.dtype == VG_F64 ? 0 : 1e-38) + /* float squares underflow */
                       (rounded_members(s) ? 16 * DBL_EPSILON * (DBL_EPSILON + sqrt(s->summary.diversity)) : 0));
     compare_value(&c, "mean_tu", s->summary.mean_tu, summary.mean_tu, tolerance);
     compare_value(&c, "mean_gtu", s->summary.mean_gtu, summary.mean_gtu, tolerance);
     if (s->summary.mean_tu > 1e-3)
-        compare_value(&c, "k_sensitivity", s->summary.k_sensitivity, summary.k_sensitivity, tolerance / s->summary.mean_tu * 4);
+        compare_value(&c, "k_sensitivity", s->summary.k_sensitivity, summary.k_sensitivity,
+                      tolerance / s->summary.mean_tu * 4);
     if (c.count > complaint_limit)
         fprintf(stderr, "  %s [%s]: %zu differences in all\n", vg_cpu_tier(), s->name, c.count);
     scores_free(&got);
     return c.count;
 }
 
-/* --- tiers ------------------------------------------------------------------------------------------------------------------
+/* --- tiers -----------------------------------------------------------------------------------------------------------
  */
 
-/* Runs `suite` in a child process for each tier this machine has; 0 when every one passed. What the parent prepared before
- * (references above all) is shared by the children; the parent itself must not have called the library's kernels. */
+/* Runs `suite` in a child process for each tier this machine has; 0 when every one passed. What the parent prepared
+ * before (references above all) is shared by the children; the parent itself must not have called the library's
+ * kernels. */
 static inline int run_in_every_tier(int (*suite)(void)) {
     static const char *const tiers[] = {"portable", "neon", "avx2", "avx512"};
     int failed = 0;

@@ -1,11 +1,12 @@
-/* reference.h - the measures, straight from their formulas, in quadruple precision; what the kernels are tested against.
+/* reference.h - the measures, straight from their formulas, in quadruple precision; what the kernels are tested
+ * against.
  *
  * Nothing here shares algebra with a fast form: pairwise measures are double loops over ordered pairs of members, gated
- * measures build every gated member q_m. All arithmetic is IEEE binary128 (113-bit significand; software, slow), so that
- * differences such as TU - AU hold a relative error below 1e-18 even at values of 1e-12. The one exception is EPJS of more than
- * REF_QUAD_JS members, where a quadruple logarithm a pair and class would take minutes: there each Jensen-Shannon term is
- * p/2 log(2p/(p+q)) + q/2 log(2q/(p+q)) with log1p in 80-bit long double, relative error below 1e-12 at values of 1e-12
- * (test_measures_golden compares the two forms).
+ * measures build every gated member q_m. All arithmetic is IEEE binary128 (113-bit significand; software, slow), so
+ * that differences such as TU - AU hold a relative error below 1e-18 even at values of 1e-12. The one exception is EPJS
+ * of more than REF_QUAD_JS members, where a quadruple logarithm a pair and class would take minutes: there each
+ * Jensen-Shannon term is p/2 log(2p/(p+q)) + q/2 log(2q/(p+q)) with log1p in 80-bit long double, relative error below
+ * 1e-12 at values of 1e-12 (test_measures_golden compares the two forms).
  *
  * ref_score has vg_score's signature, and beside it gives what a comparison needs to know about near ties. */
 #ifndef VG_TEST_REFERENCE_H
@@ -46,8 +47,9 @@ typedef struct ref_basic {
     ref_real tu, au, eu, epce, epkl, epjs;
 } ref_basic;
 
-/* How near a sample is to a tie: relative distances of the largest mean from the second, of the second from the third; the
- * denominator of SNR, the largest mean, and for each k the two sides' difference in the decision rule. n, and n K. */
+/* How near a sample is to a tie: relative distances of the largest mean from the second, of the second from the third;
+ * the denominator of SNR, the largest mean, and for each k the two sides' difference in the decision rule. n, and n K.
+ * */
 typedef struct ref_extra {
     double *gap, *gap2, *snr_denominator, *mu_first, *rule;
 } ref_extra;
@@ -73,7 +75,7 @@ static inline void ref_members_free(ref_members *r) {
     free(r->cross_log);
 }
 
-/* --- input -------------------------------------------------------------------------------------------------------------- */
+/* --- input -------------------------------------------------------------------------------------------------------- */
 
 static inline double ref_half(uint16_t h) {
     int sign = h >> 15, exponent = h >> 10 & 31, fraction = h & 1023;
@@ -148,8 +150,8 @@ static inline void ref_softmax(ref_real *p, ref_real *log_p, const ref_real *z, 
 }
 
 /* Member distributions of sample n (multilabel: of its label, as the two outcomes 1 - u, u). For logits, log_p too. */
-static inline void ref_load(ref_members *r, ref_real *log_p, const vg_predictions *v, const vg_score_options *o, size_t n,
-                            size_t label) {
+static inline void ref_load(ref_members *r, ref_real *log_p, const vg_predictions *v, const vg_score_options *o,
+                            size_t n, size_t label) {
     int multilabel = o->task != VG_TASK_MULTICLASS;
     ref_real *z = ref_alloc(r->c, sizeof *z);
     for (size_t m = 0; m < r->m; m++) {
@@ -174,7 +176,7 @@ static inline void ref_load(ref_members *r, ref_real *log_p, const vg_prediction
     free(z);
 }
 
-/* --- measures of a member set -------------------------------------------------------------------------------------------- */
+/* --- measures of a member set ------------------------------------------------------------------------------------- */
 
 static inline void ref_mean(ref_real *mean, const ref_members *r) {
     for (size_t i = 0; i < r->c; i++) {
@@ -291,7 +293,7 @@ static inline ref_basic ref_measure(const ref_members *r, const vg_score_options
     return b;
 }
 
-/* --- gating -------------------------------------------------------------------------------------------------------------- */
+/* --- gating ------------------------------------------------------------------------------------------------------- */
 
 static inline ref_real ref_gamma(ref_real mu, ref_real sigma, double k, const vg_score_options *o) {
     ref_real eps = o->eps, kk = k;
@@ -327,7 +329,7 @@ static inline int ref_gate(ref_members *q, const ref_members *p, const ref_real 
     return gated_out;
 }
 
-/* --- one two-or-more-outcome problem ------------------------------------------------------------------------------------- */
+/* --- one two-or-more-outcome problem ------------------------------------------------------------------------------ */
 
 /* Where each output of problem `at` (sample, or sample and label) goes; row: its place in mean and std. */
 static inline void ref_store_basic(vg_scores *out, size_t at, ref_basic b, const vg_score_options *o, size_t c) {
@@ -340,8 +342,8 @@ static inline void ref_store_basic(vg_scores *out, size_t at, ref_basic b, const
             places[i][at] = values[i];
 }
 
-static inline void ref_margin(vg_scores *out, ref_extra *extra, size_t at, const ref_real *mu, const ref_real *sigma, size_t c,
-                              const double *ks, size_t k_count, const vg_score_options *o) {
+static inline void ref_margin(vg_scores *out, ref_extra *extra, size_t at, const ref_real *mu, const ref_real *sigma,
+                              size_t c, const double *ks, size_t k_count, const vg_score_options *o) {
     size_t i = 0, j = 1;
     if (mu[1] > mu[0])
         i = 1, j = 0;
@@ -355,7 +357,8 @@ static inline void ref_margin(vg_scores *out, ref_extra *extra, size_t at, const
     for (size_t x = 0; x < c; x++)
         if (x != i && x != j && mu[x] > third)
             third = mu[x];
-    ref_real below = o->margin_eps_form == VG_MARGIN_EPS_ONCE ? sigma[i] + sigma[j] + eps : (sigma[i] + eps) + (sigma[j] + eps);
+    ref_real below =
+        o->margin_eps_form == VG_MARGIN_EPS_ONCE ? sigma[i] + sigma[j] + eps : (sigma[i] + eps) + (sigma[j] + eps);
     ref_real snr = (mu[i] - mu[j]) / below, gate = -REF_EXPM1(-snr);
     int literal_low = o->task == VG_TASK_MULTILABEL_LITERAL && !(mu[1] > 0.5);
     out->snr[at] = (double)snr;

@@ -1,5 +1,6 @@
-/* test_measures_accuracy.c - the kernels against the reference over random and adversarial probabilities, default conventions,
- * in every SIMD tier: absolute error 1e-6 (float32) and 1e-12 (float64), and for the epistemic measures a relative one of
+/* test_measures_accuracy.c - the kernels against the reference over random and adversarial probabilities, default
+ * conventions, in every SIMD tier: absolute error 1e-6 (float32) and 1e-12 (float64), and for the epistemic measures a
+ * relative one of
  * 1e-4 and 1e-9 down to values of 1e-12. VG_TEST_FULL=1 takes a larger sweep. */
 #include "measures_util.h"
 
@@ -109,7 +110,8 @@ static void add_random(size_t count) {
         rng_state = 100000 + trial + seed_shift();
         maker kind = (maker)rng_below(MAKE_LOGITS);
         double parameter = kind == MAKE_NEAR ? pow(10, -7 * rng_uniform()) : pow(10, 4 * rng_uniform() - 2), k[4];
-        size_t n = 1 + rng_below(6), m = 1 + rng_below(rng_below(3) ? 12 : 40), c = 2 + rng_below(rng_below(3) ? 20 : 90);
+        size_t n = 1 + rng_below(6), m = 1 + rng_below(rng_below(3) ? 12 : 40),
+               c = 2 + rng_below(rng_below(3) ? 20 : 90);
         vg_score_options options = VG_SCORE_OPTIONS_INIT;
         char name[64];
         for (int i = 0; i < 4; i++)
@@ -123,7 +125,8 @@ static void add_random(size_t count) {
 }
 
 static void prepare(void) {
-    size_t usual = sizeof recipes / sizeof *recipes, more = full_sweep() ? sizeof more_recipes / sizeof *more_recipes : 0;
+    size_t usual = sizeof recipes / sizeof *recipes,
+           more = full_sweep() ? sizeof more_recipes / sizeof *more_recipes : 0;
     size_t random = full_sweep() ? 600 : 60;
     cases = ref_alloc(2 * (usual + more) + 40 + random, sizeof *cases);
     for (size_t i = 0; i < usual + more; i++) {

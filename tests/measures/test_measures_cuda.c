@@ -1,6 +1,6 @@
-/* test_measures_cuda.c - device scoring against the reference and against vg_scorer: random and adversarial cases, shapes that
- * do and do not fit shared memory, every memory, type, stride and option, the same bits every time. Skipped where there is no
- * GPU. */
+/* test_measures_cuda.c - device scoring against the reference and against vg_scorer: random and adversarial cases,
+ * shapes that do and do not fit shared memory, every memory, type, stride and option, the same bits every time. Skipped
+ * where there is no GPU. */
 #include "device_cases.h"
 #include "vargate/device.h"
 
@@ -64,7 +64,8 @@ static size_t against_cpu(const char *name, const vg_predictions *view, const vg
     if (status == VG_OK) {
         count = compare_scores(name, &cpu, &device, shape, &cpu);
         for (int f = 0; f < SCORE_FIELDS; f++)
-            if (memcmp(*score_place(&device, f), *score_place(&again, f), score_count(shape, score_fields[f].size) * 8) != 0) {
+            if (memcmp(*score_place(&device, f), *score_place(&again, f),
+                       score_count(shape, score_fields[f].size) * 8) != 0) {
                 fprintf(stderr, "  [%s]: field %d differs from run to run\n", name, f);
                 count++;
             }
@@ -86,10 +87,11 @@ static void large_shapes(void **state) {
         maker kind;
         double parameter;
         size_t n, m, c;
-    } shapes[] = {{MAKE_DIRICHLET, 1, 3000, 100, 10}, {MAKE_DIRICHLET, 1, 300, 100, 100}, {MAKE_DIRICHLET, 0.01, 200, 100, 100},
-                  {MAKE_NEAR, 1e-4, 200, 100, 100},   {MAKE_NEAR, 0.5, 500, 100, 10},     {MAKE_DIRICHLET, 0.1, 20, 100, 1000},
-                  {MAKE_DIRICHLET, 1, 5, 1000, 500},  {MAKE_DIRICHLET, 1, 3, 30, 5000},   {MAKE_DIRICHLET, 1, 500, 1, 2},
-                  {MAKE_LOGITS, 3, 200, 100, 100},    {MAKE_LOGITS, 3, 5, 100, 1000},     {MAKE_PEAKED, 0, 300, 100, 10}};
+    } shapes[] = {
+        {MAKE_DIRICHLET, 1, 3000, 100, 10}, {MAKE_DIRICHLET, 1, 300, 100, 100}, {MAKE_DIRICHLET, 0.01, 200, 100, 100},
+        {MAKE_NEAR, 1e-4, 200, 100, 100},   {MAKE_NEAR, 0.5, 500, 100, 10},     {MAKE_DIRICHLET, 0.1, 20, 100, 1000},
+        {MAKE_DIRICHLET, 1, 5, 1000, 500},  {MAKE_DIRICHLET, 1, 3, 30, 5000},   {MAKE_DIRICHLET, 1, 500, 1, 2},
+        {MAKE_LOGITS, 3, 200, 100, 100},    {MAKE_LOGITS, 3, 5, 100, 1000},     {MAKE_PEAKED, 0, 300, 100, 10}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         size_t count = shapes[i].n * shapes[i].m * shapes[i].c;
@@ -191,7 +193,8 @@ static void device_memory_in_and_out(void **state) {
     assert_memory_equal(back, tu, sizeof tu);
     assert_int_equal(cudaMemcpy(back, results + N, N * K * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
     assert_memory_equal(back, gepjs, sizeof gepjs);
-    assert_int_equal(cudaMemcpy(back, results + N * (1 + K), N * C * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
+    assert_int_equal(cudaMemcpy(back, results + N * (1 + K), N * C * sizeof(double), cudaMemcpyDeviceToHost),
+                     cudaSuccess);
     assert_memory_equal(back, mean, sizeof mean);
     vg_device_scorer_free(s);
     (void)cudaFree(on_device), (void)cudaFree(results);

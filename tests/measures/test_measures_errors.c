@@ -1,5 +1,5 @@
-/* test_measures_errors.c - what the measures refuse, and how: the status, one line of text, the first bad (n, m) by name, the
- * same at any thread count and in any cut into blocks; and what they must not refuse. In every SIMD tier. */
+/* test_measures_errors.c - what the measures refuse, and how: the status, one line of text, the first bad (n, m) by
+ * name, the same at any thread count and in any cut into blocks; and what they must not refuse. In every SIMD tier. */
 #include "measures_util.h"
 
 enum { N = 2100, M = 5, C = 6 };
@@ -144,7 +144,8 @@ static void no_samples(void **state) {
 }
 
 /* --- data
- * ------------------------------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------------------------------
+ * */
 
 static float *uniform_rows(void) {
     float *data = ref_alloc((size_t)N * M * C, sizeof *data);
@@ -230,7 +231,8 @@ static vg_status score_row(const double *row, size_t c, const vg_score_options *
     return score(&view, o);
 }
 
-/* What counts as a distribution: sums within 1e-3 of 1, no more. Renormalising takes any positive sum, but no bad element. */
+/* What counts as a distribution: sums within 1e-3 of 1, no more. Renormalising takes any positive sum, but no bad
+ * element. */
 static void row_rules(void **state) {
     (void)state;
     static const double near_low[] = {0.4995, 0.4998}, near_high[] = {0.5, 0.5007}, low[] = {0.4995, 0.499},
@@ -281,7 +283,8 @@ static void label_rules(void **state) {
 }
 
 /* --- progress
- * -------------------------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------------------------------------------------
+ * */
 
 static int stop(void *context, unsigned long long done, unsigned long long total) {
     ++*(int *)context;
@@ -297,7 +300,8 @@ static void progress_can_stop(void **state) {
     o.progress = stop;
     o.progress_context = &calls;
     vg_status status = score(&view, &o);
-    assert_true(calls > 0 ? status == VG_ERR_INTERRUPTED : status == VG_OK); /* a short call may end before it reports */
+    assert_true(calls > 0 ? status == VG_ERR_INTERRUPTED
+                          : status == VG_OK); /* a short call may end before it reports */
     free(data);
 }
 

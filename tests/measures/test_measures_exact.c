@@ -1,6 +1,6 @@
-/* test_measures_exact.c - what must be the same to the bit, in every SIMD tier: results at 1, 2 and 7 threads; of samples fed
- * in blocks of any size, summary included; of strided views and of packed ones; of float16 and bfloat16 and of the float32 they
- * convert to; of a measure asked for alone and of the same measure among all. */
+/* test_measures_exact.c - what must be the same to the bit, in every SIMD tier: results at 1, 2 and 7 threads; of
+ * samples fed in blocks of any size, summary included; of strided views and of packed ones; of float16 and bfloat16 and
+ * of the float32 they convert to; of a measure asked for alone and of the same measure among all. */
 #include "measures_util.h"
 
 /* --- comparing and the problems compared
@@ -224,7 +224,8 @@ static int strides_alike(const char *name, bench *b, ptrdiff_t stride_n, ptrdiff
     for (size_t n = 0; n < v->n; n++)
         for (size_t m = 0; m < v->m; m++)
             for (size_t c = 0; c < v->c; c++)
-                memcpy(memory + (size_t)(start + (ptrdiff_t)n * stride_n + (ptrdiff_t)m * stride_m + (ptrdiff_t)c * stride_c) *
+                memcpy(memory + (size_t)(start + (ptrdiff_t)n * stride_n + (ptrdiff_t)m * stride_m +
+                                         (ptrdiff_t)c * stride_c) *
                                     width,
                        (const char *)v->data + ((n * v->m + m) * v->c + c) * width, width);
     vg_predictions view = {memory + (size_t)start * width, v->dtype, v->n, v->m, v->c, stride_n, stride_m, stride_c};
@@ -333,15 +334,16 @@ static void alone(void **state) {
             same &= part_alike(name, &b, &one);
             same &= part_alike(name, &b, &two);
         }
-        vg_scores parts[] = {{.pred = room.pred},
-                             {.second = room.second},
-                             {.decision = room.decision},
-                             {.flags = room.flags},
-                             {.gmu = room.gmu, .snr = room.snr, .decision = room.decision, .pred = room.pred},
-                             {.tu = room.tu, .au = room.au, .eu = room.eu, .gmu = room.gmu},
-                             {.gtu = room.gtu, .gau = room.gau, .geu = room.geu, .gepce = room.gepce, .gepkl = room.gepkl},
-                             {.mean = room.mean, .std = room.std, .flags = room.flags},
-                             {0}};
+        vg_scores parts[] = {
+            {.pred = room.pred},
+            {.second = room.second},
+            {.decision = room.decision},
+            {.flags = room.flags},
+            {.gmu = room.gmu, .snr = room.snr, .decision = room.decision, .pred = room.pred},
+            {.tu = room.tu, .au = room.au, .eu = room.eu, .gmu = room.gmu},
+            {.gtu = room.gtu, .gau = room.gau, .geu = room.geu, .gepce = room.gepce, .gepkl = room.gepkl},
+            {.mean = room.mean, .std = room.std, .flags = room.flags},
+            {0}};
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
             same &= part_alike(name, &b, &parts[p]);
         scores_free(&room);

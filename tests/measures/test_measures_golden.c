@@ -1,17 +1,17 @@
 /* test_measures_golden.c - known values: cases worked out by hand (the working stands beside each), and the table
- * data/measures/values.txt, computed at 60 digits by a program written apart from the C reference. Both the reference and,
- * in every SIMD tier, the kernels must agree with the table. */
+ * data/measures/values.txt, computed at 60 digits by a program written apart from the C reference. Both the reference
+ * and, in every SIMD tier, the kernels must agree with the table. */
 #include "measures_util.h"
 
 static const double LN2 = 0.693147180559945309417, LN3 = 1.098612288668109691395;
 
-/* --- by hand ---------------------------------------------------------------------------------------------------------------
+/* --- by hand ---------------------------------------------------------------------------------------------------------
  */
 
 enum { ROOM = 64 };
 typedef struct small_result {
-    double tu[ROOM], au[ROOM], eu[ROOM], epce[ROOM], epkl[ROOM], epjs[ROOM], gtu[ROOM], gau[ROOM], geu[ROOM], gepce[ROOM],
-        gepkl[ROOM], gepjs[ROOM], gmu[ROOM], snr[ROOM], mean[ROOM], std[ROOM];
+    double tu[ROOM], au[ROOM], eu[ROOM], epce[ROOM], epkl[ROOM], epjs[ROOM], gtu[ROOM], gau[ROOM], geu[ROOM],
+        gepce[ROOM], gepkl[ROOM], gepjs[ROOM], gmu[ROOM], snr[ROOM], mean[ROOM], std[ROOM];
     int32_t pred[ROOM], second[ROOM], decision[ROOM];
     uint32_t flags[ROOM];
     vg_score_summary summary;
@@ -39,10 +39,10 @@ static void near(double got, double want) {
 
 /* Two members that are sure of different classes: p_1 = (1, 0), p_2 = (0, 1).
  * mu = (1/2, 1/2), sigma = (1/2, 1/2). H(mu) = log 2, H(p_m) = 0, so TU = EU = log 2, AU = 0.
- * Cross terms: -log(max(0, 1e-12)) = 12 log 10 for the two off-diagonal pairs of four, 0 on the diagonal: EPCE = 6 log 10 =
- * EPKL. JS of disjoint distributions is log 2, for two pairs of four: EPJS = log(2)/2. The gate is the same in both classes, so
- * it cancels in q_m = p_m: gated values equal ungated ones at every k. Equal means: SNR = 0, GMU = 1 - (1/2)(1 - 1) = 1, every
- * decision uncertain, a tie; the lower class is first. */
+ * Cross terms: -log(max(0, 1e-12)) = 12 log 10 for the two off-diagonal pairs of four, 0 on the diagonal: EPCE = 6 log
+ * 10 = EPKL. JS of disjoint distributions is log 2, for two pairs of four: EPJS = log(2)/2. The gate is the same in
+ * both classes, so it cancels in q_m = p_m: gated values equal ungated ones at every k. Equal means: SNR = 0, GMU = 1 -
+ * (1/2)(1 - 1) = 1, every decision uncertain, a tie; the lower class is first. */
 static void opposite_members(void **state) {
     (void)state;
     const double p[] = {1, 0, 0, 1};
@@ -104,7 +104,8 @@ static void opposite_members_switched(void **state) {
  * TU = -(3/4 log 3/4 + 1/4 log 1/4) = 2 log 2 - (3/4) log 3; AU = (0 + log 2)/2.
  * JS: middle = mu, so JS = TU - AU, over two pairs of four: EPJS = EU/2.
  * Cross terms: (1,1) 0; (1,2) log 2; (2,1) -1/2 log 1e-12 = 6 log 10; (2,2) log 2: EPCE = (2 log 2 + 6 log 10)/4.
- * SNR = (1/2)/(1/2 + 1e-8). Rule at k: 3/4 - k/4 > 1/4 + k/4 iff k < 1: certain at 1/2, uncertain at 1 (equality) and 2. */
+ * SNR = (1/2)/(1/2 + 1e-8). Rule at k: 3/4 - k/4 > 1/4 + k/4 iff k < 1: certain at 1/2, uncertain at 1 (equality) and
+ * 2. */
 static void half_sure(void **state) {
     (void)state;
     const double p[] = {1, 0, 0.5, 0.5}, k[] = {0.5, 1, 2};
@@ -193,7 +194,8 @@ static void multilabel_forms(void **state) {
     near(small.gmu[2], 0.75 * gate);
 }
 
-/* Logits log(p) + any constant give p back: (log 1, log 3) + 100 is (1/4, 3/4); T = 2 halves the log odds: odds sqrt 3. */
+/* Logits log(p) + any constant give p back: (log 1, log 3) + 100 is (1/4, 3/4); T = 2 halves the log odds: odds sqrt 3.
+ * */
 static void logits_by_hand(void **state) {
     (void)state;
     const double z[] = {100, 100 + LN3}, two = 2;
@@ -217,7 +219,7 @@ static void logits_by_hand(void **state) {
     near(small.epjs[0], LN2 / 2);
 }
 
-/* --- the table -------------------------------------------------------------------------------------------------------------
+/* --- the table -------------------------------------------------------------------------------------------------------
  */
 
 static double *table_numbers(FILE *file, size_t count) {
@@ -230,7 +232,8 @@ static double *table_numbers(FILE *file, size_t count) {
 
 static void table_fill(vg_scores *s, FILE *file, size_t problems, size_t k_count) {
     for (size_t i = 0; i < problems; i++) {
-        double *x = table_numbers(file, 11), *first[] = {s->tu, s->au, s->eu, s->epce, s->epkl, s->epjs, s->gmu, s->snr};
+        double *x = table_numbers(file, 11),
+               *first[] = {s->tu, s->au, s->eu, s->epce, s->epkl, s->epjs, s->gmu, s->snr};
         for (int f = 0; f < 8; f++)
             first[f][i] = x[f];
         s->pred[i] = (int32_t)x[8];
@@ -298,8 +301,8 @@ static size_t case_count, reference_errors, js_errors;
 /* The reference's two forms of the Jensen-Shannon sum, where members nearly agree. */
 static void compare_js_forms(void) {
     for (int trial = 0; trial < 12; trial++) {
-        double *data =
-            make_predictions(1, 6, 5, trial % 2 ? MAKE_NEAR : MAKE_DIRICHLET, trial % 2 ? pow(10, -trial / 2 - 1) : 0.1);
+        double *data = make_predictions(1, 6, 5, trial % 2 ? MAKE_NEAR : MAKE_DIRICHLET,
+                                        trial % 2 ? pow(10, -trial / 2 - 1) : 0.1);
         ref_members r = ref_members_new(6, 5);
         for (int i = 0; i < 30; i++)
             r.p[i] = data[i];

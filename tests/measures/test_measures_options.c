@@ -1,8 +1,8 @@
-/* test_measures_options.c - every convention switch against the reference, in every SIMD tier: the three presets, each switch
- * alone, probabilities and logits (with temperatures), both multilabel forms, many k. */
+/* test_measures_options.c - every convention switch against the reference, in every SIMD tier: the three presets, each
+ * switch alone, probabilities and logits (with temperatures), both multilabel forms, many k. */
 #include "measures_util.h"
 
-/* --- variations of the options ----------------------------------------------------------------------------------------------
+/* --- variations of the options ---------------------------------------------------------------------------------------
  */
 
 typedef struct variation {
@@ -116,7 +116,8 @@ enum { PROBABILITIES = sizeof probabilities / sizeof *probabilities, LOGITS = si
 static score_case *cases;
 static size_t case_count, case_room;
 
-static void add(const char *what, const source *s, const variation *v, double *data, vg_dtype dtype, vg_score_options *o) {
+static void add(const char *what, const source *s, const variation *v, double *data, vg_dtype dtype,
+                vg_score_options *o) {
     char name[100];
     snprintf(name, sizeof name, "%s %s %s", what, s->name, v->name);
     v->apply(o);

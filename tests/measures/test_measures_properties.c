@@ -1,6 +1,7 @@
-/* test_measures_properties.c - what the paper states of its measures, searched for counterexamples at random, in every SIMD
- * tier: normalisation and bounds of the gate, the four limits, no negative epistemic term, GMU between 0 and 1, decisions and
- * gate monotone in k, entropies that fall with k, nothing epistemic in one member or in identical ones, and invariances. */
+/* test_measures_properties.c - what the paper states of its measures, searched for counterexamples at random, in every
+ * SIMD tier: normalisation and bounds of the gate, the four limits, no negative epistemic term, GMU between 0 and 1,
+ * decisions and gate monotone in k, entropies that fall with k, nothing epistemic in one member or in identical ones,
+ * and invariances. */
 #include "measures_util.h"
 
 static const double LN2 = 0.693147180559945309417;
@@ -68,7 +69,8 @@ static scored random_trial(int trial, vg_preset preset) {
 }
 
 /* --- bounds
- * ------------------------------------------------------------------------------------------------------------------- */
+ * -------------------------------------------------------------------------------------------------------------------
+ * */
 
 static void one_bound(int trial, const char *what, double low, double value, double high) {
     if (!(low <= value && value <= high))
@@ -81,9 +83,10 @@ static void bounds(void **state) {
         scored r = random_trial(trial, (vg_preset)(trial / 7 % 3));
         double t = trial % 2 ? 1e-12 : 1e-6, unit = r.options.log_base == VG_LOG_2 ? 1 / LN2 : 1;
         double top = r.options.normalise ? 1 : log((double)r.view.c) * unit;
-        double floors = (double)r.view.c * r.options.floor * 40;               /* what a floor can take from a cross entropy */
+        double floors = (double)r.view.c * r.options.floor * 40; /* what a floor can take from a cross entropy */
         double whole = r.options.normalise ? log((double)r.view.c) * unit : 1; /* TU, AU, EU back in EPCE's units */
-        double add = r.options.floor_form == VG_FLOOR_ADD ? (double)r.view.c * 1e-9 : 0; /* log(p + floor) may exceed 0 */
+        double add =
+            r.options.floor_form == VG_FLOOR_ADD ? (double)r.view.c * 1e-9 : 0; /* log(p + floor) may exceed 0 */
         for (size_t i = 0; i < r.shape.problems; i++) {
             one_bound(trial, "TU", -t - add, r.s.tu[i], top * (1 + 1e-3) + t);
             one_bound(trial, "AU", -t - add, r.s.au[i], r.s.tu[i] + t);
@@ -132,7 +135,7 @@ static void decision_monotone(void **state) {
     assert_true(certain > 100 && uncertain > 100); /* the search met both */
 }
 
-/* --- the gate, on the reference, whose agreement with the kernels other tests show -------------------------------------------
+/* --- the gate, on the reference, whose agreement with the kernels other tests show -----------------------------------
  */
 
 static void gate_function(void **state) {
@@ -146,7 +149,8 @@ static void gate_function(void **state) {
             before = (double)gamma;
         }
     }
-    /* the four limits: confident and certain, confident and uncertain, ambiguous and certain, ambiguous and uncertain */
+    /* the four limits: confident and certain, confident and uncertain, ambiguous and certain, ambiguous and uncertain
+     * */
     assert_true(ref_gamma(1, 0, 1, &o) >= 1 - 1e-15);
     assert_true(ref_gamma(1, 0.5, 1e12, &o) < 1e-11);
     assert_true(ref_gamma(1e-20, 0, 1, &o) < 1e-11);
@@ -174,8 +178,8 @@ static void gate_function(void **state) {
     }
 }
 
-/* As k -> 0 the gate opens: gated measures become the plain ones. As k grows without bound Gamma tends to mu/(k sigma), whose
- * factor 1/k cancels: gated measures settle. Between, their mean over samples falls. */
+/* As k -> 0 the gate opens: gated measures become the plain ones. As k grows without bound Gamma tends to mu/(k sigma),
+ * whose factor 1/k cancels: gated measures settle. Between, their mean over samples falls. */
 static void limits_in_k(void **state) {
     (void)state;
     const double ks[] = {1e-9, 0.3, 1, 2, 3, 10, 1e5, 1e7};
@@ -234,13 +238,14 @@ static void limits_of_gmu(void **state) {
 static void nothing_epistemic(const scored *r, const char *what) {
     for (size_t i = 0; i < r->shape.classes; i++)
         if (r->s.std[i] != 0)
-            fail_msg("%s %s M=%zu: std[%zu] = %g", what, r->view.dtype == VG_F64 ? "f64" : "f32", r->view.m, i, r->s.std[i]);
+            fail_msg("%s %s M=%zu: std[%zu] = %g", what, r->view.dtype == VG_F64 ? "f64" : "f32", r->view.m, i,
+                     r->s.std[i]);
     for (int f = 0; f < SCORE_FIELDS; f++)
         for (size_t i = 0; score_fields[f].relative && i < score_count(r->shape, score_fields[f].size); i++) {
             double value = (*score_place((vg_scores *)&r->s, f))[i];
             if (value != 0)
-                fail_msg("%s %s M=%zu C=%zu: %s[%zu] = %g", what, r->view.dtype == VG_F64 ? "f64" : "f32", r->view.m, r->view.c,
-                         score_fields[f].name, i, value);
+                fail_msg("%s %s M=%zu C=%zu: %s[%zu] = %g", what, r->view.dtype == VG_F64 ? "f64" : "f32", r->view.m,
+                         r->view.c, score_fields[f].name, i, value);
         }
     assert_true(r->summary.diversity == 0);
 }
@@ -336,7 +341,8 @@ static void invariances(void **state) {
     }
 }
 
-/* An ensemble repeated 100 times has the same measures (all pairs; population spread): large M without a slow reference. */
+/* An ensemble repeated 100 times has the same measures (all pairs; population spread): large M without a slow
+ * reference. */
 static void members_repeated(void **state) {
     (void)state;
     static const size_t classes[] = {2, 3, 10, 33, 100, 1000};

@@ -1,10 +1,11 @@
-/* test_measures_verdict.c - the verdict on an ensemble: its figures against plain loops, and one truth whatever k, M, measures,
- * preset, number of classes, blocks and threads. */
+/* test_measures_verdict.c - the verdict on an ensemble: its figures against plain loops, and one truth whatever k, M,
+ * measures, preset, number of classes, blocks and threads. */
 #include "measures/kernel.h"
 #include "measures_util.h"
 #include "vargate/formats.h"
 
-/* Logits of an ensemble: of each sample `base` x normal shared by the members, plus `noise` x normal of a member's own. */
+/* Logits of an ensemble: of each sample `base` x normal shared by the members, plus `noise` x normal of a member's own.
+ * */
 static float *make_logits(size_t n, size_t m, size_t c, double base, double noise) {
     float *z = ref_alloc(n * m * c, sizeof *z);
     double *common = ref_alloc(c, sizeof *common);
@@ -50,7 +51,7 @@ static vg_verdict judge_made(size_t n, size_t m, size_t c, double base, double n
     return judge(&summary, 0, 0);
 }
 
-/* --- the figures -------------------------------------------------------------------------------------------------------- */
+/* --- the figures -------------------------------------------------------------------------------------------------- */
 /* Share, disagreement and abstention of probabilities p[n][m][c] by their definitions. */
 static void plain_figures(double out[3], const double *p, size_t n, size_t m, size_t c) {
     double between = 0, within = 0, differ = 0, abstained = 0, M = (double)m;
@@ -152,7 +153,7 @@ static void labels_are_two_outcomes(void **state) {
     assert_true(fabs(s.abstained - 0.5) < 1e-15);
 }
 
-/* --- one truth ---------------------------------------------------------------------------------------------------------- */
+/* --- one truth ---------------------------------------------------------------------------------------------------- */
 static void same_figures(const vg_verdict *a, const vg_verdict *b) {
     assert_int_equal(a->state, b->state);
     assert_true(a->share == b->share && a->disagreement == b->disagreement && a->abstained == b->abstained);
@@ -165,7 +166,9 @@ static void k_measures_and_presets_do_not_matter(void **state) {
     static const struct {
         double base, noise;
         vg_verdict_state expected;
-    } ensembles[] = {{8, 0.01, VG_VERDICT_COLLAPSED}, {8, 0.15, VG_VERDICT_LOW}, {8, 1, VG_VERDICT_DIVERSE},
+    } ensembles[] = {{8, 0.01, VG_VERDICT_COLLAPSED},
+                     {8, 0.15, VG_VERDICT_LOW},
+                     {8, 1, VG_VERDICT_DIVERSE},
                      {0, 0.01, VG_VERDICT_UNDECIDED}};
     for (size_t e = 0; e < 4; e++) {
         float *z = make_logits(400, 20, 10, ensembles[e].base, ensembles[e].noise);
@@ -205,8 +208,8 @@ static void members_do_not_matter(void **state) {
             vg_verdict two = judge_made(c < 1000 ? 600 : 200, 2, c, ensembles[e][0], ensembles[e][1]);
             vg_verdict many = judge_made(c < 1000 ? 300 : 60, c < 1000 ? 100 : 30, c, ensembles[e][0], ensembles[e][1]);
             if (two.state != many.state)
-                fail_msg("base %g, noise %g, %zu classes: %s at M = 2, %s at M = 100", ensembles[e][0], ensembles[e][1], c,
-                         two.text, many.text);
+                fail_msg("base %g, noise %g, %zu classes: %s at M = 2, %s at M = 100", ensembles[e][0], ensembles[e][1],
+                         c, two.text, many.text);
             assert_true(fabs(two.disagreement - many.disagreement) < 0.1);
             assert_non_null(two.state == VG_VERDICT_DIVERSE ? strstr(two.text, "two members") : "");
         }
@@ -262,8 +265,13 @@ static void one_or_identical_members(void **state) {
     (void)state;
     assert_int_equal(judge_made(50, 1, 5, 2, 1).state, VG_VERDICT_ONE_MEMBER);
     assert_int_equal(judge_made(50, 4, 5, 2, 0).state, VG_VERDICT_IDENTICAL);
-    vg_score_summary nothing = {.members = 3, .outcomes = 3, .diversity = NAN, .member_variance = NAN, .total_variance = NAN,
-                                .disagreement = NAN, .abstained = NAN};
+    vg_score_summary nothing = {.members = 3,
+                                .outcomes = 3,
+                                .diversity = NAN,
+                                .member_variance = NAN,
+                                .total_variance = NAN,
+                                .disagreement = NAN,
+                                .abstained = NAN};
     assert_int_equal(judge(&nothing, 0, 0).state, VG_VERDICT_UNKNOWN);
     vg_verdict verdict = VG_VERDICT_INIT;
     assert_int_equal(vg_verdict_judge(&verdict, &nothing, 4, 3), VG_ERR_ARGUMENT);
@@ -297,7 +305,7 @@ static void real_predictions(void **state) {
     vg_prediction_file_close(file);
 }
 
-/* --- streams ------------------------------------------------------------------------------------------------------------ */
+/* --- streams ------------------------------------------------------------------------------------------------------ */
 static void blocks_and_threads_do_not_matter(void **state) {
     (void)state;
     size_t n = 5000, m = 6, c = 4;
@@ -328,7 +336,8 @@ static void blocks_and_threads_do_not_matter(void **state) {
     free(z);
 }
 
-/* A long stream counts a part of its samples: close to all of them, also when it is sorted with the agreeing samples first. */
+/* A long stream counts a part of its samples: close to all of them, also when it is sorted with the agreeing samples
+ * first. */
 static void thinned_streams_stay_close(void **state) {
     (void)state;
     size_t n = 100000, m = 4, c = 3;

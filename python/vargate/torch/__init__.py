@@ -1,4 +1,5 @@
-"""PyTorch: last-layer ensembles, MC dropout, logits of every member ready for `vargate.score`, vargate's runs as modules.
+"""PyTorch: last-layer ensembles, MC dropout, logits of every member ready for `vargate.score`, vargate's runs as
+modules.
 
 >>> import torch, vargate
 >>> from vargate.torch import LastLayerEnsemble, collect

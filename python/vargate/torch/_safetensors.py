@@ -1,4 +1,5 @@
-"""Reading and writing .safetensors: 8 bytes of header length (little-endian), a JSON header, the arrays one after another."""
+"""Reading and writing .safetensors: 8 bytes of header length (little-endian), a JSON header, the arrays one after
+another."""
 
 from __future__ import annotations
 
@@ -41,7 +42,11 @@ def write(path: str, arrays: Mapping[str, npt.NDArray[np.generic]], metadata: Ma
     header: dict[str, object] = {"__metadata__": dict(metadata)}
     offset = 0
     for name, array in arrays.items():
-        header[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}
+        header[name] = {
+            "dtype": _NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + array.nbytes],
+        }
         offset += array.nbytes
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

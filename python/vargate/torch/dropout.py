@@ -1,11 +1,12 @@
 """MC dropout: every kind of dropout of a model switched on, everything else as in evaluation.
 
 Dropout stands in a model in four ways, and each reads a flag of its own:
-modules (``nn.Dropout`` and its kin) and layers that drop inside (``nn.MultiheadAttention``, ``nn.LSTM`` and its kin) read their
-``training``; ``nn.TransformerEncoderLayer`` in evaluation takes a fused path without any dropout; functions (``F.dropout(x, p,
-self.training)``) are told by whichever module calls them; and modules that call ``scaled_dot_product_attention`` pass a rate of 0 unless
-they are training. The first, second and last have their ``training`` set (the module's alone, not its children's); functions are
-switched on where they are called, so that the calling module stays in evaluation.
+modules (``nn.Dropout`` and its kin) and layers that drop inside (``nn.MultiheadAttention``, ``nn.LSTM`` and its kin)
+read their ``training``; ``nn.TransformerEncoderLayer`` in evaluation takes a fused path without any dropout; functions
+(``F.dropout(x, p, self.training)``) are told by whichever module calls them; and modules that call
+``scaled_dot_product_attention`` pass a rate of 0 unless they are training. The first, second and last have their
+``training`` set (the module's alone, not its children's); functions are switched on where they are called, so that the
+calling module stays in evaluation.
 """
 
 from __future__ import annotations
@@ -101,10 +102,13 @@ def _calls_dropout(module: nn.Module) -> bool:
 
 
 def _scripted(name: str, module: Any) -> bool:
-    """Whether a TorchScript module is dropout; one that calls it inside compiled code cannot be switched on and is refused."""
+    """Whether a TorchScript module is dropout; one that calls it inside compiled code cannot be switched on and is
+    refused."""
     if any(word in module.original_name for word in ("Dropout", "MultiheadAttention")):
         return True
-    if "dropout(" in str(getattr(module, "code", "")) or "multi_head_attention_forward" in str(getattr(module, "code", "")):
+    if "dropout(" in str(getattr(module, "code", "")) or "multi_head_attention_forward" in str(
+        getattr(module, "code", "")
+    ):
         raise ValueError(
             f"the module {name or 'itself'!r} ({module.original_name}) calls dropout inside TorchScript, where it follows the "
             "module's own mode and cannot be switched on alone: pass the model before scripting"
@@ -125,12 +129,14 @@ def _stochastic(name: str, module: nn.Module) -> bool:
 
 @contextmanager
 def mc_dropout(model: nn.Module) -> Iterator[nn.Module]:
-    """Dropout on, everything else as in evaluation (batch-norm by its running statistics), for the length of a ``with`` block.
+    """Dropout on, everything else as in evaluation (batch-norm by its running statistics), for the length of a ``with``
+    block.
 
-    Dropout means the modules, that inside ``nn.MultiheadAttention``, ``nn.TransformerEncoderLayer`` and recurrent layers, calls of
-    ``F.dropout`` and its kin in any module's ``forward``, and attention by ``scaled_dot_product_attention`` in modules that read their
-    ``training``. Every flag is put back at the end. A model without any of them is an error, and so is TorchScript that calls dropout
-    inside compiled code, which nothing can switch on alone.
+    Dropout means the modules, that inside ``nn.MultiheadAttention``, ``nn.TransformerEncoderLayer`` and recurrent
+    layers, calls of ``F.dropout`` and its kin in any module's ``forward``, and attention by
+    ``scaled_dot_product_attention`` in modules that read their ``training``. Every flag is put back at the end. A model
+    without any of them is an error, and so is TorchScript that calls dropout inside compiled code, which nothing can
+    switch on alone.
 
     Examples
     --------

@@ -13,9 +13,11 @@ __all__ = ["HeadPrior", "LastLayerEnsemble", "bootstrap_weights"]
 
 
 class HeadPrior(nn.Module):
-    """The fixed random network added to the logits: convolutions and ReLU on the image, then one linear map to every logit.
+    """The fixed random network added to the logits: convolutions and ReLU on the image, then one linear map to every
+    logit.
 
-    28 x 28: 5x5 stride 2 to 16, to 32. 32 x 32: 3x3 stride 2 pad 1 to 32, to 64, to 64. He initialisation, no biases, never trained.
+    28 x 28: 5x5 stride 2 to 16, to 32. 32 x 32: 3x3 stride 2 pad 1 to 32, to 64, to 64. He initialisation, no biases,
+    never trained.
 
     Parameters
     ----------
@@ -25,7 +27,9 @@ class HeadPrior(nn.Module):
     generator : torch.Generator, optional
     """
 
-    def __init__(self, image_shape: tuple[int, int, int], outputs: int, *, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, image_shape: tuple[int, int, int], outputs: int, *, generator: torch.Generator | None = None
+    ) -> None:
         super().__init__()
         channels, height, width = image_shape
         sizes: tuple[int, ...]
@@ -34,7 +38,9 @@ class HeadPrior(nn.Module):
         elif (height, width) == (32, 32):
             sizes, kernel, pad, side = (32, 64, 64), 3, 1, 4
         else:
-            raise ValueError(f"a prior network is defined for images of 28 x 28 and 32 x 32, found {height} x {width}; pass a module")
+            raise ValueError(
+                f"a prior network is defined for images of 28 x 28 and 32 x 32, found {height} x {width}; pass a module"
+            )
         self.depth = len(sizes)
         for i, size in enumerate(sizes):
             self.add_module(f"conv{i + 1}", nn.Conv2d(channels, size, kernel, stride=2, padding=pad, bias=False))
@@ -70,13 +76,13 @@ class LastLayerEnsemble(nn.Module):
     features : float, default 1.0
         Each head reads its own fixed random share of the features; its initial weights grow by 1/sqrt(share).
     prior : float or module, optional
-        Fixed random logits added to each head's, so that `forward` needs the images too. A module maps images to H C logits and is never
-        trained. A number b stands for `HeadPrior`, scaled by `fit_prior` to standard deviation b.
+        Fixed random logits added to each head's, so that `forward` needs the images too. A module maps images to H C
+        logits and is never trained. A number b stands for `HeadPrior`, scaled by `fit_prior` to standard deviation b.
     init_scale : float, default 1.0
         Head weights start at standard deviation init_scale / sqrt(F).
     init : {"normal", "uniform"}, default "normal"
-        Distribution of the first weights. "uniform" also draws the biases, from +-1 / sqrt(F); with init_scale = 1 / sqrt(3) it is
-        the default of `nn.Linear`.
+        Distribution of the first weights. "uniform" also draws the biases, from +-1 / sqrt(F); with init_scale = 1 /
+        sqrt(3) it is the default of `nn.Linear`.
     anchor : float, default 0.0
         The loss gets anchor/H times the squared distance of the heads' weights and biases from where they started.
     image_shape : (channels, height, width), optional
@@ -158,7 +164,8 @@ class LastLayerEnsemble(nn.Module):
 
     @torch.no_grad()
     def fit_prior(self, images: Tensor) -> None:
-        """Scales the prior network to its standard deviation over training images (2,000 are enough); builds it if need be."""
+        """Scales the prior network to its standard deviation over training images (2,000 are enough); builds it if need
+        be."""
         if self.prior_scale is None:
             raise ValueError("prior is not a number, so there is nothing to scale")
         if not isinstance(self.prior, HeadPrior):

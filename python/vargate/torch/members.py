@@ -31,13 +31,14 @@ ENSEMBLES = ("mcd", "lle", "mcd-lle", "deep")
 
 
 class Collected(NamedTuple):
-    """Logits (N, M, C) float32, and labels where the loader gave them: (N,) int64, or (N, C) where it gave 0/1 for every class."""
+    """Logits (N, M, C) float32, and labels where the loader gave them: (N,) int64, or (N, C) where it gave 0/1 for
+    every class."""
 
     logits: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int64] | None
 
 
-# --- batches and progress --------------------------------------------------------------------------------------------------------------
+# --- batches and progress ---------------------------------------------------------------------------------------------
 
 
 def _device_of(model: nn.Module) -> torch.device:
@@ -55,7 +56,8 @@ def _to(x: Any, device: torch.device) -> Any:
 
 
 def _unpack(batch: Any) -> tuple[Any, Any]:
-    """Inputs and labels of a batch: inputs alone, (inputs, labels), or a mapping that may hold ``labels`` (or ``label``)."""
+    """Inputs and labels of a batch: inputs alone, (inputs, labels), or a mapping that may hold ``labels`` (or
+    ``label``)."""
     if isinstance(batch, Mapping):
         label = next((name for name in ("labels", "label") if name in batch), None)
         return {name: value for name, value in batch.items() if name != label}, None if label is None else batch[label]
@@ -94,7 +96,9 @@ def _labels_of(y: Any, n: int, classes: int) -> npt.NDArray[np.int64]:
         )
     packed = as_integers(a, "labels of a batch")
     if a.ndim == 2 and not bool(np.isin(packed, (0, 1)).all()):
-        raise ValueError(f"labels of a batch have shape {a.shape} and values other than 0 and 1, expected class numbers ({n},)")
+        raise ValueError(
+            f"labels of a batch have shape {a.shape} and values other than 0 and 1, expected class numbers ({n},)"
+        )
     return packed
 
 
@@ -127,7 +131,7 @@ def _length(loader: Iterable[Any]) -> int | None:
         return None
 
 
-# --- members -----------------------------------------------------------------------------------------------------------------------------
+# --- members ----------------------------------------------------------------------------------------------------------
 
 
 def _heads(model: nn.Module, x: Any, what: str = "the model") -> Tensor:
@@ -146,7 +150,9 @@ def _heads(model: nn.Module, x: Any, what: str = "the model") -> Tensor:
 class _Members:
     """Logits of a batch from every member; notes whether any two passes over the same inputs have differed."""
 
-    def __init__(self, models: list[nn.Module], ensemble: str, members: int, passes: int | None, heads: int | None) -> None:
+    def __init__(
+        self, models: list[nn.Module], ensemble: str, members: int, passes: int | None, heads: int | None
+    ) -> None:
         self.models, self.ensemble, self.members, self.passes, self.heads = models, ensemble, members, passes, heads
         self.compared = self.differed = False
 
@@ -189,7 +195,9 @@ class _Members:
         if not self.compared or self.differed:
             return
         if self.ensemble == "deep":
-            said = f"the {len(self.models)} models gave equal logits for every sample: they are one model, not an ensemble"
+            said = (
+                f"the {len(self.models)} models gave equal logits for every sample: they are one model, not an ensemble"
+            )
         else:
             said = "every pass gave equal logits for every sample: dropout changes nothing in this model, so there is no ensemble"
         warnings.warn(said, UserWarning, stacklevel=4)
@@ -253,10 +261,14 @@ def collect_batches(
     if ensemble not in ENSEMBLES:
         raise ValueError(f"ensemble is {ensemble!r}, expected one of {', '.join(map(repr, ENSEMBLES))}")
     if not models or (len(models) > 1 and ensemble != "deep"):
-        raise ValueError(f"{len(models)} models for ensemble {ensemble!r}, expected one (several are a 'deep' ensemble)")
+        raise ValueError(
+            f"{len(models)} models for ensemble {ensemble!r}, expected one (several are a 'deep' ensemble)"
+        )
     if (passes is None) != (heads is None):
         raise ValueError(f"passes is {passes} and heads is {heads}, expected both or neither")
-    counts = [None if value is None else whole(value, name, 1) for name, value in (("passes", passes), ("heads", heads))]
+    counts = [
+        None if value is None else whole(value, name, 1) for name, value in (("passes", passes), ("heads", heads))
+    ]
     stochastic = ensemble in ("mcd", "mcd-lle")
     if passes is not None and not stochastic:
         raise ValueError(f"passes are for ensembles with dropout: mcd or mcd-lle, not {ensemble}")
@@ -267,7 +279,13 @@ def collect_batches(
 
 
 def _batches(
-    run: _Members, loader: Iterable[Any], place: torch.device, random: _Random, bar: _Bar, unpack: Unpack, stochastic: bool
+    run: _Members,
+    loader: Iterable[Any],
+    place: torch.device,
+    random: _Random,
+    bar: _Bar,
+    unpack: Unpack,
+    stochastic: bool,
 ) -> Iterator[Collected]:
     for each in run.models:
         each.to(place)
@@ -337,14 +355,14 @@ def collect(
     Parameters
     ----------
     model : module, or a sequence or ``ModuleList`` of modules for ``"deep"``
-        Gives logits (N, C), or (N, heads, C) as `LastLayerEnsemble` does, or an object or mapping with ``logits``, as Hugging Face's
-        models do. Its mode is put back at the end.
+        Gives logits (N, C), or (N, heads, C) as `LastLayerEnsemble` does, or an object or mapping with ``logits``, as
+        Hugging Face's models do. Its mode is put back at the end.
     loader : iterable of batches
-        A ``DataLoader`` or anything that gives, in a fixed order, inputs, (inputs, labels), or mappings: ``labels`` (or ``label``) are
-        taken out, and the rest are keyword arguments of the model where its ``forward`` has their names.
+        A ``DataLoader`` or anything that gives, in a fixed order, inputs, (inputs, labels), or mappings: ``labels`` (or
+        ``label``) are taken out, and the rest are keyword arguments of the model where its ``forward`` has their names.
     ensemble : {"mcd", "lle", "mcd-lle", "deep"}
-        ``mcd``: `members` passes with dropout on. ``lle``: the heads, dropout off. ``mcd-lle``: pass t has dropout masks of its own
-        and is read through head t. ``deep``: each model is a member (several, if it has heads).
+        ``mcd``: `members` passes with dropout on. ``lle``: the heads, dropout off. ``mcd-lle``: pass t has dropout
+        masks of its own and is read through head t. ``deep``: each model is a member (several, if it has heads).
     members : int, default 100
         Passes of ``mcd``; for ``lle`` and ``mcd-lle`` at most the number of heads.
     passes, heads : int, optional
@@ -356,17 +374,17 @@ def collect(
     progress : bool, optional
         A bar on standard error; None: on a terminal.
     unpack : callable, optional
-        Inputs and labels (or None) of a batch of any other form: ``lambda b: ((b[0], b[1]), b[2])`` calls the model with two inputs, a
-        mapping as inputs is passed as keywords.
+        Inputs and labels (or None) of a batch of any other form: ``lambda b: ((b[0], b[1]), b[2])`` calls the model
+        with two inputs, a mapping as inputs is passed as keywords.
     out : path, optional
-        Write ``Z`` (and ``L``) to this ``.npz`` or ``.safetensors`` file, which the command line and `numpy.load` read, instead of
-        holding them: memory stays that of a batch.
+        Write ``Z`` (and ``L``) to this ``.npz`` or ``.safetensors`` file, which the command line and `numpy.load` read,
+        instead of holding them: memory stays that of a batch.
 
     Returns
     -------
     Collected, or Path with `out`
-        A named tuple of `logits` (N, M, C) float32 and `labels` or None: (N,) int64, or (N, C) where the loader gives 0/1 for every
-        class (multilabel, or one-hot: take ``labels.argmax(axis=1)``).
+        A named tuple of `logits` (N, M, C) float32 and `labels` or None: (N,) int64, or (N, C) where the loader gives
+        0/1 for every class (multilabel, or one-hot: take ``labels.argmax(axis=1)``).
 
     Warns
     -----
@@ -415,13 +433,16 @@ def _check_count(batches: int, labelled: int) -> None:
 
 
 def _write(batches: Iterable[Collected], path: Path) -> Path:
-    """All batches as one file. Its header needs the number of samples: logits wait in a file beside it, removed in any case."""
+    """All batches as one file. Its header needs the number of samples: logits wait in a file beside it, removed in any
+    case."""
     labels: list[npt.NDArray[np.int64]] = []
     shapes: list[tuple[int, ...]] = []
     with tempfile.TemporaryFile(prefix=".tmp-", dir=path.parent) as spool:
         for z, y in batches:
             if shapes and z.shape[1:] != shapes[0][1:]:
-                raise ValueError(f"a batch has logits {z.shape}, expected {shapes[0][1]} members and {shapes[0][2]} classes")
+                raise ValueError(
+                    f"a batch has logits {z.shape}, expected {shapes[0][1]} members and {shapes[0][2]} classes"
+                )
             shapes.append(z.shape)
             spool.write(np.ascontiguousarray(z).data)
             if y is not None:
@@ -440,9 +461,9 @@ def refresh_batchnorm(
 ) -> nn.Module:
     """Takes batch-norm statistics again without dropout: one pass over training images, plain mean over batches.
 
-    Dropout before a batch-norm shifts the variance its running statistics were taken at; a last-layer ensemble, which predicts without
-    dropout, loses accuracy to that. Statistics are replaced, except in vargate's own networks (`load_run`), which keep both sets and
-    use the refreshed one when dropout is off.
+    Dropout before a batch-norm shifts the variance its running statistics were taken at; a last-layer ensemble, which
+    predicts without dropout, loses accuracy to that. Statistics are replaced, except in vargate's own networks
+    (`load_run`), which keep both sets and use the refreshed one when dropout is off.
 
     Parameters
     ----------

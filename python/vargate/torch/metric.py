@@ -30,7 +30,8 @@ class UncertaintyMetric:
         Whose means, and with labels AURC and error AUROC, are reported; 8 bytes a sample each.
     bins : int
         Of the calibration error.
-    temperature, preset, axes, multilabel, threads, multilabel_form, pairs, sigma, log_base, normalise, renormalise, floor, eps
+    temperature, preset, axes, multilabel, threads, multilabel_form, pairs, sigma, log_base, normalise, renormalise,
+    floor, eps
         As in `vargate.score`.
 
     Examples
@@ -98,7 +99,8 @@ class UncertaintyMetric:
         self._labelled: bool | None = None
 
     def update(self, predictions: Tensor | Any, labels: Tensor | Any = None) -> None:
-        """One batch: predictions (N, M, C), or (N, C) for one member, on any device; labels (N,) in all batches or in none."""
+        """One batch: predictions (N, M, C), or (N, C) for one member, on any device; labels (N,) in all batches or in
+        none."""
         p = predictions.detach().cpu() if isinstance(predictions, Tensor) else predictions
         y = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else labels
         if self._labelled not in (None, y is not None):
@@ -110,7 +112,11 @@ class UncertaintyMetric:
         self._errors.append(rows.errors)
         for name, values in self._columns.items():
             column = scores[name]
-            values.append(column.reshape(len(column), -1)[:, 0] if column.ndim > 1 and not scores.multilabel else column.reshape(-1))
+            values.append(
+                column.reshape(len(column), -1)[:, 0]
+                if column.ndim > 1 and not scores.multilabel
+                else column.reshape(-1)
+            )
 
     def compute(self) -> dict[str, float]:
         """Figures of all batches since `reset`.
@@ -118,13 +124,18 @@ class UncertaintyMetric:
         Returns
         -------
         dict
-            ``n``, ``diversity``, ``k_sensitivity``, the mean of each measure under its name; with labels ``accuracy``, ``f1_macro``,
-            ``ece``, ``mce``, ``nll``, ``brier``, ``coverage@K`` and ``accuracy@K`` of the decision rule, ``aurc/NAME`` and ``auroc/NAME``.
+            ``n``, ``diversity``, ``k_sensitivity``, the mean of each measure under its name; with labels ``accuracy``,
+            ``f1_macro``, ``ece``, ``mce``, ``nll``, ``brier``, ``coverage@K`` and ``accuracy@K`` of the decision rule,
+            ``aurc/NAME`` and ``auroc/NAME``.
         """
         if not self._sums:
             raise ValueError("nothing was fed: call update first")
         total = _parts.overall(_parts.add(self._sums), bool(self._labelled))
-        out: dict[str, float] = {"n": total["n"], "diversity": self._scorer.diversity, "k_sensitivity": self._scorer.k_sensitivity}
+        out: dict[str, float] = {
+            "n": total["n"],
+            "diversity": self._scorer.diversity,
+            "k_sensitivity": self._scorer.k_sensitivity,
+        }
         columns = {name: np.concatenate(values) for name, values in self._columns.items()}
         out |= {name: float(values.mean()) if len(values) else math.nan for name, values in columns.items()}
         if self._labelled:

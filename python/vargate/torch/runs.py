@@ -1,7 +1,7 @@
 """vargate's run folders as PyTorch modules, and back.
 
-A run folder holds ``best.safetensors`` and ``last.safetensors``: parameters under PyTorch-like names, the recipe and the state of training
-as text. `RunNetwork` is the network such a file describes, with the same names.
+A run folder holds ``best.safetensors`` and ``last.safetensors``: parameters under PyTorch-like names, the recipe and
+the state of training as text. `RunNetwork` is the network such a file describes, with the same names.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class _Cnn(nn.Module):
         super().__init__()
         channels, height, rows = shape
         if min(height, rows) < 16 or height % 4 or rows % 4:
-            raise ValueError(f"the CNN needs images whose sides are 16 or more and divide by 4, found {height} x {rows}")
+            raise ValueError(
+                f"the CNN needs images whose sides are 16 or more and divide by 4, found {height} x {rows}"
+            )
         self.conv1 = nn.Conv2d(channels, width, 5)
         self.conv2 = nn.Conv2d(width, width, 5)
         area = (((height - 4) // 2 - 4) // 2) * (((rows - 4) // 2 - 4) // 2)
@@ -143,13 +145,15 @@ def _trunk(name: str, shape: tuple[int, int, int], dropout: float) -> _Cnn | _Wr
 class RunNetwork(nn.Module):
     """The network of a vargate run: normalised images (N, channels, height, width) to logits (N, heads, classes).
 
-    Without dropout it predicts as an LLE run does, by the refreshed batch-norm statistics where there are some; under `mc_dropout`, and in
-    training, by the running ones. Made by `load_run`, or from a recipe, to be trained here and written by `save_run`.
+    Without dropout it predicts as an LLE run does, by the refreshed batch-norm statistics where there are some; under
+    `mc_dropout`, and in training, by the running ones. Made by `load_run`, or from a recipe, to be trained here and
+    written by `save_run`.
 
     Parameters
     ----------
     recipe : mapping
-        Keys of a recipe file; those that shape the network are ``network``, ``ensemble``, ``heads``, ``dropout`` and ``head_...``.
+        Keys of a recipe file; those that shape the network are ``network``, ``ensemble``, ``heads``, ``dropout`` and
+        ``head_...``.
     image_shape : (channels, height, width)
     classes : int
     mean, std : sequence of float
@@ -206,7 +210,11 @@ class RunNetwork(nn.Module):
             image_shape=image_shape if self.recipe["head_prior"] else None,
         )
         for module in self.modules():
-            if isinstance(module, (nn.Conv2d, nn.Linear)) and not isinstance(module, LastLayerEnsemble) and module.weight.requires_grad:
+            if (
+                isinstance(module, (nn.Conv2d, nn.Linear))
+                and not isinstance(module, LastLayerEnsemble)
+                and module.weight.requires_grad
+            ):
                 if uniform:
                     module.reset_parameters()  # PyTorch's default is the definition of `init: uniform`
                     continue
@@ -215,7 +223,8 @@ class RunNetwork(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def normalise(self, images: Any) -> Tensor:
-        """Images (N, height, width[, channels]) of uint8, or (N, channels, height, width) of floats in 0..1, as the network takes them."""
+        """Images (N, height, width[, channels]) of uint8, or (N, channels, height, width) of floats in 0..1, as the
+        network takes them."""
         x = images if isinstance(images, Tensor) else torch.from_numpy(np.array(images))
         if x.dtype == torch.uint8:
             x = x.unsqueeze(1) if x.dim() == 3 else x.permute(0, 3, 1, 2)
@@ -237,7 +246,7 @@ def _per_channel(values: Sequence[float], channels: int) -> tuple[float, ...]:
     return given * channels if len(given) == 1 else given[:channels]
 
 
-# --- recipes as text ---------------------------------------------------------------------------------------------------------------------
+# --- recipes as text --------------------------------------------------------------------------------------------------
 
 
 def _value(text: str) -> Any:
@@ -267,7 +276,7 @@ def _say(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-# --- folders ----------------------------------------------------------------------------------------------------------------
+# --- folders ----------------------------------------------------------------------------------------------------------
 
 _RENAMED = {"heads.start/weight": "heads.start_weight", "heads.start/bias": "heads.start_bias"}
 
@@ -277,7 +286,8 @@ def _tensor_name(name: str) -> str:
 
 
 def load_run(folder: str | os.PathLike[str], checkpoint: str = "last") -> RunNetwork:
-    """The network of a run folder, equal to what ``vargate predict`` runs: same logits without dropout, within float32 rounding.
+    """The network of a run folder, equal to what ``vargate predict`` runs: same logits without dropout, within float32
+    rounding.
 
     Parameters
     ----------
@@ -318,7 +328,9 @@ def _fill(net: RunNetwork, found: dict[str, npt.NDArray[np.generic]], path: str)
             raise ValueError(f"{path}: array {name!r} is missing")
         array = found.pop(name)
         if array.shape != tuple(tensor.shape):
-            raise ValueError(f"{path}: array {name!r} has shape {array.shape}, the network expects {tuple(tensor.shape)}")
+            raise ValueError(
+                f"{path}: array {name!r} has shape {array.shape}, the network expects {tuple(tensor.shape)}"
+            )
         tensor.copy_(torch.from_numpy(array.astype(np.float32)))
     if found:
         raise ValueError(f"{path}: array {next(iter(found))!r} is not of this network")
@@ -331,18 +343,21 @@ def _array_name(name: str) -> str:
 
 
 def save_run(model: RunNetwork, folder: str | os.PathLike[str]) -> None:
-    """Writes a network as a run folder that ``vargate predict`` takes: ``last.safetensors`` (and ``best``), ``recipe.yaml``, ``run.json``.
+    """Writes a network as a run folder that ``vargate predict`` takes: ``last.safetensors`` (and ``best``),
+    ``recipe.yaml``, ``run.json``.
 
     Parameters
     ----------
     model : RunNetwork
-        From `load_run`, trained further or not, or made from a recipe. A network trained elsewhere has no optimiser state:
-        ``vargate train --resume`` does not take it.
+        From `load_run`, trained further or not, or made from a recipe. A network trained elsewhere has no optimiser
+        state: ``vargate train --resume`` does not take it.
     folder : path
         Made if need be.
     """
     if not isinstance(model, RunNetwork):
-        raise TypeError(f"{type(model).__name__} is not a network vargate knows, expected a RunNetwork (load_run gives one)")
+        raise TypeError(
+            f"{type(model).__name__} is not a network vargate knows, expected a RunNetwork (load_run gives one)"
+        )
     if model.heads.prior is not None and not isinstance(model.heads.prior, HeadPrior):
         raise TypeError("the heads' prior is not vargate's own network, so no checkpoint can hold it")
     path = Path(folder)

@@ -1,8 +1,10 @@
-"""Writes reference.json beside itself: temperatures by SciPy, metrics by scikit-learn and NumPy, a Gaussian process by scikit-learn.
+"""Writes reference.json beside itself: temperatures by SciPy, metrics by scikit-learn and NumPy, a Gaussian process by
+scikit-learn.
 
     python make_reference.py        (numpy, scipy, scikit-learn)
 
-Logits are made from splitmix64 by exact float64 arithmetic, so that tests/calibrate/calibrate_util.h makes the same ones to the bit:
+Logits are made from splitmix64 by exact float64 arithmetic, so that tests/calibrate/calibrate_util.h makes the same
+ones to the bit:
     u(k) = top 53 bits of mix(seed + (k + 1) * 0x9e3779b97f4a7c15) * 2^-53
     label y[n] = floor(u(2n) * C), strength s[n] = 1 + 2 u(2n + 1)
     z[n][m][c] = scale * (m + 1) * (4 * (u1 + u2 + u3 - 1.5) + (boost * s[n] if c == y[n] else 0)),
@@ -22,7 +24,9 @@ from sklearn.metrics import accuracy_score, log_loss
 
 def uniform(seed, first, count):
     with np.errstate(over="ignore"):
-        x = np.uint64(seed) + (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        x = np.uint64(seed) + (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         x = x ^ (x >> np.uint64(31))
@@ -54,8 +58,9 @@ def slope(b, z, y):
 def fit(z, y):
     """z (n, members, c): one temperature for the members given."""
     t = 1.0 / brentq(slope, 1e-3, 1e3, args=(z, y), xtol=1e-15, rtol=8.9e-16)
-    by_value = minimize_scalar(lambda u: loss(np.exp(-u), z, y), bounds=(np.log(1e-3), np.log(1e3)), method="bounded",
-                               options={"xatol": 1e-12})
+    by_value = minimize_scalar(
+        lambda u: loss(np.exp(-u), z, y), bounds=(np.log(1e-3), np.log(1e3)), method="bounded", options={"xatol": 1e-12}
+    )
     assert abs(by_value.x - np.log(t)) < 1e-6, (by_value.x, np.log(t))
     return t, loss(1.0 / t, z, y)
 
@@ -85,7 +90,8 @@ def metrics(z, y, t, bins):
     members = range(z.shape[1])
     mean = p.mean(1)
     return {
-        "nll": nll(logsumexp(log_p, axis=1) - np.log(z.shape[1]), y), "ece": ece(mean, y, bins),
+        "nll": nll(logsumexp(log_p, axis=1) - np.log(z.shape[1]), y),
+        "ece": ece(mean, y, bins),
         "accuracy": accuracy_score(y, mean.argmax(-1)),
         "member_nll": np.mean([nll(log_p[:, m], y) for m in members]),
         "member_ece": np.mean([ece(p[:, m], y, bins) for m in members]),
@@ -95,13 +101,23 @@ def metrics(z, y, t, bins):
 
 def case(n, m, c, seed, scale, boost, dtype, bins=15):
     z, y = problem(n, m, c, seed, scale, boost, dtype)
-    fits = [fit(z[:, i:i + 1], y) for i in range(m)]
+    fits = [fit(z[:, i : i + 1], y) for i in range(m)]
     shared = fit(z, y)
     return {
-        "n": n, "m": m, "c": c, "seed": seed, "scale": scale, "boost": boost, "dtype": dtype, "bins": bins,
-        "temperatures": [t for t, _ in fits], "losses": [l for _, l in fits],
-        "shared_temperature": shared[0], "shared_loss": shared[1],
-        "before": metrics(z, y, [1.0] * m, bins), "after": metrics(z, y, [t for t, _ in fits], bins),
+        "n": n,
+        "m": m,
+        "c": c,
+        "seed": seed,
+        "scale": scale,
+        "boost": boost,
+        "dtype": dtype,
+        "bins": bins,
+        "temperatures": [t for t, _ in fits],
+        "losses": [l for _, l in fits],
+        "shared_temperature": shared[0],
+        "shared_loss": shared[1],
+        "before": metrics(z, y, [1.0] * m, bins),
+        "after": metrics(z, y, [t for t, _ in fits], bins),
         "after_shared": metrics(z, y, [shared[0]] * m, bins),
     }
 
@@ -116,13 +132,24 @@ def gaussian_process():
     a = k(x[:, None]) + noise * np.eye(len(x))
     signal = t @ np.linalg.solve(a, t) / len(x)
     # signal * (k + noise I), whose likelihood differs from the profile form by constants only
-    model = GaussianProcessRegressor(ConstantKernel(signal, "fixed") * Matern(length, "fixed", nu=2.5), alpha=signal * noise, optimizer=None)
+    model = GaussianProcessRegressor(
+        ConstantKernel(signal, "fixed") * Matern(length, "fixed", nu=2.5), alpha=signal * noise, optimizer=None
+    )
     model.fit(x[:, None], t)
     mean, deviation = model.predict(at[:, None], return_std=True)
     n = len(x)
     objective = -model.log_marginal_likelihood_value_ - n / 2 * np.log(2 * np.pi) - n / 2
-    return {"x": x.tolist(), "y": y.tolist(), "at": at.tolist(), "log_length": float(np.log(length)), "log_noise": float(np.log(noise)),
-            "signal": signal, "objective": objective, "mean": mean.tolist(), "deviation": deviation.tolist()}
+    return {
+        "x": x.tolist(),
+        "y": y.tolist(),
+        "at": at.tolist(),
+        "log_length": float(np.log(length)),
+        "log_noise": float(np.log(noise)),
+        "signal": signal,
+        "objective": objective,
+        "mean": mean.tolist(),
+        "deviation": deviation.tolist(),
+    }
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""Writes the small files of this folder that other programs must make: an SVHN-like .mat (SciPy) and PNGs of several kinds (Pillow).
+"""Writes the small files of this folder that other programs must make: an SVHN-like .mat (SciPy) and PNGs of several
+kinds (Pillow).
 
     python make_files.py            needs numpy, scipy, pillow
 
 svhn/train_32x32.mat: X (32, 32, 3, 12) bytes with X[r, c, k, n] = (7 r + 3 c + 50 k + 11 n) mod 256, y = 1 .. 10, 1, 2.
 colour/: classes ant (two RGB files, one grey) and bee (one RGBA, one palette), 4 x 3 pixels (rows x columns);
-grey/: classes 0 and 1, one 8-bit grey file each and a 16-bit one, pixel (r, c) of file i = 10 r + c + 100 i; mixed/: two sizes."""
+grey/: classes 0 and 1, one 8-bit grey file each and a 16-bit one, pixel (r, c) of file i = 10 r + c + 100 i; mixed/:
+two sizes."""
+
 import os
 
 import numpy as np
@@ -13,8 +16,14 @@ from scipy.io import savemat
 
 r, c, k, n = np.ogrid[:32, :32, :3, :12]
 os.makedirs("svhn", exist_ok=True)
-savemat("svhn/train_32x32.mat", {"X": ((7 * r + 3 * c + 50 * k + 11 * n) % 256).astype(np.uint8),
-                                 "y": ((np.arange(12) % 10) + 1).astype(np.uint8).reshape(-1, 1)}, do_compression=True)
+savemat(
+    "svhn/train_32x32.mat",
+    {
+        "X": ((7 * r + 3 * c + 50 * k + 11 * n) % 256).astype(np.uint8),
+        "y": ((np.arange(12) % 10) + 1).astype(np.uint8).reshape(-1, 1),
+    },
+    do_compression=True,
+)
 
 
 def save(path, array, mode=None):

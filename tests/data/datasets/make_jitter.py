@@ -2,19 +2,27 @@
 
     python make_jitter.py > jitter.txt          needs torch and torchvision (made with 2.13.0 and 0.28.0)
 
-Each case: channels, pixels, the four factors (brightness, contrast, saturation, hue), the order of the operations, then the input and
-the expected output, channel by channel. The functions are loaded from torchvision's file rather than through the package, so that
-they need no compiled extension."""
+Each case: channels, pixels, the four factors (brightness, contrast, saturation, hue), the order of the operations, then
+the input and the expected output, channel by channel. The functions are loaded from torchvision's file rather than
+through the package, so that they need no compiled extension."""
+
 import importlib.util
 import os
 
 import torch
 
 package = importlib.util.find_spec("torchvision").submodule_search_locations[0]
-spec = importlib.util.spec_from_file_location("functional", os.path.join(package, "transforms", "_functional_tensor.py"))
+spec = importlib.util.spec_from_file_location(
+    "functional", os.path.join(package, "transforms", "_functional_tensor.py")
+)
 functional = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(functional)
-operations = [functional.adjust_brightness, functional.adjust_contrast, functional.adjust_saturation, functional.adjust_hue]
+operations = [
+    functional.adjust_brightness,
+    functional.adjust_contrast,
+    functional.adjust_saturation,
+    functional.adjust_hue,
+]
 
 
 def line(values):
@@ -27,7 +35,9 @@ for case in range(12):
     image = torch.rand((channels, 5, 6), generator=generator)
     if case % 3 == 1:  # greys, blacks, whites and pure colours
         image = (image * 3).floor() / 2
-    factors = (0.8 + 0.4 * torch.rand(3, generator=generator)).tolist() + [(0.2 * torch.rand(1, generator=generator) - 0.1).item()]
+    factors = (0.8 + 0.4 * torch.rand(3, generator=generator)).tolist() + [
+        (0.2 * torch.rand(1, generator=generator) - 0.1).item()
+    ]
     if case >= 8:  # beyond the usual strengths
         factors = [2.5 * factors[0] - 1.5, 2.0 * factors[1] - 0.5, 3.0 * factors[2] - 2.0, 5.0 * factors[3]]
     order = torch.randperm(4, generator=generator).tolist()

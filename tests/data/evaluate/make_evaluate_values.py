@@ -1,9 +1,10 @@
 """Writes values.json: inputs and the figures scikit-learn, SciPy and NumPy give for them.
 
 Run once with scikit-learn 1.9, SciPy 1.17, NumPy 2.4:  python make_evaluate_values.py > values.json
-Figures those packages have no function for (calibration errors, risk-coverage) are computed here position by position, straight
-from their definitions; the tied case "orders" is averaged over every order the ties allow.
+Figures those packages have no function for (calibration errors, risk-coverage) are computed here position by position,
+straight from their definitions; the tied case "orders" is averaged over every order the ties allow.
 """
+
 import itertools
 import json
 import math
@@ -52,8 +53,11 @@ def spread(values, payload):
 def ece_adaptive(confidence, correct):
     v, p = spread(confidence, correct)
     n = len(v)
-    return sum(abs(a.mean() - b.mean()) * len(a) / n
-               for a, b in zip(np.array_split(v, BINS), np.array_split(p, BINS)) if len(a))
+    return sum(
+        abs(a.mean() - b.mean()) * len(a) / n
+        for a, b in zip(np.array_split(v, BINS), np.array_split(p, BINS))
+        if len(a)
+    )
 
 
 def ranking(u, error):
@@ -85,20 +89,32 @@ def multiclass(mean, labels, measures):
     e, mce = ece(confidence, correct)
     onehot = np.eye(c)[labels]
     p, r, f, s = metrics.precision_recall_fscore_support(labels, pred, labels=range(c), zero_division=0)
-    classwise = np.mean([sum(k / n * abs(a - b) for k, a, b in ece_parts(mean[:, j], onehot[:, j]) if k) for j in range(c)])
+    classwise = np.mean(
+        [sum(k / n * abs(a - b) for k, a, b in ece_parts(mean[:, j], onehot[:, j]) if k) for j in range(c)]
+    )
     expected = {
         "accuracy": metrics.accuracy_score(labels, pred),
         "f1_macro": metrics.f1_score(labels, pred, average="macro", zero_division=0),
-        "ece": e, "mce": mce, "ece_adaptive": ece_adaptive(confidence, correct), "ece_classwise": classwise,
+        "ece": e,
+        "mce": mce,
+        "ece_adaptive": ece_adaptive(confidence, correct),
+        "ece_classwise": classwise,
         "nll": -np.log(np.maximum(mean[np.arange(n), labels], 1e-12)).mean(),
         "brier": ((mean - onehot) ** 2).sum(1).mean(),
     }
-    return {"mean": mean.tolist(), "labels": labels.tolist(), "expected": {k: float(v) for k, v in expected.items()},
-            "precision": p.tolist(), "recall": r.tolist(), "f1": f.tolist(), "support": s.tolist(),
-            "confusion": metrics.confusion_matrix(labels, pred, labels=range(c)).tolist(),
-            "reliability": [[k, number(a), number(b)] for k, a, b in ece_parts(confidence, correct)],
-            "measures": {k: v.tolist() for k, v in measures.items()},
-            "rankings": {k: ranking(v, 1 - correct) for k, v in measures.items()}}
+    return {
+        "mean": mean.tolist(),
+        "labels": labels.tolist(),
+        "expected": {k: float(v) for k, v in expected.items()},
+        "precision": p.tolist(),
+        "recall": r.tolist(),
+        "f1": f.tolist(),
+        "support": s.tolist(),
+        "confusion": metrics.confusion_matrix(labels, pred, labels=range(c)).tolist(),
+        "reliability": [[k, number(a), number(b)] for k, a, b in ece_parts(confidence, correct)],
+        "measures": {k: v.tolist() for k, v in measures.items()},
+        "rankings": {k: ranking(v, 1 - correct) for k, v in measures.items()},
+    }
 
 
 def multilabel(mean, labels, measures):
@@ -108,26 +124,41 @@ def multilabel(mean, labels, measures):
     c = mean.shape[1]
     true_p = np.where(labels == 1, mean, 1 - mean)
     e, mce = ece(confidence.ravel(), correct.ravel())
-    per = [{"accuracy": metrics.accuracy_score(labels[:, j], pred[:, j]),
+    per = [
+        {
+            "accuracy": metrics.accuracy_score(labels[:, j], pred[:, j]),
             "f1": metrics.f1_score(labels[:, j], pred[:, j], zero_division=0),
             "ece": ece(confidence[:, j], correct[:, j])[0],
             "nll": -np.log(np.maximum(true_p[:, j], 1e-12)).mean(),
             "brier": metrics.brier_score_loss(labels[:, j], mean[:, j]),
-            "rankings": {k: ranking(v[:, j], 1 - correct[:, j]) for k, v in measures.items()}} for j in range(c)]
+            "rankings": {k: ranking(v[:, j], 1 - correct[:, j]) for k, v in measures.items()},
+        }
+        for j in range(c)
+    ]
     n = len(mean)
     expected = {
-        "accuracy": correct.mean(), "subset_accuracy": metrics.accuracy_score(labels, pred),
+        "accuracy": correct.mean(),
+        "subset_accuracy": metrics.accuracy_score(labels, pred),
         "f1_macro": metrics.f1_score(labels, pred, average="macro", zero_division=0),
         "f1_micro": metrics.f1_score(labels, pred, average="micro", zero_division=0),
-        "ece": e, "mce": mce, "ece_macro": np.mean([p["ece"] for p in per]),
+        "ece": e,
+        "mce": mce,
+        "ece_macro": np.mean([p["ece"] for p in per]),
         "ece_adaptive": ece_adaptive(confidence.ravel(), correct.ravel()),
-        "ece_classwise": np.mean([sum(k / n * abs(a - b) for k, a, b in ece_parts(mean[:, j], labels[:, j]) if k)
-                                  for j in range(c)]),
-        "nll": np.mean([p["nll"] for p in per]), "brier": np.mean([p["brier"] for p in per]),
+        "ece_classwise": np.mean(
+            [sum(k / n * abs(a - b) for k, a, b in ece_parts(mean[:, j], labels[:, j]) if k) for j in range(c)]
+        ),
+        "nll": np.mean([p["nll"] for p in per]),
+        "brier": np.mean([p["brier"] for p in per]),
     }
-    return {"mean": mean.tolist(), "labels": labels.tolist(), "expected": {k: float(v) for k, v in expected.items()},
-            "labels_expected": per, "measures": {k: v.tolist() for k, v in measures.items()},
-            "rankings": {k: ranking(v.ravel(), 1 - correct.ravel()) for k, v in measures.items()}}
+    return {
+        "mean": mean.tolist(),
+        "labels": labels.tolist(),
+        "expected": {k: float(v) for k, v in expected.items()},
+        "labels_expected": per,
+        "measures": {k: v.tolist() for k, v in measures.items()},
+        "rankings": {k: ranking(v.ravel(), 1 - correct.ravel()) for k, v in measures.items()},
+    }
 
 
 def sampled(n, c, sharp=0.5, noise=0.25):
@@ -140,9 +171,15 @@ def ood(id_, out):
     y = np.r_[np.zeros(len(id_)), np.ones(len(out))]
     s = np.r_[id_, out]
     fpr, tpr, _ = metrics.roc_curve(y, s, drop_intermediate=False)
-    return {"id": id_.tolist(), "ood": out.tolist(), "auroc": metrics.roc_auc_score(y, s),
-            "aupr_out": metrics.average_precision_score(y, s), "aupr_in": metrics.average_precision_score(1 - y, -s),
-            "fpr95": float(fpr[np.argmax(tpr >= 0.95)]), "detection_error": float(np.min((fpr + 1 - tpr) / 2))}
+    return {
+        "id": id_.tolist(),
+        "ood": out.tolist(),
+        "auroc": metrics.roc_auc_score(y, s),
+        "aupr_out": metrics.average_precision_score(y, s),
+        "aupr_in": metrics.average_precision_score(1 - y, -s),
+        "fpr95": float(fpr[np.argmax(tpr >= 0.95)]),
+        "detection_error": float(np.min((fpr + 1 - tpr) / 2)),
+    }
 
 
 def every_order():
@@ -164,8 +201,11 @@ def main():
     counts = rng.multinomial(5, [0.5, 0.25, 0.15, 0.1], 240)
     mean = counts / 5.0
     labels = np.array([rng.choice(4, p=row) for row in 0.7 * mean + 0.3 / 4])
-    cases["ties"] = multiclass(mean, labels, {"tu": np.round(entropy(mean), 6), "constant": np.zeros(240),
-                                              "signed": np.round(rng.normal(size=240)) * 0.5})
+    cases["ties"] = multiclass(
+        mean,
+        labels,
+        {"tu": np.round(entropy(mean), 6), "constant": np.zeros(240), "signed": np.round(rng.normal(size=240)) * 0.5},
+    )
     mean, labels = sampled(80, 6)
     labels = labels % 3
     mean[:, 5] = 0
@@ -188,18 +228,44 @@ def main():
     cases_multilabel = multilabel(u, y, {"gmu": 1 - np.abs(2 * u - 1), "coarse": np.round(rng.random((120, 4)), 1)})
 
     a, b = rng.normal(size=200), rng.normal(1.2, 1.5, size=130)
-    pairs = {"normal": ood(a, b), "ties": ood(np.round(a), np.round(b)), "tied": ood(np.ones(9), np.ones(4)),
-             "apart": ood(np.arange(20.0), 50 + np.arange(20.0)), "reversed": ood(50 + np.arange(20.0), np.arange(20.0))}
+    pairs = {
+        "normal": ood(a, b),
+        "ties": ood(np.round(a), np.round(b)),
+        "tied": ood(np.ones(9), np.ones(4)),
+        "apart": ood(np.arange(20.0), 50 + np.arange(20.0)),
+        "reversed": ood(50 + np.arange(20.0), np.arange(20.0)),
+    }
 
     beta = []
-    for errors, n in [(0, 1), (0, 10), (1, 2), (3, 50), (10, 1000), (0, 100000), (137, 20000), (999, 1000), (500, 1000),
-                      (12345, 1000000), (7, 8)]:
+    for errors, n in [
+        (0, 1),
+        (0, 10),
+        (1, 2),
+        (3, 50),
+        (10, 1000),
+        (0, 100000),
+        (137, 20000),
+        (999, 1000),
+        (500, 1000),
+        (12345, 1000000),
+        (7, 8),
+    ]:
         for confidence in (0.5, 0.9, 0.95, 0.9995, 1 - 1e-6):
             beta.append([errors, n, confidence, float(scipy.stats.beta.ppf(confidence, errors + 1, n - errors))])
-    cdf = [[x, a, b, float(scipy.special.betainc(a, b, x))]
-           for x in (1e-6, 0.01, 0.3, 0.5, 0.8, 0.999) for a, b in ((0.5, 0.5), (1, 3), (2.5, 40), (300, 20), (5000, 7000))]
-    values = {"bins": BINS, "multiclass": cases, "multilabel": cases_multilabel, "ood": pairs, "clopper_pearson": beta,
-              "beta_cdf": cdf, "orders": every_order()}
+    cdf = [
+        [x, a, b, float(scipy.special.betainc(a, b, x))]
+        for x in (1e-6, 0.01, 0.3, 0.5, 0.8, 0.999)
+        for a, b in ((0.5, 0.5), (1, 3), (2.5, 40), (300, 20), (5000, 7000))
+    ]
+    values = {
+        "bins": BINS,
+        "multiclass": cases,
+        "multilabel": cases_multilabel,
+        "ood": pairs,
+        "clopper_pearson": beta,
+        "beta_cdf": cdf,
+        "orders": every_order(),
+    }
     print(json.dumps(values, separators=(",", ":")))
 
 

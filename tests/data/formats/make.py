@@ -1,6 +1,7 @@
 """Writes the small files beside it, with NumPy, ml_dtypes and safetensors (last run: NumPy 2.4.6, safetensors 0.8.0).
 
-Element i (C order) of every array is i % 100 (bool: i odd), divided by 64 for P and Z, so that tests can say what they expect.
+Element i (C order) of every array is i % 100 (bool: i odd), divided by 64 for P and Z, so that tests can say what they
+expect.
 """
 
 import io
@@ -85,14 +86,20 @@ tensors["f8e4m3"] = ramp((2, 2), ml_dtypes.float8_e4m3fn)
 save_file(tensors, path("mixed.safetensors"), metadata={"made by": "make.py", "classes": "cat \u00e9 dog"})
 save_file({"Z": ramp(SHAPE, ml_dtypes.bfloat16, 64), "labels": L}, path("logits.safetensors"))
 
-# Labels, classes and ids that are texts: of code points (either byte order, deflated too) and of bytes; scikit-learn's numbers.
+# Labels, classes and ids that are texts: of code points (either byte order, deflated too) and of bytes; scikit-learn's
+# numbers.
 probabilities = np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.2, 0.7]], [[0.3, 0.6, 0.1]], [[0.2, 0.2, 0.6]]], np.float32)
 names = np.array(["cat", "Kätzchen", "🐶"])
 truth = names[[0, 2, 1, 2]]
 ids = np.array([b"a", b"bb", b"", b"dddd"])
 np.savez(path("names.npz"), P=probabilities, y_true=truth, classes=names, id=ids)
-np.savez_compressed(path("names_deflated.npz"), P=probabilities, L=truth.astype(">U8"), class_names=names.astype(">U8"),
-                    ids=[9, 8, 7, 6])
+np.savez_compressed(
+    path("names_deflated.npz"),
+    P=probabilities,
+    L=truth.astype(">U8"),
+    class_names=names.astype(">U8"),
+    ids=[9, 8, 7, 6],
+)
 np.savez(path("names_missing.npz"), P=probabilities, L=truth)
 np.savez(path("sklearn.npz"), y_prob=probabilities, y_true=np.array([2, 7, 5, 7]), classes=np.array([2, 5, 7]))
 np.save(path("text_bytes.npy"), np.array([b"cat", b"dog"]))

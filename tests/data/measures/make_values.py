@@ -9,6 +9,7 @@ Written apart from the C reference, so that a misreading of a formula has to hap
     then M lines of C numbers (exact, hexadecimal), then per outcome problem (1, or C for multilabel) one line
     tu au eu epce epkl epjs gmu snr pred second tie, then per k a line gtu gau geu gepce gepkl gepjs decision.
 """
+
 import random
 
 from mpmath import mp, mpf, log, exp, expm1, sqrt
@@ -48,8 +49,11 @@ def measures(members, o):
         epce, epkl, epjs = au, mpf(0), mpf(0)
     else:
         ce = [-sum(x * cross(y, o) for x, y in zip(members[a], members[b])) for a, b in pairs]
-        js = [entropy([(x + y) / 2 for x, y in zip(members[a], members[b])], o)
-              - (entropy(members[a], o) + entropy(members[b], o)) / 2 for a, b in pairs]
+        js = [
+            entropy([(x + y) / 2 for x, y in zip(members[a], members[b])], o)
+            - (entropy(members[a], o) + entropy(members[b], o)) / 2
+            for a, b in pairs
+        ]
         epce, epjs = sum(ce) / len(pairs), sum(js) / len(pairs)
         epkl = epce - au
     eu = tu - au
@@ -110,13 +114,38 @@ def text(x):
 
 
 def case(name, rows, **changes):
-    o = dict(task=0, logits=0, renormalise=0, pairs=0, sigma_gate=0, sigma_margin=0, log_base=0, normalise=0, floor_form=0,
-             gate_eps=0, margin_eps=0, floor=1e-12, eps=1e-8, k=[1.0, 2.0, 3.0], t=[])
+    o = dict(
+        task=0,
+        logits=0,
+        renormalise=0,
+        pairs=0,
+        sigma_gate=0,
+        sigma_margin=0,
+        log_base=0,
+        normalise=0,
+        floor_form=0,
+        gate_eps=0,
+        margin_eps=0,
+        floor=1e-12,
+        eps=1e-8,
+        k=[1.0, 2.0, 3.0],
+        t=[],
+    )
     o.update(changes)
-    switches = ("task logits renormalise pairs sigma_gate sigma_margin log_base normalise floor_form gate_eps margin_eps").split()
+    switches = (
+        "task logits renormalise pairs sigma_gate sigma_margin log_base normalise floor_form gate_eps margin_eps"
+    ).split()
     print("case", name, *[o[s] for s in switches])
-    print(o["floor"].hex(), o["eps"].hex(), len(o["k"]), *[k.hex() for k in o["k"]], len(o["t"]), *[t.hex() for t in o["t"]],
-          len(rows), len(rows[0]))
+    print(
+        o["floor"].hex(),
+        o["eps"].hex(),
+        len(o["k"]),
+        *[k.hex() for k in o["k"]],
+        len(o["t"]),
+        *[t.hex() for t in o["t"]],
+        len(rows),
+        len(rows[0]),
+    )
     for row in rows:
         print(*[float(x).hex() for x in row])
     o["floor"], o["eps"], o["k"] = mpf(o["floor"]), mpf(o["eps"]), [mpf(k) for k in o["k"]]
@@ -125,7 +154,9 @@ def case(name, rows, **changes):
         t = o["t"] * len(rows) if len(o["t"]) == 1 else o["t"]
         exact = [[z / mpf(t[m]) for z in row] for m, row in enumerate(exact)]
     if o["task"]:
-        problems = [[distribution([0 if o["logits"] else 1 - row[c], row[c]], o) for row in exact] for c in range(len(rows[0]))]
+        problems = [
+            [distribution([0 if o["logits"] else 1 - row[c], row[c]], o) for row in exact] for c in range(len(rows[0]))
+        ]
     else:
         problems = [[distribution(row, o) for row in exact]]
     for members in problems:

@@ -1,4 +1,5 @@
 """Writes the .npz files of this folder with NumPy: texts as str_ (both byte orders), bytes_ and pickled objects."""
+
 import numpy as np
 
 names = ["cat", "łódź", "🦊 fox"]

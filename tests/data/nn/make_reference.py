@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Writes reference.json: losses, gradients, Adam steps and batch-norm statistics of the networks, computed by PyTorch in float64.
+"""Writes reference.json: losses, gradients, Adam steps and batch-norm statistics of the networks, computed by PyTorch
+in float64.
 
     python make_reference.py > reference.json        (made with PyTorch 2.13)
 
 Parameters and inputs come from a formula that both sides compute exactly: fill(count, salt) gives
-    u = ((i + 1) * 2654435761 + salt * 40503 * 65537) mod 2^32, mixed twice (xorshift-multiply), its top 24 bits as a number in [-0.5, 0.5)
+    u = ((i + 1) * 2654435761 + salt * 40503 * 65537) mod 2^32, mixed twice (xorshift-multiply), its top 24 bits as a
+    number in [-0.5, 0.5)
 times a power of two. Of every gradient the norm, three projections on fill vectors and 8 entries are kept.
 """
+
 import json
 import math
 import sys
@@ -152,7 +155,10 @@ def case(make, shape, n, classes, form):
     x, labels = batch(shape, n, classes, 1)
     loss = loss_of(net, x, labels, form)
     loss.backward()
-    result = {"loss": loss.item(), "gradients": {k: summary(t.grad) for k, t in zip(net.params.names, net.params.tensors)}}
+    result = {
+        "loss": loss.item(),
+        "gradients": {k: summary(t.grad) for k, t in zip(net.params.names, net.params.tensors)},
+    }
     if net.norms:
         result["running"] = {k: {"mean": summary(m), "variance": summary(v)} for k, (m, v) in net.norms.items()}
     return result
@@ -170,7 +176,10 @@ def adam(make, shape, n, classes, rate, steps=10):
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-    result = {"losses": losses, "moved": {k: summary(t - s) for k, t, s in zip(net.params.names, net.params.tensors, start)}}
+    result = {
+        "losses": losses,
+        "moved": {k: summary(t - s) for k, t, s in zip(net.params.names, net.params.tensors, start)},
+    }
     if net.norms:
         result["running"] = {k: {"mean": summary(m), "variance": summary(v)} for k, (m, v) in net.norms.items()}
         with torch.no_grad():
