@@ -26,6 +26,7 @@ typedef struct vg_policy_data {
     size_t count, chosen;
     char *calibration; /* NULL: nothing to choose on */
     vg_selection selection;
+    size_t members, classes; /* of the validation data the policy was chosen on; 0: it was given */
 } vg_policy_data;
 
 static inline vg_policy_data *vg_policy__data(vg_policy *policy) { return (vg_policy_data *)(void *)policy; }
@@ -47,6 +48,9 @@ typedef struct vg_decide_request {
 } vg_decide_request;
 vg_status vg_decide__request(vg_decide_request *out, const vg_input_options *input, const vg_decide_options *options);
 
+/* VG_ERR_DATA where predictions have other members or classes than the validation data: a threshold that was chosen
+ * for one ensemble promises nothing about another. */
+vg_status vg_policy__check_shape(const vg_policy *policy, const vg_score_input *in);
 /* Chooses where the policy has a target and is not chosen yet. `decided`: the predictions to be decided; NULL: not
  * known yet (a stream). */
 vg_status vg_policy__choose(vg_policy *policy, const vg_decide_request *request, const char *decided);

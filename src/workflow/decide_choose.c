@@ -129,6 +129,16 @@ static size_t gates_of(double gates[VG_DECIDE_CANDIDATES], const vg_policy_data 
     return count;
 }
 
+vg_status vg_policy__check_shape(const vg_policy *shown, const vg_score_input *in) {
+    const vg_policy_data *policy = (const vg_policy_data *)(const void *)shown;
+    if (policy->classes == 0 || (policy->members == in->layout.m && policy->classes == in->layout.c))
+        return VG_OK;
+    return vg_base__fail(VG_ERR_DATA,
+                         "%s: %zu members and %zu classes, the validation file %s has %zu and %zu: what is chosen on "
+                         "one ensemble promises nothing about another",
+                         in->path, in->layout.m, in->layout.c, policy->calibration, policy->members, policy->classes);
+}
+
 /* `decided` NULL: the predictions to be decided are not known. */
 static vg_status choose_on(vg_policy_data *policy, const vg_decide_input *input, const char *decided) {
     scored_file validation = {.labelled = false}, others = {.labelled = false};
@@ -138,8 +148,12 @@ static vg_status choose_on(vg_policy_data *policy, const vg_decide_input *input,
         validation.in.labels = NULL;
         status = vg_score_input__need_labels(&validation.in);
     }
+    policy->members = validation.in.layout.m;
+    policy->classes = validation.in.layout.c;
     if (status == VG_OK && placed)
         status = scored_open(&others, policy, input, decided, vg_score_no_labels);
+    if (status == VG_OK && placed)
+        status = vg_policy__check_shape(&policy->shown, &others.in);
     if (status == VG_OK)
         status = select_on(policy, &validation, placed ? &others : NULL);
     if (status == VG_OK && !policy->selection.met)

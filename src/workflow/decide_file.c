@@ -97,7 +97,9 @@ static vg_status decide(vg_decide_result *out, decide_work *work, const char *pa
         input.reading.labels = NULL;
     }
     VG_TRY(vg_score_input__open_labels(&work->in, path, &input.reading, labels, input.job));
-    vg_status status = request->own.output ? write_decisions(work, request->own.output) : run_pass(work);
+    vg_status status = vg_policy__check_shape(work->policy, &work->in);
+    if (status == VG_OK)
+        status = request->own.output ? write_decisions(work, request->own.output) : run_pass(work);
     if (status == VG_OK)
         fill_result(out, work);
     vg_score_tally__free(&work->tally);

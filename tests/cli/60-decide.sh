@@ -174,6 +174,15 @@ near "$(json calibration answered)" 240
 near "$(json calibration n)" 960
 near "$(json calibration errors)" 0
 prints_not '"bound": "clopper-pearson"'
+# Validation data of another ensemble: nothing can be promised, whatever the target.
+for line in 1 2 3 4 5 6; do echo '{"p": [[0.9, 0.1], [0.8, 0.2]], "label": 0}'; done >narrow.jsonl
+for target in "--target-risk 0.5" "--target-coverage 0.5"; do
+    # shellcheck disable=SC2086
+    run decide "$example" --calibration narrow.jsonl $target -o shape.csv
+    exits 1
+    says "100 members and 10 classes, the validation file narrow.jsonl has 2 and 2"
+    if [ -e shape.csv ]; then fail "decisions are left"; else pass; fi
+done
 run decide many.jsonl --multilabel --calibration many.jsonl --target-risk 0.05
 prints "its risk the share of errors among its kept labels"
 cd "$root" || exit 1
