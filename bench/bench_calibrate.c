@@ -154,7 +154,7 @@ static int bench_solver(const float *z, const int64_t *y, const shape *s, vg_sol
                  sweeps, best / sweeps, fit->before.nll, fit->after.nll);
         vg_calibration_free(fit);
     }
-    print_figure(vg_solver_name(solver), s, best, cpu, more);
+    print_figure(solver == VG_SOLVER_NEWTON ? "newton" : "bayes", s, best, cpu, more);
     return 0;
 }
 

@@ -113,8 +113,8 @@ static int tell_contents(const char *name, vg_part part, const char *title, cons
     vg_statistics statistics;
     if (vg_dataset_open(&set, name, part, folder) != VG_OK)
         return console_fail_library();
-    vg_dataset_info info = vg_dataset_describe(set);
-    if (vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK) {
+    vg_dataset_info info = VG_DATASET_INFO_INIT;
+    if (vg_dataset_describe(&info, set) != VG_OK || vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK) {
         vg_dataset_free(set);
         return console_fail_library();
     }

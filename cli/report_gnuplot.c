@@ -20,7 +20,7 @@ static const struct {
 enum { KINDS = sizeof kinds / sizeof *kinds, NAME_ROOM = 64 };
 
 static void file_name(char out[NAME_ROOM], size_t figure, int kind, bool part) {
-    snprintf(out, NAME_ROOM, part ? ".%s.%s.part" : "%s.%s", vg_report_figure_name(figure), kinds[kind].ending);
+    snprintf(out, NAME_ROOM, part ? ".%s.%s.part" : "%s.%s", vg_figure_name(figure), kinds[kind].ending);
 }
 
 /* The child: gnuplot in `folder`, scripts on its standard input, what it says kept away from ours. */
@@ -41,13 +41,13 @@ static vg_status write_pipe(void *context, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, context) == size ? VG_OK : VG_ERR_IO;
 }
 
-static vg_status write_scripts(const vg_report *report, FILE *pipe) {
-    vg_report_sink sink = {.context = pipe, .write = write_pipe};
-    for (size_t f = 0; f < vg_report_figure_count(); f++) {
-        for (int kind = 0; kind < KINDS && vg_report_figure_possible(report, f); kind++) {
+static vg_status write_scripts(const vg_page *page, FILE *pipe) {
+    vg_sink sink = {.context = pipe, .write = write_pipe};
+    for (size_t f = 0; vg_figure_name(f); f++) {
+        for (int kind = 0; kind < KINDS && vg_page_has_figure(page, f); kind++) {
             char name[NAME_ROOM];
             file_name(name, f, kind, true);
-            vg_status status = vg_report_figure_script(report, f, kinds[kind].terminal, name, &sink);
+            vg_status status = vg_page_figure_script(page, f, kinds[kind].terminal, name, &sink);
             if (status != VG_OK)
                 return status;
         }
@@ -56,9 +56,9 @@ static vg_status write_scripts(const vg_report *report, FILE *pipe) {
 }
 
 /* Renames what is whole into place and removes the rest. */
-static int settle(const vg_report *report, const char *folder, bool whole, size_t *drawn) {
+static int settle(const vg_page *page, const char *folder, bool whole, size_t *drawn) {
     int code = CLI_OK;
-    for (size_t f = 0; f < vg_report_figure_count(); f++) {
+    for (size_t f = 0; vg_figure_name(f); f++) {
         for (int kind = 0; kind < KINDS; kind++) {
             char part[NAME_ROOM], name[NAME_ROOM], from[4300], to[4300];
             struct stat st;
@@ -67,7 +67,7 @@ static int settle(const vg_report *report, const char *folder, bool whole, size_
             snprintf(from, sizeof from, "%.4200s/%s", folder, part);
             snprintf(to, sizeof to, "%.4200s/%s", folder, name);
             bool there = stat(from, &st) == 0 && st.st_size > 0;
-            if (!vg_report_figure_possible(report, f)) {
+            if (!vg_page_has_figure(page, f)) {
                 unlink(to); /* of an earlier report */
                 continue;
             }
@@ -83,7 +83,7 @@ static int settle(const vg_report *report, const char *folder, bool whole, size_
     return code;
 }
 
-static int draw_figures(const vg_report *report, const char *folder, size_t *drawn) {
+static int draw_figures(const vg_page *page, const char *folder, size_t *drawn) {
     int ends[2], status = 0;
     *drawn = 0;
     if (pipe(ends) != 0)
@@ -95,7 +95,7 @@ static int draw_figures(const vg_report *report, const char *folder, size_t *dra
     }
     close(ends[0]);
     FILE *pipe = child > 0 ? fdopen(ends[1], "w") : NULL;
-    vg_status written = pipe ? write_scripts(report, pipe) : VG_ERR_IO;
+    vg_status written = pipe ? write_scripts(page, pipe) : VG_ERR_IO;
     if (pipe && fclose(pipe) != 0 && written == VG_OK)
         written = VG_ERR_IO;
     if (child > 0)
@@ -106,8 +106,7 @@ static int draw_figures(const vg_report *report, const char *folder, size_t *dra
     }
     if (written != VG_OK && written != VG_ERR_IO)
         return console_fail_library();
-    return settle(report, folder, child > 0 && written == VG_OK && WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  drawn);
+    return settle(page, folder, child > 0 && written == VG_OK && WIFEXITED(status) && WEXITSTATUS(status) == 0, drawn);
 }
 
 int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn) {
@@ -118,5 +117,5 @@ int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *dra
         return console_fail("%s: %s", folder, strerror(errno));
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
         return console_fail("%s: not a folder", folder);
-    return draw_figures(vg_page_report(page), folder, drawn);
+    return draw_figures(page, folder, drawn);
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/samples.h"
 #include "data/tarball.h"
 #include "vargate/data.h"
 
@@ -47,7 +48,7 @@ static const char *choose(void *context, const char *name) { return name[0] == '
 static void read_set(const char *from) {
     vg_dataset *set;
     vg_statistics statistics;
-    vg_status status = vg_dataset_read(&set, from, VG_PART_ANY);
+    vg_status status = vg_dataset__read(&set, from, VG_PART_ANY);
     check(status);
     if (status != VG_OK)
         return;

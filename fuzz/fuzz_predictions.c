@@ -1,5 +1,6 @@
 /* fuzz_predictions.c - prediction files in any format: the first byte picks the format, the axes and the size of
  * blocks. */
+#include "formats/prediction_file.h"
 #include "fuzz_source.h"
 
 /* Sums what a view shows, so that every element of it is touched. */
@@ -41,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.multilabel = size % 3 == 0 ? -1 : (int)(size % 3) - 1;
     options.axes = choice & 1 ? VG_AXES_MNC : VG_AXES_NMC;
     vg_prediction_file *file;
-    vg_status status = vg_prediction_file_open_memory(&file, data + 1, size - 1, names[(choice >> 1) % 6], &options);
+    vg_status status = vg_prediction_file__open_memory(&file, data + 1, size - 1, names[(choice >> 1) % 6], &options);
     fuzz_check(status);
     if (status != VG_OK)
         return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
 #include "vargate/formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,37 +22,37 @@ static inline void fuzz_check(vg_status status) {
 
 static inline void fuzz_array(vg_source *source, size_t index) {
     vg_array_info info;
-    if (vg_source_info(source, index, &info) != VG_OK)
+    if (vg_source__info(source, index, &info) != VG_OK)
         abort();
     size_t rows = info.rank ? info.shape[0] : 1, row = rows ? info.count / rows : 0;
     size_t some = row && rows > FUZZ_ELEMENTS / row ? FUZZ_ELEMENTS / row : rows, half = some / 2;
     double *values = malloc((some * row + 1) * sizeof *values);
     if (!values)
         return;
-    fuzz_check(vg_source_read_f64(source, index, half, some - half, values));
-    fuzz_check(vg_source_read_f32(source, index, 0, some, (float *)values));
-    fuzz_check(vg_source_read_i64(source, index, 0, some, (int64_t *)values));
+    fuzz_check(vg_source__read_f64(source, index, half, some - half, values));
+    fuzz_check(vg_source__read_f32(source, index, 0, some, (float *)values));
+    fuzz_check(vg_source__read_i64(source, index, 0, some, (int64_t *)values));
     const void *map = NULL;
-    fuzz_check(vg_source_map(source, index, &map));
+    fuzz_check(vg_source__map(source, index, &map));
     if (map && info.count) { /* the whole range is there */
-        volatile uint8_t sink = ((const uint8_t *)map)[info.count * vg_element_size(info.element) - 1];
+        volatile uint8_t sink = ((const uint8_t *)map)[info.count * vg_element__size(info.element) - 1];
         (void)sink;
     }
-    vg_source_drop(source, index, some);
+    vg_source__drop(source, index, some);
     free(values);
 }
 
 static inline int fuzz_source(const uint8_t *data, size_t size, const char *name) {
     vg_source *source;
-    vg_status status = vg_source_open_memory(&source, data, size, name);
+    vg_status status = vg_source__open_memory(&source, data, size, name);
     fuzz_check(status);
     if (status != VG_OK)
         return 0;
-    for (size_t i = 0; i < vg_source_count(source) && i < 16; i++)
+    for (size_t i = 0; i < vg_source__count(source) && i < 16; i++)
         fuzz_array(source, i);
     size_t index;
-    fuzz_check(vg_source_find(source, "P", &index));
-    vg_source_close(source);
+    fuzz_check(vg_source__find(source, "P", &index));
+    vg_source__close(source);
     return 0;
 }
 

@@ -274,7 +274,8 @@ static double predict(const request *q, size_t rows, char device[256]) {
     options.rows = rows;
     if (vg_predictor_open(&predictor, path, &options) != VG_OK)
         return -1;
-    vg_predictor_info info = vg_predictor_describe(predictor);
+    vg_predictor_info info = VG_PREDICTOR_INFO_INIT;
+    vg_predictor_describe(&info, predictor);
     snprintf(device, 256, "%s", info.device);
     size_t pixels = info.channels * info.height * info.width, values = q->members * info.classes;
     float *images = malloc(q->images * pixels * sizeof *images), *logits = malloc(q->images * values * sizeof *logits);

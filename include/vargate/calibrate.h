@@ -34,8 +34,6 @@ extern "C" {
 #endif
 
 typedef enum vg_solver { VG_SOLVER_NEWTON = 0, VG_SOLVER_BAYES = 1, VG_SOLVER_BOTH = 2 } vg_solver;
-/* "newton", "bayes", "both". */
-VG_API const char *vg_solver_name(vg_solver solver);
 
 typedef struct vg_calibrate_options {
     size_t struct_size; /* sizeof(vg_calibrate_options), set by VG_CALIBRATE_OPTIONS_INIT */
@@ -135,12 +133,6 @@ VG_API void vg_calibration_free(vg_calibration *calibration);
 typedef vg_status (*vg_logits_block_fn)(void *context, size_t first, size_t rows, vg_predictions *view);
 VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n,
                                      size_t m, size_t c, const int64_t *labels, const vg_calibrate_options *options);
-
-/* NLL, ECE and accuracy of logits at given temperatures (count 1 or M; NULL: 1). options: bins, threads; NULL: the
- * defaults. */
-VG_API vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictions *logits,
-                                        const int64_t *labels, const double *temperatures, size_t count,
-                                        const vg_calibrate_options *options);
 
 #ifdef __cplusplus
 }

@@ -2,16 +2,14 @@
  * decision rule, thresholds chosen on validation data, out-of-distribution detection. docs/evaluation.md defines
  * every figure.
  *
- *     vg_columns *columns;                          // the measures, one value a sample, N known
  *     vg_tally *tally;                              // accuracy, calibration: fed by blocks, keeps no N x C
- *     vg_columns_new(&columns, N, k, K, VG_COLUMNS_ALL);
- *     vg_tally_new(&tally, C, &tally_options);
+ *     vg_tally_new(&tally, C, NULL);
  *     for each block of rows starting at sample `first`:
- *         vg_columns_at(columns, first, &scores);   // the scorer writes into the columns
- *         scores.mean = mean; scores.std = std;     // rows x C, the caller's, for this block
- *         vg_scorer_feed(scorer, &scores, &block);
+ *         vg_scores scores = {.tu = tu + first, .snr = snr + first, .mean = mean, .std = std};
+ *         vg_scorer_feed(scorer, &scores, &block);  // mean, std: rows x C, the caller's, for this block
  *         vg_tally_feed(tally, mean, std, labels + first, rows);
- *     vg_evaluate(&evaluation, tally, measures, vg_columns_measures(columns, measures, room), &options);
+ *     vg_measure measures[] = {{"tu", tu, 1, 0}, {"snr", snr, 1, 1}};
+ *     vg_evaluate(&evaluation, tally, measures, 2, NULL);
  *
  * Rows. In multiclass mode a row is a sample. In multilabel mode it is a (sample, label) pair, row = sample * C +
  * label, and every per-row array has N * C values.
@@ -49,41 +47,6 @@ typedef struct vg_measure {
     int certainty; /* 1: larger is MORE certain ("snr"), ranked by the negated value. 0: larger is less certain */
 } vg_measure;
 
-/* Lists the places of `scores` that are not NULL as measures: tu au eu epce epkl epjs gmu snr, then gtu@k gau@k
- * geu@k gepce@k gepkl@k gepjs@k for each k. Writes at most `capacity` to `out` (NULL: none) and returns how many
- * there are. */
-VG_API size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k,
-                               size_t k_count);
-
-/* Bits that say which columns to keep. */
-enum {
-    VG_COLUMN_TU = 1 << 0,
-    VG_COLUMN_AU = 1 << 1,
-    VG_COLUMN_EU = 1 << 2,
-    VG_COLUMN_EPCE = 1 << 3,
-    VG_COLUMN_EPKL = 1 << 4,
-    VG_COLUMN_EPJS = 1 << 5,
-    VG_COLUMN_GTU = 1 << 6,
-    VG_COLUMN_GAU = 1 << 7,
-    VG_COLUMN_GEU = 1 << 8,
-    VG_COLUMN_GEPCE = 1 << 9,
-    VG_COLUMN_GEPKL = 1 << 10,
-    VG_COLUMN_GEPJS = 1 << 11,
-    VG_COLUMN_GMU = 1 << 12,
-    VG_COLUMN_SNR = 1 << 13,
-    VG_COLUMNS_ALL = (1 << 14) - 1
-};
-/* Whole columns (rows values each, rows x K, or K x rows, for gated measures) for a streaming scorer to write into. */
-typedef struct vg_columns vg_columns;
-VG_API vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which);
-VG_API void vg_columns_free(vg_columns *columns);
-/* Fills `places` with the columns from `row` on; every other place of it becomes NULL. */
-VG_API void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places);
-/* vg_measures_list of the whole columns, those that take no memory left out. */
-VG_API size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity);
-/* The column of that name; VG_ERR_ARGUMENT, naming those that are there, when it is not. */
-VG_API vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out);
-
 /* --- accuracy and calibration, streaming ------------------------------------------------------------------------ */
 
 typedef struct vg_tally_options {
@@ -109,10 +72,9 @@ VG_API void vg_tally_free(vg_tally *tally);
  * multilabel: mean > 0.5. */
 VG_API vg_status vg_tally_feed(vg_tally *tally, const double *mean, const double *std, const int64_t *labels, size_t n);
 VG_API size_t vg_tally_rows(const vg_tally *tally);
-/* Per row, borrowed, valid until the next feed: 1 = misclassified; the margin ratio (NULL without std); predictions. */
+/* Per row, borrowed, valid until the next feed: 1 = misclassified; the margin ratio (NULL without std). */
 VG_API const uint8_t *vg_tally_errors(const vg_tally *tally);
 VG_API const double *vg_tally_ratio(const vg_tally *tally);
-VG_API const int32_t *vg_tally_predictions(const vg_tally *tally);
 
 /* A figure and its interval, which contains it; NaN, NaN: none was asked for, or none that holds its level is known. */
 typedef struct vg_estimate {
@@ -269,9 +231,6 @@ typedef struct vg_evaluation {
 /* Each measure must hold vg_tally_rows(tally) values. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
-/* The same for all measures of the columns. */
-VG_API vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
-                                     const vg_evaluate_options *options);
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 
 enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
@@ -292,19 +251,6 @@ VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8
  * orders. */
 VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors,
                                   size_t rows);
-/* Rows that the decision rule is evaluated on. Borrowed for the call. */
-typedef struct vg_rule_rows {
-    const double *ratio;        /* rows: margin ratios */
-    const uint8_t *errors;      /* rows: 1 = misclassified */
-    const int64_t *labels;      /* rows; NULL: no counts by label */
-    const int32_t *predictions; /* rows; NULL: no counts by prediction */
-    size_t rows, classes;
-} vg_rule_rows;
-/* The decision rule at each of k_count ks. Results go to rule[0 .. k_count - 1], without intervals; the two count
- * arrays of each row are filled where the caller has set them to memory for `classes` values, and skipped where they
- * are NULL. */
-VG_API vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *rows);
-
 /* --- choosing a threshold on validation data ---------------------------------------------------------------------- */
 
 /* How the chance of a wrong promise is shared among the grid points tried; docs/evaluation.md gives the argument. */
@@ -390,11 +336,6 @@ VG_API vg_status vg_select_threshold(vg_selection *out, const vg_measure *measur
 /* The same for k of the decision rule from margin ratios; thresholds are ks > 0. */
 VG_API vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *errors, size_t rows,
                              const vg_select_options *options);
-/* vg_select_k for each of `count` target risks (options gives none) from one pass over the rows; out[0 .. count - 1].
- * Each result holds alone: a target is decided on before its result is seen. */
-VG_API vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
-                                     const uint8_t *errors, size_t rows, const vg_select_options *options);
-
 /* One of several ways to decide: a measure, or the rule; of plain or calibrated predictions. */
 typedef struct vg_candidate {
     vg_measure measure;       /* `rows` values; the margin ratios for the rule */
@@ -410,20 +351,6 @@ VG_API vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_can
 /* Why a risk target was not met and how many validation samples it would take, as a clause without a full stop; "" when
  * it was met. Written to text[0 .. room - 1]. */
 VG_API void vg_selection_reason(char *text, size_t room, const vg_selection *selection);
-/* keep[row] = 1 where the threshold keeps the row, else 0. */
-VG_API vg_status vg_select_apply(uint8_t *keep, const vg_measure *measure, double threshold, size_t rows);
-
-/* Upper confidence bound of the mean of n independent losses in [0, 1]: the smaller of the Hoeffding-Bentkus and the
- * betting bound, each at half of 1 - confidence. The betting bound depends on the order of the losses, which must not
- * depend on them. */
-VG_API vg_status vg_bounded_mean_upper(double *bound, const double *losses, size_t n, double confidence);
-/* Upper confidence bound of a proportion after `errors` of n, exact: the `confidence` quantile of Beta(errors + 1, n -
- * errors); 1 when errors = n (n = 0 included). */
-VG_API double vg_clopper_pearson_upper(size_t errors, size_t n, double confidence);
-/* Regularised incomplete beta function I_x(a, b) and its inverse in x; a, b > 0. NaN outside the domain. */
-VG_API double vg_beta_cdf(double x, double a, double b);
-VG_API double vg_beta_quantile(double probability, double a, double b);
-
 /* --- out-of-distribution detection ------------------------------------------------------------------------------ */
 
 /* OOD is the positive class; a measure scores it high (a certainty: low). NaN for all five when either side is empty.

@@ -39,8 +39,14 @@ typedef struct vg_predictions {
 } vg_predictions;
 
 /* Views of a packed array with axes N, M, C. */
-VG_API vg_predictions vg_predictions_f32(const float *data, size_t n, size_t m, size_t c);
-VG_API vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t c);
+static inline vg_predictions vg_predictions_f32(const float *data, size_t n, size_t m, size_t c) {
+    vg_predictions view = {data, VG_ELEMENT_F32, n, m, c, (ptrdiff_t)(m * c), (ptrdiff_t)c, 1};
+    return view;
+}
+static inline vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t c) {
+    vg_predictions view = {data, VG_ELEMENT_F64, n, m, c, (ptrdiff_t)(m * c), (ptrdiff_t)c, 1};
+    return view;
+}
 
 /* Which conventions published code uses; a preset sets every switch below it. */
 typedef enum vg_preset { VG_PRESET_PAPER = 0, VG_PRESET_VGE = 1, VG_PRESET_MLJKU = 2 } vg_preset;
@@ -133,9 +139,6 @@ typedef struct vg_measure_info {
 VG_API size_t vg_measure_count(void);
 /* Row `index` of the table; NULL from vg_measure_count() on. */
 VG_API const vg_measure_info *vg_measure_info_at(size_t index);
-/* The row of a name, "tu" or "gtu"; a gated measure may carry its gate setting, "gtu@2". NULL when there is none. */
-VG_API const vg_measure_info *vg_measure_find(const char *name);
-
 /* Figures over every sample fed so far. */
 typedef struct vg_score_summary {
     unsigned long long samples; /* N */
@@ -223,9 +226,6 @@ typedef struct vg_verdict {
 /* Judges a summary. `correct` of `labelled` units are right by their label; labelled = 0: there are no labels. */
 VG_API vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, unsigned long long correct,
                                   unsigned long long labelled);
-/* "unknown", "one-member", "identical", "collapsed", "low", "diverse", "undecided", "no-skill". */
-VG_API const char *vg_verdict_name(vg_verdict_state state);
-
 /* What a scorer has summed so far, to continue in another one made with the same M, C and options (another process, a
  * copy). Restoring gives the same bits as one scorer that saw every block. */
 typedef struct vg_scorer_state {

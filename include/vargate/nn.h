@@ -1,7 +1,8 @@
 /* nn.h - training of networks whose predictions are ensembles, and prediction with them.
  *
  *     vg_recipe recipe;
- *     vg_recipe_read(&recipe, "recipes/quickstart.yaml");
+ *     vg_recipe_defaults(&recipe);                                     // or vg_recipe_find of workflow.h, from a file
+ *     vg_recipe_set(&recipe, "epochs=3");
  *     vg_train_options options = VG_TRAIN_OPTIONS_INIT;
  *     options.recipe = &recipe; options.folder = "runs/quickstart"; options.train = ...; options.validation = ...;
  *     vg_train(&result, &options);
@@ -81,15 +82,10 @@ typedef struct vg_recipe {
 
 /* Sets every field to its default: the paper's CNN on MNIST, LLE with 100 heads. */
 VG_API void vg_recipe_defaults(vg_recipe *recipe);
-/* Sets the defaults, then what the YAML file at `path` says: one mapping of keys to values or lists. VG_ERR_IO when the
- * file cannot be read, VG_ERR_FORMAT when it is not such a mapping, VG_ERR_ARGUMENT for an unknown key (the message
- * names the line and the nearest known key), a value out of range, or what vg_recipe_check refuses. */
-VG_API vg_status vg_recipe_read(vg_recipe *recipe, const char *path);
-/* Applies one "key=value", the value as in a recipe file, lists as [a, b]. Errors as for vg_recipe_read. Several
- * settings may be consistent only together, so vg_recipe_check is left to the caller. */
+/* Applies one "key=value", the value as in a recipe file, lists as [a, b]. VG_ERR_ARGUMENT for an unknown
+ * key (the message names the nearest known one) or a value out of range. Whether the settings can be combined is
+ * checked by vg_train, because several may be consistent only together. */
 VG_API vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment);
-/* VG_ERR_ARGUMENT for settings that cannot be combined. vg_train calls it. */
-VG_API vg_status vg_recipe_check(const vg_recipe *recipe);
 /* The recipe as YAML with every key. *out is the caller's, freed with vg_recipe_text_free (NULL is fine). */
 VG_API vg_status vg_recipe_text(char **out, const vg_recipe *recipe);
 VG_API void vg_recipe_text_free(char *text);
@@ -218,10 +214,12 @@ typedef struct vg_predictor_options {
     int compute;          /* 0 float32, 1 bfloat16, 2 tf32, -1: the recipe's */
     size_t rows;          /* (image, pass) rows computed at once; 0: 128, on a GPU 640 */
 } vg_predictor_options;
-#define VG_PREDICTOR_OPTIONS_INIT {sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0}
+#define VG_PREDICTOR_OPTIONS_INIT                                                                                      \
+    { sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0 }
 
-/* Pointers are borrowed from the predictor. */
+/* What a predictor gives. Pointers are borrowed from it and live until vg_predictor_free. */
 typedef struct vg_predictor_info {
+    size_t struct_size; /* set by VG_PREDICTOR_INFO_INIT; of a smaller struct only what it has is filled */
     size_t members, classes, channels, height, width;
     double mean[16], std[16]; /* normalisation that the network was trained with, per channel */
     vg_ensemble ensemble;
@@ -230,6 +228,8 @@ typedef struct vg_predictor_info {
     const char *device;             /* the device in words */
     const char *const *class_names; /* `classes` names in the order of the logits; NULL: none are known */
 } vg_predictor_info;
+#define VG_PREDICTOR_INFO_INIT                                                                                         \
+    { sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL }
 
 /* A network opened for prediction. One caller at a time; different predictors may run at once. */
 typedef struct vg_predictor vg_predictor;
@@ -238,34 +238,12 @@ typedef struct vg_predictor vg_predictor;
  * available. Several checkpoints, each with a predictor of its own, are a deep ensemble: concatenate their members. */
 VG_API vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options);
 VG_API void vg_predictor_free(vg_predictor *predictor); /* NULL is fine */
-VG_API vg_predictor_info vg_predictor_describe(const vg_predictor *predictor);
+/* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
+VG_API vg_status vg_predictor_describe(vg_predictor_info *out, const vg_predictor *predictor);
 /* Writes the logits[n][M][C] of n images, of which the first is number `first` of its set. The same image under the
  * same number has the same members, however a set is cut into calls. */
 VG_API vg_status vg_predictor_run(vg_predictor *predictor, float *logits, const float *images, size_t n,
                                   uint64_t first);
-
-/* --- for the command line
- *
- * The functions below serve the rest of this library and the command line. The shared library does not export them. */
-
-/* VG_ERR_DATA, saying why, when two recipes do not hold out the same validation images: what one held out the other may
- * have been trained on. */
-vg_status vg_recipe_check_split(const vg_recipe *a, const vg_recipe *b);
-/* Writes FOLDER/last.safetensors or FOLDER/best.safetensors to out[room], as `which` says: 0 last, 1 best, -1 the
- * recipe's `checkpoint`. *best (may be NULL) becomes 1 for the best one. VG_ERR_ARGUMENT when the path does not fit. */
-vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best);
-/* Gives the logits of later calls in the order of these class names, so that networks trained with other numbers for
- * the same classes make one ensemble. Once a predictor; its own names must be known. VG_ERR_DATA, naming the class,
- * when the network's classes are not the same ones. */
-vg_status vg_predictor_order_classes(vg_predictor *predictor, const char *const *names, size_t count);
-/* As vg_predictor_run, but the logits stay in GPU memory: *logits is valid for work queued on *stream (a cudaStream_t)
- * until the next call. n is at most vg_predictor_piece(). VG_ERR_UNSUPPORTED when the network runs on the CPU. */
-vg_status vg_predictor_run_on_device(vg_predictor *predictor, const float **logits, void **stream, const float *images,
-                                     size_t n, uint64_t first);
-#define vg_predictor_run_there vg_predictor_run_on_device /* the former name */
-size_t vg_predictor_piece(const vg_predictor *predictor);
-/* Softmax over the last axis of rows x classes, in place. */
-void vg_softmax_rows(float *values, size_t rows, size_t classes);
 
 #ifdef __cplusplus
 }

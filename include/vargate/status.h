@@ -32,9 +32,6 @@ typedef enum vg_status {
  * next failing call on this thread. */
 VG_API const char *vg_error_message(void);
 
-/* A constant word for a status: "ok", "argument", "memory", ... */
-VG_API const char *vg_status_name(vg_status status);
-
 /* The version of the library that the program runs with, "0.1.0". Constant. version.h has that of the headers. */
 VG_API const char *vg_version(void);
 

@@ -27,8 +27,6 @@ extern "C" {
 /* The text of temps.json, NUL-terminated; the caller's, freed with vg_temperatures_text_free. */
 VG_API vg_status vg_temperatures_text(char **out, const vg_calibration *calibration);
 VG_API void vg_temperatures_text_free(char *text);
-/* Writes that text to `path`: beside, then renamed. */
-VG_API vg_status vg_temperatures_save(const char *path, const vg_calibration *calibration);
 
 /* Reads "temperatures" of a temps.json, which may hold any other keys. `*out` is the caller's, freed with
  * vg_temperatures_free */

@@ -1,8 +1,12 @@
-/* types.h - types that several modules of the API share: element types of arrays, and the draws of an augmentation. */
+/* types.h - types that several modules of the API share: element types of arrays, the draws of an augmentation, and
+ * where bytes go. */
 #ifndef VARGATE_TYPES_H
 #define VARGATE_TYPES_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "vargate/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +32,12 @@ typedef struct vg_sample_draw {
     uint16_t top, left, height, width; /* the erased rectangle */
     float factor[4];                   /* of brightness, contrast and saturation; the hue shift in turns */
 } vg_sample_draw;
+
+/* Where bytes go. A status other than VG_OK ends the writing and is handed on. */
+typedef struct vg_sink {
+    void *context;
+    vg_status (*write)(void *context, const void *bytes, size_t size);
+} vg_sink;
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,6 @@
 #include "vargate/formats.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
-#include "vargate/report.h"
 #include "vargate/status.h"
 #include "vargate/temperatures.h"
 #include "vargate/types.h"

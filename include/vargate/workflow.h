@@ -21,8 +21,8 @@
 #include "vargate/evaluate.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
-#include "vargate/report.h"
 #include "vargate/status.h"
+#include "vargate/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,8 +58,8 @@ typedef struct vg_job {
 /* --- recipes and training ----------------------------------------------------------------------------------------- */
 
 /* Reads a recipe: a file, or the name of one that ships (recipes/ in the working folder, then those installed with the
- * program or the library), then applies `change_count` changes "key=value" and checks the whole as vg_recipe_check
- * does. */
+ * program or the library), then applies `change_count` changes "key=value" and refuses settings that cannot be
+ * combined. */
 VG_API vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count);
 
 typedef struct vg_train_recipe_options {
@@ -498,8 +498,15 @@ VG_API void vg_page_free(vg_page *page);
 /* The folder and the file that were written. Borrowed. */
 VG_API const char *vg_page_folder(const vg_page *page);
 VG_API const char *vg_page_path(const vg_page *page);
-/* What the page shows, for vg_report_figure_script. Borrowed. */
-VG_API const vg_report *vg_page_report(const vg_page *page);
+/* Figures for print, as gnuplot scripts with their data inside. The names, by number from 0: "decomposition", "gated",
+ * "risk-coverage", "reliability", "diversity", "ood"; NULL past the last. Constant. */
+VG_API const char *vg_figure_name(size_t figure);
+/* 1 when the page has what that figure shows; 0 when not, and past the last figure. */
+VG_API int vg_page_has_figure(const vg_page *page, size_t figure);
+/* Writes the script of a figure to the sink. terminal: "svg", "pdfcairo" or "pngcairo"; output: the file that gnuplot
+ * shall write. VG_ERR_ARGUMENT when the page does not have the figure; a status of the sink is handed on. */
+VG_API vg_status vg_page_figure_script(const vg_page *page, size_t figure, const char *terminal, const char *output,
+                                       const vg_sink *sink);
 
 /* --- a whole run -------------------------------------------------------------------------------------------------- */
 

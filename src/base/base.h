@@ -20,6 +20,9 @@ vg_status vg_base__fail(vg_status status, const char *format, ...) VG_PRINTF(2, 
 /* Sets a message that was copied on another thread (vg_error_message there) on this one. */
 vg_status vg_base__fail_text(vg_status status, const char *text);
 
+/* A constant word for a status: "ok", "argument", "memory", ... */
+const char *vg_status__name(vg_status status);
+
 /* Returns from the enclosing function if `expression` is not VG_OK; the message is already set. */
 #define VG_TRY(expression)                                                                                             \
     do {                                                                                                               \
@@ -38,6 +41,9 @@ vg_status vg_base__fail_text(vg_status status, const char *text);
  *     vg_thing_options o;
  *     VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_thing_options")); */
 vg_status vg_base__take_options(void *out, const void *given, const void *defaults, size_t size, const char *name);
+/* The way back: copies a result of `size` bytes, which begins with struct_size, to the struct of a caller, as far as
+ * that one reaches; its struct_size stays. VG_ERR_ARGUMENT for a struct_size that no release had. */
+vg_status vg_base__give_result(void *out, const void *result, size_t size, const char *name);
 
 /* Product and sum of sizes; false when the result would overflow. */
 static inline bool vg_base__mul(size_t *out, size_t a, size_t b) { return !__builtin_mul_overflow(a, b, out); }

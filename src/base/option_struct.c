@@ -1,4 +1,4 @@
-/* option_struct.c - options structs that older callers filled.
+/* option_struct.c - options structs that older callers filled, and structs of results that they have room for.
  *
  * Every options struct begins with `size_t struct_size`, which the caller's _INIT macro sets to the size that its
  * header knew. Fields are only ever added at the end, and a new field starts at or after the old end of the struct,
@@ -8,16 +8,29 @@
 
 #include "base/base.h"
 
+static vg_status check_size(size_t found, size_t size, const char *name) {
+    if (found >= sizeof found && found <= size && found % _Alignof(size_t) == 0)
+        return VG_OK;
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s.struct_size is %zu, expected at most %zu (use the _INIT macro)", name,
+                         found, size);
+}
+
 vg_status vg_base__take_options(void *out, const void *given, const void *defaults, size_t size, const char *name) {
     size_t given_size = size;
     memcpy(out, defaults, size);
     if (!given)
         return VG_OK;
     memcpy(&given_size, given, sizeof given_size);
-    if (given_size < sizeof given_size || given_size > size || given_size % _Alignof(size_t) != 0)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s.struct_size is %zu, expected at most %zu (use the _INIT macro)", name,
-                             given_size, size);
+    VG_TRY(check_size(given_size, size, name));
     memcpy(out, given, given_size);
     memcpy(out, &size, sizeof size);
+    return VG_OK;
+}
+
+vg_status vg_base__give_result(void *out, const void *result, size_t size, const char *name) {
+    size_t room;
+    memcpy(&room, out, sizeof room);
+    VG_TRY(check_size(room, size, name));
+    memcpy((char *)out + sizeof room, (const char *)result + sizeof room, room - sizeof room);
     return VG_OK;
 }

@@ -28,7 +28,7 @@ vg_status vg_base__fail(vg_status status, const char *format, ...) {
 
 vg_status vg_base__fail_text(vg_status status, const char *text) { return vg_base__fail(status, "%s", text); }
 
-const char *vg_status_name(vg_status status) {
+const char *vg_status__name(vg_status status) {
     switch (status) {
     case VG_OK: return "ok";
     case VG_ERR_ARGUMENT: return "argument";

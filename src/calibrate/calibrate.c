@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/calibration.h"
 #include "calibrate/solvers.h"
 
 enum {
@@ -20,7 +21,7 @@ enum {
 };
 #define SUBSAMPLE_TOLERANCE 1e-3
 
-const char *vg_solver_name(vg_solver solver) {
+const char *vg_solver__name(vg_solver solver) {
     static const char *const names[] = {"newton", "bayes", "both"};
     return (unsigned)solver < 3 ? names[solver] : "unknown";
 }
@@ -303,11 +304,11 @@ vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const
     return vg_calibrate_blocks(out, vg_logits__view_block, &view, view.n, view.m, view.c, labels, options);
 }
 
-vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictions *logits, const int64_t *labels,
-                                 const double *temperatures, size_t count, const vg_calibrate_options *options) {
+vg_status vg_calibrate__measure(vg_calibration_metrics *out, const vg_predictions *logits, const int64_t *labels,
+                                const double *temperatures, size_t count, const vg_calibrate_options *options) {
     VG_TRY(check_view(logits));
     if (out == NULL || labels == NULL)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibration_measure: out and labels must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_calibrate__measure: out and labels must not be NULL");
     if (temperatures != NULL && count != 1 && count != logits->m)
         return vg_base__fail(VG_ERR_ARGUMENT, "%zu temperatures for %zu members, expected 1 or %zu", count, logits->m,
                              logits->m);

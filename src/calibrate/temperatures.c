@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "calibrate/calibration.h"
 
 enum { LARGEST_FILE = 64 << 20, DIGITS = 17 };
 
@@ -96,7 +97,7 @@ static json_t *calibration_object(const vg_calibration *c, bool *ok) {
     put(root, "schema", json_string("vargate/1"), ok); /* docs/schema/calibrate.schema.json */
     put(root, "command", json_string("calibrate"), ok);
     put(root, "temperatures", temperatures, ok);
-    put(root, "solver", json_string(vg_solver_name(c->solver)), ok);
+    put(root, "solver", json_string(vg_solver__name(c->solver)), ok);
     put(root, "shared", json_boolean(c->shared), ok);
     put(root, "samples", json_integer((json_int_t)c->samples), ok);
     put(root, "members", json_integer((json_int_t)c->members), ok);
@@ -146,9 +147,9 @@ vg_status vg_temperatures_text(char **out, const vg_calibration *calibration) {
 
 void vg_temperatures_text_free(char *text) { vg_base__release(text); }
 
-vg_status vg_temperatures_save(const char *path, const vg_calibration *calibration) {
+vg_status vg_temperatures__save(const char *path, const vg_calibration *calibration) {
     if (path == NULL)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_save: path must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures__save: path must not be NULL");
     char *text;
     VG_TRY(vg_temperatures_text(&text, calibration));
     vg_output *output;

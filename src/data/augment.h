@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "data/dataset.h"
+#include "data/loader.h"
 
 /* What an augmentation drew for one sample. */
 typedef struct vg_augment_draw {

@@ -54,11 +54,11 @@ static vg_status check_map(const vg_dataset *set, const size_t *map, const char 
     return status;
 }
 
-vg_status vg_dataset_map_classes(vg_dataset *set, const char *const *names, size_t count) {
+vg_status vg_dataset__map_classes(vg_dataset *set, const char *const *names, size_t count) {
     size_t *map;
     if (!set || !names || !set->labels || !set->class_names)
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "vg_dataset_map_classes: a set with labels and class names, and names, expected");
+                             "vg_dataset__map_classes: a set with labels and class names, and names, expected");
     VG_TRY(vg_base__alloc(&map, set->classes, sizeof *map, "numbers of classes"));
     find_all(map, set, names, count);
     vg_status status = check_map(set, map, names, count);
@@ -70,7 +70,7 @@ vg_status vg_dataset_map_classes(vg_dataset *set, const char *const *names, size
     return status;
 }
 
-int vg_dataset_remark(char *out, size_t room, const vg_dataset *set) {
+int vg_dataset__remark(char *out, size_t room, const vg_dataset *set) {
     size_t *samples, absent = 0, first = 0;
     out[0] = 0;
     if (!set->labels || set->classes < 2 || count_classes(&samples, set) != VG_OK)

@@ -87,14 +87,14 @@ vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes) {
     return VG_OK;
 }
 
-vg_status vg_dataset_from_memory(vg_dataset **out, const vg_dataset_images *images) {
+vg_status vg_dataset__from_memory(vg_dataset **out, const vg_dataset_images *images) {
     static const vg_dataset_images defaults = VG_DATASET_IMAGES_INIT;
     vg_dataset_images in;
     vg_dataset *set;
     *out = NULL;
     VG_TRY(vg_base__take_options(&in, images, &defaults, sizeof in, "vg_dataset_images"));
     if (!in.name || !in.pixels)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_from_memory: a name and pixels are needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset__from_memory: a name and pixels are needed");
     vg_dataset_shape shape = {in.n, in.channels, in.height, in.width, in.is_float != 0, in.labels != NULL};
     VG_TRY(vg_dataset__new(&set, in.name, &shape));
     memcpy(set->pixels.any, in.pixels, in.n * vg_dataset__image(set) * (in.is_float ? sizeof(float) : 1));
@@ -111,8 +111,9 @@ vg_status vg_dataset_from_memory(vg_dataset **out, const vg_dataset_images *imag
     return VG_OK;
 }
 
-vg_dataset_info vg_dataset_describe(const vg_dataset *set) {
-    return (vg_dataset_info){.name = set->name,
+vg_dataset_info vg_dataset__info(const vg_dataset *set) {
+    return (vg_dataset_info){.struct_size = sizeof(vg_dataset_info),
+                             .name = set->name,
                              .source = set->source,
                              .class_names = (const char *const *)set->class_names,
                              .n = set->n,
@@ -121,12 +122,21 @@ vg_dataset_info vg_dataset_describe(const vg_dataset *set) {
                              .width = set->width,
                              .classes = set->labels ? set->classes : 0,
                              .is_float = set->is_float,
-                             .verified = set->verified};
+                             .verified = set->verified,
+                             .pixels = set->pixels.any,
+                             .labels = set->labels};
 }
 
-const int32_t *vg_dataset_labels(const vg_dataset *set) { return set->labels; }
+vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set) {
+    if (!out || !set)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_describe: out or set is NULL");
+    vg_dataset_info info = vg_dataset__info(set);
+    return vg_base__give_result(out, &info, sizeof info, "vg_dataset_info");
+}
 
-const void *vg_dataset_pixels(const vg_dataset *set) { return set->pixels.any; }
+const int32_t *vg_dataset__labels(const vg_dataset *set) { return set->labels; }
+
+const void *vg_dataset__pixels(const vg_dataset *set) { return set->pixels.any; }
 
 vg_status vg_dataset__check_indices(const vg_dataset *set, const size_t *indices, size_t count) {
     if (!indices && count != set->n)
@@ -154,7 +164,7 @@ static void place_image(vg_dataset *to, const vg_dataset *from, size_t n) {
     }
 }
 
-vg_status vg_dataset_adapt(vg_dataset **out, const vg_dataset *set, size_t channels, size_t height, size_t width) {
+vg_status vg_dataset__adapt(vg_dataset **out, const vg_dataset *set, size_t channels, size_t height, size_t width) {
     *out = NULL;
     bool fits = set->channels == channels || (set->channels == 1 && channels == 3);
     if (!fits || set->height > height || set->width > width)
@@ -184,8 +194,8 @@ vg_status vg_dataset_adapt(vg_dataset **out, const vg_dataset *set, size_t chann
     return VG_OK;
 }
 
-vg_status vg_dataset_fill(float *out, const vg_dataset *set, const size_t *indices, size_t count,
-                          const vg_statistics *statistics, vg_layout layout) {
+vg_status vg_dataset__fill(float *out, const vg_dataset *set, const size_t *indices, size_t count,
+                           const vg_statistics *statistics, vg_layout layout) {
     if (indices)
         VG_TRY(vg_dataset__check_indices(set, indices, count));
     else if (count > set->n)

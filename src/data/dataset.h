@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "data/samples.h"
 #include "vargate/data.h"
 
 struct vg_dataset {

@@ -24,8 +24,8 @@ typedef struct shape {
 } shape;
 
 static bool find(vg_source *source, const char *name, size_t *index, vg_array_info *info) {
-    for (size_t i = 0; i < vg_source_count(source); i++)
-        if (vg_source_info(source, i, info) == VG_OK && strcmp(info->name, name) == 0) {
+    for (size_t i = 0; i < vg_source__count(source); i++)
+        if (vg_source__info(source, i, info) == VG_OK && strcmp(info->name, name) == 0) {
             *index = i;
             return true;
         }
@@ -112,10 +112,10 @@ static vg_status read_images(vg_dataset *set, vg_source *source, size_t index, c
     vg_status status = VG_OK;
     for (size_t first = 0; status == VG_OK && first < set->n; first += CHUNK) {
         size_t rows = set->n - first < CHUNK ? set->n - first : CHUNK;
-        status = vg_source_read_f32(source, index, first, rows, chunk);
+        status = vg_source__read_f32(source, index, first, rows, chunk);
         if (status == VG_OK)
             status = place(set, s, first, rows, chunk, path);
-        vg_source_drop(source, index, first);
+        vg_source__drop(source, index, first);
     }
     vg_base__release(chunk);
     return status;
@@ -128,7 +128,7 @@ static vg_status read_labels(vg_dataset *set, vg_source *source, size_t index, c
                              info->name, info->count, set->n);
     int64_t *wide;
     VG_TRY(vg_base__alloc(&wide, set->n, sizeof *wide, "labels"));
-    vg_status status = vg_source_read_i64(source, index, 0, set->n, wide);
+    vg_status status = vg_source__read_i64(source, index, 0, set->n, wide);
     for (size_t i = 0; status == VG_OK && i < set->n; i++) {
         if (wide[i] < 0 || wide[i] > 1000000)
             status = vg_base__fail(VG_ERR_DATA, "%s: label %lld of sample %zu, expected 0..1000000", path,
@@ -216,7 +216,7 @@ static vg_status read_text_labels(vg_dataset *set, const text_array *texts, vg_s
     if (texts->items)
         return number_texts(set, texts, path);
     size_t index;
-    return vg_source_find(source, name, &index); /* says why it cannot be read */
+    return vg_source__find(source, name, &index); /* says why it cannot be read */
 }
 
 static vg_status name_numbers(vg_dataset *set, vg_source *source, const char *path) {
@@ -245,7 +245,7 @@ static vg_status find_arrays(part_arrays *p, vg_source *source, const char *path
     p->has_numbers = find(source, p->labels_name, &p->labels, &p->labels_info);
     if (p->has_numbers)
         return VG_OK;
-    p->has_unread = vg_source_find(source, p->labels_name, &p->labels) == VG_ERR_UNSUPPORTED;
+    p->has_unread = vg_source__find(source, p->labels_name, &p->labels) == VG_ERR_UNSUPPORTED;
     return read_texts(&p->texts, source, p->labels_name);
 }
 
@@ -277,9 +277,9 @@ vg_status vg_images_npz__read(vg_dataset **out, const char *path, vg_part part, 
     vg_source *source;
     vg_dataset *set = NULL;
     *out = NULL;
-    VG_TRY(vg_source_open(&source, path));
+    VG_TRY(vg_source__open(&source, path));
     vg_status status = read_source(&set, source, path, part, classes);
-    vg_source_close(source);
+    vg_source__close(source);
     if (status != VG_OK) {
         vg_dataset_free(set);
         return status;

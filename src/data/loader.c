@@ -120,7 +120,7 @@ static void *work(void *argument) {
 static vg_status check_options(const vg_dataset *set, const size_t *indices, size_t count,
                                const vg_loader_options *options) {
     if (!set)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_loader_new: a data set is needed");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_loader__new: a data set is needed");
     if (options->batch == 0 || count == 0)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: batches of %zu over %zu samples, expected at least 1 of each",
                              set->name, options->batch, count);
@@ -166,8 +166,8 @@ static vg_status start_workers(vg_loader *loader) {
     return VG_OK;
 }
 
-vg_status vg_loader_new(vg_loader **out, const vg_dataset *set, const size_t *indices, size_t count,
-                        const vg_loader_options *options) {
+vg_status vg_loader__new(vg_loader **out, const vg_dataset *set, const size_t *indices, size_t count,
+                         const vg_loader_options *options) {
     static const vg_loader_options defaults = VG_LOADER_OPTIONS_INIT;
     vg_loader_options o;
     *out = NULL;
@@ -201,14 +201,14 @@ vg_status vg_loader_new(vg_loader **out, const vg_dataset *set, const size_t *in
     if (status == VG_OK)
         status = start_workers(loader);
     if (status != VG_OK) {
-        vg_loader_free(loader);
+        vg_loader__free(loader);
         return status;
     }
     *out = loader;
     return VG_OK;
 }
 
-void vg_loader_free(vg_loader *loader) {
+void vg_loader__free(vg_loader *loader) {
     if (!loader)
         return;
     pthread_mutex_lock(&loader->lock);
@@ -236,7 +236,7 @@ void vg_loader_free(vg_loader *loader) {
     vg_base__release(loader);
 }
 
-size_t vg_loader_steps(const vg_loader *loader) { return loader->steps; }
+size_t vg_loader__steps(const vg_loader *loader) { return loader->steps; }
 
 static vg_sample_draw draw_of(const vg_loader *loader, uint64_t epoch, size_t index) {
     const vg_augment *a = &loader->plan.augment;
@@ -260,7 +260,7 @@ static vg_sample_draw draw_of(const vg_loader *loader, uint64_t epoch, size_t in
     return out;
 }
 
-vg_status vg_loader_draws(const vg_loader *loader, uint64_t epoch, vg_sample_draw *samples) {
+vg_status vg_loader__draws(const vg_loader *loader, uint64_t epoch, vg_sample_draw *samples) {
     const vg_dataset *set = loader->plan.set;
     size_t *order;
     if (set->n > UINT32_MAX || set->height > INT16_MAX || set->width > INT16_MAX)
@@ -282,7 +282,7 @@ static void let_go(vg_loader *loader) {
     pthread_cond_signal(&loader->work);
 }
 
-vg_status vg_loader_next(vg_loader *loader, vg_batch *batch) {
+vg_status vg_loader__next(vg_loader *loader, vg_batch *batch) {
     pthread_mutex_lock(&loader->lock);
     let_go(loader);
     slot *s = &loader->slots[loader->caller_slot];
@@ -295,7 +295,7 @@ vg_status vg_loader_next(vg_loader *loader, vg_batch *batch) {
     return VG_OK;
 }
 
-vg_status vg_loader_seek(vg_loader *loader, uint64_t epoch, size_t step) {
+vg_status vg_loader__seek(vg_loader *loader, uint64_t epoch, size_t step) {
     if (step > loader->steps)
         return vg_base__fail(VG_ERR_ARGUMENT, "step %zu of an epoch of %zu steps", step, loader->steps);
     if (step == loader->steps)

@@ -106,7 +106,7 @@ vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, cons
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_open: out and name must not be NULL");
     *out = NULL;
     if (strncmp(name, "path:", 5) == 0)
-        return vg_dataset_read(out, name + 5, part);
+        return vg_dataset__read(out, name + 5, part);
     const char *nearest = NULL;
     const vg_data_entry *entry = vg_data_find(name, &nearest);
     if (!entry)

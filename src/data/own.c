@@ -176,9 +176,9 @@ static vg_status read_folder(vg_dataset **out, const char *folder, vg_part part)
                                : "data set");
 }
 
-vg_status vg_dataset_read(vg_dataset **out, const char *path, vg_part part) {
+vg_status vg_dataset__read(vg_dataset **out, const char *path, vg_part part) {
     if (!out || !path || (unsigned)part > VG_PART_ANY)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_read: out and path must not be NULL, part one of three");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset__read: out and path must not be NULL, part one of three");
     *out = NULL;
     if (vg_data__is_folder(path))
         return read_folder(out, path, part);

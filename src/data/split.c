@@ -106,8 +106,8 @@ static vg_status collect(size_t **out, size_t *out_count, const unsigned char *c
     return VG_OK;
 }
 
-vg_status vg_dataset_split(size_t **kept, size_t *kept_count, size_t **held, size_t *held_count, const vg_dataset *set,
-                           double fraction, uint64_t seed) {
+vg_status vg_dataset__split(size_t **kept, size_t *kept_count, size_t **held, size_t *held_count, const vg_dataset *set,
+                            double fraction, uint64_t seed) {
     *kept = *held = NULL;
     if (!(fraction >= 0.0 && fraction < 1.0))
         return vg_base__fail(VG_ERR_ARGUMENT, "validation fraction %g, expected at least 0 and below 1", fraction);
@@ -130,8 +130,8 @@ vg_status vg_dataset_split(size_t **kept, size_t *kept_count, size_t **held, siz
     return status;
 }
 
-vg_status vg_dataset_limit(size_t **out, size_t *out_count, const vg_dataset *set, const size_t *indices, size_t count,
-                           size_t limit, uint64_t seed) {
+vg_status vg_dataset__limit(size_t **out, size_t *out_count, const vg_dataset *set, const size_t *indices, size_t count,
+                            size_t limit, uint64_t seed) {
     *out = NULL;
     if (!indices)
         count = set->n;
@@ -149,7 +149,7 @@ vg_status vg_dataset_limit(size_t **out, size_t *out_count, const vg_dataset *se
     return status;
 }
 
-void vg_indices_free(size_t *indices) { vg_base__release(indices); }
+void vg_indices__free(size_t *indices) { vg_base__release(indices); }
 
 /* Bytes: from a histogram, exact whatever the order. */
 static void byte_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count,

@@ -4,6 +4,7 @@
  *     I_x(a, b) = 1 - I_{1-x}(b, a)
  * The factor in front is the binomial probability in the saddle-point form of Loader (2000): Stirling remainders and
  * deviances instead of differences of large log-gammas, so it keeps full precision at millions of samples. */
+#include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
 static const double two_pi = 6.283185307179586476925;
@@ -80,7 +81,7 @@ static void both_tails(double *lower, double *upper, double x, double y, double 
     }
 }
 
-double vg_beta_cdf(double x, double a, double b) {
+double vg_beta__cdf(double x, double a, double b) {
     if (isnan(x) || !(a > 0 && b > 0) || !isfinite(a) || !isfinite(b))
         return NAN;
     if (x <= 0)
@@ -116,19 +117,19 @@ static double solve(double p, double q, double a, double b) {
     return x;
 }
 
-double vg_beta_quantile(double probability, double a, double b) {
+double vg_beta__quantile(double probability, double a, double b) {
     if (!(probability >= 0 && probability <= 1) || !(a > 0 && b > 0) || !isfinite(a) || !isfinite(b))
         return NAN;
     if (probability == 0 || probability == 1)
         return probability;
     /* Close to 1 a quantile is better found as 1 minus that of the other tail. */
-    double middle = vg_beta_cdf(0.5, a, b);
+    double middle = vg_beta__cdf(0.5, a, b);
     return probability > middle ? 1 - solve(1 - probability, probability, b, a)
                                 : solve(probability, 1 - probability, a, b);
 }
 
-double vg_clopper_pearson_upper(size_t errors, size_t n, double confidence) {
+double vg_bounds__clopper_pearson(size_t errors, size_t n, double confidence) {
     if (errors >= n)
         return 1;
-    return vg_beta_quantile(confidence, (double)errors + 1, (double)(n - errors));
+    return vg_beta__quantile(confidence, (double)errors + 1, (double)(n - errors));
 }

@@ -12,10 +12,11 @@
  * (Ville). b only tunes the bet: it is the same whatever level the test is held at, so that p is one p-value for all
  * levels. Hoeffding's and Bentkus's are bounds of one tail, so their minimum is one too; the betting bound is a
  * different event, so the two share the level: p = 2 min(p_HB, p_bet). */
+#include "evaluate/bounds.h"
 #include "evaluate/select_internal.h"
 
 double vg_evaluate__binomial_cdf(double errors, double n, double risk) {
-    return errors >= n ? 1 : vg_beta_cdf(1 - risk, n - errors, errors + 1);
+    return errors >= n ? 1 : vg_beta__cdf(1 - risk, n - errors, errors + 1);
 }
 
 /* x log(x / r) + (1 - x) log((1 - x) / (1 - r)), x <= r < 1. */
@@ -84,7 +85,7 @@ double vg_evaluate__bounded_upper(const double *losses, size_t n, double level, 
     return high;
 }
 
-vg_status vg_bounded_mean_upper(double *bound, const double *losses, size_t n, double confidence) {
+vg_status vg_bounds__mean_upper(double *bound, const double *losses, size_t n, double confidence) {
     if (!bound || (n > 0 && !losses))
         return vg_base__fail(VG_ERR_ARGUMENT, "bounded mean: result or losses are NULL");
     if (!(confidence > 0 && confidence < 1))

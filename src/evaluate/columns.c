@@ -47,7 +47,7 @@ static vg_measure measure_of(const vg_measure_info *info, const double *k, const
     return measure;
 }
 
-size_t vg_measures_list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count) {
+size_t vg_measures__list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count) {
     static const double default_k[] = {1, 2, 3};
     if (!scores)
         return 0;
@@ -97,7 +97,7 @@ static unsigned stored(unsigned which) {
     return left;
 }
 
-vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which) {
+vg_status vg_columns__new(vg_columns **out, size_t rows, const double *k, size_t k_count, unsigned which) {
     static const double default_k[] = {1, 2, 3};
     if (!out)
         return vg_base__fail(VG_ERR_ARGUMENT, "columns: the place for the result is NULL");
@@ -124,7 +124,7 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
     if (status == VG_OK)
         status = vg_base__alloc(&columns->k, k_count, sizeof(double), "gate settings");
     if (status != VG_OK) {
-        vg_columns_free(columns);
+        vg_columns__free(columns);
         return status;
     }
     memcpy(columns->k, k, k_count * sizeof *k);
@@ -145,7 +145,7 @@ vg_status vg_columns_new(vg_columns **out, size_t rows, const double *k, size_t 
     return VG_OK;
 }
 
-void vg_columns_free(vg_columns *columns) {
+void vg_columns__free(vg_columns *columns) {
     if (!columns)
         return;
     vg_base__release_large(columns->memory, columns->values * sizeof *columns->memory);
@@ -153,7 +153,7 @@ void vg_columns_free(vg_columns *columns) {
     vg_base__release(columns);
 }
 
-void vg_columns_at(const vg_columns *columns, size_t row, vg_scores *places) {
+void vg_columns__at(const vg_columns *columns, size_t row, vg_scores *places) {
     *places = columns->places;
     for (size_t i = 0; i < MEASURES; i++) {
         const vg_measure_info *info = vg_measure_info_at(i);
@@ -168,7 +168,7 @@ void vg_columns__prefault(const vg_columns *columns, size_t row, size_t rows) {
         return;
     rows = rows < columns->rows - row ? rows : columns->rows - row;
     vg_scores places;
-    vg_columns_at(columns, row, &places);
+    vg_columns__at(columns, row, &places);
     for (size_t i = 0; i < MEASURES; i++) {
         const vg_measure_info *info = vg_measure_info_at(i);
         double *values = *place_of(&places, info);
@@ -216,7 +216,7 @@ size_t vg_evaluate__columns_list(vg_rank_column *out, const vg_columns *columns)
     return count;
 }
 
-size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t capacity) {
+size_t vg_columns__measures(const vg_columns *columns, vg_measure *out, size_t capacity) {
     size_t count = 0;
     for (size_t i = 0; i < PLAIN + columns->k_count * GATED; i++) {
         vg_rank_column column;
@@ -229,11 +229,11 @@ size_t vg_columns_measures(const vg_columns *columns, vg_measure *out, size_t ca
     return count;
 }
 
-vg_status vg_columns_find(const vg_columns *columns, const char *name, vg_measure *out) {
-    size_t count = vg_columns_measures(columns, NULL, 0);
+vg_status vg_columns__find(const vg_columns *columns, const char *name, vg_measure *out) {
+    size_t count = vg_columns__measures(columns, NULL, 0);
     vg_measure *list;
     VG_TRY(vg_base__alloc(&list, count, sizeof *list, "measures"));
-    vg_columns_measures(columns, list, count);
+    vg_columns__measures(columns, list, count);
     char there[512] = "";
     for (size_t i = 0, used = 0; i < count; i++) {
         if (strcmp(list[i].name, name) == 0) {

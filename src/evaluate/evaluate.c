@@ -338,8 +338,8 @@ vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measu
     return status;
 }
 
-vg_status vg_evaluate_columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
-                              const vg_evaluate_options *options) {
+vg_status vg_evaluate__columns(vg_evaluation **out, const vg_tally *tally, const vg_columns *columns,
+                               const vg_evaluate_options *options) {
     vg_rank_column *list;
     if (!out || !columns)
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluate: the place for the result or the columns are NULL");

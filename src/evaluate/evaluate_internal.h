@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/calibration_bins.h"
+#include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 
 /* --- long calls (pulse.c) --------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
  * the ends are NaN: no interval. */
 #include <stdlib.h>
 
+#include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
 enum { FEWEST_EVENTS = 3, FEW = 200 };
@@ -55,7 +56,7 @@ double vg_evaluate__normal_quantile(double probability) {
 double vg_evaluate__t_quantile(double probability, double freedom) {
     if (!(freedom < 1e6) || probability == 0.5)
         return vg_evaluate__normal_quantile(probability);
-    double tail = probability < 0.5 ? probability : 1 - probability, x = vg_beta_quantile(2 * tail, freedom / 2, 0.5);
+    double tail = probability < 0.5 ? probability : 1 - probability, x = vg_beta__quantile(2 * tail, freedom / 2, 0.5);
     double t = sqrt(freedom * (1 - x) / x);
     return probability < 0.5 ? -t : t;
 }
@@ -122,8 +123,8 @@ void vg_evaluate__share_interval(vg_estimate *e, double rows, double deviation, 
     if (deviation > 0 && v > 0 && v < 1 && v * (1 - v) / deviation < rows)
         effective = v * (1 - v) / deviation;
     double hits = v * effective;
-    e->low = hits > 0 ? vg_beta_quantile(half, hits, effective - hits + 1) : 0;
-    e->high = hits < effective ? vg_beta_quantile(1 - half, hits + 1, effective - hits) : 1;
+    e->low = hits > 0 ? vg_beta__quantile(half, hits, effective - hits + 1) : 0;
+    e->high = hits < effective ? vg_beta__quantile(1 - half, hits + 1, effective - hits) : 1;
 }
 
 void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double *values, size_t count,

@@ -1,6 +1,7 @@
 /* rule.c - the decision rule: keep the prediction i where mu_i - k sigma_i > mu_j + k sigma_j, else abstain.
  *
  * Solved for k the rule reads k < (mu_i - mu_j) / (sigma_i + sigma_j): one margin ratio a row answers for every k. */
+#include "evaluate/rule.h"
 #include "evaluate/evaluate_internal.h"
 
 vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
@@ -88,7 +89,7 @@ static void count_given_rows(vg_rule_row *row, const vg_rule_rows *in) {
     }
 }
 
-vg_status vg_rule_evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *in) {
+vg_status vg_rule__evaluate(vg_rule_row *rule, const double *k, size_t k_count, const vg_rule_rows *in) {
     if (!rule || !k || !in || (in->rows > 0 && (!in->ratio || !in->errors)))
         return vg_base__fail(VG_ERR_ARGUMENT, "rule: rule, k, ratio or errors are NULL");
     VG_TRY(vg_evaluate__check_k(k, k_count));

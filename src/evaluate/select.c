@@ -10,6 +10,8 @@
 #include <float.h>
 #include <stdlib.h>
 
+#include "evaluate/bounds.h"
+#include "evaluate/rule.h"
 #include "evaluate/select_internal.h"
 
 enum { QUANTILES = 40, QUANTILE_STARTS = 3, POINTS_PER_START = 4, MOST_SET_ASIDE = 1000, SHARE_SET_ASIDE = 5 };
@@ -189,7 +191,7 @@ static outcome test_point(contest *c, size_t j, const plan *p) {
 
 static double point_bound(const contest *c, size_t j, const outcome *found, double level, double tuned) {
     return c->units.several ? vg_evaluate__bounded_upper(c->tested.losses, found->answered, level, tuned)
-                            : vg_clopper_pearson_upper(c->tested.errors[j], c->tested.kept[j], 1 - level);
+                            : vg_bounds__clopper_pearson(c->tested.errors[j], c->tested.kept[j], 1 - level);
 }
 
 static void describe(vg_selection *out, const contest *c, size_t j, const outcome *found) {
@@ -478,8 +480,8 @@ vg_status vg_select_k(vg_selection *out, const double *ratio, const uint8_t *err
     return select_one(out, &one, rows, options);
 }
 
-vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
-                              const uint8_t *errors, size_t rows, const vg_select_options *options) {
+vg_status vg_select__k_targets(vg_selection *out, const double *targets, size_t count, const double *ratio,
+                               const uint8_t *errors, size_t rows, const vg_select_options *options) {
     static const vg_select_options defaults = VG_SELECT_OPTIONS_INIT;
     vg_select_options asked, o = defaults;
     vg_candidate one = {.measure = {"margin ratio", ratio, 1, 1}, .rule = 1, .errors = errors};
@@ -507,18 +509,4 @@ vg_status vg_select_k_targets(vg_selection *out, const double *targets, size_t c
     }
     release(&c);
     return status;
-}
-
-vg_status vg_select_apply(uint8_t *keep, const vg_measure *measure, double threshold, size_t rows) {
-    if (rows > 0 && (!keep || !measure || !measure->values))
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: keep, measure or its values are NULL");
-    if (isnan(threshold))
-        return vg_base__fail(VG_ERR_ARGUMENT, "select: the threshold is NaN");
-    for (size_t i = 0; i < rows; i++) {
-        double value = measure->values[i * measure->stride];
-        if (isnan(value))
-            return vg_base__fail(VG_ERR_DATA, "select: value %zu of measure %s is NaN", i, measure->name);
-        keep[i] = measure->certainty ? value > threshold : value < threshold;
-    }
-    return VG_OK;
 }

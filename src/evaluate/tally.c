@@ -329,5 +329,3 @@ size_t vg_tally_rows(const vg_tally *tally) { return tally->rows; }
 const uint8_t *vg_tally_errors(const vg_tally *tally) { return tally->error; }
 
 const double *vg_tally_ratio(const vg_tally *tally) { return tally->ratio; }
-
-const int32_t *vg_tally_predictions(const vg_tally *tally) { return tally->prediction; }

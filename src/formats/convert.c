@@ -24,7 +24,7 @@ typedef union piece {
     int64_t i64[PIECE];
 } piece;
 
-size_t vg_element_size(vg_element element) {
+size_t vg_element__size(vg_element element) {
     switch (element) {
     case VG_ELEMENT_I8:
     case VG_ELEMENT_U8:
@@ -43,7 +43,7 @@ size_t vg_element_size(vg_element element) {
     return 0;
 }
 
-const char *vg_element_name(vg_element element) {
+const char *vg_element__name(vg_element element) {
     switch (element) {
     case VG_ELEMENT_F16: return "float16";
     case VG_ELEMENT_BF16: return "bfloat16";
@@ -122,7 +122,7 @@ static inline float half_to_float(uint16_t half) {
         }                                                                                                              \
     }                                                                                                                  \
     void vg_convert__##NAME(TYPE *out, const uint8_t *raw, size_t count, vg_element element, bool swapped) {           \
-        size_t size = vg_element_size(element);                                                                        \
+        size_t size = vg_element__size(element);                                                                       \
         piece in;                                                                                                      \
         TYPE values[PIECE];                                                                                            \
         if (element == SAME && !swapped) {                                                                             \
@@ -177,7 +177,7 @@ static size_t piece_i64(int64_t *out, const piece *in, size_t count, vg_element 
 }
 
 size_t vg_convert__i64(int64_t *out, const uint8_t *raw, size_t count, vg_element element, bool swapped) {
-    size_t size = vg_element_size(element);
+    size_t size = vg_element__size(element);
     piece in;
     if (element == VG_ELEMENT_I64 && !swapped && count > 0) {
         memcpy(out, raw, count * size);

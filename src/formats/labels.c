@@ -41,7 +41,7 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
         return VG_OK;
     if (key &&
         !(find_array(source, "L", except, kind, index) && source->arrays[*index].owned)) /* a table's column is L */
-        return vg_source_find(source, key, index) == VG_OK
+        return vg_source__find(source, key, index) == VG_OK
                    ? vg_base__fail(VG_ERR_ARGUMENT, "%s: '%.60s' cannot hold both the predictions and the labels",
                                    source->path, key)
                    : VG_ERR_ARGUMENT;
@@ -63,7 +63,7 @@ vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_sourc
     int64_t *labels;
     VG_TRY(vg_base__alloc(&labels, array->count, sizeof *labels, "labels"));
     vg_base__populate(labels, array->count * sizeof *labels);
-    vg_status status = vg_source_read_i64(source, index, 0, array->shape[0], labels);
+    vg_status status = vg_source__read_i64(source, index, 0, array->shape[0], labels);
     if (status != VG_OK) {
         vg_base__release(labels);
         return status;

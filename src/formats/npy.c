@@ -245,7 +245,7 @@ vg_status vg_npy__read(vg_source *source) {
     if (map->size - header != array->bytes)
         return vg_base__fail(VG_ERR_FORMAT, "%s: %s: %zu bytes follow the header, expected %zu for %zu elements of %s",
                              source->path, map->size - header < array->bytes ? "truncated" : "has bytes left over",
-                             map->size - header, array->bytes, array->count, vg_element_name(array->element));
+                             map->size - header, array->bytes, array->count, vg_element__name(array->element));
     array->data = map->bytes + header;
     return VG_OK;
 }
@@ -277,9 +277,9 @@ vg_status vg_npy__make_header(uint8_t **out, size_t *size, vg_element element, s
         [VG_ELEMENT_U16] = "u2", [VG_ELEMENT_U32] = "u4", [VG_ELEMENT_U64] = "u8", [VG_ELEMENT_BOOL] = "b1"};
     *out = NULL;
     if ((size_t)element >= sizeof codes / sizeof *codes || !codes[element])
-        return vg_base__fail(VG_ERR_ARGUMENT, ".npy cannot hold %s", vg_element_name(element));
+        return vg_base__fail(VG_ERR_ARGUMENT, ".npy cannot hold %s", vg_element__name(element));
     const uint16_t one = 1;
-    char order = vg_element_size(element) == 1 ? '|' : *(const uint8_t *)&one == 1 ? '<' : '>';
+    char order = vg_element__size(element) == 1 ? '|' : *(const uint8_t *)&one == 1 ? '<' : '>';
     char text[64 + 24 * VG_MAX_RANK];
     size_t at = (size_t)snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
                                  codes[element]);

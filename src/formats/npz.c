@@ -68,7 +68,7 @@ static vg_status read_member(vg_source *source, const vg_member *member) {
         return vg_base__fail(
             VG_ERR_FORMAT, "%s: %s: %llu bytes follow its .npy header, expected %zu for %zu elements of %s", what,
             member->size - header < array->bytes ? "truncated" : "has bytes left over",
-            (unsigned long long)(member->size - header), array->bytes, array->count, vg_element_name(array->element));
+            (unsigned long long)(member->size - header), array->bytes, array->count, vg_element__name(array->element));
     return VG_OK;
 }
 

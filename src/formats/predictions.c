@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/labels.h"
+#include "formats/prediction_file.h"
 #include "formats/source.h"
 
 enum { WINDOW = 64 << 20 }; /* bytes of a mapping that may stay resident behind a reader that jumps about */
@@ -63,7 +64,7 @@ static bool find_listed(const vg_source *source, const char *const *list, size_t
 static vg_status choose_array(vg_prediction_file *file, const char *key) {
     vg_source *source = file->source;
     if (key)
-        return vg_source_find(source, key, &file->index);
+        return vg_source__find(source, key, &file->index);
     if (find_listed(source, probability_keys, &file->index) || find_listed(source, logit_keys, &file->index))
         return VG_OK;
     size_t found = 0, used = 0;
@@ -136,7 +137,7 @@ static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *
         array->element == VG_ELEMENT_F16 || array->element == VG_ELEMENT_BF16 || array->element == VG_ELEMENT_F32;
     file->target = single ? VG_ELEMENT_F32 : VG_ELEMENT_F64;
     file->direct = array->element == file->target && !array->stream && !array->swapped &&
-                   (uintptr_t)array->data % vg_element_size(array->element) == 0;
+                   (uintptr_t)array->data % vg_element__size(array->element) == 0;
     if (file->outer > 1 && array->stream) /* runs all over a deflated member */
         VG_TRY(vg_source__hold(file->source, file->index));
     return VG_OK;
@@ -239,7 +240,7 @@ static void notice_axes(vg_prediction_file *file) {
                  file->n, file->m);
 }
 
-const char *vg_prediction_file_notice(const vg_prediction_file *file) { return file->notice[0] ? file->notice : NULL; }
+const char *vg_prediction_file__notice(const vg_prediction_file *file) { return file->notice[0] ? file->notice : NULL; }
 
 vg_status vg_prediction_file_classes(vg_prediction_file *file, const char *const **out) {
     *out = NULL;
@@ -296,7 +297,7 @@ static vg_status open_source(vg_prediction_file **out, vg_source *source, const 
     vg_prediction_file *file;
     vg_status status = vg_base__zalloc(&file, 1, sizeof *file, "a prediction file");
     if (status != VG_OK) {
-        vg_source_close(source);
+        vg_source__close(source);
         return status;
     }
     file->source = source;
@@ -321,10 +322,10 @@ vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, co
     return open_source(out, source, &chosen);
 }
 
-vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
-                                         const vg_prediction_options *options) {
+vg_status vg_prediction_file__open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
+                                          const vg_prediction_options *options) {
     if (!out)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_file_open_memory: out must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_prediction_file__open_memory: out must not be NULL");
     *out = NULL;
     vg_prediction_options chosen;
     VG_TRY(complete(&chosen, options));
@@ -337,7 +338,7 @@ vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *b
 void vg_prediction_file_close(vg_prediction_file *file) {
     if (!file)
         return;
-    vg_source_close(file->source);
+    vg_source__close(file->source);
     vg_strings__free(&file->classes);
     vg_strings__free(&file->ids);
     vg_base__release(file->labels_key);
@@ -381,7 +382,7 @@ static bool is_paged(const vg_prediction_file *file) {
 
 /* What a run of `rows` samples may make resident: its bytes, and the neighbours that are mapped with a page. */
 static size_t footprint(const vg_prediction_file *file, size_t rows) {
-    return rows * file->inner * vg_element_size(file->source->arrays[file->index].element) + 65536;
+    return rows * file->inner * vg_element__size(file->source->arrays[file->index].element) + 65536;
 }
 
 /* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind.
@@ -389,7 +390,7 @@ static size_t footprint(const vg_prediction_file *file, size_t rows) {
 static void page_forward(vg_prediction_file *file, size_t first, size_t rows) {
     vg_stored *array = file->source->arrays + file->index;
     const vg_mapping *map = &file->source->map;
-    size_t start = (size_t)(array->data - map->bytes), run = file->inner * vg_element_size(array->element);
+    size_t start = (size_t)(array->data - map->bytes), run = file->inner * vg_element__size(array->element);
     size_t begin = first * run, end = begin + rows * run, bytes = rows * run < WINDOW ? rows * run : WINDOW;
     if (begin < array->dropped) /* gone back */
         array->dropped = 0;
@@ -410,7 +411,7 @@ static void page_around(vg_prediction_file *file, size_t bytes) {
 }
 
 static vg_status fill_buffer(vg_prediction_file *file, size_t first, size_t rows) {
-    size_t run = rows * file->inner, wanted = run * file->outer, width = vg_element_size(file->target);
+    size_t run = rows * file->inner, wanted = run * file->outer, width = vg_element__size(file->target);
     if (wanted > file->buffer_room) {
         vg_base__release(file->buffer);
         file->buffer = NULL, file->buffer_room = 0;
@@ -442,7 +443,7 @@ vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_
         .dtype = file->target == VG_ELEMENT_F32 ? VG_F32 : VG_F64, .n = rows, .m = file->m, .c = file->c};
     if (view_directly(file, rows)) {
         const vg_stored *array = file->source->arrays + file->index;
-        size_t size = vg_element_size(array->element);
+        size_t size = vg_element__size(array->element);
         if (file->outer > 1 && is_paged(file))
             page_around(file, file->outer * footprint(file, rows));
         size_t end = file->outer == 1 ? (first + rows) * file->inner * size : array->bytes;
@@ -505,12 +506,12 @@ static vg_status open_labels(vg_source **out, vg_label_kind *kind, size_t *index
     if (status == VG_OK)
         status = find_only(*out, kind, index);
     if (status != VG_OK)
-        vg_source_close(*out);
+        vg_source__close(*out);
     return status;
 }
 
-vg_status vg_prediction_file_read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns,
-                                         const char *path, const char *key) {
+vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns,
+                                          const char *path, const char *key) {
     *out = NULL, *columns = 0;
     vg_source *source;
     vg_label_kind kind;
@@ -519,16 +520,16 @@ vg_status vg_prediction_file_read_labels(vg_prediction_file *file, const int64_t
     vg_label_frame frame = frame_of(file, path);
     int64_t *labels;
     vg_status status = vg_labels__load(&labels, columns, source, kind, index, &frame);
-    vg_source_close(source);
+    vg_source__close(source);
     VG_TRY(status);
     vg_base__release(file->other_labels);
     *out = file->other_labels = labels;
     return VG_OK;
 }
 
-vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key) {
+vg_status vg_labels__read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key) {
     if (!out || !n || !columns || !path)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_labels_read: out, n, columns and path must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_labels__read: out, n, columns and path must not be NULL");
     *out = NULL, *n = *columns = 0;
     vg_source *source;
     vg_label_kind kind;
@@ -540,8 +541,8 @@ vg_status vg_labels_read(int64_t **out, size_t *n, size_t *columns, const char *
                                            "%s: labels are names, expected numbers: there are no classes to match "
                                            "them with",
                                            path);
-    vg_source_close(source);
+    vg_source__close(source);
     return status;
 }
 
-void vg_labels_free(int64_t *labels) { vg_base__release(labels); }
+void vg_labels__free(int64_t *labels) { vg_base__release(labels); }

@@ -86,13 +86,13 @@ static vg_status read_tensor(vg_source *source, const char *name, const json_t *
     VG_TRY(status);
     if (!vg_stored__measure(&about_it) || about_it.bytes != end - begin)
         return vg_base__fail(VG_ERR_FORMAT, "%s: tensor '%.200s': %zu bytes, but its shape of %s needs another number",
-                             source->path, name, end - begin, vg_element_name(about_it.element));
+                             source->path, name, end - begin, vg_element__name(about_it.element));
     vg_stored *array;
     VG_TRY(vg_source__add(source, &array, name, strlen(name)));
     about_it.name = array->name;
     about_it.data = source->map.bytes + base + begin;
     const uint16_t one = 1;
-    about_it.swapped = *(const uint8_t *)&one != 1 && vg_element_size(about_it.element) > 1;
+    about_it.swapped = *(const uint8_t *)&one != 1 && vg_element__size(about_it.element) > 1;
     *array = about_it;
     return VG_OK;
 }

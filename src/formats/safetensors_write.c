@@ -16,16 +16,16 @@ vg_status vg_safetensors__begin(vg_writer *writer, vg_entry *entry) {
 
 static const char *type_name(vg_element element) {
     static const char *const names[] = {
-        [VG_ELEMENT_F16] = "F16", [VG_ELEMENT_BF16] = "BF16", [VG_ELEMENT_F32] = "F32", [VG_ELEMENT_F64] = "F64",
-        [VG_ELEMENT_I8] = "I8",   [VG_ELEMENT_I16] = "I16",   [VG_ELEMENT_I32] = "I32", [VG_ELEMENT_I64] = "I64",
-        [VG_ELEMENT_U8] = "U8",   [VG_ELEMENT_U16] = "U16",   [VG_ELEMENT_U32] = "U32", [VG_ELEMENT_U64] = "U64",
+        [VG_ELEMENT_F16] = "F16",  [VG_ELEMENT_BF16] = "BF16", [VG_ELEMENT_F32] = "F32", [VG_ELEMENT_F64] = "F64",
+        [VG_ELEMENT_I8] = "I8",    [VG_ELEMENT_I16] = "I16",   [VG_ELEMENT_I32] = "I32", [VG_ELEMENT_I64] = "I64",
+        [VG_ELEMENT_U8] = "U8",    [VG_ELEMENT_U16] = "U16",   [VG_ELEMENT_U32] = "U32", [VG_ELEMENT_U64] = "U64",
         [VG_ELEMENT_BOOL] = "BOOL"};
     return names[element];
 }
 
 static int by_size(const void *a, const void *b) {
     const vg_entry *left = *(const vg_entry *const *)a, *right = *(const vg_entry *const *)b;
-    size_t left_size = vg_element_size(left->element), right_size = vg_element_size(right->element);
+    size_t left_size = vg_element__size(left->element), right_size = vg_element__size(right->element);
     if (left_size != right_size)
         return left_size > right_size ? -1 : 1;
     return left < right ? -1 : left > right;

@@ -15,7 +15,7 @@ bool vg_stored__measure(vg_stored *array) {
         if (!vg_base__mul(&count, count, array->shape[i] ? array->shape[i] : 1))
             return false;
     }
-    if (!vg_base__mul(&bytes, count, vg_element_size(array->element)) || bytes > SIZE_MAX / 2)
+    if (!vg_base__mul(&bytes, count, vg_element__size(array->element)) || bytes > SIZE_MAX / 2)
         return false;
     array->count = empty ? 0 : count;
     array->bytes = empty ? 0 : bytes;
@@ -224,7 +224,7 @@ static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path,
         status = vg_source__check_names(source);
     source->roles = (vg_roles){.id = NULL};
     if (status != VG_OK) {
-        vg_source_close(source);
+        vg_source__close(source);
         return status;
     }
     *out = source;
@@ -241,22 +241,22 @@ vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *
 vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name,
                                     const vg_roles *roles) {
     if (!out || !name || (!bytes && size))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_source_open_memory: out, bytes and name must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_source__open_memory: out, bytes and name must not be NULL");
     *out = NULL;
     return open_mapping(out, (vg_mapping){bytes, size, false}, name, roles);
 }
 
-vg_status vg_source_open(vg_source **out, const char *path) {
+vg_status vg_source__open(vg_source **out, const char *path) {
     if (!out || !path)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_source_open: out and path must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_source__open: out and path must not be NULL");
     return vg_source__open_as(out, path, &(vg_roles){.id = NULL});
 }
 
-vg_status vg_source_open_memory(vg_source **out, const void *bytes, size_t size, const char *name) {
+vg_status vg_source__open_memory(vg_source **out, const void *bytes, size_t size, const char *name) {
     return vg_source__open_memory_as(out, bytes, size, name, &(vg_roles){.id = NULL});
 }
 
-void vg_source_close(vg_source *source) {
+void vg_source__close(vg_source *source) {
     if (!source)
         return;
     for (size_t i = 0; i < source->count + source->text_count; i++) {
@@ -288,9 +288,9 @@ void vg_source_close(vg_source *source) {
 }
 
 /* --- asking ----------------------------------------------------------------------------------------------------- */
-size_t vg_source_count(const vg_source *source) { return source->count; }
+size_t vg_source__count(const vg_source *source) { return source->count; }
 
-vg_status vg_source_info(const vg_source *source, size_t index, vg_array_info *info) {
+vg_status vg_source__info(const vg_source *source, size_t index, vg_array_info *info) {
     if (index >= source->count)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: array %zu wanted, but it holds %zu", source->path, index,
                              source->count);
@@ -304,7 +304,7 @@ vg_status vg_source_info(const vg_source *source, size_t index, vg_array_info *i
     return VG_OK;
 }
 
-vg_status vg_source_find(const vg_source *source, const char *name, size_t *index) {
+vg_status vg_source__find(const vg_source *source, const char *name, size_t *index) {
     for (size_t i = 0; i < source->count; i++)
         if (strcmp(source->arrays[i].name, name) == 0) {
             *index = i;
@@ -322,9 +322,9 @@ vg_status vg_source_find(const vg_source *source, const char *name, size_t *inde
                          source->count ? names : "no arrays that can be read");
 }
 
-size_t vg_source_metadata_count(const vg_source *source) { return source->metadata_count; }
+size_t vg_source__metadata_count(const vg_source *source) { return source->metadata_count; }
 
-vg_status vg_source_metadata_at(const vg_source *source, size_t index, const char **key, const char **value) {
+vg_status vg_source__metadata_at(const vg_source *source, size_t index, const char **key, const char **value) {
     if (index >= source->metadata_count)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: metadata entry %zu wanted, but it holds %zu", source->path, index,
                              source->metadata_count);
@@ -333,7 +333,7 @@ vg_status vg_source_metadata_at(const vg_source *source, size_t index, const cha
     return VG_OK;
 }
 
-const char *vg_source_metadata(const vg_source *source, const char *key) {
+const char *vg_source__metadata(const vg_source *source, const char *key) {
     for (size_t i = 0; i < source->metadata_count; i++)
         if (strcmp(source->metadata[i].key, key) == 0)
             return source->metadata[i].value;

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "formats/arrays.h"
 #include "formats/strings.h"
 #include "vargate/formats.h"
 
@@ -90,7 +91,7 @@ vg_status vg_safetensors__read(vg_source *source);
 vg_status vg_csv__read(vg_source *source);
 vg_status vg_jsonl__read(vg_source *source);
 
-/* Opens with roles; vg_source_open is this with none. */
+/* Opens with roles; vg_source__open is this with none. */
 vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *roles);
 vg_status vg_source__open_memory_as(vg_source **out, const void *bytes, size_t size, const char *name,
                                     const vg_roles *roles);

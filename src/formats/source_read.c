@@ -53,7 +53,7 @@ static vg_status convert(const vg_source *source, const vg_stored *array, const 
     if (good == count)
         return VG_OK;
     double value;
-    vg_convert__f64(&value, raw + good * vg_element_size(array->element), 1, array->element, array->swapped);
+    vg_convert__f64(&value, raw + good * vg_element__size(array->element), 1, array->element, array->swapped);
     bool named = array->name[0] != 0; /* a .npy file's only array is not */
     return vg_base__fail(VG_ERR_DATA, "%s: %s%.100s%selement %zu is %.17g, expected a whole number of 64 bits",
                          source->path, named ? "array '" : "", array->name, named ? "': " : "", first + good, value);
@@ -62,7 +62,7 @@ static vg_status convert(const vg_source *source, const vg_stored *array, const 
 static vg_status read_deflated(vg_source *source, vg_stored *array, size_t first, size_t count, vg_element target,
                                void *out) {
     uint8_t raw[STEP];
-    size_t size = vg_element_size(array->element), width = vg_element_size(target), many = STEP / size;
+    size_t size = vg_element__size(array->element), width = vg_element__size(target), many = STEP / size;
     for (size_t done = 0; done < count; done += many) {
         size_t now = count - done < many ? count - done : many;
         VG_TRY(vg_inflate__read(array->stream, array->skip + (first + done) * size, raw, now * size));
@@ -73,7 +73,7 @@ static vg_status read_deflated(vg_source *source, vg_stored *array, size_t first
 
 vg_status vg_source__read(vg_source *source, size_t index, size_t first, size_t count, vg_element target, void *out) {
     vg_stored *array = source->arrays + index;
-    size_t size = vg_element_size(array->element);
+    size_t size = vg_element__size(array->element);
     if (array->stream && !array->held)
         return read_deflated(source, array, first, count, target, out);
     VG_TRY(vg_source__check_crc(source, index, (first + count) * size));
@@ -114,7 +114,7 @@ static vg_status read_fortran(vg_source *source, size_t index, size_t first, siz
                               uint8_t *out) {
     VG_TRY(vg_source__hold(source, index));
     vg_stored *array = source->arrays + index;
-    size_t length = array->shape[0], row = array->count / length, width = vg_element_size(target);
+    size_t length = array->shape[0], row = array->count / length, width = vg_element__size(target);
     uint64_t values[1024]; /* any of the three targets */
     for (size_t o = 0; o < row; o++) {
         size_t position = c_position(array, o);
@@ -143,30 +143,30 @@ static vg_status read_rows(vg_source *source, size_t index, size_t first, size_t
     return vg_source__read(source, index, first * row, rows * row, target, out);
 }
 
-vg_status vg_source_read_f64(vg_source *source, size_t index, size_t first, size_t rows, double *out) {
+vg_status vg_source__read_f64(vg_source *source, size_t index, size_t first, size_t rows, double *out) {
     return read_rows(source, index, first, rows, VG_ELEMENT_F64, out);
 }
 
-vg_status vg_source_read_f32(vg_source *source, size_t index, size_t first, size_t rows, float *out) {
+vg_status vg_source__read_f32(vg_source *source, size_t index, size_t first, size_t rows, float *out) {
     return read_rows(source, index, first, rows, VG_ELEMENT_F32, out);
 }
 
-vg_status vg_source_read_i64(vg_source *source, size_t index, size_t first, size_t rows, int64_t *out) {
+vg_status vg_source__read_i64(vg_source *source, size_t index, size_t first, size_t rows, int64_t *out) {
     return read_rows(source, index, first, rows, VG_ELEMENT_I64, out);
 }
 
-vg_status vg_source_map(vg_source *source, size_t index, const void **out) {
+vg_status vg_source__map(vg_source *source, size_t index, const void **out) {
     *out = NULL;
     VG_TRY(check_index(source, index));
     vg_stored *array = source->arrays + index;
-    if (array->stream || array->swapped || (uintptr_t)array->data % vg_element_size(array->element) != 0)
+    if (array->stream || array->swapped || (uintptr_t)array->data % vg_element__size(array->element) != 0)
         return VG_OK;
     VG_TRY(vg_source__check_crc(source, index, array->bytes));
     *out = array->data;
     return VG_OK;
 }
 
-void vg_source_drop(vg_source *source, size_t index, size_t row) {
+void vg_source__drop(vg_source *source, size_t index, size_t row) {
     if (index >= source->count)
         return;
     vg_stored *array = source->arrays + index;

@@ -24,7 +24,7 @@ vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, co
             for (size_t row = 0; row < wanted; row++) {
                 int64_t number;
                 char text[32];
-                VG_TRY(vg_source_read_i64(source, i, row, 1, &number));
+                VG_TRY(vg_source__read_i64(source, i, row, 1, &number));
                 int length = snprintf(text, sizeof text, "%lld", (long long)number);
                 VG_TRY(vg_strings__push(out, text, (size_t)length));
             }
@@ -33,7 +33,7 @@ vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, co
     if (!key)
         return VG_OK;
     size_t ignored;
-    vg_status status = vg_source_find(source, key, &ignored);
+    vg_status status = vg_source__find(source, key, &ignored);
     return status == VG_OK
                ? vg_base__fail(VG_ERR_DATA, "%s: '%.60s' is no list of texts or whole numbers", source->path, key)
                : status;
@@ -41,7 +41,7 @@ vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, co
 
 /* The metadata "classes", a JSON list of texts: .safetensors has no arrays of texts. */
 vg_status vg_names__metadata(vg_strings *out, const vg_source *source) {
-    const char *text = vg_source_metadata(source, "classes");
+    const char *text = vg_source__metadata(source, "classes");
     json_t *list = text ? json_loads(text, 0, NULL) : NULL, *name;
     size_t i;
     vg_status status = VG_OK;

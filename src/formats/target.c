@@ -49,24 +49,24 @@ vg_status vg_writer_mark(vg_writer *writer, vg_product product) {
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_mark: writer must not be NULL");
     if (writer->kind == VG_KIND_NPY) /* has no place for it */
         return VG_OK;
-    return vg_writer_metadata(writer, "vargate", products[product].name);
+    return vg_writer__metadata(writer, "vargate", products[product].name);
 }
 
 /* --- what an existing file holds ---------------------------------------------------------------------------------- */
 static bool has_arrays(const char *path, vg_product product) {
     vg_source *source;
-    if (vg_source_open(&source, path) != VG_OK)
+    if (vg_source__open(&source, path) != VG_OK)
         return false;
-    const char *mark = vg_source_metadata(source, "vargate");
+    const char *mark = vg_source__metadata(source, "vargate");
     bool ours = mark && strcmp(mark, products[product].name) == 0;
     if (!mark && products[product].arrays[0]) {
         ours = true;
         for (const char *const *name = products[product].arrays; *name && ours; name++) {
             size_t index;
-            ours = vg_source_find(source, *name, &index) == VG_OK;
+            ours = vg_source__find(source, *name, &index) == VG_OK;
         }
     }
-    vg_source_close(source);
+    vg_source__close(source);
     return ours;
 }
 
@@ -133,7 +133,7 @@ static bool is_ours(const char *path, vg_product product) {
 }
 
 /* --- the check ---------------------------------------------------------------------------------------------------- */
-int vg_same_file(const char *a, const char *b) {
+int vg_target__same_file(const char *a, const char *b) {
     struct stat left, right;
     if (!a || !b)
         return 0;
@@ -148,7 +148,7 @@ vg_status vg_target_check(const char *path, vg_product product, const char *cons
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "vg_target_check: path and inputs must not be NULL, and the product must be one");
     for (size_t i = 0; i < input_count; i++)
-        if (vg_same_file(path, inputs[i]))
+        if (vg_target__same_file(path, inputs[i]))
             return vg_base__fail(VG_ERR_ARGUMENT,
                                  "%s: the output is the input %s itself; choose another name for the output", path,
                                  strcmp(inputs[i], "-") == 0 ? "on standard input" : inputs[i]);

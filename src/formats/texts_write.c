@@ -39,10 +39,10 @@ static size_t characters(const char *text) {
     return count;
 }
 
-vg_status vg_writer_texts(vg_writer *writer, const char *name, const char *const *texts, size_t count) {
+vg_status vg_writer__texts(vg_writer *writer, const char *name, const char *const *texts, size_t count) {
     size_t widest = 1;
     if (!writer || !name || (count && !texts))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_texts: writer, name and texts must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__texts: writer, name and texts must not be NULL");
     for (size_t i = 0; i < count; i++) {
         size_t wide = characters(texts[i]);
         widest = wide > widest ? wide : widest;
@@ -56,7 +56,7 @@ vg_status vg_writer_texts(vg_writer *writer, const char *name, const char *const
         memset(line, 0, 4 * widest);
         for (uint8_t *to = line; *text; to += 4)
             vg_put32(to, code_point(&text));
-        status = vg_writer_append(writer, line, 4 * widest);
+        status = vg_writer__append(writer, line, 4 * widest);
     }
     vg_base__release(line);
     return status;

@@ -131,7 +131,7 @@ static vg_status begin(vg_writer *writer, const char *name, vg_element element, 
     vg_stored measure = {.element = element, .rank = rank};
     if (rank)
         memcpy(measure.shape, shape, rank * sizeof *shape);
-    if (vg_element_size(element) == 0 || !vg_stored__measure(&measure))
+    if (vg_element__size(element) == 0 || !vg_stored__measure(&measure))
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "%s: array '%.100s': its shape does not fit in memory, or its type is none",
                              vg_output__path(writer->output), name);
@@ -150,9 +150,9 @@ static vg_status begin(vg_writer *writer, const char *name, vg_element element, 
     return writer->left == 0 ? end_array(writer) : VG_OK;
 }
 
-vg_status vg_writer_begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape) {
+vg_status vg_writer__begin(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape) {
     if (!writer || !name || (rank && !shape))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_begin: writer, name and shape must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__begin: writer, name and shape must not be NULL");
     return spoil(writer, begin(writer, name, element, rank, shape, 0));
 }
 
@@ -191,16 +191,16 @@ static vg_status append(vg_writer *writer, const void *bytes, size_t size) {
     return writer->left == 0 ? end_array(writer) : VG_OK;
 }
 
-vg_status vg_writer_append(vg_writer *writer, const void *bytes, size_t size) {
+vg_status vg_writer__append(vg_writer *writer, const void *bytes, size_t size) {
     if (!writer || (!bytes && size))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_append: writer and bytes must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__append: writer and bytes must not be NULL");
     return spoil(writer, append(writer, bytes, size));
 }
 
 vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element element, size_t rank, const size_t *shape,
                           const void *data) {
-    VG_TRY(vg_writer_begin(writer, name, element, rank, shape));
-    return vg_writer_append(writer, data, writer->left);
+    VG_TRY(vg_writer__begin(writer, name, element, rank, shape));
+    return vg_writer__append(writer, data, writer->left);
 }
 
 static vg_status add_metadata(vg_writer *writer, const char *key, const char *value) {
@@ -217,9 +217,9 @@ static vg_status add_metadata(vg_writer *writer, const char *key, const char *va
     return vg_base__strdup(&pair->value, value);
 }
 
-vg_status vg_writer_metadata(vg_writer *writer, const char *key, const char *value) {
+vg_status vg_writer__metadata(vg_writer *writer, const char *key, const char *value) {
     if (!writer || !key || !value)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_metadata: writer, key and value must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__metadata: writer, key and value must not be NULL");
     return spoil(writer, add_metadata(writer, key, value));
 }
 

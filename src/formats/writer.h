@@ -32,7 +32,7 @@ struct vg_writer {
     bool failed; /* a step failed: close will not rename */
 };
 
-/* Begins an array of `count` texts of so many UTF-32 code points each; their bytes follow by vg_writer_append. */
+/* Begins an array of `count` texts of so many UTF-32 code points each; their bytes follow by vg_writer__append. */
 vg_status vg_writer__begin_texts(vg_writer *writer, const char *name, size_t characters, size_t count);
 /* The .npy header of an entry; the caller's. */
 vg_status vg_writer__header(uint8_t **out, size_t *size, const vg_entry *entry);

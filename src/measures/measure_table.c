@@ -1,6 +1,7 @@
 /* measure_table.c - the table of measures: what each is called, means, and where it lies in vg_scores.
  *
  * The order is that of files and listings: the measures with one value a row, then the gated ones. */
+#include "measures/measure_table.h"
 #include "vargate/measures.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ size_t vg_measure_count(void) { return sizeof table / sizeof *table; }
 
 const vg_measure_info *vg_measure_info_at(size_t index) { return index < vg_measure_count() ? &table[index] : NULL; }
 
-const vg_measure_info *vg_measure_find(const char *name) {
+const vg_measure_info *vg_measure__find(const char *name) {
     size_t length = name ? strcspn(name, "@") : 0;
     for (size_t i = 0; i < vg_measure_count(); i++)
         if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)

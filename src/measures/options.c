@@ -5,13 +5,6 @@
 #include "measures/kernel.h"
 #include "measures/scorer.h"
 
-vg_predictions vg_predictions_f32(const float *data, size_t n, size_t m, size_t c) {
-    return (vg_predictions){data, VG_F32, n, m, c, (ptrdiff_t)(m * c), (ptrdiff_t)c, 1};
-}
-vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t c) {
-    return (vg_predictions){data, VG_F64, n, m, c, (ptrdiff_t)(m * c), (ptrdiff_t)c, 1};
-}
-
 vg_status vg_score_options_preset(vg_score_options *options, vg_preset preset) {
     /* Every release had the fields that a preset sets, so only a struct without them is refused. */
     if (!options || options->struct_size < offsetof(vg_score_options, k) || options->struct_size > sizeof *options)

@@ -35,7 +35,7 @@ struct vg_scorer {
     bool has_tu, has_gtu;
     running_sum variance, tu, gtu, total, disagreement;
     double abstained, looked_at; /* counts */
-    atomic_flag busy; /* set while a call is inside: a second caller gets an error, not a data race */
+    atomic_flag busy;            /* set while a call is inside: a second caller gets an error, not a data race */
 };
 enum { UNIT_FIGURES = 6 };
 

@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "measures/measure_table.h"
 #include "vargate/measures.h"
 
 static const double share_collapsed = 0.001, share_diverse = 0.02;
 static const double differ_collapsed = 0.05, differ_diverse = 0.2, differ_undecided = 0.5, abstained_undecided = 0.95;
 enum { LABELS_LEAST = 30, PERCENT = 24 };
 
-const char *vg_verdict_name(vg_verdict_state state) {
+const char *vg_verdict__name(vg_verdict_state state) {
     static const char *const names[] = {"unknown", "one-member", "identical", "collapsed",
                                         "low",     "diverse",    "undecided", "no-skill"};
     return (unsigned)state < sizeof names / sizeof *names ? names[state] : names[0];
@@ -145,7 +146,7 @@ vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, uns
                     .accuracy = labelled ? (double)correct / (double)labelled : NAN,
                     .chance = summary->outcomes ? 1 / (double)summary->outcomes : NAN};
     v.state = judge(&v, summary, labelled);
-    v.name = vg_verdict_name(v.state);
+    v.name = vg_verdict__name(v.state);
     describe(&v, summary, labelled);
     *out = v;
     return VG_OK;

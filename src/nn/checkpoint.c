@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
+#include "nn/recipe.h"
 #include "vargate/formats.h"
 
 enum { NAME_ROOM = VG_NET_NAME + 32 };
@@ -62,14 +64,14 @@ static size_t shape_of(const vg_param *p, size_t shape[4]) {
 static vg_status read_array(walk *w, const char *name, size_t rank, const size_t *shape, float *values) {
     size_t index;
     vg_array_info info;
-    VG_TRY(vg_source_find(w->source, name, &index));
-    VG_TRY(vg_source_info(w->source, index, &info));
+    VG_TRY(vg_source__find(w->source, name, &index));
+    VG_TRY(vg_source__info(w->source, index, &info));
     if (info.rank != rank || memcmp(info.shape, shape, rank * sizeof *shape) != 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: array '%s' has shape (%zu%s%zu...), the network expects (%zu%s%zu...)",
                              w->path, name, info.rank ? info.shape[0] : 0, info.rank > 1 ? ", " : "",
                              info.rank > 1 ? info.shape[1] : 0, shape[0], rank > 1 ? ", " : "",
                              rank > 1 ? shape[1] : 0);
-    return vg_source_read_f32(w->source, index, 0, shape[0], values);
+    return vg_source__read_f32(w->source, index, 0, shape[0], values);
 }
 
 static vg_status pass_block(walk *w, vg_model *model, vg_block *block, const char *prefix) {
@@ -249,10 +251,10 @@ static vg_status make_texts(texts *t, const vg_learner *l, const vg_recipe *reci
 }
 
 static vg_status write_texts(vg_writer *writer, const texts *t) {
-    VG_TRY(vg_writer_metadata(writer, "vargate", vg_version()));
-    VG_TRY(vg_writer_metadata(writer, "recipe", t->recipe));
-    VG_TRY(vg_writer_metadata(writer, "state", t->state));
-    return t->names ? vg_writer_metadata(writer, "classes", t->names) : VG_OK;
+    VG_TRY(vg_writer__metadata(writer, "vargate", vg_version()));
+    VG_TRY(vg_writer__metadata(writer, "recipe", t->recipe));
+    VG_TRY(vg_writer__metadata(writer, "state", t->state));
+    return t->names ? vg_writer__metadata(writer, "classes", t->names) : VG_OK;
 }
 
 vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *recipe, const vg_train_state *state,
@@ -294,8 +296,8 @@ vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes) {
     vg_source *source;
     char **names;
     *out = NULL;
-    VG_TRY(vg_source_open(&source, path));
-    const char *text = vg_source_metadata(source, "classes");
+    VG_TRY(vg_source__open(&source, path));
+    const char *text = vg_source__metadata(source, "classes");
     vg_status status = VG_OK;
     if (text) {
         status = vg_base__zalloc(&names, classes + 1, sizeof *names, "class names");
@@ -307,7 +309,7 @@ vg_status vg_checkpoint__names(char ***out, const char *path, size_t classes) {
                 vg_checkpoint__free_names(names, classes);
         }
     }
-    vg_source_close(source);
+    vg_source__close(source);
     return status;
 }
 
@@ -347,27 +349,27 @@ static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const cha
         recipe->k[0] = 1;
         recipe->k_count = 1;
     }
-    return vg_recipe_check(recipe);
+    return vg_recipe__check(recipe);
 }
 
 vg_status vg_checkpoint__peek(const char *path, vg_recipe *recipe, vg_train_state *state) {
     vg_source *source;
-    VG_TRY(vg_source_open(&source, path));
-    vg_status status = state_read(state, NULL, path, vg_source_metadata(source, "state"));
+    VG_TRY(vg_source__open(&source, path));
+    vg_status status = state_read(state, NULL, path, vg_source__metadata(source, "state"));
     if (status == VG_OK)
-        status = recipe_from_text(recipe, path, vg_source_metadata(source, "recipe"));
-    vg_source_close(source);
+        status = recipe_from_text(recipe, path, vg_source__metadata(source, "recipe"));
+    vg_source__close(source);
     return status;
 }
 
 vg_status vg_checkpoint__load(const char *path, vg_learner *l, bool full) {
     walk w = {.path = path};
     vg_train_state state;
-    VG_TRY(vg_source_open(&w.source, path));
-    vg_status status = state_read(&state, &l->model->has_refreshed, path, vg_source_metadata(w.source, "state"));
+    VG_TRY(vg_source__open(&w.source, path));
+    vg_status status = state_read(&state, &l->model->has_refreshed, path, vg_source__metadata(w.source, "state"));
     if (status == VG_OK)
         status = pass_all(&w, l, full);
     vg_base__release(w.work);
-    vg_source_close(w.source);
+    vg_source__close(w.source);
     return status == VG_OK ? vg_learner__place_heads(l) : status;
 }

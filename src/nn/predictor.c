@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "nn/checkpoint.h"
+#include "nn/predictor.h"
 
 struct vg_predictor {
     vg_backend *backend;
@@ -97,8 +98,9 @@ void vg_predictor_free(vg_predictor *p) {
     vg_base__release(p);
 }
 
-vg_predictor_info vg_predictor_describe(const vg_predictor *p) {
-    vg_predictor_info info = {.members = p->members.count,
+vg_predictor_info vg_predictor__info(const vg_predictor *p) {
+    vg_predictor_info info = {.struct_size = sizeof(vg_predictor_info),
+                              .members = p->members.count,
                               .classes = p->state.classes,
                               .channels = p->state.channels,
                               .height = p->state.height,
@@ -111,6 +113,13 @@ vg_predictor_info vg_predictor_describe(const vg_predictor *p) {
     memcpy(info.mean, p->state.mean, sizeof info.mean);
     memcpy(info.std, p->state.std, sizeof info.std);
     return info;
+}
+
+vg_status vg_predictor_describe(vg_predictor_info *out, const vg_predictor *predictor) {
+    if (!out || !predictor)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_predictor_describe: out or predictor is NULL");
+    vg_predictor_info info = vg_predictor__info(predictor);
+    return vg_base__give_result(out, &info, sizeof info, "vg_predictor_info");
 }
 
 /* Finds order[c] for the given names; *same becomes true when they are in the network's own order. */
@@ -129,7 +138,7 @@ static vg_status find_order(size_t *order, bool *same, const vg_predictor *p, co
     return VG_OK;
 }
 
-vg_status vg_predictor_order_classes(vg_predictor *p, const char *const *names, size_t count) {
+vg_status vg_predictor__order_classes(vg_predictor *p, const char *const *names, size_t count) {
     size_t classes = p->state.classes, *order;
     bool same = true;
     if (!p->class_names || p->order)
@@ -170,10 +179,10 @@ vg_status vg_predictor_run(vg_predictor *p, float *logits, const float *images, 
     return VG_OK;
 }
 
-size_t vg_predictor_piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
+size_t vg_predictor__piece(const vg_predictor *p) { return p->members.dropout && p->rows > 64 ? 64 : p->rows; }
 
-vg_status vg_predictor_run_on_device(vg_predictor *p, const float **logits, void **stream, const float *images,
-                                     size_t n, uint64_t first) {
+vg_status vg_predictor__run_on_device(vg_predictor *p, const float **logits, void **stream, const float *images,
+                                      size_t n, uint64_t first) {
     vg_tensor *kept;
     if (p->order)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "logits in another order of classes are given in host memory");
@@ -184,7 +193,7 @@ vg_status vg_predictor_run_on_device(vg_predictor *p, const float **logits, void
     return p->backend->ops->tensor_address(p->backend, kept, logits, stream);
 }
 
-void vg_softmax_rows(float *values, size_t rows, size_t classes) {
+void vg_nn__softmax_rows(float *values, size_t rows, size_t classes) {
     for (size_t r = 0; r < rows; r++) {
         float *p = values + r * classes, top = -INFINITY;
         double sum = 0;

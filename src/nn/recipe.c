@@ -10,6 +10,7 @@
 #include <yaml.h>
 
 #include "base/base.h"
+#include "nn/recipe.h"
 #include "nn/recipe_words.h"
 
 typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED, EVERY } key_kind;
@@ -311,7 +312,7 @@ static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *nam
     return status;
 }
 
-vg_status vg_recipe_read(vg_recipe *recipe, const char *path) {
+vg_status vg_recipe__read(vg_recipe *recipe, const char *path) {
     yaml_parser_t parser;
     vg_recipe_defaults(recipe);
     FILE *file = fopen(path, "rb");
@@ -325,7 +326,7 @@ vg_status vg_recipe_read(vg_recipe *recipe, const char *path) {
     vg_status status = parse(recipe, &parser, path);
     yaml_parser_delete(&parser);
     fclose(file);
-    return status == VG_OK ? vg_recipe_check(recipe) : status;
+    return status == VG_OK ? vg_recipe__check(recipe) : status;
 }
 
 vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
@@ -349,7 +350,7 @@ vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
     return status;
 }
 
-vg_status vg_recipe_check(const vg_recipe *r) {
+vg_status vg_recipe__check(const vg_recipe *r) {
     if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name,
                              r->heads);
@@ -368,7 +369,7 @@ vg_status vg_recipe_check(const vg_recipe *r) {
     return VG_OK;
 }
 
-vg_status vg_recipe_check_split(const vg_recipe *a, const vg_recipe *b) {
+vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b) {
     if (strcmp(a->dataset, b->dataset) != 0)
         return vg_base__fail(VG_ERR_DATA, "trained on different data sets: '%s' and '%s'", a->dataset, b->dataset);
     if (a->validation != b->validation)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/names.h"
+#include "nn/predictor.h"
 #include "nn/trainer.h"
 #include "vargate/formats.h"
 
@@ -336,7 +337,7 @@ vg_status vg_train__save(vg_training *t, const char *name, bool full) {
 
 /* --- queries */
 
-vg_status vg_run_checkpoint(char *out, size_t room, const char *folder, int which, int *best) {
+vg_status vg_run__checkpoint(char *out, size_t room, const char *folder, int which, int *best) {
     char last[4096];
     int length = snprintf(last, sizeof last, "%s/last.safetensors", folder);
     if (length < 0 || (size_t)length >= sizeof last || strlen(last) >= room)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "nn/recipe.h"
 #include "nn/resident_data.h"
 
 double vg_train__clock(void) {
@@ -341,7 +342,7 @@ static vg_status check_options(const vg_train_options *o) {
         return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");
     if (o->classes < 2)
         return vg_base__fail(VG_ERR_DATA, "training needs labels of at least 2 classes, found %zu", o->classes);
-    return vg_recipe_check(o->recipe);
+    return vg_recipe__check(o->recipe);
 }
 
 /* Reports settings that the user should know about before the first step. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "measures/measure_table.h"
 #include "report/report_figures.h"
 
 enum { BINS = 150, MAX_CURVES = 24 };
@@ -114,11 +115,11 @@ vg_status vg_report__draw_decomposition(vg_emit *e, const vg_report *report) {
     char title[96], k[VG_NAME_SIZE];
     VG_TRY(vg_base__zalloc(&list, 1, sizeof *list, "a figure"));
     for (size_t i = 0; i < sizeof ungated / sizeof *ungated; i++)
-        add(list, report, ungated[i], vg_measure_find(ungated[i])->symbol);
+        add(list, report, ungated[i], vg_measure__find(ungated[i])->symbol);
     size_t middle = list->count;
     for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
-        add_gated(list, report, gated[i], vg_measure_find(gated[i])->symbol, report->k[0]);
-    add(list, report, "gmu", vg_measure_find("gmu")->symbol);
+        add_gated(list, report, gated[i], vg_measure__find(gated[i])->symbol, report->k[0]);
+    add(list, report, "gmu", vg_measure__find("gmu")->symbol);
     vg_status status = average(list, report);
     if (status == VG_OK) {
         vg_k_name(k, report->k[0]);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void vg_report__emit_begin(vg_emit *e, const vg_report_sink *sink) {
+void vg_report__emit_begin(vg_emit *e, const vg_sink *sink) {
     e->sink = sink;
     e->status = VG_OK;
     e->comma = false;

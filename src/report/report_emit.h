@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 #include "base/base.h"
-#include "vargate/report.h"
+#include "report/report.h"
 
 enum { VG_EMIT_BUFFER = 1 << 14 };
 
 typedef struct vg_emit {
-    const vg_report_sink *sink;
+    const vg_sink *sink;
     vg_status status; /* the first failure; later pieces are dropped */
     bool comma;       /* a comma is due before the next element */
     size_t used;
     char buffer[VG_EMIT_BUFFER];
 } vg_emit;
 
-void vg_report__emit_begin(vg_emit *e, const vg_report_sink *sink);
+void vg_report__emit_begin(vg_emit *e, const vg_sink *sink);
 /* Flushes; the first failure of all. */
 vg_status vg_report__emit_end(vg_emit *e);
 void vg_report__raw(vg_emit *e, const char *text);

@@ -27,11 +27,11 @@ static const figure figures[] = {
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
-size_t vg_report_figure_count(void) { return FIGURES; }
+size_t vg_report__figure_count(void) { return FIGURES; }
 
-const char *vg_report_figure_name(size_t index) { return index < FIGURES ? figures[index].name : NULL; }
+const char *vg_report__figure_name(size_t index) { return index < FIGURES ? figures[index].name : NULL; }
 
-int vg_report_figure_possible(const vg_report *report, size_t index) {
+int vg_report__figure_possible(const vg_report *report, size_t index) {
     vg_report r;
     return index < FIGURES && vg_report__take(&r, report) == VG_OK && r.rows && r.n > 0 && figures[index].possible(&r);
 }
@@ -87,12 +87,12 @@ static vg_status draw(vg_emit *e, const vg_report *report, const figure *f, cons
     return VG_OK;
 }
 
-vg_status vg_report_figure_script(const vg_report *report, size_t index, const char *terminal, const char *output,
-                                  const vg_report_sink *sink) {
+vg_status vg_report__figure_script(const vg_report *report, size_t index, const char *terminal, const char *output,
+                                   const vg_sink *sink) {
     vg_emit *e;
     vg_report taken;
     VG_TRY(vg_report__take(&taken, report));
-    if (!vg_report_figure_possible(&taken, index))
+    if (!vg_report__figure_possible(&taken, index))
         return vg_base__fail(VG_ERR_ARGUMENT, "figure %zu cannot be drawn of this report", index);
     VG_TRY(vg_base__alloc(&e, 1, sizeof *e, "a figure"));
     vg_report__emit_begin(e, sink);

@@ -320,7 +320,7 @@ static vg_status check(const vg_report *r) {
     return VG_OK;
 }
 
-vg_status vg_report_page(const vg_report *report, const vg_report_sink *sink) {
+vg_status vg_report__page(const vg_report *report, const vg_sink *sink) {
     vg_report taken;
     VG_TRY(vg_report__take(&taken, report));
     VG_TRY(check(&taken));

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/report.h"
 #include "report/report_emit.h"
-#include "vargate/report.h"
 
 /* A copy of the caller's report; fields that an older caller's struct lacks take their defaults. */
 vg_status vg_report__take(vg_report *out, const vg_report *given);

@@ -1,9 +1,10 @@
-/* report_promise.c - what the page can promise: for each of a list of target risks the k that vg_select_k_targets finds
- * on the report's samples, so that the page does no statistics of its own and says what `vargate decide --target-risk`
- * says with these samples as validation data. */
+/* report_promise.c - what the page can promise: for each of a list of target risks the k that vg_select__k_targets
+ * finds on the report's samples, so that the page does no statistics of its own and says what `vargate decide
+ * --target-risk` says with these samples as validation data. */
 #include <math.h>
 
 #include "base/base.h"
+#include "evaluate/rule.h"
 #include "report/report_parts.h"
 
 /* Risks in hundredths of a percent: each up to 1 %, every fifth up to 5 %, every fiftieth up to 50 %. */
@@ -38,7 +39,7 @@ vg_status vg_report__emit_promises(vg_emit *e, const vg_report *r) {
             p->target[i] = target_at(i);
             p->found[i] = (vg_selection)VG_SELECTION_INIT;
         }
-        status = vg_select_k_targets(p->found, p->target, TARGETS, r->rows->ratio, errors, r->n, &options);
+        status = vg_select__k_targets(p->found, p->target, TARGETS, r->rows->ratio, errors, r->n, &options);
     }
     if (status == VG_OK) {
         vg_report__open(e, '{');

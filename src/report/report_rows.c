@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "vargate/report.h"
+#include "report/report.h"
 
-vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes) {
+vg_status vg_report__rows_new(vg_report_rows **out, size_t n, size_t classes) {
     *out = NULL;
     if (classes < 2)
         return vg_base__fail(VG_ERR_ARGUMENT, "a report needs at least 2 classes, found %zu", classes);
@@ -33,13 +33,13 @@ vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes) {
     if (status == VG_OK)
         status = vg_base__zalloc(&rows->agree, n, sizeof(uint32_t), "votes");
     if (status != VG_OK)
-        vg_report_rows_free(rows);
+        vg_report__rows_free(rows);
     else
         *out = rows;
     return status;
 }
 
-void vg_report_rows_free(vg_report_rows *rows) {
+void vg_report__rows_free(vg_report_rows *rows) {
     if (!rows)
         return;
     vg_base__release(rows->ratio);
@@ -70,7 +70,8 @@ static vg_status check_range(const vg_report_rows *rows, size_t first, size_t co
     return VG_OK;
 }
 
-vg_status vg_report_rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean, const double *std) {
+vg_status vg_report__rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean,
+                               const double *std) {
     size_t C = rows->classes, top = rows->top;
     VG_TRY(check_range(rows, first, count));
     for (size_t i = 0; i < count * C; i++) {
@@ -94,7 +95,7 @@ static double element(const vg_predictions *p, size_t n, size_t m, size_t c) {
     return p->dtype == VG_F64 ? ((const double *)p->data)[at] : (double)((const float *)p->data)[at];
 }
 
-vg_status vg_report_rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block) {
+vg_status vg_report__rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block) {
     uint32_t *votes;
     VG_TRY(check_range(rows, first, block->n));
     if (block->c != rows->classes || (block->dtype != VG_F32 && block->dtype != VG_F64))

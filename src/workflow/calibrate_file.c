@@ -1,6 +1,7 @@
 /* calibrate_file.c - temperatures fitted to a file of validation logits, and kept as JSON. */
 #include <math.h>
 
+#include "calibrate/calibration.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
 #include "workflow/prediction_input.h"
@@ -54,7 +55,7 @@ static vg_status fit(vg_calibration **out, const vg_score_input *in, const vg_ca
 static vg_status save(const vg_calibration *result, const vg_calibrate_file_options *own) {
     if (!own->output)
         return VG_OK;
-    VG_TRY(vg_temperatures_save(own->output, result));
+    VG_TRY(vg_temperatures__save(own->output, result));
     vg_job__note(&own->job, "wrote %s: %zu temperature%s", own->output, result->count, result->count == 1 ? "" : "s");
     return VG_OK;
 }

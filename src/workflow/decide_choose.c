@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
 #include "workflow/decide.h"
 #include "workflow/job.h"
 #include "workflow/measure_columns.h"
@@ -19,7 +20,7 @@ typedef struct scored_file {
 } scored_file;
 
 static void scored_close(scored_file *f) {
-    vg_columns_free(f->columns);
+    vg_columns__free(f->columns);
     vg_tally_free(f->tally);
     vg_base__release(f->zeros);
     vg_score_input__close(&f->in);
@@ -51,7 +52,7 @@ static vg_status values_of(vg_measure *out, const scored_file *f, const vg_decid
     char name[VG_POLICY_NAME];
     vg_decide__name(name, candidate);
     if (!candidate->by_rule)
-        return vg_columns_find(f->columns, name, out);
+        return vg_columns__find(f->columns, name, out);
     *out = (vg_measure){"k", vg_tally_ratio(f->tally), 1, 1};
     return VG_OK;
 }
@@ -173,7 +174,7 @@ vg_status vg_policy__choose(vg_policy *shown, const vg_decide_request *request, 
     VG_TRY(choose_on(policy, &input, decided));
     shown->selection = &policy->selection;
     shown->chosen = 1;
-    if (decided && vg_same_file(decided, policy->calibration))
+    if (decided && vg_target__same_file(decided, policy->calibration))
         vg_job__warn(&request->own.job,
                      "%s is also the --calibration file: what was chosen on it says little about it; give another",
                      decided);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/arrays.h"
 #include "workflow/text_rows.h"
 
 static const vg_field fields[] = {VG_FIELD_PRED, VG_FIELD_DECISION, VG_FIELD_GMU, VG_FIELD_SNR};
@@ -13,18 +14,18 @@ enum { FIELDS = sizeof fields / sizeof *fields, STEP_BYTES = 1 << 20 };
 /* The decision has one gate setting only, so its last axis is dropped: every field has the shape of pred. */
 static vg_status begin_field(vg_score_writer *file, const vg_column_store *store, vg_field field) {
     size_t shape[3], rank = vg_field__shape(VG_FIELD_PRED, &store->layout, shape);
-    return vg_writer_begin(file->arrays, vg_field__name(field), vg_field__element(field), rank, shape);
+    return vg_writer__begin(file->arrays, vg_field__name(field), vg_field__element(field), rank, shape);
 }
 
 static vg_status write_ids(vg_score_writer *file, size_t n) {
     enum { PIECE = 1024 };
     int64_t ids[PIECE];
-    VG_TRY(vg_writer_begin(file->arrays, "id", VG_ELEMENT_I64, 1, &n));
+    VG_TRY(vg_writer__begin(file->arrays, "id", VG_ELEMENT_I64, 1, &n));
     for (size_t first = 0; first < n; first += PIECE) {
         size_t count = n - first < PIECE ? n - first : PIECE;
         for (size_t i = 0; i < count; i++)
             ids[i] = (int64_t)(first + i);
-        VG_TRY(vg_writer_append(file->arrays, ids, count * sizeof *ids));
+        VG_TRY(vg_writer__append(file->arrays, ids, count * sizeof *ids));
     }
     return VG_OK;
 }
@@ -40,7 +41,7 @@ static vg_status write_arrays(vg_score_writer *file, const vg_column_store *stor
         for (size_t first = 0; first < n; first += step) {
             size_t rows = n - first < step ? n - first : step;
             VG_TRY(vg_column_store__get(store, fields[f], first, rows, piece));
-            VG_TRY(vg_writer_append(file->arrays, piece, rows * row));
+            VG_TRY(vg_writer__append(file->arrays, piece, rows * row));
             VG_TRY(vg_job__progress(job, "writing", f * n + first + rows, FIELDS * n));
         }
     }

@@ -46,7 +46,7 @@ static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const v
     options.progress_context = &part;
     vg_status status = vg_job__begin(in->job, "evaluating", "steps");
     if (status == VG_OK) {
-        status = vg_evaluate_columns(out, tally, columns, &options);
+        status = vg_evaluate__columns(out, tally, columns, &options);
         if (status != VG_OK)
             vg_base__fail(status, "%s: %s", in->path, vg_error_message());
     }
@@ -62,7 +62,7 @@ static vg_status score_and_evaluate(vg_evaluation **out, vg_score_input *in, con
     vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true);
     if (status == VG_OK)
         status = evaluate(out, in, tally, columns, own);
-    vg_columns_free(columns);
+    vg_columns__free(columns);
     vg_tally_free(tally);
     return status;
 }

@@ -45,7 +45,7 @@ static void place_columns(void *context, size_t first, vg_scores *block) {
         mean = job->own + (job->second ? 2 * job->room : 0);
         std = mean + job->room;
     }
-    vg_columns_at(job->columns, first * (layout->multilabel ? layout->c : 1), block);
+    vg_columns__at(job->columns, first * (layout->multilabel ? layout->c : 1), block);
     block->mean = mean;
     block->std = std;
 }
@@ -104,7 +104,7 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
     unsigned which = vg_measure_columns__bits(set) | (planes ? (unsigned)VG_COLUMNS_PLANES : 0);
     which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
     *columns = NULL;
-    VG_TRY(vg_columns_new(columns, rows, layout->k, layout->k_count, which));
+    VG_TRY(vg_columns__new(columns, rows, layout->k, layout->k_count, which));
     column_job job = {.in = in, .columns = *columns, .tally = tally, .spread = vg_measure_columns__rule_spread(in)};
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
     sink.plane = planes ? rows : 0;
@@ -120,10 +120,10 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
 }
 
 vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_columns *columns) {
-    *count = vg_columns_measures(columns, NULL, 0);
+    *count = vg_columns__measures(columns, NULL, 0);
     *out = malloc((*count ? *count : 1) * sizeof **out);
     if (!*out)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the measures");
-    vg_columns_measures(columns, *out, *count);
+    vg_columns__measures(columns, *out, *count);
     return VG_OK;
 }

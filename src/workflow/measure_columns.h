@@ -3,6 +3,7 @@
 #ifndef VG_WORKFLOW_MEASURE_COLUMNS_H
 #define VG_WORKFLOW_MEASURE_COLUMNS_H
 
+#include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 #include "workflow/prediction_input.h"
 
@@ -10,8 +11,8 @@
 unsigned vg_measure_columns__bits(vg_field_set set);
 
 /* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads and
- * labels into it. `*columns` is the caller's, freed with vg_columns_free also on failure. `lean`: they are for
- * vg_evaluate_columns alone, which can do without some (where the options allow it). */
+ * labels into it. `*columns` is the caller's, freed with vg_columns__free also on failure. `lean`: they are for
+ * vg_evaluate__columns alone, which can do without some (where the options allow it). */
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
                                     bool lean);
 

@@ -4,16 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
+#include "nn/predictor.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
 #include "workflow/prediction.h"
 #include "workflow/workflow_options.h"
 
 static vg_status write_labels(vg_prediction *p, vg_writer *writer) {
-    vg_status status = vg_writer_begin(writer, "L", VG_ELEMENT_I64, 1, &p->n);
+    vg_status status = vg_writer__begin(writer, "L", VG_ELEMENT_I64, 1, &p->n);
     for (size_t i = 0; i < p->n && status == VG_OK; i++) {
         int64_t label = vg_prediction__label(p, i);
-        status = vg_writer_append(writer, &label, sizeof label);
+        status = vg_writer__append(writer, &label, sizeof label);
     }
     return status;
 }
@@ -23,7 +25,7 @@ static vg_status write_names(const vg_prediction *p, vg_writer *writer) {
     const char *path = p->options.output;
     size_t length = strlen(path), ending = strlen(".safetensors");
     if (length < ending || strcmp(path + length - ending, ".safetensors") != 0)
-        return vg_writer_texts(writer, "classes", p->info[0].class_names, p->info[0].classes);
+        return vg_writer__texts(writer, "classes", p->info[0].class_names, p->info[0].classes);
     json_t *list = json_array();
     for (size_t c = 0; c < p->info[0].classes; c++)
         json_array_append_new(list, json_string(p->info[0].class_names[c]));
@@ -31,7 +33,7 @@ static vg_status write_names(const vg_prediction *p, vg_writer *writer) {
     json_decref(list);
     if (!text)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for the names of the classes");
-    vg_status status = vg_writer_metadata(writer, "classes", text);
+    vg_status status = vg_writer__metadata(writer, "classes", text);
     free(text);
     return status;
 }
@@ -40,13 +42,13 @@ static vg_status write_chunks(vg_prediction *p, vg_writer *writer) {
     static const char what[] = "predicting";
     const vg_job *job = &p->options.job;
     size_t C = p->classes, shape[3] = {p->n, p->members, C};
-    VG_TRY(vg_writer_begin(writer, p->options.logits ? "Z" : "P", VG_ELEMENT_F32, 3, shape));
+    VG_TRY(vg_writer__begin(writer, p->options.logits ? "Z" : "P", VG_ELEMENT_F32, 3, shape));
     for (size_t i = 0; i < p->n; i += VG_PREDICTION_CHUNK) {
         size_t count = p->n - i < VG_PREDICTION_CHUNK ? p->n - i : VG_PREDICTION_CHUNK;
         VG_TRY(vg_prediction__logits(p, i, count));
         if (!p->options.logits)
-            vg_softmax_rows(p->all, count * p->members, C);
-        VG_TRY(vg_writer_append(writer, p->all, count * p->members * C * sizeof(float)));
+            vg_nn__softmax_rows(p->all, count * p->members, C);
+        VG_TRY(vg_writer__append(writer, p->all, count * p->members * C * sizeof(float)));
         VG_TRY(vg_job__progress(job, what, i + count, p->n));
     }
     return VG_OK;
@@ -83,7 +85,8 @@ static vg_status predict(vg_predict_runs_result *result, vg_prediction *p) {
     VG_TRY(vg_prediction__check_output(p, &output));
     VG_TRY(vg_prediction__open(p));
     vg_predict_runs_result found = {sizeof found, p->n, p->members, p->classes, p->info[0].epoch, p->labels};
-    VG_TRY(vg_workflow__result(result, &found, sizeof found, "vg_predict_runs_result"));
+    if (result)
+        VG_TRY(vg_base__give_result(result, &found, sizeof found, "vg_predict_runs_result"));
     VG_TRY(write_file(p));
     vg_job__note(&o->job, "%s: %s of %zu images, %zu members, %zu classes%s, of epoch %zu", o->output,
                  o->logits ? "logits" : "probabilities", found.samples, found.members, found.classes,

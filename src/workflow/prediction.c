@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "nn/predictor.h"
+#include "nn/recipe.h"
 #include "workflow/job.h"
 #include "workflow/workflow_options.h"
 
@@ -14,7 +16,7 @@ static vg_status checkpoint_path(char *out, size_t room, const char *run, int wh
     if (stat(run, &st) != 0)
         return vg_base__fail(VG_ERR_IO, "%s: no such run folder or checkpoint", run);
     if (S_ISDIR(st.st_mode))
-        return vg_run_checkpoint(out, room, run, which, NULL);
+        return vg_run__checkpoint(out, room, run, which, NULL);
     int length = snprintf(out, room, "%s", run);
     if (length <= 0 || (size_t)length >= room)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: the name is too long", run);
@@ -34,10 +36,10 @@ static vg_status join_ensemble(vg_prediction *p, size_t i, const char *path) {
                      path, r->runs[0]);
     if (!a->class_names || !b->class_names)
         return VG_OK;
-    if (vg_predictor_order_classes(p->predictors[i], a->class_names, a->classes) != VG_OK)
+    if (vg_predictor__order_classes(p->predictors[i], a->class_names, a->classes) != VG_OK)
         return vg_base__fail(VG_ERR_DATA, "%s and %s do not make one ensemble: %s", r->runs[0], path,
                              vg_error_message());
-    p->info[i] = vg_predictor_describe(p->predictors[i]);
+    p->info[i] = vg_predictor__info(p->predictors[i]);
     return VG_OK;
 }
 
@@ -54,7 +56,7 @@ static vg_status open_predictors(vg_prediction *p) {
         char path[4200];
         VG_TRY(checkpoint_path(path, sizeof path, r->runs[i], r->checkpoint));
         VG_TRY(vg_predictor_open(&p->predictors[i], path, &options));
-        p->info[i] = vg_predictor_describe(p->predictors[i]);
+        p->info[i] = vg_predictor__info(p->predictors[i]);
         if (i > 0)
             VG_TRY(join_ensemble(p, i, path));
         p->members += p->info[i].members;
@@ -66,7 +68,7 @@ static vg_status open_predictors(vg_prediction *p) {
 static vg_status open_input(vg_dataset **out, const char *input, const char *folder) {
     if (strncmp(input, "path:", 5) == 0 || vg_data_find(input, NULL))
         return vg_dataset_open(out, input, VG_PART_ANY, folder);
-    return vg_dataset_read(out, input, VG_PART_ANY);
+    return vg_dataset__read(out, input, VG_PART_ANY);
 }
 
 /* The images of --split val or train: those that every network held out, or was trained on. */
@@ -74,7 +76,7 @@ static vg_status open_training_part(vg_prediction *p, bool held) {
     const vg_predict_runs_options *r = &p->options;
     const vg_predictor_info *net = &p->info[0];
     for (size_t i = 1; i < r->run_count; i++)
-        if (vg_recipe_check_split(net->recipe, p->info[i].recipe) != VG_OK)
+        if (vg_recipe__check_split(net->recipe, p->info[i].recipe) != VG_OK)
             return vg_base__fail(VG_ERR_DATA,
                                  "--split %s: %s and %s: %s; give them one split_seed, or predict each by itself",
                                  r->split, r->runs[0], r->runs[i], vg_error_message());
@@ -90,10 +92,10 @@ static vg_status open_images(vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     VG_TRY(r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, r->data)
                     : open_input(&p->set, r->input, r->data));
-    vg_dataset_info info = vg_dataset_describe(p->set);
+    vg_dataset_info info = vg_dataset__info(p->set);
     if (!r->split && (info.channels != net->channels || info.height != net->height || info.width != net->width)) {
         vg_dataset *adapted;
-        VG_TRY(vg_dataset_adapt(&adapted, p->set, net->channels, net->height, net->width));
+        VG_TRY(vg_dataset__adapt(&adapted, p->set, net->channels, net->height, net->width));
         vg_dataset_free(p->set);
         p->set = adapted;
     }
@@ -101,7 +103,7 @@ static vg_status open_images(vg_prediction *p) {
     p->n = info.n;
     size_t limit = net->recipe->test_limit;
     if (limit && limit < p->n) {
-        VG_TRY(vg_dataset_limit(&p->limited, &p->n, p->source, NULL, 0, limit, net->recipe->seed));
+        VG_TRY(vg_dataset__limit(&p->limited, &p->n, p->source, NULL, 0, limit, net->recipe->seed));
         p->indices = p->limited;
     }
     return VG_OK;
@@ -135,20 +137,20 @@ static vg_status check_training_images(const vg_prediction *p, const vg_dataset_
 static vg_status settle_labels(vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     const vg_job *job = &p->options.job;
-    vg_dataset_info info = vg_dataset_describe(p->source);
+    vg_dataset_info info = vg_dataset__info(p->source);
     char remark[512];
     p->labels = info.classes > 0;
     if (!p->labels)
         return VG_OK;
     if (info.class_names && net->class_names) {
-        vg_status status = vg_dataset_map_classes(p->set, net->class_names, net->classes);
+        vg_status status = vg_dataset__map_classes(p->set, net->class_names, net->classes);
         if (status == VG_OK || p->options.split)
             return status;
         vg_job__note(job, "%s; labels are left out", vg_error_message());
         p->labels = false;
         return VG_OK;
     }
-    if (vg_dataset_remark(remark, sizeof remark, p->source) == 2)
+    if (vg_dataset__remark(remark, sizeof remark, p->source) == 2)
         vg_job__warn(job, "%s", remark);
     if (p->options.split && info.classes > net->classes)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the checkpoint has %zu", info.source, info.classes,
@@ -166,7 +168,7 @@ static vg_status open_set(vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     bool held = split && strcmp(split, "val") == 0, fit = split && strcmp(split, "train") == 0;
     VG_TRY(held || fit ? open_training_part(p, held) : open_images(p));
-    vg_dataset_info info = vg_dataset_describe(p->source);
+    vg_dataset_info info = vg_dataset__info(p->source);
     if (info.channels != net->channels || info.height != net->height || info.width != net->width)
         return vg_base__fail(VG_ERR_DATA, "%s: images of %zux%zux%zu, the checkpoint is for %zux%zux%zu", info.source,
                              info.channels, info.height, info.width, net->channels, net->height, net->width);
@@ -181,7 +183,7 @@ vg_status vg_prediction__images(vg_prediction *p, size_t k, size_t first, size_t
         order[i] = p->indices ? p->indices[first + i] : first + i;
     memcpy(statistics.mean, p->info[k].mean, sizeof statistics.mean);
     memcpy(statistics.std, p->info[k].std, sizeof statistics.std);
-    return vg_dataset_fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
+    return vg_dataset__fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
 }
 
 vg_status vg_prediction__logits(vg_prediction *p, size_t first, size_t count) {
@@ -198,7 +200,7 @@ vg_status vg_prediction__logits(vg_prediction *p, size_t first, size_t count) {
 }
 
 int64_t vg_prediction__label(const vg_prediction *p, size_t i) {
-    return vg_dataset_labels(p->source)[p->indices ? p->indices[i] : i];
+    return vg_dataset__labels(p->source)[p->indices ? p->indices[i] : i];
 }
 
 /* --- opening and closing */
@@ -257,7 +259,7 @@ void vg_prediction__close(vg_prediction *p) {
         vg_predictor_free(p->predictors[i]);
     vg_training_data__close(&p->data);
     vg_dataset_free(p->set);
-    vg_indices_free(p->limited);
+    vg_indices__free(p->limited);
     vg_base__release(p->images);
     vg_base__release(p->one);
     vg_base__release(p->all);

@@ -1,6 +1,7 @@
 /* prediction_input.c - opens predictions with their labels and temperatures and checks that they fit each other. */
 #include "workflow/prediction_input.h"
 
+#include "formats/prediction_file.h"
 #include "workflow/workflow_options.h"
 #include <math.h>
 
@@ -29,8 +30,8 @@ static vg_status open_file(vg_score_input *in, const vg_input_options *options, 
 
 static vg_status open_predictions(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
     VG_TRY(open_file(in, options, labels_optional));
-    if (options->axes < 0 && vg_prediction_file_notice(in->file))
-        vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file_notice(in->file));
+    if (options->axes < 0 && vg_prediction_file__notice(in->file))
+        vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file__notice(in->file));
     int logits = 0;
     vg_score_layout *layout = &in->layout;
     vg_prediction_file_shape(in->file, &layout->n, &layout->m, &layout->c, &logits);
@@ -71,7 +72,7 @@ static vg_status read_labels(vg_score_input *in, const vg_input_options *options
     if (labels == vg_score_no_labels)
         return VG_OK;
     if (labels && labels != vg_score_labels_if_any)
-        status = vg_prediction_file_read_labels(in->file, &in->labels, &columns, labels, options->labels_key);
+        status = vg_prediction_file__read_labels(in->file, &in->labels, &columns, labels, options->labels_key);
     else
         status = vg_prediction_file_labels(in->file, &in->labels, &columns);
     return status == VG_ERR_ARGUMENT && labels == vg_score_labels_if_any ? VG_OK : status;

@@ -1,6 +1,7 @@
 /* prediction_source.c - the logits of networks as input of a scoring pass: scored as they come, and never kept. */
 #include <string.h>
 
+#include "nn/predictor.h"
 #include "workflow/prediction.h"
 
 /* Scores are computed where the networks run. */
@@ -23,7 +24,7 @@ static vg_status logits_block(void *context, size_t first, size_t rows, vg_devic
         void *stream;
         *at = VG_MEMORY_DEVICE;
         VG_TRY(vg_prediction__images(p, 0, first, rows));
-        VG_TRY(vg_predictor_run_there(p->predictors[0], &logits, &stream, p->images, rows, first));
+        VG_TRY(vg_predictor__run_on_device(p->predictors[0], &logits, &stream, p->images, rows, first));
         VG_TRY(vg_device_scorer_stream(gpu, stream));
     } else {
         *at = VG_MEMORY_HOST;
@@ -61,8 +62,8 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
 vg_status vg_prediction__input(vg_score_input *in, vg_prediction *p, const vg_input_options *options) {
     vg_score_device device = device_of(p);
     size_t most = VG_PREDICTION_CHUNK;
-    if (device == VG_SCORE_ON_CUDA && p->options.run_count == 1 && vg_predictor_piece(p->predictors[0]) < most)
-        most = vg_predictor_piece(p->predictors[0]);
+    if (device == VG_SCORE_ON_CUDA && p->options.run_count == 1 && vg_predictor__piece(p->predictors[0]) < most)
+        most = vg_predictor__piece(p->predictors[0]);
     p->blocks = (vg_block_source){p, logits_block, most, "predicting", "images"};
     *in = (vg_score_input){.path = p->options.runs[0],
                            .job = &p->options.job,

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "nn/recipe.h"
 #include "vargate/workflow.h"
 
 enum { PATH_ROOM = 8300 };
@@ -36,8 +37,8 @@ vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const 
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe: a name and a place for the recipe are needed");
     if (access(name, R_OK) != 0 && !strchr(name, '/') && shipped_recipe(path, name))
         name = path;
-    VG_TRY(vg_recipe_read(recipe, name));
+    VG_TRY(vg_recipe__read(recipe, name));
     for (size_t i = 0; i < change_count; i++)
         VG_TRY(vg_recipe_set(recipe, changes[i]));
-    return vg_recipe_check(recipe);
+    return vg_recipe__check(recipe);
 }

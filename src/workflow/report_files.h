@@ -3,8 +3,9 @@
 #define VG_WORKFLOW_REPORT_FILES_H
 
 #include "base/base.h"
+#include "report/report.h"
 #include "vargate/data.h"
-#include "vargate/report.h"
+#include "vargate/workflow.h"
 
 /* Images of the samples, in their order. */
 typedef struct vg_report_images {
@@ -41,5 +42,8 @@ void vg_report_names__free(char **names, size_t classes);
  * has been under 5 % of its peak for 3 epochs; NaN when there is none. *out is freed with free, also after a failure.
  */
 vg_status vg_report_epochs__read(vg_report_epoch **out, size_t *count, double *collapse, const char *path);
+
+/* What a page shows. Borrowed from the page. */
+const vg_report *vg_page__report(const vg_page *page);
 
 #endif

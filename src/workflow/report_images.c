@@ -4,18 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/samples.h"
 #include "vargate/formats.h"
 #include "workflow/report_files.h"
 
 static vg_status open_set(vg_dataset **out, const char *name, const char *folder) {
     if (strncmp(name, "path:", 5) == 0 || vg_data_find(name, NULL))
         return vg_dataset_open(out, name, VG_PART_ANY, folder);
-    return vg_dataset_read(out, name, VG_PART_ANY);
+    return vg_dataset__read(out, name, VG_PART_ANY);
 }
 
 /* Where both have labels they must agree: otherwise these are other images, or in another order. */
 static bool labels_agree(const vg_report_images *images, size_t n, const int64_t *labels) {
-    const int32_t *own = vg_dataset_labels(images->set);
+    const int32_t *own = vg_dataset__labels(images->set);
     for (size_t i = 0; own && labels && i < n; i++) {
         if (own[images->indices ? images->indices[i] : i] != labels[i])
             return false;
@@ -26,7 +27,7 @@ static bool labels_agree(const vg_report_images *images, size_t n, const int64_t
 static vg_status check_fit(vg_report_images *images, const vg_report_image_request *request) {
     size_t count = images->info.n, limit = request->limit;
     if (limit && limit < count)
-        VG_TRY(vg_dataset_limit(&images->indices, &count, images->set, NULL, 0, limit, request->seed));
+        VG_TRY(vg_dataset__limit(&images->indices, &count, images->set, NULL, 0, limit, request->seed));
     if (images->info.channels != 1 && images->info.channels != 3)
         return vg_base__fail(VG_ERR_DATA, "the images are neither grey nor RGB");
     if (count != request->n)
@@ -39,7 +40,7 @@ static vg_status check_fit(vg_report_images *images, const vg_report_image_reque
 vg_status vg_report_images__open(vg_report_images *images, const vg_report_image_request *request) {
     *images = (vg_report_images){0};
     VG_TRY(open_set(&images->set, request->name, request->folder));
-    images->info = vg_dataset_describe(images->set);
+    images->info = vg_dataset__info(images->set);
     vg_status status = check_fit(images, request);
     if (status != VG_OK)
         vg_report_images__close(images);
@@ -47,7 +48,7 @@ vg_status vg_report_images__open(vg_report_images *images, const vg_report_image
 }
 
 void vg_report_images__close(vg_report_images *images) {
-    vg_indices_free(images->indices);
+    vg_indices__free(images->indices);
     vg_dataset_free(images->set);
     *images = (vg_report_images){0};
 }
@@ -56,7 +57,7 @@ vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels
     const vg_report_images *images = context;
     size_t size = images->info.channels * images->info.height * images->info.width;
     size_t index = images->indices ? images->indices[sample] : sample;
-    const void *all = vg_dataset_pixels(images->set);
+    const void *all = vg_dataset__pixels(images->set);
     if (!images->info.is_float) {
         memcpy(pixels, (const uint8_t *)all + index * size, size);
         return VG_OK;

@@ -2,7 +2,7 @@
  * the page.
  *
  * A run is a folder: test.npz (or scores.npz where there are no predictions), temps.json, metrics.jsonl, ood-NAME.npz,
- * recipe.yaml. Figures are scripts (vg_report_figure_script); drawing them is left to the caller. */
+ * recipe.yaml. Figures are scripts (vg_report__figure_script); drawing them is left to the caller. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "nn/recipe.h"
 #include "vargate/nn.h"
 #include "workflow/report_files.h"
 #include "workflow/report_subject.h"
@@ -100,7 +101,7 @@ static vg_status look_into_run(vg_page *page, const char *folder) {
     snprintf(page->metrics, PATH_ROOM, "%.4000s/metrics.jsonl", folder);
     snprintf(path, sizeof path, "%.4000s/recipe.yaml", folder);
     if (is_there(path)) {
-        VG_TRY(vg_recipe_read(&page->recipe, path));
+        VG_TRY(vg_recipe__read(&page->recipe, path));
         page->has_recipe = true;
     }
     return find_ood(page, folder);
@@ -342,8 +343,8 @@ static vg_status write_text(void *context, const void *bytes, size_t size) {
 static vg_status write_file(const vg_page *page, const char *what) {
     vg_text *text;
     VG_TRY(vg_text_open(&text, page->path));
-    vg_report_sink sink = {.context = text, .write = write_text};
-    vg_status status = vg_report_page(&page->report, &sink);
+    vg_sink sink = {.context = text, .write = write_text};
+    vg_status status = vg_report__page(&page->report, &sink);
     if (status == VG_OK)
         status = vg_job__progress(&page->own.job, what, 1, 1);
     if (status == VG_OK)
@@ -408,4 +409,13 @@ void vg_page_free(vg_page *page) {
 
 const char *vg_page_folder(const vg_page *page) { return page->folder; }
 const char *vg_page_path(const vg_page *page) { return page->path; }
-const vg_report *vg_page_report(const vg_page *page) { return &page->report; }
+const vg_report *vg_page__report(const vg_page *page) { return &page->report; }
+
+const char *vg_figure_name(size_t figure) { return vg_report__figure_name(figure); }
+
+int vg_page_has_figure(const vg_page *page, size_t figure) { return vg_report__figure_possible(&page->report, figure); }
+
+vg_status vg_page_figure_script(const vg_page *page, size_t figure, const char *terminal, const char *output,
+                                const vg_sink *sink) {
+    return vg_report__figure_script(&page->report, figure, terminal, output, sink);
+}

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
+#include "formats/prediction_file.h"
 #include "workflow/measure_columns.h"
 #include "workflow/report_subject.h"
 
 enum { MOST_K = 1024 }; /* gate settings in a file of scores */
 
 static bool find(const vg_source *source, const char *name, size_t *index, vg_array_info *info) {
-    return vg_source_find(source, name, index) == VG_OK && vg_source_info(source, *index, info) == VG_OK;
+    return vg_source__find(source, name, index) == VG_OK && vg_source__info(source, *index, info) == VG_OK;
 }
 
 static bool has_measure(const vg_source *source) {
@@ -27,11 +29,11 @@ bool vg_report_scores__holds(const char *path) {
     vg_source *source;
     size_t index;
     vg_array_info info;
-    if (strcmp(path, "-") == 0 || vg_source_open(&source, path) != VG_OK)
+    if (strcmp(path, "-") == 0 || vg_source__open(&source, path) != VG_OK)
         return false; /* whoever reads it as predictions will say why */
     bool holds = find(source, "k", &index, &info) && has_measure(source) && !find(source, "P", &index, &info) &&
                  !find(source, "Z", &index, &info);
-    vg_source_close(source);
+    vg_source__close(source);
     return holds;
 }
 
@@ -54,7 +56,7 @@ static vg_status read_shape(vg_report_subject *out, vg_source *source) {
     out->k = malloc((info.count ? info.count : 1) * sizeof *out->k);
     if (!out->k)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the gate settings");
-    return vg_source_read_f64(source, index, 0, info.count, out->k);
+    return vg_source__read_f64(source, index, 0, info.count, out->k);
 }
 
 /* Measures of the file into columns of their own. */
@@ -71,14 +73,14 @@ static vg_status read_measures(vg_report_subject *out, vg_source *source) {
                                  out->n);
         set |= VG_FIELD_BIT(f);
     }
-    VG_TRY(vg_columns_new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)));
+    VG_TRY(vg_columns__new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(set)));
     vg_scores places;
     memset(&places, 0, sizeof places);
-    vg_columns_at(out->columns, 0, &places);
+    vg_columns__at(out->columns, 0, &places);
     for (int f = 0; f < VG_FIELD_MEASURES; f++) {
         if (!(set & VG_FIELD_BIT(f)) || !find(source, vg_field__name((vg_field)f), &index, &info))
             continue;
-        VG_TRY(vg_source_read_f64(source, index, 0, out->n, vg_score_block__place(&places, (vg_field)f)));
+        VG_TRY(vg_source__read_f64(source, index, 0, out->n, vg_score_block__place(&places, (vg_field)f)));
     }
     return vg_measure_columns__list(&out->measures, &out->measure_count, out->columns);
 }
@@ -88,7 +90,7 @@ static double scalar(vg_source *source, const char *name) {
     vg_array_info info;
     double value;
     if (!find(source, name, &index, &info) || info.count != 1 ||
-        vg_source_read_f64(source, index, 0, 1, &value) != VG_OK)
+        vg_source__read_f64(source, index, 0, 1, &value) != VG_OK)
         return NAN;
     return value;
 }
@@ -109,10 +111,10 @@ static void read_verdict_figures(vg_report_subject *out, vg_source *source) {
 static vg_status read_label_file(vg_report_subject *out, const char *path) {
     int64_t *read;
     size_t n = 0, columns = 1;
-    VG_TRY(vg_labels_read(&read, &n, &columns, path, NULL));
+    VG_TRY(vg_labels__read(&read, &n, &columns, path, NULL));
     if (columns == 1 && n == out->n && (out->labels = malloc(n * sizeof *read)))
         memcpy(out->labels, read, n * sizeof *read);
-    vg_labels_free(read);
+    vg_labels__free(read);
     if (!out->labels)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu labels in %zu columns for %zu samples", path, n, columns, out->n);
     return VG_OK;
@@ -130,7 +132,7 @@ static vg_status read_labels(vg_report_subject *out, vg_source *source, const ch
         out->labels = malloc(out->n * sizeof *out->labels);
         if (!out->labels)
             return vg_base__fail(VG_ERR_MEMORY, "out of memory for the labels");
-        VG_TRY(vg_source_read_i64(source, index, 0, out->n, out->labels));
+        VG_TRY(vg_source__read_i64(source, index, 0, out->n, out->labels));
     }
     for (size_t i = 0; out->labels && i < out->n; i++) {
         if (out->labels[i] < 0 || (uint64_t)out->labels[i] >= out->c)
@@ -151,14 +153,14 @@ static vg_status read_rows(vg_report_subject *out, vg_source *source, vg_tally *
     double *mean = malloc(2 * step * out->c * sizeof *mean), *std = mean ? mean + step * out->c : NULL;
     if (!mean)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for means and spreads");
-    vg_status status = vg_report_rows_new(&out->rows, out->n, out->c);
+    vg_status status = vg_report__rows_new(&out->rows, out->n, out->c);
     for (size_t first = 0; first < out->n && status == VG_OK; first += step) {
         size_t rows = out->n - first < step ? out->n - first : step;
-        status = vg_source_read_f64(source, mean_index, first, rows, mean);
+        status = vg_source__read_f64(source, mean_index, first, rows, mean);
         if (status == VG_OK)
-            status = vg_source_read_f64(source, std_index, first, rows, std);
+            status = vg_source__read_f64(source, std_index, first, rows, std);
         if (status == VG_OK)
-            status = vg_report_rows_feed(out->rows, first, rows, mean, std);
+            status = vg_report__rows_feed(out->rows, first, rows, mean, std);
         if (status == VG_OK && tally)
             status = vg_tally_feed(tally, mean, std, out->labels + first, rows);
     }
@@ -191,8 +193,8 @@ static vg_status read_all(vg_report_subject *out, vg_source *arrays, const vg_re
 
 vg_status vg_report_scores__read(vg_report_subject *out, const vg_report_source *source) {
     vg_source *arrays;
-    VG_TRY(vg_source_open(&arrays, out->path));
+    VG_TRY(vg_source__open(&arrays, out->path));
     vg_status status = read_all(out, arrays, source);
-    vg_source_close(arrays);
+    vg_source__close(arrays);
     return status;
 }

@@ -21,7 +21,7 @@ static void place_columns(void *context, size_t first, vg_scores *block) {
     double *mean = block->mean, *std = block->std;
     if (!job->out->columns)
         return;
-    vg_columns_at(job->out->columns, first, block);
+    vg_columns__at(job->out->columns, first, block);
     block->mean = mean;
     block->std = std;
 }
@@ -34,7 +34,7 @@ static vg_status take_block(void *context, size_t first, size_t rows, const vg_s
         block->std[i] *= job->spread;
     vg_status status = VG_OK;
     if (job->out->rows)
-        status = vg_report_rows_feed(job->out->rows, first, rows, block->mean, block->std);
+        status = vg_report__rows_feed(job->out->rows, first, rows, block->mean, block->std);
     if (status == VG_OK && job->tally)
         status = vg_tally_feed(job->tally, block->mean, block->std, job->in->labels + first, rows);
     return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", job->in->path, vg_error_message());
@@ -73,7 +73,7 @@ static vg_status read_votes(vg_report_subject *out, vg_score_input *in) {
         vg_predictions view;
         size_t here = out->n - first < rows ? out->n - first : rows;
         VG_TRY(vg_prediction_file_block(in->file, first, here, &view));
-        VG_TRY(vg_report_rows_votes(out->rows, first, &view));
+        VG_TRY(vg_report__rows_votes(out->rows, first, &view));
         VG_TRY(vg_job__progress(in->job, "counting votes", first + here, out->n));
     }
     return VG_OK;
@@ -109,7 +109,7 @@ static vg_status score(vg_report_subject *out, vg_score_input *in) {
     subject_job job = {.out = out, .in = in, .spread = vg_measure_columns__rule_spread(in)};
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
     vg_field_set means = VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD);
-    VG_TRY(vg_report_rows_new(&out->rows, out->n, out->c));
+    VG_TRY(vg_report__rows_new(&out->rows, out->n, out->c));
     VG_TRY(new_tally(&job.tally, in));
     vg_status status = vg_score_pass__run(in, means, &sink, &out->summary);
     if (status == VG_OK)
@@ -128,7 +128,7 @@ static vg_status read_predictions(vg_report_subject *out, const vg_report_source
     VG_TRY(vg_score_input__open_labels(&in, out->path, source->options, labels, source->job));
     vg_status status = keep_shape(out, &in);
     if (status == VG_OK)
-        status = vg_columns_new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(in.measures));
+        status = vg_columns__new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(in.measures));
     if (status == VG_OK)
         status = source->for_ood ? score_for_ood(out, &in) : score(out, &in);
     vg_score_input__close(&in);
@@ -167,8 +167,8 @@ void vg_report_subject__free(vg_report_subject *subject) {
     free(subject->k);
     free(subject->labels);
     free(subject->measures);
-    vg_columns_free(subject->columns);
-    vg_report_rows_free(subject->rows);
+    vg_columns__free(subject->columns);
+    vg_report__rows_free(subject->rows);
     vg_evaluation_free(subject->evaluation);
     *subject = (vg_report_subject){0};
 }

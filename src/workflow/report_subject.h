@@ -3,8 +3,9 @@
 #ifndef VG_WORKFLOW_REPORT_SUBJECT_H
 #define VG_WORKFLOW_REPORT_SUBJECT_H
 
+#include "evaluate/whole_columns.h"
+#include "report/report.h"
 #include "vargate/evaluate.h"
-#include "vargate/report.h"
 #include "workflow/prediction_input.h"
 
 typedef struct vg_report_subject {

@@ -52,7 +52,7 @@ static vg_status fold_labels(vg_sample_measures *out) {
     free(out->list);
     out->list = list;
     out->count = count;
-    vg_columns_free(out->columns);
+    vg_columns__free(out->columns);
     out->columns = NULL;
     return VG_OK;
 }
@@ -81,6 +81,6 @@ vg_status vg_sample_measures__read(vg_sample_measures *out, const char *path, co
 void vg_sample_measures__free(vg_sample_measures *measures) {
     free(measures->list);
     free(measures->folded);
-    vg_columns_free(measures->columns);
+    vg_columns__free(measures->columns);
     *measures = (vg_sample_measures){0};
 }

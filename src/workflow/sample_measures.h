@@ -2,6 +2,7 @@
 #ifndef VG_WORKFLOW_SAMPLE_MEASURES_H
 #define VG_WORKFLOW_SAMPLE_MEASURES_H
 
+#include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 #include "workflow/prediction_input.h"
 

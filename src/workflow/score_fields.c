@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
 #include "vargate/evaluate.h"
 
 typedef enum field_shape { PER_ENTRY, PER_GATE, PER_CLASS } field_shape;
@@ -65,7 +66,7 @@ size_t vg_field__width(vg_field field, const vg_score_layout *layout) {
 }
 
 size_t vg_field__bytes(vg_field field, const vg_score_layout *layout) {
-    return vg_field__width(field, layout) * vg_element_size(facts[field].element);
+    return vg_field__width(field, layout) * vg_element__size(facts[field].element);
 }
 
 size_t vg_field__set_bytes(vg_field_set set, const vg_score_layout *layout) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "formats/arrays.h"
 #include "workflow/score_rows.h"
 
 static bool ends_with(const char *path, const char *ending) {
@@ -49,11 +50,11 @@ static vg_status write_field(vg_score_writer *file, const vg_column_store *store
                              size_t piece_bytes, write_progress *progress) {
     size_t shape[3], rank = vg_field__shape(field, &store->layout, shape);
     size_t row = vg_field__bytes(field, &store->layout), step = piece_bytes / row;
-    VG_TRY(vg_writer_begin(file->arrays, vg_field__name(field), vg_field__element(field), rank, shape));
+    VG_TRY(vg_writer__begin(file->arrays, vg_field__name(field), vg_field__element(field), rank, shape));
     for (size_t first = 0; first < store->layout.n; first += step) {
         size_t rows = store->layout.n - first < step ? store->layout.n - first : step;
         VG_TRY(vg_column_store__get(store, field, first, rows, piece));
-        VG_TRY(vg_writer_append(file->arrays, piece, rows * row));
+        VG_TRY(vg_writer__append(file->arrays, piece, rows * row));
         progress->done += rows * row;
         VG_TRY(vg_job__progress(progress->job, "writing", progress->done, progress->total));
     }

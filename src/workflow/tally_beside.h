@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 
 /* One block: rows x classes means and spreads, which are the counter's until it is waited for, and the labels of its

@@ -79,12 +79,12 @@ static int on_event(void *context, const vg_train_event *event) {
 static vg_status train(vg_train_result *result, const vg_train_recipe_options *o, vg_training_data *data) {
     watcher w = {.options = o, .what = "training"};
     vg_train_options options = VG_TRAIN_OPTIONS_INIT;
-    vg_dataset_info info = vg_dataset_describe(data->set);
+    vg_dataset_info info = vg_dataset__info(data->set);
     char remark[512];
     if (info.classes < 2)
         return vg_base__fail(VG_ERR_DATA, "%s: training needs labels of at least 2 classes, found %zu", info.source,
                              info.classes);
-    if (vg_dataset_remark(remark, sizeof remark, data->set))
+    if (vg_dataset__remark(remark, sizeof remark, data->set))
         vg_job__warn(&o->job, "%s", remark);
     options.recipe = o->recipe;
     options.folder = o->folder;

@@ -9,13 +9,13 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, con
     memset(data, 0, sizeof *data);
     vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, folder);
     if (status == VG_OK)
-        status = vg_dataset_split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set,
-                                  r->validation, r->split_seed);
+        status = vg_dataset__split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set,
+                                   r->validation, r->split_seed);
     if (status == VG_OK && r->train_limit && r->train_limit < data->fit_count) {
         size_t *fewer, count;
-        status = vg_dataset_limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit, r->seed);
+        status = vg_dataset__limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit, r->seed);
         if (status == VG_OK) {
-            vg_indices_free(data->fit);
+            vg_indices__free(data->fit);
             data->fit = fewer;
             data->fit_count = count;
         }
@@ -28,19 +28,19 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, con
 }
 
 void vg_training_data__close(vg_training_data *data) {
-    vg_loader_free(data->train);
-    vg_loader_free(data->validation);
-    vg_indices_free(data->fit);
-    vg_indices_free(data->held);
+    vg_loader__free(data->train);
+    vg_loader__free(data->validation);
+    vg_indices__free(data->fit);
+    vg_indices__free(data->held);
     vg_dataset_free(data->set);
     memset(data, 0, sizeof *data);
 }
 
-static vg_status feed_seek(void *context, uint64_t epoch, size_t step) { return vg_loader_seek(context, epoch, step); }
+static vg_status feed_seek(void *context, uint64_t epoch, size_t step) { return vg_loader__seek(context, epoch, step); }
 
 static vg_status feed_next(void *context, vg_nn_batch *out) {
     vg_batch batch;
-    vg_status status = vg_loader_next(context, &batch);
+    vg_status status = vg_loader__next(context, &batch);
     if (status == VG_OK)
         *out = (vg_nn_batch){batch.images, batch.labels, batch.indices, batch.count};
     return status;
@@ -51,7 +51,7 @@ static vg_status resident_plan(void *context, uint64_t epoch, vg_nn_sample *samp
     vg_training_data *data = context;
     vg_sample_draw *draws;
     VG_TRY(vg_base__alloc(&draws, data->fit_count, sizeof *draws, "the samples of an epoch"));
-    vg_status status = vg_loader_draws(data->train, epoch, draws);
+    vg_status status = vg_loader__draws(data->train, epoch, draws);
     for (size_t i = 0; status == VG_OK && i < data->fit_count; i++) {
         const vg_sample_draw *d = &draws[i];
         samples[i] = (vg_nn_sample){d->index, d->dy,  d->dx,   d->flip,   d->erase, d->jitter,
@@ -71,15 +71,15 @@ static vg_status make_loaders(vg_training_data *data, const vg_recipe *r) {
         (vg_augment){(unsigned)r->crop, r->flip, r->erase, r->brightness, r->contrast, r->saturation, r->hue};
     bool jitter = r->brightness > 0 || r->contrast > 0 || r->saturation > 0 || r->hue > 0;
     options.threads = jitter ? 0 : 1;
-    VG_TRY(vg_loader_new(&data->train, data->set, data->fit, data->fit_count, &options));
+    VG_TRY(vg_loader__new(&data->train, data->set, data->fit, data->fit_count, &options));
     options.shuffle = 0;
     options.threads = 1;
     options.augment = (vg_augment)VG_AUGMENT_NONE;
-    return vg_loader_new(&data->validation, data->set, data->held, data->held_count, &options);
+    return vg_loader__new(&data->validation, data->set, data->held, data->held_count, &options);
 }
 
 vg_status vg_training_data__describe(vg_train_options *options, vg_training_data *data, const vg_recipe *recipe) {
-    vg_dataset_info info = vg_dataset_describe(data->set);
+    vg_dataset_info info = vg_dataset__info(data->set);
     VG_TRY(make_loaders(data, recipe));
     options->channels = info.channels;
     options->height = info.height;
@@ -88,10 +88,10 @@ vg_status vg_training_data__describe(vg_train_options *options, vg_training_data
     options->class_names = info.class_names;
     memcpy(options->mean, data->statistics.mean, sizeof options->mean);
     memcpy(options->std, data->statistics.std, sizeof options->std);
-    options->train = (vg_feed){data->train, data->fit_count, vg_loader_steps(data->train), feed_seek, feed_next};
+    options->train = (vg_feed){data->train, data->fit_count, vg_loader__steps(data->train), feed_seek, feed_next};
     options->validation =
-        (vg_feed){data->validation, data->held_count, vg_loader_steps(data->validation), feed_seek, feed_next};
+        (vg_feed){data->validation, data->held_count, vg_loader__steps(data->validation), feed_seek, feed_next};
     options->resident = (vg_resident){
-        data, vg_dataset_pixels(data->set), info.is_float, vg_dataset_labels(data->set), info.n, resident_plan};
+        data, vg_dataset__pixels(data->set), info.is_float, vg_dataset__labels(data->set), info.n, resident_plan};
     return VG_OK;
 }

@@ -5,6 +5,7 @@
 #ifndef VG_WORKFLOW_TRAINING_DATA_H
 #define VG_WORKFLOW_TRAINING_DATA_H
 
+#include "data/loader.h"
 #include "vargate/data.h"
 #include "vargate/nn.h"
 

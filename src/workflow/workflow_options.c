@@ -20,13 +20,3 @@ vg_status vg_workflow__options(void *out, size_t size, const void *given, const 
     memcpy(out, &size, sizeof size);
     return VG_OK;
 }
-
-vg_status vg_workflow__result(void *out, const void *result, size_t size, const char *what) {
-    size_t room;
-    if (!out)
-        return VG_OK;
-    memcpy(&room, out, sizeof room);
-    VG_TRY(check_size(room, size, what));
-    memcpy((char *)out + sizeof room, (const char *)result + sizeof room, room - sizeof room);
-    return VG_OK;
-}

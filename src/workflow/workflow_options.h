@@ -9,8 +9,4 @@
  * VG_ERR_ARGUMENT, naming `what`, when struct_size is not set or larger than this library's. */
 vg_status vg_workflow__options(void *out, size_t size, const void *given, const char *what);
 
-/* Copies a result of `size` bytes, which begins with struct_size, to a caller's own struct, as far as that one reaches.
- * `out` may be NULL. VG_ERR_ARGUMENT when its struct_size is not set or larger than this library's. */
-vg_status vg_workflow__result(void *out, const void *result, size_t size, const char *what);
-
 #endif

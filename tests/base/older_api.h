@@ -18,7 +18,10 @@ typedef struct vg_predictions {
     size_t n, m, c;
     ptrdiff_t stride_n, stride_m, stride_c;
 } vg_predictions;
-extern vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t c);
+static inline vg_predictions vg_predictions_f64(const double *data, size_t n, size_t m, size_t c) {
+    vg_predictions view = {data, 1, n, m, c, (ptrdiff_t)(m * c), (ptrdiff_t)c, 1};
+    return view;
+}
 
 /* Without threads and progress. */
 typedef struct vg_score_options {
@@ -150,9 +153,22 @@ typedef struct vg_calibrate_options {
 typedef struct vg_calibration_metrics {
     double nll, ece, member_nll, member_ece, accuracy, member_accuracy;
 } vg_calibration_metrics;
-extern vg_status vg_calibration_measure(vg_calibration_metrics *out, const vg_predictions *logits,
-                                        const int64_t *labels, const double *temperatures, size_t count,
-                                        const vg_calibrate_options *options);
+/* Without what follows the figures. */
+typedef struct vg_calibration {
+    size_t struct_size, samples, members, classes;
+    int solver, shared;
+    size_t count;
+    double *temperatures;
+    void *newton, *bayes;
+    double gap_log_t_median, gap_log_t_max, gap_loss_max;
+    unsigned newton_sweeps, bayes_sweeps;
+    double newton_passes;
+    unsigned bins;
+    vg_calibration_metrics before, after;
+} vg_calibration;
+extern vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
+                              const vg_calibrate_options *options);
+extern void vg_calibration_free(vg_calibration *calibration);
 
 /* Without labels_key and what follows it. */
 typedef struct vg_prediction_options {
@@ -161,9 +177,22 @@ typedef struct vg_prediction_options {
     int axes, logits;
 } vg_prediction_options;
 typedef struct vg_prediction_file vg_prediction_file;
-extern vg_status vg_prediction_file_open_memory(vg_prediction_file **out, const void *bytes, size_t size,
-                                                const char *name, const vg_prediction_options *options);
+extern vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,
+                                         const vg_prediction_options *options);
 extern void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
 extern void vg_prediction_file_close(vg_prediction_file *file);
+
+/* Without pixels and labels. */
+typedef struct vg_dataset_info {
+    size_t struct_size;
+    const char *name, *source;
+    const char *const *class_names;
+    size_t n, channels, height, width, classes;
+    int is_float, verified;
+} vg_dataset_info;
+typedef struct vg_dataset vg_dataset;
+extern vg_status vg_dataset_open(vg_dataset **out, const char *name, int part, const char *folder);
+extern vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set);
+extern void vg_dataset_free(vg_dataset *set);
 
 #endif

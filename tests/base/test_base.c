@@ -54,13 +54,13 @@ static void message_belongs_to_its_thread(void **state) {
 
 static void every_status_has_a_name(void **state) {
     (void)state;
-    assert_string_equal(vg_status_name(VG_OK), "ok");
+    assert_string_equal(vg_status__name(VG_OK), "ok");
     for (int a = VG_OK; a <= VG_ERR_INTERRUPTED; a++) {
-        assert_string_not_equal(vg_status_name((vg_status)a), "unknown");
+        assert_string_not_equal(vg_status__name((vg_status)a), "unknown");
         for (int b = VG_OK; b < a; b++)
-            assert_string_not_equal(vg_status_name((vg_status)a), vg_status_name((vg_status)b));
+            assert_string_not_equal(vg_status__name((vg_status)a), vg_status__name((vg_status)b));
     }
-    assert_string_equal(vg_status_name((vg_status)99), "unknown");
+    assert_string_equal(vg_status__name((vg_status)99), "unknown");
 }
 
 /* --- options structs ---------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "folder_util.h"
 #include "older_api.h"
 
 /* `struct name` with a guard behind it. */
@@ -87,11 +88,14 @@ static void calibrate(void **state) {
         for (size_t c = 0; c < 2; c++)
             logits[i][0][c] = log(means[i][c]);
     vg_predictions view = vg_predictions_f64(&logits[0][0][0], 4, 1, 2);
-    vg_calibration_metrics found;
-    assert_int_equal(vg_calibration_measure(&found, &view, labels, NULL, 0, &older.options), 0);
+    vg_calibration *fit;
+    assert_int_equal(vg_calibrate(&fit, &view, labels, &older.options), 0);
+    vg_calibration_metrics found = fit->before;
     assert_true(fabs(found.nll + (log(.9) + log(.8) + log(.7) + log(.4)) / 4) < 1e-12);
     assert_true(found.accuracy == .75);
     assert_true(fabs(found.ece - (.1 + .2 + .3 + .6) / 4) < 1e-12); /* in 15 bins, the default, each has its own */
+    assert_true(fit->temperatures[0] > 0 && fit->after.nll <= found.nll);
+    vg_calibration_free(fit);
 }
 
 static void open_predictions(void **state) {
@@ -102,13 +106,36 @@ static void open_predictions(void **state) {
     vg_prediction_file *file;
     size_t n, m, c;
     int logits;
-    vg_status status = vg_prediction_file_open_memory(&file, text, sizeof text - 1, "p.jsonl", &older.options);
+    char path[300];
+    snprintf(path, sizeof path, "%s/p.jsonl", folder);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    fputs(text, stream);
+    assert_int_equal(fclose(stream), 0);
+    vg_status status = vg_prediction_file_open(&file, path, &older.options);
     if (status != 0)
         print_message("%s\n", vg_error_message());
     assert_int_equal(status, 0);
     vg_prediction_file_shape(file, &n, &m, &c, &logits);
     assert_true(n == 3 && m == 2 && c == 2 && logits == 0);
     vg_prediction_file_close(file);
+}
+
+/* Of a smaller struct of results only what it has is filled. */
+static void describe_data(void **state) {
+    (void)state;
+    vg_dataset *set;
+    GUARDED(vg_dataset_info, older, {.struct_size = sizeof older.options});
+    assert_int_equal(vg_dataset_open(&set, "digits", 1, "data"), 0);
+    assert_int_equal(vg_dataset_describe(&older.options, set), 0);
+    assert_string_equal(older.options.name, "digits");
+    assert_true(older.options.channels == 1 && older.options.classes == 10 && older.options.verified == 1);
+    for (size_t i = 0; i < sizeof older.guard; i++)
+        assert_int_equal(older.guard[i], 0xee);
+    older.options.struct_size = sizeof older.options + 4096;
+    assert_int_equal(vg_dataset_describe(&older.options, set), 1);
+    assert_non_null(strstr(vg_error_message(), "vg_dataset_info.struct_size"));
+    vg_dataset_free(set);
 }
 
 /* Sizes that no release had are refused, naming the struct. */
@@ -130,8 +157,13 @@ static void impossible_sizes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(score),     cmocka_unit_test(evaluate),         cmocka_unit_test(rank_and_select),
-        cmocka_unit_test(calibrate), cmocka_unit_test(open_predictions), cmocka_unit_test(impossible_sizes),
+        cmocka_unit_test(score),
+        cmocka_unit_test(evaluate),
+        cmocka_unit_test(rank_and_select),
+        cmocka_unit_test(calibrate),
+        cmocka_unit_test(open_predictions),
+        cmocka_unit_test(describe_data),
+        cmocka_unit_test(impossible_sizes),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "calibrate/calibrate_data.h"
+#include "calibrate/calibration.h"
 #include "vargate/evaluate.h"
 
 /* --- row kernels ------------------------------------------------------------------------------------------------ */
@@ -257,9 +258,9 @@ static void test_refused(void **state) {
     assert_fails(vg_calibrate(&fit, &view, NULL, NULL), VG_ERR_ARGUMENT, "labels");
     assert_fails(vg_calibrate_blocks(&fit, wrong_block, &view, 50, 2, 4, p.y, NULL), VG_ERR_ARGUMENT, "(50, 2, 3)");
     vg_calibration_metrics metrics;
-    assert_fails(vg_calibration_measure(&metrics, &view, p.y, (double[3]){1, 1, 1}, 3, NULL), VG_ERR_ARGUMENT,
+    assert_fails(vg_calibrate__measure(&metrics, &view, p.y, (double[3]){1, 1, 1}, 3, NULL), VG_ERR_ARGUMENT,
                  "3 temperatures");
-    assert_fails(vg_calibration_measure(&metrics, &view, p.y, (double[2]){1, 0}, 2, NULL), VG_ERR_ARGUMENT,
+    assert_fails(vg_calibrate__measure(&metrics, &view, p.y, (double[2]){1, 0}, 2, NULL), VG_ERR_ARGUMENT,
                  "temperature 1 is 0");
     free_problem(&p);
 }
@@ -296,7 +297,7 @@ static void test_options(void **state) {
         o.progress_context = &stop;
         assert_fails(vg_calibrate(&fit, &view, p.y, &o), VG_ERR_INTERRUPTED, "stopped");
     }
-    assert_string_equal(vg_solver_name(VG_SOLVER_BOTH), "both");
+    assert_string_equal(vg_solver__name(VG_SOLVER_BOTH), "both");
     free_problem(&p);
 }
 
@@ -321,7 +322,7 @@ static void bin_edges_are_those_of_the_evaluation(void **state) {
     vg_predictions view = vg_predictions_f64(&z[0][0][0], 2, M, C);
     vg_calibration_metrics found;
     double expected;
-    assert_ok(vg_calibration_measure(&found, &view, y, NULL, 0, &options));
+    assert_ok(vg_calibrate__measure(&found, &view, y, NULL, 0, &options));
     assert_ok(vg_calibration_error(&expected, NULL, mean, VG_F64, y, 2, C, options.bins));
     assert_true(fabs(expected - (0.72 + 0.32) / 2) < 1e-15);
     assert_true(found.ece == expected);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "calibrate/calibration.h"
 #include "vargate/temperatures.h"
 
 static char folder[256], path[300];
@@ -56,7 +57,7 @@ static void check_metrics(const json_t *root, const vg_calibration *c) {
 
 static void check_file(vg_solver solver, int shared) {
     vg_calibration *c = fit(solver, shared);
-    assert_ok(vg_temperatures_save(path, c));
+    assert_ok(vg_temperatures__save(path, c));
     double *temperatures;
     size_t count;
     assert_ok(vg_temperatures_load(&temperatures, &count, path));
@@ -66,7 +67,7 @@ static void check_file(vg_solver solver, int shared) {
 
     json_t *root = json_load_file(path, 0, NULL);
     assert_non_null(root);
-    assert_string_equal(json_string_value(json_object_get(root, "solver")), vg_solver_name(solver));
+    assert_string_equal(json_string_value(json_object_get(root, "solver")), vg_solver__name(solver));
     assert_int_equal(json_is_true(json_object_get(root, "shared")), shared);
     assert_int_equal(number(root, "samples"), 120);
     assert_int_equal(number(root, "members"), 3);
@@ -110,9 +111,9 @@ static void test_save_fails(void **state) {
     vg_calibration *c = fit(VG_SOLVER_NEWTON, 0);
     char missing[300];
     snprintf(missing, sizeof missing, "%s/no/temps.json", folder);
-    assert_fails(vg_temperatures_save(missing, c), VG_ERR_IO, "no/temps.json");
-    assert_fails(vg_temperatures_save(NULL, c), VG_ERR_ARGUMENT, "path");
-    assert_fails(vg_temperatures_save(path, NULL), VG_ERR_ARGUMENT, "calibration");
+    assert_fails(vg_temperatures__save(missing, c), VG_ERR_IO, "no/temps.json");
+    assert_fails(vg_temperatures__save(NULL, c), VG_ERR_ARGUMENT, "path");
+    assert_fails(vg_temperatures__save(path, NULL), VG_ERR_ARGUMENT, "calibration");
     vg_calibration_free(c);
 }
 

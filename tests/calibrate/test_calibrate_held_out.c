@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "calibrate/calibration.h"
 #include "calibrate_util.h"
 #include "vargate/temperatures.h"
 
@@ -46,7 +47,7 @@ static void held_out_is_what_separate_fits_give(void **state) {
                 assert_true(isnan(fit->held_out.nll) && fit->folds == 0);
                 vg_calibration_metrics metrics;
                 vg_predictions view = view_f64(&own);
-                assert_ok(vg_calibration_measure(&metrics, &view, own.y, fit->temperatures, fit->count, &options));
+                assert_ok(vg_calibrate__measure(&metrics, &view, own.y, fit->temperatures, fit->count, &options));
                 double share = (double)own.n / (double)p.n;
                 nll += share * metrics.nll;
                 member_nll += share * metrics.member_nll;

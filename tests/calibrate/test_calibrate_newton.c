@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "calibrate/calibrate_data.h"
+#include "calibrate/calibration.h"
 
 static void check_metrics(const vg_calibration_metrics *m, const json_t *expected) {
     assert_close(m->nll, number(expected, "nll"), 1e-9);
@@ -44,7 +45,7 @@ static void check_case(const json_t *c) {
     check_metrics(&fit->before, json_object_get(c, "before"));
     check_metrics(&fit->after, json_object_get(c, "after"));
     vg_calibration_metrics again;
-    assert_ok(vg_calibration_measure(&again, &view, p.y, fit->temperatures, fit->count, &options));
+    assert_ok(vg_calibrate__measure(&again, &view, p.y, fit->temperatures, fit->count, &options));
     assert_memory_equal(&again, &fit->after, sizeof again);
     vg_calibration_free(fit);
 

@@ -12,6 +12,8 @@
 
 #include "backend/backend.h"
 #include "base/random.h"
+#include "data/loader.h"
+#include "data/samples.h"
 #include "vargate/data.h"
 
 #define OK(call)                                                                                                       \
@@ -50,9 +52,9 @@ static vg_dataset *random_set(vg_shape shape, bool is_float) {
     }
     for (int i = 0; i < IMAGES; i++)
         labels[i] = (int32_t)vg_random__below(&random, 10);
-    OK(vg_dataset_from_memory(&set, &(vg_dataset_images){sizeof(vg_dataset_images), "random",
-                                                         is_float ? (void *)floats : (void *)bytes, is_float, labels,
-                                                         IMAGES, shape.c, shape.h, shape.w, 10}));
+    OK(vg_dataset__from_memory(&set, &(vg_dataset_images){sizeof(vg_dataset_images), "random",
+                                                          is_float ? (void *)floats : (void *)bytes, is_float, labels,
+                                                          IMAGES, shape.c, shape.h, shape.w, 10}));
     free(bytes);
     free(floats);
     return set;
@@ -60,8 +62,8 @@ static vg_dataset *random_set(vg_shape shape, bool is_float) {
 
 static vg_store *stored(vg_backend *b, const vg_dataset *set, vg_shape shape, bool is_float, const vg_statistics *s) {
     vg_store *store;
-    vg_store_images images = {.pixels = vg_dataset_pixels(set),
-                              .labels = vg_dataset_labels(set),
+    vg_store_images images = {.pixels = vg_dataset__pixels(set),
+                              .labels = vg_dataset__labels(set),
                               .n = IMAGES,
                               .plan_room = IMAGES,
                               .shape = shape,
@@ -74,7 +76,7 @@ static vg_store *stored(vg_backend *b, const vg_dataset *set, vg_shape shape, bo
 
 static void set_plan(vg_backend *b, vg_store *store, const vg_loader *loader, uint64_t epoch) {
     vg_sample_draw draws[IMAGES];
-    OK(vg_loader_draws(loader, epoch, draws));
+    OK(vg_loader__draws(loader, epoch, draws));
     OK(b->ops->store_plan(b, store, draws, IMAGES));
 }
 
@@ -86,7 +88,7 @@ static void same_batches(vg_backend *b, vg_shape shape, bool is_float, vg_augmen
     options.seed = 12;
     options.augment = augment;
     OK(vg_dataset_statistics(&options.statistics, set, NULL, 0));
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
     vg_store *store = stored(b, set, shape, is_float, &options.statistics);
     vg_tensor *images, *labels;
     size_t image = vg_shape__size(shape);
@@ -97,7 +99,7 @@ static void same_batches(vg_backend *b, vg_shape shape, bool is_float, vg_augmen
         set_plan(b, store, loader, epoch);
         for (size_t at = 0; at < IMAGES; at += BATCH) {
             vg_batch want;
-            OK(vg_loader_next(loader, &want));
+            OK(vg_loader__next(loader, &want));
             assert_int_equal(want.epoch, epoch);
             vg_tensor__rows(images, want.count);
             vg_tensor__rows(labels, want.count);
@@ -115,7 +117,7 @@ static void same_batches(vg_backend *b, vg_shape shape, bool is_float, vg_augmen
     b->ops->tensor_free(b, images);
     b->ops->tensor_free(b, labels);
     b->ops->store_free(b, store);
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     vg_dataset_free(set);
 }
 
@@ -166,7 +168,7 @@ static void cuda_batch_labels(void **state) {
         double sum = 0;
         for (int c = 0; c < 10; c++)
             sum += exp((double)z[i * 10 + c]);
-        wanted += log(sum) - (double)z[i * 10 + vg_dataset_labels(set)[plan[21 + i].index]];
+        wanted += log(sum) - (double)z[i * 10 + vg_dataset__labels(set)[plan[21 + i].index]];
     }
     assert_true(fabs(totals.loss - wanted) < 1e-4 * wanted);
     b->ops->tensor_free(b, images);

@@ -21,6 +21,7 @@
 #include "checkpoint_arrays.h"
 #include "folder_util.h"
 #include "nn/learner.h"
+#include "nn/predictor.h"
 #include "vargate/formats.h"
 #include "vargate/nn.h"
 
@@ -497,7 +498,7 @@ static void predictions_agree(void **state) {
             o.compute = 0;
             o.rows = k == 2 ? 17 : 0;
             OK(vg_predictor_open(&p, path, &o));
-            assert_int_equal(vg_predictor_describe(p).members, 6);
+            assert_int_equal(vg_predictor__info(p).members, 6);
             OK(vg_predictor_run(p, logits[k], images, N, 0));
             vg_predictor_free(p);
         }

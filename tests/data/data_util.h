@@ -17,21 +17,23 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "base/base.h"
 #include "folder_util.h"
 #include "vargate/data.h"
 
-#define OK(expression)                                                                                                         \
-    do {                                                                                                                       \
-        vg_status status_ = (expression);                                                                                      \
-        if (status_ != VG_OK)                                                                                                  \
-            fail_msg("%s: %s", #expression, vg_error_message());                                                               \
+#define OK(expression)                                                                                                 \
+    do {                                                                                                               \
+        vg_status status_ = (expression);                                                                              \
+        if (status_ != VG_OK)                                                                                          \
+            fail_msg("%s: %s", #expression, vg_error_message());                                                       \
     } while (0)
 /* Fails as it should, with a one-line message that contains `text`. */
-#define FAILS(expression, expected, text)                                                                                      \
-    do {                                                                                                                       \
-        vg_status status_ = (expression);                                                                                      \
-        if (status_ != (expected) || !strstr(vg_error_message(), (text)) || strchr(vg_error_message(), '\n'))                  \
-            fail_msg("%s: %s, message '%s', expected '%s'", #expression, vg_status_name(status_), vg_error_message(), (text)); \
+#define FAILS(expression, expected, text)                                                                              \
+    do {                                                                                                               \
+        vg_status status_ = (expression);                                                                              \
+        if (status_ != (expected) || !strstr(vg_error_message(), (text)) || strchr(vg_error_message(), '\n'))          \
+            fail_msg("%s: %s, message '%s', expected '%s'", #expression, vg_status__name(status_), vg_error_message(), \
+                     (text));                                                                                          \
     } while (0)
 
 /* A path in the folder; eight of them live at a time. */

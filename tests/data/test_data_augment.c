@@ -13,7 +13,7 @@ static vg_dataset *pattern(void) {
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)((i * 37 + i / 11) % 256);
     vg_dataset *set;
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &set, &(vg_dataset_images){sizeof(vg_dataset_images), "pattern", bytes, 0, NULL, 5, C, H, W, 0}));
     return set;
 }
@@ -28,7 +28,7 @@ static int mirrored(int at, int size) {
 static void crops_and_flips_by_hand(void **state) {
     (void)state;
     vg_dataset *set = pattern();
-    const unsigned char *bytes = vg_dataset_pixels(set);
+    const unsigned char *bytes = vg_dataset__pixels(set);
     vg_statistics statistics = {C, {0.1, 0.2, 0.3}, {0.5, 1.0, 2.0}};
     vg_augment augment = VG_AUGMENT_NONE;
     augment.crop_pad = 3;
@@ -123,7 +123,7 @@ static void erasing(void **state) {
         vg_augment_draw draw = vg_augment__draw(&augment, 1, epoch, 3, H, W);
         vg_sample__make(out, &scratch, plan, epoch, 3);
         size_t three = 3;
-        OK(vg_dataset_fill(plain, set, &three, 1, NULL, VG_LAYOUT_NCHW));
+        OK(vg_dataset__fill(plain, set, &three, 1, NULL, VG_LAYOUT_NCHW));
         for (size_t c = 0; c < C; c++)
             for (size_t y = 0; y < H; y++)
                 for (size_t x = 0; x < W; x++) {
@@ -211,11 +211,11 @@ static void refusals(void **state) {
     FAILS(vg_augment__check(&augment, set), VG_ERR_ARGUMENT, "contrast nan");
     augment.contrast = 0.2;
     const float values[4] = {0.0f, 0.5f, 1.0f, 1.25f};
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &floats, &(vg_dataset_images){sizeof(vg_dataset_images), "floats", values, 1, NULL, 1, 1, 2, 2, 0}));
     FAILS(vg_augment__check(&augment, floats), VG_ERR_ARGUMENT, "holds 1.25");
     vg_dataset_free(floats);
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &floats, &(vg_dataset_images){sizeof(vg_dataset_images), "floats", values, 1, NULL, 1, 2, 2, 1, 0}));
     FAILS(vg_augment__check(&augment, floats), VG_ERR_ARGUMENT, "needs 1 or 3 channels");
     vg_dataset_free(floats);

@@ -2,6 +2,8 @@
  * the seed. */
 #include <math.h>
 
+#include "data/loader.h"
+#include "data/samples.h"
 #include "data_util.h"
 
 enum { N = 103, SIZE = 6 };
@@ -14,7 +16,7 @@ static vg_dataset *numbered(void) {
     for (int i = 0; i < N; i++)
         labels[i] = i % 7;
     vg_dataset *set;
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &set, &(vg_dataset_images){sizeof(vg_dataset_images), "numbered", bytes, 0, labels, N, 3, SIZE, SIZE, 7}));
     return set;
 }
@@ -51,17 +53,17 @@ static kept *reference(const vg_dataset *set) {
     kept *all = malloc(BATCHES * sizeof *all);
     vg_loader_options options = usual(1);
     vg_loader *loader;
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
-    assert_int_equal(vg_loader_steps(loader), STEPS);
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    assert_int_equal(vg_loader__steps(loader), STEPS);
     for (int i = 0; i < BATCHES; i++) {
         vg_batch batch;
-        OK(vg_loader_next(loader, &batch));
+        OK(vg_loader__next(loader, &batch));
         keep(&all[i], &batch);
         assert_int_equal(all[i].epoch, i / STEPS);
         assert_int_equal(all[i].step, i % STEPS);
         assert_int_equal(all[i].count, i % STEPS == STEPS - 1 ? N % 16 : 16);
     }
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     return all;
 }
 
@@ -74,15 +76,15 @@ static void same_at_any_thread_count(void **state) {
             vg_loader_options options = usual(threads);
             options.prefetch = prefetch;
             vg_loader *loader;
-            OK(vg_loader_new(&loader, set, NULL, 0, &options));
+            OK(vg_loader__new(&loader, set, NULL, 0, &options));
             for (int i = 0; i < BATCHES; i++) {
                 vg_batch batch;
-                OK(vg_loader_next(loader, &batch));
+                OK(vg_loader__next(loader, &batch));
                 keep(&one, &batch);
                 assert_memory_equal(&one, &all[i], sizeof one);
                 assert_int_equal((uintptr_t)batch.images % 64, 0);
             }
-            vg_loader_free(loader);
+            vg_loader__free(loader);
         }
     free(all);
     vg_dataset_free(set);
@@ -94,22 +96,22 @@ static void same_after_any_seek(void **state) {
     kept *all = reference(set), one;
     vg_loader_options options = usual(3);
     vg_loader *loader;
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
     for (int round = 0; round < 60; round++) {
         int at = (round * 17 + 5) % BATCHES;
         if (round % 5 == 4 && at % STEPS == 0 && at > 0) /* the end of an epoch is the beginning of the next */
-            OK(vg_loader_seek(loader, (uint64_t)(at / STEPS - 1), STEPS));
+            OK(vg_loader__seek(loader, (uint64_t)(at / STEPS - 1), STEPS));
         else
-            OK(vg_loader_seek(loader, (uint64_t)(at / STEPS), (size_t)(at % STEPS)));
+            OK(vg_loader__seek(loader, (uint64_t)(at / STEPS), (size_t)(at % STEPS)));
         for (int i = at; i < BATCHES && i < at + round % 9; i++) {
             vg_batch batch;
-            OK(vg_loader_next(loader, &batch));
+            OK(vg_loader__next(loader, &batch));
             keep(&one, &batch);
             assert_memory_equal(&one, &all[i], sizeof one);
         }
     }
-    FAILS(vg_loader_seek(loader, 0, STEPS + 1), VG_ERR_ARGUMENT, "step 8 of an epoch of 7");
-    vg_loader_free(loader);
+    FAILS(vg_loader__seek(loader, 0, STEPS + 1), VG_ERR_ARGUMENT, "step 8 of an epoch of 7");
+    vg_loader__free(loader);
     free(all);
     vg_dataset_free(set);
 }
@@ -123,12 +125,12 @@ static void every_sample_once_an_epoch(void **state) {
     vg_loader_options options = usual(2);
     size_t first[N / 2], moved = 0;
     vg_loader *loader;
-    OK(vg_loader_new(&loader, set, odd, N / 2, &options));
+    OK(vg_loader__new(&loader, set, odd, N / 2, &options));
     for (int epoch = 0; epoch < 3; epoch++) {
         int seen[N] = {0};
-        for (size_t step = 0, at = 0; step < vg_loader_steps(loader); step++) {
+        for (size_t step = 0, at = 0; step < vg_loader__steps(loader); step++) {
             vg_batch batch;
-            OK(vg_loader_next(loader, &batch));
+            OK(vg_loader__next(loader, &batch));
             for (size_t i = 0; i < batch.count; i++, at++) {
                 seen[batch.indices[i]]++;
                 assert_int_equal(batch.labels[i], batch.indices[i] % 7);
@@ -142,7 +144,7 @@ static void every_sample_once_an_epoch(void **state) {
             assert_int_equal(seen[i], i % 2);
     }
     assert_true(moved > N / 2); /* another order every epoch */
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     vg_dataset_free(set);
 }
 
@@ -157,17 +159,17 @@ static void unshuffled_is_plain(void **state) {
     options.statistics = (vg_statistics){3, {0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}};
     vg_loader *loader;
     float expected[10 * 3 * SIZE * SIZE];
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
-    assert_int_equal(vg_loader_steps(loader), 10);
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    assert_int_equal(vg_loader__steps(loader), 10);
     for (size_t step = 0; step < 25; step++) {
         vg_batch batch;
-        OK(vg_loader_next(loader, &batch));
+        OK(vg_loader__next(loader, &batch));
         assert_int_equal(batch.count, 10);
         assert_int_equal(batch.indices[0], step % 10 * 10);
-        OK(vg_dataset_fill(expected, set, batch.indices, 10, &options.statistics, VG_LAYOUT_NHWC));
+        OK(vg_dataset__fill(expected, set, batch.indices, 10, &options.statistics, VG_LAYOUT_NHWC));
         assert_memory_equal(batch.images, expected, sizeof expected);
     }
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     vg_dataset_free(set);
 }
 
@@ -179,21 +181,21 @@ static void seeds_and_epochs_differ(void **state) {
     options.seed = 78;
     vg_loader *loader;
     vg_batch batch;
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
-    OK(vg_loader_next(loader, &batch));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    OK(vg_loader__next(loader, &batch));
     assert_memory_not_equal(batch.indices, all[0].indices, sizeof all[0].indices);
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     /* The same sample is augmented differently from epoch to epoch. */
     options = usual(2);
     options.shuffle = 0;
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
-    OK(vg_loader_next(loader, &batch));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    OK(vg_loader__next(loader, &batch));
     keep(&all[0], &batch);
-    OK(vg_loader_seek(loader, 1, 0));
-    OK(vg_loader_next(loader, &batch));
+    OK(vg_loader__seek(loader, 1, 0));
+    OK(vg_loader__next(loader, &batch));
     assert_memory_equal(batch.indices, all[0].indices, sizeof all[0].indices);
     assert_memory_not_equal(batch.images, all[0].images, sizeof all[0].images);
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     free(all);
     vg_dataset_free(set);
 }
@@ -208,15 +210,15 @@ static void options_of_an_older_header(void **state) {
     options.struct_size = offsetof(vg_loader_options, threads);
     options.batch = 5;
     options.threads = options.prefetch = 4000000000u; /* beyond struct_size: must not be read */
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
-    assert_int_equal(vg_loader_steps(loader), (N - 1) / 5 + 1);
-    OK(vg_loader_next(loader, &batch));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    assert_int_equal(vg_loader__steps(loader), (N - 1) / 5 + 1);
+    OK(vg_loader__next(loader, &batch));
     assert_int_equal(batch.count, 5);
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     options.struct_size = sizeof options + 8;
-    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "vg_loader_options.struct_size");
-    OK(vg_loader_new(&loader, set, NULL, 0, NULL)); /* the defaults */
-    vg_loader_free(loader);
+    FAILS(vg_loader__new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "vg_loader_options.struct_size");
+    OK(vg_loader__new(&loader, set, NULL, 0, NULL)); /* the defaults */
+    vg_loader__free(loader);
     vg_dataset_free(set);
 }
 
@@ -225,42 +227,42 @@ static void edges(void **state) {
     (void)state;
     const unsigned char pixel = 200;
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set,
-                              &(vg_dataset_images){sizeof(vg_dataset_images), "one", &pixel, 0, NULL, 1, 1, 1, 1, 0}));
+    OK(vg_dataset__from_memory(&set,
+                               &(vg_dataset_images){sizeof(vg_dataset_images), "one", &pixel, 0, NULL, 1, 1, 1, 1, 0}));
     vg_loader_options options = VG_LOADER_OPTIONS_INIT;
     options.threads = 4;
     vg_loader *loader;
     for (int round = 0; round < 20; round++) {
-        OK(vg_loader_new(&loader, set, NULL, 0, &options));
+        OK(vg_loader__new(&loader, set, NULL, 0, &options));
         for (int i = 0; i < round; i++) {
             vg_batch batch;
-            OK(vg_loader_next(loader, &batch));
+            OK(vg_loader__next(loader, &batch));
             assert_int_equal(batch.count, 1);
             assert_int_equal(batch.epoch, i);
             assert_int_equal(batch.labels[0], -1);
             assert_true(batch.images[0] == (float)(200 / 255.0));
         }
-        vg_loader_free(loader);
+        vg_loader__free(loader);
     }
-    vg_loader_free(NULL);
+    vg_loader__free(NULL);
     size_t beyond = 1;
-    FAILS(vg_loader_new(&loader, set, &beyond, 1, &options), VG_ERR_ARGUMENT, "index 1");
-    FAILS(vg_loader_new(&loader, set, &beyond, 0, &options), VG_ERR_ARGUMENT, "over 0 samples");
+    FAILS(vg_loader__new(&loader, set, &beyond, 1, &options), VG_ERR_ARGUMENT, "index 1");
+    FAILS(vg_loader__new(&loader, set, &beyond, 0, &options), VG_ERR_ARGUMENT, "over 0 samples");
     options.drop_last = 1;
-    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "one full batch");
+    FAILS(vg_loader__new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "one full batch");
     options.drop_last = 0;
     options.statistics.channels = 2;
-    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "statistics of 2 channels");
+    FAILS(vg_loader__new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "statistics of 2 channels");
     options.statistics = (vg_statistics){1, {0}, {0}};
-    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "standard deviation 0");
+    FAILS(vg_loader__new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "standard deviation 0");
     options.struct_size = 3;
-    FAILS(vg_loader_new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "vg_loader_options.struct_size is 3");
+    FAILS(vg_loader__new(&loader, set, NULL, 0, &options), VG_ERR_ARGUMENT, "vg_loader_options.struct_size is 3");
     vg_dataset_free(set);
 }
 
 /* One value of a sample made by hand from what was drawn; jitter off. */
 static float by_hand(const vg_dataset *set, const vg_sample_draw *d, const vg_statistics *s, int c, int y, int x) {
-    const unsigned char *bytes = vg_dataset_pixels(set);
+    const unsigned char *bytes = vg_dataset__pixels(set);
     int from_y = y + d->dy, from_x = (d->flip ? SIZE - 1 - x : x) + d->dx;
     if (d->erase && y >= d->top && y < d->top + d->height && x >= d->left && x < d->left + d->width)
         return 0;
@@ -280,13 +282,13 @@ static void draws_of_an_epoch(void **state) {
     static vg_sample_draw draws[N];
     size_t erased = 0, flipped = 0, moved = 0;
     options.augment = (vg_augment){2, 0.5, 0.5, 0, 0, 0, 0};
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
-        OK(vg_loader_draws(loader, 7, draws)); /* another epoch's in between */
-        OK(vg_loader_draws(loader, epoch, draws));
+        OK(vg_loader__draws(loader, 7, draws)); /* another epoch's in between */
+        OK(vg_loader__draws(loader, epoch, draws));
         for (size_t at = 0; at < N;) {
             vg_batch batch;
-            OK(vg_loader_next(loader, &batch));
+            OK(vg_loader__next(loader, &batch));
             assert_int_equal(batch.epoch, epoch);
             for (size_t i = 0; i < batch.count; i++, at++) {
                 const vg_sample_draw *d = &draws[at];
@@ -301,12 +303,12 @@ static void draws_of_an_epoch(void **state) {
         }
     }
     assert_true(erased > N && flipped > N && moved > 2 * N); /* of 3 N */
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     options.augment = (vg_augment){0, 0, 0, 0.2, 0, 0.2, 0.1};
-    OK(vg_loader_new(&loader, set, NULL, 0, &options));
-    OK(vg_loader_draws(loader, 0, draws));
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    OK(vg_loader__draws(loader, 0, draws));
     assert_int_equal(draws[0].jitter, 1 | 4 | 8);
-    vg_loader_free(loader);
+    vg_loader__free(loader);
     vg_dataset_free(set);
 }
 

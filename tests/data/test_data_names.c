@@ -30,7 +30,7 @@ static void expect_text(const char *part) {
 static vg_dataset *set_of(const int32_t *labels, size_t n, size_t classes, const char *const *names) {
     static const uint8_t pixels[64] = {0};
     vg_dataset *set;
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &set, &(vg_dataset_images){sizeof(vg_dataset_images), "made", pixels, 0, labels, n, 1, 1, 1, classes}));
     if (names)
         OK(vg_dataset__name_classes(set, names, classes));
@@ -46,11 +46,11 @@ static void missing_class_is_mapped_by_name(void **state) {
     static const char *const present[] = {"dog", "bird", "emu"}; /* no cat, another order */
     static const int32_t labels[] = {0, 1, 2, 2, 1}, expected[] = {2, 0, 3, 3, 0};
     vg_dataset *set = set_of(labels, 5, 3, present);
-    OK(vg_dataset_map_classes(set, animals, 4));
-    vg_dataset_info info = vg_dataset_describe(set);
+    OK(vg_dataset__map_classes(set, animals, 4));
+    vg_dataset_info info = vg_dataset__info(set);
     assert_int_equal(info.classes, 4);
     assert_string_equal(info.class_names[1], "cat");
-    assert_memory_equal(vg_dataset_labels(set), expected, sizeof expected);
+    assert_memory_equal(vg_dataset__labels(set), expected, sizeof expected);
     vg_dataset_free(set);
 }
 
@@ -59,16 +59,16 @@ static void foreign_class_is_refused_by_name(void **state) {
     static const char *const names[] = {"bird", "fox"};
     static const int32_t both[] = {0, 1, 1}, only_bird[] = {0, 0, 0};
     vg_dataset *set = set_of(both, 3, 2, names);
-    assert_int_equal(vg_dataset_map_classes(set, animals, 4), VG_ERR_DATA);
+    assert_int_equal(vg_dataset__map_classes(set, animals, 4), VG_ERR_DATA);
     expect_text("'fox' is not known there; known are bird, cat, dog, emu");
-    assert_int_equal(vg_dataset_describe(set).classes, 2); /* as it was */
-    assert_string_equal(vg_dataset_describe(set).class_names[1], "fox");
+    assert_int_equal(vg_dataset__info(set).classes, 2); /* as it was */
+    assert_string_equal(vg_dataset__info(set).class_names[1], "fox");
     vg_dataset_free(set);
     set = set_of(only_bird, 3, 2, names); /* a name without a sample hurts nobody */
-    OK(vg_dataset_map_classes(set, animals, 4));
+    OK(vg_dataset__map_classes(set, animals, 4));
     vg_dataset_free(set);
     set = set_of(both, 3, 2, NULL);
-    assert_int_equal(vg_dataset_map_classes(set, animals, 4), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_dataset__map_classes(set, animals, 4), VG_ERR_ARGUMENT);
     vg_dataset_free(set);
 }
 
@@ -77,15 +77,15 @@ static void odd_labels_are_noticed(void **state) {
     static const int32_t from_one[] = {1, 2, 3, 1}, gap[] = {0, 1, 3, 3}, good[] = {0, 1, 2, 3};
     char line[512];
     vg_dataset *set = set_of(from_one, 4, 0, NULL);
-    assert_int_equal(vg_dataset_remark(line, sizeof line, set), 2);
+    assert_int_equal(vg_dataset__remark(line, sizeof line, set), 2);
     assert_non_null(strstr(line, "labels run from 1 to 3 and none is 0"));
     vg_dataset_free(set);
     set = set_of(gap, 4, 4, animals);
-    assert_int_equal(vg_dataset_remark(line, sizeof line, set), 1);
+    assert_int_equal(vg_dataset__remark(line, sizeof line, set), 1);
     assert_non_null(strstr(line, "1 of 4 classes have no sample, the first is 'dog'"));
     vg_dataset_free(set);
     set = set_of(good, 4, 4, NULL);
-    assert_int_equal(vg_dataset_remark(line, sizeof line, set), 0);
+    assert_int_equal(vg_dataset__remark(line, sizeof line, set), 0);
     assert_string_equal(line, "");
     vg_dataset_free(set);
 }
@@ -100,11 +100,11 @@ static void write_set(const char *path, const char *labels_name, const char *con
     OK(vg_writer_open(&writer, path));
     OK(vg_writer_array(writer, "images", VG_ELEMENT_U8, 3, shape, pixels));
     if (texts)
-        OK(vg_writer_texts(writer, labels_name, texts, 6));
+        OK(vg_writer__texts(writer, labels_name, texts, 6));
     if (numbers)
         OK(vg_writer_array(writer, labels_name, VG_ELEMENT_I64, 1, &n, numbers));
     if (classes)
-        OK(vg_writer_texts(writer, "classes", classes, class_count));
+        OK(vg_writer__texts(writer, "classes", classes, class_count));
     OK(vg_writer_close(writer));
 }
 
@@ -116,13 +116,13 @@ static void text_labels_are_read(void **state) {
     vg_dataset *set;
     file_of(path, "texts.npz");
     write_set(path, "labels", labels, NULL, NULL, 0);
-    OK(vg_dataset_read(&set, path, VG_PART_TRAIN));
-    vg_dataset_info info = vg_dataset_describe(set);
+    OK(vg_dataset__read(&set, path, VG_PART_TRAIN));
+    vg_dataset_info info = vg_dataset__info(set);
     assert_int_equal(info.classes, 4);
     static const char *const sorted[] = {"ant", "cat", "dog", "žluťoučký kůň"};
     for (size_t c = 0; c < 4; c++)
         assert_string_equal(info.class_names[c], sorted[c]);
-    assert_memory_equal(vg_dataset_labels(set), expected, sizeof expected);
+    assert_memory_equal(vg_dataset__labels(set), expected, sizeof expected);
     vg_dataset_free(set);
 }
 
@@ -134,15 +134,15 @@ static void names_of_numbers_are_read(void **state) {
     vg_dataset *set;
     file_of(path, "named.npz");
     write_set(path, "labels", NULL, labels, animals, 4); /* one more than there are labels of */
-    OK(vg_dataset_read(&set, path, VG_PART_TRAIN));
-    assert_int_equal(vg_dataset_describe(set).classes, 4);
-    assert_string_equal(vg_dataset_describe(set).class_names[3], "emu");
+    OK(vg_dataset__read(&set, path, VG_PART_TRAIN));
+    assert_int_equal(vg_dataset__info(set).classes, 4);
+    assert_string_equal(vg_dataset__info(set).class_names[3], "emu");
     vg_dataset_free(set);
     write_set(path, "labels", NULL, labels, animals, 2);
-    assert_int_equal(vg_dataset_read(&set, path, VG_PART_TRAIN), VG_ERR_DATA);
+    assert_int_equal(vg_dataset__read(&set, path, VG_PART_TRAIN), VG_ERR_DATA);
     expect_text("'classes' names 2 classes, but the labels reach 2");
     write_set(path, "labels", NULL, labels, twice, 3);
-    assert_int_equal(vg_dataset_read(&set, path, VG_PART_TRAIN), VG_ERR_DATA);
+    assert_int_equal(vg_dataset__read(&set, path, VG_PART_TRAIN), VG_ERR_DATA);
     expect_text("'classes' names 'a' twice");
 }
 
@@ -151,11 +151,11 @@ static void names_of_numbers_are_read(void **state) {
 static vg_strings texts_of(const char *path, const char *name) {
     vg_strings texts = {0};
     vg_source *source;
-    OK(vg_source_open(&source, path));
+    OK(vg_source__open(&source, path));
     for (size_t i = source->count; i < source->count + source->text_count; i++)
         if (strcmp(source->arrays[i].name, name) == 0)
             OK(vg_source__texts(source, i, &texts));
-    vg_source_close(source);
+    vg_source__close(source);
     return texts;
 }
 
@@ -185,9 +185,9 @@ static void numpys_own_files(void **state) {
 static void column_of_texts(void **state) {
     (void)state;
     vg_dataset *set;
-    OK(vg_dataset_read(&set, "tests/data/names/column.npz", VG_PART_TRAIN));
-    vg_dataset_info info = vg_dataset_describe(set);
-    const int32_t *labels = vg_dataset_labels(set);
+    OK(vg_dataset__read(&set, "tests/data/names/column.npz", VG_PART_TRAIN));
+    vg_dataset_info info = vg_dataset__info(set);
+    const int32_t *labels = vg_dataset__labels(set);
     assert_int_equal(info.classes, 3);
     assert_string_equal(info.class_names[1], "dog");
     assert_true(labels[0] == 1 && labels[1] == 0 && labels[2] == 2);
@@ -210,7 +210,7 @@ static void damaged_texts_are_noticed(void **state) {
     fseek(file, (long)at, SEEK_SET);
     fputc('o', file);
     fclose(file);
-    assert_int_equal(vg_dataset_read(&set, path, VG_PART_TRAIN), VG_ERR_FORMAT);
+    assert_int_equal(vg_dataset__read(&set, path, VG_PART_TRAIN), VG_ERR_FORMAT);
     expect_text("member 'labels.npy': CRC-32");
 }
 
@@ -218,7 +218,7 @@ static void damaged_texts_are_noticed(void **state) {
 static void pickled_labels_are_refused(void **state) {
     (void)state;
     vg_dataset *set;
-    assert_int_equal(vg_dataset_read(&set, "tests/data/names/pickled.npz", VG_PART_TRAIN), VG_ERR_UNSUPPORTED);
+    assert_int_equal(vg_dataset__read(&set, "tests/data/names/pickled.npz", VG_PART_TRAIN), VG_ERR_UNSUPPORTED);
     expect_text("labels");
 }
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 
+#include "data/samples.h"
 #include "data/tarball.h"
 
 static const char *const files[4] = {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
@@ -108,9 +109,9 @@ static void found_in_each_place(void **state) {
         setenv("VARGATE_DATA", in("mine"), 1);
         OK(vg_dataset_open(&set, "digits", VG_PART_TEST, i < 2 ? in("asked") : NULL));
         snprintf(expected, sizeof expected, "%s/%s", in(folders[i]), files[2]);
-        assert_string_equal(vg_dataset_describe(set).source, expected);
-        assert_string_equal(vg_dataset_describe(set).name, "digits");
-        assert_true(vg_dataset_describe(set).verified);
+        assert_string_equal(vg_dataset__info(set).source, expected);
+        assert_string_equal(vg_dataset__info(set).name, "digits");
+        assert_true(vg_dataset__info(set).verified);
         vg_dataset_free(set);
     }
 }
@@ -125,7 +126,7 @@ static void unpacked_and_packed_again(void **state) {
     unpack_file("data/digits/t10k-images-idx3-ubyte.gz", plain);
     remove(in("a/digits/t10k-images-idx3-ubyte.gz"));
     OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")));
-    assert_true(vg_dataset_describe(set).verified);
+    assert_true(vg_dataset__info(set).verified);
     vg_dataset_free(set);
     size_t size;
     unsigned char *bytes = take(plain, &size);
@@ -134,7 +135,7 @@ static void unpacked_and_packed_again(void **state) {
     gzwrite(file, bytes, (unsigned)size);
     gzclose(file);
     OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")));
-    assert_true(vg_dataset_describe(set).verified);
+    assert_true(vg_dataset__info(set).verified);
     vg_dataset_free(set);
     bytes[1000] ^= 1;
     put_gz(in("a/digits/t10k-images-idx3-ubyte.gz"), bytes, size);
@@ -158,8 +159,8 @@ static void unpacked_and_packed_again(void **state) {
     free(bytes);
     snprintf(name, sizeof name, "path:%s", in("a/digits"));
     OK(vg_dataset_open(&set, name, VG_PART_TRAIN, NULL));
-    assert_false(vg_dataset_describe(set).verified);
-    assert_int_equal(vg_dataset_describe(set).n, 5000);
+    assert_false(vg_dataset__info(set).verified);
+    assert_int_equal(vg_dataset__info(set).n, 5000);
     vg_dataset_free(set);
 }
 
@@ -171,7 +172,7 @@ static void another_sets_files(void **state) {
     copy("data/fashion/t10k-images-idx3-ubyte.gz", in("asked/t10k-images-idx3-ubyte.gz"));
     copy("data/fashion/t10k-labels-idx1-ubyte.gz", in("asked/t10k-labels-idx1-ubyte.gz"));
     OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("asked"))); /* from ./data */
-    assert_string_equal(vg_dataset_describe(set).source, "data/digits/t10k-images-idx3-ubyte.gz");
+    assert_string_equal(vg_dataset__info(set).source, "data/digits/t10k-images-idx3-ubyte.gz");
     vg_dataset_free(set);
     FAILS(vg_dataset_open(&set, "kmnist", VG_PART_TEST, in("asked")), VG_ERR_DATA, "not the published Kuzushiji-MNIST");
 }

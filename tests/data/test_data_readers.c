@@ -2,6 +2,7 @@
  * their size. */
 #include "data_util.h"
 
+#include "data/samples.h"
 #include "vargate/formats.h"
 
 /* --- IDX ---------------------------------------------------------------------------------------------------------- */
@@ -15,17 +16,17 @@ static void idx_plain_and_gzipped(void **state) {
         (packed & 1 ? put_gz : put)(path, images, size);
         (packed & 2 ? put_gz : put)(labels_path, labels, labels_size);
         vg_dataset *set;
-        OK(vg_dataset_read(&set, path, VG_PART_ANY));
-        vg_dataset_info info = vg_dataset_describe(set);
+        OK(vg_dataset__read(&set, path, VG_PART_ANY));
+        vg_dataset_info info = vg_dataset__info(set);
         assert_int_equal(info.n, 6);
         assert_int_equal(info.channels, 1);
         assert_int_equal(info.height, 5);
         assert_int_equal(info.width, 4);
         assert_int_equal(info.classes, 3);
         assert_false(info.is_float);
-        assert_memory_equal(vg_dataset_pixels(set), images + 16, size - 16);
+        assert_memory_equal(vg_dataset__pixels(set), images + 16, size - 16);
         for (int i = 0; i < 6; i++)
-            assert_int_equal(vg_dataset_labels(set)[i], i % 3);
+            assert_int_equal(vg_dataset__labels(set)[i], i % 3);
         vg_dataset_free(set);
         remove(path);
         remove(labels_path);
@@ -38,11 +39,11 @@ static void idx_without_labels(void **state) {
     size_t size = idx_images(images, 2, 3, 3);
     put(in("b-images-idx3-ubyte"), images, size);
     vg_dataset *set;
-    OK(vg_dataset_read(&set, in("b-images-idx3-ubyte"), VG_PART_ANY));
-    assert_null(vg_dataset_labels(set));
-    assert_int_equal(vg_dataset_describe(set).classes, 0);
+    OK(vg_dataset__read(&set, in("b-images-idx3-ubyte"), VG_PART_ANY));
+    assert_null(vg_dataset__labels(set));
+    assert_int_equal(vg_dataset__info(set).classes, 0);
     vg_dataset_free(set);
-    FAILS(vg_dataset_read(&set, in("b-images-idx3-ubyte"), VG_PART_TEST), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset__read(&set, in("b-images-idx3-ubyte"), VG_PART_TEST), VG_ERR_DATA, "one part only");
 }
 
 /* Cut after every byte, images and labels, plain and gzipped: always an error that names the file, never anything
@@ -57,14 +58,14 @@ static void idx_truncated_everywhere(void **state) {
     for (size_t cut = 0; cut < size; cut++) {
         put(path, images, cut);
         snprintf((char *)expected, sizeof expected, "truncated: %d bytes expected, %zu found", cut < 16 ? 16 : 24, cut);
-        FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, (char *)expected);
+        FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, (char *)expected);
         assert_non_null(strstr(vg_error_message(), "c-images-idx3-ubyte"));
     }
     put(path, images, size);
     for (size_t cut = 0; cut < labels_size; cut++) {
         put(labels_path, labels, cut);
         snprintf((char *)expected, sizeof expected, "truncated: %d bytes expected, %zu found", cut < 8 ? 8 : 10, cut);
-        FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, (char *)expected);
+        FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, (char *)expected);
         assert_non_null(strstr(vg_error_message(), "c-labels-idx1-ubyte"));
     }
     put(labels_path, labels, labels_size);
@@ -73,12 +74,12 @@ static void idx_truncated_everywhere(void **state) {
     unsigned char *packed = take(in("d-images-idx3-ubyte.gz"), &packed_size);
     for (size_t cut = 0; cut < packed_size; cut++) {
         put(in("d-images-idx3-ubyte.gz"), packed, cut);
-        FAILS(vg_dataset_read(&set, in("d-images-idx3-ubyte.gz"), VG_PART_ANY), VG_ERR_FORMAT,
+        FAILS(vg_dataset__read(&set, in("d-images-idx3-ubyte.gz"), VG_PART_ANY), VG_ERR_FORMAT,
               "d-images-idx3-ubyte.gz: ");
     }
     packed[packed_size / 2] ^= 0x10; /* the gzip checksum sees it, if nothing else does */
     put(in("d-images-idx3-ubyte.gz"), packed, packed_size);
-    FAILS(vg_dataset_read(&set, in("d-images-idx3-ubyte.gz"), VG_PART_ANY), VG_ERR_FORMAT, "d-images-idx3-ubyte.gz: ");
+    FAILS(vg_dataset__read(&set, in("d-images-idx3-ubyte.gz"), VG_PART_ANY), VG_ERR_FORMAT, "d-images-idx3-ubyte.gz: ");
     free(packed);
 }
 
@@ -91,34 +92,34 @@ static void idx_headers_that_lie(void **state) {
     put(labels_path, labels, labels_size);
     images[size] = 0;
     put(path, images, size + 1);
-    FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "too long: 24 bytes expected, 25 found");
+    FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "too long: 24 bytes expected, 25 found");
     images[3] = 1;
     put(path, images, size);
-    FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x00000801, expected 0x00000803");
+    FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x00000801, expected 0x00000803");
     images[3] = 3;
     for (int i = 4; i < 16; i++) { /* enormous in each dimension: no memory is asked for */
         unsigned char kept = images[i];
         images[i] = 255;
         put(path, images, size);
-        assert_int_not_equal(vg_dataset_read(&set, path, VG_PART_ANY), VG_OK);
+        assert_int_not_equal(vg_dataset__read(&set, path, VG_PART_ANY), VG_OK);
         images[i] = kept;
     }
     memset(images + 4, 255, 12);
     put(path, images, size);
-    assert_int_not_equal(vg_dataset_read(&set, path, VG_PART_ANY), VG_OK);
+    assert_int_not_equal(vg_dataset__read(&set, path, VG_PART_ANY), VG_OK);
     put_gz(in("f-images-idx3-ubyte.gz"), images, size);
-    assert_int_not_equal(vg_dataset_read(&set, in("f-images-idx3-ubyte.gz"), VG_PART_ANY), VG_OK);
+    assert_int_not_equal(vg_dataset__read(&set, in("f-images-idx3-ubyte.gz"), VG_PART_ANY), VG_OK);
     memset(images + 4, 0, 12);
     put(path, images, 16);
-    FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_DATA, "holds no pixels");
+    FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_DATA, "holds no pixels");
     size = idx_images(images, 2, 2, 2);
     put(path, images, size);
     labels_size = idx_labels(labels, 3, 2);
     put(labels_path, labels, labels_size);
-    FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "3 labels, but");
+    FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "3 labels, but");
     labels[3] = 3;
     put(labels_path, labels, labels_size);
-    FAILS(vg_dataset_read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x00000803, expected 0x00000801");
+    FAILS(vg_dataset__read(&set, path, VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x00000803, expected 0x00000801");
 }
 
 /* --- CIFAR -------------------------------------------------------------------------------------------------------- */
@@ -137,14 +138,14 @@ static size_t cifar_file(unsigned char *out, size_t n, size_t first, bool coarse
 }
 
 static void check_cifar(vg_dataset *set, size_t n) {
-    vg_dataset_info info = vg_dataset_describe(set);
+    vg_dataset_info info = vg_dataset__info(set);
     assert_int_equal(info.n, n);
     assert_int_equal(info.channels, 3);
     assert_int_equal(info.height, 32);
     assert_int_equal(info.width, 32);
-    const unsigned char *pixels = vg_dataset_pixels(set);
+    const unsigned char *pixels = vg_dataset__pixels(set);
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(vg_dataset_labels(set)[i], i % 7);
+        assert_int_equal(vg_dataset__labels(set)[i], i % 7);
         for (size_t p = 0; p < 3072; p++)
             if (pixels[i * 3072 + p] != cifar_byte(i, p))
                 fail_msg("image %zu pixel %zu", i, p);
@@ -158,30 +159,30 @@ static void cifar_batches(void **state) {
     put(in("c10/data_batch_1.bin"), bytes, cifar_file(bytes, 5, 0, false));
     put(in("c10/data_batch_2.bin"), bytes, cifar_file(bytes, 4, 5, false));
     put(in("c10/test_batch.bin"), bytes, cifar_file(bytes, 3, 0, false));
-    OK(vg_dataset_read(&set, in("c10"), VG_PART_TRAIN));
+    OK(vg_dataset__read(&set, in("c10"), VG_PART_TRAIN));
     check_cifar(set, 9);
     vg_dataset_free(set);
-    OK(vg_dataset_read(&set, in("c10"), VG_PART_TEST));
+    OK(vg_dataset__read(&set, in("c10"), VG_PART_TEST));
     check_cifar(set, 3);
     vg_dataset_free(set);
-    OK(vg_dataset_read(&set, in("c10/data_batch_1.bin"), VG_PART_ANY));
+    OK(vg_dataset__read(&set, in("c10/data_batch_1.bin"), VG_PART_ANY));
     check_cifar(set, 5);
     vg_dataset_free(set);
     put(in("c100/train.bin"), bytes, cifar_file(bytes, 11, 0, true));
     put_gz(in("c100/test.bin.gz"), bytes, cifar_file(bytes, 2, 0, true));
-    OK(vg_dataset_read(&set, in("c100"), VG_PART_TRAIN));
+    OK(vg_dataset__read(&set, in("c100"), VG_PART_TRAIN));
     check_cifar(set, 11);
     vg_dataset_free(set);
-    OK(vg_dataset_read(&set, in("c100/test.bin.gz"), VG_PART_ANY));
+    OK(vg_dataset__read(&set, in("c100/test.bin.gz"), VG_PART_ANY));
     check_cifar(set, 2);
     vg_dataset_free(set);
-    FAILS(vg_dataset_read(&set, in("c100"), VG_PART_TEST), VG_ERR_FORMAT, "no test set found");
+    FAILS(vg_dataset__read(&set, in("c100"), VG_PART_TEST), VG_ERR_FORMAT, "no test set found");
     put(in("c10/test_batch.bin"), bytes, 3 * 3073 - 1);
     FAILS(
-        vg_dataset_read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT,
+        vg_dataset__read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT,
         "test_batch.bin: truncated: whole records of 3073 bytes expected, 9218 bytes found (2 records and 3072 bytes)");
     put(in("c10/test_batch.bin"), bytes, 0);
-    FAILS(vg_dataset_read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT, "truncated");
+    FAILS(vg_dataset__read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT, "truncated");
     free(bytes);
 }
 
@@ -210,26 +211,26 @@ static void npz_layouts(void **state) {
         const size_t hwc_shape[4] = {2, 5, 4, 3}, chw_shape[4] = {2, 3, 5, 4};
         write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 4, planar ? chw_shape : hwc_shape, planar ? chw : hwc,
                   "labels", labels, 2);
-        OK(vg_dataset_read(&set, in("own.npz"), VG_PART_TRAIN));
-        vg_dataset_info info = vg_dataset_describe(set);
+        OK(vg_dataset__read(&set, in("own.npz"), VG_PART_TRAIN));
+        vg_dataset_info info = vg_dataset__info(set);
         assert_int_equal(info.channels, 3);
         assert_int_equal(info.height, 5);
         assert_int_equal(info.width, 4);
         assert_int_equal(info.classes, 5);
-        assert_memory_equal(vg_dataset_pixels(set), chw, sizeof chw);
-        assert_int_equal(vg_dataset_labels(set)[0], 4);
+        assert_memory_equal(vg_dataset__pixels(set), chw, sizeof chw);
+        assert_int_equal(vg_dataset__labels(set)[0], 4);
         vg_dataset_free(set);
     }
-    FAILS(vg_dataset_read(&set, in("own.npz"), VG_PART_TEST), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset__read(&set, in("own.npz"), VG_PART_TEST), VG_ERR_DATA, "one part only");
     const size_t grey[3] = {2, 15, 4};
     write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 3, grey, chw, NULL, NULL, 0);
-    OK(vg_dataset_read(&set, in("own.npz"), VG_PART_ANY));
-    assert_int_equal(vg_dataset_describe(set).channels, 1);
-    assert_null(vg_dataset_labels(set));
+    OK(vg_dataset__read(&set, in("own.npz"), VG_PART_ANY));
+    assert_int_equal(vg_dataset__info(set).channels, 1);
+    assert_null(vg_dataset__labels(set));
     vg_dataset_free(set);
     const size_t flat[2] = {2, 60};
     write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 2, flat, chw, NULL, NULL, 0);
-    FAILS(vg_dataset_read(&set, in("own.npz"), VG_PART_ANY), VG_ERR_FORMAT, "has 2 axes");
+    FAILS(vg_dataset__read(&set, in("own.npz"), VG_PART_ANY), VG_ERR_FORMAT, "has 2 axes");
 }
 
 static void npz_types(void **state) {
@@ -239,30 +240,30 @@ static void npz_types(void **state) {
     const size_t shape[3] = {2, 2, 2};
     vg_dataset *set;
     write_npz(in("t.npz"), "images", VG_ELEMENT_F32, 3, shape, values, "labels", labels, 2);
-    OK(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY));
-    assert_true(vg_dataset_describe(set).is_float);
-    assert_memory_equal(vg_dataset_pixels(set), values, sizeof values);
+    OK(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY));
+    assert_true(vg_dataset__info(set).is_float);
+    assert_memory_equal(vg_dataset__pixels(set), values, sizeof values);
     vg_dataset_free(set);
     write_npz(in("t.npz"), "images", VG_ELEMENT_I64, 3, shape, whole, "labels", labels, 2);
-    OK(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY));
-    assert_false(vg_dataset_describe(set).is_float);
-    assert_int_equal(((const unsigned char *)vg_dataset_pixels(set))[3], 255);
+    OK(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY));
+    assert_false(vg_dataset__info(set).is_float);
+    assert_int_equal(((const unsigned char *)vg_dataset__pixels(set))[3], 255);
     vg_dataset_free(set);
     whole[5] = 256;
     write_npz(in("t.npz"), "images", VG_ELEMENT_I64, 3, shape, whole, "labels", labels, 2);
-    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA,
+    FAILS(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA,
           "image 1 holds 256, expected integers in 0..255");
     memcpy(&values[6], &(uint32_t){0x7fc00000}, 4);
     write_npz(in("t.npz"), "images", VG_ELEMENT_F32, 3, shape, values, "labels", labels, 2);
-    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA, "image 1 holds nan");
+    FAILS(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA, "image 1 holds nan");
     values[6] = 1.0f;
     labels[1] = -1;
     write_npz(in("t.npz"), "images", VG_ELEMENT_F32, 3, shape, values, "labels", labels, 2);
-    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA, "label -1 of sample 1");
+    FAILS(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_DATA, "label -1 of sample 1");
     write_npz(in("t.npz"), "images", VG_ELEMENT_F32, 3, shape, values, "labels", labels, 1);
-    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_FORMAT, "holds 1 values for 2 images");
+    FAILS(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_FORMAT, "holds 1 values for 2 images");
     write_npz(in("t.npz"), "pictures", VG_ELEMENT_F32, 3, shape, values, NULL, NULL, 0);
-    FAILS(vg_dataset_read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_FORMAT, "no array named");
+    FAILS(vg_dataset__read(&set, in("t.npz"), VG_PART_ANY), VG_ERR_FORMAT, "no array named");
 }
 
 static void npz_two_parts(void **state) {
@@ -278,12 +279,12 @@ static void npz_two_parts(void **state) {
     OK(vg_writer_array(writer, "x_test", VG_ELEMENT_U8, 3, shape, pixels));
     OK(vg_writer_array(writer, "y_test", VG_ELEMENT_I64, 1, &one, &three));
     OK(vg_writer_close(writer));
-    OK(vg_dataset_read(&set, in("both.npz"), VG_PART_TRAIN));
-    assert_int_equal(vg_dataset_labels(set)[0], 0);
+    OK(vg_dataset__read(&set, in("both.npz"), VG_PART_TRAIN));
+    assert_int_equal(vg_dataset__labels(set)[0], 0);
     vg_dataset_free(set);
     for (int part = VG_PART_TEST; part <= VG_PART_ANY; part++) {
-        OK(vg_dataset_read(&set, in("both.npz"), (vg_part)part));
-        assert_int_equal(vg_dataset_labels(set)[0], 3);
+        OK(vg_dataset__read(&set, in("both.npz"), (vg_part)part));
+        assert_int_equal(vg_dataset__labels(set)[0], 3);
         vg_dataset_free(set);
     }
     write_npz(in("pair/train.npz"), "images", VG_ELEMENT_U8, 3, shape, pixels, "labels", &zero, 1);
@@ -292,7 +293,7 @@ static void npz_two_parts(void **state) {
     char name[300];
     snprintf(name, sizeof name, "path:%s", in("pair"));
     OK(vg_dataset_open(&set, name, VG_PART_TEST, NULL));
-    assert_int_equal(vg_dataset_labels(set)[0], 3);
+    assert_int_equal(vg_dataset__labels(set)[0], 3);
     vg_dataset_free(set);
 }
 
@@ -300,17 +301,17 @@ static void npz_two_parts(void **state) {
 static void svhn_mat(void **state) {
     (void)state;
     vg_dataset *set;
-    vg_status status = vg_dataset_read(&set, "tests/data/datasets/svhn", VG_PART_TRAIN);
+    vg_status status = vg_dataset__read(&set, "tests/data/datasets/svhn", VG_PART_TRAIN);
     if (status == VG_ERR_UNSUPPORTED)
         skip();
     OK(status);
-    vg_dataset_info info = vg_dataset_describe(set);
+    vg_dataset_info info = vg_dataset__info(set);
     assert_int_equal(info.n, 12);
     assert_int_equal(info.channels, 3);
     assert_int_equal(info.classes, 10);
-    const unsigned char *pixels = vg_dataset_pixels(set);
+    const unsigned char *pixels = vg_dataset__pixels(set);
     for (size_t n = 0; n < 12; n++) {
-        assert_int_equal(vg_dataset_labels(set)[n], (n + 1) % 10); /* 10 is the digit 0 */
+        assert_int_equal(vg_dataset__labels(set)[n], (n + 1) % 10); /* 10 is the digit 0 */
         for (size_t k = 0; k < 3; k++)
             for (size_t r = 0; r < 32; r++)
                 for (size_t c = 0; c < 32; c++)
@@ -322,7 +323,7 @@ static void svhn_mat(void **state) {
     unsigned char *bytes = take("tests/data/datasets/svhn/train_32x32.mat", &size);
     for (size_t cut = 0; cut < size; cut += 1 + size / 40) {
         put(in("cut.mat"), bytes, cut);
-        assert_int_not_equal(vg_dataset_read(&set, in("cut.mat"), VG_PART_ANY), VG_OK);
+        assert_int_not_equal(vg_dataset__read(&set, in("cut.mat"), VG_PART_ANY), VG_OK);
     }
     free(bytes);
 }
@@ -330,11 +331,11 @@ static void svhn_mat(void **state) {
 static void png_colour(void **state) {
     (void)state;
     vg_dataset *set;
-    vg_status status = vg_dataset_read(&set, "tests/data/datasets/colour", VG_PART_TRAIN);
+    vg_status status = vg_dataset__read(&set, "tests/data/datasets/colour", VG_PART_TRAIN);
     if (status == VG_ERR_UNSUPPORTED)
         skip();
     OK(status);
-    vg_dataset_info info = vg_dataset_describe(set);
+    vg_dataset_info info = vg_dataset__info(set);
     assert_int_equal(info.n, 5);
     assert_int_equal(info.channels, 3);
     assert_int_equal(info.height, 4);
@@ -343,8 +344,8 @@ static void png_colour(void **state) {
     assert_string_equal(info.class_names[0], "ant");
     assert_string_equal(info.class_names[1], "bee");
     const int32_t labels[5] = {0, 0, 0, 1, 1};
-    assert_memory_equal(vg_dataset_labels(set), labels, sizeof labels);
-    const unsigned char *pixels = vg_dataset_pixels(set);
+    assert_memory_equal(vg_dataset__labels(set), labels, sizeof labels);
+    const unsigned char *pixels = vg_dataset__pixels(set);
     for (int c = 0; c < 3; c++)
         for (int y = 0; y < 4; y++)
             for (int x = 0; x < 3; x++) {
@@ -356,20 +357,20 @@ static void png_colour(void **state) {
                 assert_int_equal(pixels[144 + at], x == c ? 255 : 0);
             }
     vg_dataset_free(set);
-    FAILS(vg_dataset_read(&set, "tests/data/datasets/colour", VG_PART_TEST), VG_ERR_DATA, "one part only");
-    FAILS(vg_dataset_read(&set, "tests/data/datasets/mixed", VG_PART_ANY), VG_ERR_DATA, "one size expected");
+    FAILS(vg_dataset__read(&set, "tests/data/datasets/colour", VG_PART_TEST), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset__read(&set, "tests/data/datasets/mixed", VG_PART_ANY), VG_ERR_DATA, "one size expected");
 }
 
 static void png_grey_and_damaged(void **state) {
     (void)state;
     vg_dataset *set;
-    vg_status status = vg_dataset_read(&set, "tests/data/datasets/grey", VG_PART_ANY);
+    vg_status status = vg_dataset__read(&set, "tests/data/datasets/grey", VG_PART_ANY);
     if (status == VG_ERR_UNSUPPORTED)
         skip();
     OK(status);
-    assert_int_equal(vg_dataset_describe(set).channels, 1);
-    assert_int_equal(vg_dataset_describe(set).n, 3);
-    const unsigned char *pixels = vg_dataset_pixels(set);
+    assert_int_equal(vg_dataset__info(set).channels, 1);
+    assert_int_equal(vg_dataset__info(set).n, 3);
+    const unsigned char *pixels = vg_dataset__pixels(set);
     for (int i = 0; i < 3; i++)
         for (int p = 0; p < 12; p++)
             assert_int_equal(pixels[i * 12 + p], 100 * i + 10 * (p / 3) + p % 3);
@@ -378,11 +379,11 @@ static void png_grey_and_damaged(void **state) {
     unsigned char *bytes = take("tests/data/datasets/grey/0/x.png", &size);
     put(in("train/0/a.png"), bytes, size);
     put(in("test/0/a.png"), bytes, size);
-    OK(vg_dataset_read(&set, folder, VG_PART_TEST));
+    OK(vg_dataset__read(&set, folder, VG_PART_TEST));
     vg_dataset_free(set);
     for (size_t cut = 0; cut < size - 12; cut++) { /* the last chunk carries nothing */
         put(in("test/0/a.png"), bytes, cut);
-        FAILS(vg_dataset_read(&set, folder, VG_PART_TEST), VG_ERR_FORMAT, "test/0/a.png: ");
+        FAILS(vg_dataset__read(&set, folder, VG_PART_TEST), VG_ERR_FORMAT, "test/0/a.png: ");
     }
     free(bytes);
 }
@@ -390,13 +391,13 @@ static void png_grey_and_damaged(void **state) {
 static void nothing_there(void **state) {
     (void)state;
     vg_dataset *set;
-    FAILS(vg_dataset_read(&set, in("nowhere"), VG_PART_ANY), VG_ERR_IO, "no such file or folder");
+    FAILS(vg_dataset__read(&set, in("nowhere"), VG_PART_ANY), VG_ERR_IO, "no such file or folder");
     mkdir(in("empty"), 0777);
-    FAILS(vg_dataset_read(&set, in("empty"), VG_PART_TRAIN), VG_ERR_FORMAT, "no training set found in it");
+    FAILS(vg_dataset__read(&set, in("empty"), VG_PART_TRAIN), VG_ERR_FORMAT, "no training set found in it");
     put(in("notes.txt"), "hello", 5);
-    FAILS(vg_dataset_read(&set, in("notes.txt"), VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x68656c6c");
+    FAILS(vg_dataset__read(&set, in("notes.txt"), VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x68656c6c");
     put(in("broken.npz"), "PK", 2);
-    assert_int_not_equal(vg_dataset_read(&set, in("broken.npz"), VG_PART_ANY), VG_OK);
+    assert_int_not_equal(vg_dataset__read(&set, in("broken.npz"), VG_PART_ANY), VG_OK);
 }
 
 int main(void) {

@@ -1,4 +1,5 @@
 /* Sets in memory: stratified seeded splits, statistics, reshaping, plain filling. */
+#include "data/samples.h"
 #include "data_util.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static vg_dataset *unequal(size_t n) {
         labels[i] = i % 6 < 3 ? 0 : i % 6 < 5 ? 1 : 2;
     }
     vg_dataset *set;
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &set, &(vg_dataset_images){sizeof(vg_dataset_images), "unequal", pixels, 0, labels, n, 1, 1, 1, 3}));
     free(pixels);
     free(labels);
@@ -25,7 +26,7 @@ static void split_is_stratified_and_disjoint(void **state) {
     for (size_t s = 0; s < 4; s++) {
         size_t n = sizes[s], *kept, *held, kept_count, held_count, total[3] = {0}, taken[3] = {0};
         vg_dataset *set = unequal(n);
-        OK(vg_dataset_split(&kept, &kept_count, &held, &held_count, set, 0.1, 42));
+        OK(vg_dataset__split(&kept, &kept_count, &held, &held_count, set, 0.1, 42));
         assert_int_equal(held_count, (size_t)floor(0.1 * (double)n + 0.5));
         assert_int_equal(kept_count + held_count, n);
         char *seen = calloc(n, 1);
@@ -36,17 +37,17 @@ static void split_is_stratified_and_disjoint(void **state) {
         for (size_t i = 0; i < held_count; i++) {
             assert_true(i == 0 || held[i] > held[i - 1]);
             seen[held[i]]++;
-            taken[vg_dataset_labels(set)[held[i]]]++;
+            taken[vg_dataset__labels(set)[held[i]]]++;
         }
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(seen[i], 1);
-            total[vg_dataset_labels(set)[i]]++;
+            total[vg_dataset__labels(set)[i]]++;
         }
         for (int c = 0; c < 3; c++) /* each class within one sample of its exact share */
             assert_true(fabs((double)taken[c] - (double)held_count * (double)total[c] / (double)n) < 1.0);
         free(seen);
-        vg_indices_free(kept);
-        vg_indices_free(held);
+        vg_indices__free(kept);
+        vg_indices__free(held);
         vg_dataset_free(set);
     }
 }
@@ -56,21 +57,21 @@ static void split_follows_the_seed(void **state) {
     vg_dataset *set = unequal(600);
     size_t *kept, *held[3], count, kept_count;
     for (int i = 0; i < 3; i++) {
-        OK(vg_dataset_split(&kept, &kept_count, &held[i], &count, set, 0.1, i == 2 ? 43 : 42));
-        vg_indices_free(kept);
+        OK(vg_dataset__split(&kept, &kept_count, &held[i], &count, set, 0.1, i == 2 ? 43 : 42));
+        vg_indices__free(kept);
     }
     assert_memory_equal(held[0], held[1], count * sizeof *held[0]);
     assert_memory_not_equal(held[0], held[2], count * sizeof *held[0]);
     for (int i = 0; i < 3; i++)
-        vg_indices_free(held[i]);
-    OK(vg_dataset_split(&kept, &kept_count, &held[0], &count, set, 0.0, 1));
+        vg_indices__free(held[i]);
+    OK(vg_dataset__split(&kept, &kept_count, &held[0], &count, set, 0.0, 1));
     assert_int_equal(count, 0);
     assert_int_equal(kept_count, 600);
-    vg_indices_free(kept);
-    vg_indices_free(held[0]);
-    FAILS(vg_dataset_split(&kept, &kept_count, &held[0], &count, set, 1.0, 1), VG_ERR_ARGUMENT, "fraction 1");
-    FAILS(vg_dataset_split(&kept, &kept_count, &held[0], &count, set, NAN, 1), VG_ERR_ARGUMENT, "fraction nan");
-    FAILS(vg_dataset_split(&kept, &kept_count, &held[0], &count, set, 0.9999, 1), VG_ERR_ARGUMENT, "leaves none");
+    vg_indices__free(kept);
+    vg_indices__free(held[0]);
+    FAILS(vg_dataset__split(&kept, &kept_count, &held[0], &count, set, 1.0, 1), VG_ERR_ARGUMENT, "fraction 1");
+    FAILS(vg_dataset__split(&kept, &kept_count, &held[0], &count, set, NAN, 1), VG_ERR_ARGUMENT, "fraction nan");
+    FAILS(vg_dataset__split(&kept, &kept_count, &held[0], &count, set, 0.9999, 1), VG_ERR_ARGUMENT, "leaves none");
     vg_dataset_free(set);
 }
 
@@ -81,11 +82,11 @@ static void split_is_fair(void **state) {
     size_t counts[120] = {0};
     for (uint64_t seed = 0; seed < 400; seed++) {
         size_t *kept, *held, kept_count, held_count;
-        OK(vg_dataset_split(&kept, &kept_count, &held, &held_count, set, 0.1, seed));
+        OK(vg_dataset__split(&kept, &kept_count, &held, &held_count, set, 0.1, seed));
         for (size_t i = 0; i < held_count; i++)
             counts[held[i]]++;
-        vg_indices_free(kept);
-        vg_indices_free(held);
+        vg_indices__free(kept);
+        vg_indices__free(held);
     }
     for (int i = 0; i < 120; i++) /* mean 40, standard deviation 6 */
         assert_in_range(counts[i], 10, 70);
@@ -96,34 +97,34 @@ static void limits(void **state) {
     (void)state;
     vg_dataset *set = unequal(600);
     size_t *some, count, *fewer, fewer_count, classes[3] = {0};
-    OK(vg_dataset_limit(&some, &count, set, NULL, 0, 60, 5));
+    OK(vg_dataset__limit(&some, &count, set, NULL, 0, 60, 5));
     assert_int_equal(count, 60);
     for (size_t i = 0; i < count; i++)
-        classes[vg_dataset_labels(set)[some[i]]]++;
+        classes[vg_dataset__labels(set)[some[i]]]++;
     assert_int_equal(classes[0], 30);
     assert_int_equal(classes[1], 20);
     assert_int_equal(classes[2], 10);
-    OK(vg_dataset_limit(&fewer, &fewer_count, set, some, count, 12, 5));
+    OK(vg_dataset__limit(&fewer, &fewer_count, set, some, count, 12, 5));
     assert_int_equal(fewer_count, 12);
     for (size_t i = 0, j = 0; i < fewer_count; i++) {
         while (j < count && some[j] != fewer[i])
             j++;
         assert_true(j < count);
     }
-    vg_indices_free(fewer);
-    OK(vg_dataset_limit(&fewer, &fewer_count, set, some, count, 1000, 5));
+    vg_indices__free(fewer);
+    OK(vg_dataset__limit(&fewer, &fewer_count, set, some, count, 1000, 5));
     assert_int_equal(fewer_count, count);
     assert_memory_equal(fewer, some, count * sizeof *some);
-    vg_indices_free(fewer);
-    OK(vg_dataset_limit(&fewer, &fewer_count, set, NULL, 0, 60, 5)); /* the seed decides, and nothing else */
+    vg_indices__free(fewer);
+    OK(vg_dataset__limit(&fewer, &fewer_count, set, NULL, 0, 60, 5)); /* the seed decides, and nothing else */
     assert_int_equal(fewer_count, count);
     assert_memory_equal(fewer, some, count * sizeof *some);
-    vg_indices_free(fewer);
-    OK(vg_dataset_limit(&fewer, &fewer_count, set, NULL, 0, 60, 6));
+    vg_indices__free(fewer);
+    OK(vg_dataset__limit(&fewer, &fewer_count, set, NULL, 0, 60, 6));
     assert_int_equal(fewer_count, count);
     assert_memory_not_equal(fewer, some, count * sizeof *some);
-    vg_indices_free(fewer);
-    vg_indices_free(some);
+    vg_indices__free(fewer);
+    vg_indices__free(some);
     vg_dataset_free(set);
 }
 
@@ -135,9 +136,9 @@ static void statistics_by_hand(void **state) {
     vg_dataset *set;
     vg_statistics statistics;
     for (int is_float = 0; is_float < 2; is_float++) {
-        OK(vg_dataset_from_memory(&set, &(vg_dataset_images){sizeof(vg_dataset_images), "tiny",
-                                                             is_float ? (const void *)floats : bytes, is_float, NULL, 2,
-                                                             2, 1, 2, 0}));
+        OK(vg_dataset__from_memory(&set, &(vg_dataset_images){sizeof(vg_dataset_images), "tiny",
+                                                              is_float ? (const void *)floats : bytes, is_float, NULL,
+                                                              2, 2, 1, 2, 0}));
         OK(vg_dataset_statistics(&statistics, set, NULL, 0));
         assert_int_equal(statistics.channels, 2);
         assert_true(fabs(statistics.mean[0] - 0.4) < 1e-7);
@@ -162,12 +163,12 @@ static void shipped_digits(void **state) {
         vg_statistics statistics;
         size_t counts[10] = {0};
         OK(vg_dataset_open(&set, "digits", (vg_part)part, "data"));
-        vg_dataset_info info = vg_dataset_describe(set);
+        vg_dataset_info info = vg_dataset__info(set);
         assert_int_equal(info.n, 10 * each[part]);
         assert_true(info.verified);
         assert_string_equal(info.class_names[7], "7");
         for (size_t i = 0; i < info.n; i++)
-            counts[vg_dataset_labels(set)[i]]++;
+            counts[vg_dataset__labels(set)[i]]++;
         for (int c = 0; c < 10; c++)
             assert_int_equal(counts[c], each[part]);
         OK(vg_dataset_statistics(&statistics, set, NULL, 0));
@@ -176,8 +177,8 @@ static void shipped_digits(void **state) {
     }
     vg_dataset *set;
     OK(vg_dataset_open(&set, "digits-ood", VG_PART_ANY, "data"));
-    assert_int_equal(vg_dataset_describe(set).n, 2000);
-    assert_string_equal(vg_dataset_describe(set).class_names[9], "ankle boot");
+    assert_int_equal(vg_dataset__info(set).n, 2000);
+    assert_string_equal(vg_dataset__info(set).class_names[9], "ankle boot");
     vg_dataset_free(set);
     FAILS(vg_dataset_open(&set, "digits-ood", VG_PART_TRAIN, "data"), VG_ERR_DATA, "has no train part");
 }
@@ -188,13 +189,13 @@ static void filling(void **state) {
     for (int i = 0; i < 12; i++)
         bytes[i] = (unsigned char)(20 * i);
     vg_dataset *set;
-    OK(vg_dataset_from_memory(&set,
-                              &(vg_dataset_images){sizeof(vg_dataset_images), "tiny", bytes, 0, NULL, 2, 2, 1, 3, 0}));
+    OK(vg_dataset__from_memory(&set,
+                               &(vg_dataset_images){sizeof(vg_dataset_images), "tiny", bytes, 0, NULL, 2, 2, 1, 3, 0}));
     vg_statistics statistics = {2, {0.25, 0.5}, {0.5, 2.0}};
     const size_t order[3] = {1, 0, 1};
     float out[18], channels_last[18];
-    OK(vg_dataset_fill(out, set, order, 3, &statistics, VG_LAYOUT_NCHW));
-    OK(vg_dataset_fill(channels_last, set, order, 3, &statistics, VG_LAYOUT_NHWC));
+    OK(vg_dataset__fill(out, set, order, 3, &statistics, VG_LAYOUT_NCHW));
+    OK(vg_dataset__fill(channels_last, set, order, 3, &statistics, VG_LAYOUT_NHWC));
     for (size_t i = 0; i < 3; i++)
         for (size_t c = 0; c < 2; c++)
             for (size_t x = 0; x < 3; x++) {
@@ -203,11 +204,12 @@ static void filling(void **state) {
                 assert_true(out[(i * 2 + c) * 3 + x] == expected);
                 assert_true(channels_last[(i * 3 + x) * 2 + c] == expected);
             }
-    OK(vg_dataset_fill(out, set, NULL, 1, NULL, VG_LAYOUT_NCHW));
+    OK(vg_dataset__fill(out, set, NULL, 1, NULL, VG_LAYOUT_NCHW));
     assert_true(out[5] == (float)(100 / 255.0));
-    FAILS(vg_dataset_fill(out, set, NULL, 3, NULL, VG_LAYOUT_NCHW), VG_ERR_ARGUMENT, "holds 2");
+    FAILS(vg_dataset__fill(out, set, NULL, 3, NULL, VG_LAYOUT_NCHW), VG_ERR_ARGUMENT, "holds 2");
     statistics.channels = 1;
-    FAILS(vg_dataset_fill(out, set, NULL, 1, &statistics, VG_LAYOUT_NCHW), VG_ERR_ARGUMENT, "statistics of 1 channels");
+    FAILS(vg_dataset__fill(out, set, NULL, 1, &statistics, VG_LAYOUT_NCHW), VG_ERR_ARGUMENT,
+          "statistics of 1 channels");
     vg_dataset_free(set);
 }
 
@@ -216,10 +218,10 @@ static void adapting(void **state) {
     const unsigned char bytes[2 * 2 * 2] = {1, 2, 3, 4, 5, 6, 7, 8};
     const int32_t labels[2] = {1, 0};
     vg_dataset *set, *wide;
-    OK(vg_dataset_from_memory(
+    OK(vg_dataset__from_memory(
         &set, &(vg_dataset_images){sizeof(vg_dataset_images), "small", bytes, 0, labels, 2, 1, 2, 2, 0}));
-    OK(vg_dataset_adapt(&wide, set, 3, 4, 6));
-    const unsigned char *pixels = vg_dataset_pixels(wide);
+    OK(vg_dataset__adapt(&wide, set, 3, 4, 6));
+    const unsigned char *pixels = vg_dataset__pixels(wide);
     for (size_t n = 0; n < 2; n++)
         for (size_t c = 0; c < 3; c++)
             for (size_t y = 0; y < 4; y++)
@@ -228,11 +230,11 @@ static void adapting(void **state) {
                     unsigned expected = inside ? bytes[n * 4 + (y - 1) * 2 + x - 2] : 0;
                     assert_int_equal(pixels[((n * 3 + c) * 4 + y) * 6 + x], expected);
                 }
-    assert_memory_equal(vg_dataset_labels(wide), labels, sizeof labels);
-    assert_string_equal(vg_dataset_describe(wide).name, "small");
+    assert_memory_equal(vg_dataset__labels(wide), labels, sizeof labels);
+    assert_string_equal(vg_dataset__info(wide).name, "small");
     vg_dataset *same;
-    FAILS(vg_dataset_adapt(&same, wide, 1, 4, 6), VG_ERR_DATA, "without loss");
-    FAILS(vg_dataset_adapt(&same, wide, 3, 2, 2), VG_ERR_DATA, "without loss");
+    FAILS(vg_dataset__adapt(&same, wide, 1, 4, 6), VG_ERR_DATA, "without loss");
+    FAILS(vg_dataset__adapt(&same, wide, 3, 2, 2), VG_ERR_DATA, "without loss");
     vg_dataset_free(wide);
     vg_dataset_free(set);
 }

@@ -14,6 +14,7 @@
 
 #include "evaluate/columns_layout.h"
 #include "evaluate/evaluate_internal.h"
+#include "measures/measure_table.h"
 #include "measures/scorer.h"
 #include "measures_util.h"
 #include "vargate/evaluate.h"
@@ -55,7 +56,7 @@ static scored score(const double *p, unsigned extra, bool single, bool multilabe
     counted.bootstrap = 1;
     assert_int_equal(vg_scorer_new(&scorer, M, C, &options), VG_OK);
     assert_int_equal(vg_tally_new(&out.tally, C, &counted), VG_OK);
-    assert_int_equal(vg_columns_new(&out.columns, rows, gates, K, VG_COLUMNS_ALL | extra), VG_OK);
+    assert_int_equal(vg_columns__new(&out.columns, rows, gates, K, VG_COLUMNS_ALL | extra), VG_OK);
     if (extra & VG_COLUMNS_PLANES)
         vg_scorer__set_planes(scorer, rows);
     for (size_t first = 0; first < N; first += BLOCK) {
@@ -64,7 +65,7 @@ static scored score(const double *p, unsigned extra, bool single, bool multilabe
         vg_predictions block = single ? vg_predictions_f32(narrow + first * M * C, here, M, C)
                                       : vg_predictions_f64(p + first * M * C, here, M, C);
         vg_columns__prefault(out.columns, first * each, here * each);
-        vg_columns_at(out.columns, first * each, &places);
+        vg_columns__at(out.columns, first * each, &places);
         places.mean = mean;
         places.std = std;
         assert_int_equal(vg_scorer_feed(scorer, &places, &block), VG_OK);
@@ -78,7 +79,7 @@ static scored score(const double *p, unsigned extra, bool single, bool multilabe
 }
 
 static void release(scored *s) {
-    vg_columns_free(s->columns);
+    vg_columns__free(s->columns);
     vg_tally_free(s->tally);
 }
 
@@ -120,11 +121,11 @@ static void same_evaluations(const scored *all, const scored *other, size_t resa
     options.k = gates;
     options.k_count = K;
     options.resamples = resamples;
-    size_t count = vg_columns_measures(all->columns, listed, 64);
+    size_t count = vg_columns__measures(all->columns, listed, 64);
     assert_int_equal(vg_evaluate(&a, all->tally, listed, count, &options), VG_OK);
-    assert_int_equal(vg_evaluate_columns(&b, other->tally, other->columns, &options), VG_OK);
+    assert_int_equal(vg_evaluate__columns(&b, other->tally, other->columns, &options), VG_OK);
     options.threads = 3;
-    assert_int_equal(vg_evaluate_columns(&c, other->tally, other->columns, &options), VG_OK);
+    assert_int_equal(vg_evaluate__columns(&c, other->tally, other->columns, &options), VG_OK);
     assert_int_equal(a->measure_count, b->measure_count);
     same_estimate(a->ece_adaptive, b->ece_adaptive);
     for (size_t m = 0; m < a->measure_count; m++) {
@@ -175,15 +176,15 @@ static void lean_columns(void **state) {
         vg_columns *columns;
         vg_scores places;
         vg_measure found;
-        assert_int_equal(vg_columns_new(&columns, 10, gates, K, cases[i].which | VG_COLUMNS_LEAN), VG_OK);
-        vg_columns_at(columns, 0, &places);
+        assert_int_equal(vg_columns__new(&columns, 10, gates, K, cases[i].which | VG_COLUMNS_LEAN), VG_OK);
+        vg_columns__at(columns, 0, &places);
         assert_true((places.au != NULL) == cases[i].au && (places.epce != NULL) == cases[i].epce);
-        assert_int_equal(vg_columns_find(columns, "au", &found), cases[i].au ? VG_OK : VG_ERR_ARGUMENT);
+        assert_int_equal(vg_columns__find(columns, "au", &found), cases[i].au ? VG_OK : VG_ERR_ARGUMENT);
         assert_int_equal(vg_evaluate__columns_list(NULL, columns), __builtin_popcount(cases[i].which));
-        vg_columns_free(columns);
+        vg_columns__free(columns);
     }
     vg_evaluation *e;
-    assert_int_equal(vg_evaluate_columns(&e, NULL, NULL, NULL), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_evaluate__columns(&e, NULL, NULL, NULL), VG_ERR_ARGUMENT);
 }
 
 /* A NaN in any of the columns that a measure is made of is named as one of that measure. */
@@ -226,7 +227,7 @@ static void the_table_is_that_of_scores_and_columns(void **state) {
     assert_ptr_equal(scores.tu, values);
     assert_ptr_equal(scores.snr, values + 7);
     assert_ptr_equal(scores.gepjs, values + count - 1);
-    assert_int_equal(vg_measures_list(list, 32, &scores, &k, 1), count);
+    assert_int_equal(vg_measures__list(list, 32, &scores, &k, 1), count);
     for (size_t i = 0; i < count; i++) {
         const vg_measure_info *info = vg_measure_info_at(i);
         char name[VG_NAME_SIZE];
@@ -234,14 +235,14 @@ static void the_table_is_that_of_scores_and_columns(void **state) {
         assert_string_equal(list[i].name, name);
         assert_ptr_equal(list[i].values, values + i);
         assert_int_equal(list[i].certainty, strcmp(info->name, "snr") == 0);
-        assert_ptr_equal(vg_measure_find(name), info);
-        assert_ptr_equal(vg_measure_find(info->name), info);
+        assert_ptr_equal(vg_measure__find(name), info);
+        assert_ptr_equal(vg_measure__find(info->name), info);
         assert_true(strlen(info->symbol) > 1 && strlen(info->meaning) > 10 && !strchr(info->meaning, '\n'));
     }
-    assert_null(vg_measure_find("tu@2"));
-    assert_null(vg_measure_find("t"));
-    assert_null(vg_measure_find(""));
-    assert_null(vg_measure_find(NULL));
+    assert_null(vg_measure__find("tu@2"));
+    assert_null(vg_measure__find("t"));
+    assert_null(vg_measure__find(""));
+    assert_null(vg_measure__find(NULL));
 }
 
 int main(void) {

@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/rule.h"
 #include "vargate/evaluate.h"
 
 static void near(double found, double expected) {
@@ -272,7 +273,7 @@ static void test_rule_counts(void **state) {
         rule[j].abstained_by_label = by_label[j];
         rule[j].abstained_by_prediction = by_prediction[j];
     }
-    assert_int_equal(vg_rule_evaluate(rule, k, 3, &(vg_rule_rows){ratio, errors, labels, predictions, 6, 3}), VG_OK);
+    assert_int_equal(vg_rule__evaluate(rule, k, 3, &(vg_rule_rows){ratio, errors, labels, predictions, 6, 3}), VG_OK);
     assert_int_equal(rule[0].kept, 3); /* 1 is not below 1 */
     assert_int_equal(rule[0].kept_errors, 1);
     assert_int_equal(rule[0].abstained, 3);
@@ -290,7 +291,7 @@ static void test_rule_counts(void **state) {
     assert_string_equal(rule[2].name, "100");
     vg_rule_row none = {0};
     const double big = 3, tiny_ratio[] = {1};
-    assert_int_equal(vg_rule_evaluate(&none, &big, 1, &(vg_rule_rows){tiny_ratio, errors, NULL, NULL, 1, 3}), VG_OK);
+    assert_int_equal(vg_rule__evaluate(&none, &big, 1, &(vg_rule_rows){tiny_ratio, errors, NULL, NULL, 1, 3}), VG_OK);
     near(none.coverage.value, 0);
     assert_true(isnan(none.accuracy.value));
 }
@@ -326,9 +327,9 @@ static void test_columns(void **state) {
     vg_scores places;
     vg_measure list[16], found;
     unsigned which = VG_COLUMN_TU | VG_COLUMN_SNR | VG_COLUMN_GTU | VG_COLUMN_GEPJS;
-    assert_int_equal(vg_columns_new(&columns, 10, k, 2, which), VG_OK);
+    assert_int_equal(vg_columns__new(&columns, 10, k, 2, which), VG_OK);
     for (size_t row = 0; row < 10; row++) {
-        vg_columns_at(columns, row, &places);
+        vg_columns__at(columns, row, &places);
         assert_null(places.au);
         assert_null(places.mean);
         places.tu[0] = (double)row;
@@ -338,21 +339,21 @@ static void test_columns(void **state) {
             places.gepjs[j] = -1000 * (double)(j + 1) - (double)row;
         }
     }
-    assert_int_equal(vg_columns_measures(columns, list, 16), 6);
+    assert_int_equal(vg_columns__measures(columns, list, 16), 6);
     assert_string_equal(list[0].name, "tu");
     assert_string_equal(list[1].name, "snr");
     assert_string_equal(list[2].name, "gtu@1");
     assert_string_equal(list[5].name, "gepjs@0.25");
     assert_int_equal(list[0].certainty, 0);
     assert_int_equal(list[1].certainty, 1);
-    assert_int_equal(vg_columns_find(columns, "gepjs@0.25", &found), VG_OK);
+    assert_int_equal(vg_columns__find(columns, "gepjs@0.25", &found), VG_OK);
     for (size_t row = 0; row < 10; row++)
         near(found.values[row * found.stride], -2000 - (double)row);
-    assert_int_equal(vg_columns_find(columns, "gtu@2", &found), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_columns__find(columns, "gtu@2", &found), VG_ERR_ARGUMENT);
     assert_non_null(strstr(vg_error_message(), "gtu@0.25"));
-    vg_columns_free(columns);
-    assert_int_equal(vg_columns_new(&columns, SIZE_MAX / 2, k, 2, VG_COLUMNS_ALL), VG_ERR_MEMORY);
-    assert_int_equal(vg_columns_new(&columns, 1, k, 2, 1u << 20), VG_ERR_ARGUMENT);
+    vg_columns__free(columns);
+    assert_int_equal(vg_columns__new(&columns, SIZE_MAX / 2, k, 2, VG_COLUMNS_ALL), VG_ERR_MEMORY);
+    assert_int_equal(vg_columns__new(&columns, 1, k, 2, 1u << 20), VG_ERR_ARGUMENT);
 }
 
 /* --- refusals --------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "evaluate/bounds.h"
+#include "evaluate/rule.h"
 #include "evaluate/select_internal.h"
 #include "vargate/evaluate.h"
 
@@ -69,14 +71,14 @@ static void test_bounds_by_formula(void **state) {
     }
     /* The bound is where twice the smaller p-value reaches the level. */
     double bound, sum = 0;
-    assert_int_equal(vg_bounded_mean_upper(&bound, losses, 400, .95), VG_OK);
+    assert_int_equal(vg_bounds__mean_upper(&bound, losses, 400, .95), VG_OK);
     for (size_t i = 0; i < 400; i++)
         sum += losses[i];
     double p =
         2 * fmin(vg_evaluate__hoeffding_bentkus(sum / 400, 400, bound), betting_reference(losses, 400, bound, .025));
     assert_true(fabs(p - .05) < 1e-6);
     losses[7] = 1.5;
-    assert_int_equal(vg_bounded_mean_upper(&bound, losses, 400, .95), VG_ERR_DATA);
+    assert_int_equal(vg_bounds__mean_upper(&bound, losses, 400, .95), VG_ERR_DATA);
     assert_non_null(strstr(vg_error_message(), "loss 7 is 1.5"));
 }
 
@@ -94,7 +96,7 @@ static void test_bounds_cover(void **state) {
                 double v = vg_random__unit(&random);
                 losses[i] = shape == 0 ? v < .05 : shape == 1 ? (v < .25 ? .2 : 0) : v / 10; /* means .05 */
             }
-            assert_int_equal(vg_bounded_mean_upper(&bound, losses, N, .95), VG_OK);
+            assert_int_equal(vg_bounds__mean_upper(&bound, losses, N, .95), VG_OK);
             missed += bound < .05;
         }
         assert_true((double)missed <= .05 * (double)draws + 3 * sqrt(.05 * .95 * (double)draws));
@@ -274,7 +276,7 @@ static void test_targets_at_once(void **state) {
     const double targets[] = {.002, .01, .03, .2};
     vg_selection all[4] = {VG_SELECTION_INIT, VG_SELECTION_INIT, VG_SELECTION_INIT, VG_SELECTION_INIT};
     vg_select_options o = VG_SELECT_OPTIONS_INIT;
-    assert_int_equal(vg_select_k_targets(all, targets, 4, ratio, errors, N, &o), VG_OK);
+    assert_int_equal(vg_select__k_targets(all, targets, 4, ratio, errors, N, &o), VG_OK);
     for (size_t i = 0; i < 4; i++) {
         vg_selection one = VG_SELECTION_INIT;
         o.target_risk = targets[i];

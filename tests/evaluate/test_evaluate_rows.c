@@ -9,6 +9,7 @@
 
 #include "evaluate/columns_layout.h"
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/rule.h"
 
 static uint64_t state = 12345;
 static uint64_t draw(void) {
@@ -257,8 +258,8 @@ static void memory_ahead_changes_nothing(void **unused) {
     vg_columns *columns;
     vg_scores places;
     (void)unused;
-    assert_int_equal(vg_columns_new(&columns, ROWS, k, 2, VG_COLUMN_TU | VG_COLUMN_GEU), VG_OK);
-    vg_columns_at(columns, 0, &places);
+    assert_int_equal(vg_columns__new(&columns, ROWS, k, 2, VG_COLUMN_TU | VG_COLUMN_GEU), VG_OK);
+    vg_columns__at(columns, 0, &places);
     for (size_t i = 0; i < ROWS; i++) {
         places.tu[i] = (double)i;
         places.geu[2 * i] = places.geu[2 * i + 1] = -(double)i;
@@ -271,7 +272,7 @@ static void memory_ahead_changes_nothing(void **unused) {
         assert_true(places.tu[i] == (double)i);
         assert_true(places.geu[2 * i] == -(double)i && places.geu[2 * i + 1] == -(double)i);
     }
-    vg_columns_free(columns);
+    vg_columns__free(columns);
 }
 
 /* The rule's counts by pairs of classes (few) and row by row (many) are those of the public call. */
@@ -297,9 +298,9 @@ static void same_rule(void **unused) {
         assert_int_equal(vg_tally_new(&tally, width, NULL), VG_OK);
         assert_int_equal(vg_tally_feed(tally, mean, std, labels, ROWS), VG_OK);
         assert_int_equal(vg_evaluate(&e, tally, NULL, 0, &options), VG_OK);
-        assert_int_equal(vg_rule_evaluate(&row, &k, 1,
-                                          &(vg_rule_rows){vg_tally_ratio(tally), vg_tally_errors(tally), labels,
-                                                          vg_tally_predictions(tally), ROWS, width}),
+        assert_int_equal(vg_rule__evaluate(&row, &k, 1,
+                                           &(vg_rule_rows){vg_tally_ratio(tally), vg_tally_errors(tally), labels,
+                                                           tally->prediction, ROWS, width}),
                          VG_OK);
         assert_true(row.kept > 0 && row.abstained > 0);
         assert_int_equal(e->rule[0].kept, row.kept);

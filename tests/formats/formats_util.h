@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "base/base.h"
+#include "formats/arrays.h"
 #include "vargate/formats.h"
 
 #define DATA "tests/data/formats/"
@@ -26,8 +28,8 @@
 /* The call fails with this status, and its message holds this text and is one line. */
 static inline void assert_fails(vg_status status, vg_status expected, const char *text) {
     if (status != expected || !strstr(vg_error_message(), text))
-        fail_msg("status %s (%s), expected %s with '%s'", vg_status_name(status), vg_error_message(),
-                 vg_status_name(expected), text);
+        fail_msg("status %s (%s), expected %s with '%s'", vg_status__name(status), vg_error_message(),
+                 vg_status__name(expected), text);
     assert_null(strchr(vg_error_message(), '\n'));
 }
 
@@ -58,20 +60,20 @@ static inline void spit(const char *path, const void *bytes, size_t size) {
 /* Reads everything of every array of a source in all three ways; the first failure's status, or VG_OK. */
 static inline vg_status read_everything(vg_source *source) {
     vg_status first = VG_OK;
-    for (size_t i = 0; i < vg_source_count(source); i++) {
+    for (size_t i = 0; i < vg_source__count(source); i++) {
         vg_array_info info;
-        vg_status status = vg_source_info(source, i, &info);
+        vg_status status = vg_source__info(source, i, &info);
         size_t rows = info.rank ? info.shape[0] : 1;
         double *values = malloc(info.count * sizeof *values + 8);
         if (status == VG_OK)
-            status = vg_source_read_f64(source, i, 0, rows, values);
+            status = vg_source__read_f64(source, i, 0, rows, values);
         if (status == VG_OK)
-            status = vg_source_read_f32(source, i, 0, rows, (float *)values);
-        if (status == VG_OK && vg_source_read_i64(source, i, 0, rows, (int64_t *)values) != VG_OK)
+            status = vg_source__read_f32(source, i, 0, rows, (float *)values);
+        if (status == VG_OK && vg_source__read_i64(source, i, 0, rows, (int64_t *)values) != VG_OK)
             status = strstr(vg_error_message(), "whole number") ? VG_OK : VG_ERR_FORMAT;
         const void *map;
         if (status == VG_OK)
-            status = vg_source_map(source, i, &map);
+            status = vg_source__map(source, i, &map);
         free(values);
         if (first == VG_OK)
             first = status;
@@ -86,10 +88,10 @@ static inline vg_status try_bytes(const uint8_t *bytes, size_t size, const char 
     if (size)
         memcpy(copy, bytes, size);
     vg_source *source;
-    vg_status status = vg_source_open_memory(&source, copy, size, name);
+    vg_status status = vg_source__open_memory(&source, copy, size, name);
     if (status == VG_OK) {
         status = read_everything(source);
-        vg_source_close(source);
+        vg_source__close(source);
     }
     free(copy);
     return status;

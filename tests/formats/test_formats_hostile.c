@@ -2,6 +2,7 @@
  * what they list. */
 #include <zlib.h>
 
+#include "formats/prediction_file.h"
 #include "formats/source.h"
 #include "formats_util.h"
 
@@ -18,7 +19,7 @@ static void cut_anywhere(void **state) {
         for (size_t cut = 0; cut < size; cut++) {
             vg_status status = try_bytes(bytes, cut, paths[i]);
             if (status != VG_ERR_FORMAT)
-                fail_msg("%s cut at %zu: %s (%s)", paths[i], cut, vg_status_name(status), vg_error_message());
+                fail_msg("%s cut at %zu: %s (%s)", paths[i], cut, vg_status__name(status), vg_error_message());
             assert_non_null(strstr(vg_error_message(), paths[i]));
         }
         for (size_t at = 0; at < size; at++)
@@ -40,7 +41,7 @@ static void crc(void **state) {
     assert_fails(try_bytes(bytes, size, "crc.npz"), VG_ERR_FORMAT, "CRC-32");
     vg_prediction_file *file;
     vg_predictions view;
-    assert_ok(vg_prediction_file_open_memory(&file, bytes, size, "crc.npz", NULL));
+    assert_ok(vg_prediction_file__open_memory(&file, bytes, size, "crc.npz", NULL));
     assert_ok(vg_prediction_file_block(file, 0, 2, &view));
     assert_fails(vg_prediction_file_block(file, 2, 2, &view), VG_ERR_FORMAT, "member 'P.npy': CRC-32");
     vg_prediction_file_close(file);
@@ -54,15 +55,15 @@ static void crc(void **state) {
         bytes[at] ^= 4;
         vg_source *source;
         float values[60];
-        if (vg_source_open_memory(&source, bytes, size, "crc.npz") == VG_OK) {
+        if (vg_source__open_memory(&source, bytes, size, "crc.npz") == VG_OK) {
             size_t index;
-            if (vg_source_find(source, "P", &index) == VG_OK &&
-                vg_source_read_f32(source, index, 0, 4, values) == VG_OK)
+            if (vg_source__find(source, "P", &index) == VG_OK &&
+                vg_source__read_f32(source, index, 0, 4, values) == VG_OK)
                 for (size_t i = 0; i < 60; i++)
                     assert_true(values[i] == (float)i / 64);
             else
                 refused++;
-            vg_source_close(source);
+            vg_source__close(source);
         } else {
             refused++;
         }

@@ -1,5 +1,6 @@
 /* test_formats_names.c - roles of columns, and labels, classes and ids that are names: what is read, and what is
  * refused with the option that helps. */
+#include "formats/prediction_file.h"
 #include "formats_util.h"
 
 static vg_prediction_file *file;
@@ -11,7 +12,7 @@ static vg_prediction_options plain(void) {
 }
 
 static vg_status open_text(const char *text, const char *name, const vg_prediction_options *options) {
-    return vg_prediction_file_open_memory(&file, text, strlen(text), name, options);
+    return vg_prediction_file__open_memory(&file, text, strlen(text), name, options);
 }
 
 /* The opened file has these labels, classes and ids (NULL: none), and is closed. */
@@ -103,7 +104,7 @@ static void numpy_texts(void **state) {
     remove(folder);
     options = plain(); /* texts of bytes, in a file of their own */
     assert_ok(open_text("dog,cat\n.5,.5\n.25,.75\n", "a.csv", &options));
-    assert_ok(vg_prediction_file_read_labels(file, &labels, &columns, DATA "text_bytes.npy", NULL));
+    assert_ok(vg_prediction_file__read_labels(file, &labels, &columns, DATA "text_bytes.npy", NULL));
     assert_int_equal(labels[0] * 10 + labels[1], 10);
     vg_prediction_file_close(file);
     /* objects are not unpickled */
@@ -274,7 +275,7 @@ static void label_kinds(void **state) {
         options.multilabel = cases[i].multilabel;
         spit(path, cases[i].text, strlen(cases[i].text));
         assert_ok(vg_prediction_file_open(&file, predictions, &options));
-        vg_status status = vg_prediction_file_read_labels(file, &labels, &columns, path, NULL);
+        vg_status status = vg_prediction_file__read_labels(file, &labels, &columns, path, NULL);
         if (cases[i].message) {
             assert_fails(status, VG_ERR_DATA, cases[i].message);
             assert_null(labels);
@@ -312,13 +313,13 @@ static void noticed(void **state) {
             continue;
         }
         assert_ok(vg_prediction_file_open(&file, path, NULL));
-        assert_non_null(strstr(vg_prediction_file_notice(file), "read as 3 samples of 20 members"));
-        assert_non_null(strstr(vg_prediction_file_notice(file), "--axes MNC"));
+        assert_non_null(strstr(vg_prediction_file__notice(file), "read as 3 samples of 20 members"));
+        assert_non_null(strstr(vg_prediction_file__notice(file), "--axes MNC"));
         vg_prediction_file_close(file);
         vg_prediction_options options = plain();
         options.axes = VG_AXES_MNC;
         assert_ok(vg_prediction_file_open(&file, path, &options));
-        assert_null(vg_prediction_file_notice(file));
+        assert_null(vg_prediction_file__notice(file));
         vg_prediction_file_close(file);
     }
     vg_prediction_options options = plain();

@@ -1,6 +1,7 @@
 /* test_formats_predictions.c - predictions and labels in every form that the layer over the readers takes. */
 #include <unistd.h>
 
+#include "formats/prediction_file.h"
 #include "formats_util.h"
 
 static double at(const vg_predictions *view, size_t n, size_t m, size_t c) {
@@ -132,21 +133,21 @@ static void label_files(void **state) {
     (void)state;
     int64_t *labels;
     size_t n, columns;
-    assert_fails(vg_labels_read(&labels, &n, &columns, DATA "le_i4.npy", NULL), VG_ERR_FORMAT, "3 axes");
-    assert_ok(vg_labels_read(&labels, &n, &columns, DATA "bool.npy", NULL));
+    assert_fails(vg_labels__read(&labels, &n, &columns, DATA "le_i4.npy", NULL), VG_ERR_FORMAT, "3 axes");
+    assert_ok(vg_labels__read(&labels, &n, &columns, DATA "bool.npy", NULL));
     assert_int_equal(n, 7);
     assert_int_equal(columns, 1);
     assert_int_equal(labels[3], 1);
-    vg_labels_free(labels);
-    assert_ok(vg_labels_read(&labels, &n, &columns, DATA "multilabel.npz", NULL));
+    vg_labels__free(labels);
+    assert_ok(vg_labels__read(&labels, &n, &columns, DATA "multilabel.npz", NULL));
     assert_int_equal(n * 10 + columns, 45);
-    vg_labels_free(labels);
-    assert_ok(vg_labels_read(&labels, &n, &columns, DATA "wide.npz", "array 7"));
+    vg_labels__free(labels);
+    assert_ok(vg_labels__read(&labels, &n, &columns, DATA "wide.npz", "array 7"));
     assert_int_equal(labels[0], 7);
-    vg_labels_free(labels);
-    assert_fails(vg_labels_read(&labels, &n, &columns, DATA "wide.npz", NULL), VG_ERR_FORMAT, "name one");
+    vg_labels__free(labels);
+    assert_fails(vg_labels__read(&labels, &n, &columns, DATA "wide.npz", NULL), VG_ERR_FORMAT, "name one");
     assert_null(labels);
-    vg_labels_free(NULL);
+    vg_labels__free(NULL);
 }
 
 /* Labels whose number differs from the samples', or that are no whole numbers. */

@@ -9,7 +9,7 @@
 static vg_source *source;
 
 static vg_status open_text(const char *text, const char *name) {
-    return vg_source_open_memory(&source, text, strlen(text), name);
+    return vg_source__open_memory(&source, text, strlen(text), name);
 }
 
 /* The array of that name has this shape (zero-terminated when shorter than 3) and these values. */
@@ -17,12 +17,12 @@ static void check_array(const char *name, size_t rank, const size_t *shape, cons
     size_t index;
     vg_array_info info;
     double found[64];
-    assert_ok(vg_source_find(source, name, &index));
-    assert_ok(vg_source_info(source, index, &info));
+    assert_ok(vg_source__find(source, name, &index));
+    assert_ok(vg_source__info(source, index, &info));
     assert_int_equal(info.rank, rank);
     assert_memory_equal(info.shape, shape, rank * sizeof *shape);
     assert_true(info.count <= 64);
-    assert_ok(vg_source_read_f64(source, index, 0, info.shape[0], found));
+    assert_ok(vg_source__read_f64(source, index, 0, info.shape[0], found));
     for (size_t i = 0; i < info.count; i++)
         assert_true(found[i] == values[i]);
 }
@@ -33,27 +33,27 @@ static void csv_forms(void **state) {
         open_text("sample,member,cat,dog,label\n8,1,.5,.5,1\n7,0,1,0,0\n\n7,1,.75,0.25,0\n8,0,.1,.9,1\n", "a.csv"));
     check_array("P", 3, (size_t[]){2, 2, 2}, (double[]){1, 0, .75, .25, .1, .9, .5, .5});
     check_array("L", 1, (size_t[]){2}, (double[]){0, 1});
-    vg_source_close(source);
+    vg_source__close(source);
     assert_ok(open_text("\xef\xbb\xbf"
                         "ID , \"z0\",Z_1,Label\r\n\"first, one\",1e2 ,-2,2\r\nb, 3,+4.25,0\r\n",
                         "a.csv"));
     check_array("Z", 2, (size_t[]){2, 2}, (double[]){100, -2, 3, 4.25});
     check_array("L", 1, (size_t[]){2}, (double[]){2, 0});
-    vg_source_close(source);
+    vg_source__close(source);
     assert_ok(open_text("1,2,3\n4,5,6", "a.csv"));
     check_array("P", 2, (size_t[]){2, 3}, (double[]){1, 2, 3, 4, 5, 6});
-    assert_int_equal(vg_source_count(source), 1);
-    vg_source_close(source);
+    assert_int_equal(vg_source__count(source), 1);
+    vg_source__close(source);
     assert_ok(open_text("label0,a,label1\n0,.5,1\n1,.25,1\n", "a.csv"));
     check_array("P", 2, (size_t[]){2, 1}, (double[]){.5, .25});
     check_array("L", 2, (size_t[]){2, 2}, (double[]){0, 1, 1, 1});
-    vg_source_close(source);
+    vg_source__close(source);
     assert_ok(open_text("a,b,label\n", "a.csv")); /* no samples */
     check_array("P", 2, (size_t[]){0, 2}, NULL);
-    vg_source_close(source);
+    vg_source__close(source);
     assert_ok(open_text("sample,member,b\n", "a.csv"));
     check_array("P", 3, (size_t[]){0, 0, 1}, NULL);
-    vg_source_close(source);
+    vg_source__close(source);
 }
 
 static void csv_refused(void **state) {
@@ -94,14 +94,14 @@ static void jsonl_forms(void **state) {
                   "a.jsonl"));
     check_array("P", 3, (size_t[]){2, 2, 2}, (double[]){.5, .5, 1, 0, 0, 1, .25, .75});
     check_array("L", 1, (size_t[]){2}, (double[]){1, 0});
-    vg_source_close(source);
+    vg_source__close(source);
     assert_ok(open_text("{\"z\": [1, -2.5, 3e2], \"label\": [0, 1, true]}\r\n", "a.jsonl"));
     check_array("Z", 2, (size_t[]){1, 3}, (double[]){1, -2.5, 300});
     check_array("L", 2, (size_t[]){1, 3}, (double[]){0, 1, 1});
-    vg_source_close(source);
+    vg_source__close(source);
     assert_ok(open_text("{\"label\": 3}\n{\"label\": 4}\n", "a.jsonl"));
     check_array("L", 1, (size_t[]){2}, (double[]){3, 4});
-    vg_source_close(source);
+    vg_source__close(source);
 }
 
 static void jsonl_refused(void **state) {

@@ -61,41 +61,41 @@ static void round_trip(const char *path) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (npz && all[i] == VG_ELEMENT_BF16)
             continue;
-        assert_ok(vg_writer_begin(writer, vg_element_name(all[i]), all[i], 3, (size_t[]){2, 3, 4}));
-        assert_ok(vg_writer_append(writer, bytes, 5));
-        assert_ok(vg_writer_append(writer, bytes, 0));
-        assert_ok(vg_writer_append(writer, bytes + 5, 24 * vg_element_size(all[i]) - 5));
+        assert_ok(vg_writer__begin(writer, vg_element__name(all[i]), all[i], 3, (size_t[]){2, 3, 4}));
+        assert_ok(vg_writer__append(writer, bytes, 5));
+        assert_ok(vg_writer__append(writer, bytes, 0));
+        assert_ok(vg_writer__append(writer, bytes + 5, 24 * vg_element__size(all[i]) - 5));
     }
     assert_ok(vg_writer_array(writer, "scalar", VG_ELEMENT_F32, 0, NULL, &(float){2.5f}));
-    assert_ok(vg_writer_begin(writer, "nothing", VG_ELEMENT_F64, 2, (size_t[]){0, 3}));
-    assert_ok(vg_writer_metadata(writer, "epoch", "17"));
-    assert_ok(vg_writer_metadata(writer, "note", "quote \" and \n newline"));
+    assert_ok(vg_writer__begin(writer, "nothing", VG_ELEMENT_F64, 2, (size_t[]){0, 3}));
+    assert_ok(vg_writer__metadata(writer, "epoch", "17"));
+    assert_ok(vg_writer__metadata(writer, "note", "quote \" and \n newline"));
     assert_ok(vg_writer_close(writer));
     vg_source *source;
     size_t index;
-    assert_ok(vg_source_open(&source, path));
-    assert_int_equal(vg_source_count(source), npz ? 14 : 15);
+    assert_ok(vg_source__open(&source, path));
+    assert_int_equal(vg_source__count(source), npz ? 14 : 15);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (npz && all[i] == VG_ELEMENT_BF16)
             continue;
         vg_array_info info;
         const void *map;
-        assert_ok(vg_source_find(source, vg_element_name(all[i]), &index));
-        assert_ok(vg_source_info(source, index, &info));
+        assert_ok(vg_source__find(source, vg_element__name(all[i]), &index));
+        assert_ok(vg_source__info(source, index, &info));
         assert_int_equal(info.element, all[i]);
         assert_int_equal(info.rank, 3);
-        assert_ok(vg_source_map(source, index, &map));
+        assert_ok(vg_source__map(source, index, &map));
         assert_non_null(map); /* aligned as written */
-        assert_memory_equal(map, bytes, 24 * vg_element_size(all[i]));
+        assert_memory_equal(map, bytes, 24 * vg_element__size(all[i]));
     }
     float scalar;
-    assert_ok(vg_source_find(source, "scalar", &index));
-    assert_ok(vg_source_read_f32(source, index, 0, 1, &scalar));
+    assert_ok(vg_source__find(source, "scalar", &index));
+    assert_ok(vg_source__read_f32(source, index, 0, 1, &scalar));
     assert_true(scalar == 2.5f);
-    assert_string_equal(vg_source_metadata(source, "epoch"), "17");
-    assert_string_equal(vg_source_metadata(source, "note"), "quote \" and \n newline");
+    assert_string_equal(vg_source__metadata(source, "epoch"), "17");
+    assert_string_equal(vg_source__metadata(source, "note"), "quote \" and \n newline");
     assert_ok(read_everything(source));
-    vg_source_close(source);
+    vg_source__close(source);
 }
 
 static void round_trips(void **state) {
@@ -139,12 +139,12 @@ static void many_members(void **state) {
     vg_source *source;
     size_t index;
     int64_t value;
-    assert_ok(vg_source_open(&source, path));
-    assert_int_equal(vg_source_count(source), 66000);
-    assert_ok(vg_source_find(source, "a65999", &index));
-    assert_ok(vg_source_read_i64(source, index, 0, 1, &value));
+    assert_ok(vg_source__open(&source, path));
+    assert_int_equal(vg_source__count(source), 66000);
+    assert_ok(vg_source__find(source, "a65999", &index));
+    assert_ok(vg_source__read_i64(source, index, 0, 1, &value));
     assert_int_equal(value, 65999);
-    vg_source_close(source);
+    vg_source__close(source);
     sweep();
 }
 
@@ -154,27 +154,27 @@ static void misuse(void **state) {
     double two[2] = {1, 2};
     assert_fails(vg_writer_open(&writer, in_folder("a.txt")), VG_ERR_ARGUMENT, ".safetensors");
     assert_ok(vg_writer_open(&writer, in_folder("a.npz")));
-    assert_fails(vg_writer_append(writer, two, 8), VG_ERR_ARGUMENT, "8 bytes given");
-    assert_fails(vg_writer_begin(writer, "x", VG_ELEMENT_F64, 0, NULL), VG_ERR_IO, "earlier");
+    assert_fails(vg_writer__append(writer, two, 8), VG_ERR_ARGUMENT, "8 bytes given");
+    assert_fails(vg_writer__begin(writer, "x", VG_ELEMENT_F64, 0, NULL), VG_ERR_IO, "earlier");
     assert_fails(vg_writer_close(writer), VG_ERR_IO, "earlier");
     assert_ok(vg_writer_open(&writer, in_folder("a.npz")));
-    assert_ok(vg_writer_begin(writer, "x", VG_ELEMENT_F64, 1, (size_t[]){2}));
-    assert_ok(vg_writer_append(writer, two, 8));
+    assert_ok(vg_writer__begin(writer, "x", VG_ELEMENT_F64, 1, (size_t[]){2}));
+    assert_ok(vg_writer__append(writer, two, 8));
     assert_fails(vg_writer_close(writer), VG_ERR_ARGUMENT, "'x' is 8 bytes short");
     assert_ok(vg_writer_open(&writer, in_folder("a.npz")));
     assert_ok(vg_writer_array(writer, "x", VG_ELEMENT_F64, 0, NULL, two));
     assert_ok(vg_writer_array(writer, "x", VG_ELEMENT_F64, 0, NULL, two));
     assert_fails(vg_writer_close(writer), VG_ERR_ARGUMENT, "two arrays named 'x'");
     assert_ok(vg_writer_open(&writer, in_folder("a.npz")));
-    assert_fails(vg_writer_begin(writer, "x", VG_ELEMENT_F64, 2, (size_t[]){SIZE_MAX / 4, 3}), VG_ERR_ARGUMENT,
+    assert_fails(vg_writer__begin(writer, "x", VG_ELEMENT_F64, 2, (size_t[]){SIZE_MAX / 4, 3}), VG_ERR_ARGUMENT,
                  "shape");
     vg_writer_abandon(writer);
     assert_ok(vg_writer_open(&writer, in_folder("a.npy")));
-    assert_fails(vg_writer_metadata(writer, "k", "v"), VG_ERR_ARGUMENT, "only .npz and .safetensors keep metadata");
+    assert_fails(vg_writer__metadata(writer, "k", "v"), VG_ERR_ARGUMENT, "only .npz and .safetensors keep metadata");
     vg_writer_abandon(writer);
     assert_ok(vg_writer_open(&writer, in_folder("a.npy")));
     assert_ok(vg_writer_array(writer, "", VG_ELEMENT_F64, 0, NULL, two));
-    assert_fails(vg_writer_begin(writer, "", VG_ELEMENT_F64, 0, NULL), VG_ERR_ARGUMENT, "one array");
+    assert_fails(vg_writer__begin(writer, "", VG_ELEMENT_F64, 0, NULL), VG_ERR_ARGUMENT, "one array");
     assert_fails(vg_writer_close(writer), VG_ERR_IO, "earlier");
     assert_ok(vg_writer_open(&writer, in_folder("a.npy")));
     assert_fails(vg_writer_close(writer), VG_ERR_ARGUMENT, "none was written");

@@ -1,5 +1,6 @@
 /* test_measures_errors.c - what the measures refuse, and how: the status, one line of text, the first bad (n, m) by
  * name, the same at any thread count and in any cut into blocks; and what they must not refuse. In every SIMD tier. */
+#include "base/base.h"
 #include "measures_util.h"
 
 enum { N = 2100, M = 5, C = 6 };
@@ -23,7 +24,7 @@ static vg_status score(const vg_predictions *view, const vg_score_options *o) {
 static void refused(vg_status want, const vg_predictions *view, const vg_score_options *o, const char *what) {
     vg_status got = score(view, o);
     if (got != want)
-        fail_msg("%s: %s, expected %s", what, vg_status_name(got), vg_status_name(want));
+        fail_msg("%s: %s, expected %s", what, vg_status__name(got), vg_status__name(want));
     one_line();
 }
 

@@ -1,6 +1,7 @@
 /* test_measures_verdict.c - the verdict on an ensemble: its figures against plain loops, and one truth whatever k, M,
  * measures, preset, number of classes, blocks and threads. */
 #include "measures/kernel.h"
+#include "measures/measure_table.h"
 #include "measures_util.h"
 #include "vargate/formats.h"
 
@@ -38,7 +39,7 @@ static vg_score_summary summarise(const vg_predictions *view, const vg_score_opt
 static vg_verdict judge(const vg_score_summary *summary, unsigned long long correct, unsigned long long labelled) {
     vg_verdict verdict = VG_VERDICT_INIT;
     assert_int_equal(vg_verdict_judge(&verdict, summary, correct, labelled), VG_OK);
-    assert_string_equal(verdict.name, vg_verdict_name(verdict.state));
+    assert_string_equal(verdict.name, vg_verdict__name(verdict.state));
     assert_true(strlen(verdict.text) > 20 && strlen(verdict.text) < VG_VERDICT_TEXT - 1);
     return verdict;
 }
@@ -278,7 +279,7 @@ static void one_or_identical_members(void **state) {
     verdict.struct_size = 8;
     assert_int_equal(vg_verdict_judge(&verdict, &nothing, 0, 0), VG_ERR_ARGUMENT);
     assert_int_equal(vg_verdict_judge(NULL, &nothing, 0, 0), VG_ERR_ARGUMENT);
-    assert_string_equal(vg_verdict_name((vg_verdict_state)99), "unknown");
+    assert_string_equal(vg_verdict__name((vg_verdict_state)99), "unknown");
 }
 
 /* 300 CIFAR-10 images under dropout and 100 heads; and the same with every head the first one plus a trace of noise. */

@@ -2,6 +2,8 @@
  * settings, more epochs, checkpoints by the clock, what is said about doubtful settings, class names that travel,
  * splits of deep ensembles. */
 #include "nn/checkpoint.h"
+#include "nn/predictor.h"
+#include "nn/recipe.h"
 #include "training_util.h"
 
 static const char *const digits[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
@@ -118,12 +120,12 @@ static void harmless_changes_are_taken(void **state) {
         same_checkpoint("harmless", "finished", files[i]);
     }
     path_of(path, "harmless", "");
-    OK(vg_run_checkpoint(chosen, sizeof chosen, path, -1, &best));
+    OK(vg_run__checkpoint(chosen, sizeof chosen, path, -1, &best));
     assert_int_equal(best, 1);
     expect_text(chosen, "best.safetensors");
     vg_recipe written;
     path_of(path, "harmless", "recipe.yaml");
-    OK(vg_recipe_read(&written, path));
+    OK(vg_recipe__read(&written, path));
     assert_string_equal(written.name, "renamed");
     o = train(
         (plan){.name = "harmless", .changes = (const char *const[]){"epochs=2", "dropout=0.2", NULL}, .resume = true});
@@ -243,20 +245,20 @@ static void class_names_travel(void **state) {
     for (int f = 0; f < 2; f++) {
         path_of(path, "named", files[f]);
         OK(vg_predictor_open(&p, path, NULL));
-        vg_predictor_info info = vg_predictor_describe(p);
+        vg_predictor_info info = vg_predictor__info(p);
         assert_non_null(info.class_names);
         for (size_t c = 0; c < 10; c++)
             assert_string_equal(info.class_names[c], digits[c]);
         OK(vg_predictor_open(&q, path, NULL));
-        OK(vg_predictor_order_classes(q, swapped, 10));
-        assert_string_equal(vg_predictor_describe(q).class_names[0], "one");
+        OK(vg_predictor__order_classes(q, swapped, 10));
+        assert_string_equal(vg_predictor__info(q).class_names[0], "one");
         OK(vg_predictor_run(p, a, images, 3, 0));
         OK(vg_predictor_run(q, b, images, 3, 0));
         for (size_t r = 0; r < 18; r++) {
             assert_true(a[r * 10] == b[r * 10 + 1] && a[r * 10 + 1] == b[r * 10]);
             assert_memory_equal(a + r * 10 + 2, b + r * 10 + 2, 8 * sizeof *a);
         }
-        assert_int_equal(vg_predictor_order_classes(p, foreign, 10), VG_ERR_DATA);
+        assert_int_equal(vg_predictor__order_classes(p, foreign, 10), VG_ERR_DATA);
         expect_text(vg_error_message(), "class 'ten' is none of this network's classes: zero, one");
         vg_predictor_free(p);
         vg_predictor_free(q);
@@ -289,10 +291,10 @@ static void gate_settings_and_times(void **state) {
     char *text, path[512];
     vg_recipe_defaults(&r);
     OK(vg_recipe_set(&r, "k=[]"));
-    assert_int_equal(vg_recipe_check(&r), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_recipe__check(&r), VG_ERR_ARGUMENT);
     expect_text(vg_error_message(), "k needs at least one");
     OK(vg_recipe_set(&r, "k=[1]"));
-    OK(vg_recipe_check(&r));
+    OK(vg_recipe__check(&r));
     static const struct {
         const char *value;
         size_t epochs;
@@ -311,7 +313,7 @@ static void gate_settings_and_times(void **state) {
         fputs(text, file);
         fclose(file);
         vg_recipe_text_free(text);
-        OK(vg_recipe_read(&again, path));
+        OK(vg_recipe__read(&again, path));
         assert_true(again.checkpoint_every == times[i].epochs && again.checkpoint_seconds == times[i].seconds);
     }
     expect_advice("checkpoint_every=0m", "whole epochs or a time such as 10m");
@@ -328,16 +330,16 @@ static void splits_are_compared(void **state) {
     vg_recipe_defaults(&b);
     OK(vg_recipe_set(&b, "seed=7"));
     assert_true(a.split_seed == b.split_seed);
-    OK(vg_recipe_check_split(&a, &b));
+    OK(vg_recipe__check_split(&a, &b));
     OK(vg_recipe_set(&b, "split_seed=7"));
-    assert_int_equal(vg_recipe_check_split(&a, &b), VG_ERR_DATA);
+    assert_int_equal(vg_recipe__check_split(&a, &b), VG_ERR_DATA);
     expect_text(vg_error_message(), "split_seed 1 and 7");
     b = a;
     OK(vg_recipe_set(&b, "validation=0.2"));
-    assert_int_equal(vg_recipe_check_split(&a, &b), VG_ERR_DATA);
+    assert_int_equal(vg_recipe__check_split(&a, &b), VG_ERR_DATA);
     b = a;
     OK(vg_recipe_set(&b, "dataset=path:elsewhere"));
-    assert_int_equal(vg_recipe_check_split(&a, &b), VG_ERR_DATA);
+    assert_int_equal(vg_recipe__check_split(&a, &b), VG_ERR_DATA);
 }
 
 /* Checkpoints from before split_seed were split by their seed. */
@@ -350,8 +352,8 @@ static void older_checkpoints_split_by_their_seed(void **state) {
     float value = 0;
     path_of(path, "", "old.safetensors");
     OK(vg_writer_open(&writer, path));
-    OK(vg_writer_metadata(writer, "recipe", "name: old\nseed: 5\nk: []\n"));
-    OK(vg_writer_metadata(writer, "state", "{\"epoch\": 1, \"classes\": 10}"));
+    OK(vg_writer__metadata(writer, "recipe", "name: old\nseed: 5\nk: []\n"));
+    OK(vg_writer__metadata(writer, "state", "{\"epoch\": 1, \"classes\": 10}"));
     OK(vg_writer_array(writer, "x", VG_ELEMENT_F32, 0, NULL, &value));
     OK(vg_writer_close(writer));
     OK(vg_checkpoint__peek(path, &recipe, &read));

@@ -14,6 +14,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "nn/predictor.h"
+#include "nn/recipe.h"
 #include "training_util.h"
 #include "vargate/formats.h"
 #include "vargate/nn.h"
@@ -109,7 +111,7 @@ static void not_a_number(void **state) {
     vg_predictor *p;
     path_of(path, "nan", "last.safetensors"); /* of epoch 1 */
     OK(vg_predictor_open(&p, path, NULL));
-    assert_int_equal(vg_predictor_describe(p).epoch, 1);
+    assert_int_equal(vg_predictor__info(p).epoch, 1);
     vg_predictor_free(p);
 }
 
@@ -153,10 +155,10 @@ static void batch_norm_refreshed(void **state) {
     size_t index;
     trained((plan){.name = "wrn", .changes = wrn});
     path_of(path, "wrn", "last.safetensors");
-    OK(vg_source_open(&s, path));
-    OK(vg_source_find(s, "norm.running_var", &index));
-    OK(vg_source_find(s, "norm.refreshed_var", &index));
-    vg_source_close(s);
+    OK(vg_source__open(&s, path));
+    OK(vg_source__find(s, "norm.running_var", &index));
+    OK(vg_source__find(s, "norm.refreshed_var", &index));
+    vg_source__close(s);
     outcome o = train(
         (plan){.name = "wrn-killed", .changes = wrn, .kill_in_checkpoint = 4}); /* end of epoch 2, before the refresh */
     assert_int_equal(o.status, -1);
@@ -172,7 +174,7 @@ static float *predict(const char *run, vg_predictor_options o, size_t n, size_t 
     path_of(path, run, "last.safetensors");
     o.threads = 2;
     OK(vg_predictor_open(&p, path, &o));
-    vg_predictor_info info = vg_predictor_describe(p);
+    vg_predictor_info info = vg_predictor__info(p);
     *members = info.members;
     float *images = malloc(n * IMAGE * sizeof *images), *out = malloc(n * info.members * 10 * sizeof *out);
     for (size_t i = 0; i < n; i++)
@@ -265,7 +267,7 @@ static void prediction_refusals(void **state) {
     o.compute = o.ensemble + 99; /* beyond struct_size: must not be read */
     o.rows = SIZE_MAX;
     OK(vg_predictor_open(&p, path, &o));
-    assert_int_equal(vg_predictor_describe(p).members, 2);
+    assert_int_equal(vg_predictor__info(p).members, 2);
     vg_predictor_free(p);
     o.struct_size = sizeof o + 8;
     assert_int_equal(vg_predictor_open(&p, path, &o), VG_ERR_ARGUMENT);
@@ -286,13 +288,13 @@ static void heads_stay_apart(void **state) {
     vg_source *s;
     size_t w, mask;
     path_of(path, "once", "last.safetensors");
-    OK(vg_source_open(&s, path));
-    OK(vg_source_find(s, "heads.weight", &w));
-    OK(vg_source_find(s, "heads.mask", &mask));
+    OK(vg_source__open(&s, path));
+    OK(vg_source__find(s, "heads.weight", &w));
+    OK(vg_source__find(s, "heads.mask", &mask));
     float *weights = malloc(60 * 48 * sizeof *weights);
     int64_t *kept = malloc(60 * 48 * sizeof *kept);
-    OK(vg_source_read_f32(s, w, 0, 60, weights));
-    OK(vg_source_read_i64(s, mask, 0, 60, kept));
+    OK(vg_source__read_f32(s, w, 0, 60, weights));
+    OK(vg_source__read_i64(s, mask, 0, 60, kept));
     size_t count = 0;
     for (size_t i = 0; i < 60 * 48; i++) {
         count += (size_t)kept[i];
@@ -307,7 +309,7 @@ static void heads_stay_apart(void **state) {
     assert_memory_not_equal(kept, kept + 480, 48 * sizeof *kept);
     free(weights);
     free(kept);
-    vg_source_close(s);
+    vg_source__close(s);
 }
 
 static void recipes(void **state) {
@@ -332,7 +334,7 @@ static void recipes(void **state) {
     FILE *file = fopen(path, "w");
     fputs(text, file);
     fclose(file);
-    OK(vg_recipe_read(&again, path));
+    OK(vg_recipe__read(&again, path));
     OK(vg_recipe_text(&text2, &again));
     assert_string_equal(text, text2);
     vg_recipe_text_free(text);
@@ -340,7 +342,7 @@ static void recipes(void **state) {
     file = fopen(path, "w");
     fputs("name: x\nepoch: 3\n", file);
     fclose(file);
-    assert_int_equal(vg_recipe_read(&again, path), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_recipe__read(&again, path), VG_ERR_ARGUMENT);
     assert_non_null(strstr(vg_error_message(), "line 2"));
     assert_non_null(strstr(vg_error_message(), "'epochs'"));
 }

@@ -38,7 +38,7 @@ static vg_status append(void *context, const void *bytes, size_t size) {
 static char *quoted(const char *name) {
     static text t;
     static vg_emit e;
-    vg_report_sink sink = {&t, append};
+    vg_sink sink = {&t, append};
     t.size = 0;
     vg_report__emit_begin(&e, &sink);
     vg_report__text(&e, name);
@@ -64,7 +64,7 @@ static void numbers_are_json(void **state) {
     (void)state;
     text t = {0};
     static vg_emit e;
-    vg_report_sink sink = {&t, append};
+    vg_sink sink = {&t, append};
     vg_report__emit_begin(&e, &sink);
     vg_report__open(&e, '[');
     vg_report__number(&e, 0.1);
@@ -93,7 +93,7 @@ static void base64_of_known_words(void **state) {
         for (size_t cut = 0; cut <= strlen(words[i][0]); cut++) {
             text t = {0};
             static vg_emit e;
-            vg_report_sink sink = {&t, append};
+            vg_sink sink = {&t, append};
             append(&t, "", 0);
             vg_report__emit_begin(&e, &sink);
             vg_base64 b = {.out = &e};
@@ -117,7 +117,7 @@ static void a_full_disk_ends_the_writing(void **state) {
     (void)state;
     int calls = 0;
     static vg_emit e;
-    vg_report_sink sink = {&calls, refuse};
+    vg_sink sink = {&calls, refuse};
     vg_report__emit_begin(&e, &sink);
     for (int i = 0; i < 100000; i++)
         vg_report__raw(&e, "words and words");
@@ -132,9 +132,9 @@ static void rows_by_hand(void **state) {
     vg_report_rows *rows;
     const double mean[] = {0.1, 0.5, 0.1, 0.2, 0.05, 0.05, 0.3, 0.3, 0.1, 0.1, 0.1, 0.1};
     const double std[] = {0.0, 0.1, 0.0, 0.05, 0.0, 0.0, 0, 0, 0, 0, 0, 0};
-    assert_int_equal(vg_report_rows_new(&rows, 2, 6), VG_OK);
+    assert_int_equal(vg_report__rows_new(&rows, 2, 6), VG_OK);
     assert_int_equal(rows->top, 5);
-    assert_int_equal(vg_report_rows_feed(rows, 0, 2, mean, std), VG_OK);
+    assert_int_equal(vg_report__rows_feed(rows, 0, 2, mean, std), VG_OK);
     assert_true(fabs(rows->ratio[0] - 0.3 / 0.15) < 1e-12);
     assert_true(rows->ratio[1] == 0); /* two equal means: never kept */
     const int32_t first[] = {1, 3, 0, 2, 4}, second[] = {0, 1, 2, 3, 4};
@@ -144,15 +144,15 @@ static void rows_by_hand(void **state) {
     /* Three members: two vote for class 3, one for class 1. */
     const float p[] = {0, .1f, 0, .9f, 0, 0, 0, .6f, 0, .4f, 0, 0, .2f, .1f, .1f, .6f, 0, 0};
     vg_predictions block = vg_predictions_f32(p, 1, 3, 6);
-    assert_int_equal(vg_report_rows_votes(rows, 0, &block), VG_OK);
+    assert_int_equal(vg_report__rows_votes(rows, 0, &block), VG_OK);
     assert_int_equal(rows->top_votes[0], 1);
     assert_int_equal(rows->top_votes[1], 2);
     assert_int_equal(rows->agree[0], 2);
-    assert_int_equal(vg_report_rows_feed(rows, 1, 2, mean, std), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_report__rows_feed(rows, 1, 2, mean, std), VG_ERR_ARGUMENT);
     const double bad[] = {0.1, NAN, 0.1, 0.2, 0.05, 0.05};
-    assert_int_equal(vg_report_rows_feed(rows, 0, 1, bad, std), VG_ERR_DATA);
-    vg_report_rows_free(rows);
-    assert_int_equal(vg_report_rows_new(&rows, 2, 1), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_report__rows_feed(rows, 0, 1, bad, std), VG_ERR_DATA);
+    vg_report__rows_free(rows);
+    assert_int_equal(vg_report__rows_new(&rows, 2, 1), VG_ERR_ARGUMENT);
 }
 
 /* --- a report of invented samples ------------------------------------------------------------------------------- */
@@ -170,13 +170,13 @@ static void invent(invented *out, size_t n) {
     *out = (invented){.report = VG_REPORT_INIT};
     out->values = malloc(2 * n * sizeof(double));
     out->labels = malloc(n * sizeof(int64_t));
-    assert_int_equal(vg_report_rows_new(&out->rows, n, 2), VG_OK);
+    assert_int_equal(vg_report__rows_new(&out->rows, n, 2), VG_OK);
     for (size_t i = 0; i < n; i++) {
         double gmu = 1 - (double)i / (double)n, mean[] = {1 - gmu / 2, gmu / 2}, std[] = {0.1, 0.1};
         out->values[i] = gmu;
         out->values[n + i] = gmu / 2;
         out->labels[i] = i % 10 == 0;
-        assert_int_equal(vg_report_rows_feed(out->rows, i, 1, mean, std), VG_OK);
+        assert_int_equal(vg_report__rows_feed(out->rows, i, 1, mean, std), VG_OK);
     }
     out->measures[0] = (vg_measure){.name = "gmu", .values = out->values, .stride = 1};
     out->measures[1] = (vg_measure){.name = "tu", .values = out->values + n, .stride = 1};
@@ -190,7 +190,7 @@ static void invent(invented *out, size_t n) {
 }
 
 static void drop(invented *made) {
-    vg_report_rows_free(made->rows);
+    vg_report__rows_free(made->rows);
     free(made->values);
     free(made->labels);
 }
@@ -244,18 +244,18 @@ static void the_page_holds_it(void **state) {
     (void)state;
     invented made;
     text t = {0};
-    vg_report_sink sink = {&t, append};
+    vg_sink sink = {&t, append};
     invent(&made, 50);
     made.report.title = "</script><script>alert(1)</script>";
     made.report.dataset = "<!-- \xff";
-    assert_int_equal(vg_report_page(&made.report, &sink), VG_OK);
+    assert_int_equal(vg_report__page(&made.report, &sink), VG_OK);
     assert_non_null(strstr(t.bytes, "id=\"vg-ratio\">"));
     assert_non_null(strstr(t.bytes, "\\u003c/script\\u003e"));
     assert_null(strstr(t.bytes, "alert(1)</script>"));
     assert_null(strstr(t.bytes, "<!--VARGATE-DATA-->"));
     assert_non_null(strstr(t.bytes, "\"n\":50"));
     made.report.n = 49; /* rows of 50 */
-    assert_int_equal(vg_report_page(&made.report, &sink), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_report__page(&made.report, &sink), VG_ERR_ARGUMENT);
     free(t.bytes);
     drop(&made);
 }
@@ -286,25 +286,25 @@ static void figures_quote_what_comes_from_outside(void **state) {
     (void)state;
     invented made;
     text t = {0};
-    vg_report_sink sink = {&t, append};
+    vg_sink sink = {&t, append};
     invent(&made, 100);
     vg_ood_row figures[2] = {{.name = "gmu", .auroc = {0.9, NAN, NAN}}, {.name = "tu", .auroc = {0.8, NAN, NAN}}};
     vg_report_ood set = {"x'; system 'touch hacked' \n`id` \\", 100, made.measures, figures};
     made.report.ood = &set;
     made.report.ood_count = 1;
     size_t ood = 0;
-    while (ood < vg_report_figure_count() && strcmp(vg_report_figure_name(ood), "ood") != 0)
+    while (ood < vg_report__figure_count() && strcmp(vg_report__figure_name(ood), "ood") != 0)
         ood++;
-    assert_true(vg_report_figure_possible(&made.report, ood));
-    assert_int_equal(vg_report_figure_script(&made.report, ood, "svg", "ood.svg", &sink), VG_OK);
+    assert_true(vg_report__figure_possible(&made.report, ood));
+    assert_int_equal(vg_report__figure_script(&made.report, ood, "svg", "ood.svg", &sink), VG_OK);
     assert_non_null(strstr(t.bytes, "'x''; system ''touch hacked'' ??id? ?"));
     assert_null(strchr(t.bytes, '`'));
-    assert_int_equal(vg_report_figure_script(&made.report, ood, "x11", "ood.svg", &sink), VG_ERR_ARGUMENT);
-    assert_null(vg_report_figure_name(vg_report_figure_count()));
-    assert_false(vg_report_figure_possible(&made.report, vg_report_figure_count()));
-    for (size_t f = 0; f < vg_report_figure_count(); f++) {
-        if (!vg_report_figure_possible(&made.report, f))
-            assert_int_equal(vg_report_figure_script(&made.report, f, "svg", "x", &sink), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_report__figure_script(&made.report, ood, "x11", "ood.svg", &sink), VG_ERR_ARGUMENT);
+    assert_null(vg_report__figure_name(vg_report__figure_count()));
+    assert_false(vg_report__figure_possible(&made.report, vg_report__figure_count()));
+    for (size_t f = 0; f < vg_report__figure_count(); f++) {
+        if (!vg_report__figure_possible(&made.report, f))
+            assert_int_equal(vg_report__figure_script(&made.report, f, "svg", "x", &sink), VG_ERR_ARGUMENT);
     }
     free(t.bytes);
     drop(&made);
@@ -328,7 +328,7 @@ static void promises_are_those_of_the_library(void **state) {
     report.n = N, report.classes = 2, report.rows = &rows, report.labels = labels;
     text t = {0};
     static vg_emit e;
-    vg_report_sink sink = {&t, append};
+    vg_sink sink = {&t, append};
     vg_report__emit_begin(&e, &sink);
     assert_int_equal(vg_report__emit_promises(&e, &report), VG_OK);
     assert_int_equal(vg_report__emit_end(&e), VG_OK);

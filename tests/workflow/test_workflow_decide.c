@@ -12,10 +12,13 @@
 
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "folder_util.h"
+#include "formats/arrays.h"
 #include "vargate/formats.h"
 #include "vargate/temperatures.h"
 #include "vargate/workflow.h"
+#include "workflow/report_files.h"
 
 enum { N = 400, M = 5, C = 4 };
 
@@ -25,7 +28,7 @@ static char logit_file[300], probability_file[300];
 
 static void assert_ok(vg_status status) {
     if (status != VG_OK)
-        fail_msg("%s: %s", vg_status_name(status), vg_error_message());
+        fail_msg("%s: %s", vg_status__name(status), vg_error_message());
 }
 
 static void place(char out[300], const char *name) { snprintf(out, 300, "%s/%s", folder, name); }
@@ -197,10 +200,10 @@ static void decides_by_the_rule(void **state) {
     options.output = output;
     assert_ok(vg_decide_file(&result, policy, probability_file, NULL, &options));
     assert_string_equal(policy->text, "k = 1.5");
-    assert_ok(vg_source_open(&source, output));
-    assert_ok(vg_source_find(source, "decision", &index));
-    assert_ok(vg_source_read_i64(source, index, 0, N, written));
-    vg_source_close(source);
+    assert_ok(vg_source__open(&source, output));
+    assert_ok(vg_source__find(source, "decision", &index));
+    assert_ok(vg_source__read_i64(source, index, 0, N, written));
+    vg_source__close(source);
     for (size_t n = 0; n < N; n++) {
         int64_t prediction;
         int keeps = rule_keeps(n, 1.5, &prediction);
@@ -421,7 +424,7 @@ static void writes_a_page(void **state) {
     snprintf(expected, sizeof expected, "%s/report.html", output);
     assert_string_equal(vg_page_path(page), expected);
     assert_string_equal(vg_page_folder(page), output);
-    const vg_report *report = vg_page_report(page);
+    const vg_report *report = vg_page__report(page);
     assert_string_equal(report->title, "A title");
     assert_int_equal(report->n, N);
     assert_int_equal(report->members, M);

@@ -141,12 +141,12 @@ static void writes_scores(void **state) {
     assert_true(result->n == N && result->measure_count == 0 && !result->verdict);
     assert_true(result->summary->diversity > 0);
     vg_score_result_free(result);
-    assert_ok(vg_source_open(&source, options.output));
-    assert_ok(vg_source_find(source, "tu", &index));
-    assert_ok(vg_source_read_f64(source, index, 0, N, stored));
+    assert_ok(vg_source__open(&source, options.output));
+    assert_ok(vg_source__find(source, "tu", &index));
+    assert_ok(vg_source__read_f64(source, index, 0, N, stored));
     assert_memory_equal(stored, tu, sizeof tu);
-    assert_int_not_equal(vg_source_find(source, "gtu", &index), VG_OK);
-    vg_source_close(source);
+    assert_int_not_equal(vg_source__find(source, "gtu", &index), VG_OK);
+    vg_source__close(source);
     assert_ok(vg_score_file(NULL, EXAMPLE, &input, &options)); /* its own product may be replaced */
     assert_int_equal(files_in_folder(), 1);
     unlink(options.output);

@@ -1,18 +1,18 @@
 /* report.h - a page to look at: what an ensemble knows about a data set, and figures for print.
  *
- *     vg_report_rows_new(&rows, N, C);                     // what the page shows of each sample
+ *     vg_report__rows_new(&rows, N, C);                     // what the page shows of each sample
  *     for each block of rows starting at sample `first`:
- *         vg_report_rows_feed(rows, first, count, mean, std);
- *         vg_report_rows_votes(rows, first, &block);       // optional: the members' votes
+ *         vg_report__rows_feed(rows, first, count, mean, std);
+ *         vg_report__rows_votes(rows, first, &block);       // optional: the members' votes
  *     vg_report report = VG_REPORT_INIT;                   // then set what there is: measures, images, ...
- *     vg_report_page(&report, &sink);                      // one HTML file that needs nothing else
- *     vg_report_figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink); // text for gnuplot
+ *     vg_report__page(&report, &sink);                      // one HTML file that needs nothing else
+ *     vg_report__figure_script(&report, 0, "pdfcairo", "decomposition.pdf", &sink); // text for gnuplot
  *
  * Multiclass only. Nothing here opens files or starts programs: bytes go to the caller's sink. The page holds every
  * sample while they fit; of more than VG_REPORT_COLUMN_BYTES of measures it plots a random sample (and the cases a
  * person would look for), while the numbers of the decision rule still come from all of them. */
-#ifndef VARGATE_REPORT_H
-#define VARGATE_REPORT_H
+#ifndef VG_REPORT_H
+#define VG_REPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,10 +20,7 @@
 #include "vargate/evaluate.h"
 #include "vargate/measures.h"
 #include "vargate/status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "vargate/types.h"
 
 enum {
     VG_REPORT_TOP = 5,                /* classes shown of each sample */
@@ -34,7 +31,7 @@ enum {
 };
 
 /* What the page shows of each sample besides its measures. Fields may be read, not written. The caller's, freed by
- * vg_report_rows_free. One thread feeds it at a time. */
+ * vg_report__rows_free. One thread feeds it at a time. */
 typedef struct vg_report_rows {
     size_t n, classes, top; /* top: min(VG_REPORT_TOP, classes) */
     double *ratio;          /* n: the margin ratio; the rule keeps a sample exactly when k < ratio */
@@ -44,13 +41,12 @@ typedef struct vg_report_rows {
     uint32_t *agree;     /* n: votes of the most voted class */
     int has_votes;
 } vg_report_rows;
-VG_API vg_status vg_report_rows_new(vg_report_rows **out, size_t n, size_t classes);
-VG_API void vg_report_rows_free(vg_report_rows *rows);
+vg_status vg_report__rows_new(vg_report_rows **out, size_t n, size_t classes);
+void vg_report__rows_free(vg_report_rows *rows);
 /* mean, std: count x C of samples first .. first + count - 1, std the spread the decision rule uses. */
-VG_API vg_status vg_report_rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean,
-                                     const double *std);
+vg_status vg_report__rows_feed(vg_report_rows *rows, size_t first, size_t count, const double *mean, const double *std);
 /* Members' votes of the same samples, after they were fed: probabilities or logits, float32 or float64. */
-VG_API vg_status vg_report_rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block);
+vg_status vg_report__rows_votes(vg_report_rows *rows, size_t first, const vg_predictions *block);
 
 /* An out-of-distribution set: measures of the same names in the same order as the report's. */
 typedef struct vg_report_ood {
@@ -102,26 +98,17 @@ typedef struct vg_report {
             {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0   \
     }
 
-/* Where bytes go. A status other than VG_OK ends the writing and is handed on. */
-typedef struct vg_report_sink {
-    void *context;
-    vg_status (*write)(void *context, const void *bytes, size_t size);
-} vg_report_sink;
-
 /* The page: one HTML file, self-contained. */
-VG_API vg_status vg_report_page(const vg_report *report, const vg_report_sink *sink);
+vg_status vg_report__page(const vg_report *report, const vg_sink *sink);
 
 /* Figures: gnuplot scripts with their data inside. Names: "decomposition", "gated", "risk-coverage", "reliability",
  * "diversity", "ood". */
-VG_API size_t vg_report_figure_count(void);
-VG_API const char *vg_report_figure_name(size_t figure);
+size_t vg_report__figure_count(void);
+const char *vg_report__figure_name(size_t figure);
 /* 1 when the report has what the figure shows. */
-VG_API int vg_report_figure_possible(const vg_report *report, size_t figure);
+int vg_report__figure_possible(const vg_report *report, size_t figure);
 /* terminal: "svg", "pdfcairo" or "pngcairo"; output: the file gnuplot shall write. */
-VG_API vg_status vg_report_figure_script(const vg_report *report, size_t figure, const char *terminal,
-                                         const char *output, const vg_report_sink *sink);
+vg_status vg_report__figure_script(const vg_report *report, size_t figure, const char *terminal, const char *output,
+                                   const vg_sink *sink);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,0 +1,23 @@
+/* calibration.h - temperature scaling as the modules above calibrate need it besides the public functions: names of
+ * solvers, figures at given temperatures, temps.json written to a file. */
+#ifndef VG_CALIBRATION_H
+#define VG_CALIBRATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/calibrate.h"
+#include "vargate/status.h"
+
+/* "newton", "bayes", "both". */
+const char *vg_solver__name(vg_solver solver);
+
+/* NLL, ECE and accuracy of logits at given temperatures (count 1 or M; NULL: 1). options: bins, threads; NULL: the
+ * defaults. */
+vg_status vg_calibrate__measure(vg_calibration_metrics *out, const vg_predictions *logits, const int64_t *labels,
+                                const double *temperatures, size_t count, const vg_calibrate_options *options);
+
+/* Writes vg_temperatures_text to `path`: beside, then renamed. */
+vg_status vg_temperatures__save(const char *path, const vg_calibration *calibration);
+
+#endif

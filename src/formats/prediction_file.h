@@ -1,0 +1,27 @@
+/* prediction_file.h - opened predictions, as the modules above formats need them besides the public functions. */
+#ifndef VG_PREDICTION_FILE_H
+#define VG_PREDICTION_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vargate/formats.h"
+#include "vargate/status.h"
+
+/* vg_prediction_file_open from memory (borrowed for the life of the file); `name` serves in messages and as the
+ * extension. */
+vg_status vg_prediction_file__open_memory(vg_prediction_file **out, const void *bytes, size_t size, const char *name,
+                                          const vg_prediction_options *options);
+/* vg_prediction_file_labels from a file of their own; names are matched with the classes of the predictions. Borrowed
+ * until the next such call. */
+vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns,
+                                          const char *path, const char *key);
+/* One line about something that is probably not meant (axes that look exchanged), or NULL. Borrowed. */
+const char *vg_prediction_file__notice(const vg_prediction_file *file);
+
+/* Labels without predictions: integers (N) or (N, C); key NULL takes the usual names, or the only array. `*out` is the
+ * caller's, freed with vg_labels__free. */
+vg_status vg_labels__read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key);
+void vg_labels__free(int64_t *labels);
+
+#endif
