@@ -124,13 +124,15 @@ typedef struct vg_calibration {
  * range is no error but a flag. Several threads may call it at once. */
 VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
                               const vg_calibrate_options *options);
+/* Frees the result and its arrays. NULL is fine. */
 VG_API void vg_calibration_free(vg_calibration *calibration);
 
-/* The same for data that need not fit in memory: `block` is asked for samples first .. first + rows - 1, in
- * increasing order, once a sweep, and gives a view of them (rows, M, C) that lasts until the next call.
- * vg_prediction_file_block has this form. Always called from the calling thread. The result is that of vg_calibrate
- * to the bit. */
+/* A source of logits that need not fit in memory: asked for samples first .. first + rows - 1, in increasing order,
+ * once a sweep, it gives a view of them (rows, M, C) that lasts until the next call. Always called from the thread that
+ * called vg_calibrate_blocks. A status other than VG_OK ends the fit and is handed on. */
 typedef vg_status (*vg_logits_block_fn)(void *context, size_t first, size_t rows, vg_predictions *view);
+/* vg_calibrate for such a source of n samples: the same result to the bit, the same errors, and *out is the caller's.
+ * `labels` has n values. Several threads may call it at once with sources of their own. */
 VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n,
                                      size_t m, size_t c, const int64_t *labels, const vg_calibrate_options *options);
 

@@ -55,7 +55,8 @@ typedef struct vg_dataset_info {
  * is searched first (NULL: none), then the places of vg_data_places. *out is the caller's. VG_ERR_IO, naming the places
  * that were searched, when the set is not on this machine. */
 VG_API vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const char *folder);
-VG_API void vg_dataset_free(vg_dataset *set); /* NULL is fine */
+/* Frees the set and all that was borrowed from it. NULL is fine. */
+VG_API void vg_dataset_free(vg_dataset *set);
 
 /* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
 VG_API vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set);
@@ -93,6 +94,7 @@ VG_API const vg_data_entry *vg_data_find(const char *name, const char **nearest)
  * (~/.local/share/vargate), the data installed with the program, ./data. A set is in PLACE/NAME. *out is the caller's,
  * freed with vg_data_places_free. */
 VG_API vg_status vg_data_places(char ***out, size_t *count, const char *folder);
+/* Frees a list of vg_data_places with its texts. NULL is fine. */
 VG_API void vg_data_places_free(char **places, size_t count);
 
 /* What this machine has of one file. */

@@ -33,13 +33,16 @@ VG_API vg_status vg_device_check(void);
 typedef struct vg_device_scorer vg_device_scorer;
 /* As vg_scorer_new, on the current CUDA device. Its memory is bounded by M and C, whatever N. */
 VG_API vg_status vg_device_scorer_new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options);
+/* Frees the scorer and its device memory. NULL is fine. */
 VG_API void vg_device_scorer_free(vg_device_scorer *scorer);
 /* As vg_scorer_feed; `block` lies in memory `block_at`, the places of `out` in memory `out_at`. Done when it
  * returns. Blocks in device memory must be complete, or be written by work queued before on the stream given below. */
 VG_API vg_status vg_device_scorer_feed(vg_device_scorer *scorer, const vg_scores *out, vg_memory out_at,
                                        const vg_predictions *block, vg_memory block_at);
-/* A cudaStream_t whose queued work writes the blocks; NULL: the default stream. */
+/* Names the cudaStream_t whose queued work writes the blocks; NULL: the default stream. It holds for the calls that
+ * follow and stays the caller's, who destroys it after the scorer. */
 VG_API vg_status vg_device_scorer_stream(vg_device_scorer *scorer, void *stream);
+/* As vg_scorer_summary: figures over all samples fed so far. */
 VG_API vg_status vg_device_scorer_summary(const vg_device_scorer *scorer, vg_score_summary *summary);
 /* The device in words, borrowed: "NVIDIA H200". */
 VG_API const char *vg_device_scorer_device(const vg_device_scorer *scorer);

@@ -65,15 +65,20 @@ typedef struct vg_tally_options {
  * One thread feeds a tally; once it is complete, several threads may evaluate and read it at once. Freed by
  * vg_tally_free, after the evaluations that use it have returned. */
 typedef struct vg_tally vg_tally;
+/* Makes an empty tally of `classes` classes (or labels); options NULL: the defaults. *out is the caller's.
+ * VG_ERR_ARGUMENT for options out of range. */
 VG_API vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options);
+/* NULL is fine. */
 VG_API void vg_tally_free(vg_tally *tally);
 /* mean, std: n x C member mean and spread as the scorer gives them (std NULL: no decision rule). labels: n classes,
  * or n x C values 0/1 in multilabel mode. The prediction is the class of largest mean (ties: lower index);
  * multilabel: mean > 0.5. */
 VG_API vg_status vg_tally_feed(vg_tally *tally, const double *mean, const double *std, const int64_t *labels, size_t n);
+/* Rows fed so far: samples, or samples times labels in multilabel mode. */
 VG_API size_t vg_tally_rows(const vg_tally *tally);
-/* Per row, borrowed, valid until the next feed: 1 = misclassified; the margin ratio (NULL without std). */
+/* One mark a row, 1: misclassified. Borrowed, valid until the next feed. */
 VG_API const uint8_t *vg_tally_errors(const vg_tally *tally);
+/* The margin ratio of each row; NULL without std. Borrowed, valid until the next feed. */
 VG_API const double *vg_tally_ratio(const vg_tally *tally);
 
 /* A figure and its interval, which contains it; NaN, NaN: none was asked for, or none that holds its level is known. */
@@ -146,6 +151,7 @@ typedef struct vg_auroc_comparison {
     vg_estimate first, second, difference;
     double p_value;
 } vg_auroc_comparison;
+/* Fills *out. Errors as for vg_auroc. */
 VG_API vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,
                                   const uint8_t *positive, size_t rows, const vg_auroc_options *options);
 
@@ -228,9 +234,12 @@ typedef struct vg_evaluation {
     size_t errors;                    /* rows predicted wrong */
 } vg_evaluation;
 
-/* Each measure must hold vg_tally_rows(tally) values. */
+/* Computes every figure from the tally and the measures, each of which holds vg_tally_rows(tally) values; options NULL:
+ * the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the progress
+ * function asked to stop. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
+/* Frees the evaluation with its arrays. NULL is fine. */
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 
 enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };

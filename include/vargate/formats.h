@@ -39,14 +39,18 @@ VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element
                                  const size_t *shape, const void *data);
 /* Finishes, flushes to disk and renames into place. Frees the writer in any case. */
 VG_API vg_status vg_writer_close(vg_writer *writer);
-/* Removes what was written. NULL is fine. */
+/* Removes what was written and frees the writer. NULL is fine. */
 VG_API void vg_writer_abandon(vg_writer *writer);
 
-/* A plain text file written the same way: beside, then renamed. */
+/* A plain text file written the same way: beside, then renamed. One caller at a time. */
 typedef struct vg_text vg_text;
+/* *out is the caller's until vg_text_close or vg_text_abandon. */
 VG_API vg_status vg_text_open(vg_text **out, const char *path);
+/* Appends bytes; buffered. VG_ERR_IO when the disk is full or the like. */
 VG_API vg_status vg_text_write(vg_text *text, const void *bytes, size_t size);
+/* Flushes to disk and renames into place. Frees the text in any case. */
 VG_API vg_status vg_text_close(vg_text *text);
+/* Removes what was written and frees the text. NULL is fine. */
 VG_API void vg_text_abandon(vg_text *text);
 
 /* --- outputs that replace nothing by accident --------------------------------------------------------------------- */
@@ -96,14 +100,17 @@ typedef struct vg_prediction_options {
  * under a name of probabilities) is refused with a message that names the option to give. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,
                                          const vg_prediction_options *options);
+/* Frees the file and all that was borrowed from it. NULL is fine. */
 VG_API void vg_prediction_file_close(vg_prediction_file *file);
+/* N, M, C, and 1 where the values are logits. */
 VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
 /* Labels found beside the predictions ("L", "labels", "label", "y", "y_true", "targets" or "target"): *out borrowed, N
  * values, NULL when there are none. Multilabel files carry (N, C) values 0/1; *columns is then C, otherwise 1. Labels
  * may be names of classes; where options.multilabel is 0 or 1 they are checked to be classes. */
 VG_API vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns);
-/* Names of the C classes, ids of the N samples, as UTF-8: *out borrowed, NULL when the file has none. */
+/* Names of the C classes as UTF-8: *out borrowed, NULL when the file has none. */
 VG_API vg_status vg_prediction_file_classes(vg_prediction_file *file, const char *const **out);
+/* The ids of the N samples likewise. */
 VG_API vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out);
 /* A view of samples first .. first + rows - 1 (rows >= 1), valid until the next call: mapped where that can be, else
  * read and converted into the file's own buffer, float16 and bfloat16 to float32, integers to float64. Samples before

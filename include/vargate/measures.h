@@ -136,6 +136,7 @@ typedef struct vg_measure_info {
     size_t offset;       /* of its pointer in vg_scores, in bytes */
 } vg_measure_info;
 
+/* How many measures there are. */
 VG_API size_t vg_measure_count(void);
 /* Row `index` of the table; NULL from vg_measure_count() on. */
 VG_API const vg_measure_info *vg_measure_info_at(size_t index);
@@ -168,11 +169,15 @@ VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_pr
  * into blocks. A scorer serves one caller at a time: a call while another one is inside fails with VG_ERR_ARGUMENT and
  * changes nothing. It must not be freed while a call is inside. */
 typedef struct vg_scorer vg_scorer;
+/* Makes a scorer for blocks of M members and C classes; options NULL: the defaults. *out is the caller's.
+ * VG_ERR_ARGUMENT for options that are out of range or do not fit M. */
 VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
+/* NULL is fine. */
 VG_API void vg_scorer_free(vg_scorer *scorer);
 /* Scores one block into `out` (places for this block only). Error messages count samples from the first block's
  * first. */
 VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block);
+/* Figures over all samples fed so far. */
 VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
 
 /* --- the verdict: do the members disagree, and does the ensemble decide -------------------------------------------
@@ -236,7 +241,9 @@ typedef struct vg_scorer_state {
     double variance[2], tu[2], gtu[2], total[2], disagreement[2];
     double abstained, looked_at; /* counts, weighted */
 } vg_scorer_state;
+/* Copies the sums to *out and sets its struct_size. The scorer can go on. */
 VG_API vg_status vg_scorer_save(const vg_scorer *scorer, vg_scorer_state *out);
+/* Replaces the sums of a scorer by saved ones. VG_ERR_ARGUMENT for a state of another size. */
 VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *state);
 
 /* A decision tree where it lies. The fields of a node are node_stride bytes apart from those of the next, so that an

@@ -86,8 +86,9 @@ VG_API void vg_recipe_defaults(vg_recipe *recipe);
  * key (the message names the nearest known one) or a value out of range. Whether the settings can be combined is
  * checked by vg_train, because several may be consistent only together. */
 VG_API vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment);
-/* The recipe as YAML with every key. *out is the caller's, freed with vg_recipe_text_free (NULL is fine). */
+/* The recipe as YAML with every key. *out is the caller's, freed with vg_recipe_text_free. */
 VG_API vg_status vg_recipe_text(char **out, const vg_recipe *recipe);
+/* Frees a text of vg_recipe_text. NULL is fine. */
 VG_API void vg_recipe_text_free(char *text);
 
 /* --- images */
@@ -237,7 +238,8 @@ typedef struct vg_predictor vg_predictor;
  * checkpoints, VG_ERR_ARGUMENT for members that the network does not have, VG_ERR_UNSUPPORTED when the device is not
  * available. Several checkpoints, each with a predictor of its own, are a deep ensemble: concatenate their members. */
 VG_API vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options);
-VG_API void vg_predictor_free(vg_predictor *predictor); /* NULL is fine */
+/* Frees the predictor and what was borrowed from it. NULL is fine. */
+VG_API void vg_predictor_free(vg_predictor *predictor);
 /* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
 VG_API vg_status vg_predictor_describe(vg_predictor_info *out, const vg_predictor *predictor);
 /* Writes the logits[n][M][C] of n images, of which the first is number `first` of its set. The same image under the

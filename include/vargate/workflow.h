@@ -251,6 +251,7 @@ VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg
  * kept. Of `runs` everything counts but logits, output, force and job; of `input` temperature, fields and scoring. */
 VG_API vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_options *runs,
                                const vg_input_options *input, const vg_score_file_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_score_result_free(vg_score_result *result);
 /* docs/schema/score.schema.json. `*out` is freed with vg_json_free. */
 VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result);
@@ -309,6 +310,7 @@ typedef struct vg_evaluation_result {
  * be NULL: defaults. `*out` is the caller's, freed with vg_evaluation_result_free. */
 VG_API vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                                   const vg_evaluate_file_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 /* docs/schema/evaluate.schema.json. */
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
@@ -350,6 +352,7 @@ typedef struct vg_ood_result {
  * `options` may be NULL. `*out` is the caller's, freed with vg_ood_result_free. */
 VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
                               const vg_input_options *input, const vg_ood_files_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_ood_result_free(vg_ood_result *result);
 /* docs/schema/ood.schema.json. */
 VG_API vg_status vg_ood_result_json(char **out, const vg_ood_result *result);
@@ -412,6 +415,7 @@ typedef struct vg_policy {
 /* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be
  * used by several threads at once, one that is not by one. */
 VG_API vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_policy_free(vg_policy *policy);
 
 typedef struct vg_decide_options {
@@ -453,6 +457,7 @@ typedef struct vg_decision_stream vg_decision_stream;
  * due. The job hears of that choice alone. */
 VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
                                         const vg_decide_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_decision_stream_free(vg_decision_stream *stream);
 /* Decides for one line: `length` bytes without the newline, line[length] = 0. *answer is borrowed until the next call,
  * "" for a blank line. A line that cannot be decided is answered by {"id": ..., "error": ...}, the call then returns
@@ -494,9 +499,11 @@ typedef struct vg_page vg_page;
  * only. */
 VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                                const vg_page_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_page_free(vg_page *page);
-/* The folder and the file that were written. Borrowed. */
+/* The folder that was written to. Borrowed from the page. */
 VG_API const char *vg_page_folder(const vg_page *page);
+/* The file that was written. Borrowed from the page. */
 VG_API const char *vg_page_path(const vg_page *page);
 /* Figures for print, as gnuplot scripts with their data inside. The names, by number from 0: "decomposition", "gated",
  * "risk-coverage", "reliability", "diversity", "ood"; NULL past the last. Constant. */
@@ -540,6 +547,7 @@ typedef struct vg_run_result {
  * ood, test_limit, members, checkpoint) is no other run. A failed call leaves the files of the stages before. `*out` is
  * the caller's, freed with vg_run_result_free. A page of the run: vg_page_write. */
 VG_API vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *options);
+/* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_run_result_free(vg_run_result *result);
 
 #ifdef __cplusplus
