@@ -8,7 +8,7 @@
 #include "json_print.h"
 #include "text_table.h"
 #include "vargate/data.h"
-#include "workflow/json_build.h"
+#include "vargate/workflow.h"
 
 typedef struct data_values {
     const char *data, *from;
@@ -45,22 +45,6 @@ static int part_here(bool *here, const vg_data_entry *entry, vg_part part, const
     return CLI_OK;
 }
 
-/* What the catalogue says of a set; nothing into NULL. */
-static void put_entry(json_t *object, const vg_data_entry *entry) {
-    if (!object)
-        return;
-    vg_json__put_text(object, "name", entry->name);
-    vg_json__put_text(object, "title", entry->title);
-    vg_json__put_text(object, "licence", entry->licence);
-    vg_json__put_text(object, "homepage", entry->homepage);
-    vg_json__put_count(object, "channels", entry->channels);
-    vg_json__put_count(object, "height", entry->height);
-    vg_json__put_count(object, "width", entry->width);
-    vg_json__put_count(object, "classes", entry->classes);
-    vg_json__put_count(object, "train", entry->train);
-    vg_json__put_count(object, "test", entry->test);
-}
-
 static void list_row(text_table *table, const vg_data_entry *entry, const bool here[2]) {
     char text[TABLE_CELL];
     size_t row = table_row(table, entry->name);
@@ -76,7 +60,6 @@ static void list_row(text_table *table, const vg_data_entry *entry, const bool h
 static int list(const data_values *own) {
     size_t count;
     const vg_data_entry *all = vg_data_catalogue(&count);
-    json_t *array = own->json ? json_array() : NULL;
     text_table table;
     table_begin(&table, "name|images|classes|train|test|here|licence");
     for (size_t i = 0; i < count; i++) {
@@ -84,31 +67,18 @@ static int list(const data_values *own) {
         for (int part = 0; part < 2; part++) {
             int code = part_here(&here[part], &all[i], (vg_part)part, own->data);
             if (code != CLI_OK) {
-                json_decref(array);
+                free(table.cells);
                 return code;
             }
         }
-        if (array) {
-            json_t *object = json_object();
-            put_entry(object, &all[i]);
-            vg_json__put(object, "train_here", json_boolean(here[0]));
-            vg_json__put(object, "test_here", json_boolean(here[1]));
-            json_array_append_new(array, object);
-        } else
-            list_row(&table, &all[i], here);
-    }
-    if (array) {
-        free(table.cells);
-        json_t *out = vg_json__document("data");
-        vg_json__put(out, "sets", array);
-        return json_print(out);
+        list_row(&table, &all[i], here);
     }
     return table_print(&table);
 }
 
 /* --- info --------------------------------------------------------------------------------------------------------- */
-/* Reads one part and tells what is in it; `object` NULL: as text. */
-static int tell_contents(const char *name, vg_part part, const char *title, const char *folder, json_t *object) {
+/* Reads one part and prints what is in it. */
+static int tell_contents(const char *name, vg_part part, const char *title, const char *folder) {
     vg_dataset *set;
     vg_statistics statistics;
     if (vg_dataset_open(&set, name, part, folder) != VG_OK)
@@ -118,43 +88,26 @@ static int tell_contents(const char *name, vg_part part, const char *title, cons
         vg_dataset_free(set);
         return console_fail_library();
     }
-    if (object) {
-        json_t *contents = json_object();
-        vg_json__put_text(contents, "source", info.source);
-        vg_json__put_count(contents, "n", info.n);
-        vg_json__put_count(contents, "channels", info.channels);
-        vg_json__put_count(contents, "height", info.height);
-        vg_json__put_count(contents, "width", info.width);
-        vg_json__put_count(contents, "classes", info.classes);
-        vg_json__put(contents, "float", json_boolean(info.is_float));
-        vg_json__put(contents, "verified", json_boolean(info.verified));
-        vg_json__put(contents, "mean", vg_json__numbers(statistics.mean, statistics.channels));
-        vg_json__put(contents, "std", vg_json__numbers(statistics.std, statistics.channels));
-        vg_json__put(object, title, contents);
-    } else {
-        printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info.n, info.height, info.width, info.channels,
-               info.channels == 1 ? "" : "s", info.is_float ? "float32" : "bytes");
-        if (info.classes > 0)
-            printf("%zu classes\n", info.classes);
-        else
-            printf("no labels\n");
-        for (size_t c = 0; c < statistics.channels; c++)
-            printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics.mean[c],
-                   statistics.std[c]);
-        if (info.classes > 0 && info.class_names) {
-            printf("  classes");
-            for (size_t c = 0; c < info.classes && c < 20; c++)
-                printf("%s %s", c == 0 ? "" : ",", info.class_names[c]);
-            printf("%s\n", info.classes > 20 ? ", ..." : "");
-        }
+    printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info.n, info.height, info.width, info.channels,
+           info.channels == 1 ? "" : "s", info.is_float ? "float32" : "bytes");
+    if (info.classes > 0)
+        printf("%zu classes\n", info.classes);
+    else
+        printf("no labels\n");
+    for (size_t c = 0; c < statistics.channels; c++)
+        printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics.mean[c], statistics.std[c]);
+    if (info.classes > 0 && info.class_names) {
+        printf("  classes");
+        for (size_t c = 0; c < info.classes && c < 20; c++)
+            printf("%s %s", c == 0 ? "" : ",", info.class_names[c]);
+        printf("%s\n", info.classes > 20 ? ", ..." : "");
     }
     vg_dataset_free(set);
     return CLI_OK;
 }
 
-/* One's own set: each of its parts. */
-static int info_own(const data_values *own, const char *name) {
-    json_t *object = own->json ? vg_json__document("data") : NULL;
+/* One's own set: each of its parts, or all of it where it has no parts. */
+static int info_own(const char *name) {
     vg_dataset *set;
     bool parts[2];
     for (int part = 0; part < 2; part++) {
@@ -165,55 +118,33 @@ static int info_own(const data_values *own, const char *name) {
     int code = CLI_OK;
     for (int part = 0; part < 2 && code == CLI_OK; part++)
         if (parts[part])
-            code = tell_contents(name, (vg_part)part, parts[0] && parts[1] ? part_names[part] : "holds", NULL, object);
+            code = tell_contents(name, (vg_part)part, parts[0] && parts[1] ? part_names[part] : "holds", NULL);
     if (!parts[0] && !parts[1])
-        code = tell_contents(name, VG_PART_ANY, "holds", NULL, object);
-    if (code == CLI_OK && object)
-        return json_print(object);
-    json_decref(object);
+        code = tell_contents(name, VG_PART_ANY, "holds", NULL);
     return code;
 }
 
 /* The set's files, each compared with its checksum; counts what is good in each part. */
-static int tell_files(const data_values *own, const vg_data_entry *entry, json_t *array, size_t lacking[2]) {
+static int tell_files(const data_values *own, const vg_data_entry *entry, size_t lacking[2]) {
     for (size_t i = 0; i < entry->file_count; i++) {
         const vg_data_file *file = &entry->files[i];
         vg_data_found found;
         if (vg_data_look(&found, entry, i, own->data, 1) != VG_OK)
             return console_fail_library();
         lacking[file->part] += found.state == VG_DATA_MISSING || found.state == VG_DATA_WRONG;
-        if (array) {
-            json_t *object = json_object();
-            vg_json__put_text(object, "name", file->name);
-            vg_json__put_text(object, "part", part_names[file->part]);
-            vg_json__put_text(object, "md5", file->md5);
-            vg_json__put_text(object, "state", state_names[found.state]);
-            if (found.path[0])
-                vg_json__put_text(object, "path", found.path);
-            if (found.problem[0])
-                vg_json__put_text(object, "problem", found.problem);
-            json_array_append_new(array, object);
-        } else
-            printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state],
-                   found.path, found.problem[0] ? ": " : "", found.problem);
+        printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state], found.path,
+               found.problem[0] ? ": " : "", found.problem);
     }
     return CLI_OK;
 }
 
-static int tell_places(const data_values *own, json_t *object) {
+static int tell_places(const data_values *own) {
     char **places;
     size_t count;
     if (vg_data_places(&places, &count, own->data) != VG_OK)
         return console_fail_library();
-    json_t *array = object ? json_array() : NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (array)
-            json_array_append_new(array, json_string(places[i]));
-        else
-            printf("%s %s\n", i == 0 ? "looked in" : "         ", places[i]);
-    }
-    if (object)
-        vg_json__put(object, "places", array);
+    for (size_t i = 0; i < count; i++)
+        printf("%s %s\n", i == 0 ? "looked in" : "         ", places[i]);
     vg_data_places_free(places, count);
     return CLI_OK;
 }
@@ -222,30 +153,26 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
     vg_data_found first; /* a wrong --data is told before anything is printed */
     if (vg_data_look(&first, entry, 0, own->data, 0) != VG_OK)
         return console_fail_library();
-    json_t *object = own->json ? vg_json__document("data") : NULL, *files = own->json ? json_array() : NULL;
-    size_t lacking[2] = {0, 0};
-    put_entry(object, entry);
-    if (!object) {
-        printf("%s: %s\n", entry->name, entry->title);
-        printf("images    %zux%zu %s, %zu train, %zu test, %zu classes\n", entry->height, entry->width,
-               entry->channels == 1 ? "grey" : "RGB", entry->train, entry->test, entry->classes);
-        printf("licence   %s\nhome      %s\n", entry->licence, entry->homepage);
-    }
-    int code = tell_places(own, object);
-    if (!object && code == CLI_OK)
-        printf("files\n");
-    if (code == CLI_OK)
-        code = tell_files(own, entry, files, lacking);
-    if (object)
-        vg_json__put(object, "files", files);
     const size_t sizes[2] = {entry->train, entry->test};
+    size_t lacking[2] = {0, 0};
+    printf("%s: %s\n", entry->name, entry->title);
+    printf("images    %zux%zu %s, %zu train, %zu test, %zu classes\n", entry->height, entry->width,
+           entry->channels == 1 ? "grey" : "RGB", entry->train, entry->test, entry->classes);
+    printf("licence   %s\nhome      %s\n", entry->licence, entry->homepage);
+    int code = tell_places(own);
+    if (code == CLI_OK) {
+        printf("files\n");
+        code = tell_files(own, entry, lacking);
+    }
     for (int part = 0; part < 2 && code == CLI_OK && own->statistics; part++)
         if (sizes[part] > 0 && lacking[part] == 0)
-            code = tell_contents(entry->name, (vg_part)part, part_names[part], own->data, object);
-    if (code == CLI_OK && object)
-        return json_print(object);
-    json_decref(object);
+            code = tell_contents(entry->name, (vg_part)part, part_names[part], own->data);
     return code;
+}
+
+static int print_json(const data_values *own, const char *name) {
+    char *text = NULL;
+    return json_print_result(vg_data_json(&text, name, own->data, own->statistics), &text);
 }
 
 static int unknown_set(const char *name, const char *nearest) {
@@ -257,10 +184,13 @@ static int unknown_set(const char *name, const char *nearest) {
 
 static int info(const data_values *own, const char *name) {
     const char *nearest = NULL;
-    if (strncmp(name, "path:", 5) == 0)
-        return info_own(own, name);
-    const vg_data_entry *entry = vg_data_find(name, &nearest);
-    return entry ? info_known(own, entry) : unknown_set(name, nearest);
+    bool is_path = strncmp(name, "path:", 5) == 0;
+    const vg_data_entry *entry = is_path ? NULL : vg_data_find(name, &nearest);
+    if (!is_path && !entry)
+        return unknown_set(name, nearest);
+    if (own->json)
+        return print_json(own, name);
+    return is_path ? info_own(name) : info_known(own, entry);
 }
 
 /* --- fetch -------------------------------------------------------------------------------------------------------- */
@@ -291,10 +221,11 @@ static int run(const command *self, int argc, char **argv) {
     if (own.from && strcmp(action, "fetch") != 0)
         return console_usage("--from goes with fetch");
     if (strcmp(action, "list") == 0)
-        return files.count == 1 ? list(&own)
-                                : console_usage("list takes no name; 'info %s' shows one set", files.items[1]);
+        return files.count > 1 ? console_usage("list takes no name; 'info %s' shows one set", files.items[1])
+               : own.json      ? print_json(&own, NULL)
+                               : list(&own);
     if (strcmp(action, "info") != 0 && strcmp(action, "fetch") != 0) {
-        const char *near = options_nearest(action, actions, 3);
+        const char *near = vg_nearest_name(action, actions, 3);
         if (near)
             return console_usage("unknown action '%s'; did you mean '%s'?", action, near);
         return console_usage("unknown action '%s', expected list, info or fetch", action);

@@ -67,7 +67,7 @@ static const char *nearest_measure(const char *by) {
         for (size_t i = 0; i <= VG_FIELD_MEASURES; i++)
             known = known || strcmp(word, names[i]) == 0;
         if (!known)
-            return options_nearest(word, names, VG_FIELD_MEASURES + 1);
+            return vg_nearest_name(word, names, VG_FIELD_MEASURES + 1);
     }
     return NULL;
 }

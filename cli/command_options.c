@@ -11,6 +11,7 @@
 
 #include "command_help.h"
 #include "console.h"
+#include "vargate/workflow.h"
 
 bool options_number(const char *text, double *out) {
     if (*text == '\0' || strspn(text, " \t") > 0)
@@ -18,49 +19,6 @@ bool options_number(const char *text, double *out) {
     char *end;
     *out = strtod(text, &end);
     return *end == '\0';
-}
-
-/* --- nearest name ------------------------------------------------------------------------------------------------- */
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Edits (insert, delete, replace, swap of neighbours) from a to b; long words count as far apart. */
-static size_t edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 40 };
-    size_t la = strlen(a), lb = strlen(b), rows[3][LONGEST + 1];
-    if (la > LONGEST || lb > LONGEST)
-        return SIZE_MAX;
-    size_t *before = rows[0], *above = rows[1], *here = rows[2];
-    for (size_t j = 0; j <= lb; j++)
-        above[j] = before[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        here[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
-            here[j] = least(change, 1 + least(above[j], here[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                here[j] = least(here[j], before[j - 2] + 1);
-        }
-        size_t *free_row = before;
-        before = above;
-        above = here;
-        here = free_row;
-    }
-    return above[lb];
-}
-
-const char *options_nearest(const char *word, const char *const *names, size_t count) {
-    const char *best = NULL;
-    size_t best_distance = SIZE_MAX, length = strlen(word);
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(word, names[i]);
-        if (length >= 3 && strncmp(word, names[i], length) == 0)
-            distance = 1; /* a shortened name */
-        if (distance < best_distance) {
-            best = names[i];
-            best_distance = distance;
-        }
-    }
-    return best_distance <= 1 + length / 4 ? best : NULL;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -208,7 +166,7 @@ static int unknown_option(const reader *in, const char *name, size_t length) {
         for (size_t i = 0; i < in->groups[g].count && count < 256; i++)
             names[count++] = in->groups[g].entries[i].name;
     }
-    const char *near = options_nearest(word, names, count);
+    const char *near = vg_nearest_name(word, names, count);
     if (near)
         return console_usage("unknown option --%s; did you mean --%s?", word, near);
     return console_usage("unknown option --%s; 'vargate help %s' lists them", word, console_command());

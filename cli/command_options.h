@@ -73,7 +73,5 @@ int options_defaults(const option_group *groups, size_t group_count);
 
 /* One number, the whole text, finite or not as C reads it. */
 bool options_number(const char *text, double *out);
-/* The name in `names` (count of them) nearest to `word`, NULL when none is near. */
-const char *options_nearest(const char *word, const char *const *names, size_t count);
 
 #endif

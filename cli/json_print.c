@@ -5,7 +5,6 @@
 
 #include "console.h"
 #include "vargate/workflow.h"
-#include "workflow/json_build.h"
 
 int json_print_result(vg_status status, char **text) {
     if (status != VG_OK)
@@ -14,9 +13,4 @@ int json_print_result(vg_status status, char **text) {
     putchar('\n');
     vg_json_free(*text);
     return CLI_OK;
-}
-
-int json_print(json_t *value) {
-    char *text = NULL;
-    return json_print_result(vg_json__text(&text, value), &text);
 }

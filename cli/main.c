@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "console.h"
 #include "vargate/measures.h"
+#include "vargate/workflow.h"
 
 static const command *const commands[] = {&command_score,  &command_calibrate, &command_evaluate,
                                           &command_decide, &command_ood,       &command_data,
@@ -35,7 +36,7 @@ static int unknown_command(const char *name) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->name;
     names[COMMAND_COUNT] = "help";
-    const char *near = options_nearest(name, names, COMMAND_COUNT + 1);
+    const char *near = vg_nearest_name(name, names, COMMAND_COUNT + 1);
     if (near)
         return console_usage("unknown command '%s'; did you mean '%s'?", name, near);
     return console_usage("unknown command '%s'; 'vargate --help' lists them", name);

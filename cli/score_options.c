@@ -68,7 +68,7 @@ static int unknown_measure(const char *word) {
         names[count] = vg_fields_word(count);
         count++;
     }
-    const char *near = options_nearest(word, names, count);
+    const char *near = vg_nearest_name(word, names, count);
     if (near)
         return console_usage("--measures: unknown '%s'; did you mean '%s'?", word, near);
     return console_usage("--measures: unknown '%s'; 'vargate help %s' lists them", word, console_command());

@@ -55,6 +55,18 @@ typedef struct vg_job {
 #define VG_JOB_INIT                                                                                                    \
     { NULL, NULL }
 
+/* --- data sets and names ------------------------------------------------------------------------------------------ */
+
+/* Data sets as JSON, docs/schema/data.schema.json. name NULL: those of vg_data_catalogue, and which of their parts are
+ * on this machine. Else one of them, or "path:FILE_OR_FOLDER": its files compared with their checksums and, with
+ * `statistics` or for a path, the shape and the mean and deviation of the parts that are here. `folder` is searched
+ * first; NULL: none. `*out` is freed with vg_json_free. Errors as for vg_dataset_open. */
+VG_API vg_status vg_data_json(char **out, const char *name, const char *folder, int statistics);
+
+/* The name among `count` that a person who wrote `word` probably meant: one that begins with it (three letters or
+ * more), or the one of the fewest edits, if these are at most 1 + a quarter of its length. NULL: none. Borrowed. */
+VG_API const char *vg_nearest_name(const char *word, const char *const *names, size_t count);
+
 /* --- recipes and training ----------------------------------------------------------------------------------------- */
 
 /* Reads a recipe: a file, or the name of one that ships (recipes/ in the working folder, then those installed with the

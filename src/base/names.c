@@ -1,6 +1,7 @@
 /* names.c - lists of names. See names.h. */
 #include "base/names.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,20 @@ const char *vg_names__nearest(const char *word, const char *const *names, size_t
         }
     }
     return nearest;
+}
+
+const char *vg_names__meant(const char *word, const char *const *names, size_t count) {
+    const char *best = NULL;
+    size_t length = strlen(word), limit = 2 + length / 4;
+    for (size_t i = 0; i < count; i++) {
+        bool shortened = length >= 3 && strncmp(word, names[i], length) == 0;
+        size_t distance = shortened ? 1 : vg_names__distance(word, names[i]);
+        if (distance < limit) {
+            best = names[i];
+            limit = distance;
+        }
+    }
+    return best;
 }
 
 const char *vg_names__list(char *out, size_t room, const char *const *names, size_t count) {

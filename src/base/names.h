@@ -14,6 +14,9 @@ enum { VG_NAMES_LONGEST = 63 };
 size_t vg_names__distance(const char *a, const char *b);
 /* The name of the fewest edits from `word`, the first of several; NULL where none has fewer than `limit`. */
 const char *vg_names__nearest(const char *word, const char *const *names, size_t count, size_t limit);
+/* The name that a person who wrote `word` probably meant: one that begins with it, where it has three letters or more,
+ * or the one of the fewest edits, at most 1 + a quarter of its length. NULL: none. */
+const char *vg_names__meant(const char *word, const char *const *names, size_t count);
 /* "a, b, c" cut with "..." to fit `room`, for messages. Returns out. */
 const char *vg_names__list(char *out, size_t room, const char *const *names, size_t count);
 

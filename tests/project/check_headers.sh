@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every public header compiles alone, twice over, as C17 and as C++17, and its _INIT macros initialise their structs
-# in both; vargate.h includes every one; every function has a comment. Without a C++ compiler that half is left out and the test counts as skipped.
+# in both; vargate.h includes every one; every function has a comment. Without a C++ compiler that half is left out and
+# the test counts as skipped.
 set -u
 failed=0
 cxx=''
@@ -28,8 +29,10 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 # A comment stands above every function: who owns what, who may call at once, which errors there are. The rules that
 # hold for all of them are in vargate.h.
-awk 'FNR == 1 { last = "" } /^VG_API / && last !~ /\*\/$/ { print FILENAME ":" FNR ": no comment above: " $0; bad = 1 }
-    { last = $0 } END { exit bad }' include/vargate/*.h || failed=1
+awk 'FNR == 1 { last = "" }
+    /^VG_API / && last !~ /\*\/$/ { print FILENAME ":" FNR ": no comment above: " $0; bad = 1 }
+    { last = $0 }
+    END { exit bad }' include/vargate/*.h || failed=1
 for path in include/vargate/*.h; do
     header=$(basename "$path")
     try "$header" c cc c17

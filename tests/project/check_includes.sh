@@ -9,19 +9,10 @@ order=$VARGATE_BUILD/include-order root=$(pwd)
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# Commands of cli/ that still include internal headers of workflow; the list only gets shorter. When it is empty, cli/
-# is compiled without src/ on its path and this function goes.
-in_transition() { # in_transition FILE:LINE
-    case $1 in
-    cli/json_print* | cli/cmd_data*) ;;
-    *) false ;;
-    esac
-}
-
 # An include path that shows everything would make the order void. bench/kernels times single kernels of the backend.
 if [ -e "$VARGATE_BUILD/compile_commands.json" ]; then
     grep '"command"' "$VARGATE_BUILD/compile_commands.json" | grep -v " -c $root/bench/kernels/" |
-        grep " -c $root/\(src\|bench\)/" >"$folder/commands"
+        grep " -c $root/\(src\|bench\|cli\|examples\)/" >"$folder/commands"
     [ -s "$folder/commands" ] || echo "compile_commands.json names no file of src/" >>"$folder/report"
     grep -e "-\(I\|isystem\)[ =]*$root/src " "$folder/commands" |
         sed 's/.* -c \([^ ",]*\).*/\1: compiled with all of src on its path/' >>"$folder/report"
@@ -54,8 +45,6 @@ while read -r place target; do
         case $place in
         src/*) [ -e "$order/$module/include/$target" ] || echo "$place: $module may not include $target" ;;
         esac ;;
-    workflow/*)
-        in_transition "$place" || [ -e "$order/$module/src/$target" ] || echo "$place: may not include $target" ;;
     */*)
         [ -d "src/${target%%/*}" ] || continue # <sys/stat.h>
         case $place in

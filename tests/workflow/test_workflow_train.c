@@ -294,7 +294,7 @@ static void refuses_prediction_options(void **state) {
     failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "found 65");
     options->run_count = 1;
     result.struct_size = 4;
-    failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "vg_predict_runs_result: struct_size is 4");
+    failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "vg_predict_runs_result.struct_size is 4");
     result.struct_size = sizeof result;
     options->output = NULL;
     failed_with(vg_predict_runs(&result, options), VG_ERR_ARGUMENT, "a file for the predictions");

@@ -1,0 +1,7 @@
+/* nearest_name.c - suggestions for words that were mistyped, for the faces of the library. */
+#include "base/names.h"
+#include "vargate/workflow.h"
+
+const char *vg_nearest_name(const char *word, const char *const *names, size_t count) {
+    return vg_names__meant(word, names, count);
+}
