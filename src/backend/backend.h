@@ -335,6 +335,11 @@ typedef struct vg_backend_ops {
     size_t (*memory_used)(vg_backend *); /* bytes on the device */
 } vg_backend_ops;
 
+/* The entries of the table whose functions every backend keeps in its main file under the names of the entries. */
+#define VG_BACKEND_OWN_STORAGE                                                                                         \
+    .tensor_new = tensor_new, .tensor_free = tensor_free, .tensor_upload = tensor_upload,                              \
+    .tensor_download = tensor_download, .index_upload = index_upload, .block_new = block_new
+
 struct vg_backend {
     const char *name; /* "ref", "cpu", "cuda" */
     char device[128]; /* in words, for logs */

@@ -29,10 +29,7 @@ static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind
     cpu_tensor *t;
     size_t count;
     *out = NULL;
-    if (!vg_base__mul(&count, shape.c, shape.h) || !vg_base__mul(&count, count, shape.w) ||
-        !vg_base__mul(&count, count, capacity))
-        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit in memory", capacity,
-                             shape.c, shape.h, shape.w);
+    VG_TRY(vg_host__tensor_count(&count, capacity, shape));
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
     t->base = (vg_tensor){capacity, capacity, shape, kind};
     bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
@@ -159,32 +156,13 @@ vg_cpu_mask vg_cpu__mask(const vg_backend *backend, vg_dropout dropout, uint16_t
 /* --- flat blocks */
 
 static void block_free(vg_backend *backend, vg_block *block) {
-    (void)backend;
-    if (block) {
-        vg_base__release(((cpu_block *)block)->data);
+    if (block)
         vg_base__release(((cpu_block *)block)->shadow);
-    }
-    vg_base__release(block);
+    vg_host__block_free(backend, block);
 }
 
 static vg_status block_new(vg_backend *backend, vg_block **out, size_t count) {
-    cpu_block *b;
-    *out = NULL;
-    VG_TRY(vg_base__zalloc(&b, 1, sizeof *b, "parameter block"));
-    b->base = (vg_block){count, ++cpu_of(backend)->blocks << 40};
-    vg_status status = vg_base__zalloc(&b->data, count, sizeof(float), "parameter block");
-    if (status != VG_OK)
-        block_free(backend, &b->base);
-    else
-        *out = &b->base;
-    return status;
-}
-
-static vg_status block_clear(vg_backend *backend, vg_block *block) {
-    (void)backend;
-    memset(((cpu_block *)block)->data, 0, block->count * sizeof(float));
-    block->version++;
-    return VG_OK;
+    return vg_host__block_new(out, sizeof(cpu_block), count, ++cpu_of(backend)->blocks << 40);
 }
 
 static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset, const vg_block *b, size_t count) {
@@ -258,16 +236,6 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
 
 /* --- life */
 
-static vg_status step_set(vg_backend *backend, const vg_step *step) {
-    backend->step = *step;
-    return VG_OK;
-}
-
-static vg_status sync_all(vg_backend *backend) {
-    (void)backend;
-    return VG_OK;
-}
-
 static void close_cpu(vg_backend *backend) {
     cpu_context *cpu = cpu_of(backend);
     if (cpu) {
@@ -308,17 +276,12 @@ static void bind_threads(unsigned threads) {
 
 static const vg_backend_ops ops = {
     .close = close_cpu,
-    .sync = sync_all,
-    .step_set = step_set,
-    .tensor_new = tensor_new,
-    .tensor_free = tensor_free,
-    .tensor_upload = tensor_upload,
-    .tensor_download = tensor_download,
-    .index_upload = index_upload,
-    .param_plan = vg_cpu__param_plan,
-    .block_new = block_new,
+    VG_BACKEND_OWN_STORAGE,
+    .sync = vg_host__sync,
+    .step_set = vg_host__step_set,
+    .param_plan = vg_host__param_plan,
     .block_free = block_free,
-    .block_clear = block_clear,
+    .block_clear = vg_host__block_clear,
     .param_upload = vg_cpu__param_upload,
     .param_download = vg_cpu__param_download,
     .conv_forward = vg_cpu__conv_forward,

@@ -8,10 +8,10 @@
 #ifndef VG_CPU_BACKEND_H
 #define VG_CPU_BACKEND_H
 
-#include "backend/backend.h"
 #include "backend/cpu/cpu_accelerators.h"
 #include "backend/cpu/cpu_dnnl.h"
 #include "backend/cpu/cpu_kernels.h"
+#include "backend/host_memory.h"
 
 /* Loops over OpenMP's threads, the same that oneDNN uses; serial loops in a build without OpenMP. */
 #ifdef _OPENMP
@@ -30,7 +30,7 @@ typedef struct cpu_tensor {
 } cpu_tensor;
 
 typedef struct cpu_block {
-    vg_block base;
+    vg_block base; /* with data as in vg_host_block */
     float *data;
     uint16_t *shadow; /* the same in bfloat16, for linear layers; created on first use, then updated by the optimiser */
     uint64_t shadow_version;
@@ -107,7 +107,6 @@ vg_status vg_cpu__loss(vg_backend *, const vg_head_loss *, vg_tensor *dlogits, c
 vg_status vg_cpu__loss_read(vg_backend *, vg_loss_totals *totals);
 vg_status vg_cpu__repeat_rows(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,
                               vg_dropout dropout);
-vg_status vg_cpu__param_plan(vg_backend *, vg_param *param);
 vg_status vg_cpu__param_upload(vg_backend *, vg_block *, const vg_param *, const float *values);
 vg_status vg_cpu__param_download(vg_backend *, float *values, const vg_block *, const vg_param *);
 /* A parameter in bfloat16. */

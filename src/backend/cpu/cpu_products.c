@@ -22,16 +22,6 @@ vg_dnnl_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *
     return b == 16 ? VG_DNNL_FILTER_FIRST16 : VG_DNNL_FILTER_FIRST8;
 }
 
-vg_status vg_cpu__param_plan(vg_backend *backend, vg_param *p) {
-    size_t size;
-    (void)backend;
-    if (!vg_base__mul(&size, p->o, p->i) || !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
-        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit in memory", p->o, p->i,
-                             p->h, p->w);
-    p->size = size;
-    return VG_OK;
-}
-
 /* Position in memory of element [o][i][k], k = y * w + x. */
 static size_t param_place(const vg_backend *backend, const vg_param *p, size_t o, size_t i, size_t k) {
     size_t b = cpu_of(backend)->block, area = p->h * p->w;

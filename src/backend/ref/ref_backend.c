@@ -18,16 +18,6 @@ float vg_backend__ref_keep(const vg_step *step, vg_dropout dropout, size_t row, 
     return lanes[position % 8] < vg_counter__threshold(dropout.p) ? 0.0f : 1.0f / (1.0f - dropout.p);
 }
 
-static vg_status step_set(vg_backend *backend, const vg_step *step) {
-    backend->step = *step;
-    return VG_OK;
-}
-
-static vg_status sync_all(vg_backend *backend) {
-    (void)backend;
-    return VG_OK;
-}
-
 static void tensor_free(vg_backend *backend, vg_tensor *tensor) {
     (void)backend;
     if (!tensor)
@@ -44,10 +34,7 @@ static vg_status tensor_new(vg_backend *backend, vg_tensor **out, vg_tensor_kind
     ref_tensor *t;
     size_t count;
     *out = NULL;
-    if (!vg_base__mul(&count, shape.c, shape.h) || !vg_base__mul(&count, count, shape.w) ||
-        !vg_base__mul(&count, count, capacity))
-        return vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit in memory", capacity,
-                             shape.c, shape.h, shape.w);
+    VG_TRY(vg_host__tensor_count(&count, capacity, shape));
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
     t->base = (vg_tensor){capacity, capacity, shape, kind};
     vg_status status = kind == VG_TENSOR_INDEX    ? vg_base__zalloc(&t->index, count, sizeof(int32_t), "indices")
@@ -78,41 +65,9 @@ static vg_status index_upload(vg_backend *backend, vg_tensor *t, const int32_t *
     return VG_OK;
 }
 
-static vg_status param_plan(vg_backend *backend, vg_param *p) {
-    (void)backend;
-    size_t size;
-    if (!vg_base__mul(&size, p->o, p->i) || !vg_base__mul(&size, size, p->h) || !vg_base__mul(&size, size, p->w))
-        return vg_base__fail(VG_ERR_MEMORY, "a parameter of %zu x %zu x %zu x %zu does not fit in memory", p->o, p->i,
-                             p->h, p->w);
-    p->size = size;
-    return VG_OK;
-}
-
-static void block_free(vg_backend *backend, vg_block *block) {
-    (void)backend;
-    if (block)
-        vg_base__release(((ref_block *)block)->data);
-    vg_base__release(block);
-}
-
 static vg_status block_new(vg_backend *backend, vg_block **out, size_t count) {
-    ref_block *b;
-    *out = NULL;
-    VG_TRY(vg_base__zalloc(&b, 1, sizeof *b, "parameter block"));
-    b->base = (vg_block){count, 1};
-    vg_status status = vg_base__zalloc(&b->data, count, sizeof(float), "parameter block");
-    if (status != VG_OK)
-        block_free(backend, &b->base);
-    else
-        *out = &b->base;
-    return status;
-}
-
-static vg_status block_clear(vg_backend *backend, vg_block *block) {
     (void)backend;
-    memset(((ref_block *)block)->data, 0, block->count * sizeof(float));
-    block->version++;
-    return VG_OK;
+    return vg_host__block_new(out, sizeof(ref_block), count, 1);
 }
 
 static vg_status param_upload(vg_backend *backend, vg_block *block, const vg_param *p, const float *values) {
@@ -178,17 +133,12 @@ static void close_ref(vg_backend *backend) {
 
 static const vg_backend_ops ops = {
     .close = close_ref,
-    .sync = sync_all,
-    .step_set = step_set,
-    .tensor_new = tensor_new,
-    .tensor_free = tensor_free,
-    .tensor_upload = tensor_upload,
-    .tensor_download = tensor_download,
-    .index_upload = index_upload,
-    .param_plan = param_plan,
-    .block_new = block_new,
-    .block_free = block_free,
-    .block_clear = block_clear,
+    VG_BACKEND_OWN_STORAGE,
+    .sync = vg_host__sync,
+    .step_set = vg_host__step_set,
+    .param_plan = vg_host__param_plan,
+    .block_free = vg_host__block_free,
+    .block_clear = vg_host__block_clear,
     .param_upload = param_upload,
     .param_download = param_download,
     .conv_forward = vg_ref__conv_forward,

@@ -3,7 +3,7 @@
 #ifndef VG_REF_BACKEND_H
 #define VG_REF_BACKEND_H
 
-#include "backend/backend.h"
+#include "backend/host_memory.h"
 
 typedef struct ref_tensor {
     vg_tensor base;
@@ -12,10 +12,7 @@ typedef struct ref_tensor {
     uint8_t *choice; /* CHOICE */
 } ref_tensor;
 
-typedef struct ref_block {
-    vg_block base;
-    float *data;
-} ref_block;
+typedef vg_host_block ref_block;
 
 typedef struct ref_context {
     vg_loss_totals totals;
