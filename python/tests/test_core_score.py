@@ -339,7 +339,7 @@ def test_shown(logits: Any) -> None:
     s = vargate.score(logits[0], logits=True, labels=logits[1])
     assert repr(s).startswith("<vargate.Scores: 400 samples, 6 members, 4 classes, k = 1, 2, 3;")
     html = s._repr_html_()
-    assert html.count("<tr>") == 1 + 8 + 18
+    assert html.count("<tr>") == 1 + 8 + 1
     assert "k = 2: abstained" in html
     assert "accuracy" in str(s.summary())
     matplotlib = pytest.importorskip("matplotlib")

@@ -7,6 +7,7 @@
 ((1000,), (1000, 3), (1000,))
 """
 
+from . import plots
 from ._native import lib as _lib
 from .calibrate import Calibration, calibrate
 from .decide import Selection, decide, select_k, select_threshold
@@ -44,6 +45,7 @@ __all__ = [
     "ece",
     "evaluate",
     "ood",
+    "plots",
     "rank",
     "score",
     "select_k",

@@ -96,6 +96,11 @@ class Selection:
             raise AttributeError(f"chosen by {self.by}: there is a threshold, no k")
         return self.threshold
 
+    def _repr_html_(self) -> str:
+        from ._show import selection_html
+
+        return selection_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The keys of ``calibration`` in ``vargate decide --json``."""
         target = "target_risk" if self.target_risk is not None else "target_coverage"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast, create_string_buffer
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -232,6 +232,26 @@ class Evaluation:
     def __repr__(self) -> str:
         figures = f"accuracy {self.accuracy:.4g}, ECE {self.ece:.4g}, NLL {self.nll:.4g}"
         return f"<vargate.Evaluation: {self.n} samples, {figures}; {len(self.measures)} measures>"
+
+    def plot(
+        self, kind: Literal["reliability", "risk_coverage", "ranking", "abstained"] | None = None, *, ax: Any = None
+    ) -> Any:
+        """Draws the figures with matplotlib: one `kind` into `ax`, or without it all of them in a new figure.
+
+        ``"risk_coverage"`` needs an evaluation made with ``curve=``; `vargate.plots` has every option.
+
+        Returns
+        -------
+        matplotlib Axes, or a list of them
+        """
+        from .plots import evaluation
+
+        return evaluation(self, kind, ax=ax)
+
+    def _repr_html_(self) -> str:
+        from ._show import evaluation_html
+
+        return evaluation_html(self)
 
 
 # --- from the library's struct ----------------------------------------------------------------------------------------

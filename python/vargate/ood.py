@@ -85,6 +85,17 @@ class Ood:
         out: dict[str, Any] = {"positive": "ood", "id": {"n": self.n}}
         return out | {"ood": {name: one.to_dict() for name, one in self.sets.items()}}
 
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draws the AUROC of each measure with matplotlib; `vargate.plots` has histograms and ROC curves."""
+        from .plots import ood_auroc
+
+        return ood_auroc(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        from ._show import ood_html
+
+        return ood_html(self)
+
     def __str__(self) -> str:
         lines = [f"in distribution: {self.n} samples"]
         for name, one in self.sets.items():

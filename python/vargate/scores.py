@@ -330,7 +330,7 @@ class Scores:
 
         return scores_html(self)
 
-    def plot(self, k: float | None = None, *, bins: int = 200) -> Any:
+    def plot(self, k: float | None = None, *, bins: int = 200, ax: Any = None) -> Any:
         """The paper's figure: samples from the most to the least uncertain, measures above, their gated forms below.
 
         Samples are sorted by `tu` (or the first measure computed); each curve is the mean over `bins` groups of
@@ -342,14 +342,16 @@ class Scores:
             Gate setting of the lower panel, one of those scored; the first by default.
         bins : int
             Most points of a curve.
+        ax : matplotlib Axes or two of them, optional
+            Where to draw; a single one takes the measures without a gate. `vargate.plots` has the other plots.
 
         Returns
         -------
         list of matplotlib Axes
         """
-        from ._show import plot_scores
+        from .plots import measures
 
-        return plot_scores(self, k, bins)
+        return measures(self, k=k, bins=bins, ax=ax)
 
     def __repr__(self) -> str:
         what = f"{self.n} samples, {self.m} member{'s' * (self.m != 1)}, {self.c} {'labels' if self.multilabel else 'classes'}"
