@@ -12,6 +12,7 @@ from ._native import lib as _lib
 from .calibrate import Calibration, calibrate
 from .decide import Selection, decide, select_k, select_threshold
 from .evaluate import AurocComparison, Evaluation, auroc, compare_auroc, ece, evaluate, rank
+from .evaluator import Evaluator
 from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, Verdict, score
@@ -29,6 +30,7 @@ __all__ = [
     "AurocComparison",
     "Calibration",
     "Evaluation",
+    "Evaluator",
     "Ood",
     "ScoreSummary",
     "Scorer",

@@ -87,9 +87,8 @@ def scores_html(s: Scores) -> str:
     for name, rule in (summary.rule or {}).items():
         accuracy = f", accuracy on the kept {_number(rule['accuracy'])}" if "accuracy" in rule else ""
         notes.append(f"k = {name}: abstained {rule['abstained']}{accuracy}")
-    notes.append(
-        f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}; {summary.verdict_text}"
-    )
+    figures = f"diversity {_number(summary.diversity)}, k-sensitivity {_number(summary.k_sensitivity)}"
+    notes.append(f"{figures}; {summary.verdict_text}")
     return _block("Scores", what, rows, _scores_picture(s), notes)
 
 

@@ -432,8 +432,8 @@ def abstained(
 ) -> Axes:
     """Confusion of the abstained: true classes against the predictions that the rule held back.
 
-    Off the diagonal are errors that abstaining prevented, on it correct answers that it cost. An `Evaluation` knows only
-    how many samples of each class were held back: it gives bars.
+    Off the diagonal are errors that abstaining prevented, on it correct answers that it cost. An `Evaluation` knows
+    only how many samples of each class were held back: it gives bars.
 
     Parameters
     ----------

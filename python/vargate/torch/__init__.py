@@ -13,11 +13,15 @@ modules.
 (64,)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .dropout import mc_dropout
 from .heads import HeadPrior, LastLayerEnsemble, bootstrap_weights
 from .members import Collected, collect, collect_batches, refresh_batchnorm
-from .metric import UncertaintyMetric
 from .runs import RunNetwork, load_run, save_run
+
+if TYPE_CHECKING:
+    from .metric import UncertaintyMetric
 
 __all__ = [
     "Collected",
@@ -33,3 +37,12 @@ __all__ = [
     "refresh_batchnorm",
     "save_run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when it is asked for: torchmetrics, its base class where there is one, takes seconds to import.
+    if name == "UncertaintyMetric":
+        from .metric import UncertaintyMetric
+
+        return UncertaintyMetric
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,163 @@
+"""`Evaluator`: `evaluate` for predictions that come in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._arrays import whole
+from ._options import ScoringOptions, temperatures, thread_count, words
+from .evaluate import Evaluation, _points, evaluate
+from .scores import Scores, score
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Evaluator"]
+
+_NEEDED = ("mean", "std", "pred", "second")
+
+
+class Evaluator:
+    """Fed by batches, gives what `evaluate` gives for all of them together, to the bit.
+
+    Parts may be fed on different machines: an evaluator can be pickled, and `merge` appends what another was fed. Kept
+    of a sample are its mean and spread over members (16 bytes a class) and 8 bytes for each measure; its predictions
+    are not kept. Name few `measures` where that is too much.
+
+    Parameters
+    ----------
+    bins, bootstrap, seed, confidence, coverages, risks, curve, threads
+        As in `evaluate`.
+    **scoring
+        The options of `score`, ``logits=True``, ``k``, ``measures`` and so on.
+
+    Examples
+    --------
+    >>> import numpy as np, vargate
+    >>> rng = np.random.default_rng(0)
+    >>> p, y = rng.dirichlet(np.ones(3), size=(500, 8)), rng.integers(0, 3, 500)
+    >>> first, second = vargate.Evaluator(), vargate.Evaluator()
+    >>> for batch in range(0, 300, 100):
+    ...     first.update(p[batch : batch + 100], y[batch : batch + 100])
+    >>> second.update(p[300:], y[300:])
+    >>> e = first.merge(second).compute()
+    >>> e.to_dict() == vargate.evaluate(p, y).to_dict(), first.n
+    (True, 500)
+    """
+
+    def __init__(
+        self,
+        *,
+        bins: int = 15,
+        bootstrap: int = 0,
+        seed: int = 1,
+        confidence: float = 0.95,
+        coverages: Sequence[float] = (0.8, 0.9, 0.95),
+        risks: Sequence[float] = (0.01, 0.05),
+        curve: int = 0,
+        threads: int | None = None,
+        **scoring: Unpack[ScoringOptions],
+    ) -> None:
+        thread_count(threads)
+        self._how: dict[str, Any] = {
+            "bins": whole(bins, "bins", 1, 10000),
+            "bootstrap": whole(bootstrap, "bootstrap", 0),
+            "seed": whole(seed, "seed", 0),
+            "confidence": float(confidence),
+            "coverages": _points(coverages, "coverages"),
+            "risks": _points(risks, "risks"),
+            "curve": whole(curve, "curve", 0),
+            "threads": threads,
+        }
+        self._scoring: dict[str, Any] = dict(scoring)
+        if "temperature" in self._scoring:  # read once: a file may be gone when another process needs it
+            self._scoring["temperature"] = temperatures(self._scoring["temperature"]) or None
+        named = words(self._scoring.pop("measures", "all"))
+        self._measures = [*named, *(name for name in _NEEDED if name not in named)]
+        self._blocks: list[Scores] = []
+        score(np.full((1, 1, 2), 0.5), **{**self._options(), "logits": False, "temperature": None, "axes": None})
+
+    def _options(self) -> dict[str, Any]:
+        return {**self._scoring, "measures": self._measures, "threads": self._how["threads"]}
+
+    @property
+    def n(self) -> int:
+        """Samples fed so far."""
+        return sum(block.n for block in self._blocks)
+
+    def update(self, p: Any, labels: Any) -> None:
+        """Takes the next batch: predictions (N, M, C) as `score` takes them, and their labels. A batch that is refused
+        changes nothing."""
+        if labels is None:
+            raise ValueError("labels are needed: true classes (N,), or 0/1 (N, C) in multilabel mode")
+        block = score(p, labels=labels, **self._options())
+        self._check(block)
+        self._blocks.append(block)
+
+    def _check(self, block: Scores) -> None:
+        if self._blocks and (block.m, block.c) != (self._blocks[0].m, self._blocks[0].c):
+            first = self._blocks[0]
+            raise ValueError(
+                f"p has {block.m} members and {block.c} classes, expected {first.m} and {first.c} as before"
+            )
+
+    def merge(self, other: Evaluator) -> Evaluator:
+        """Appends what `other` was fed, behind what this one was; `other` stays as it is.
+
+        Returns
+        -------
+        Evaluator
+            This one.
+        """
+        if not isinstance(other, Evaluator):
+            raise TypeError(f"other is a {type(other).__name__}, expected an Evaluator")
+        if repr((self._scoring, self._measures, self._how)) != repr((other._scoring, other._measures, other._how)):
+            raise ValueError("the evaluators have different options")
+        for block in other._blocks[:1]:
+            self._check(block)
+        self._blocks = [*self._blocks, *other._blocks]
+        return self
+
+    def scores(self) -> Scores:
+        """The scores of all samples so far, for plots, `select_k` and the like. `diversity` is that of all."""
+        if not self._blocks:
+            raise ValueError("nothing was fed: call update first")
+        if len(self._blocks) > 1:
+            self._blocks = [_join(self._blocks)]
+        return self._blocks[0]
+
+    def compute(self) -> Evaluation:
+        """`evaluate` of all samples so far. More may be fed afterwards."""
+        return evaluate(self.scores(), **self._how)
+
+    def reset(self) -> None:
+        """Forgets everything."""
+        self._blocks = []
+
+    def __repr__(self) -> str:
+        return f"<vargate.Evaluator: {self.n} samples>"
+
+
+def _join(blocks: Sequence[Scores]) -> Scores:
+    """Scores of consecutive samples as one; figures over samples are weighted by their number."""
+    first, n = blocks[0], sum(block.n for block in blocks)
+    weights = np.array([block.n for block in blocks], np.float64) / max(n, 1)
+
+    def mean(values: Sequence[float]) -> float:
+        return float(sum(w * v for w, v in zip(weights, values, strict=True) if w))
+
+    labels = np.concatenate([np.asarray(block.labels) for block in blocks])
+    return Scores(
+        {name: np.concatenate([block[name] for block in blocks]) for name in first.keys()},  # noqa: SIM118
+        k=first._k,
+        shape=(n, first.m, first.c),
+        logits=first.logits,
+        multilabel=first.multilabel,
+        diversity=mean([block.diversity for block in blocks]),
+        spread=type(first._spread)(*(mean(column) for column in zip(*(b._spread for b in blocks), strict=True))),
+        labels=labels,
+        sample_sigma=first._sample_sigma,
+    )
