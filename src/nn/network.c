@@ -1,7 +1,8 @@
 /* network.c - the networks of the paper, as lists of operations.
  *
  * cnn-W-F:  twice (conv 5x5 to W without padding, ReLU, max-pool 2, dropout); flatten; linear to F, ReLU, dropout;
- *           linear to H heads. "cnn" is cnn-128-2048.
+ *           linear to H heads. "cnn" is cnn-128-2048. A last row or column that fills no window of a max-pool is left
+ *           out, as in PyTorch.
  * wrn-D-K:  conv 3x3 to 16; three groups of (D - 4) / 6 blocks, widths 16 K, 32 K, 64 K, strides 1, 2, 2;
  *           then BN, ReLU, average pool, linear to H heads.
  *    block: BN, ReLU, conv 3x3 (stride), dropout, BN, ReLU, conv 3x3, plus the shortcut: the block's input, or where
@@ -125,9 +126,10 @@ static int linear(builder *b, int x, size_t out, bool heads, bool bias, const ch
 
 static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width, size_t hidden) {
     size_t h = spec->input.h, w = spec->input.w;
-    if (h < 16 || w < 16 || (h - 4) % 2 || (w - 4) % 2 || ((h - 4) / 2 - 4) % 2 || ((w - 4) / 2 - 4) % 2)
+    if (h < 16 || w < 16)
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "the CNN needs images whose sides are 16 or more and divide by 4, found %zu x %zu", h, w);
+                             "the CNN needs images whose sides are 16 or more, found %zu x %zu; resize makes them larger",
+                             h, w);
     int x = conv(b, 0, (conv_shape){width, 5, 1, 0}, -1, "conv1");
     x = stage(b, x, 2, spec->dropout, 0, "conv1");
     x = conv(b, x, (conv_shape){width, 5, 1, 0}, -1, "conv2");
@@ -162,9 +164,10 @@ static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth
     if (depth < 10 || (depth - 4) % 6 || depth > 100 || width < 1 || width > 64)
         return vg_base__fail(VG_ERR_ARGUMENT, "wrn-%zu-%zu: depth must be 10, 16, 22, ... (6 k + 4) and width 1 to 64",
                              depth, width);
-    if (spec->input.h % 4 || spec->input.w % 4 || spec->input.h < 8 || spec->input.w < 8)
+    if (spec->input.h < 8 || spec->input.w < 8)
         return vg_base__fail(VG_ERR_ARGUMENT,
-                             "a wide residual network needs images whose sides divide by 4, found %zu x %zu",
+                             "a wide residual network needs images whose sides are 8 or more, found %zu x %zu; resize "
+                             "makes them larger",
                              spec->input.h, spec->input.w);
     size_t blocks = (depth - 4) / 6;
     int x = conv(b, 0, (conv_shape){16, 3, 1, 1}, -1, "conv1");
@@ -189,14 +192,10 @@ static vg_status build_prior(builder *b, const vg_network_spec *spec) {
     if (spec->input.h == 28 && spec->input.w == 28) {
         x = stage(b, conv(b, 0, (conv_shape){16, 5, 2, 0}, -1, "conv1"), 1, 0, 0, NULL);
         x = stage(b, conv(b, x, (conv_shape){32, 5, 2, 0}, -1, "conv2"), 1, 0, 0, NULL);
-    } else if (spec->input.h == 32 && spec->input.w == 32) {
+    } else {
         x = stage(b, conv(b, 0, (conv_shape){32, 3, 2, 1}, -1, "conv1"), 1, 0, 0, NULL);
         x = stage(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv2"), 1, 0, 0, NULL);
         x = stage(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv3"), 1, 0, 0, NULL);
-    } else {
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "head_prior is defined for images of 28 x 28 and 32 x 32, found %zu x %zu", spec->input.h,
-                             spec->input.w);
     }
     linear(b, x, spec->heads * spec->classes, true, false, "heads");
     b->net->params[b->net->param_count - 1].init = VG_INIT_WEIGHT;

@@ -180,7 +180,8 @@ static void solve_stage(vg_backend *b, const problem *q, result *r) {
     OK(b->ops->param_upload(b, theta, &bias, q->bias));
     vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, out, NULL),
               *dy = tensor(b, 0, q->n, out, q->dy);
-    vg_tensor *dx = q->pool == 1 && q->in_place ? dy : tensor(b, 0, q->n, in, NULL);
+    /* Old content, which every element must replace: also those that no window covers. */
+    vg_tensor *dx = q->pool == 1 && q->in_place ? dy : tensor(b, 0, q->n, in, q->x);
     vg_tensor *choice = q->pool > 1 ? tensor(b, VG_TENSOR_CHOICE, q->n, out, NULL) : NULL;
     OK(b->ops->stage_forward(b, &stage, y, choice, x, theta, q->bare ? NULL : &bias));
     OK(b->ops->stage_backward(b, &stage, &(vg_stage_gradient){dx, dy, y, choice, q->bare ? NULL : &bias}, grad));

@@ -95,6 +95,16 @@ vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
     return VG_OK;
 }
 
+/* Zeroes the columns at the right and the rows below that no window covers. `to`: a run of dx, `pooled` rows and columns
+ * of windows. */
+static void clear_border(char *to, const vg_tensor *dx, vg_shape pooled, size_t pool, size_t position) {
+    size_t width = dx->shape.w, covered = pooled.w * pool, rows = pooled.h * pool;
+    for (size_t y = 0; y < rows && covered < width; y++)
+        memset(to + (y * width + covered) * position, 0, (width - covered) * position);
+    if (rows < dx->shape.h)
+        memset(to + rows * width * position, 0, (dx->shape.h - rows) * width * position);
+}
+
 static void backward_run(const stage_call *call, size_t n, size_t cb, float *sums) {
     const vg_stage *stage = call->stage;
     const vg_tensor *dx = call->out, *dy = call->in;
@@ -121,6 +131,7 @@ static void backward_run(const stage_call *call, size_t n, size_t cb, float *sum
                                  row_of(mask, p % rows * width * b)};
         kernels->stage_backward(&window, &row);
     }
+    clear_border(to, dx, dy->shape, stage->pool, b * element);
 }
 
 vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to,

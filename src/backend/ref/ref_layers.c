@@ -1,6 +1,7 @@
 /* ref_layers.c - the layers between products: bias, pooling, ReLU, dropout; batch-norm; average pooling; repeated
  * rows. */
 #include <math.h>
+#include <string.h>
 
 #include "backend/ref/ref_backend.h"
 
@@ -40,6 +41,8 @@ vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, con
     vg_shape s = dy->shape;
     size_t pool = stage->pool;
     double sum = 0;
+    if (dx->shape.h != s.h * pool || dx->shape.w != s.w * pool) /* rows and columns that no window covers */
+        memset(ref_data(dx), 0, dx->n * dx->shape.c * dx->shape.h * dx->shape.w * sizeof(float));
     for (size_t c = 0; c < s.c; c++, sum = 0) {
         for (size_t k = 0; k < dy->n * s.h * s.w; k++) {
             size_t q = k % s.w, p = k / s.w % s.h, n = k / (s.w * s.h), i = at(s, n, c, p, q);
