@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "one_batch.h"
 #include "vargate/formats.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
@@ -43,17 +44,6 @@ static void fill(float *values, size_t count) {
         s ^= s << 13, s ^= s >> 7, s ^= s << 17;
         values[i] = (float)((double)(s >> 40) / (1 << 24) * 3.4 - 1.7);
     }
-}
-
-static vg_status seek(void *context, uint64_t epoch, size_t step) {
-    (void)context, (void)epoch, (void)step;
-    return VG_OK;
-}
-
-static vg_status next(void *context, vg_nn_batch *batch) {
-    noise *n = context;
-    *batch = (vg_nn_batch){n->images, n->labels, n->indices, BATCH};
-    return VG_OK;
 }
 
 static void say(const char *what, const char *compute, size_t heads, double value, const char *unit, double share) {
@@ -139,8 +129,9 @@ static vg_status train(size_t heads, int bfloat16, noise *data) {
     options.channels = 1;
     options.height = options.width = 28;
     options.classes = 10;
-    options.train = (vg_feed){data, steps * BATCH, steps, seek, next};
-    options.validation = (vg_feed){data, BATCH, 1, seek, next};
+    vg_nn_batch batch = {data->images, data->labels, data->indices, BATCH};
+    options.train = one_batch_feed(&batch, steps);
+    options.validation = one_batch_feed(&batch, 1);
     options.event = on_event;
     best_epoch = 0;
     return vg_train(&result, &options);

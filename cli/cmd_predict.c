@@ -73,25 +73,15 @@ static int predict(const predict_values *own, const option_files *files) {
 
 static int score(const predict_values *own, const score_options *scoring, const option_files *files) {
     vg_predict_runs_options runs = options_of(own, files);
-    vg_score_file_options how = VG_SCORE_FILE_OPTIONS_INIT;
-    vg_score_result *result;
+    vg_score_file_options how;
+    vg_score_result *result = NULL;
     score_request request;
     console_job state;
-    int code = own->output ? console_usage_status(vg_score_output_check(own->output)) : CLI_OK;
-    if (code == CLI_OK)
-        code = score_options_request(&request, scoring);
+    int code = score_prepare(&request, &how, scoring, &(score_output){own->output, own->force, own->json}, &state);
     if (code != CLI_OK)
         return code;
-    how.output = own->output;
-    how.force = own->force;
-    how.summary = !own->output || own->json;
-    how.job = own->output ? console_job_guarded(&state) : console_job_listener(&state);
-    code = console_status(vg_score_runs(&result, &runs, &request.input, &how));
-    console_job_end(&state);
-    if (code != CLI_OK)
-        return code;
-    if (how.summary)
-        code = score_summary_print(result, own->json);
+    vg_status status = vg_score_runs(&result, &runs, &request.input, &how);
+    code = score_finish(status, result, &how, own->json, &state);
     if (code == CLI_OK && own->output)
         console_note("%s: scores of %zu images, %zu members, %zu classes", own->output, result->n, result->m,
                      result->c);

@@ -23,25 +23,16 @@ static const option_entry own_entries[] = {
 
 static int score(const score_options *options, const score_values *own, const char *path) {
     score_request request;
-    vg_score_file_options how = VG_SCORE_FILE_OPTIONS_INIT;
-    vg_score_result *result;
+    vg_score_file_options how;
+    vg_score_result *result = NULL;
     console_job state;
-    int code = own->output ? console_usage_status(vg_score_output_check(own->output)) : CLI_OK;
-    if (code == CLI_OK)
-        code = score_options_request(&request, options);
+    const score_output to = {own->output, own->force, own->json};
+    int code = score_prepare(&request, &how, options, &to, &state);
     if (code != CLI_OK)
         return code;
     request.input.device = (vg_score_device)own->device;
-    how.output = own->output;
-    how.force = own->force;
-    how.summary = !own->output || own->json;
-    how.job = own->output ? console_job_guarded(&state) : console_job_listener(&state);
-    code = console_status(vg_score_file(&result, path, &request.input, &how));
-    console_job_end(&state);
-    if (code != CLI_OK)
-        return code;
-    if (how.summary)
-        code = score_summary_print(result, own->json);
+    vg_status status = vg_score_file(&result, path, &request.input, &how);
+    code = score_finish(status, result, &how, own->json, &state);
     if (code == CLI_OK && own->output)
         console_note("wrote %s: %zu samples", own->output, result->n);
     vg_score_result_free(result);

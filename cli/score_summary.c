@@ -69,3 +69,25 @@ int score_summary_print(const vg_score_result *result, bool json) {
     char *text = NULL;
     return json ? json_print_result(vg_score_result_json(&text, result), &text) : print_text(result);
 }
+
+int score_prepare(score_request *request, vg_score_file_options *how, const score_options *options,
+                  const score_output *to, console_job *state) {
+    int code = to->output ? console_usage_status(vg_score_output_check(to->output)) : CLI_OK;
+    if (code == CLI_OK)
+        code = score_options_request(request, options);
+    if (code != CLI_OK)
+        return code;
+    *how = (vg_score_file_options)VG_SCORE_FILE_OPTIONS_INIT;
+    how->output = to->output;
+    how->force = to->force;
+    how->summary = !to->output || to->json;
+    how->job = to->output ? console_job_guarded(state) : console_job_listener(state);
+    return CLI_OK;
+}
+
+int score_finish(vg_status status, const vg_score_result *result, const vg_score_file_options *how, bool json,
+                 console_job *state) {
+    int code = console_status(status);
+    console_job_end(state);
+    return code == CLI_OK && how->summary ? score_summary_print(result, json) : code;
+}

@@ -43,6 +43,7 @@ if(VG_HAVE_CUDA)
   foreach(source ${gpu_bench_sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/bench)
     if(source MATCHES "/bench/kernels/") # single kernels of the backend, which the public headers do not show
       target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
     endif()

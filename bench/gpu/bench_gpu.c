@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "one_batch.h"
 #include "vargate/nn.h"
 
 enum { CLASSES = 10, MOST_EPOCHS = 64, MOST_ROWS = 16, RUNS = 5 };
@@ -73,17 +74,6 @@ static int failed(const char *doing) {
 }
 
 /* --- images */
-
-static vg_status seek(void *context, uint64_t epoch, size_t step) {
-    (void)context, (void)epoch, (void)step;
-    return VG_OK;
-}
-
-static vg_status next(void *context, vg_nn_batch *batch) {
-    noise *n = context;
-    *batch = (vg_nn_batch){n->images, n->labels, n->indices, n->batch};
-    return VG_OK;
-}
 
 /* An order of the set that depends on the epoch: a walk with a stride prime to the number of images. */
 static vg_status plan(void *context, uint64_t epoch, vg_sample_draw *samples) {
@@ -227,8 +217,9 @@ static vg_status train(const request *q, size_t heads, size_t steps, size_t epoc
         options.mean[c] = 0.5;
         options.std[c] = 0.29;
     }
-    options.train = (vg_feed){&data, steps * q->batch, steps, seek, next};
-    options.validation = (vg_feed){&data, q->batch, 1, seek, next};
+    vg_nn_batch batch = {data.images, data.labels, data.indices, q->batch};
+    options.train = one_batch_feed(&batch, steps);
+    options.validation = one_batch_feed(&batch, 1);
     options.resident = (vg_resident){&data, data.pixels, 0, data.classes, data.count, plan};
     options.event = on_event;
     options.event_context = w;

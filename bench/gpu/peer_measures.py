@@ -7,54 +7,33 @@ C), EPJS and GEPJS over pairs of members, as a careful user writes them. The chu
     compiled-max  the same with max-autotune
 """
 
-import math
+import pathlib
+import sys
 
 import torch
 from peer_common import main, say, seconds_a_call
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "peers"))
+from pair_sums import diagonal_terms, family, pair_sum_all  # noqa: E402
+
 VARIANTS = ("diagonals", "pairs", "compiled", "compiled-max")
-K, EPS, FLOOR, TINY = (1.0, 2.0, 3.0), 1e-8, 1e-12, 1e-30
-
-
-def pair_sum_all(p):
-    """sum over m < n and classes of s log s, s = p_m + p_n, for p (n, M, C)."""
-    s = p[:, :, None] + p[:, None, :]
-    own = 2 * p
-    return 0.5 * ((s * s.log()).sum((1, 2, 3)) - (own * own.log()).sum((1, 2)))
+K, EPS = (1.0, 2.0, 3.0), 1e-8
 
 
 def pair_sum_diagonals(p):
-    q = p.transpose(0, 1).contiguous()
-    members = len(q)
-    s, log, total = torch.empty_like(q), torch.empty_like(q), torch.zeros_like(q)
-    for d in range(1, members):
-        a, b = s[: members - d], log[: members - d]
-        torch.add(q[d:], q[: members - d], out=a)
-        torch.log(a, out=b)
-        total[: members - d].addcmul_(a, b)
-    return total.sum((0, 2))
+    return diagonal_terms(p).sum((0, 2))
 
 
-def family(p, pair_sum):
-    members = p.shape[1]
-    p = p.clamp_min(TINY)
-    mu = p.mean(1)
-    log_p = p.clamp_min(FLOOR).log()
-    tu = -(mu * mu.log()).sum(-1)
-    own = (p * log_p).sum((1, 2))
-    au = -own / members
-    epce = -(mu * log_p.mean(1)).sum(-1)
-    pairs = -0.5 * pair_sum(p) + math.log(2) * members * (members - 1) / 2
-    epjs = (2 * pairs - own) / members**2 - au
-    return torch.stack([tu, au, tu - au, epce, epce - au, epjs])
+def stacked(p, pair_sum):
+    return torch.stack(list(family(p, pair_sum).values()))
 
 
 def score(p, pair_sum):
     mu, sigma = p.mean(1), p.std(1, correction=0)
-    out = [family(p, pair_sum)]
+    out = [stacked(p, pair_sum)]
     for k in K:
         q = p * -torch.expm1(-mu / (k * sigma + EPS))[:, None, :]
-        out.append(family(q / q.sum(-1, keepdim=True), pair_sum))
+        out.append(stacked(q / q.sum(-1, keepdim=True), pair_sum))
     top, order = mu.topk(2, -1)
     spread = sigma.gather(-1, order)
     snr = (top[:, 0] - top[:, 1]) / (spread[:, 0] + spread[:, 1] + EPS)

@@ -12,16 +12,8 @@ import sys
 
 import numpy as np
 import torch
-from score_common import EPS, FLOOR, K, arguments, measure
-
-TINY = 1e-30  # stands for 0 in s log s
-
-
-def pair_sum_all(p):
-    """sum over m < n and classes of s log s, s = p_m + p_n, for p (n, M, C)."""
-    s = p[:, :, None] + p[:, None, :]
-    own = 2 * p
-    return 0.5 * ((s * s.log()).sum((1, 2, 3)) - (own * own.log()).sum((1, 2)))
+from pair_sums import diagonal_terms, family, pair_sum_all
+from score_common import EPS, K, arguments, measure
 
 
 def pair_sum_triangle(p, i, j):
@@ -39,15 +31,7 @@ def pair_sum_diagonals(p):
 
 
 def pair_sum_tuned(p):
-    q = p.transpose(0, 1).contiguous()
-    members = len(q)
-    s, log, total = torch.empty_like(q), torch.empty_like(q), torch.zeros_like(q)
-    for d in range(1, members):
-        a, b = s[: members - d], log[: members - d]
-        torch.add(q[d:], q[: members - d], out=a)
-        torch.log(a, out=b)
-        total[: members - d].addcmul_(a, b)
-    return total.sum((0, 2), dtype=torch.float64)
+    return diagonal_terms(p).sum((0, 2), dtype=torch.float64)
 
 
 def s_log_s(a, b):
@@ -66,20 +50,6 @@ def pair_sum_compiled_diagonals(p, kernel):
     if members % 2 == 0:
         total += s_log_s(q[: members // 2], q[members // 2 :])
     return total.view(n, classes).sum(1, dtype=torch.float64)
-
-
-def family(p, pair_sum):
-    members = p.shape[1]
-    p = p.clamp_min(TINY)
-    mu = p.mean(1)
-    log_p = p.clamp_min(FLOOR).log()
-    tu = -(mu * mu.log()).sum(-1)
-    own = (p * log_p).sum((1, 2))
-    au = -own / members
-    epce = -(mu * log_p.mean(1)).sum(-1)
-    pairs = -0.5 * pair_sum(p) + float(np.log(2)) * members * (members - 1) / 2
-    epjs = (2 * pairs - own) / members**2 - au
-    return {"tu": tu, "au": au, "eu": tu - au, "epce": epce, "epkl": epce - au, "epjs": epjs}
 
 
 def score_chunk(p, pair_sum):

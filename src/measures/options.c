@@ -108,3 +108,17 @@ const vg_kernel_tier *vg_measures__tier(void) {
 }
 
 const char *vg_cpu_tier(void) { return vg_measures__tier()->name; }
+
+vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *block, size_t m, size_t c) {
+    if (!out || !block)
+        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
+    if (block->m != m || block->c != c)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
+                             block->c, m, c);
+    if (block->n > 0 && !block->data)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
+    if ((int)block->dtype < 0 || block->dtype > VG_BF16)
+        return vg_base__fail(VG_ERR_ARGUMENT, "element type %d is not known", (int)block->dtype);
+    return VG_OK;
+}

@@ -125,20 +125,6 @@ void vg_scorer_free(vg_scorer *s) {
 
 void vg_scorer__set_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
 
-static vg_status check_block(const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
-    if (!out || !block)
-        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
-    if (block->m != s->m || block->c != s->c)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
-                             block->c, s->m, s->c);
-    if (block->n > 0 && !block->data)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
-    if ((int)block->dtype < 0 || block->dtype > VG_BF16)
-        return vg_base__fail(VG_ERR_ARGUMENT, "element type %d is not known", (int)block->dtype);
-    return VG_OK;
-}
-
 static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
     *job = (vg_kernel_job){.m = s->m,
@@ -307,7 +293,7 @@ static vg_status enter(const vg_scorer *s) {
 static void leave(const vg_scorer *s) { atomic_flag_clear(&((vg_scorer *)s)->busy); }
 
 static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
-    VG_TRY(check_block(s, out, block));
+    VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
     vg_kernel_job job;
     plan(&job, s, out, block);
     VG_TRY(ready(s, &job, job.labels ? block->n * job.labels : block->n));

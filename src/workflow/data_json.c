@@ -83,15 +83,17 @@ static vg_status put_contents(json_t *document, const char *key, const char *nam
     return status;
 }
 
+static bool has_part(const char *name, vg_part part) {
+    vg_dataset *set;
+    if (vg_dataset_open(&set, name, part, NULL) != VG_OK)
+        return false;
+    vg_dataset_free(set);
+    return true;
+}
+
 /* One's own set: each of its parts, or all of it where it has no parts. */
 static vg_status put_own(json_t *document, const char *name) {
-    vg_dataset *set;
-    bool parts[2];
-    for (int part = 0; part < 2; part++) {
-        parts[part] = vg_dataset_open(&set, name, (vg_part)part, NULL) == VG_OK;
-        if (parts[part])
-            vg_dataset_free(set);
-    }
+    const bool parts[2] = {has_part(name, VG_PART_TRAIN), has_part(name, VG_PART_TEST)};
     if (!parts[0] && !parts[1])
         return put_contents(document, "holds", name, VG_PART_ANY, NULL);
     for (int part = 0; part < 2; part++) {

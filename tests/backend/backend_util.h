@@ -23,14 +23,14 @@
 
 static vg_random generator;
 
-static float *draw(size_t count, float scale) {
+static inline float *draw(size_t count, float scale) {
     float *values = malloc(count * sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[i] = scale * (float)vg_random__normal(&generator);
     return values;
 }
 
-static vg_backend *open_backend_with(const char *name, const vg_backend_options *options) {
+static inline vg_backend *open_backend_with(const char *name, const vg_backend_options *options) {
     vg_backend *b = NULL;
     if (vg_backend__open(&b, name, options) != VG_OK)
         return NULL;
@@ -57,7 +57,7 @@ static inline vg_backend *open_backend(const char *name, vg_compute compute) {
 /* Tensors have so many rows more than are in use. */
 static size_t spare_rows;
 
-static vg_tensor *tensor(vg_backend *b, vg_tensor_kind kind, size_t n, vg_shape shape, const float *values) {
+static inline vg_tensor *tensor(vg_backend *b, vg_tensor_kind kind, size_t n, vg_shape shape, const float *values) {
     vg_tensor *t;
     OK(b->ops->tensor_new(b, &t, kind, n + spare_rows, shape));
     vg_tensor__rows(t, n);
@@ -66,14 +66,14 @@ static vg_tensor *tensor(vg_backend *b, vg_tensor_kind kind, size_t n, vg_shape 
     return t;
 }
 
-static float *values_of(vg_backend *b, vg_tensor *t) {
+static inline float *values_of(vg_backend *b, vg_tensor *t) {
     float *v = malloc(t->n * vg_shape__size(t->shape) * sizeof *v);
     OK(b->ops->tensor_download(b, v, t));
     return v;
 }
 
 /* |a - b| / |b|. */
-static double distance(const float *a, const float *b, size_t count) {
+static inline double distance(const float *a, const float *b, size_t count) {
     double top = 0, bottom = 0;
     for (size_t i = 0; i < count; i++) {
         top += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
@@ -83,7 +83,7 @@ static double distance(const float *a, const float *b, size_t count) {
 }
 
 /* The largest |a - b| of an element, as a share of |b| and the root mean square of all b. */
-static double worst_element(const float *a, const float *b, size_t count) {
+static inline double worst_element(const float *a, const float *b, size_t count) {
     double square = 0, worst = 0;
     for (size_t i = 0; i < count; i++)
         square += (double)b[i] * b[i] / (double)count;
@@ -104,23 +104,23 @@ typedef struct result {
     int count;
 } result;
 
-static void keep(result *r, float *values, size_t count) {
+static inline void keep(result *r, float *values, size_t count) {
     r->values[r->count] = values;
     r->counts[r->count++] = count;
 }
 
-static void keep_tensor(result *r, vg_backend *b, vg_tensor *t) {
+static inline void keep_tensor(result *r, vg_backend *b, vg_tensor *t) {
     keep(r, values_of(b, t), t->n * vg_shape__size(t->shape));
     b->ops->tensor_free(b, t);
 }
 
-static void keep_param(result *r, vg_backend *b, const vg_block *block, const vg_param *p) {
+static inline void keep_param(result *r, vg_backend *b, const vg_block *block, const vg_param *p) {
     float *v = malloc(vg_param__count(p) * sizeof *v);
     OK(b->ops->param_download(b, v, block, p));
     keep(r, v, vg_param__count(p));
 }
 
-static void drop(result *r) {
+static inline void drop(result *r) {
     for (int i = 0; i < r->count; i++)
         free(r->values[i]);
     *r = (result){0};
@@ -136,7 +136,7 @@ typedef struct problem {
     int32_t *labels;
 } problem;
 
-static void lay_out(vg_backend *b, vg_param *params, int count, vg_block **theta, vg_block **grad) {
+static inline void lay_out(vg_backend *b, vg_param *params, int count, vg_block **theta, vg_block **grad) {
     size_t offset = 0;
     for (int i = 0; i < count; i++) {
         OK(b->ops->param_plan(b, &params[i]));
@@ -147,7 +147,7 @@ static void lay_out(vg_backend *b, vg_param *params, int count, vg_block **theta
     OK(b->ops->block_new(b, grad, offset));
 }
 
-static void solve_conv(vg_backend *b, const problem *q, result *r) {
+static inline void solve_conv(vg_backend *b, const problem *q, result *r) {
     vg_conv conv = {q->stride, q->pad};
     vg_param w = {VG_PARAM_CONV, q->o, q->c, q->kernel, q->kernel, 0, 0};
     vg_shape in = {q->c, q->h, q->w}, out = {q->o, (q->h + 2 * q->pad - q->kernel) / q->stride + 1,
@@ -171,7 +171,7 @@ static void solve_conv(vg_backend *b, const problem *q, result *r) {
     b->ops->block_free(b, grad);
 }
 
-static void solve_stage(vg_backend *b, const problem *q, result *r) {
+static inline void solve_stage(vg_backend *b, const problem *q, result *r) {
     vg_stage stage = {q->pool, true, {q->p, 3}};
     vg_param bias = {VG_PARAM_VECTOR, q->c, 1, 1, 1, 0, 0};
     vg_shape in = {q->c, q->h, q->w}, out = {q->c, q->h / q->pool, q->w / q->pool};
@@ -196,7 +196,7 @@ static void solve_stage(vg_backend *b, const problem *q, result *r) {
     b->ops->block_free(b, grad);
 }
 
-static void solve_norm(vg_backend *b, const problem *q, result *r) {
+static inline void solve_norm(vg_backend *b, const problem *q, result *r) {
     vg_norm norm = {1e-5f, true, q->training, {q->p, 9}};
     vg_param ps[2] = {{VG_PARAM_VECTOR, q->c, 1, 1, 1, 0, 0}, {VG_PARAM_VECTOR, q->c, 1, 1, 1, 0, 0}};
     vg_shape in = {q->c, q->h, q->w}, row = {q->c, 1, 1};
@@ -228,7 +228,7 @@ static void solve_norm(vg_backend *b, const problem *q, result *r) {
     b->ops->block_free(b, grad);
 }
 
-static void solve_average(vg_backend *b, const problem *q, result *r) {
+static inline void solve_average(vg_backend *b, const problem *q, result *r) {
     vg_shape in = {q->c, q->h, q->w}, row = {q->c, 1, 1};
     vg_tensor *x = tensor(b, 0, q->n, in, q->x), *y = tensor(b, 0, q->n, row, NULL),
               *dy = tensor(b, 0, q->n, row, q->dy);
@@ -241,7 +241,7 @@ static void solve_average(vg_backend *b, const problem *q, result *r) {
     b->ops->tensor_free(b, dy);
 }
 
-static void solve_linear(vg_backend *b, const problem *q, result *r) {
+static inline void solve_linear(vg_backend *b, const problem *q, result *r) {
     vg_param ps[2] = {{VG_PARAM_LINEAR, q->o, q->c, q->h, q->w, 0, 0}, {VG_PARAM_VECTOR, q->o, 1, 1, 1, 0, 0}};
     vg_shape in = {q->c, q->h, q->w}, out = {q->o, 1, 1};
     vg_tensor_kind kind = q->in_place ? VG_TENSOR_PLAIN : VG_TENSOR_ACTIVATION;
@@ -265,7 +265,7 @@ static void solve_linear(vg_backend *b, const problem *q, result *r) {
     b->ops->block_free(b, grad);
 }
 
-static void solve_loss(vg_backend *b, const problem *q, result *r) {
+static inline void solve_loss(vg_backend *b, const problem *q, result *r) {
     vg_head_loss loss = {q->heads, q->classes, q->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN};
     vg_shape row = {q->heads * q->classes, 1, 1}, head = {q->heads, 1, 1}, one = {1, 1, 1};
     vg_tensor *z = tensor(b, VG_TENSOR_PLAIN, q->n, row, q->x), *dz = tensor(b, VG_TENSOR_PLAIN, q->n, row, NULL);
@@ -290,7 +290,7 @@ static void solve_loss(vg_backend *b, const problem *q, result *r) {
     b->ops->tensor_free(b, labels);
 }
 
-static void solve_adam(vg_backend *b, const problem *q, result *r) {
+static inline void solve_adam(vg_backend *b, const problem *q, result *r) {
     vg_param p = {VG_PARAM_CONV, q->o, q->c, q->kernel, q->kernel, 0, 0};
     vg_block *theta, *grad, *m, *v, *mask;
     double penalty = 0;
@@ -317,7 +317,7 @@ static void solve_adam(vg_backend *b, const problem *q, result *r) {
         b->ops->block_free(b, all[i]);
 }
 
-static void solve_repeat(vg_backend *b, const problem *q, result *r) {
+static inline void solve_repeat(vg_backend *b, const problem *q, result *r) {
     vg_shape s = {q->c, q->h, q->w};
     vg_tensor *x = tensor(b, 0, q->n, s, q->x), *y = tensor(b, 0, 3 * q->n - 1, s, NULL);
     vg_dropout dropout = {q->p, 11};
@@ -326,7 +326,7 @@ static void solve_repeat(vg_backend *b, const problem *q, result *r) {
     b->ops->tensor_free(b, x);
 }
 
-static void solve(vg_backend *b, const problem *q, result *r) {
+static inline void solve(vg_backend *b, const problem *q, result *r) {
     static void (*const solvers[])(vg_backend *, const problem *, result *) = {
         solve_conv, solve_stage, solve_norm, solve_average, solve_linear, solve_loss, solve_adam, solve_repeat};
     *r = (result){0};
@@ -334,7 +334,7 @@ static void solve(vg_backend *b, const problem *q, result *r) {
 }
 
 /* The nearest value that bfloat16 has, so that both sides of a comparison start from the same inputs. */
-static void round_values(float *values, size_t count) {
+static inline void round_values(float *values, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t u;
         memcpy(&u, &values[i], sizeof u);
@@ -343,10 +343,10 @@ static void round_values(float *values, size_t count) {
     }
 }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static inline size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 /* Values enough for every input of a problem. */
-static size_t room_of(const problem *q) {
+static inline size_t room_of(const problem *q) {
     size_t image = larger(q->c, 1) * larger(q->h, 1) * larger(q->w, 1),
            taps = larger(q->kernel, 1) * larger(q->kernel, 1);
     size_t room = larger(q->n * image, q->n * q->heads * q->classes);
@@ -426,7 +426,7 @@ static inline void compare_with(const result *want, vg_backend *b, const problem
 
 /* The backend, or NULL after saying why not: the test is then skipped. A machine that is said to have a GPU
  * (VARGATE_REQUIRE_GPU) must open it. */
-static vg_backend *open_or_say_with(const char *name, const vg_backend_options *options) {
+static inline vg_backend *open_or_say_with(const char *name, const vg_backend_options *options) {
     vg_backend *b = open_backend_with(name, options);
     if (b)
         return b;

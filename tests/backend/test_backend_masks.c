@@ -11,26 +11,7 @@
 
 #include "backend/backend.h"
 #include "backend/counter.h"
-
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        if ((call) != VG_OK)                                                                                           \
-            fail_msg("%s: %s", #call, vg_error_message());                                                             \
-    } while (0)
-
-static vg_tensor *tensor(vg_backend *b, size_t n, vg_shape shape, const float *values) {
-    vg_tensor *t;
-    OK(b->ops->tensor_new(b, &t, VG_TENSOR_ACTIVATION, n, shape));
-    if (values)
-        OK(b->ops->tensor_upload(b, t, values));
-    return t;
-}
-
-static float *values_of(vg_backend *b, vg_tensor *t) {
-    float *v = malloc(t->n * vg_shape__size(t->shape) * sizeof *v);
-    OK(b->ops->tensor_download(b, v, t));
-    return v;
-}
+#include "backend_util.h"
 
 static void unknown_name(void **state) {
     (void)state;
@@ -50,7 +31,8 @@ static void masks(vg_backend *b) {
     float *ones = malloc(n * row * sizeof *ones);
     for (size_t i = 0; i < n * row; i++)
         ones[i] = 1;
-    vg_tensor *x = tensor(b, n, s, ones), *y = tensor(b, n, s, NULL), *one = tensor(b, 1, s, NULL);
+    vg_tensor *x = tensor(b, VG_TENSOR_ACTIVATION, n, s, ones), *y = tensor(b, VG_TENSOR_ACTIVATION, n, s, NULL),
+              *one = tensor(b, VG_TENSOR_ACTIVATION, 1, s, NULL);
     OK(b->ops->repeat_rows(b, y, x, 0, 1, (vg_dropout){0.3f, 2}));
     float *v = values_of(b, y);
     size_t dropped = 0;
@@ -87,7 +69,8 @@ static void masks_by_definition(vg_backend *b) {
             float *ones = malloc(n * row * sizeof *ones);
             for (size_t k = 0; k < n * row; k++)
                 ones[k] = 1;
-            vg_tensor *x = tensor(b, n, s, ones), *y = tensor(b, n, s, NULL);
+            vg_tensor *x = tensor(b, VG_TENSOR_ACTIVATION, n, s, ones),
+                      *y = tensor(b, VG_TENSOR_ACTIVATION, n, s, NULL);
             OK(b->ops->step_set(b, &steps[j]));
             OK(b->ops->repeat_rows(b, y, x, 0, 1, dropout));
             float *v = values_of(b, y);

@@ -58,12 +58,8 @@ static size_t bytes_of(const cuda_tensor *t) { return t->base.capacity * t->row 
 
 static vg_status tensor_new(vg_backend *b, vg_tensor **out, vg_tensor_kind kind, size_t capacity, vg_shape shape) {
     cuda_tensor *t;
-    bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
-    t->base = (vg_tensor){capacity, capacity, shape, kind};
-    t->channels = layered ? cuda_pad(shape.c) : shape.c;
-    t->row = t->channels * shape.h * shape.w;
-    t->element = kind == VG_TENSOR_CHOICE ? 1 : kind == VG_TENSOR_ACTIVATION && cuda_bf16(b) ? 2 : 4;
+    cuda_tensor_plan(t, b, kind, capacity, shape);
     t->data = device_new(bytes_of(t));
     *out = &t->base;
     return VG_OK;
@@ -193,13 +189,13 @@ static const vg_backend_ops layers = {.close = close_it,
                                       .block_free = block_free,
                                       .param_upload = param_upload,
                                       .param_download = param_download,
-                                      .stage_forward = vg_cuda__stage_forward,
-                                      .stage_backward = vg_cuda__stage_backward,
                                       .norm_forward = vg_cuda__norm_forward,
                                       .norm_backward = vg_cuda__norm_backward,
                                       .average_forward = vg_cuda__average_forward,
                                       .average_backward = vg_cuda__average_backward,
-                                      .repeat_rows = vg_cuda__repeat_rows};
+                                      .repeat_rows = vg_cuda__repeat_rows,
+                                      .stage_forward = vg_cuda__stage_forward,
+                                      .stage_backward = vg_cuda__stage_backward};
 
 vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *options) {
     vg_backend *b = calloc(1, sizeof *b);

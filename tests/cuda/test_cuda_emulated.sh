@@ -13,8 +13,8 @@ for kernel in norm stage average repeat; do
     $CC -std=c17 $common -c "src/backend/cuda/cuda_$kernel.c" -o "$folder/cuda_$kernel.o" || exit 1
 done
 $CXX -std=c++17 $common -c tests/cuda/emulate.cpp -o "$folder/emulate.o" || exit 1
-for source in src/backend/cuda/cuda_layers.c src/backend/registry.c src/backend/ref/*.c src/base/memory.c \
-    src/base/random.c src/base/status.c tests/cuda/emulated_ops.c; do
+for source in src/backend/cuda/cuda_layers.c src/backend/registry.c src/backend/host_memory.c src/backend/ref/*.c \
+    src/base/memory.c src/base/random.c src/base/status.c tests/cuda/emulated_ops.c; do
     $CC -std=c17 $common -Wno-unused-function -c "$source" -o "$folder/$(basename "$source" .c).c.o" || exit 1
 done
 $CXX "$folder"/*.o -o "$folder/emulated" -lcmocka -lm || exit 1

@@ -43,47 +43,17 @@ static const device_recipe device_recipes[] = {
 };
 enum { DEVICE_RECIPES = sizeof device_recipes / sizeof *device_recipes };
 
-/* Scores a case into `got`. */
-typedef vg_status (*device_scoring)(vg_scores *got, vg_score_summary *summary, const vg_predictions *view,
-                                    const vg_score_options *options);
-
-/* Counts the differences from the reference beyond the tolerances. */
-static inline size_t device_compare(const score_case *s, device_scoring score) {
-    complaint c = {s, 0};
-    vg_scores got = scores_new(s->shape);
-    vg_score_summary summary;
-    double tolerance = s->view.dtype == VG_F64 ? 1e-12 : 1e-6, relative = s->view.dtype == VG_F64 ? 1e-9 : 1e-4;
-    if (score(&got, &summary, &s->view, &s->options) != VG_OK) {
-        fprintf(stderr, "  [%s]: refused: %s\n", s->name, vg_error_message());
-        scores_free(&got);
-        return 1;
-    }
-    for (int f = 0; f < SCORE_FIELDS; f++)
-        compare_doubles(&c, f, *score_place((vg_scores *)&s->want, f), *score_place(&got, f));
-    compare_classes(&c, &got);
-    compare_value(&c, "samples", (double)s->summary.samples, (double)summary.samples, 0);
-    compare_value(&c, "diversity", s->summary.diversity, summary.diversity,
-                  relative * s->summary.diversity + (s->view.dtype == VG_F64 ? 0 : 1e-38) +
-                      (rounded_members(s) ? 16 * DBL_EPSILON * (DBL_EPSILON + sqrt(s->summary.diversity)) : 0));
-    compare_value(&c, "mean_tu", s->summary.mean_tu, summary.mean_tu, tolerance);
-    compare_value(&c, "mean_gtu", s->summary.mean_gtu, summary.mean_gtu, tolerance);
-    if (c.count > complaint_limit)
-        fprintf(stderr, "  [%s]: %zu differences in all\n", s->name, c.count);
-    scores_free(&got);
-    return c.count;
-}
-
 static inline size_t device_case(const device_recipe *r, const char *name, vg_dtype dtype,
-                                 const vg_score_options *options, device_scoring score) {
+                                 const vg_score_options *options, case_scoring score) {
     score_case s =
         case_new(name, make_predictions(r->n, r->m, r->c, r->kind, r->parameter), dtype, r->n, r->m, r->c, options);
-    size_t differences = device_compare(&s, score);
+    size_t differences = case_compare(&s, score, "device");
     case_free(&s);
     return differences;
 }
 
 /* Every recipe in float32 and float64, default conventions. */
-static inline size_t device_usual_cases(device_scoring score) {
+static inline size_t device_usual_cases(case_scoring score) {
     static const double few[] = {1, 2, 3}, many[] = {0.01, 0.5, 1, 7, 1000};
     size_t differences = 0;
     for (int i = 0; i < DEVICE_RECIPES; i++) {
@@ -104,7 +74,7 @@ static inline size_t device_usual_cases(device_scoring score) {
 }
 
 /* Random kinds, shapes, k and conventions. */
-static inline size_t device_random_cases(device_scoring score, size_t count) {
+static inline size_t device_random_cases(case_scoring score, size_t count) {
     size_t differences = 0;
     for (size_t trial = 0; trial < count; trial++) {
         rng_state = 100000 + trial + seed_shift();

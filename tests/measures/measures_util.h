@@ -422,14 +422,18 @@ static inline void compare_value(complaint *c, const char *name, double want, do
         complain(c, name, 0, want, got, allowed);
 }
 
-/* Scores a case and counts its differences from the reference beyond the tolerances. */
-static inline size_t case_check(const score_case *s) {
+/* Scores a case into `got`. */
+typedef vg_status (*case_scoring)(vg_scores *got, vg_score_summary *summary, const vg_predictions *view,
+                                  const vg_score_options *options);
+
+/* Scores a case and counts its differences from the reference beyond the tolerances. `where` opens messages. */
+static inline size_t case_compare(const score_case *s, case_scoring score, const char *where) {
     complaint c = {s, 0};
     vg_scores got = scores_new(s->shape);
     vg_score_summary summary;
     double tolerance = s->view.dtype == VG_F64 ? 1e-12 : 1e-6, relative = s->view.dtype == VG_F64 ? 1e-9 : 1e-4;
-    if (vg_score(&got, &summary, &s->view, &s->options) != VG_OK) {
-        fprintf(stderr, "  %s [%s]: refused: %s\n", vg_cpu_tier(), s->name, vg_error_message());
+    if (score(&got, &summary, &s->view, &s->options) != VG_OK) {
+        fprintf(stderr, "  %s [%s]: refused: %s\n", where, s->name, vg_error_message());
         scores_free(&got);
         return 1;
     }
@@ -447,9 +451,17 @@ static inline size_t case_check(const score_case *s) {
         compare_value(&c, "k_sensitivity", s->summary.k_sensitivity, summary.k_sensitivity,
                       tolerance / s->summary.mean_tu * 4);
     if (c.count > complaint_limit)
-        fprintf(stderr, "  %s [%s]: %zu differences in all\n", vg_cpu_tier(), s->name, c.count);
+        fprintf(stderr, "  %s [%s]: %zu differences in all\n", where, s->name, c.count);
     scores_free(&got);
     return c.count;
+}
+
+/* All of them by vg_score, in the tier of this process. */
+static inline void cases_agree(const score_case *cases, size_t count) {
+    size_t differences = 0;
+    for (size_t i = 0; i < count; i++)
+        differences += case_compare(&cases[i], vg_score, vg_cpu_tier());
+    assert_int_equal(differences, 0);
 }
 
 /* --- tiers -----------------------------------------------------------------------------------------------------------
@@ -479,6 +491,14 @@ static inline int run_in_every_tier(int (*suite)(void)) {
             failed = 1;
         }
     }
+    return failed;
+}
+
+/* The same, then frees the cases that the tests looked at. */
+static inline int run_cases(score_case *cases, size_t count, int (*suite)(void)) {
+    int failed = run_in_every_tier(suite);
+    for (size_t i = 0; i < count; i++)
+        case_free(&cases[i]);
     return failed;
 }
 

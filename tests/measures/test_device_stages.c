@@ -107,6 +107,7 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
         summary->total_variance += job.units[3 * view->n + i] / (double)view->n;
         summary->abstained += job.units[4 * view->n + i] / (double)view->n;
     }
+    summary->k_sensitivity = 1.0 - summary->mean_gtu / summary->mean_tu;
     free(job.units), free(redo), free(inverse);
     return report.bad ? VG_ERR_DATA : VG_OK;
 }

@@ -67,6 +67,14 @@ ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, const
         }
 }
 
+/* The gradient of element i of the pooled row, behind dropout and ReLU, added to the sum of its channel. */
+#define STAGE_GRADIENT(d, i, j)                                                                                        \
+    float d = load(dy, i, bf16);                                                                                       \
+    d = masked ? MASKED(d, i) : d * mask.scale;                                                                        \
+    if (g->relu)                                                                                                       \
+        d = load(y, i, bf16) > 0.0f ? d : 0.0f;                                                                        \
+    sums[j] += d
+
 ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t pool,
                                                     size_t b, bool bf16, bool masked) {
     void *restrict dx = row->dx;
@@ -78,11 +86,7 @@ ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, cons
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
-            float d = load(dy, i, bf16);
-            d = masked ? MASKED(d, i) : d * mask.scale;
-            if (g->relu)
-                d = load(y, i, bf16) > 0.0f ? d : 0.0f;
-            sums[j] += d;
+            STAGE_GRADIENT(d, i, j);
             for (size_t r = 0; r < pool * pool; r++)
                 store(dx, ((r / pool) * g->in_width + q * pool + r % pool) * b + j,
                       pool == 1 || choice[i] == (uint8_t)r ? d : 0.0f, bf16);
@@ -100,11 +104,7 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
-            float d = load(dy, i, bf16);
-            d = masked ? MASKED(d, i) : d * mask.scale;
-            if (g->relu)
-                d = load(y, i, bf16) > 0.0f ? d : 0.0f;
-            sums[j] += d;
+            STAGE_GRADIENT(d, i, j);
             store(dx, i, d, bf16);
         }
 }

@@ -147,13 +147,9 @@ static vg_status tensor_new(vg_backend *b, vg_tensor **out, vg_tensor_kind kind,
     cuda_context *c = cuda_of(b);
     cuda_tensor *t;
     size_t size;
-    bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
     *out = NULL;
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tensor"));
-    t->base = (vg_tensor){capacity, capacity, shape, kind};
-    t->channels = layered ? cuda_pad(shape.c) : shape.c;
-    t->row = t->channels * shape.h * shape.w;
-    t->element = kind == VG_TENSOR_CHOICE ? 1 : kind == VG_TENSOR_ACTIVATION && cuda_bf16(b) ? 2 : 4;
+    cuda_tensor_plan(t, b, kind, capacity, shape);
     vg_status status = VG_OK;
     if (!vg_base__mul(&size, capacity, t->row) || !vg_base__mul(&size, size, 2 * t->element))
         status = vg_base__fail(VG_ERR_MEMORY, "a tensor of %zu x %zu x %zu x %zu does not fit in memory", capacity,

@@ -105,6 +105,17 @@ static inline cuda_context *cuda_of(vg_backend *b) { return (cuda_context *)b->c
 static inline cuda_tensor *cuda_t(const vg_tensor *t) { return (cuda_tensor *)t; }
 static inline cuda_block *cuda_b(const vg_block *b) { return (cuda_block *)b; }
 static inline bool cuda_bf16(const vg_backend *b) { return b->compute == VG_COMPUTE_BF16; }
+/* Sets the layout of a zeroed tensor; its memory is still to be allocated. */
+static inline void cuda_tensor_plan(cuda_tensor *t, const vg_backend *b, vg_tensor_kind kind, size_t capacity,
+                                    vg_shape shape) {
+    bool layered = kind == VG_TENSOR_ACTIVATION || kind == VG_TENSOR_CHOICE;
+    t->base.n = t->base.capacity = capacity;
+    t->base.shape = shape;
+    t->base.kind = kind;
+    t->channels = layered ? cuda_pad(shape.c) : shape.c;
+    t->row = t->channels * shape.h * shape.w;
+    t->element = kind == VG_TENSOR_CHOICE ? 1 : kind == VG_TENSOR_ACTIVATION && cuda_bf16(b) ? 2 : 4;
+}
 
 /* VG_OK, or a failure whose message says what was being done and what CUDA reports. Out of memory is VG_ERR_MEMORY. */
 vg_status vg_cuda__check(cudaError_t error, const char *doing);

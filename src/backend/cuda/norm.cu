@@ -34,6 +34,31 @@ __device__ __forceinline__ void finish_statistics(const cuda_norm_args &args, ui
     affine(a, a + args.shape.groups * 8, args.gamma[channel], args.beta[channel], (float)mean, inverse);
 }
 
+/* Calls body(u, lanes, vector) for those of the U positions p, p + s.lanes, ... that exist: the random numbers of the
+ * dropout mask there, and the index of the vector of eight channels. */
+template <int MASK, int U, typename F>
+__device__ __forceinline__ void each_position(const cuda_norm_args &args, const cuda_draw &draw, uint32_t p,
+                                              const place &at, F body) {
+    uint32_t lanes[U][4];
+    lanes_at<MASK>(lanes, draw, args.mask, p, args.shape.lanes, at.group * 8);
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        if (p + u * args.shape.lanes >= args.positions)
+            break;
+        body(u, lanes[u], (size_t)(p + u * args.shape.lanes) * args.shape.groups + at.group);
+    }
+}
+
+/* Loads the vectors of one array at those positions. */
+template <typename T, int U>
+__device__ __forceinline__ void load_positions(pack<T> (&raw)[U], const T *x, const cuda_norm_args &args, uint32_t p,
+                                               const place &at) {
+#pragma unroll
+    for (int u = 0; u < U; u++)
+        if (p + u * args.shape.lanes < args.positions)
+            raw[u] = load(x, (size_t)(p + u * args.shape.lanes) * args.shape.groups + at.group);
+}
+
 template <typename T, int MASK>
 __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
     norm_statistics(const __grid_constant__ cuda_norm_args args) {
@@ -47,34 +72,24 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
     if (at.active) {
         uint32_t p = at.tile * s.lanes * U + at.lane;
         pack<T> raw[U];
-        auto fetch = [&] {
-#pragma unroll
-            for (int u = 0; u < U; u++)
-                if (p + u * s.lanes < args.positions)
-                    raw[u] = load(x, (size_t)(p + u * s.lanes) * s.groups + at.group);
-        };
+        auto fetch = [&] { load_positions(raw, x, args, p, at); };
         fetch();
         const cuda_draw draw = draw_of<MASK>(args.mask);
         float shift[8];
         if (MASK == CUDA_MASK_NONE)
             widen(shift, load(x, at.group));
         for (; p < args.positions; p += s.tiles * s.lanes * U, fetch()) {
-            uint32_t lanes[U][4];
-            lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-                if (p + u * s.lanes >= args.positions)
-                    break;
+            each_position<MASK, U>(args, draw, p, at, [&](int u, const uint32_t(&lanes)[4], size_t) {
                 float v[8];
                 widen(v, raw[u]);
 #pragma unroll
                 for (int j = 0; j < 8; j++)
-                    if (kept<MASK>(lanes[u], j, draw)) {
+                    if (kept<MASK>(lanes, j, draw)) {
                         const float d = MASK == CUDA_MASK_NONE ? v[j] - shift[j] : v[j];
                         sum[0][j] += d;
                         sum[1][j] = fmaf(d, d, sum[1][j]);
                     }
-            }
+            });
         }
     }
     if (!add_up<2>(space, sum, s, at, args.partials, args.counters))
@@ -145,19 +160,14 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, MASK ? CUDA_DRAW_BLOCKS : CU
     for (int j = 0; j < 8; j++)
         a[j] *= args.mask.scale;
     for (; tile >= 0; tile -= s.tiles, fetch()) {
-        uint32_t lanes[U][4];
-        lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
-#pragma unroll
-        for (int u = 0; u < U; u++) {
-            if (p + u * s.lanes >= args.positions)
-                break;
+        each_position<MASK, U>(args, draw, p, at, [&](int u, const uint32_t(&lanes)[4], size_t vector) {
             float v[8];
             widen(v, raw[u]);
 #pragma unroll
             for (int j = 0; j < 8; j++)
-                v[j] = kept<MASK>(lanes[u], j, draw) ? fmaf(a[j], v[j], c[j]) : c[j];
-            store_above((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v, args.floor);
-        }
+                v[j] = kept<MASK>(lanes, j, draw) ? fmaf(a[j], v[j], c[j]) : c[j];
+            store_above((T *)args.out, vector, v, args.floor);
+        });
     }
 }
 
@@ -218,18 +228,13 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
             }
         }
         for (; p < args.positions; p += s.tiles * s.lanes * U, fetch()) {
-            uint32_t lanes[U][4];
-            lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-                if (p + u * s.lanes >= args.positions)
-                    break;
+            each_position<MASK, U>(args, draw, p, at, [&](int u, const uint32_t(&lanes)[4], size_t) {
                 float v[8], g[8];
                 widen(v, raw[u]);
                 widen(g, rough[u]);
 #pragma unroll
                 for (int j = 0; j < 8; j++) {
-                    const bool keep = kept<MASK>(lanes[u], j, draw);
+                    const bool keep = kept<MASK>(lanes, j, draw);
                     const float d = MASK == CUDA_MASK_NONE ? v[j] - mean[j] : v[j];
                     const bool through = !((keep ? fmaf(a[j], d, c[j]) : c[j]) <= args.floor);
                     if (through)
@@ -237,7 +242,7 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
                     if (through && keep)
                         sum[1][j] = fmaf(g[j], d, sum[1][j]);
                 }
-            }
+            });
         }
     }
     if (!add_up<2>(space, sum, s, at, args.partials, args.counters))
@@ -295,12 +300,7 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
         f[j] *= scale;
     }
     for (; tile >= 0; tile -= s.tiles, fetch()) {
-        uint32_t lanes[U][4];
-        lanes_at<MASK>(lanes, draw, args.mask, p, s.lanes, at.group * 8);
-#pragma unroll
-        for (int u = 0; u < U; u++) {
-            if (p + u * s.lanes >= args.positions)
-                break;
+        each_position<MASK, U>(args, draw, p, at, [&](int u, const uint32_t(&lanes)[4], size_t vector) {
             float v[8], g[8], extra[8] = {};
             widen(v, raw[u]);
             widen(g, rough[u]);
@@ -310,10 +310,10 @@ __global__ void __launch_bounds__(CUDA_ROW_THREADS, CUDA_BACK_BLOCKS)
             for (int j = 0; j < 8; j++) {
                 const float through = fmaf(a[j], v[j], c[j]) <= args.floor ? 0.0f : g[j];
                 const float dx = fmaf(a[j], through, fmaf(e[j], v[j], f[j]));
-                v[j] = kept<MASK>(lanes[u], j, draw) ? dx + extra[j] : extra[j];
+                v[j] = kept<MASK>(lanes, j, draw) ? dx + extra[j] : extra[j];
             }
-            store((T *)args.out, (size_t)(p + u * s.lanes) * s.groups + at.group, v);
-        }
+            store((T *)args.out, vector, v);
+        });
     }
 }
 

@@ -83,16 +83,6 @@ static vg_status param_download(vg_backend *backend, float *values, const vg_blo
     return VG_OK;
 }
 
-static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset, const vg_block *b, size_t count) {
-    (void)backend;
-    float *x = ((ref_block *)a)->data + offset;
-    const float *y = ((const ref_block *)b)->data;
-    for (size_t i = 0; i < count; i++)
-        x[i] *= y[i];
-    a->version++;
-    return VG_OK;
-}
-
 static vg_status block_anchor(vg_backend *backend, vg_block *grad, const vg_block *theta, const vg_anchor *anchor,
                               double *penalty) {
     size_t count = anchor->count;
@@ -123,6 +113,16 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
                                   (sqrt((double)vv[i] / s->correction2) + s->epsilon));
     }
     theta->version++;
+    return VG_OK;
+}
+
+static vg_status block_multiply(vg_backend *backend, vg_block *a, size_t offset, const vg_block *b, size_t count) {
+    (void)backend;
+    float *x = ((ref_block *)a)->data + offset;
+    const float *y = ((const ref_block *)b)->data;
+    for (size_t i = 0; i < count; i++)
+        x[i] *= y[i];
+    a->version++;
     return VG_OK;
 }
 

@@ -356,20 +356,6 @@ static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding
 
 /* --- feeding
  * ---------------------------------------------------------------------------------------------------------------- */
-static vg_status check_feed(const vg_device_scorer *s, const vg_scores *out, const vg_predictions *block) {
-    if (!out || !block)
-        return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs a block of predictions and places for results");
-    if (block->m != s->m || block->c != s->c)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "a block has %zu members and %zu classes, the scorer was made for %zu and %zu", block->m,
-                             block->c, s->m, s->c);
-    if (block->n > 0 && !block->data)
-        return vg_base__fail(VG_ERR_ARGUMENT, "a block of %zu samples has no data", block->n);
-    if ((int)block->dtype < 0 || block->dtype > VG_BF16)
-        return vg_base__fail(VG_ERR_ARGUMENT, "element type %d is not known", (int)block->dtype);
-    return VG_OK;
-}
-
 /* Samples a chunk: bounded memory, and for host input several chunks so that copies overlap work. */
 static size_t chunk_samples(const vg_device_scorer *s, const feeding *f) {
     size_t input = s->m * s->c * vg_device__element(f->block->dtype), results = 32, step = CHUNK_SAMPLES;
@@ -423,7 +409,7 @@ static bool fits_device(const vg_device_scorer *s, const feeding *f) {
 
 vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_memory out_at,
                                 const vg_predictions *block, vg_memory block_at) {
-    VG_TRY(check_feed(s, out, block));
+    VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
     feeding f = {out, block, out_at, block_at, 1, false};
     if (block->n == 0)
         return VG_OK;

@@ -9,6 +9,7 @@
 
 #include "measures/cuda/score_job.h"
 #include "measures/cuda/score_math.h"
+#include "measures/integral_series.h"
 
 enum { INTEGRAL_NARROW_MOST = 33, INTEGRAL_FINE_MOST = 104, INTEGRAL_STEPS = 11 };
 
@@ -283,20 +284,8 @@ SCORE_FN double integral_series32(const score_column *x, bool more, const int wi
         sum[n] = 0.0f;
     SCORE_ROLLED
     for (int m = 0; m < x->members; m++) {
-        float r = (float)column_deviation(x, m, inverse, wide), r2 = r * r, r3 = r2 * r, r4 = r2 * r2;
-        sum[1] += r;
-        sum[2] += r2;
-        sum[3] += r3;
-        sum[4] += r4;
-        sum[5] += r3 * r2;
-        sum[6] += r3 * r3;
-        if (more) {
-            float r5 = r4 * r;
-            sum[7] += r4 * r3;
-            sum[8] += r4 * r4;
-            sum[9] += r5 * r4;
-            sum[10] += r5 * r5;
-        }
+        const float r = (float)column_deviation(x, m, inverse, wide);
+        VG_ADD_POWERS(float, sum, r, more);
     }
     SCORE_UNROLL
     for (int n = 1; n <= 10; n++)
@@ -337,14 +326,9 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
 
 /* 1 - exp(-t), t in 0 .. 0.045. */
 SCORE_FN double integral_start64(double t) {
-    double q = 1.0 / 40320.0 - t * (1.0 / 362880.0);
-    q = 1.0 / 5040.0 - t * q;
-    q = 1.0 / 720.0 - t * q;
-    q = 1.0 / 120.0 - t * q;
-    q = 1.0 / 24.0 - t * q;
-    q = 1.0 / 6.0 - t * q;
-    q = 0.5 - t * q;
-    return t * (1.0 - t * q);
+    double b;
+    VG_ONE_MINUS_EXP(double, b, t);
+    return b;
 }
 
 /* Nodes offset, offset + 2, ... of s_j = 2^((j-10)/2), a few at a time. */

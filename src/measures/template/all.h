@@ -1,4 +1,5 @@
 /* all.h - the whole kernel, compiled once for each tier. The including file sets VG_LANES and the target. */
+#include "measures/integral_series.h"
 #include "measures/template/simd.h"
 /* The order matters: later files use earlier ones. */
 /* clang-format off */

@@ -197,20 +197,7 @@ static vd js32_series(const tile *t, const js_set *set, size_t c, vl tight) {
         vf r = js32_deviation(t, set, &of, c, i, inverse);
         if (2 * i + 1 == M)
             r = vf_pair(r, 0.0f);
-        vf r2 = r * r, r3 = r2 * r, r4 = r2 * r2;
-        sum[1] += r;
-        sum[2] += r2;
-        sum[3] += r3;
-        sum[4] += r4;
-        sum[5] += r3 * r2;
-        sum[6] += r3 * r3;
-        if (more) {
-            vf r5 = r4 * r;
-            sum[7] += r4 * r3;
-            sum[8] += r4 * r4;
-            sum[9] += r5 * r4;
-            sum[10] += r5 * r5;
-        }
+        VG_ADD_POWERS(vf, sum, r, more);
     }
     vh moment[11];
     UNROLL

@@ -9,14 +9,9 @@
 
 /* b = 1 - exp(-t), t in 0 .. 0.045. */
 INLINE vd js64_start(vd t) {
-    vd q = 1.0 / 40320.0 - t * (1.0 / 362880.0);
-    q = 1.0 / 5040.0 - t * q;
-    q = 1.0 / 720.0 - t * q;
-    q = 1.0 / 120.0 - t * q;
-    q = 1.0 / 24.0 - t * q;
-    q = 1.0 / 6.0 - t * q;
-    q = 0.5 - t * q;
-    return t * (1.0 - t * q);
+    vd b;
+    VG_ONE_MINUS_EXP(vd, b, t);
+    return b;
 }
 
 /* A class's members over the largest, padded to blocks with the mean. */
