@@ -15,7 +15,7 @@
 typedef struct run_values {
     const char *data, *out, *device;
     option_texts set;
-    size_t threads;
+    size_t threads, jobs;
 } run_values;
 
 #define PLACE(member) offsetof(run_values, member)
@@ -26,6 +26,7 @@ static const option_entry entries[] = {
     {"out", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL, "run folder (default: runs/NAME of the recipe)", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
+    {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
 };
 
 enum { PATH_ROOM = 4200 };
@@ -133,6 +134,7 @@ static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run
     options.data = own->data;
     options.device = own->device;
     options.threads = (unsigned)own->threads;
+    options.jobs = (unsigned)own->jobs;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_run_recipe(result, &options);

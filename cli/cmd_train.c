@@ -8,7 +8,7 @@
 typedef struct train_values {
     const char *data, *out, *device;
     option_texts set;
-    size_t threads;
+    size_t threads, jobs;
     bool resume, show;
 } train_values;
 
@@ -21,6 +21,7 @@ static const option_entry entries[] = {
     {"resume", 'r', OPTION_FLAG, PLACE(resume), NULL, NULL, "go on from the folder's last checkpoint", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
+    {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
     {"show", 0, OPTION_FLAG, PLACE(show), NULL, NULL, "print the recipe with every key and stop", 0, 0},
 };
 
@@ -45,6 +46,7 @@ static int train(const vg_recipe *recipe, const train_values *own) {
     options.device = own->device;
     options.threads = (unsigned)own->threads;
     options.resume = own->resume;
+    options.jobs = (unsigned)own->jobs;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_train_recipe(&result, &options);
@@ -53,6 +55,13 @@ static int train(const vg_recipe *recipe, const train_values *own) {
         return console_fail("%s; --resume goes on from it", vg_error_message());
     if (status != VG_OK)
         return console_fail_library();
+    if (recipe->ensemble >= VG_ENSEMBLE_DEEP) {
+        console_note("%s: %s, validation accuracy of a network %.4f on average (best %.4f); predictions take "
+                     "%s.safetensors of each",
+                     options.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
+                     result.best.val_accuracy, recipe->checkpoint ? "best" : "last");
+        return CLI_OK;
+    }
     console_note("%s: %s, validation accuracy %.4f (best %.4f after epoch %zu); predictions take %s.safetensors",
                  options.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
                  result.best.val_accuracy, result.best.epoch, recipe->checkpoint ? "best" : "last");

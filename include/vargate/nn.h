@@ -33,8 +33,19 @@ extern "C" {
 /* --- recipes */
 enum { VG_RECIPE_TEXT = 128, VG_RECIPE_LIST = 8 }; /* bytes of a text with its NUL; entries of a list */
 
-/* What the members of an ensemble are: stochastic passes with dropout, heads on one trunk, or heads with dropout. */
-typedef enum vg_ensemble { VG_ENSEMBLE_MCD = 0, VG_ENSEMBLE_LLE = 1, VG_ENSEMBLE_MCD_LLE = 2 } vg_ensemble;
+/* What the members of an ensemble are: stochastic passes with dropout, heads on one trunk, or heads with dropout.
+ * A deep ensemble is several networks, each trained from a seed of its own: one member a network, or the members that
+ * the other part of its name says. */
+typedef enum vg_ensemble {
+    VG_ENSEMBLE_MCD = 0,
+    VG_ENSEMBLE_LLE = 1,
+    VG_ENSEMBLE_MCD_LLE = 2,
+    VG_ENSEMBLE_DEEP = 3,
+    VG_ENSEMBLE_DEEP_MCD = 4,
+    VG_ENSEMBLE_DEEP_LLE = 5,
+    VG_ENSEMBLE_DEEP_MCD_LLE = 6
+} vg_ensemble;
+#define VG_LIMIT_SEED_AS_SEED UINT64_MAX /* vg_recipe.limit_seed: the same as seed */
 
 /* An experiment. The keys of a recipe file are the names of the fields; docs/training.md explains each. */
 typedef struct vg_recipe {
@@ -51,8 +62,9 @@ typedef struct vg_recipe {
     /* network and ensemble */
     char network[VG_RECIPE_TEXT]; /* "cnn", "cnn-WIDTH-HIDDEN", "wrn-DEPTH-WIDTH" */
     vg_ensemble ensemble;
-    size_t heads;   /* H; 1 for MCD */
-    size_t members; /* M at prediction; 0: the heads, or 100 passes for MCD */
+    size_t heads;   /* H; 1 for MCD, and for a deep ensemble of plain or MCD networks */
+    size_t members; /* M at prediction; 0: the heads, or 100 passes for MCD. Deep ensembles: networks; 0: 5 */
+    size_t passes;  /* stochastic passes of each network of a deep-mcd ensemble; 0: 20 */
     double dropout;
     int mixture; /* loss: mixture instead of mean */
     double head_features, head_prior;
@@ -67,6 +79,7 @@ typedef struct vg_recipe {
     int bfloat16; /* compute: 0 float32, 1 bfloat16, 2 tf32 (float32 with the products' operands rounded, on GPUs) */
     uint64_t seed;
     uint64_t split_seed; /* of the validation split alone, so that runs of other seeds hold out the same images */
+    uint64_t limit_seed; /* of the samples that train_limit and test_limit draw; VG_LIMIT_SEED_AS_SEED: seed */
     /* monitoring and checkpoints */
     int checkpoint;            /* which one predictions use: 0 last, 1 best */
     size_t checkpoint_every;   /* epochs between checkpoints; 0: by time */
@@ -158,6 +171,7 @@ typedef struct vg_train_event {
     const vg_epoch_metrics *metrics;   /* EPOCH, COLLAPSE */
     double diversity_peak;             /* COLLAPSE */
     const char *text;                  /* START, CHECKPOINT, NOTE, WARNING. Borrowed for the call */
+    size_t network, networks;          /* of a deep ensemble (vg_train_recipe): which, from 1, of how many; else 0 */
 } vg_train_event;
 
 /* Everything is borrowed until vg_train returns. recipe, folder, both feeds, the shape and classes are required. */
@@ -177,11 +191,12 @@ typedef struct vg_train_options {
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
     const char *const *class_names; /* `classes` names in the order of the labels, kept with the run; NULL: none */
+    struct vg_train_device *shared; /* internal: a device that several trainings use; NULL: one of its own */
 } vg_train_options;
 #define VG_TRAIN_OPTIONS_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},              \
-            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL                                 \
+            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL, NULL                           \
     }
 
 typedef struct vg_train_result {

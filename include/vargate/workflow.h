@@ -87,14 +87,22 @@ typedef struct vg_train_recipe_options {
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
     vg_job job;
+    /* Networks of a deep ensemble trained at once on the CPU, each with `threads` threads (0: the cores divided by
+     * jobs); fewer where memory does not suffice. The result is that of one after another with as many threads each. A
+     * GPU trains them one after another. 0: 1. */
+    unsigned jobs;
 } vg_train_recipe_options;
 #define VG_TRAIN_RECIPE_OPTIONS_INIT                                                                                   \
-    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT }
+    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0 }
 
 /* Opens the recipe's data set, holds out its validation images and trains with vg_train, whose files and errors are the
  * same. The job hears every epoch's figures as a note, steps as progress (whose text changes with epoch and loss), and
  * an alarm of diversity collapse as a warning. Stopped by the job or the event function, it leaves a checkpoint to
- * resume from and fails with VG_ERR_INTERRUPTED. */
+ * resume from and fails with VG_ERR_INTERRUPTED.
+ *
+ * The networks of a deep ensemble are runs of their own in FOLDER/network-1, -2, ...: a resumed call goes on with those
+ * that are not finished. The figures of `result` are then means over the networks, its epochs_done and seconds sums.
+ * The listeners hear one message at a time, possibly from several threads. */
 VG_API vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options *options);
 
 /* --- predicting with trained networks ----------------------------------------------------------------------------- */
@@ -103,7 +111,7 @@ enum { VG_MAX_RUNS = 64 }; /* most networks of one deep ensemble */
 
 typedef struct vg_predict_runs_options {
     size_t struct_size;
-    const char *const *runs; /* run folders or checkpoint files; several make a deep ensemble */
+    const char *const *runs; /* run folders or checkpoint files; several make one ensemble */
     size_t run_count;
     int checkpoint;     /* of a run folder: 0 last, 1 best, -1 the recipe's */
     const char *split;  /* "test", "val" (held out) or "train" of the first network's data set; NULL: see input */
@@ -539,9 +547,10 @@ typedef struct vg_run_recipe_options {
     int (*event)(void *context, const vg_train_event *event); /* as in vg_train_recipe_options */
     void *event_context;
     vg_job job;
+    unsigned jobs; /* as in vg_train_recipe_options */
 } vg_run_recipe_options;
 #define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT }
+    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0 }
 
 /* Everything belongs to the result. */
 typedef struct vg_run_result {

@@ -362,6 +362,7 @@ typedef enum vg_acceleration {
 typedef struct vg_backend_options {
     unsigned threads; /* 0: one per core */
     vg_compute compute;
+    bool unbound; /* CPU: threads are not bound to cores, because other backends compute at the same time */
     /* For tests and benchmarks of the CUDA backend; 0 is what every other caller wants. */
     unsigned streams; /* CUDA streams of a training step, 1 to 3; 0: 3 */
     vg_acceleration acceleration;

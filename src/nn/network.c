@@ -127,9 +127,9 @@ static int linear(builder *b, int x, size_t out, bool heads, bool bias, const ch
 static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width, size_t hidden) {
     size_t h = spec->input.h, w = spec->input.w;
     if (h < 16 || w < 16)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "the CNN needs images whose sides are 16 or more, found %zu x %zu; resize makes them larger",
-                             h, w);
+        return vg_base__fail(
+            VG_ERR_ARGUMENT,
+            "the CNN needs images whose sides are 16 or more, found %zu x %zu; resize makes them larger", h, w);
     int x = conv(b, 0, (conv_shape){width, 5, 1, 0}, -1, "conv1");
     x = stage(b, x, 2, spec->dropout, 0, "conv1");
     x = conv(b, x, (conv_shape){width, 5, 1, 0}, -1, "conv2");
@@ -257,3 +257,18 @@ vg_status vg_network__new(vg_network **out, const vg_network_spec *spec) { retur
 vg_status vg_network__prior(vg_network **out, const vg_network_spec *spec) { return build(out, spec, true); }
 
 void vg_network__free(vg_network *network) { vg_base__release(network); }
+
+size_t vg_network__training_memory(const vg_recipe *r, vg_shape image, size_t classes) {
+    vg_network_spec spec = {r->network, image, r->heads, classes, r->dropout};
+    vg_network *net;
+    size_t parameters = 0, values = 0;
+    if (vg_network__new(&net, &spec) != VG_OK)
+        return 0;
+    for (int i = 0; i < net->param_count; i++)
+        parameters += vg_param__count(&net->params[i].param);
+    for (int i = 0; i < net->value_count; i++)
+        values += vg_shape__size(net->values[i].shape);
+    vg_network__free(net);
+    /* Parameters, gradients and two moments; values of a batch, and as much again for their gradients. */
+    return (4 * parameters + 2 * r->batch * values) * sizeof(float);
+}

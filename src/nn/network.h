@@ -7,6 +7,7 @@
 #define VG_NETWORK_H
 
 #include "backend/backend.h"
+#include "vargate/nn.h"
 
 enum { VG_NET_NODES = 512, VG_NET_PARAMS = 1024, VG_NET_NORMS = 256, VG_NET_NAME = 48 };
 
@@ -71,5 +72,8 @@ vg_status vg_network__new(vg_network **out, const vg_network_spec *spec);
 /* The fixed random network of head_prior for this image size (28x28 or 32x32), to the same number of logits. */
 vg_status vg_network__prior(vg_network **out, const vg_network_spec *spec);
 void vg_network__free(vg_network *network);
+/* Memory that training a recipe on images of this shape takes at least, in bytes: parameters, their gradients and
+ * moments, and the values of a batch. 0 when the network cannot be made. */
+size_t vg_network__training_memory(const vg_recipe *recipe, vg_shape image, size_t classes);
 
 #endif

@@ -13,7 +13,7 @@
 #include "nn/recipe.h"
 #include "nn/recipe_words.h"
 
-typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED, EVERY } key_kind;
+typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED, LIMIT_SEED, EVERY } key_kind;
 
 typedef struct key {
     const char *name;
@@ -39,9 +39,10 @@ static const key keys[] = {
     {"saturation", REAL, AT(saturation), 0, NULL, 0, 1},
     {"hue", REAL, AT(hue), 0, NULL, 0, 0.5},
     {"network", TEXT, AT(network), 0, NULL, 0, 0},
-    {"ensemble", CHOICE, AT(ensemble), 0, "mcd|lle|mcd-lle", 0, 0},
+    {"ensemble", CHOICE, AT(ensemble), 0, "mcd|lle|mcd-lle|deep|deep-mcd|deep-lle|deep-mcd-lle", 0, 0},
     {"heads", COUNT, AT(heads), 0, NULL, 1, 100000},
     {"members", COUNT, AT(members), 0, NULL, 0, 100000},
+    {"passes", COUNT, AT(passes), 0, NULL, 0, 100000},
     {"dropout", REAL, AT(dropout), 0, NULL, 0, 0.999},
     {"loss", CHOICE, AT(mixture), 0, "mean|mixture", 0, 0},
     {"head_features", REAL, AT(head_features), 0, NULL, 0, 1},
@@ -62,6 +63,7 @@ static const key keys[] = {
     {"compute", CHOICE, AT(bfloat16), 0, "float32|bfloat16|tf32", 0, 0},
     {"seed", SEED, AT(seed), 0, NULL, 0, 0},
     {"split_seed", SEED, AT(split_seed), 0, NULL, 0, 0},
+    {"limit_seed", LIMIT_SEED, AT(limit_seed), 0, NULL, 0, 0},
     {"checkpoint", CHOICE, AT(checkpoint), 0, "last|best", 0, 0},
     {"checkpoint_every", EVERY, AT(checkpoint_every), 0, NULL, 1, 1e6},
     {"monitor_passes", COUNT, AT(monitor_passes), 0, NULL, 1, 1000},
@@ -90,6 +92,7 @@ void vg_recipe_defaults(vg_recipe *r) {
     r->epsilon = 1e-8;
     r->seed = 1;
     r->split_seed = 1;
+    r->limit_seed = VG_LIMIT_SEED_AS_SEED;
     r->checkpoint_every = 1;
     r->monitor_passes = 4;
     r->collapse_fraction = 0.05;
@@ -180,6 +183,16 @@ static vg_status every_of(vg_recipe *r, const char *where, const key *k, const c
     return VG_OK;
 }
 
+static vg_status seed_of(uint64_t *out, const char *where, const key *k, const char *text) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (end == text || *end || errno || *text == '-')
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a whole number, found '%.60s'", where, k->name, text);
+    *out = value;
+    return VG_OK;
+}
+
 /* Stores one scalar; item: its position in a list. */
 static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
     void *place = (char *)r + k->offset;
@@ -218,15 +231,13 @@ static vg_status put(vg_recipe *r, const char *where, const key *k, const char *
         else
             *(int *)place = choice;
         return VG_OK;
-    case SEED: {
-        char *end;
-        errno = 0;
-        unsigned long long value = strtoull(text, &end, 10);
-        if (end == text || *end || errno || *text == '-')
-            return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be a whole number, found '%.60s'", where, k->name, text);
-        *(uint64_t *)place = value;
-        return VG_OK;
-    }
+    case LIMIT_SEED:
+        if (strcmp(text, "seed") == 0) {
+            *(uint64_t *)place = VG_LIMIT_SEED_AS_SEED;
+            return VG_OK;
+        }
+        return seed_of(place, where, k, text);
+    case SEED: return seed_of(place, where, k, text);
     }
     return VG_OK;
 }
@@ -295,7 +306,8 @@ static vg_status take_event(reading *state, const yaml_event_t *event) {
     }
 }
 
-static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *name) {
+/* whole: a recipe file, where a network that can have but one head has one without saying so. */
+static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *name, bool whole) {
     reading state = {.recipe = recipe, .name = name};
     vg_status status = VG_OK;
     for (bool done = false; !done && status == VG_OK;) {
@@ -309,6 +321,8 @@ static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *nam
     }
     if (status == VG_OK && !state.in_mapping)
         return vg_base__fail(VG_ERR_FORMAT, "%.200s: expected 'key: value' lines, found none", name);
+    if (whole && vg_recipe__has_one_head(recipe) && !state.seen[find_key("heads") - keys])
+        recipe->heads = 1;
     return status;
 }
 
@@ -323,7 +337,7 @@ vg_status vg_recipe__read(vg_recipe *recipe, const char *path) {
         return vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
     }
     yaml_parser_set_input_file(&parser, file);
-    vg_status status = parse(recipe, &parser, path);
+    vg_status status = parse(recipe, &parser, path, true);
     yaml_parser_delete(&parser);
     fclose(file);
     return status == VG_OK ? vg_recipe__check(recipe) : status;
@@ -341,44 +355,13 @@ vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
     vg_status status = VG_ERR_MEMORY;
     if (yaml_parser_initialize(&parser)) {
         yaml_parser_set_input_string(&parser, (const unsigned char *)line, strlen(line));
-        status = parse(recipe, &parser, assignment);
+        status = parse(recipe, &parser, assignment, false);
         yaml_parser_delete(&parser);
     } else {
         vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
     }
     vg_base__release(line);
     return status;
-}
-
-vg_status vg_recipe__check(const vg_recipe *r) {
-    if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name,
-                             r->heads);
-    if (r->ensemble != VG_ENSEMBLE_MCD && r->members > r->heads)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "recipe %s: there are as many members as heads at most, found members %zu and heads %zu",
-                             r->name, r->members, r->heads);
-    if (r->ensemble != VG_ENSEMBLE_LLE && !(r->dropout > 0))
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: this ensemble needs dropout above 0", r->name);
-    if (r->mixture && r->head_bootstrap)
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: head_bootstrap needs loss mean", r->name);
-    if (!(r->rate > 0))
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: rate must be above 0", r->name);
-    if (!r->k_count)
-        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: k needs at least one gate setting", r->name);
-    return VG_OK;
-}
-
-vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b) {
-    if (strcmp(a->dataset, b->dataset) != 0)
-        return vg_base__fail(VG_ERR_DATA, "trained on different data sets: '%s' and '%s'", a->dataset, b->dataset);
-    if (a->validation != b->validation)
-        return vg_base__fail(VG_ERR_DATA, "different shares were held out: validation %g and %g", a->validation,
-                             b->validation);
-    if (a->split_seed != b->split_seed)
-        return vg_base__fail(VG_ERR_DATA, "different images were held out: split_seed %llu and %llu",
-                             (unsigned long long)a->split_seed, (unsigned long long)b->split_seed);
-    return VG_OK;
 }
 
 /* --- writing */
@@ -450,6 +433,13 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
     case TRISTATE: say(b, "%s", *(const int *)place < 0 ? "auto" : *(const int *)place ? "yes" : "no"); break;
     case CHOICE:
         say_choice(b, k->choices, k->offset == AT(ensemble) ? (int)*(const vg_ensemble *)place : *(const int *)place);
+        break;
+    case LIMIT_SEED:
+        if (*(const uint64_t *)place == VG_LIMIT_SEED_AS_SEED) {
+            say(b, "seed");
+            break;
+        }
+        say(b, "%llu", (unsigned long long)*(const uint64_t *)place);
         break;
     case SEED: say(b, "%llu", (unsigned long long)*(const uint64_t *)place); break;
     case TEXTS:

@@ -12,6 +12,17 @@
 vg_status vg_recipe__read(vg_recipe *recipe, const char *path);
 /* VG_ERR_ARGUMENT for settings that cannot be combined. vg_train calls it. */
 vg_status vg_recipe__check(const vg_recipe *recipe);
+/* The number of networks that a recipe trains: 1, or `members` of a deep ensemble. */
+size_t vg_recipe__networks(const vg_recipe *recipe);
+/* The recipe of network i of a deep ensemble, from 0: an ensemble of the other kind with seed + i, the same split and
+ * the same sample of train_limit. Of any other recipe: itself. */
+void vg_recipe__network(vg_recipe *out, const vg_recipe *recipe, size_t i);
+/* The seed of the samples that train_limit and test_limit draw. */
+uint64_t vg_recipe__limit_seed(const vg_recipe *recipe);
+/* Whether one temperature serves all members: the passes of one network do not differ in their calibration. */
+int vg_recipe__shares_temperature(const vg_recipe *recipe);
+/* Whether the networks of this ensemble have one head each. */
+int vg_recipe__has_one_head(const vg_recipe *recipe);
 /* VG_ERR_DATA, saying why, when two recipes do not hold out the same validation images: what one held out the other may
  * have been trained on. */
 vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b);

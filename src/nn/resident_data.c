@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "nn/train_device.h"
 
 struct vg_resident_data {
     vg_backend *backend; /* borrowed */
     vg_store *store;
+    bool shared; /* the store belongs to the device that trainings share */
     vg_resident resident;
     size_t samples;
     vg_sample_draw *drawn; /* of epoch `epoch` once the thread is done */
@@ -49,7 +51,7 @@ void vg_resident_data__free(vg_resident_data *s) {
     if (!s)
         return;
     join(s);
-    if (s->store)
+    if (s->store && !s->shared)
         s->backend->ops->store_free(s->backend, s->store);
     vg_base__release(s->drawn);
     vg_base__release(s);
@@ -71,7 +73,9 @@ vg_status vg_resident_data__new(vg_resident_data **out, vg_backend *backend, con
     s->samples = samples;
     memcpy(images.mean, o->mean, sizeof images.mean);
     memcpy(images.std, o->std, sizeof images.std);
-    vg_status status = backend->ops->store_new(backend, &s->store, &images);
+    s->shared = o->shared != NULL;
+    vg_status status = s->shared ? vg_train_device__store(&s->store, o->shared, &images)
+                                 : backend->ops->store_new(backend, &s->store, &images);
     if (status == VG_OK)
         status = vg_base__alloc(&s->drawn, samples, sizeof *s->drawn, "an epoch's plan");
     if (status != VG_OK)

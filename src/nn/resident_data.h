@@ -8,7 +8,7 @@
 
 typedef struct vg_resident_data vg_resident_data;
 /* Copies the images to the device; a plan has `samples` samples. VG_ERR_UNSUPPORTED when the device does not hold
- * such images: the caller uses the feed then. */
+ * such images: the caller uses the feed then. Trainings that share a device share the images on it. */
 vg_status vg_resident_data__new(vg_resident_data **out, vg_backend *backend, const vg_train_options *options,
                                 size_t samples);
 void vg_resident_data__free(vg_resident_data *data); /* NULL is fine */

@@ -15,6 +15,7 @@
 
 #include "nn/recipe.h"
 #include "nn/resident_data.h"
+#include "nn/train_device.h"
 
 double vg_train__clock(void) {
     struct timespec t;
@@ -342,6 +343,8 @@ static vg_status check_options(const vg_train_options *o) {
         return vg_base__fail(VG_ERR_DATA, "there are no images to train or to validate on");
     if (o->classes < 2)
         return vg_base__fail(VG_ERR_DATA, "training needs labels of at least 2 classes, found %zu", o->classes);
+    if (o->recipe->ensemble > VG_ENSEMBLE_MCD_LLE)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_train trains one network; a deep ensemble is vg_train_recipe's");
     return vg_recipe__check(o->recipe);
 }
 
@@ -401,7 +404,8 @@ static vg_status begin(vg_training *t) {
     VG_TRY(vg_train__folder(t));
     VG_TRY(vg_run_lock__take(&t->lock, o->folder));
     VG_TRY(vg_train__resumable(t, &resumed));
-    VG_TRY(vg_backend__open(&t->backend, o->device, &device));
+    VG_TRY(o->shared ? vg_train_device__backend(&t->backend, o->shared, o->device, &device)
+                     : vg_backend__open(&t->backend, o->device, &device));
     VG_TRY(start_learner(t, resumed));
     if (o->resident.plan && vg_learner__takes_store(t->learner)) {
         vg_status status = vg_resident_data__new(&t->resident, t->backend, o, o->train.samples);
@@ -431,7 +435,8 @@ vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
     result->seconds = vg_train__clock() - start;
     vg_resident_data__free(t->resident);
     vg_learner__free(t->learner);
-    vg_backend__close(t->backend);
+    if (!o.shared)
+        vg_backend__close(t->backend);
     vg_base__release(t->logits);
     vg_base__release(t->log);
     vg_checkpoint__free_names(t->kept_names, t->state.classes);

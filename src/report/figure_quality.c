@@ -1,5 +1,4 @@
-/* figure_quality.c - figures of what predictions are worth: risk against coverage, reliability, diversity over
- * epochs. */
+/* figure_quality.c - figures of what predictions are worth: risk against coverage, reliability. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,51 +101,6 @@ vg_status vg_report__draw_reliability(vg_emit *e, const vg_report *report) {
     if (after)
         vg_report__format(e, ", $after with linespoints pt 5 ps 0.5 lw 1.3 lc '%s' title 'calibrated, ECE %.3f'",
                           vg_report__colour(2), after->ece.value);
-    vg_report__raw(e, "\n");
-    return VG_OK;
-}
-
-/* --- training --------------------------------------------------------------------------------------------------- */
-
-int vg_report__can_train(const vg_report *report) { return report->epoch_count > 1; }
-
-vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report) {
-    int validation = 0;
-    vg_report__raw(e, "$epochs << EOD\n");
-    for (size_t i = 0; i < report->epoch_count; i++) {
-        const vg_report_epoch *p = &report->epochs[i];
-        const double values[] = {p->epoch, p->diversity > 0 ? p->diversity : NAN, p->train_loss, p->val_loss};
-        validation |= isfinite(p->val_loss);
-        for (size_t v = 0; v < 4; v++) {
-            if (isfinite(values[v]))
-                vg_report__format(e, "%.8g ", values[v]);
-            else
-                vg_report__raw(e, "? ");
-        }
-        vg_report__raw(e, "\n");
-    }
-    vg_report__raw(
-        e, "EOD\nset datafile missing '?'\nset logscale y\nset format y '1e%T'\nset ytics 10\n"
-           "set y2tics nomirror\nset y2range [0:*]\n"
-           "set border 11 lc '#444444'\nset xlabel 'epoch' offset 0,0.4\nset ylabel 'diversity D' offset 0.8,0\n"
-           "set y2label 'loss' offset -1.2,0\nset key top right\nset bmargin 3\n");
-    double span = report->epochs[report->epoch_count - 1].epoch - report->epochs[0].epoch,
-           step = pow(10, floor(log10(fmax(span, 1))));
-    vg_report__format(e, "set xtics %g\n", span / step < 2.5 ? step / 2 < 1 ? 1 : step / 2 : step);
-    if (isfinite(report->collapse_epoch))
-        vg_report__format(e,
-                          "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead dt '-' lc '%s'\n"
-                          "set label 'collapse' at first %.8g, graph 0.04 rotate left offset -0.7,0 tc '%s'\n",
-                          report->collapse_epoch, report->collapse_epoch, vg_report__colour(4), report->collapse_epoch,
-                          vg_report__colour(4));
-    vg_report__format(e,
-                      "plot $epochs using 1:2 with lines lw 1.6 lc '%s' title 'D', $epochs using 1:3 axes x1y2 with "
-                      "lines lw 1.2 dt '-' "
-                      "lc '%s' title 'training loss'",
-                      vg_report__colour(2), vg_report__colour(1));
-    if (validation)
-        vg_report__format(e, ", $epochs using 1:4 axes x1y2 with lines lw 1.2 dt '.' lc '%s' title 'validation loss'",
-                          vg_report__colour(3));
     vg_report__raw(e, "\n");
     return VG_OK;
 }

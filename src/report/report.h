@@ -91,18 +91,20 @@ typedef struct vg_report {
     vg_status (*image)(void *context, size_t sample, uint8_t *pixels);
     void *image_context;
     size_t channels, height, width;
+    const double *train_accuracy; /* epoch_count, beside epochs; NULL: not known */
 } vg_report;
 #define VG_REPORT_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL,                  \
-            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0   \
+            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0,  \
+            NULL                                                                                                       \
     }
 
 /* The page: one HTML file, self-contained. */
 vg_status vg_report__page(const vg_report *report, const vg_sink *sink);
 
 /* Figures: gnuplot scripts with their data inside. Names: "decomposition", "gated", "risk-coverage", "reliability",
- * "diversity", "ood". */
+ * "diversity", "training", "ood". */
 size_t vg_report__figure_count(void);
 const char *vg_report__figure_name(size_t figure);
 /* 1 when the report has what the figure shows. */

@@ -22,7 +22,8 @@ static const figure figures[] = {
     {"gated", 4.0, vg_report__can_gate, vg_report__draw_gated},
     {"risk-coverage", 2.7, vg_report__can_rank, vg_report__draw_risk},
     {"reliability", 3.1, vg_report__can_rank, vg_report__draw_reliability},
-    {"diversity", 2.6, vg_report__can_train, vg_report__draw_diversity},
+    {"diversity", 2.6, vg_report__can_diversify, vg_report__draw_diversity},
+    {"training", 2.6, vg_report__can_train, vg_report__draw_training},
     {"ood", 4.4, vg_report__can_ood, vg_report__draw_ood},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };

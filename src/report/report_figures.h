@@ -9,6 +9,7 @@
 int vg_report__can_decompose(const vg_report *report);
 int vg_report__can_gate(const vg_report *report);
 int vg_report__can_rank(const vg_report *report);
+int vg_report__can_diversify(const vg_report *report);
 int vg_report__can_train(const vg_report *report);
 int vg_report__can_ood(const vg_report *report);
 vg_status vg_report__draw_decomposition(vg_emit *e, const vg_report *report);
@@ -16,6 +17,7 @@ vg_status vg_report__draw_gated(vg_emit *e, const vg_report *report);
 vg_status vg_report__draw_risk(vg_emit *e, const vg_report *report);
 vg_status vg_report__draw_reliability(vg_emit *e, const vg_report *report);
 vg_status vg_report__draw_diversity(vg_emit *e, const vg_report *report);
+vg_status vg_report__draw_training(vg_emit *e, const vg_report *report);
 vg_status vg_report__draw_ood(vg_emit *e, const vg_report *report);
 
 /* Colour number `index`. */

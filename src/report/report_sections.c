@@ -125,6 +125,11 @@ void vg_report__emit_training(vg_emit *e, const vg_report *report) {
         }
         vg_report__close(e, ']');
     }
+    vg_report__key(e, "train_accuracy");
+    vg_report__open(e, '[');
+    for (size_t i = 0; i < report->epoch_count; i++)
+        vg_report__number_short(e, report->train_accuracy ? report->train_accuracy[i] : NAN, 8);
+    vg_report__close(e, ']');
     vg_report__close(e, '}');
 }
 

@@ -103,7 +103,7 @@ static vg_status open_images(vg_prediction *p) {
     p->n = info.n;
     size_t limit = net->recipe->test_limit;
     if (limit && limit < p->n) {
-        VG_TRY(vg_dataset__limit(&p->limited, &p->n, p->source, NULL, 0, limit, net->recipe->seed));
+        VG_TRY(vg_dataset__limit(&p->limited, &p->n, p->source, NULL, 0, limit, vg_recipe__limit_seed(net->recipe)));
         p->indices = p->limited;
     }
     return VG_OK;
@@ -233,7 +233,11 @@ static vg_status check_options(vg_predict_runs_options *o) {
 vg_status vg_prediction__begin(vg_prediction *p, const vg_predict_runs_options *options) {
     *p = (vg_prediction){.options = VG_PREDICT_RUNS_OPTIONS_INIT};
     VG_TRY(vg_workflow__options(&p->options, sizeof p->options, options, "vg_predict_runs_options"));
-    return check_options(&p->options);
+    VG_TRY(check_options(&p->options));
+    VG_TRY(vg_run_list__expand(&p->runs, p->options.runs, p->options.run_count));
+    p->options.runs = p->runs.items;
+    p->options.run_count = p->runs.count;
+    return VG_OK;
 }
 
 /* A run's checkpoint may be named itself or by its folder. */
@@ -257,6 +261,7 @@ vg_status vg_prediction__open(vg_prediction *p) {
 void vg_prediction__close(vg_prediction *p) {
     for (size_t i = 0; i < VG_MAX_RUNS; i++)
         vg_predictor_free(p->predictors[i]);
+    vg_run_list__free(&p->runs);
     vg_training_data__close(&p->data);
     vg_dataset_free(p->set);
     vg_indices__free(p->limited);

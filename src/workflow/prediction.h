@@ -8,12 +8,14 @@
 #include <stdbool.h>
 
 #include "workflow/prediction_input.h"
+#include "workflow/run_networks.h"
 #include "workflow/training_data.h"
 
 enum { VG_PREDICTION_CHUNK = 256 }; /* samples at once */
 
 typedef struct vg_prediction {
-    vg_predict_runs_options options; /* checked; exactly one of split and input is set */
+    vg_predict_runs_options options; /* checked; exactly one of split and input is set; runs are those of the next */
+    vg_run_list runs;
     vg_predictor *predictors[VG_MAX_RUNS];
     vg_predictor_info info[VG_MAX_RUNS];
     size_t members, classes;  /* members of all networks together */

@@ -1,4 +1,5 @@
-/* report_epochs.c - metrics.jsonl: one object an epoch, as training writes it (docs/training.md). */
+/* report_epochs.c - metrics.jsonl: one object an epoch, as training writes it (docs/training.md). Of a deep ensemble it
+ * has one object for each network and epoch; an epoch's figures are then the means over the networks. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -46,28 +47,64 @@ static double find_collapse(const vg_report_epoch *epochs, size_t count) {
 
 typedef struct epoch_list {
     vg_report_epoch *items;
+    double *train_accuracy;
     size_t count, room;
     double collapse;
     bool says; /* the file has the key "collapsed" */
 } epoch_list;
 
+/* Adds the n-th figure of a mean; one that is not known is left out. */
+static void fold(double *mean, double value, size_t n) {
+    if (isnan(*mean))
+        *mean = value;
+    else if (!isnan(value))
+        *mean += (value - *mean) / (double)n;
+}
+
+/* Takes another network's figures into its epoch. False: there is no such epoch yet. */
+static bool fold_epoch(epoch_list *list, const vg_report_epoch *e, double train_accuracy, size_t n) {
+    for (size_t i = 0; i < list->count; i++) {
+        vg_report_epoch *mean = &list->items[i];
+        if (mean->epoch != e->epoch)
+            continue;
+        fold(&mean->train_loss, e->train_loss, n);
+        fold(&mean->val_loss, e->val_loss, n);
+        fold(&mean->val_accuracy, e->val_accuracy, n);
+        fold(&list->train_accuracy[i], train_accuracy, n);
+        fold(&mean->val_ece, e->val_ece, n);
+        fold(&mean->diversity, e->diversity, n);
+        fold(&mean->k_sensitivity, e->k_sensitivity, n);
+        return true;
+    }
+    return false;
+}
+
 static bool add(epoch_list *list, const json_t *line) {
     const json_t *collapsed = json_object_get(line, "collapsed");
     vg_report_epoch epoch = epoch_of(line);
+    double accuracy_of_line = number(line, "train_accuracy", NULL);
     if (isnan(epoch.epoch))
         return true; /* an event, not an epoch */
+    json_int_t network = json_integer_value(json_object_get(line, "network"));
+    if (network > 1 && fold_epoch(list, &epoch, accuracy_of_line, (size_t)network))
+        return true;
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
         vg_report_epoch *items = realloc(list->items, room * sizeof *items);
-        if (!items)
+        if (items)
+            list->items = items;
+        double *accuracy = realloc(list->train_accuracy, room * sizeof *accuracy);
+        if (accuracy)
+            list->train_accuracy = accuracy;
+        if (!items || !accuracy)
             return false;
-        list->items = items;
         list->room = room;
     }
     list->says = list->says || collapsed;
     if (isnan(list->collapse) &&
         (json_is_true(collapsed) || (json_is_integer(collapsed) && json_integer_value(collapsed))))
         list->collapse = epoch.epoch;
+    list->train_accuracy[list->count] = accuracy_of_line;
     list->items[list->count++] = epoch;
     return true;
 }
@@ -91,15 +128,22 @@ static vg_status read_lines(epoch_list *list, FILE *file, const char *path) {
     return status;
 }
 
-vg_status vg_report_epochs__read(vg_report_epoch **out, size_t *count, double *collapse, const char *path) {
+void vg_report_epochs__free(vg_report_epochs *epochs) {
+    free(epochs->items);
+    free(epochs->train_accuracy);
+    *epochs = (vg_report_epochs){.collapse = NAN};
+}
+
+vg_status vg_report_epochs__read(vg_report_epochs *out, const char *path) {
     epoch_list list = {.collapse = NAN};
     FILE *file = fopen(path, "r");
     if (!file)
         return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
     vg_status status = read_lines(&list, file, path);
     fclose(file);
-    *out = list.items;
-    *count = list.count;
-    *collapse = list.says ? list.collapse : find_collapse(list.items, list.count);
+    out->items = list.items;
+    out->train_accuracy = list.train_accuracy;
+    out->count = list.count;
+    out->collapse = list.says ? list.collapse : find_collapse(list.items, list.count);
     return status;
 }

@@ -38,10 +38,17 @@ vg_status vg_report_names__read(char ***out, size_t classes, const char *text);
 vg_status vg_report_names__of(char ***out, size_t classes, const char *path);
 void vg_report_names__free(char **names, size_t classes);
 
-/* metrics.jsonl. *collapse: the first epoch with "collapsed": true; in files that do not say, the first whose diversity
- * has been under 5 % of its peak for 3 epochs; NaN when there is none. *out is freed with free, also after a failure.
- */
-vg_status vg_report_epochs__read(vg_report_epoch **out, size_t *count, double *collapse, const char *path);
+/* metrics.jsonl. collapse: the first epoch with "collapsed": true; in files that do not say, the first whose diversity
+ * has been under 5 % of its peak for 3 epochs; NaN when there is none. Freed with
+ * vg_report_epochs__free, also after a failure. */
+typedef struct vg_report_epochs {
+    vg_report_epoch *items;
+    double *train_accuracy; /* count */
+    size_t count;
+    double collapse;
+} vg_report_epochs;
+vg_status vg_report_epochs__read(vg_report_epochs *out, const char *path);
+void vg_report_epochs__free(vg_report_epochs *epochs);
 
 /* What a page shows. Borrowed from the page. */
 const vg_report *vg_page__report(const vg_page *page);

@@ -41,7 +41,7 @@ struct vg_page {
     vg_report_ood ood_views[VG_PAGE_OOD];
     vg_report_images images;
     char **names;
-    vg_report_epoch *epochs;
+    vg_report_epochs epochs;
     vg_verdict verdict;
     vg_report report;
 };
@@ -208,7 +208,7 @@ static vg_status read_images(vg_page *page) {
     if (of_run) {
         request.name = page->recipe.dataset;
         request.limit = page->recipe.test_limit;
-        request.seed = page->recipe.seed;
+        request.seed = vg_recipe__limit_seed(&page->recipe);
     }
     if (!request.name)
         return VG_OK;
@@ -233,8 +233,10 @@ static vg_status read_all(vg_page *page) {
         VG_TRY(vg_report_names__of(&page->names, page->subject.c, page->predictions));
     if (!page->metrics[0] || !(own->metrics || is_there(page->metrics)))
         return VG_OK;
-    return vg_report_epochs__read(&page->epochs, &page->report.epoch_count, &page->report.collapse_epoch,
-                                  page->metrics);
+    VG_TRY(vg_report_epochs__read(&page->epochs, page->metrics));
+    page->report.epoch_count = page->epochs.count;
+    page->report.collapse_epoch = page->epochs.collapse;
+    return VG_OK;
 }
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
@@ -245,7 +247,13 @@ static const char *base_name(const char *path) {
 }
 
 static void describe(vg_page *page) {
-    static const char *const kinds[] = {"MC dropout", "last-layer ensemble", "MC dropout over a last-layer ensemble"};
+    static const char *const kinds[] = {"MC dropout",
+                                        "last-layer ensemble",
+                                        "MC dropout over a last-layer ensemble",
+                                        "deep ensemble",
+                                        "deep ensemble of MC dropout networks",
+                                        "deep ensemble of last-layer ensembles",
+                                        "deep ensemble of MC dropout over last-layer ensembles"};
     const char *temperature = page->reading.temperature;
     if (page->has_recipe)
         snprintf(page->ensemble, sizeof page->ensemble, "%s, %s", kinds[page->recipe.ensemble], page->recipe.network);
@@ -282,7 +290,8 @@ static void fill_subject(vg_page *page) {
     r->is_calibrated = page->reading.temperature && !s->is_scores;
     r->ood = page->ood_views;
     r->ood_count = page->ood_count;
-    r->epochs = page->epochs;
+    r->epochs = page->epochs.items;
+    r->train_accuracy = page->epochs.train_accuracy;
 }
 
 static void fill_images(vg_page *page) {
@@ -402,7 +411,7 @@ void vg_page_free(vg_page *page) {
     vg_report_subject__free(&page->subject);
     vg_evaluation_free(page->other);
     vg_report_images__close(&page->images);
-    free(page->epochs);
+    vg_report_epochs__free(&page->epochs);
     vg_base__release(page->title);
     vg_base__release(page);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "nn/recipe.h"
 #include "vargate/calibrate.h"
 #include "workflow/workflow_options.h"
 
@@ -59,14 +60,32 @@ static vg_status train_stage(vg_run *run) {
     options.event = run->options.event;
     options.event_context = run->options.event_context;
     options.job = run->options.job;
+    options.jobs = run->options.jobs;
     return vg_train_recipe(&run->result.training, &options);
 }
 
+/* Whether predictions are newer than every checkpoint they are made from and, of a deep ensemble, than its recipe,
+ * which says how many networks there are. */
+static bool newer_than_networks(const vg_run *run, const char *output) {
+    const char *name = run->recipe.checkpoint ? "best.safetensors" : "last.safetensors";
+    char path[VG_RUN_PATH], one[64];
+    if (run->recipe.ensemble < VG_ENSEMBLE_DEEP) {
+        vg_run__file(path, run, name);
+        return up_to_date(output, path);
+    }
+    for (size_t i = 0; i < vg_recipe__networks(&run->recipe); i++) {
+        snprintf(one, sizeof one, "network-%zu/%s", i + 1, name);
+        vg_run__file(path, run, one);
+        if (!up_to_date(output, path))
+            return false;
+    }
+    vg_run__file(path, run, "recipe.yaml");
+    return up_to_date(output, path);
+}
+
 static vg_status predict_one(vg_run *run, const char *output, const char *split, const char *input) {
-    char from[VG_RUN_PATH];
     const char *runs[] = {run->folder};
-    vg_run__file(from, run, run->recipe.checkpoint ? "best.safetensors" : "last.safetensors");
-    if (up_to_date(output, from)) {
+    if (newer_than_networks(run, output)) {
         vg_job__note(&run->options.job, "%s is up to date", output);
         return VG_OK;
     }
@@ -99,7 +118,7 @@ static vg_status calibrate_stage(vg_run *run) {
     vg_calibrate_options fit = VG_CALIBRATE_OPTIONS_INIT;
     vg_calibrate_file_options options = VG_CALIBRATE_FILE_OPTIONS_INIT;
     vg_calibration *calibration;
-    fit.shared = run->recipe.ensemble == VG_ENSEMBLE_MCD;
+    fit.shared = vg_recipe__shares_temperature(&run->recipe);
     fit.threads = run->options.threads;
     options.fit = &fit;
     options.output = run->temps;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/recipe.h"
 #include "vargate/formats.h"
 #include "workflow/json_build.h"
 #include "workflow/run_recipe.h"
@@ -61,6 +62,7 @@ vg_status vg_run__write_results(const vg_run *run) {
     vg_json__put_text(results, "version", vg_version());
     vg_json__put_count(results, "seed", recipe->seed);
     vg_json__put_count(results, "split_seed", recipe->split_seed);
+    vg_json__put_count(results, "networks", vg_recipe__networks(recipe));
     vg_json__put_text(results, "checkpoint", recipe->checkpoint ? "best" : "last");
     put_evaluation(results, "test", run->evaluations[0]);
     put_evaluation(results, "test_calibrated", run->evaluations[1]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "nn/recipe.h"
 
 vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, const char *folder) {
     memset(data, 0, sizeof *data);
@@ -13,7 +14,8 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, con
                                    r->validation, r->split_seed);
     if (status == VG_OK && r->train_limit && r->train_limit < data->fit_count) {
         size_t *fewer, count;
-        status = vg_dataset__limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit, r->seed);
+        status = vg_dataset__limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit,
+                                   vg_recipe__limit_seed(r));
         if (status == VG_OK) {
             vg_indices__free(data->fit);
             data->fit = fewer;
@@ -27,9 +29,19 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, con
     return status;
 }
 
-void vg_training_data__close(vg_training_data *data) {
+void vg_training_data__borrow(vg_training_data *out, const vg_training_data *data) {
+    *out = *data;
+    out->train = out->validation = NULL;
+}
+
+void vg_training_data__close_loaders(vg_training_data *data) {
     vg_loader__free(data->train);
     vg_loader__free(data->validation);
+    data->train = data->validation = NULL;
+}
+
+void vg_training_data__close(vg_training_data *data) {
+    vg_training_data__close_loaders(data);
     vg_indices__free(data->fit);
     vg_indices__free(data->held);
     vg_dataset_free(data->set);

@@ -23,6 +23,11 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *recipe
 /* Safe on one that is not open (all zero). */
 void vg_training_data__close(vg_training_data *data);
 
+/* The same images with loaders of their own, for another training at the same time. `data` must stay open; what is
+ * closed of the copy is its loaders. */
+void vg_training_data__borrow(vg_training_data *out, const vg_training_data *data);
+void vg_training_data__close_loaders(vg_training_data *data);
+
 /* Makes the loaders and fills in everything that the options of vg_train say about the data: shape, classes,
  * normalisation, feeds and the resident images. They stay valid until the data is closed. */
 vg_status vg_training_data__describe(vg_train_options *options, vg_training_data *data, const vg_recipe *recipe);

@@ -61,6 +61,7 @@ export interface Training {
   val_ece: (number | null)[];
   diversity: (number | null)[];
   k_sensitivity: (number | null)[];
+  train_accuracy?: (number | null)[];
 }
 /** What the library can promise on these samples. Rows: target risk, k or null, bound, samples it would take,
  * fewest without error. */

@@ -192,37 +192,44 @@ export function training(): HTMLElement | null {
     ["validation loss", t.val_loss, "--c3"],
   ];
   const shown = losses.filter(([, v]) => has(v));
+  const accuracies: [string, (number | null)[], string][] = [
+    ["training accuracy (right)", t.train_accuracy ?? [], "--c0"],
+    ["validation accuracy (right)", t.val_accuracy, "--ink2"],
+  ];
+  const right = accuracies.filter(([, v]) => has(v));
+  const diverse = has(positive(t.diversity));
   const loss = new Chart("Loss over epochs", 280, () => ({
-    data: [t.epoch, ...shown.map(([, v]) => v), ...(has(t.val_accuracy) ? [t.val_accuracy] : [])] as uPlot.AlignedData,
+    data: [t.epoch, ...shown.map(([, v]) => v), ...right.map(([, v]) => v)] as uPlot.AlignedData,
     series: [
       ...shown.map(([, , c]) => line(css(c), { width: 2 })),
-      ...(has(t.val_accuracy) ? [line(css("--ink2"), { scale: "y2", dash: [3, 3] })] : []),
+      ...right.map(([, , c]) => line(css(c), { scale: "y2", dash: [3, 3] })),
     ],
     x: { label: "epoch" },
     y: { label: "loss" },
-    y2: has(t.val_accuracy) ? { label: "accuracy", range: [0, 1] } : undefined,
+    y2: right.length > 0 ? { label: "accuracy", range: [0, 1] } : undefined,
     draw: collapse,
   }));
   const legend = h(
     "p",
     { class: "legend" },
-    ...shown.map(([name, , c]) => h("span", {}, h("i", { class: "swatch", style: `--swatch:var(${c})` }), name)),
-    has(t.val_accuracy)
-      ? h("span", {}, h("i", { class: "swatch", style: "--swatch:var(--ink2)" }), "validation accuracy (right)")
-      : null,
+    ...[...shown, ...right].map(([name, , c]) =>
+      h("span", {}, h("i", { class: "swatch", style: `--swatch:var(${c})` }), name),
+    ),
   );
   return section(
     "training",
-    "How diversity went in training",
-    t.collapse === null
-      ? "Diversity D is the mean variance over members; no collapse was noted."
-      : `Diversity fell and stayed below a small share of its peak at epoch ${t.collapse}: the members had ` +
+    diverse ? "How diversity went in training" : "How training went",
+    !diverse
+      ? "Figures of the networks while they trained; where there are several, their means."
+      : t.collapse === null
+        ? "Diversity D is the mean variance over members; no collapse was noted."
+        : `Diversity fell and stayed below a small share of its peak at epoch ${t.collapse}: the members had ` +
           "become nearly the same.",
     legend,
     h(
       "div",
       { class: "pair" },
-      h("figure", {}, h("figcaption", {}, "Diversity D (logarithmic)"), diversity.host),
+      diverse ? h("figure", {}, h("figcaption", {}, "Diversity D (logarithmic)"), diversity.host) : null,
       h("figure", {}, h("figcaption", {}, "Loss and accuracy"), loss.host),
     ),
   );

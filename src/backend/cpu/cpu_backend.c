@@ -335,7 +335,8 @@ vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *optio
     backend->threads = options->threads ? options->threads : vg_base__cores();
 #ifdef _OPENMP
     omp_set_num_threads((int)backend->threads);
-    bind_threads(backend->threads);
+    if (!options->unbound)
+        bind_threads(backend->threads);
 #else
     backend->threads = 1;
     bind_threads(1);

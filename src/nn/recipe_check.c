@@ -1,0 +1,107 @@
+/* recipe_check.c - which settings of a recipe can be combined, and the networks of a deep ensemble as recipes of their
+ * own. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "nn/recipe.h"
+
+enum { MOST_NETWORKS = 64, DEFAULT_NETWORKS = 5, DEFAULT_PASSES = 20 };
+
+static bool is_deep(const vg_recipe *r) { return r->ensemble >= VG_ENSEMBLE_DEEP; }
+
+/* --- networks of a deep ensemble */
+
+/* What each network of a deep ensemble is. A plain network is an LLE of one head. */
+static vg_ensemble network_ensemble(vg_ensemble deep) {
+    switch (deep) {
+    case VG_ENSEMBLE_DEEP_MCD: return VG_ENSEMBLE_MCD;
+    case VG_ENSEMBLE_DEEP_MCD_LLE: return VG_ENSEMBLE_MCD_LLE;
+    case VG_ENSEMBLE_DEEP:
+    case VG_ENSEMBLE_DEEP_LLE: return VG_ENSEMBLE_LLE;
+    default: return deep;
+    }
+}
+
+size_t vg_recipe__networks(const vg_recipe *r) { return !is_deep(r) ? 1 : r->members ? r->members : DEFAULT_NETWORKS; }
+
+void vg_recipe__network(vg_recipe *out, const vg_recipe *r, size_t i) {
+    *out = *r;
+    if (!is_deep(r))
+        return;
+    out->ensemble = network_ensemble(r->ensemble);
+    out->members = r->ensemble != VG_ENSEMBLE_DEEP_MCD ? 0 : r->passes ? r->passes : DEFAULT_PASSES;
+    out->passes = 0;
+    out->seed = r->seed + i;
+    out->limit_seed = vg_recipe__limit_seed(r);
+}
+
+uint64_t vg_recipe__limit_seed(const vg_recipe *r) {
+    return r->limit_seed == VG_LIMIT_SEED_AS_SEED ? r->seed : r->limit_seed;
+}
+
+int vg_recipe__shares_temperature(const vg_recipe *r) {
+    return r->ensemble == VG_ENSEMBLE_MCD || r->ensemble == VG_ENSEMBLE_DEEP_MCD;
+}
+
+/* --- checks */
+
+int vg_recipe__has_one_head(const vg_recipe *r) {
+    return r->ensemble == VG_ENSEMBLE_MCD || r->ensemble == VG_ENSEMBLE_DEEP || r->ensemble == VG_ENSEMBLE_DEEP_MCD;
+}
+
+/* What the ensemble and its counts must have in common, of one network. */
+static vg_status check_ensemble(const vg_recipe *r) {
+    if (r->ensemble == VG_ENSEMBLE_MCD && r->heads != 1)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: ensemble mcd has one head, found heads %zu", r->name,
+                             r->heads);
+    if (r->ensemble != VG_ENSEMBLE_MCD && r->members > r->heads)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "recipe %s: there are as many members as heads at most, found members %zu and heads %zu",
+                             r->name, r->members, r->heads);
+    if (r->ensemble != VG_ENSEMBLE_LLE && !(r->dropout > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: this ensemble needs dropout above 0", r->name);
+    return VG_OK;
+}
+
+static vg_status check_deep(const vg_recipe *r) {
+    vg_recipe one;
+    if (vg_recipe__has_one_head(r) && r->heads != 1)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "recipe %s: the networks of ensemble %s have one head each, found heads %zu; set heads to "
+                             "1, or take ensemble %s",
+                             r->name, r->ensemble == VG_ENSEMBLE_DEEP ? "deep" : "deep-mcd", r->heads,
+                             r->ensemble == VG_ENSEMBLE_DEEP ? "deep-lle" : "deep-mcd-lle");
+    if (r->members > MOST_NETWORKS)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "recipe %s: members is the number of networks of a deep ensemble, at most %d, found %zu",
+                             r->name, MOST_NETWORKS, r->members);
+    vg_recipe__network(&one, r, 0);
+    return check_ensemble(&one);
+}
+
+vg_status vg_recipe__check(const vg_recipe *r) {
+    VG_TRY(is_deep(r) ? check_deep(r) : check_ensemble(r));
+    if (r->passes && r->ensemble != VG_ENSEMBLE_DEEP_MCD)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "recipe %s: passes is for ensemble deep-mcd; of mcd the passes are its members", r->name);
+    if (r->mixture && r->head_bootstrap)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: head_bootstrap needs loss mean", r->name);
+    if (!(r->rate > 0))
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: rate must be above 0", r->name);
+    if (!r->k_count)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: k needs at least one gate setting", r->name);
+    return VG_OK;
+}
+
+vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b) {
+    if (strcmp(a->dataset, b->dataset) != 0)
+        return vg_base__fail(VG_ERR_DATA, "trained on different data sets: '%s' and '%s'", a->dataset, b->dataset);
+    if (a->validation != b->validation)
+        return vg_base__fail(VG_ERR_DATA, "different shares were held out: validation %g and %g", a->validation,
+                             b->validation);
+    if (a->split_seed != b->split_seed)
+        return vg_base__fail(VG_ERR_DATA, "different images were held out: split_seed %llu and %llu",
+                             (unsigned long long)a->split_seed, (unsigned long long)b->split_seed);
+    return VG_OK;
+}
