@@ -278,6 +278,28 @@ VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result)
 /* Whether the ending of an output's name is one that vg_score_file writes: VG_OK, or VG_ERR_ARGUMENT with a message. */
 VG_API vg_status vg_score_output_check(const char *path);
 
+/* Scores that a caller holds, of vg_score or of a scorer: any number of samples, all fields that were computed. */
+typedef struct vg_score_set {
+    size_t struct_size; /* sizeof(vg_score_set), set by VG_SCORE_SET_INIT */
+    size_t n, m, c;
+    int logits, multilabel;
+    const double *k; /* k_count gate settings, > 0 */
+    size_t k_count;
+    const vg_scores *scores;         /* NULL places: not computed */
+    const vg_score_summary *summary; /* diversity and what the verdict looks at */
+    const int64_t *labels;           /* n, or n x c of 0 and 1 in multilabel mode; NULL: none */
+    const char *const *class_names;  /* c, UTF-8; NULL: none. Written to files of arrays as `classes` */
+    const char *const *ids;          /* n, UTF-8; NULL: none. Written to files of arrays as `id` */
+    unsigned threads;                /* 0: one per core */
+} vg_score_set;
+#define VG_SCORE_SET_INIT                                                                                              \
+    { sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0 }
+
+/* Ends the scoring of such a set as vg_score_file ends that of a file: with the same output, byte for byte, and the
+ * same figures, whose `file` is "". Everything is borrowed for the call. */
+VG_API vg_status vg_score_set_finish(vg_score_result **out, const vg_score_set *set,
+                                     const vg_score_file_options *options);
+
 /* --- tables of figures -------------------------------------------------------------------------------------------- */
 
 typedef struct vg_figure {

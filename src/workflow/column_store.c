@@ -47,6 +47,16 @@ vg_status vg_column_store__open(vg_column_store *store, vg_field_set set, const 
     return store->memory ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the results");
 }
 
+void vg_column_store__borrow(vg_column_store *store, const vg_scores *held, const vg_score_layout *layout) {
+    *store = (vg_column_store){.layout = *layout, .file = -1, .held = held};
+    for (int f = 0; f < VG_FIELD_COUNT; f++) {
+        if (vg_score_block__place(held, f)) {
+            store->set |= VG_FIELD_BIT(f);
+            store->bytes += layout->n * vg_field__bytes(f, layout);
+        }
+    }
+}
+
 void vg_column_store__close(vg_column_store *store) {
     free(store->memory);
     if (store->file >= 0)
@@ -98,13 +108,16 @@ vg_status vg_column_store__put(vg_column_store *store, size_t first, size_t rows
 }
 
 vg_status vg_column_store__get(const vg_column_store *store, vg_field field, size_t first, size_t rows, void *out) {
-    size_t bytes = vg_field__bytes(field, &store->layout), offset = store->offset[field] + first * bytes;
-    if (!store->memory)
-        return file_get(store, out, rows * bytes, offset);
-    memcpy(out, store->memory + offset, rows * bytes);
+    size_t bytes = vg_field__bytes(field, &store->layout);
+    const char *memory = vg_column_store__memory(store, field);
+    if (!memory)
+        return file_get(store, out, rows * bytes, store->offset[field] + first * bytes);
+    memcpy(out, memory + first * bytes, rows * bytes);
     return VG_OK;
 }
 
 const void *vg_column_store__memory(const vg_column_store *store, vg_field field) {
+    if (store->held)
+        return vg_score_block__place(store->held, field);
     return store->memory ? store->memory + store->offset[field] : NULL;
 }

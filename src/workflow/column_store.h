@@ -15,12 +15,15 @@ typedef struct vg_column_store {
     size_t bytes;                  /* of all fields */
     char *memory;                  /* NULL: in the file */
     int file;                      /* -1: in memory */
+    const vg_scores *held;         /* not NULL: the caller's arrays instead of both. Borrowed */
 } vg_column_store;
 
 /* Room for the fields of `set`. A temporary file, when one is needed, is made in the folder of `beside` (NULL: $TMPDIR,
  * /tmp) and has no name. */
 vg_status vg_column_store__open(vg_column_store *store, vg_field_set set, const vg_score_layout *layout,
                                 const char *beside);
+/* The same over arrays of all samples that the caller holds; nothing is copied, and put must not be called. */
+void vg_column_store__borrow(vg_column_store *store, const vg_scores *held, const vg_score_layout *layout);
 void vg_column_store__close(vg_column_store *store);
 /* Keeps samples first .. first + rows - 1 of every field of the set. */
 vg_status vg_column_store__put(vg_column_store *store, size_t first, size_t rows, const vg_scores *block);

@@ -1,13 +1,10 @@
 /* predict_runs.c - ensemble predictions over a set of images, streamed to an .npz: P (or logits Z) of shape (N, M, C),
  * the labels L where the set has them, and the names of the classes where they are known (classes). */
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/arrays.h"
 #include "nn/predictor.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
+#include "workflow/name_list.h"
 #include "workflow/prediction.h"
 #include "workflow/workflow_options.h"
 
@@ -17,24 +14,6 @@ static vg_status write_labels(vg_prediction *p, vg_writer *writer) {
         int64_t label = vg_prediction__label(p, i);
         status = vg_writer__append(writer, &label, sizeof label);
     }
-    return status;
-}
-
-/* Names of the classes in the order of the last axis: an array of texts, or metadata where the format has none. */
-static vg_status write_names(const vg_prediction *p, vg_writer *writer) {
-    const char *path = p->options.output;
-    size_t length = strlen(path), ending = strlen(".safetensors");
-    if (length < ending || strcmp(path + length - ending, ".safetensors") != 0)
-        return vg_writer__texts(writer, "classes", p->info[0].class_names, p->info[0].classes);
-    json_t *list = json_array();
-    for (size_t c = 0; c < p->info[0].classes; c++)
-        json_array_append_new(list, json_string(p->info[0].class_names[c]));
-    char *text = json_dumps(list, 0);
-    json_decref(list);
-    if (!text)
-        return vg_base__fail(VG_ERR_MEMORY, "no memory for the names of the classes");
-    vg_status status = vg_writer__metadata(writer, "classes", text);
-    free(text);
     return status;
 }
 
@@ -63,7 +42,7 @@ static vg_status write_all(vg_prediction *p, vg_writer *writer) {
     if (status == VG_OK && p->labels)
         status = write_labels(p, writer);
     if (status == VG_OK && p->info[0].class_names)
-        status = write_names(p, writer);
+        status = vg_name_list__write(writer, p->options.output, "classes", p->info[0].class_names, p->info[0].classes);
     return status;
 }
 

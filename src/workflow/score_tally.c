@@ -21,9 +21,9 @@ void vg_score_tally__add(vg_score_tally *tally, const vg_score_layout *layout, c
         bool correct = labels && block->pred && block->pred[i] == labels[i];
         tally->correct += correct;
         for (size_t k = 0; block->decision && k < gates; k++) {
-            bool kept = block->decision[i * gates + k] >= 0;
-            tally->kept[k] += kept;
-            tally->kept_correct[k] += kept && correct;
+            int32_t decided = block->decision[i * gates + k]; /* of a kept entry its prediction, else -1 */
+            tally->kept[k] += decided >= 0;
+            tally->kept_correct[k] += labels && decided >= 0 && decided == labels[i];
         }
         if (block->flags) {
             tally->ties += (block->flags[i] & VG_FLAG_TIE) != 0;

@@ -1,6 +1,9 @@
 /* test_workflow_score.c - scoring, evaluating and OOD-testing files as a C program does it: options in, typed results
  * out, a listener that stops the work, and one message for what cannot be done. The reference is the measures module on
  * the same predictions. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memmem */
+#endif
 #include <dirent.h>
 #include <jansson.h>
 #include <math.h>
@@ -150,6 +153,56 @@ static void writes_scores(void **state) {
     assert_ok(vg_score_file(NULL, EXAMPLE, &input, &options)); /* its own product may be replaced */
     assert_int_equal(files_in_folder(), 1);
     unlink(options.output);
+}
+
+static size_t read_bytes(char *out, size_t room, const char *path) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(out, 1, room, file);
+    assert_true(feof(file) && fclose(file) == 0);
+    return size;
+}
+
+/* Scores of memory end as those of a file do: the same CSV byte for byte, the same figures; names only in arrays. */
+static void finishes_a_set_in_memory(void **state) {
+    (void)state;
+    static char ours[1 << 18], theirs[1 << 18];
+    static const char *names[C] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
+    static const double k[K] = {1, 2, 3};
+    vg_input_options input = VG_INPUT_OPTIONS_INIT;
+    vg_score_file_options options = VG_SCORE_FILE_OPTIONS_INIT;
+    vg_scores places = {.tu = tu, .gtu = gtu, .decision = decision};
+    vg_score_set set = VG_SCORE_SET_INIT;
+    vg_score_result *file, *memory;
+    assert_ok(vg_fields_parse(&input.fields, "tu,gtu,decision"));
+    options.output = in_folder("file.csv");
+    assert_ok(vg_score_file(&file, EXAMPLE, &input, &options));
+    size_t size = read_bytes(theirs, sizeof theirs, options.output);
+    unlink(options.output);
+    set.n = N, set.m = M, set.c = C, set.k = k, set.k_count = K, set.logits = 1;
+    set.scores = &places;
+    set.labels = labels;
+    set.class_names = names;
+    assert_int_equal(vg_score_set_finish(&memory, &set, &options), VG_ERR_ARGUMENT); /* no summary */
+    set.summary = file->summary;
+    assert_ok(vg_score_set_finish(&memory, &set, &options));
+    assert_int_equal(read_bytes(ours, sizeof ours, options.output), size);
+    assert_memory_equal(ours, theirs, size);
+    unlink(options.output);
+    assert_true(memory->measure_count == file->measure_count && memory->rule_count == K && !memory->judged);
+    for (size_t i = 0; i < memory->measure_count; i++)
+        assert_memory_equal(&memory->measures[i].stats, &file->measures[i].stats, sizeof(vg_column_stats));
+    for (size_t i = 0; i < K; i++) /* without pred: a kept decision is its prediction */
+        assert_true(memory->rule[i].kept_correct == file->rule[i].kept_correct && memory->rule[i].kept_correct > 0);
+    vg_score_result_free(memory);
+    vg_score_result_free(file);
+    options.output = in_folder("set.npz");
+    assert_ok(vg_score_set_finish(NULL, &set, &options));
+    size = read_bytes(ours, sizeof ours, options.output);
+    assert_non_null(memmem(ours, size, "classes.npy", 11)); /* a name in the archive's directory */
+    unlink(options.output);
+    set.struct_size = 1;
+    assert_int_equal(vg_score_set_finish(NULL, &set, &options), VG_ERR_ARGUMENT);
 }
 
 static void knows_its_fields(void **state) {
@@ -355,17 +408,12 @@ static void takes_options_of_other_versions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summarises_a_file),
-        cmocka_unit_test(writes_scores),
-        cmocka_unit_test(knows_its_fields),
-        cmocka_unit_test(hears_progress),
-        cmocka_unit_test(stops_and_leaves_nothing),
-        cmocka_unit_test(stops_an_evaluation),
-        cmocka_unit_test(evaluates_a_file),
-        cmocka_unit_test(takes_operating_points),
-        cmocka_unit_test(tells_no_file_from_itself),
-        cmocka_unit_test(refuses_bad_input),
-        cmocka_unit_test(takes_options_of_other_versions),
+        cmocka_unit_test(summarises_a_file),        cmocka_unit_test(writes_scores),
+        cmocka_unit_test(finishes_a_set_in_memory), cmocka_unit_test(knows_its_fields),
+        cmocka_unit_test(hears_progress),           cmocka_unit_test(stops_and_leaves_nothing),
+        cmocka_unit_test(stops_an_evaluation),      cmocka_unit_test(evaluates_a_file),
+        cmocka_unit_test(takes_operating_points),   cmocka_unit_test(tells_no_file_from_itself),
+        cmocka_unit_test(refuses_bad_input),        cmocka_unit_test(takes_options_of_other_versions),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
