@@ -28,9 +28,9 @@ import stand_ins
 
 import vargate
 from vargate import _native
+from vargate._allocate import allocate
 from vargate._arrays import predictions
 from vargate._options import measure_names, resolve
-from vargate.scores import allocate
 
 TOLERANCE = 1e-6
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vargate import _native
+from vargate import _measures, _native
 
 HEADERS = Path(__file__).parents[2] / "include"
 STRUCTS = {
@@ -31,11 +31,13 @@ def test_layout(tmp_path: Path) -> None:
                 f'printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), sizeof((({name} *)0)->{field}));'
             )
             ours.append(f"{name}.{field} {getattr(struct, field).offset} {getattr(struct, field).size}")
-    for name, index in _native.SCORE_INDEX.items():
+    for name, index in _measures.SCORE_INDEX.items():
         lines.append(f'printf("vg_scores.{name} %zu\\n", offsetof(vg_scores, {name}));')
         ours.append(f"vg_scores.{name} {8 * index}")
+    lines.append(f'printf("vg_recipe %d %zu\\n", sizeof(vg_recipe) <= {_native.RECIPE_ROOM}, offsetof(vg_recipe, name));')
+    ours.append("vg_recipe 1 0")
     lines.append('printf("%zu\\n", sizeof(vg_scores));')
-    ours.append(str(ctypes.sizeof(_native.ScorePlaces)))
+    ours.append(str(ctypes.sizeof(_measures.ScorePlaces)))
     source = tmp_path / "layout.c"
     includes = "".join(
         f"#include <{h}>\n" for h in ("stddef.h", "stdio.h", "vargate/vargate.h", "vargate/temperatures.h")
@@ -48,7 +50,7 @@ def test_layout(tmp_path: Path) -> None:
 
 def test_every_struct_has_its_size_checked() -> None:
     assert set(STRUCTS.values()) == set(_native._SIZES)
-    assert len(STRUCTS) == 25
+    assert len(STRUCTS) == 44
 
 
 def test_constants() -> None:

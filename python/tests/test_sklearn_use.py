@@ -264,7 +264,7 @@ def test_trees_are_read_as_scikit_learn_reads_them(model: Any, jobs: int, monkey
     s = vargate.score(expected, k=0.3)
     found = AbstainingClassifier(FrozenEstimator(model), k=0.3, n_jobs=jobs).fit(X[TRAIN], Y[TRAIN])
     scores = found.predict_scores(X[TEST])
-    for name in s:
+    for name in s.keys():
         np.testing.assert_array_equal(scores[name], s[name])
     assert (scores.diversity, scores.k_sensitivity, scores.m) == (s.diversity, s.k_sensitivity, s.m)
     assert (scores.verdict().text, scores.verdict().name) == (s.verdict().text, s.verdict().name)

@@ -8,20 +8,26 @@
 """
 
 from . import plots
+from ._measures import MeasureInfo, measures
 from ._native import lib as _lib
+from ._samples import Sample, concatenate
+from ._score import score
 from .calibrate import Calibration, calibrate
 from .decide import Selection, decide, select_k, select_threshold
 from .evaluate import AurocComparison, Evaluation, auroc, compare_auroc, ece, evaluate, rank
 from .evaluator import Evaluator
 from .ood import Ood, detect, ood
 from .scorer import Scorer
-from .scores import Scores, ScoreSummary, Verdict, score
+from .scores import Scores, ScoreSummary, Verdict
 
 __version__: str = _lib.vg_version().decode()
 
 
 def cpu_tier() -> str:
-    """The SIMD tier in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"portable"``; ``VARGATE_CPU`` forces a lower one."""
+    """The SIMD tier in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"portable"``.
+
+    The environment variable ``VARGATE_CPU`` forces a lower one.
+    """
     tier: str = _lib.vg_cpu_tier().decode()
     return tier
 
@@ -31,7 +37,9 @@ __all__ = [
     "Calibration",
     "Evaluation",
     "Evaluator",
+    "MeasureInfo",
     "Ood",
+    "Sample",
     "ScoreSummary",
     "Scorer",
     "Scores",
@@ -41,11 +49,13 @@ __all__ = [
     "auroc",
     "calibrate",
     "compare_auroc",
+    "concatenate",
     "cpu_tier",
     "decide",
     "detect",
     "ece",
     "evaluate",
+    "measures",
     "ood",
     "plots",
     "rank",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import numbers
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ctypes import POINTER, Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any, NamedTuple, SupportsFloat
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from . import _native
 
-__all__ = ["Array", "Shape", "as_labels", "as_view", "predictions", "real", "reals", "whole"]
+__all__ = ["Array", "Shape", "as_ids", "as_labels", "as_names", "as_view", "predictions", "real", "reals", "whole"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, int, int]  # samples, members, classes
@@ -66,7 +66,8 @@ _DL_NUMPY = {0: "i", 1: "u", 6: "b"}
 
 def _elsewhere(name: str) -> TypeError:
     return TypeError(
-        f"{name} is not in host memory: pass {name}.cpu() (PyTorch), jax.device_get({name}) (JAX) or cupy.asnumpy({name}) (CuPy)"
+        f"{name} is not in host memory: pass {name}.cpu() (PyTorch), jax.device_get({name}) (JAX) "
+        f"or cupy.asnumpy({name}) (CuPy)"
     )
 
 
@@ -169,8 +170,8 @@ def _check_kind(p: Any, axes: str | None, name: str) -> None:
         return
     if (hasattr(p, "__dataframe__") or hasattr(p, "columns")) and axes != "NC":
         raise TypeError(
-            f"{name} is a table, whose columns do not say which are members and which are classes: pass axes='NC' for one member's "
-            "class probabilities, or an array (samples, members, classes): "
+            f"{name} is a table, whose columns do not say which are members and which are classes: "
+            "pass axes='NC' for one member's class probabilities, or an array (samples, members, classes): "
             "table.to_numpy().reshape(samples, members, classes) of a wide table whose classes vary fastest"
         )
     order = _named_order(p)
@@ -183,8 +184,8 @@ def check_members(shape: Shape, name: str) -> None:
     n, m, _ = shape
     if m >= 256 and m >= 4 * n:
         raise ValueError(
-            f"{name} has shape {shape}, read as {n} samples of {m} members: pass axes='MNC' if these are {n} members and {m} samples, "
-            "axes='NMC' if they are not"
+            f"{name} has shape {shape}, read as {n} samples of {m} members: pass axes='MNC' if these are {n} members "
+            f"and {m} samples, axes='NMC' if they are not"
         )
 
 
@@ -237,8 +238,8 @@ def wide_table(view: _native.Predictions) -> str | None:
     if members < 2 or view.c % members or abs(total - members) > 1e-3 * members:
         return None
     return (
-        f"row 0 of {view.c} values sums to {members}: if it holds {members} members of {view.c // members} classes side by side, pass "
-        f"p.reshape({view.n}, {members}, {view.c // members})"
+        f"row 0 of {view.c} values sums to {members}: if it holds {members} members of {view.c // members} classes "
+        f"side by side, pass p.reshape({view.n}, {members}, {view.c // members})"
     )
 
 
@@ -259,11 +260,46 @@ def _shape_hint(found: tuple[int, ...], shape: Shape, axes: str | None, multilab
     return ""
 
 
+def as_names(classes: Sequence[str], count: int) -> tuple[str, ...]:
+    """Names of `count` classes, all different."""
+    names = tuple([str(name) for name in classes])
+    if isinstance(classes, str) or len(names) != count:
+        raise ValueError(f"classes has {len(names)} names, expected those of {count} classes")
+    if len(set(names)) != count:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"classes: {twice!r} is there twice, expected {count} different names")
+    return names
+
+
+def as_ids(ids: Any, n: int) -> Array:
+    """Names of `n` samples: whatever they are, one each."""
+    packed = np.asarray(ids)
+    if packed.shape != (n,):
+        raise ValueError(f"ids has shape {packed.shape}, expected {(n,)}")
+    return packed
+
+
+def _numbered(a: Array, classes: tuple[str, ...], name: str) -> Array:
+    """Labels that are names of classes as their numbers."""
+    place = {text: i for i, text in enumerate(classes)}
+    try:
+        return np.array([place[text] for text in a.tolist()], np.int64)
+    except KeyError as error:
+        at = a.tolist().index(error.args[0])
+        raise ValueError(f"{name}: label {at} is {error.args[0]!r}, expected one of {', '.join(classes)}") from None
+
+
 def as_labels(
-    labels: Any, shape: Shape, multilabel: bool = False, *, axes: str | None = None, name: str = "labels"
+    labels: Any,
+    shape: Shape,
+    multilabel: bool = False,
+    *,
+    axes: str | None = None,
+    name: str = "labels",
+    classes: tuple[str, ...] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Labels of predictions (N, M, C) as packed int64: N class numbers, or N x C values 0/1. Copied unless they are
-    that already."""
+    """Labels of predictions (N, M, C) as packed int64: N class numbers (or names of `classes`), or N x C values 0/1.
+    Copied unless they are that already."""
     if getattr(labels, "requires_grad", False):
         labels = labels.detach()
     if hasattr(labels, "__dlpack_device__") and int(labels.__dlpack_device__()[0]) not in _DL_HOST:
@@ -275,6 +311,8 @@ def as_labels(
         raise ValueError(
             f"{name} has shape {a.shape}, expected {expected}{_shape_hint(a.shape, shape, axes, multilabel)}"
         )
+    if classes is not None and not multilabel and a.dtype.kind in "OUST":
+        a = _numbered(a, classes, name)
     packed = as_integers(a, name)
     largest = 1 if multilabel else c - 1
     if packed.size and (int(packed.min()) < 0 or int(packed.max()) > largest):

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._options import Preset
+from ._samples import concatenate
 from .scorer import Scorer
 from .scores import Scores
 
@@ -116,13 +117,5 @@ def scores_by_blocks(forest: Forest, x: Float32, k: float, preset: Preset, measu
     with Scorer(k=k, preset=preset, measures=measures, axes="MNC", threads=jobs) as scorer:
         for p in forest.blocks(x, jobs):
             found.append(scorer.feed(p))
-        diversity, sensitivity, spread = scorer.diversity, scorer.k_sensitivity, scorer._spread
-    return Scores(
-        {name: np.concatenate([s[name] for s in found]) for name in found[0]},
-        k=(k,),
-        shape=(len(x), len(forest), forest.classes),
-        diversity=diversity,
-        k_sensitivity=sensitivity,
-        spread=spread,
-        sample_sigma=found[0]._sample_sigma,
-    )
+        figures = scorer._figures
+    return concatenate(found)._but(figures=figures)

@@ -10,10 +10,9 @@ from typing import Any, Literal, Protocol, SupportsFloat, TypedDict, Union
 
 from . import _native
 from ._arrays import Array, reals, whole
+from ._measures import FILE_ORDER, GATED, GROUPS
 
 __all__ = [
-    "FILE_ORDER",
-    "GROUPS",
     "Axes",
     "DecisionOptions",
     "Form",
@@ -81,18 +80,6 @@ class ThreadedOptions(ScoringOptions, total=False):
 
 
 PRESETS = ("paper", "vge", "mljku")
-# The order of the fields in files: eight measures, six gated ones, and the rest.
-FILE_ORDER = ["tu", "au", "eu", "epce", "epkl", "epjs", "gmu", "snr"]
-FILE_ORDER += ["gtu", "gau", "geu", "gepce", "gepkl", "gepjs"]
-FILE_ORDER += ["pred", "second", "decision", "mean", "std", "flags"]
-GROUPS: dict[str, tuple[str, ...]] = {
-    "all": tuple(FILE_ORDER),
-    "entropies": ("tu", "au", "eu"),
-    "pairwise": ("epce", "epkl", "epjs"),
-    "ungated": ("tu", "au", "eu", "epce", "epkl", "epjs"),
-    "gated": ("gtu", "gau", "geu", "gepce", "gepkl", "gepjs"),
-    "margin": ("gmu", "snr", "pred", "second", "decision"),
-}
 
 
 def choice(name: str, value: object, values: Sequence[str]) -> int:
@@ -107,7 +94,7 @@ def _measure_names(named: tuple[str, ...], k: tuple[float, ...]) -> tuple[str, .
     wanted: set[str] = set()
     for word in named:
         stem, at, gate = word.partition("@")
-        found = GROUPS.get(word) or ((stem,) if stem in FILE_ORDER and (not at or stem in GROUPS["gated"]) else None)
+        found = GROUPS.get(word) or ((stem,) if stem in FILE_ORDER and (not at or stem in GATED) else None)
         if found is None:
             raise ValueError(
                 f"measures: unknown {word!r}, expected {', '.join(FILE_ORDER)}, or the groups {', '.join(GROUPS)}"
@@ -166,13 +153,14 @@ def temperatures(temperature: Temperature) -> tuple[float, ...]:
 class Resolved:
     """The library's options, and the arrays they point into. Never changed once made: calls share it."""
 
-    __slots__ = ("address", "k", "keep", "multilabel", "options", "sigma_margin")
+    __slots__ = ("address", "k", "keep", "logits", "multilabel", "options", "sigma_margin")
 
     def __init__(self, options: _native.ScoreOptions, k: tuple[float, ...], keep: tuple[object, ...]) -> None:
         self.options = options
         self.address = byref(options)
         self.k = k
         self.keep = keep
+        self.logits: bool = options.logits != 0
         self.multilabel: bool = options.task != 0
         self.sigma_margin: int = options.sigma_margin
 

@@ -1,20 +1,19 @@
-"""Figures over all samples of `Scores`: statistics, shares, the verdict on diversity."""
+"""Figures over all samples of `Scores`, which the library computes: the summary and the verdict on the ensemble."""
 
 from __future__ import annotations
 
+import json
 import math
-from ctypes import byref
+from ctypes import byref, c_char_p, c_void_p, cast
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
 
-__all__ = ["NO_SPREAD", "ScoreSummary", "Spread", "Verdict", "finite", "share", "statistics", "verdict"]
+if TYPE_CHECKING:
+    from .scores import Scores
 
-Float64 = npt.NDArray[np.float64]
+__all__ = ["NO_FIGURES", "ScoreSummary", "Spread", "Verdict", "figures_of", "finite", "judge", "summarise"]
 
 
 class Spread(NamedTuple):
@@ -26,7 +25,7 @@ class Spread(NamedTuple):
     abstained: float
 
 
-NO_SPREAD = Spread(math.nan, math.nan, math.nan, math.nan)
+NO_FIGURES = _native.ScoreSummary(0, *[math.nan] * 4, 0, 0, *[math.nan] * 4)
 
 
 @dataclass(frozen=True)
@@ -148,27 +147,46 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def figures_of(n: int, m: int, outcomes: int, diversity: float, spread: Spread) -> _native.ScoreSummary:
+    """The library's figures over `n` samples, from means that were taken elsewhere; k-sensitivity and the means in it
+    are not known."""
+    figures = _native.ScoreSummary(n, diversity, math.nan, math.nan, math.nan, m, outcomes)
+    figures.member_variance, figures.total_variance, figures.disagreement, figures.abstained = spread
+    return figures
 
 
-def statistics(values: Float64, multilabel: bool) -> dict[str, Any]:
-    def three(v: Float64) -> dict[str, float | None]:
-        if v.size == 0:
-            return {"mean": None, "median": None, "p95": None}
-        return {"mean": finite(v.mean()), "median": finite(np.median(v)), "p95": finite(np.quantile(v, 0.95))}
-
-    if not multilabel:
-        return three(values)
-    return {**three(values.mean(axis=1)), "max": three(values.max(axis=1) if values.size else values)}
-
-
-def verdict(
-    n: int, m: int, outcomes: int, diversity: float, spread: Spread, correct: int | None = None, labelled: int = 0
-) -> Verdict:
-    """The library's verdict on an ensemble of `m` members; `correct` of `labelled` predictions are right."""
-    summary = _native.ScoreSummary(samples=n, diversity=diversity, members=m, outcomes=outcomes, **spread._asdict())
+def judge(figures: _native.ScoreSummary, correct: int = 0, labelled: int = 0) -> Verdict:
+    """The library's verdict; `correct` of `labelled` predictions are right."""
     found = _native.Verdict(struct_size=_native.size(_native.Verdict))
-    _native.check(_native.lib.vg_verdict_judge(byref(found), byref(summary), correct or 0, labelled))
+    _native.check(_native.lib.vg_verdict_judge(byref(found), byref(figures), correct, labelled))
     names = ("share", "disagreement", "abstained", "diversity", "class_variance", "accuracy", "chance")
     return Verdict(found.name.decode(), found.text.decode(), **{name: float(getattr(found, name)) for name in names})
+
+
+def summarise(s: Scores) -> ScoreSummary:
+    """What the library says of the scores as a whole."""
+    from ._files import score_set
+
+    options = _native.ScoreFileOptions(_native.size(_native.ScoreFileOptions), None, 0, 1)
+    result, text = c_void_p(), c_void_p()
+    given, _keep = score_set(s)
+    _native.check(_native.lib.vg_score_set_finish(byref(result), byref(given), byref(options)))
+    try:
+        _native.check(_native.lib.vg_score_result_json(byref(text), result))
+    finally:
+        _native.lib.vg_score_result_free(result)
+    try:
+        d = json.loads((cast(text, c_char_p).value or b"{}").decode())
+    finally:
+        _native.lib.vg_json_free(text)
+    names = ("n", "m", "c", "logits", "multilabel", "measures", "diversity", "k_sensitivity", "verdict", "verdict_text")
+    return ScoreSummary(
+        **{name: d[name] for name in names},
+        k=tuple(map(float, d["k"])),
+        verdict_figures=d["verdict_figures"],
+        rule=d.get("rule"),
+        accuracy=d.get("accuracy"),
+        ties=d.get("ties"),
+        gated_out=d.get("gated_out"),
+        _labelled="accuracy" in d,
+    )

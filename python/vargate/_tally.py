@@ -14,8 +14,10 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import as_labels, whole
+from ._measures import is_certainty
 from ._options import ScoringOptions, ThreadedOptions, words
-from .scores import Float64, Scores, score
+from ._score import score
+from .scores import Float64, Scores
 
 __all__ = ["as_scores", "measure_list", "number", "tally"]
 
@@ -30,19 +32,8 @@ def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *,
         raise TypeError(f"scoring options ({', '.join(options)}) are for arrays; these scores are made already")
     if labels is None:
         return p
-    packed = as_labels(labels, (p.n, p.m, p.c), p.multilabel)
-    return Scores(
-        p._arrays,
-        k=p._k,
-        shape=(p.n, p.m, p.c),
-        logits=p.logits,
-        multilabel=p.multilabel,
-        diversity=p.diversity,
-        k_sensitivity=p.k_sensitivity,
-        spread=p._spread,
-        labels=packed,
-        sample_sigma=p._sample_sigma,
-    )
+    packed = as_labels(labels, (p.n, p.m, p.c), p.multilabel, classes=p.classes)
+    return p._but(labels=packed)
 
 
 def measure_list(columns: dict[str, Float64]) -> Any:
@@ -54,7 +45,7 @@ def measure_list(columns: dict[str, Float64]) -> Any:
         entry.name = name.encode()
         entry.values = values.ctypes.data
         entry.stride = values.strides[-1] // 8 if values.size else 1
-        entry.certainty = name.startswith("snr")
+        entry.certainty = is_certainty(name)
     return listed
 
 

@@ -33,8 +33,10 @@ from dask.delayed import Delayed, delayed
 
 from . import _native, _parts
 from ._arrays import Array, as_labels, check_members
-from ._options import FILE_ORDER, ScoringOptions, gate_of, measure_names, resolve, temperatures, words
-from ._summary import Verdict, verdict
+from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
+from ._options import ScoringOptions, gate_of, measure_names, resolve, temperatures, words
+from ._samples import concatenate
+from ._summary import Verdict, figures_of, judge
 from ._tally import number
 from .decide import Selection, Target
 from .evaluate import Ranking
@@ -66,26 +68,11 @@ def _score_block(p: Any, labels: Any, number_: int, first: int | None, options: 
     try:
         with Scorer(**options) as scorer:
             scores = scorer.feed(np.asarray(p), labels=labels)
-            block = {name: np.array(scores[name]) for name in scores}
-            return _Block(_with(scores, block), scorer.mean_tu, scorer.mean_gtu)
+            block = {name: np.array(scores[name]) for name in scores.keys()}
+            return _Block(scores._but(arrays=block), scorer.mean_tu, scorer.mean_gtu)
     except (ValueError, TypeError) as error:
         where = f"block {number_}" + ("" if first is None else f", from sample {first} on")
         raise type(error)(f"{where}: {error}") from None
-
-
-def _with(s: Scores, arrays: dict[str, Array]) -> Scores:
-    return Scores(
-        arrays,
-        k=s._k,
-        shape=(s.n, s.m, s.c),
-        logits=s.logits,
-        multilabel=s.multilabel,
-        diversity=s.diversity,
-        k_sensitivity=s.k_sensitivity,
-        spread=s._spread,
-        labels=s.labels,
-        sample_sigma=s._sample_sigma,
-    )
 
 
 def _field(block: _Block, name: str) -> Array:
@@ -137,9 +124,8 @@ _CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
 
 def _judge(sums: _parts.Sums, figures: dict[str, Any], labelled: bool) -> Verdict:
     outcomes, rows = 2 if sums.rows != sums.n else sums.c, sums.rows if labelled else 0
-    return verdict(
-        sums.n, sums.m, outcomes, figures["diversity"], figures["spread"], sums.correct if labelled else 0, rows
-    )
+    means = figures_of(sums.n, sums.m, outcomes, figures["diversity"], figures["spread"])
+    return judge(means, sums.correct if labelled else 0, rows)
 
 
 def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]]) -> WholeSet:
@@ -159,31 +145,17 @@ def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]
 
 
 def _shard(block: _Block, names: tuple[str, ...], path: str) -> str:
-    _with(block.scores, {name: block.scores[name] for name in names}).save(path)
+    block.scores._but(arrays={name: block.scores[name] for name in names}).save(path, force=True)
     return path
 
 
 def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> Scores:
-    first = blocks[0].scores
-    arrays = {name: np.concatenate([block.scores[name] for block in blocks]) for name in names}
-    labels = (
-        None
-        if first.labels is None
-        else np.concatenate([b.scores.labels for b in blocks if b.scores.labels is not None])
-    )
-    figures = _parts.overall(sums, False)
-    return Scores(
-        arrays,
-        k=first._k,
-        shape=(sums.n, sums.m, sums.c),
-        logits=first.logits,
-        multilabel=first.multilabel,
-        diversity=figures["diversity"],
-        k_sensitivity=figures["k_sensitivity"],
-        spread=figures["spread"],
-        labels=labels,
-        sample_sigma=first._sample_sigma,
-    )
+    parts = [block.scores._but(arrays={name: block.scores[name] for name in names}) for block in blocks]
+    found = _parts.overall(sums, False)
+    outcomes = 2 if sums.rows != sums.n else sums.c
+    figures = figures_of(sums.n, sums.m, outcomes, found["diversity"], found["spread"])
+    figures.k_sensitivity = found["k_sensitivity"]
+    return concatenate(parts)._but(figures=figures)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -264,14 +236,14 @@ class DaskScores:
 
     def __getitem__(self, name: str) -> da.Array:
         stem, at, gate = name.partition("@")
-        if at and stem in self._names and _native.SCORE_FIELDS[stem][1] == "k":
+        if at and stem in self._names and SCORE_FIELDS[stem][1] == "k":
             place = gate_of(gate, self._k)
             if place is None:
                 raise KeyError(name)
             return self[stem][..., place]
         if name not in self._names:
             raise KeyError(name)
-        element, kind = _native.SCORE_FIELDS[name]
+        element, kind = SCORE_FIELDS[name]
         tail: tuple[int, ...] = (self._c,) if self._multilabel or kind == "c" else ()
         tail += (len(self._k),) if kind == "k" else ()
         pick = delayed(_field)
@@ -372,10 +344,8 @@ class DaskScores:
         return result
 
     def _rankable(self) -> list[str]:
-        plain = [name for name in FILE_ORDER[:8] if name in self._names]
-        return plain + [
-            f"{name}@{_native.k_name(k)}" for k in self._k for name in FILE_ORDER[8:14] if name in self._names
-        ]
+        plain = [name for name in PLAIN if name in self._names]
+        return plain + [f"{name}@{_native.k_name(k)}" for k in self._k for name in GATED if name in self._names]
 
     def select_k(
         self,

@@ -12,9 +12,11 @@ import numpy as np
 
 from . import _native
 from ._arrays import reals
-from ._options import FILE_ORDER, DecisionOptions, ThreadedOptions, choice
+from ._measures import GATED, PLAIN
+from ._options import DecisionOptions, ThreadedOptions, choice
+from ._score import score
 from ._tally import as_scores, number, tally
-from .scores import Int32, Scores, score
+from .scores import Int32, Scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -254,8 +256,8 @@ def select_threshold(
     gates = set()
     for name in names:
         stem, at, gate = name.partition("@")
-        if name != "k" and (stem not in FILE_ORDER[:14] or bool(at) != (stem in FILE_ORDER[8:14])):
-            raise ValueError(f"by is {name!r}, expected a measure: {', '.join(FILE_ORDER[:8])}, or gtu@2 and the like")
+        if name != "k" and (stem not in (GATED if at else PLAIN)):
+            raise ValueError(f"by is {name!r}, expected a measure: {', '.join(PLAIN)}, or gtu@2 and the like")
         if at:
             try:
                 gates.add(float(gate))

@@ -9,8 +9,10 @@ import numpy as np
 
 from ._arrays import whole
 from ._options import ScoringOptions, temperatures, thread_count, words
+from ._samples import concatenate
+from ._score import score
 from .evaluate import Evaluation, _points, evaluate
-from .scores import Scores, score
+from .scores import Scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -126,7 +128,7 @@ class Evaluator:
         if not self._blocks:
             raise ValueError("nothing was fed: call update first")
         if len(self._blocks) > 1:
-            self._blocks = [_join(self._blocks)]
+            self._blocks = [concatenate(self._blocks)]
         return self._blocks[0]
 
     def compute(self) -> Evaluation:
@@ -139,25 +141,3 @@ class Evaluator:
 
     def __repr__(self) -> str:
         return f"<vargate.Evaluator: {self.n} samples>"
-
-
-def _join(blocks: Sequence[Scores]) -> Scores:
-    """Scores of consecutive samples as one; figures over samples are weighted by their number."""
-    first, n = blocks[0], sum(block.n for block in blocks)
-    weights = np.array([block.n for block in blocks], np.float64) / max(n, 1)
-
-    def mean(values: Sequence[float]) -> float:
-        return float(sum(w * v for w, v in zip(weights, values, strict=True) if w))
-
-    labels = np.concatenate([np.asarray(block.labels) for block in blocks])
-    return Scores(
-        {name: np.concatenate([block[name] for block in blocks]) for name in first.keys()},  # noqa: SIM118
-        k=first._k,
-        shape=(n, first.m, first.c),
-        logits=first.logits,
-        multilabel=first.multilabel,
-        diversity=mean([block.diversity for block in blocks]),
-        spread=type(first._spread)(*(mean(column) for column in zip(*(b._spread for b in blocks), strict=True))),
-        labels=labels,
-        sample_sigma=first._sample_sigma,
-    )

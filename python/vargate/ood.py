@@ -12,9 +12,10 @@ import numpy as np
 from . import _native
 from ._arrays import whole
 from ._options import ScoringOptions, ThreadedOptions, thread_count
+from ._score import score
 from ._tally import measure_list, number
 from .evaluate import Interval, _ends, _intervals, best_of
-from .scores import Float64, Scores, score
+from .scores import Float64, Scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

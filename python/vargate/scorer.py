@@ -9,6 +9,7 @@ from ctypes import byref, c_void_p
 from typing import Any
 
 from . import _native
+from ._allocate import allocate
 from ._arrays import as_labels, predictions, refuse_probabilities
 from ._options import (
     Axes,
@@ -23,8 +24,9 @@ from ._options import (
     resolve,
     temperatures,
 )
-from ._summary import Spread, Verdict, verdict
-from .scores import Scores, allocate, collect, refuse
+from ._score import collect, refuse
+from ._summary import NO_FIGURES, Verdict, judge
+from .scores import Scores
 
 __all__ = ["Scorer"]
 
@@ -92,7 +94,7 @@ class Scorer:
         self._handle: int | None = None
         self._closed = False
         self._shape = (0, 0)
-        self._figures = _native.ScoreSummary(0, *[float("nan")] * 4, 0, 0, *[float("nan")] * 4)
+        self._figures = NO_FIGURES
         self._lock = threading.Lock()
 
     def feed(self, p: Any, *, labels: Any = None) -> Scores:
@@ -181,13 +183,7 @@ class Scorer:
 
     def verdict(self, *, correct: int = 0, labelled: int = 0) -> Verdict:
         """`Scores.verdict` of all samples so far; `correct` of `labelled` predictions, where labels are known."""
-        f = self._figures
-        return verdict(f.samples, f.members, f.outcomes, f.diversity, self._spread, correct, labelled)
-
-    @property
-    def _spread(self) -> Spread:
-        f = self._figures
-        return Spread(f.member_variance, f.total_variance, f.disagreement, f.abstained)
+        return judge(self._figures, correct, labelled)
 
     @property
     def mean_tu(self) -> float:

@@ -39,9 +39,10 @@ from . import _parts
 from ._arrays import Array, is_real
 from ._forest import Forest, scores_by_blocks
 from ._options import Preset
+from ._score import score
 from ._sklearn_members import check_members, innermost, is_fitted, member_probabilities, union
 from .decide import Selection, select_k
-from .scores import Scores, score
+from .scores import Scores
 
 __all__ = [
     "AbstainingClassifier",

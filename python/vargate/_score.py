@@ -1,0 +1,205 @@
+"""`score`: from predictions to `Scores`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from ctypes import byref
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._allocate import allocate
+from ._arrays import Array, as_ids, as_labels, as_names, predictions, refuse_probabilities, wide_table
+from ._options import (
+    Axes,
+    Form,
+    Gates,
+    LogBase,
+    Pairs,
+    Preset,
+    Resolved,
+    Sigma,
+    Temperature,
+    measure_names,
+    resolve,
+)
+from .scores import Scores
+
+__all__ = ["collect", "refuse", "score"]
+
+# Calls on fewer elements end before anybody could press a key.
+_SHORT = 1 << 16
+
+
+def collect(
+    resolved: Resolved,
+    arrays: Mapping[str, Array],
+    shape: tuple[int, int, int],
+    figures: _native.ScoreSummary,
+    labels: npt.NDArray[np.int64] | None,
+    classes: tuple[str, ...] | None = None,
+    ids: Array | None = None,
+) -> Scores:
+    """`Scores` from filled arrays."""
+    return Scores(
+        arrays,
+        k=resolved.k,
+        shape=shape,
+        figures=figures,
+        logits=resolved.logits,
+        multilabel=resolved.multilabel,
+        labels=labels,
+        sample_sigma=resolved.sigma_margin == 1,
+        classes=classes,
+        ids=ids,
+    )
+
+
+def refuse(status: int, view: _native.Predictions, resolved: Resolved) -> None:
+    """Raises for a failed call; rows that are several members side by side are told from rows that are merely wrong."""
+    advice = (
+        wide_table(view)
+        if status == _native.ERR_DATA and not resolved.options.logits and not resolved.multilabel
+        else None
+    )
+    if advice is not None:
+        raise ValueError(f"{_native.error(status)}; {advice}")
+    _native.check(status)
+
+
+def score(
+    p: Any,
+    *,
+    k: Gates = (1.0, 2.0, 3.0),
+    logits: bool = False,
+    temperature: Temperature = None,
+    labels: Any = None,
+    preset: Preset = "paper",
+    measures: str | Sequence[str] = "all",
+    axes: Axes | None = None,
+    multilabel: bool = False,
+    threads: int | None = None,
+    multilabel_form: Form = "continuous",
+    pairs: Pairs | None = None,
+    sigma: Sigma | None = None,
+    log_base: LogBase | None = None,
+    normalise: bool | None = None,
+    renormalise: bool = False,
+    floor: float | None = None,
+    eps: float | None = None,
+    classes: Sequence[str] | None = None,
+    ids: Any = None,
+) -> Scores:
+    """Uncertainty of every sample of an ensemble's predictions.
+
+    Parameters
+    ----------
+    p : array_like (N, M, C), or (N, C) for one member
+        What member m says of class c for sample n: probabilities, or logits. A NumPy array, or anything with DLPack,
+        ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read
+        where they lie, whatever the strides; other types are converted to float64 first.
+    k : float or sequence of float
+        Gate settings, each > 0.
+    logits : bool
+        `p` holds logits.
+    temperature : float, sequence, Calibration or path, optional
+        Divides logits: one temperature or one a member, a result of `calibrate`, or the file it wrote.
+    labels : array_like of int, optional
+        True classes (N,), or 0/1 (N, C) with `multilabel`; for the accuracies of `Scores.summary` and for `evaluate`.
+        With `classes` also their names.
+    preset : {"paper", "vge", "mljku"}
+        Conventions: the paper's, its authors' later code's, or those of Schweighofer et al.
+    measures : str or sequence of str
+        What to compute, a list or text with commas: names of arrays (``"gtu@1"`` for that of `gtu`), or the groups
+        ``all``, ``entropies``, ``pairwise``, ``ungated``, ``gated``, ``margin``.
+    axes : str, optional
+        Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member.
+        Without it a shape that looks like another order is refused: 256 members or more and four times as many as
+        samples, unless labels tell.
+    multilabel : bool
+        Every class is a yes/no label of its own.
+    threads : int, optional
+        None or 0: one per core. Results do not depend on it.
+    multilabel_form : {"continuous", "literal"}
+        The multilabel GMU: continuous, or the paper's printed cases.
+    pairs : {"all", "distinct"}, optional
+        Member pairs in EPCE, EPKL, EPJS. None here and below: the preset's.
+    sigma : {"population", "sample"}, optional
+        Spread over members divided by M or M - 1, in the gate and in the margin.
+    log_base : {"e", "2"}, optional
+        Unit of entropies.
+    normalise : bool, optional
+        Divide TU, AU, EU and their gated forms by log C.
+    renormalise : bool
+        Divide rows by their sum instead of refusing them.
+    floor, eps : float, optional
+        The smallest probability in a logarithm; what keeps denominators from 0.
+    classes : sequence of str, optional
+        Names of the C classes, for `Scores.decide_names`, tables, files and evaluations.
+    ids : array_like (N,), optional
+        Names of the samples, for tables and files.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    ValueError
+        Rows that are not distributions (the message names the first), wrong shapes, unknown words.
+    TypeError
+        Elements that are not numbers, or arrays that are not in host memory.
+
+    Examples
+    --------
+    Two members, three classes, one sample they agree on and one they do not:
+
+    >>> import numpy as np, vargate
+    >>> p = np.array([[[0.9, 0.05, 0.05], [0.9, 0.05, 0.05]], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1]]])
+    >>> s = vargate.score(p, k=(1, 2))
+    >>> s.eu.round(3)
+    array([0.   , 0.223])
+    >>> s.decision
+    array([[ 0,  0],
+           [-1, -1]], dtype=int32)
+    """
+    view, owner = predictions(p, axes, settled=labels is not None)
+    shape = (view.n, view.m, view.c)
+    long = shape[0] * shape[1] * shape[2] > _SHORT
+    resolved = resolve(
+        k=k,
+        logits=logits,
+        temperature=temperature,
+        preset=preset,
+        multilabel=multilabel,
+        multilabel_form=multilabel_form,
+        pairs=pairs,
+        sigma=sigma,
+        log_base=log_base,
+        normalise=normalise,
+        renormalise=renormalise,
+        floor=floor,
+        eps=eps,
+        threads=threads,
+        interruptible=long,
+    )
+    if logits and not multilabel:
+        refuse_probabilities(view, "p", "leave out logits=True")
+    names = None if classes is None else as_names(classes, shape[2])
+    packed_labels = None
+    if labels is not None:
+        packed_labels = as_labels(labels, shape, resolved.multilabel, axes=axes, classes=names)
+    arrays, places = allocate(measure_names(measures, resolved.k), shape, len(resolved.k), resolved.multilabel)
+    summary = _native.ScoreSummary()
+    if long:
+        with _native.Interruptible():
+            status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
+    else:
+        status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
+    if status:
+        refuse(status, view, resolved)
+    del owner
+    packed_ids = None if ids is None else as_ids(ids, shape[0])
+    return collect(resolved, arrays, shape, summary, packed_labels, names, packed_ids)

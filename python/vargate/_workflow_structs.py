@@ -1,0 +1,327 @@
+"""Structs of ``include/vargate/workflow.h`` and of training (``nn.h``), mirrored field by field. Only `_native` reads this
+module."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+
+from ._structs import Evaluation, OodRow, ScoreOptions, ScoreSummary, Verdict
+
+__all__ = [
+    "RECIPE_ROOM",
+    "SIZES",
+    "EpochMetrics",
+    "EvaluationResult",
+    "InputOptions",
+    "Job",
+    "JobFn",
+    "JobMessage",
+    "NamedFile",
+    "OodResult",
+    "OodSet",
+    "PageOptions",
+    "PredictRunsOptions",
+    "PredictRunsResult",
+    "PredictionOptions",
+    "RunRecipeOptions",
+    "RunResult",
+    "ScoreFileOptions",
+    "ScoreSet",
+    "TrainRecipeOptions",
+    "TrainResult",
+]
+
+# Bytes set aside for a vg_recipe, of which Python reads only the name it begins with; a test compares with its size.
+RECIPE_ROOM = 1 << 16
+
+
+class JobMessage(Structure):
+    """vg_job_message"""
+
+    _fields_ = [
+        ("event", c_int),
+        ("text", c_char_p),
+        ("unit", c_char_p),
+        ("done", c_ulonglong),
+        ("total", c_ulonglong),
+    ]
+
+
+JobFn = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(JobMessage))
+
+
+class Job(Structure):
+    """vg_job"""
+
+    _fields_ = [("tell", JobFn), ("context", c_void_p)]
+
+
+class EpochMetrics(Structure):
+    """vg_epoch_metrics"""
+
+    _fields_ = [
+        ("epoch", c_size_t),
+        ("train_loss", c_double),
+        ("train_accuracy", c_double),
+        ("val_loss", c_double),
+        ("val_accuracy", c_double),
+        ("val_ece", c_double),
+        ("diversity", c_double),
+        ("k_sensitivity", c_double),
+        ("rate", c_double),
+        ("images_per_s", c_double),
+        ("verdict", Verdict),
+    ]
+
+
+class TrainResult(Structure):
+    """vg_train_result"""
+
+    _fields_ = [
+        ("last", EpochMetrics),
+        ("best", EpochMetrics),
+        ("seconds", c_double),
+        ("collapsed", c_int),
+        ("epochs_done", c_size_t),
+    ]
+
+
+class TrainRecipeOptions(Structure):
+    """vg_train_recipe_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("recipe", c_void_p),
+        ("folder", c_char_p),
+        ("data", c_char_p),
+        ("device", c_char_p),
+        ("threads", c_uint),
+        ("resume", c_int),
+        ("event", c_void_p),
+        ("event_context", c_void_p),
+        ("job", Job),
+    ]
+
+
+class PredictRunsOptions(Structure):
+    """vg_predict_runs_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("runs", POINTER(c_char_p)),
+        ("run_count", c_size_t),
+        ("checkpoint", c_int),
+        ("split", c_char_p),
+        ("input", c_char_p),
+        ("data", c_char_p),
+        ("device", c_char_p),
+        ("threads", c_uint),
+        ("ensemble", c_int),
+        ("members", c_size_t),
+        ("passes", c_size_t),
+        ("heads", c_size_t),
+        ("logits", c_int),
+        ("output", c_char_p),
+        ("force", c_int),
+        ("job", Job),
+    ]
+
+
+class PredictRunsResult(Structure):
+    """vg_predict_runs_result"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("samples", c_size_t),
+        ("members", c_size_t),
+        ("classes", c_size_t),
+        ("epoch", c_size_t),
+        ("has_labels", c_int),
+    ]
+
+
+class PredictionOptions(Structure):
+    """vg_prediction_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("key", c_char_p),
+        ("axes", c_int),
+        ("logits", c_int),
+        ("labels_key", c_char_p),
+        ("id", c_char_p),
+        ("classes", c_char_p),
+        ("member", c_char_p),
+        ("multilabel", c_int),
+        ("labels_from", c_int),
+    ]
+
+
+class InputOptions(Structure):
+    """vg_input_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("key", c_char_p),
+        ("axes", c_int),
+        ("logits", c_int),
+        ("classes", c_char_p),
+        ("id", c_char_p),
+        ("member", c_char_p),
+        ("labels", c_char_p),
+        ("labels_key", c_char_p),
+        ("labels_from", c_int),
+        ("temperature", c_char_p),
+        ("fields", ctypes.c_uint32),
+        ("scoring", POINTER(ScoreOptions)),
+        ("device", c_int),
+    ]
+
+
+class ScoreFileOptions(Structure):
+    """vg_score_file_options"""
+
+    _fields_ = [("struct_size", c_size_t), ("output", c_char_p), ("force", c_int), ("summary", c_int), ("job", Job)]
+
+
+class ScoreSet(Structure):
+    """vg_score_set"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("n", c_size_t),
+        ("m", c_size_t),
+        ("c", c_size_t),
+        ("logits", c_int),
+        ("multilabel", c_int),
+        ("k", POINTER(c_double)),
+        ("k_count", c_size_t),
+        ("scores", c_void_p),
+        ("summary", POINTER(ScoreSummary)),
+        ("labels", c_void_p),
+        ("class_names", POINTER(c_char_p)),
+        ("ids", POINTER(c_char_p)),
+        ("threads", c_uint),
+    ]
+
+
+class EvaluationResult(Structure):
+    """vg_evaluation_result"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("file", c_char_p),
+        ("n", c_size_t),
+        ("m", c_size_t),
+        ("c", c_size_t),
+        ("logits", c_int),
+        ("multilabel", c_int),
+        ("evaluation", POINTER(Evaluation)),
+        ("whole", c_void_p),
+        ("measures", c_void_p),
+        ("interval_columns", c_size_t),
+    ]
+
+
+class OodSet(Structure):
+    """vg_ood_set"""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("file", c_char_p),
+        ("n", c_size_t),
+        ("rows", POINTER(OodRow)),
+        ("table", POINTER(c_size_t)),
+    ]
+
+
+class OodResult(Structure):
+    """vg_ood_result"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("id_file", c_char_p),
+        ("id_n", c_size_t),
+        ("resamples", c_size_t),
+        ("confidence", c_double),
+        ("set_count", c_size_t),
+        ("sets", POINTER(OodSet)),
+    ]
+
+
+class NamedFile(Structure):
+    """vg_named_file"""
+
+    _fields_ = [("name", c_char_p), ("path", c_char_p)]
+
+
+class PageOptions(Structure):
+    """vg_page_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("ood", POINTER(NamedFile)),
+        ("ood_count", c_size_t),
+        ("title", c_char_p),
+        ("images", c_char_p),
+        ("class_names", c_char_p),
+        ("metrics", c_char_p),
+        ("data", c_char_p),
+        ("force", c_int),
+        ("job", Job),
+    ]
+
+
+class RunRecipeOptions(Structure):
+    """vg_run_recipe_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("recipe", c_void_p),
+        ("folder", c_char_p),
+        ("data", c_char_p),
+        ("device", c_char_p),
+        ("threads", c_uint),
+        ("event", c_void_p),
+        ("event_context", c_void_p),
+        ("job", Job),
+    ]
+
+
+class RunResult(Structure):
+    """vg_run_result"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("folder", c_char_p),
+        ("training", TrainResult),
+        ("test", POINTER(EvaluationResult)),
+        ("test_calibrated", POINTER(EvaluationResult)),
+        ("ood", POINTER(OodResult)),
+        ("ood_calibrated", POINTER(OodResult)),
+        ("ood_names", POINTER(c_char_p)),
+    ]
+
+
+# As in `_structs`.
+SIZES: dict[type[Structure], int] = {
+    EpochMetrics: 560,
+    EvaluationResult: 80,
+    InputOptions: 104,
+    Job: 16,
+    JobMessage: 40,
+    NamedFile: 16,
+    OodResult: 56,
+    OodSet: 40,
+    PageOptions: 88,
+    PredictRunsOptions: 136,
+    PredictRunsResult: 48,
+    PredictionOptions: 64,
+    RunRecipeOptions: 80,
+    RunResult: 1200,
+    ScoreFileOptions: 40,
+    ScoreSet: 104,
+    TrainRecipeOptions: 80,
+    TrainResult: 1144,
+}
