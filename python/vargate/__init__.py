@@ -8,8 +8,10 @@
 """
 
 from . import plots
+from ._jobs import Progress
 from ._measures import MeasureInfo, measures
 from ._native import lib as _lib
+from ._predictions import Predictions, load
 from ._samples import Sample, concatenate
 from ._score import score
 from .calibrate import Calibration, calibrate
@@ -19,6 +21,7 @@ from .evaluator import Evaluator
 from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, Verdict
+from .workflow import EpochFigures, RunResult, TrainResult, predict, report, run, train
 
 __version__: str = _lib.vg_version().decode()
 
@@ -35,15 +38,20 @@ def cpu_tier() -> str:
 __all__ = [
     "AurocComparison",
     "Calibration",
+    "EpochFigures",
     "Evaluation",
     "Evaluator",
     "MeasureInfo",
     "Ood",
+    "Predictions",
+    "Progress",
+    "RunResult",
     "Sample",
     "ScoreSummary",
     "Scorer",
     "Scores",
     "Selection",
+    "TrainResult",
     "Verdict",
     "__version__",
     "auroc",
@@ -55,11 +63,16 @@ __all__ = [
     "detect",
     "ece",
     "evaluate",
+    "load",
     "measures",
     "ood",
     "plots",
+    "predict",
     "rank",
+    "report",
+    "run",
     "score",
     "select_k",
     "select_threshold",
+    "train",
 ]

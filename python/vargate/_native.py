@@ -1,7 +1,7 @@
 """The ABI of libvargate: its structs, its functions, its errors. No other module touches ctypes types of the library.
 
-Structs mirror ``include/vargate/*.h`` field by field (`_structs`, `_workflow_structs`); their sizes are checked when this
-module loads, and every offset against a compiler in the tests. The library is the one inside the package
+Structs mirror ``include/vargate/*.h`` field by field (`_structs`, `_workflow_structs`); their sizes are checked when
+this module loads, and every offset against a compiler in the tests. The library is the one inside the package
 (``vargate/lib``), or the file named by the environment variable ``VARGATE_LIBRARY``. ctypes releases the GIL for the
 length of each call.
 """
@@ -226,10 +226,18 @@ def stopped() -> bool:
     return bool(_stopped)
 
 
+def stopped_here() -> bool:
+    """Whether it has asked the thread that asks. Only the main thread's calls are stopped, and only they may raise."""
+    return bool(_stopped) and threading.current_thread() is threading.main_thread()
+
+
+def take_stopped() -> BaseException | None:
+    """What the signal's handler has raised; it is then settled."""
+    return _stopped.pop() if _stopped else None
+
+
 def _tick(_context: Any, _done: int, _total: int) -> int:
-    # The callback runs in the thread that made the call. Only the main thread's calls are stopped, and only they may
-    # raise.
-    return 1 if _stopped and threading.current_thread() is threading.main_thread() else 0
+    return 1 if stopped_here() else 0  # the callback runs in the thread that made the call
 
 
 progress = _structs.ProgressFn(_tick)

@@ -13,7 +13,17 @@ from . import _native
 if TYPE_CHECKING:
     from .scores import Scores
 
-__all__ = ["NO_FIGURES", "ScoreSummary", "Spread", "Verdict", "figures_of", "finite", "judge", "summarise"]
+__all__ = [
+    "NO_FIGURES",
+    "ScoreSummary",
+    "Spread",
+    "Verdict",
+    "figures_of",
+    "finite",
+    "judge",
+    "summarise",
+    "verdict_of",
+]
 
 
 class Spread(NamedTuple):
@@ -159,8 +169,14 @@ def judge(figures: _native.ScoreSummary, correct: int = 0, labelled: int = 0) ->
     """The library's verdict; `correct` of `labelled` predictions are right."""
     found = _native.Verdict(struct_size=_native.size(_native.Verdict))
     _native.check(_native.lib.vg_verdict_judge(byref(found), byref(figures), correct, labelled))
+    return verdict_of(found)
+
+
+def verdict_of(found: _native.Verdict) -> Verdict:
+    """The library's verdict as an object."""
     names = ("share", "disagreement", "abstained", "diversity", "class_variance", "accuracy", "chance")
-    return Verdict(found.name.decode(), found.text.decode(), **{name: float(getattr(found, name)) for name in names})
+    name = (found.name or b"unknown").decode()  # of a run that was finished already it is not kept
+    return Verdict(name, found.text.decode(), **{name: float(getattr(found, name)) for name in names})
 
 
 def summarise(s: Scores) -> ScoreSummary:

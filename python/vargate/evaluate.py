@@ -322,7 +322,8 @@ def best_of(figures: dict[str, Any], names: Sequence[str], higher: Sequence[str]
     return best
 
 
-def _collect(e: Any, members: int) -> Evaluation:
+def evaluation_of(e: Any, members: int) -> Evaluation:
+    """The library's evaluation as an object."""
     measures = _rankings(e, e.measures, e.resamples > 0)
     confusion = None
     if e.confusion:
@@ -600,6 +601,6 @@ def evaluate(
         with _native.Interruptible():
             _native.check(_native.lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(o)))
         try:
-            return _collect(out.contents, s.m)
+            return evaluation_of(out.contents, s.m)
         finally:
             _native.lib.vg_evaluation_free(out)

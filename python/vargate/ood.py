@@ -228,11 +228,16 @@ def _compare(
         _native.check(
             _native.lib.vg_ood_evaluate(rows, id_list, id_rows, ood_list, ood_rows, len(inside), byref(options))
         )
+    return set_of(ood_rows, rows[: len(inside)], bool(options.resamples))
+
+
+def set_of(n: int, rows: Any, intervals: bool) -> OodSet:
+    """The library's rows of one set as an object."""
     measures = {
-        name: OodFigures(
+        row.name.decode(): OodFigures(
             **{figure: getattr(row, figure).value for figure in _FIGURES},
-            intervals=_ends(row, _FIGURES) if options.resamples else None,
+            intervals=_ends(row, _FIGURES) if intervals else None,
         )
-        for name, row in zip(inside, rows, strict=False)
+        for row in rows
     }
-    return OodSet(ood_rows, measures, best_of(measures, _FIGURES, _FIGURES[:3]))
+    return OodSet(n, measures, best_of(measures, _FIGURES, _FIGURES[:3]))
