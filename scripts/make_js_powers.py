@@ -3,7 +3,8 @@
 powers.
 
 With h(x) = x log x and members scaled so that the largest is at most 1, the divergence of a pair is a symmetric kernel
-    J(u, v) = (h(u) + h(v))/2 - h((u + v)/2)  ~  sum_ij W_ij f_i(u) f_j(v),   so that   EPJS_c ~ sum_ij W_ij E[f_i] E[f_j].
+    J(u, v) = (h(u) + h(v))/2 - h((u + v)/2)  ~  sum_ij W_ij f_i(u) f_j(v),
+    so that EPJS_c ~ sum_ij W_ij E[f_i] E[f_j].
 A kernel as smooth as this, singular at the corner (0, 0) alone, has a rank of about twelve at 1e-7. Functions that span
 it and cost one multiplication each: 1, u and (1 - sqrt u)^n for n = 1, 2, 3, 4, 6, 9, 15, 24, 39, 48, found by a random
 search over chains of products, and for 96, 192, .. 1536 by squaring. (The power 2 is spanned by 1, u and the first;
@@ -98,8 +99,8 @@ def main():
     f = functions(v)
     error = f @ w @ f.T - divergence(a, b)
     print(
-        f"worst {np.abs(error).max():.1e}, over (u + v)/2 + 0.1 {np.abs(error / size(a, b)).max():.1e}, at (0, 0) {error[0, 0]:.1e}, "
-        f"largest entry {np.abs(w).max():.2f}"
+        f"worst {np.abs(error).max():.1e}, over (u + v)/2 + 0.1 {np.abs(error / size(a, b)).max():.1e}, "
+        f"at (0, 0) {error[0, 0]:.1e}, largest entry {np.abs(w).max():.2f}"
     )
     least = [least_member(w, v, doublings) for doublings in range(DOUBLINGS)]
     print("least u for", ", ".join(f"{i} doublings: {x:.2e}" for i, x in enumerate(least)))
@@ -113,7 +114,8 @@ def main():
         f"#define JS32_ALWAYS {len(ALWAYS)} /* of these are taken whatever the members */",
         f"#define JS32_DOUBLINGS {DOUBLINGS} /* of the last one */",
         *chain(),
-        f"/* 0 .. {DOUBLINGS - 1} doublings serve members of at least this u: the powers left out are worth {LEFT_OUT:g} at most */",
+        f"/* 0 .. {DOUBLINGS - 1} doublings serve members of at least this u: "
+        f"the powers left out are worth {LEFT_OUT:g} at most */",
         "#define JS32_LEAST " + ", ".join(f"{x:.9g}" for x in least),
         "/* W, its lower triangle row by row, off the diagonal doubled */",
         f"#define JS32_TRIANGLE {len(w) * (len(w) + 1) // 2}",

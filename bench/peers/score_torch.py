@@ -4,7 +4,8 @@ several forms.
 pairs       all M x M mixtures of a chunk at once
 triangle    the M (M - 1) / 2 mixtures of distinct members, gathered
 diagonals   one diagonal of the pairs at a time, logarithm in place
-diagonals, tuned    members moved to the front, so that both halves of a diagonal are contiguous, and every buffer reused
+diagonals, tuned    members moved to the front, so that both halves of a diagonal are contiguous, and every buffer
+                    reused
 compiled    torch.compile of the pairs, the triangle and one diagonal (needs a C++ compiler)
 """
 

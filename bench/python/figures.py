@@ -279,7 +279,8 @@ def peers(report: Report, p: np.ndarray, threads: int) -> None:
             "AURC",
             lambda: vargate.rank(confidence, errors, certainty=True).aurc,
             {"torch-uncertainty": tu("AURC", tensor_mean, tensor_labels)},
-            "ours with E-AURC, AUGRC, AUROC, AUPR and more; values compared by the peer's rule, trapezoids from coverage 1/N on",
+            "ours with E-AURC, AUGRC, AUROC, AUPR and more; "
+            "values compared by the peer's rule, trapezoids from coverage 1/N on",
             value=trapezoids - (risks.mean() - vargate.rank(confidence, errors, certainty=True).aurc),
         )
     inside, outside = rng.normal(size=n), rng.normal(0.7, 1, size=n)

@@ -34,7 +34,8 @@ def test_layout(tmp_path: Path) -> None:
     for name, index in _measures.SCORE_INDEX.items():
         lines.append(f'printf("vg_scores.{name} %zu\\n", offsetof(vg_scores, {name}));')
         ours.append(f"vg_scores.{name} {8 * index}")
-    lines.append(f'printf("vg_recipe %d %zu\\n", sizeof(vg_recipe) <= {_native.RECIPE_ROOM}, offsetof(vg_recipe, name));')
+    fits = f"sizeof(vg_recipe) <= {_native.RECIPE_ROOM}"
+    lines.append(f'printf("vg_recipe %d %zu\\n", {fits}, offsetof(vg_recipe, name));')
     ours.append("vg_recipe 1 0")
     lines.append('printf("%zu\\n", sizeof(vg_scores));')
     ours.append(str(ctypes.sizeof(_measures.ScorePlaces)))

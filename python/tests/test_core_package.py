@@ -42,7 +42,8 @@ def test_public_names_are_documented_with_examples() -> None:
 
 
 def test_import_brings_numpy_only() -> None:
-    script = "import sys, vargate; print([m for m in ('pandas', 'matplotlib', 'torch', 'sklearn', 'dask') if m in sys.modules])"
+    names = ("pandas", "polars", "pyarrow", "matplotlib", "torch", "sklearn", "dask")
+    script = f"import sys, vargate; print([m for m in {names} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -103,7 +104,10 @@ def test_ruff() -> None:
 
 
 def test_sdist(tmp_path: Path) -> None:
-    """Holds the sources and nothing that was built; with VG_TEST_FULL=1 it is also installed into a clean environment."""
+    """Holds the sources and nothing that was built.
+
+    With VG_TEST_FULL=1 it is also installed into a clean environment.
+    """
     pytest.importorskip("scikit_build_core")
     script = f"from scikit_build_core.build import build_sdist; print(build_sdist({str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

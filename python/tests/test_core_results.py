@@ -197,7 +197,7 @@ def test_select(command: Command, files: Path, logits: Any, by: str, target: str
 
 
 def test_select_by_what_will_be_decided(logits: Any, command: Command, tmp_path: Path) -> None:
-    """Thresholds at quantiles of other predictions, and several measures that share the level, as the command does it."""
+    """Thresholds at quantiles of other predictions, and several measures that share the level, as by the command."""
     z, y = logits
     np.savez(tmp_path / "val.npz", Z=z[:300], L=y[:300])
     np.savez(tmp_path / "test.npz", Z=z[300:])

@@ -339,7 +339,8 @@ RECIPES = {
 def test_uniform_initialisation_is_that_of_torch(trains: str, tmp_path: Path) -> None:
     # A rate of 1e-30 leaves the first values as they were drawn; torch's own layers of the same shapes give the
     # moments.
-    keys = "name: u\ndataset: digits\nnetwork: cnn-16-96\nheads: 40\ninit: uniform\nepochs: 1\nbatch: 64\ntrain_limit: 64\nrate: 1e-30\n"
+    keys = "name: u\ndataset: digits\nnetwork: cnn-16-96\nheads: 40\ninit: uniform\nepochs: 1\nbatch: 64\n"
+    keys += "train_limit: 64\nrate: 1e-30\n"
     (tmp_path / "recipe.yaml").write_text(keys)
     arguments = [
         trains,

@@ -140,8 +140,8 @@ def check_members(estimator: Any) -> None:
         return
     if not isinstance(estimator, (ForestClassifier, BaggingClassifier, VotingClassifier)):
         raise TypeError(
-            f"{type(estimator).__name__} has no members of equal weight, expected a forest, bagging, voting or calibrated "
-            "classifier, or a list of fitted classifiers"
+            f"{type(estimator).__name__} has no members of equal weight, expected a forest, bagging, voting or "
+            "calibrated classifier, or a list of fitted classifiers"
         )
     if getattr(estimator, "weights", None) is not None:
         raise ValueError("voting with weights: members count equally here, expected weights=None")

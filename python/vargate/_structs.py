@@ -1,5 +1,4 @@
-"""Structs and constants of ``include/vargate/*.h`` but ``workflow.h``, mirrored field by field. Only `_native` reads this
-module."""
+"""Structs and constants of ``include/vargate/*.h`` but ``workflow.h``, mirrored field by field for `_native`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Structs of ``include/vargate/workflow.h`` and of training (``nn.h``), mirrored field by field. Only `_native` reads this
-module."""
+"""Structs of ``include/vargate/workflow.h`` and of training (``nn.h``), mirrored field by field for `_native`."""
 
 from __future__ import annotations
 

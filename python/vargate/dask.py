@@ -402,7 +402,8 @@ def _label_blocks(labels: Any, array: da.Array, columns: int) -> list[Any]:
         if unknown or any(math.isnan(size) for size in labels.chunks[0]):
             if len(labels.chunks[0]) != len(sizes):
                 raise ValueError(
-                    f"labels have {len(labels.chunks[0])} blocks, expected the {len(sizes)} of the array: sizes are unknown"
+                    f"labels have {len(labels.chunks[0])} blocks, expected the {len(sizes)} of the array: "
+                    "sizes are unknown"
                 )
         else:
             if labels.shape[0] != array.shape[0]:

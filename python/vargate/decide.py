@@ -386,8 +386,10 @@ def _missed(s: Selection) -> str:
     reached = f"{s.by} {'=' if s.by == 'k' else '>' if s.by == 'snr' else '<'} {_native.k_name(s.threshold)}"
     if s.target_risk is not None:
         return (
-            f"no {what} meets a risk of {s.target_risk:g} with {100 * s.confidence:g} % confidence; the best reachable is {reached}: "
-            f"risk at most {s.risk_bound:.4g} (found {s.errors} errors in {s.kept} kept, coverage {100 * s.coverage:.2f} %); {s.reason}"
+            f"no {what} meets a risk of {s.target_risk:g} with {100 * s.confidence:g} % confidence; "
+            f"the best reachable is {reached}: risk at most {s.risk_bound:.4g} "
+            f"(found {s.errors} errors in {s.kept} kept, coverage {100 * s.coverage:.2f} %); {s.reason}"
         )
     share = 100 * (s.target_coverage or 0)
-    return f"no {what} keeps {share:g} % of the samples; the best reachable is {reached}: coverage {100 * s.coverage:.2f} %"
+    best = f"the best reachable is {reached}: coverage {100 * s.coverage:.2f} %"
+    return f"no {what} keeps {share:g} % of the samples; {best}"

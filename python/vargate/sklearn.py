@@ -264,7 +264,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             or not costs[0] > 0
         ):
             raise ValueError(
-                f"error_cost is {costs[0]!r} and referral_cost {costs[1]!r}, expected 0 <= referral_cost <= error_cost > 0"
+                f"error_cost is {costs[0]!r} and referral_cost {costs[1]!r}, "
+                "expected 0 <= referral_cost <= error_cost > 0"
             )
 
     def get_metadata_routing(self) -> Any:
@@ -346,8 +347,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         self.selection_, self.k_ = found, float(found.threshold)
         if not found.met:
             warnings.warn(
-                f"a risk of {self.target_risk:g} cannot be promised from {found.samples + found.set_aside} held-out samples; the best "
-                f"bound is {found.risk_bound:.3g}, at k = {self.k_:g}; {found.reason}",
+                f"a risk of {self.target_risk:g} cannot be promised from {found.samples + found.set_aside} held-out "
+                f"samples; the best bound is {found.risk_bound:.3g}, at k = {self.k_:g}; {found.reason}",
                 UserWarning,
                 stacklevel=3,
             )
@@ -389,8 +390,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         if s.n >= _COLLAPSE_ROWS and (s.m == 1 or s.diversity == 0):
             said = "the ensemble has one member" if s.m == 1 else f"the {s.m} members give identical probabilities"
             warnings.warn(
-                f"{said} for all {s.n} samples: without spread no sample is abstained on (members that are copies of one model, or "
-                "samples they were all trained on)",
+                f"{said} for all {s.n} samples: without spread no sample is abstained on "
+                "(members that are copies of one model, or samples they were all trained on)",
                 CollapseWarning,
                 stacklevel=4,
             )
@@ -548,7 +549,8 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     >>> from sklearn.utils.estimator_checks import check_estimator
     >>> model = AbstainingClassifier(RandomForestClassifier(9, random_state=0))
     >>> found = check_estimator(model, expected_failed_checks=expected_failed_checks(model), on_skip=None)
-    >>> sorted({one["status"] for one in found} - {"skipped"}), sorted({one["check_name"] for one in found if one["status"] == "xfail"})
+    >>> failed = {one["check_name"] for one in found if one["status"] == "xfail"}
+    >>> sorted({one["status"] for one in found} - {"skipped"}), sorted(failed)
     (['passed', 'xfail'], ['check_classifiers_train'])
     """
     if not isinstance(estimator, AbstainingClassifier):

@@ -4,7 +4,8 @@ modules.
 >>> import torch, vargate
 >>> from vargate.torch import LastLayerEnsemble, collect
 >>> _ = torch.manual_seed(0)
->>> model = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), LastLayerEnsemble(32, 3, heads=10, features=0.5))
+>>> head = LastLayerEnsemble(32, 3, heads=10, features=0.5)
+>>> model = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), head)
 >>> x, y = torch.randn(64, 4), torch.randint(3, (64,))
 >>> loss = model[-1].loss(model(x), y)
 >>> loss.backward()

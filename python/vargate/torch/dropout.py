@@ -110,8 +110,8 @@ def _scripted(name: str, module: Any) -> bool:
         getattr(module, "code", "")
     ):
         raise ValueError(
-            f"the module {name or 'itself'!r} ({module.original_name}) calls dropout inside TorchScript, where it follows the "
-            "module's own mode and cannot be switched on alone: pass the model before scripting"
+            f"the module {name or 'itself'!r} ({module.original_name}) calls dropout inside TorchScript, where it "
+            "follows the module's own mode and cannot be switched on alone: pass the model before scripting"
         )
     return False
 

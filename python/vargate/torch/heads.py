@@ -160,7 +160,8 @@ class LastLayerEnsemble(nn.Module):
                 self.prior = HeadPrior(image_shape, heads * classes, generator=generator)
 
     def extra_repr(self) -> str:
-        return f"{self.in_features}, {self.classes}, heads={self.heads}, features={self.features:g}, anchor={self.anchor:g}"
+        sizes = f"{self.in_features}, {self.classes}, heads={self.heads}"
+        return f"{sizes}, features={self.features:g}, anchor={self.anchor:g}"
 
     @torch.no_grad()
     def fit_prior(self, images: Tensor) -> None:

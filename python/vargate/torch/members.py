@@ -66,8 +66,8 @@ def _unpack(batch: Any) -> tuple[Any, Any]:
             return batch[0], batch[1]
         if len(batch) != 1:
             raise ValueError(
-                f"a batch has {len(batch)} parts, expected inputs, or (inputs, labels): say which are which, for instance "
-                "unpack=lambda b: ((b[0], b[1]), b[2]) for a model called with two inputs"
+                f"a batch has {len(batch)} parts, expected inputs, or (inputs, labels): say which are which, "
+                "for instance unpack=lambda b: ((b[0], b[1]), b[2]) for a model called with two inputs"
             )
         return batch[0], None
     return batch, None
@@ -91,8 +91,9 @@ def _labels_of(y: Any, n: int, classes: int) -> npt.NDArray[np.int64]:
         a = a[:, 0]
     if a.shape not in ((n,), (n, classes)):
         raise ValueError(
-            f"labels of a batch have shape {a.shape}, expected ({n},), or ({n}, {classes}) of 0 and 1; where they are something else, "
-            "say what are inputs and what are labels: unpack=lambda batch: (inputs, labels)"
+            f"labels of a batch have shape {a.shape}, expected ({n},), or ({n}, {classes}) of 0 and 1; "
+            "where they are something else, say what are inputs and what are labels: "
+            "unpack=lambda batch: (inputs, labels)"
         )
     packed = as_integers(a, "labels of a batch")
     if a.ndim == 2 and not bool(np.isin(packed, (0, 1)).all()):
@@ -117,7 +118,8 @@ class _Bar:
         rate = self.done / max(now - self.begun, 1e-9)
         if self.total:
             filled = 30 * self.done // self.total
-            text = f"collect [{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total} {(self.total - self.done) / rate:.0f} s left"
+            bar, left = "#" * filled + "." * (30 - filled), (self.total - self.done) / rate
+            text = f"collect [{bar}] {self.done}/{self.total} {left:.0f} s left"
         else:
             text = f"collect {self.done} batches, {rate:.1f} a second"
         sys.stderr.write(f"\r{text}\x1b[K" + ("\n" if self.done == self.total else ""))
@@ -199,7 +201,10 @@ class _Members:
                 f"the {len(self.models)} models gave equal logits for every sample: they are one model, not an ensemble"
             )
         else:
-            said = "every pass gave equal logits for every sample: dropout changes nothing in this model, so there is no ensemble"
+            said = (
+                "every pass gave equal logits for every sample: "
+                "dropout changes nothing in this model, so there is no ensemble"
+            )
         warnings.warn(said, UserWarning, stacklevel=4)
 
 
@@ -251,7 +256,8 @@ def collect_batches(
     Examples
     --------
     >>> import torch, vargate
-    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(16, 3))
+    >>> from torch import nn
+    >>> model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 3))
     >>> loader = [torch.randn(8, 4), torch.randn(2, 4)]
     >>> scorer = vargate.Scorer(logits=True)
     >>> [len(scorer.feed(batch.logits)) for batch in collect_batches(model, loader, members=20)]
@@ -394,7 +400,8 @@ def collect(
     Examples
     --------
     >>> import torch, vargate
-    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(16, 3))
+    >>> from torch import nn
+    >>> model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 3))
     >>> logits, labels = collect(model, [torch.randn(8, 4), torch.randn(2, 4)], "mcd", members=20, seed=0)
     >>> logits.shape, labels, vargate.score(logits, logits=True).m
     ((10, 20, 3), None, 20)
