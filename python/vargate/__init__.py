@@ -12,11 +12,12 @@ from ._jobs import Progress
 from ._measures import MeasureInfo, measures
 from ._native import lib as _lib
 from ._predictions import Predictions, load
+from ._ranking import AurocComparison, auroc, compare_auroc, ece, rank
 from ._samples import Sample, concatenate
 from ._score import score
 from .calibrate import Calibration, calibrate
 from .decide import Selection, decide, select_k, select_threshold
-from .evaluate import AurocComparison, Evaluation, auroc, compare_auroc, ece, evaluate, rank
+from .evaluate import Evaluation, evaluate
 from .evaluator import Evaluator
 from .ood import Ood, detect, ood
 from .scorer import Scorer

@@ -71,6 +71,7 @@ class ScoringOptions(DecisionOptions, total=False):
 
     k: Gates
     measures: str | Sequence[str]
+    classes: Sequence[str] | None
 
 
 class ThreadedOptions(ScoringOptions, total=False):

@@ -127,10 +127,10 @@ class Predictions:
 
     def score(self, **options: Unpack[ThreadedOptions]) -> Scores:
         """`vargate.score` of these predictions, with their labels and names."""
-        how: dict[str, Any] = {"logits": self.logits, **options}
+        how: dict[str, Any] = {"logits": self.logits, "classes": self.classes, **options}
         if self.labels is not None and self.labels.ndim == 2:
             how.setdefault("multilabel", True)
-        return score(self.values, labels=self.labels, classes=self.classes, ids=self.ids, axes="NMC", **how)
+        return score(self.values, labels=self.labels, ids=self.ids, axes="NMC", **how)
 
     def __repr__(self) -> str:
         kind = "logits" if self.logits else "probabilities"

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from .evaluate import Evaluation
     from .scores import Scores
 
-__all__ = ["table", "to_arrow", "to_pandas", "to_polars"]
+__all__ = ["evaluation_table", "table", "to_arrow", "to_pandas", "to_polars"]
 
 _CLASSES = ("pred", "second", "decision")  # their values are numbers of classes
 
@@ -88,3 +89,26 @@ def to_polars(s: Scores, classes: Sequence[str] | None) -> pl.DataFrame:
         else:
             data[name] = np.ascontiguousarray(values)
     return pl.DataFrame(data)
+
+
+def evaluation_table(e: Evaluation, what: str) -> pd.DataFrame:
+    import pandas as pd
+
+    names = pd.Index(range(e.c) if e.classes is None else e.classes, name="class")
+    if what == "classes":
+        rows = e.per_class if not e.per_label else [label.positive for label in e.per_label]
+        return pd.DataFrame([vars(row) for row in rows], index=names)
+    if what == "confusion":
+        if e.confusion is None:
+            raise ValueError("there is no confusion matrix: labels of a multilabel set are not exclusive")
+        return pd.DataFrame(e.confusion, index=names.rename("true"), columns=names.rename("predicted"))
+    if what != "measures":
+        raise ValueError(f"what is {what!r}, expected one of 'measures', 'classes', 'confusion'")
+    figures = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
+    table = pd.DataFrame({name: {f: getattr(row, f) for f in figures} for name, row in e.measures.items()}).T
+    for name, row in e.measures.items():
+        for at, value in row.risk_at_coverage.items():
+            table.loc[name, f"risk@{at}"] = value
+        for at, value in row.coverage_at_risk.items():
+            table.loc[name, f"coverage@risk{at}"] = value
+    return table.rename_axis("measure")

@@ -4,7 +4,7 @@ measures."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
 from typing import Any
@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_labels, whole
-from ._measures import is_certainty
+from ._arrays import as_labels, reals, whole
+from ._measures import GROUPS, is_certainty
 from ._options import ScoringOptions, ThreadedOptions, words
+from ._predictions import Predictions
 from ._score import score
 from .scores import Float64, Scores
 
-__all__ = ["as_scores", "measure_list", "number", "tally"]
+__all__ = ["as_scores", "chosen_columns", "extra_columns", "measure_list", "number", "points", "tally"]
 
 
 def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *, wanted: str = "all") -> Scores:
@@ -27,7 +28,10 @@ def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *,
     if not isinstance(p, Scores):
         named = words(options.get("measures", wanted))
         how: ThreadedOptions = {**options, "measures": [*named, "mean", "std", "pred", "second"]}
-        return score(p, labels=labels, **how)
+        if not isinstance(p, Predictions):
+            return score(p, labels=labels, **how)
+        s = p.score(**how)
+        return s if labels is None else as_scores(s, labels, {})
     if options:
         raise TypeError(f"scoring options ({', '.join(options)}) are for arrays; these scores are made already")
     if labels is None:
@@ -36,8 +40,34 @@ def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *,
     return p._but(labels=packed)
 
 
-def measure_list(columns: dict[str, Float64]) -> Any:
-    """The library's list of columns; values stay where they are. Arrays must outlive it."""
+def chosen_columns(columns: dict[str, Float64], measures: str | Sequence[str]) -> dict[str, Float64]:
+    """The columns asked for: ``"gtu@1"`` is one, ``"gtu"`` those of all gate settings, a group its members."""
+    wanted: set[str] = set()
+    for word in words(measures):
+        stem, at, gate = word.partition("@")
+        if at:
+            wanted.add(f"{stem}@{_native.k_name(float(gate))}")
+        else:
+            wanted.update(GROUPS.get(word, (word,)))
+    return {name: values for name, values in columns.items() if {name, name.partition("@")[0]} & wanted}
+
+
+def extra_columns(extra: Mapping[str, Any] | None, shape: tuple[int, ...], taken: dict[str, Float64]) -> dict[str, Any]:
+    """Arrays of the caller's as further columns of this shape, under names of their own."""
+    out: dict[str, Any] = {}
+    for name, values in (extra or {}).items():
+        packed = np.ascontiguousarray(values, dtype=np.float64)
+        if packed.shape != shape:
+            raise ValueError(f"extra: {name!r} has shape {packed.shape}, expected {shape}")
+        if name in taken:
+            raise ValueError(f"extra: {name!r} is the name of a measure, expected another one")
+        out[name] = packed
+    return out
+
+
+def measure_list(columns: dict[str, Float64], certain: Collection[str] = ()) -> Any:
+    """The library's list of columns; values stay where they are. Arrays must outlive it. Larger values of those in
+    `certain` are more certain, as of some measures."""
     listed = (_native.Measure * max(len(columns), 1))()
     for entry, (name, values) in zip(listed, columns.items(), strict=False):
         if len(name) >= _native.NAME_SIZE:
@@ -45,8 +75,16 @@ def measure_list(columns: dict[str, Float64]) -> Any:
         entry.name = name.encode()
         entry.values = values.ctypes.data
         entry.stride = values.strides[-1] // 8 if values.size else 1
-        entry.certainty = is_certainty(name)
+        entry.certainty = name in certain or is_certainty(name)
     return listed
+
+
+def points(values: float | Sequence[float], name: str) -> tuple[float, ...]:
+    """Coverages or risks: at most as many as the library takes, each a share."""
+    found = reals(values, name)
+    if len(found) > _native.MAX_OPERATING_POINTS or not all(0 < v <= 1 for v in found):
+        raise ValueError(f"{name} is {values!r}, expected at most {_native.MAX_OPERATING_POINTS} numbers in (0, 1]")
+    return found
 
 
 _SLICE = 1 << 20  # values counted between two chances for Ctrl-C: some ten milliseconds

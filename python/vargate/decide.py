@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_double, c_size_t, cast, create_string_buffer
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from . import _native
 from ._arrays import reals
 from ._measures import GATED, PLAIN
 from ._options import DecisionOptions, ThreadedOptions, choice
+from ._predictions import Predictions
 from ._score import score
 from ._tally import as_scores, number, tally
 from .scores import Int32, Scores
@@ -160,10 +162,12 @@ def decide(
         if scoring:
             raise TypeError(f"scoring options ({', '.join(scoring)}) are for arrays; these scores are made already")
         return p.decide(k)
-    if not isinstance(k, Selection) or k.by == "k":
-        return score(p, threads=threads, measures=["pred", "second", "mean", "std"], **scoring).decide(k)
-    stem, at, gate = k.by.partition("@")
-    return score(p, k=float(gate) if at else 1.0, threads=threads, measures=["pred", stem], **scoring).decide(k)
+    needed, gates = ["pred", "second", "mean", "std"], 1.0
+    if isinstance(k, Selection) and k.by != "k":
+        stem, at, gate = k.by.partition("@")
+        needed, gates = ["pred", stem], float(gate) if at else 1.0
+    take = p.score if isinstance(p, Predictions) else partial(score, p)
+    return take(k=gates, threads=threads, measures=needed, **scoring).decide(k)
 
 
 def select_k(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast, create_string_buffer
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_labels, reals, whole
+from ._arrays import whole
 from ._options import ScoringOptions, thread_count
-from ._tally import as_scores, measure_list, number, tally
+from ._tally import as_scores, chosen_columns, extra_columns, measure_list, number, points, tally
 from .scores import Scores
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typing_extensions import Unpack
 
 __all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures"]
-__all__ += ["AurocComparison", "auroc", "compare_auroc", "ece", "evaluate", "rank"]
+__all__ += ["evaluate"]
 
 Interval = tuple[float, float]
 Points = dict[str, Interval]
@@ -154,7 +155,7 @@ class Evaluation:
     to its ends; a figure for which no interval that holds its level is known has none. `ece_expected` is the ECE that a
     perfectly calibrated model would show on average with these samples, `ece_p_value` the chance of one as large as
     seen, `ece_debiased` the ECE less what chance adds to it, `mce_rows` the size of the bin that decides MCE, `notes`
-    what a reader of the figures must know.
+    what a reader of the figures must know. `classes` are the names of the classes, where they were given.
     """
 
     n: int
@@ -190,6 +191,7 @@ class Evaluation:
     bootstrap: int = 0
     confidence: float = 0.95
     seed: int = 1
+    classes: tuple[str, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of ``vargate evaluate --json`` but for ``schema``, ``command`` and ``file``."""
@@ -214,6 +216,13 @@ class Evaluation:
         if self.per_label:
             out["per_label"] = [row.to_dict() for row in self.per_label]
         return out
+
+    def to_pandas(self, what: Literal["measures", "classes", "confusion"] = "measures") -> pd.DataFrame:
+        """One row a measure; or one row a class, or the confusion matrix (rows true, columns predicted), by the names
+        of the classes where they were given."""
+        from ._tables import evaluation_table
+
+        return evaluation_table(self, what)
 
     def __str__(self) -> str:
         lines = [f"{self.n} samples, {self.m} members, {self.c} classes"]
@@ -322,7 +331,7 @@ def best_of(figures: dict[str, Any], names: Sequence[str], higher: Sequence[str]
     return best
 
 
-def evaluation_of(e: Any, members: int) -> Evaluation:
+def evaluation_of(e: Any, members: int, classes: tuple[str, ...] | None = None) -> Evaluation:
     """The library's evaluation as an object."""
     measures = _rankings(e, e.measures, e.resamples > 0)
     confusion = None
@@ -360,165 +369,8 @@ def evaluation_of(e: Any, members: int) -> Evaluation:
         bootstrap=e.resamples,
         confidence=e.confidence,
         seed=e.seed,
+        classes=classes,
     )
-
-
-def ece(p: Any, labels: Any, *, bins: int = 15) -> float:
-    """Expected calibration error of probabilities, alone: what `evaluate` gives as ``ece``, without the rest.
-
-    Parameters
-    ----------
-    p : array_like (N, C)
-        Probabilities, of a network or of an ensemble's mean. float32 and float64 in C order are taken without a copy.
-    labels : array_like (N,) of int
-    bins
-        Equal-width bins.
-
-    Examples
-    --------
-    >>> import vargate
-    >>> vargate.ece([[0.75, 0.25], [0.5, 0.5]], [0, 0])
-    0.375
-    """
-    values = np.asarray(p)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(np.float64)
-    values = np.ascontiguousarray(values)
-    if values.ndim != 2:
-        raise ValueError(f"p has shape {values.shape}, expected (N, C): the mean over members of an ensemble")
-    truth = as_labels(labels, (len(values), 1, values.shape[1]))
-    bins = whole(bins, "bins", 1, 10000)
-    found, dtype = c_double(), 0 if values.dtype == np.float32 else 1
-    data, n, c = values.ctypes.data, values.shape[0], values.shape[1]
-    _native.check(_native.lib.vg_calibration_error(byref(found), None, data, dtype, truth.ctypes.data, n, c, bins))
-    return found.value
-
-
-def rank(
-    uncertainty: Any,
-    errors: Any,
-    *,
-    certainty: bool = False,
-    coverages: Sequence[float] = (0.8, 0.9, 0.95),
-    risks: Sequence[float] = (0.01, 0.05),
-) -> Ranking:
-    """What any uncertainties are worth for telling errors from correct predictions: AURC, AUROC and the rest of
-    `Ranking`.
-
-    Parameters
-    ----------
-    uncertainty : array_like (N,)
-        Larger means less certain; the other way round with `certainty`.
-    errors : array_like (N,) of bool
-        Which predictions were wrong.
-    coverages, risks
-        As in `evaluate`.
-
-    Examples
-    --------
-    >>> import vargate
-    >>> vargate.rank([0.1, 0.2, 0.9], [False, False, True]).error_auroc
-    1.0
-    """
-    values = np.ascontiguousarray(uncertainty, dtype=np.float64)
-    marks = np.ascontiguousarray(errors, dtype=np.bool_)
-    if values.ndim != 1 or values.shape != marks.shape:
-        raise ValueError(f"uncertainty has shape {values.shape} and errors {marks.shape}, expected the same (N,)")
-    c_coverages, c_risks = _native.doubles(_points(coverages, "coverages")), _native.doubles(_points(risks, "risks"))
-    o = _native.EvaluateOptions(_native.size(_native.EvaluateOptions))
-    o.coverages, o.coverage_count = cast(c_coverages, POINTER(c_double)), len(c_coverages)
-    o.risks, o.risk_count = cast(c_risks, POINTER(c_double)), len(c_risks)
-    measure = _native.Measure(b"uncertainty", values.ctypes.data, 1, certainty)
-    found = _native.Ranking()
-    _native.check(_native.lib.vg_rank(byref(found), byref(measure), marks.ctypes.data, len(values), byref(o)))
-    return Ranking(
-        **{name: getattr(found, name).value for name in _RANKING},
-        risk_at_coverage={_native.k_name(v): found.risk_at[i].value for i, v in enumerate(c_coverages)},
-        coverage_at_risk={_native.k_name(v): found.coverage_at[i].value for i, v in enumerate(c_risks)},
-    )
-
-
-@dataclass(frozen=True)
-class AurocComparison:
-    """Two measures on the same rows: their areas under the ROC curve, the difference first - second, each with its
-    interval."""
-
-    first: float
-    second: float
-    difference: float
-    p_value: float
-    intervals: dict[str, Interval]
-
-
-def _marked(values: Any, positive: Any, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    scores, marks = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(positive, dtype=np.bool_)
-    if scores.ndim not in (1, 2) or scores.shape != marks.shape:
-        raise ValueError(
-            f"{name} has shape {scores.shape} and positive {marks.shape}, expected the same (N,) or (N, C)"
-        )
-    return scores, marks
-
-
-def auroc(
-    values: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95
-) -> tuple[float, float, float]:
-    """Area under the ROC curve with its DeLong interval: ``(value, low, high)``.
-
-    Parameters
-    ----------
-    values : array_like (N,) or (N, C)
-        Scores that should be large where `positive` (small with `certainty`). With two axes the C values of a row
-        belong to one sample, which is the unit of the interval (multilabel).
-    positive : array_like of bool
-        Errors, or out-of-distribution samples.
-
-    Examples
-    --------
-    >>> import vargate
-    >>> vargate.auroc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])[0]
-    0.75
-    """
-    scores, marks = _marked(values, positive, "values")
-    measure = _native.Measure(b"values", scores.ctypes.data, 1, certainty)
-    options = _native.AurocOptions(
-        _native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1
-    )
-    found = _native.Estimate()
-    _native.check(_native.lib.vg_auroc(byref(found), byref(measure), marks.ctypes.data, scores.size, byref(options)))
-    return found.value, found.low, found.high
-
-
-def compare_auroc(
-    first: Any, second: Any, positive: Any, *, certainty: bool = False, confidence: float = 0.95
-) -> AurocComparison:
-    """Do two scores of the same rows differ in AUROC? DeLong's paired test; arguments as in `auroc`.
-
-    Examples
-    --------
-    >>> import vargate
-    >>> vargate.compare_auroc([1, 2, 3, 4], [1, 3, 2, 4], [False, False, True, True]).difference
-    0.25
-    """
-    sides = [_marked(first, positive, "first"), _marked(second, positive, "second")]
-    measures = [_native.Measure(b"values", scores.ctypes.data, 1, certainty) for scores, _ in sides]
-    scores, marks = sides[0]
-    options = _native.AurocOptions(
-        _native.size(_native.AurocOptions), confidence, scores.shape[1] if scores.ndim == 2 else 1
-    )
-    found = _native.AurocComparison()
-    a, b = byref(measures[0]), byref(measures[1])
-    _native.check(_native.lib.vg_auroc_compare(byref(found), a, b, marks.ctypes.data, scores.size, byref(options)))
-    names = ("first", "second", "difference")
-    return AurocComparison(
-        **{n: getattr(found, n).value for n in names}, p_value=found.p_value, intervals=_ends(found, names)
-    )
-
-
-def _points(values: float | Sequence[float], name: str) -> tuple[float, ...]:
-    points = reals(values, name)
-    if len(points) > _native.MAX_OPERATING_POINTS or not all(0 < v <= 1 for v in points):
-        raise ValueError(f"{name} is {values!r}, expected at most {_native.MAX_OPERATING_POINTS} numbers in (0, 1]")
-    return points
 
 
 def evaluate(
@@ -533,6 +385,8 @@ def evaluate(
     risks: Sequence[float] = (0.01, 0.05),
     curve: int = 0,
     threads: int | None = None,
+    extra: Mapping[str, Any] | None = None,
+    extra_certainty: Collection[str] = (),
     **scoring: Unpack[ScoringOptions],
 ) -> Evaluation:
     """Accuracy, calibration, selective prediction and error detection.
@@ -554,6 +408,11 @@ def evaluate(
         Points of each measure's risk-coverage curve; 0: none.
     threads : int, optional
         None or 0: one per core.
+    extra : mapping of names to array_like (N,), or (N, C) in multilabel mode, optional
+        Values of your own that are ranked beside the measures, larger where less certain; for those named in
+        `extra_certainty` larger where more certain.
+    **scoring
+        Options of `score`. ``measures`` says what is ranked, also of scores: ``"gtu@1"`` that one alone.
 
     Returns
     -------
@@ -568,6 +427,7 @@ def evaluate(
     >>> e.accuracy, e.measures["gmu"].aurc
     (1.0, 0.0)
     """
+    asked = scoring.pop("measures", "all") if isinstance(p, Scores) else scoring.get("measures", "all")
     if threads is not None and not isinstance(p, Scores):
         s = as_scores(p, labels, {**scoring, "threads": threads})
     else:
@@ -575,7 +435,7 @@ def evaluate(
     if s.labels is None:
         raise ValueError("labels are needed: true classes (N,), or 0/1 (N, C) in multilabel mode")
     ks = _native.doubles(s._k)
-    at_coverages, at_risks = _points(coverages, "coverages"), _points(risks, "risks")
+    at_coverages, at_risks = points(coverages, "coverages"), points(risks, "risks")
     c_coverages, c_risks = _native.doubles(at_coverages), _native.doubles(at_risks)
     pointer = POINTER(c_double)
     o = _native.EvaluateOptions(
@@ -594,13 +454,14 @@ def evaluate(
         _native.progress,
         None,
     )
-    columns = s.columns()
-    listed = measure_list(columns)
+    columns = chosen_columns(s.columns(), asked)
+    columns |= extra_columns(extra, s.labels.shape, columns)
+    listed = measure_list(columns, extra_certainty)
     out = POINTER(_native.Evaluation)()
     with tally(s, s.labels, bins=bins, bootstrap=bool(bootstrap > 0)) as counted:
         with _native.Interruptible():
             _native.check(_native.lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(o)))
         try:
-            return evaluation_of(out.contents, s.m)
+            return evaluation_of(out.contents, s.m, s.classes)
         finally:
             _native.lib.vg_evaluation_free(out)

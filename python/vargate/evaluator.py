@@ -11,7 +11,8 @@ from ._arrays import whole
 from ._options import ScoringOptions, temperatures, thread_count, words
 from ._samples import concatenate
 from ._score import score
-from .evaluate import Evaluation, _points, evaluate
+from ._tally import points
+from .evaluate import Evaluation, evaluate
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Evaluator:
             "bootstrap": whole(bootstrap, "bootstrap", 0),
             "seed": whole(seed, "seed", 0),
             "confidence": float(confidence),
-            "coverages": _points(coverages, "coverages"),
-            "risks": _points(risks, "risks"),
+            "coverages": points(coverages, "coverages"),
+            "risks": points(risks, "risks"),
             "curve": whole(curve, "curve", 0),
             "threads": threads,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from ctypes import byref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,11 @@ import numpy as np
 
 from . import _native
 from ._arrays import whole
+from ._measures import is_certainty
 from ._options import ScoringOptions, ThreadedOptions, thread_count
+from ._predictions import Predictions
 from ._score import score
-from ._tally import measure_list, number
+from ._tally import chosen_columns, extra_columns, measure_list, number
 from .evaluate import Interval, _ends, _intervals, best_of
 from .scores import Float64, Scores
 
@@ -108,9 +110,8 @@ class Ood:
         return "\n".join(lines)
 
 
-def _by_sample(s: Scores) -> dict[str, Float64]:
+def _by_sample(columns: dict[str, Float64], s: Scores) -> dict[str, Float64]:
     """One value a sample: multilabel samples by the mean over labels, and by the most uncertain of them."""
-    columns = s.columns()
     if not s.multilabel:
         return columns
     means: dict[str, Float64] = {}
@@ -121,7 +122,7 @@ def _by_sample(s: Scores) -> dict[str, Float64]:
             total += values[:, label]
         means[name] = total / s.c
         stem, at, gate = name.partition("@")
-        certainty = stem == "snr"
+        certainty = is_certainty(stem)
         extremes[f"{stem}_{'min' if certainty else 'max'}{at}{gate}"] = (
             values.min(axis=1) if certainty else values.max(axis=1)
         )
@@ -137,6 +138,8 @@ def ood(
     confidence: float = 0.95,
     threads: int | None = None,
     name: str = "ood",
+    extra: Mapping[str, tuple[Any, Any]] | None = None,
+    extra_certainty: Collection[str] = (),
     **scoring: Unpack[ScoringOptions],
 ) -> Ood:
     """Detection of out-of-distribution samples by every measure.
@@ -152,6 +155,11 @@ def ood(
         As in `evaluate`; both sides are resampled.
     name : str
         Name of `ood` when it is not a mapping.
+    extra : mapping of names to pairs of array_like, optional
+        Values of your own beside the measures, one a sample: ``(inside, outside)``, where `outside` is a mapping as
+        `ood` is one; larger where more likely outside, the other way round for those named in `extra_certainty`.
+    **scoring
+        Options of `score`. ``measures`` says what is compared, also of scores: ``"gtu@1"`` that one alone.
 
     Returns
     -------
@@ -170,12 +178,19 @@ def ood(
     if not sets:
         raise ValueError("ood is empty, expected at least one set")
     how: ThreadedOptions = {"threads": threads, **scoring}
+    asked = scoring.get("measures", "all")
 
     def scored(p: Any) -> Scores:
+        if isinstance(p, Predictions):
+            return p.score(**how)
         return p if isinstance(p, Scores) else score(p, **how)
 
+    def columns_of(of: Scores, more: dict[str, Any]) -> dict[str, Float64]:
+        chosen = _by_sample(chosen_columns(of.columns(), asked), of)
+        return chosen | extra_columns(more, (of.n,), chosen)
+
     s = scored(id)
-    inside = _by_sample(s)
+    inside = columns_of(s, {key: pair[0] for key, pair in (extra or {}).items()})
     resamples, start = whole(bootstrap, "bootstrap", 0), whole(seed, "seed", 0)
     options = _native.OodOptions(
         _native.size(_native.OodOptions), resamples, start, confidence, thread_count(threads), _native.progress, None
@@ -185,10 +200,12 @@ def ood(
         other = scored(p)
         if other.c != s.c:
             raise ValueError(f"{key} has {other.c} classes, the in-distribution side {s.c}")
-        outside = _by_sample(other)
+        outside = columns_of(
+            other, {k: v[1][key] if isinstance(v[1], Mapping) else v[1] for k, v in (extra or {}).items()}
+        )
         if outside.keys() != inside.keys():
             raise ValueError(f"{key} has other measures than the in-distribution side")
-        results[key] = _compare(inside, s.n, outside, other.n, options)
+        results[key] = _compare(inside, s.n, outside, other.n, options, extra_certainty)
     return Ood(s.n, results)
 
 
@@ -220,10 +237,15 @@ def detect(inside: Any, outside: Any, *, certainty: bool = False) -> OodFigures:
 
 
 def _compare(
-    inside: dict[str, Float64], id_rows: int, outside: dict[str, Float64], ood_rows: int, options: Any
+    inside: dict[str, Float64],
+    id_rows: int,
+    outside: dict[str, Float64],
+    ood_rows: int,
+    options: Any,
+    certain: Collection[str],
 ) -> OodSet:
     rows = (_native.OodRow * max(len(inside), 1))()
-    id_list, ood_list = measure_list(inside), measure_list(outside)
+    id_list, ood_list = measure_list(inside, certain), measure_list(outside, certain)
     with _native.Interruptible():
         _native.check(
             _native.lib.vg_ood_evaluate(rows, id_list, id_rows, ood_list, ood_rows, len(inside), byref(options))
