@@ -212,8 +212,9 @@ def test_predictions(finished: vargate.RunResult, tmp_path: Path, data: Path) ->
 
 def test_report_of_a_run(finished: vargate.RunResult, data: Path) -> None:
     page = vargate.report(finished.folder, data=data, title="My title")
-    assert page == finished.folder / "report" / "report.html"
-    assert "My title" in page.read_text()
+    assert page.path == finished.folder / "report" / "report.html"
+    assert "My title" in page.path.read_text()
+    assert "srcdoc" in page._repr_html_()
 
 
 def test_report_of_arrays_and_scores(tmp_path: Path) -> None:
@@ -224,10 +225,10 @@ def test_report_of_arrays_and_scores(tmp_path: Path) -> None:
     s = vargate.score(p, labels=y, k=2, classes=["cat", "a, b", "emu"])
     two = vargate.report(s, tmp_path / "two", ood={"noise": vargate.score(other, k=2)})
     for page in (one, two):
-        text = page.read_text()
+        text = page.path.read_text()
         assert "a, b" in text
         assert "noise" in text
-    temporary = vargate.report(s)
+    temporary = vargate.report(s).path
     assert temporary.is_file()
     assert temporary.parent.name.startswith("vargate-report-")
     (tmp_path / "mine").mkdir()

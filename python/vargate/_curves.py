@@ -36,18 +36,7 @@ def plain_measures(s: Scores, names: Iterable[str]) -> list[str]:
 
 def only(s: Scores, names: Iterable[str]) -> Scores:
     """The same scores with no arrays but these, as far as they were computed. Nothing is copied."""
-    return type(s)(
-        {name: s[name] for name in names if name in s},
-        k=s._k,
-        shape=(s.n, s.m, s.c),
-        logits=s.logits,
-        multilabel=s.multilabel,
-        diversity=s.diversity,
-        k_sensitivity=s.k_sensitivity,
-        spread=s._spread,
-        labels=s.labels,
-        sample_sigma=s._sample_sigma,
-    )
+    return s._but(arrays={name: s[name] for name in names if name in s})
 
 
 def unit(s: Scores) -> str:

@@ -23,7 +23,7 @@ def _sides(id: Scores, ood: Scores | Mapping[str, Scores]) -> tuple[dict[str, An
     sets = ood if isinstance(ood, Mapping) else {"out of distribution": ood}
     if not sets:
         raise ValueError("ood is empty, expected at least one set")
-    return _by_sample(id), {name: _by_sample(s) for name, s in sets.items()}
+    return _by_sample(id.columns(), id), {name: _by_sample(s.columns(), s) for name, s in sets.items()}
 
 
 def _named(columns: Mapping[str, Any], name: str) -> Any:

@@ -356,7 +356,7 @@ def measures(
     gated = [f"{name}@{gate}" for name in ("gtu", "gau", "geu", "gepce", "gepkl", "gepjs") if name in s]
     panels = {title: names for title, names in (("measures", plain), (f"gated, k = {gate}", gated)) if names}
     if not panels:
-        raise ValueError("there is no measure to draw among " + ", ".join(s))
+        raise ValueError("there is no measure to draw among " + ", ".join(s.keys()))
     if ax is None:
         figure = axes_for(None, (6, 2.8 * len(panels))).figure
         figure.clear()

@@ -23,6 +23,7 @@ from ._summary import Verdict, verdict_of
 from .calibrate import Calibration
 from .evaluate import Evaluation, evaluation_of
 from .ood import OodSet, set_of
+from .page import ReportPage
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -386,7 +387,7 @@ def report(
     data: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: bool | Listener = False,
-) -> Path:
+) -> ReportPage:
     """Writes the report page of a run, of predictions or of scores, as ``vargate report --no-figures`` does.
 
     Parameters
@@ -419,14 +420,14 @@ def report(
 
     Returns
     -------
-    Path
-        The page, one file that needs nothing else.
+    ReportPage
+        One file that needs nothing else: `path`. A notebook shows it in place, `open` opens it in the browser.
 
     Examples
     --------
     >>> import numpy as np, vargate
     >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=(200, 5))
-    >>> vargate.report(p, labels=p.mean(axis=1).argmax(axis=1), title="Three classes").name
+    >>> vargate.report(p, labels=p.mean(axis=1).argmax(axis=1), title="Three classes").path.name
     'report.html'
     """
     from_memory = not isinstance(source, (str, os.PathLike))
@@ -468,6 +469,6 @@ def report(
         path = inputs.file(source, "predictions", bool(logits))
         job.done(_native.lib.vg_page_write(byref(page), path, folder, byref(reading), byref(options)))
     try:
-        return Path(os.fsdecode(_native.lib.vg_page_path(page)))
+        return ReportPage(os.fsdecode(_native.lib.vg_page_path(page)))
     finally:
         _native.lib.vg_page_free(page)
