@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh BUILD - every benchmark of a build folder, with its peers, in one run: JSON lines on stdout, a table on stderr at the end.
-# The lines are kept in BUILD/bench.jsonl. README.md beside this file says what is measured.
+# run.sh BUILD - every benchmark of a build folder, with its peers, in one run: JSON lines on stdout, a table on stderr
+# at the end. The lines are kept in BUILD/bench.jsonl. README.md beside this file says what is measured.
 #
 #   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
@@ -54,7 +54,8 @@ find_python() {
     [ -f build/bench-venv/ready ]
 }
 
-# peers_at C SAMPLES MEASURED_TORCH MEASURED_NUMPY TUNED: both peers on the same predictions as ours, values checked against ours.
+# peers_at C SAMPLES MEASURED_TORCH MEASURED_NUMPY TUNED: both peers on the same predictions as ours, values checked
+# against ours.
 peers_at() {
     samples=$(($2 / divide)); torch=$(($3 / divide)); numpy=$(($4 / divide))
     [ $torch -ge 20 ] || torch=20
@@ -66,7 +67,8 @@ peers_at() {
         "$build/vargate" score "$work/p.npy" --threads "$threads" --quiet -o "$work/scores.npz" || { status=1; return; }
     tuned=$5
     [ $tuned -le $most ] || tuned=$most
-    OMP_NUM_THREADS=$threads keep "$python" "$here/peers/score_torch.py" "$work/p.npy" "$work/scores.npz" --samples $samples \
+    OMP_NUM_THREADS=$threads keep "$python" "$here/peers/score_torch.py" "$work/p.npy" "$work/scores.npz" \
+        --samples $samples \
         --measured $torch --tuned $tuned --threads "$threads"
     keep "$python" "$here/peers/score_numpy.py" "$work/p.npy" "$work/scores.npz" --samples $samples --measured $numpy \
         --tuned $tuned --threads "$threads"
@@ -74,7 +76,8 @@ peers_at() {
 }
 
 if wanted score; then
-    keep "$build/bench_score" --threads "$threads" --divide "$divide" --data "$data" --vargate "$build/vargate" --folder "$work"
+    keep "$build/bench_score" --threads "$threads" --divide "$divide" --data "$data" \
+        --vargate "$build/vargate" --folder "$work"
 fi
 
 if wanted evaluate; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # format.sh [FILE...] - formats the sources, or only the files named: C and CUDA with clang-format, Python with ruff,
-# TypeScript with prettier; lines of at most 120 columns. Comments keep their lines (.clang-format), so tables and byte
-# layouts stay legible. A tool that is missing is named and the others go on; exit status 1 then.
+# TypeScript and JavaScript with prettier; lines of at most 120 columns. Comments keep their lines (.clang-format), so
+# tables and byte layouts stay legible. A tool that is missing is named and the others go on; exit status 1 then.
 #
 # Formatting web/ changes the digest that the report's template records: run `npm run build` in web/ afterwards.
 set -u
@@ -28,5 +28,5 @@ for file; do echo "$file"; done >"$names"
 pick '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' >"$list" && format clang-format clang-format -i <"$list"
 pick '*.py' >"$list" && format ruff "$ruff" format --quiet <"$list"
 # shellcheck disable=SC2086
-pick '*.ts' >"$list" && format prettier $prettier --log-level warn --write <"$list"
+pick '*.ts' '*.mjs' >"$list" && format prettier $prettier --log-level warn --write <"$list"
 exit $status

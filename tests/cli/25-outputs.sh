@@ -1,4 +1,5 @@
-# Outputs: never over an input, whatever name leads to it; over an existing file only if it is ours of the same kind, or --force.
+# Outputs: never over an input, whatever name leads to it; over an existing file only if it is ours of the same kind, or
+# --force.
 mkdir "$folder/outputs"
 cd "$folder/outputs" || exit 1
 cp "$root/$example" a.npz
@@ -11,7 +12,8 @@ kept() { # kept FILE SUM: the file is as it was
     if [ "$(cksum <"$1")" = "$2" ]; then pass; else fail "$1 was changed"; fi
 }
 for name in a.npz link.npz hard.npz ./a.npz sub/../a.npz; do
-    for how in "score a.npz" "score a.npz --force" "decide a.npz" "decide link.npz --force" "calibrate a.npz" "calibrate hard.npz --force"; do
+    for how in "score a.npz" "score a.npz --force" "decide a.npz" "decide link.npz --force" \
+        "calibrate a.npz" "calibrate hard.npz --force"; do
         run $how -o "$name"
         fails_with 1 "the output is the input"
         kept a.npz "$before"
@@ -49,7 +51,8 @@ for kind in npz csv jsonl safetensors; do
     exits 0
     sum=$(cksum <s.$kind)
     run decide a.npz -o s.$kind
-    fails_with 1 "exists and is not a file of decisions that vargate wrote; choose another name, or replace it with --force"
+    fails_with 1 \
+        "exists and is not a file of decisions that vargate wrote; choose another name, or replace it with --force"
     kept s.$kind "$sum"
     sum=$(cksum <d.$kind)
     run score a.npz -o d.$kind

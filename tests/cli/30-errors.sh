@@ -93,7 +93,8 @@ for kind in npz csv jsonl; do
     rm out/scores.$kind
 done
 command="VARGATE_SPOOL_BYTES=0 vargate score -o out/scores.npz"
-(ulimit -f 8 && VARGATE_SPOOL_BYTES=0 exec "$vargate" score "$root/$example" -o out/scores.npz) >"$folder/out" 2>"$folder/err"
+(ulimit -f 8 && VARGATE_SPOOL_BYTES=0 exec "$vargate" score "$root/$example" -o out/scores.npz) \
+    >"$folder/out" 2>"$folder/err"
 code=$?
 fails_with 1 "temporary file"
 leaves out ""
@@ -121,8 +122,8 @@ code=$(cat status)
 if [ "$code" -le 1 ]; then pass; else fail "exit code $code"; fi
 quiet
 
-# Interrupted while it writes: dies of the signal, leaves nothing. (A trap in the shell makes background jobs deaf to SIGINT, so
-# SIGTERM stands for both.)
+# Interrupted while it writes: dies of the signal, leaves nothing. (A trap in the shell makes background jobs deaf to
+# SIGINT, so SIGTERM stands for both.)
 npy long.npy '<f4' '400000, 4, 4'
 { floats32 1 0 0 0 0 1 0 0 0 0 1 0 .25 .25 .25 .25; } >row
 i=0

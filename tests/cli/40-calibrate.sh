@@ -46,7 +46,8 @@ cp "$folder/out" first.json
 run calibrate $example --solver bayes --evaluations 12 --seed 7 -q --json --threads 1
 if cmp -s "$folder/out" first.json; then pass; else fail "another thread count gives other temperatures"; fi
 
-# Ends of the range: one warning however many members, the same range for both solvers, and a text for logits of any size.
+# Ends of the range: one warning however many members, the same range for both solvers, and a text for logits of any
+# size.
 i=0
 while [ $i -lt 40 ]; do
     printf '{"z": [[0, 9], [0, 8], [0, 7]], "label": 1}\n{"z": [[9, 0], [8, 0], [7, 0]], "label": 0}\n'
@@ -57,7 +58,8 @@ exits 0
 says "3 of 3 temperatures reached the lower end of their range, 0.01"
 prints "no minimiser lies inside the range"
 if [ "$(grep -c warning "$folder/err")" = 1 ]; then pass; else fail "more than one warning"; fi
-sed 's/\[0, \([0-9]\)\]/[0, \1e20]/g; s/\[\([0-9]\), 0\]/[0, \1e20]/g' sure.jsonl >enormous.jsonl # half of the labels are wrong now
+# Half of the labels are wrong then.
+sed 's/\[0, \([0-9]\)\]/[0, \1e20]/g; s/\[\([0-9]\), 0\]/[0, \1e20]/g' sure.jsonl >enormous.jsonl
 run calibrate enormous.jsonl --json
 exits 0
 is_json
@@ -68,10 +70,13 @@ run calibrate sure.jsonl --t-min 3 --t-max 2
 fails_with 2 "--t-min 3 is not below --t-max 2"
 run calibrate sure.jsonl --folds 1
 fails_with 2 "--folds 1 leaves nothing"
-# Members that are sure of different classes: each gains by its temperature, the mean loses, and that is said with figures.
+# Members that are sure of different classes: each gains by its temperature, the mean loses, and that is said with
+# figures.
 i=0
 while [ $i -lt 60 ]; do
-    printf '{"z": [[4, 0, 0], [4, 0, 0], [0, 4, 0]], "label": 0}\n{"z": [[0, 4, 0], [0, 0, 4], [0, 4, 0]], "label": 1}\n{"z": [[0, 0, 4], [0, 0, 4], [4, 0, 0]], "label": 2}\n'
+    printf '{"z": [[4, 0, 0], [4, 0, 0], [0, 4, 0]], "label": 0}\n'
+    printf '{"z": [[0, 4, 0], [0, 0, 4], [0, 4, 0]], "label": 1}\n'
+    printf '{"z": [[0, 0, 4], [0, 0, 4], [4, 0, 0]], "label": 2}\n'
     i=$((i + 1))
 done >apart.jsonl
 run calibrate apart.jsonl

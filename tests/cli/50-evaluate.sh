@@ -81,8 +81,12 @@ near "$(json errors)" 16
 run evaluate $example --json --bootstrap 50 --measures tu
 prints '"accuracy": [0.913'
 prints '"0.8": [0.0,'
-if grep -q '"0.05": \[0\.[0-9]*,1\.0\]' "$folder/out"; then pass; else fail "coverage at a risk of 0.05 has no interval up to 1"; fi
-if grep -A8 '^  "intervals"' "$folder/out" | grep -q '"mce"\|"ece_classwise"\|"ece_adaptive"'; then fail "MCE or classwise ECE has an interval"; else pass; fi
+if grep -q '"0.05": \[0\.[0-9]*,1\.0\]' "$folder/out"; then pass; else
+    fail "coverage at a risk of 0.05 has no interval up to 1"
+fi
+if grep -A8 '^  "intervals"' "$folder/out" | grep -q '"mce"\|"ece_classwise"\|"ece_adaptive"'; then
+    fail "MCE or classwise ECE has an interval"
+else pass; fi
 
 # Six in ten right at confidence 0.6: perfect calibration, said plainly.
 i=0
@@ -98,7 +102,8 @@ fails_with 1 "two.jsonl"
 printf '{"p": [[0.9, 0.1]]}\n' >unlabelled.jsonl
 run evaluate unlabelled.jsonl
 fails_with 1 "give --labels"
-printf '{"p": [[0.9, 0.2], [0.7, 0.4]], "label": [1, 0]}\n{"p": [[0.8, 0.9], [0.9, 0.6]], "label": [0, 1]}\n' >multi.jsonl
+printf '%s\n' '{"p": [[0.9, 0.2], [0.7, 0.4]], "label": [1, 0]}' '{"p": [[0.8, 0.9], [0.9, 0.6]], "label": [0, 1]}' \
+    >multi.jsonl
 run evaluate multi.jsonl --multilabel --json
 exits 0
 is_json
@@ -144,8 +149,12 @@ near "$(json ood far measures tu auroc)" 1
 near "$(json ood other measures tu auroc)" 1
 near "$(json ood far-2 measures tu auroc)" 0.5
 run ood id.jsonl far.jsonl --json --bootstrap 40
-if grep -q '"auroc": \[0\.[0-9]*,1\.0\]' "$folder/out"; then pass; else fail "perfect separation has no interval below 1"; fi
-if grep -A9 '"intervals"' "$folder/out" | grep -q '"detection_error"'; then fail "detection error has an interval"; else pass; fi
+if grep -q '"auroc": \[0\.[0-9]*,1\.0\]' "$folder/out"; then pass; else
+    fail "perfect separation has no interval below 1"
+fi
+if grep -A9 '"intervals"' "$folder/out" | grep -q '"detection_error"'; then
+    fail "detection error has an interval"
+else pass; fi
 run ood id.jsonl far.jsonl --bootstrap 40
 exits 0
 prints "95 % intervals:"

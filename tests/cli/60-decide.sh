@@ -12,12 +12,14 @@ run decide $example -k 2 -q -o decisions.csv
 exits 0
 prints "k = 2"
 awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-    { print NR == 1 ? "id" : $1, $at["pred"], NR == 1 ? "decision" : $at["decision@2"], $at["gmu"], $at["snr"] }' OFS=, scores.csv >expected.csv
+    { print NR == 1 ? "id" : $1, $at["pred"], NR == 1 ? "decision" : $at["decision@2"], $at["gmu"], $at["snr"] }
+' OFS=, scores.csv >expected.csv
 if cmp -s decisions.csv expected.csv; then pass; else fail "decisions are not those of score at that k"; fi
 run decide $example -k 2 -q -o decisions.jsonl
 exits 0
 if [ "$(wc -l <decisions.jsonl)" -eq 300 ]; then pass; else fail "not 300 lines"; fi
-if head -n 1 decisions.jsonl | grep -q '^{"id":0,"pred":[0-9],"decision":-\{0,1\}[0-9],"gmu":[0-9.e-]*,"snr":[0-9.e+-]*}$'; then pass; else
+line='^{"id":0,"pred":[0-9],"decision":-\{0,1\}[0-9],"gmu":[0-9.e-]*,"snr":[0-9.e+-]*}$'
+if head -n 1 decisions.jsonl | grep -q "$line"; then pass; else
     fail "$(head -n 1 decisions.jsonl)"
 fi
 run decide $example -k 2 -q -o decisions.npz
@@ -37,10 +39,14 @@ fails_with 1 "not a positive number"
 run decide $example --by gmu --threshold 0.1 -q -o gmu.csv
 exits 0
 prints "gmu < 0.1"
-if awk -F, 'NR > 1 && ($3 != ($4 < 0.1 ? $2 : -1)) { exit 1 }' gmu.csv; then pass; else fail "decisions do not follow gmu"; fi
+if awk -F, 'NR > 1 && ($3 != ($4 < 0.1 ? $2 : -1)) { exit 1 }' gmu.csv; then pass; else
+    fail "decisions do not follow gmu"
+fi
 run decide $example --by snr --threshold 3 -q -o snr.csv
 exits 0
-if awk -F, 'NR > 1 && ($3 != ($5 > 3 ? $2 : -1)) { exit 1 }' snr.csv; then pass; else fail "decisions do not follow snr"; fi
+if awk -F, 'NR > 1 && ($3 != ($5 > 3 ? $2 : -1)) { exit 1 }' snr.csv; then pass; else
+    fail "decisions do not follow snr"
+fi
 run decide $example --by gtu@2 --threshold 0.05 --json
 exits 0
 prints '"by": "gtu@2"'
@@ -115,7 +121,9 @@ run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by
 exits 0
 near "$(json calibration candidates)" 4
 level=$(json calibration level)
-if awk -v l="$level" 'BEGIN { exit !(l > 0 && l <= 0.0125 + 1e-12) }'; then pass; else fail "level $level of 0.05 for one of 4"; fi
+if awk -v l="$level" 'BEGIN { exit !(l > 0 && l <= 0.0125 + 1e-12) }'; then pass; else
+    fail "level $level of 0.05 for one of 4"
+fi
 run decide todecide.jsonl --calibration validation.jsonl --target-coverage 0.5 --by k,gmu
 fails_with 2 "several candidates need --target-risk"
 run decide todecide.jsonl --by k,gmu -k 1
@@ -154,12 +162,17 @@ prints_not '"risk"'
 printf '{"p": [[0.9, 0.5], [0.8, 0.5]]}\n' >multi.jsonl
 run decide multi.jsonl --multilabel -q -o multi.csv
 exits 0
-if [ "$(head -n 1 multi.csv)" = "id,pred_0,pred_1,decision_0,decision_1,gmu_0,gmu_1,snr_0,snr_1" ]; then pass; else fail "$(head -n 1 multi.csv)"; fi
+if [ "$(head -n 1 multi.csv)" = "id,pred_0,pred_1,decision_0,decision_1,gmu_0,gmu_1,snr_0,snr_1" ]; then pass; else
+    fail "$(head -n 1 multi.csv)"
+fi
 near "$(csv multi.csv decision_0 0)" 1
 near "$(csv multi.csv decision_1 0)" -1
 run decide multi.jsonl --multilabel -q -o multi-decisions.jsonl
-if grep -q '^{"id":0,"pred":\[1,0\],"decision":\[1,-1\],' multi-decisions.jsonl; then pass; else fail "$(cat multi-decisions.jsonl)"; fi
-# Multilabel risk: the unit is the sample, 300 of them with four labels each, of which the last is always torn and wrong.
+if grep -q '^{"id":0,"pred":\[1,0\],"decision":\[1,-1\],' multi-decisions.jsonl; then pass; else
+    fail "$(cat multi-decisions.jsonl)"
+fi
+# Multilabel risk: the unit is the sample, 300 of them with four labels each, of which the last is always torn and
+# wrong.
 i=0
 while [ $i -lt 300 ]; do
     echo '{"p": [[0.9, 0.1, 0.95, 0.55], [0.92, 0.12, 0.94, 0.5], [0.91, 0.1, 0.95, 0.52]], "label": [1, 0, 1, 0]}'

@@ -68,7 +68,9 @@ answers 17 '{"id":15,"pred":1,'
 if [ "$(wc -l <"$folder/out")" -eq 17 ]; then pass; else fail "not 17 lines"; fi
 if command -v python3 >/dev/null; then
     if python3 -c 'import json, sys
-for line in open(sys.argv[1], encoding="utf-8"): json.loads(line)' "$folder/out" 2>/dev/null; then pass; else fail "a line is not JSON"; fi
+for line in open(sys.argv[1], encoding="utf-8"): json.loads(line)' "$folder/out" 2>/dev/null; then pass; else
+    fail "a line is not JSON"
+fi
 fi
 run_on bad.jsonl decide --stdin-jsonl --strict
 exits 1

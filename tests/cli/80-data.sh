@@ -42,7 +42,8 @@ run data fetch digits --from data --data "$folder/store"
 exits 0
 silent
 says "digits: complete in $folder/store/digits"
-leaves "$folder/store/digits" "t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz"
+leaves "$folder/store/digits" \
+    "t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz"
 head -c 1000 data/digits/t10k-images-idx3-ubyte.gz >"$folder/store/digits/t10k-images-idx3-ubyte.gz"
 run data info digits --data "$folder/store"
 exits 0

@@ -8,22 +8,32 @@ exits 0
 quiet
 prints out/report.html
 leaves out report.html
-if grep -q 'id="vg-ratio"' out/report.html && ! grep -q 'VARGATE-DATA' out/report.html; then pass; else fail "the page holds no data"; fi
+if grep -q 'id="vg-ratio"' out/report.html && ! grep -q 'VARGATE-DATA' out/report.html; then pass; else
+    fail "the page holds no data"
+fi
 if [ "$(wc -c <out/report.html)" -lt 5000000 ]; then pass; else fail "the page is too large"; fi
 
 # The same from scores, with the labels named; k comes with them.
 run score $example -k 0.5,4 -o scores.npz -q
 run report scores.npz --labels $example -o from-scores --no-figures
 exits 0
-if grep -qF '"k":[0.5,4]' from-scores/report.html && grep -qF '"label' from-scores/report.html; then pass; else fail "k or labels are missing"; fi
+if grep -qF '"k":[0.5,4]' from-scores/report.html && grep -qF '"label' from-scores/report.html; then pass; else
+    fail "k or labels are missing"
+fi
 
 # Figures, where there is gnuplot; without it the page alone, and a line that says so.
 if command -v gnuplot >/dev/null 2>&1; then
     run report $example -o figures --ood same=$example
     exits 0
     prints "15 files"
-    leaves figures/figures "decomposition.pdf decomposition.png decomposition.svg gated.pdf gated.png gated.svg ood.pdf ood.png ood.svg reliability.pdf reliability.png reliability.svg risk-coverage.pdf risk-coverage.png risk-coverage.svg"
-    if grep -q '<svg' figures/figures/gated.svg && head -c 4 figures/figures/gated.pdf | grep -q PDF; then pass; else fail "figures are not what their names say"; fi
+    drawn=
+    for figure in decomposition gated ood reliability risk-coverage; do
+        drawn="$drawn${drawn:+ }$figure.pdf $figure.png $figure.svg"
+    done
+    leaves figures/figures "$drawn"
+    if grep -q '<svg' figures/figures/gated.svg && head -c 4 figures/figures/gated.pdf | grep -q PDF; then pass; else
+        fail "figures are not what their names say"
+    fi
 fi
 mkdir empty-path
 command="report without gnuplot"
@@ -37,11 +47,14 @@ prints bare/report.html
 mkdir run
 cp $example run/test.npz
 cp $example run/ood-clothes.npz
-printf '{"epoch": 1, "train_loss": 2, "diversity": 0.01, "collapsed": false}\n{"epoch": 2, "train_loss": 1, "diversity": 0.0001, "collapsed": true}\n' >run/metrics.jsonl
+printf '%s\n' '{"epoch": 1, "train_loss": 2, "diversity": 0.01, "collapsed": false}' \
+    '{"epoch": 2, "train_loss": 1, "diversity": 0.0001, "collapsed": true}' >run/metrics.jsonl
 run report run --no-figures
 exits 0
 prints run/report/report.html
-if grep -qF '"collapse":2' run/report/report.html && grep -qF '"name":"clothes"' run/report/report.html; then pass; else fail "epochs or OOD set are missing"; fi
+if grep -qF '"collapse":2' run/report/report.html && grep -qF '"name":"clothes"' run/report/report.html; then pass; else
+    fail "epochs or OOD set are missing"
+fi
 
 # Errors: one line, exit code, and a page that was there before stays.
 run report $example
@@ -74,5 +87,8 @@ run score $example -q -o verdict-scores.npz
 run report verdict-scores.npz -o verdict-scores --no-figures -q
 run report $example -o verdict-predictions --no-figures -q
 verdict_in() { sed -n 's/.*"verdict_text":"\([^"]*\) of the variance.*/\1/p' "$1/report.html"; }
-if [ -n "$(verdict_in verdict-scores)" ] && [ "$(verdict_in verdict-scores)" = "$(verdict_in verdict-predictions)" ]; then pass; else fail "another verdict in the report on scores"; fi
+found=$(verdict_in verdict-scores)
+if [ -n "$found" ] && [ "$found" = "$(verdict_in verdict-predictions)" ]; then pass; else
+    fail "another verdict in the report on scores"
+fi
 cd "$root" || exit 1

@@ -32,7 +32,8 @@ fails_with 1 "has 5 classes, the data 10"
 # shellcheck disable=SC2086
 run run quickstart $five --set "dataset=path:$own" --out "$refused/run" -q
 fails_with 1 "has 5 classes, the data 10"
-leaves "$refused" "five.npz run run/best.safetensors run/last.safetensors run/metrics.jsonl run/recipe.yaml run/run.json"
+leaves "$refused" \
+    "five.npz run run/best.safetensors run/last.safetensors run/metrics.jsonl run/recipe.yaml run/run.json"
 if [ "$sums" = "$(cksum "$refused/run"/* "$refused/five.npz")" ]; then pass; else fail "a file of the run changed"; fi
 # Labels that mean nothing to the network are left out, with a word about it.
 run predict "$refused/run" --input "path:$own" -o "$refused/other.npz"

@@ -61,7 +61,9 @@ sys.exit(0 if eval(sys.argv[2]) else 1)' "$1" "$2"; then pass; else fail "$1: no
     whole=$(json accuracy)
     run report "$mine/test.npz" -o "$mine/page" -q
     exits 0
-    if grep -q '"class_names": *\["ant", *"bee", *"cow"\]' "$mine/page/report.html"; then pass; else fail "no class names"; fi
+    if grep -q '"class_names": *\["ant", *"bee", *"cow"\]' "$mine/page/report.html"; then pass; else
+        fail "no class names"
+    fi
     cp -r "$mine/pngs" "$mine/kept"
     rm -r "$mine/pngs/test/ant"
     run predict "$mine/run1" --split test -o "$mine/fewer.npz" -q

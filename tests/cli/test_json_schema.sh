@@ -1,6 +1,7 @@
 #!/bin/sh
-# What every command prints with --json is what docs/schema says, in all its forms; and the schemas refuse what they should.
-# Skipped (77) where Python has no jsonschema (pip install jsonschema; test_python.sh puts it into build/python-venv).
+# What every command prints with --json is what docs/schema says, in all its forms; and the schemas refuse what they
+# should. Skipped (77) where Python has no jsonschema (pip install jsonschema; test_python.sh puts it into
+# build/python-venv).
 set -u
 vargate=${1:-${VARGATE:-}}
 [ -n "$vargate" ] || { echo "the program is not built" && exit 77; }

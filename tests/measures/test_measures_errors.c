@@ -144,9 +144,7 @@ static void no_samples(void **state) {
     assert_int_equal(vg_score(&out, &summary, &null, &o), VG_OK);
 }
 
-/* --- data
- * ------------------------------------------------------------------------------------------------------------------------
- * */
+/* --- data */
 
 static float *uniform_rows(void) {
     float *data = ref_alloc((size_t)N * M * C, sizeof *data);

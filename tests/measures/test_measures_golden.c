@@ -158,7 +158,7 @@ static void uniform_members(void **state) {
  * label 0: u = 1/2, sigma = 0: SNR 0; GMU continuous 1, literal mu(i) 0 = 0. pred [u > 0.5] = 0.
  * label 1: u = 1, sigma = 0: SNR = 1/1e-8, GMU = 0 in both forms; decision 1 at every k.
  * label 2: u = 1/4, sigma = 1/4, mu(i) = 3/4 of outcome 0: SNR = (1/2)/(1/2 + 1e-8), Gamma = 1 - exp(-SNR);
- *          GMU continuous 1 - 3/4 Gamma, literal (u <= 0.5) 3/4 Gamma; it is half_sure with the outcomes' order kept. */
+ *          GMU continuous 1 - 3/4 Gamma, literal (u <= 0.5) 3/4 Gamma; half_sure with the order of outcomes kept. */
 static void multilabel_forms(void **state) {
     (void)state;
     const double u[] = {0.5, 1, 0, 0.5, 1, 0.5}, k[] = {0.5, 1, 2};

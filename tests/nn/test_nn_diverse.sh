@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares the recipe mnist-lle-diverse on the digits that ship with the same run without its head settings: at least 3
-# times the diversity over the test set, an accuracy at most 0.003 lower, and an AUROC of clothes by EU that is no lower.
-# It trains the paper's CNN twice, which takes about two minutes on two free cores, so it runs only when
+# times the diversity over the test set, an accuracy at most 0.003 lower, and an AUROC of clothes by EU that is no
+# lower. It trains the paper's CNN twice, which takes about two minutes on two free cores, so it runs only when
 # VARGATE_LONG_TESTS is set (make check-all does).
 set -u
 vargate=${1:-${VARGATE:-}}

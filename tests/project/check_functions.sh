@@ -6,7 +6,8 @@
 set -u
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-git ls-files -- 'src/*.c' 'src/*.h' 'src/*.cu' 'src/*.cuh' 'cli/*.c' 'cli/*.h' 'include/*.h' >"$folder/files" 2>/dev/null
+git ls-files -- 'src/*.c' 'src/*.h' 'src/*.cu' 'src/*.cuh' 'cli/*.c' 'cli/*.h' 'include/*.h' \
+    >"$folder/files" 2>/dev/null
 [ -s "$folder/files" ] || find src cli include \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) >"$folder/files"
 
 # lengths: LINES FILE:LINE NAME of every definition; many: PARAMETERS FILE:LINE NAME, once a name.
@@ -64,7 +65,9 @@ median=$(at 50) tenth=$(at 90) wide=$(wc -l <"$folder/many")
 echo "$total functions: median $median lines, nine tenths at most $tenth; $wide have eight or more parameters"
 [ "$median" -le 14 ] || { echo "the median may be 14" && failed=1; }
 [ "$tenth" -le 50 ] || { echo "nine tenths may have 50 lines" && failed=1; }
-[ "$wide" -le 10 ] || { echo "ten functions may have eight or more parameters:" && sort -rn "$folder/many" && failed=1; }
+[ "$wide" -le 10 ] || {
+    echo "ten functions may have eight or more parameters:" && sort -rn "$folder/many" && failed=1
+}
 xargs wc -l <"$folder/files" | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines, at most 600"; bad = 1 }
     END { exit bad }' || failed=1
 exit $failed

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The report page in a real browser: Chromium (Debian's package, or $CHROMIUM) driven by playwright-core, which npm brings as
-# web/package-lock.json names it. Skipped where one of them cannot be had. SCREENSHOTS=DIR keeps pictures of the page.
+# The report page in a real browser: Chromium (Debian's package, or $CHROMIUM) driven by playwright-core, which npm
+# brings as web/package-lock.json names it. Skipped where one of them cannot be had. SCREENSHOTS=DIR keeps pictures of
+# the page.
 set -u
 [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
 command -v node >/dev/null 2>&1 || { echo "skipped: no node" && exit 77; }

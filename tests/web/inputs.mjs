@@ -1,5 +1,5 @@
-// Inputs of the browser tests, made here so that they need nothing but what ships: invented members over real digits, and many
-// invented samples in an .npy.
+// Inputs of the browser tests, made here so that they need nothing but what ships: invented members over real digits,
+// and many invented samples in an .npy.
 import { readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
@@ -19,14 +19,21 @@ export function digitLabels() {
   return Array.from(raw.subarray(8));
 }
 
-/** Members' probabilities of one sample whose true class is `label`: sometimes sure, sometimes torn, sometimes wrong. */
+/** Members' probabilities of one sample whose true class is `label`: sometimes sure, sometimes undecided, sometimes
+ * wrong. */
 function members(random, label, M, C, ood) {
   if (random() < 0.04) label = (label + 3) % C; // sure, and wrong
   const hard = ood ? 0.6 + 0.4 * random() : random() ** 4;
   const other = Math.floor(random() * C);
   const bias = hard * 5 * random();
   return Array.from({ length: M }, () => {
-    const z = Array.from({ length: C }, (_, c) => (ood ? 0 : 5 * (c === label)) + bias * (c === other) + (0.2 + 2.5 * hard) * (random() + random() + random() - 1.5));
+    const z = Array.from(
+      { length: C },
+      (_, c) =>
+        (ood ? 0 : 5 * (c === label)) +
+        bias * (c === other) +
+        (0.2 + 2.5 * hard) * (random() + random() + random() - 1.5),
+    );
     const most = Math.max(...z);
     const e = z.map((v) => Math.exp(v - most));
     const sum = e.reduce((x, y) => x + y, 0);
@@ -45,9 +52,15 @@ export function writeLines(path, labels, M, C, seed, ood = false) {
 }
 
 function npy(descr, shape, bytes) {
-  let head = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
+  const sizes = shape.join(", ") + (shape.length === 1 ? "," : "");
+  let head = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
   head = head.padEnd(117, " ") + "\n";
-  return Buffer.concat([Buffer.from("\x93NUMPY\x01\x00", "latin1"), Buffer.from([118, 0]), Buffer.from(head, "latin1"), bytes]);
+  return Buffer.concat([
+    Buffer.from("\x93NUMPY\x01\x00", "latin1"),
+    Buffer.from([118, 0]),
+    Buffer.from(head, "latin1"),
+    bytes,
+  ]);
 }
 
 /** N samples of two members over three classes: PRED.npy and LABELS.npy. */
@@ -70,9 +83,19 @@ export function writeMany(predictions, labels, N, seed) {
 
 /** metrics.jsonl of a training whose diversity collapses at epoch 6. */
 export function writeMetrics(path) {
-  const lines = Array.from({ length: 12 }, (_, i) => JSON.stringify({
-    epoch: i + 1, train_loss: 2 * 0.7 ** i, val_loss: 0.1 + 2 * 0.75 ** i, val_accuracy: 1 - 0.9 * 0.6 ** i, val_ece: 0.02, diversity: 1e-3 * 0.4 ** i,
-    k_sensitivity: 0.3, lr: 1e-3, images_per_s: 100, collapsed: i >= 5,
-  }));
+  const lines = Array.from({ length: 12 }, (_, i) =>
+    JSON.stringify({
+      epoch: i + 1,
+      train_loss: 2 * 0.7 ** i,
+      val_loss: 0.1 + 2 * 0.75 ** i,
+      val_accuracy: 1 - 0.9 * 0.6 ** i,
+      val_ece: 0.02,
+      diversity: 1e-3 * 0.4 ** i,
+      k_sensitivity: 0.3,
+      lr: 1e-3,
+      images_per_s: 100,
+      collapsed: i >= 5,
+    }),
+  );
   writeFileSync(path, `${lines.join("\n")}\n`);
 }

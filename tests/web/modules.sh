@@ -1,11 +1,12 @@
-# web_modules: sets $modules to a folder that holds the packages of web/package-lock.json: web/ itself when they are installed there, else a folder
-# of the build that npm fills once. False when they cannot be had. Sourced by tests, which may run side by side: the folder is filled
-# under another name and renamed.
+# web_modules: sets $modules to a folder that holds the packages of web/package-lock.json: web/ itself when they are
+# installed there, else a folder of the build that npm fills once. False when they cannot be had. Sourced by tests,
+# which may run side by side: the folder is filled under another name and renamed.
 web_modules() {
     modules=web
     [ -d web/node_modules/playwright-core ] && [ -d web/node_modules/esbuild ] && return 0
     modules=${VARGATE_BUILD:-build}/web
-    if [ -d "$modules/node_modules/playwright-core" ] && cmp -s web/package-lock.json "$modules/package-lock.json"; then return 0; fi
+    [ -d "$modules/node_modules/playwright-core" ] && cmp -s web/package-lock.json "$modules/package-lock.json" &&
+        return 0
     command -v npm >/dev/null 2>&1 || return 1
     filling=$modules.$$
     mkdir -p "$filling" && cp web/package.json web/package-lock.json "$filling/" || return 1

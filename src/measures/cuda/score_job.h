@@ -56,9 +56,9 @@ typedef struct score_job {
     const double *gates;               /* K */
     const double *inverse_temperature; /* M, or NULL */
     vg_scores out;
-    double *
-        units; /* [SCORE_FIGURES][n]: sum over classes of the variance, TU, GTU at the largest k (nats), sum over classes of
-                      mu (1 - mu), 1 where the rule abstains at k = 1 */
+    /* [SCORE_FIGURES][n]: sum over classes of the variance, TU, GTU at the largest k (nats), sum over classes of
+     * mu (1 - mu), 1 where the rule abstains at k = 1 */
+    double *units;
     score_report *report;
     unsigned *redo, *redo_count;       /* n: samples to be done again, in any order */
     const unsigned *list, *list_count; /* the samples to take; NULL: all n */

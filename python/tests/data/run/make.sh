@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the run of test_torch.py: a small last-layer ensemble on the digits that ship, and the logits the program gives for 40 of them.
+# Makes the run of test_torch.py: a small last-layer ensemble on the digits that ship, and the logits the program gives
+# for 40 of them.
 #     sh python/tests/data/run/make.sh build/release/vargate
 set -e
 here=$(dirname "$0")
