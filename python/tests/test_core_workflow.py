@@ -125,6 +125,16 @@ def test_a_thread_may_train(tmp_path: Path, data: Path) -> None:
     assert found[0].epochs_done == 1
 
 
+def test_a_deep_ensemble_by_two_jobs(tmp_path: Path, data: Path) -> None:
+    deep: dict[str, Any] = {**SMALL, "ensemble": "deep", "heads": 1, "members": 2, "epochs": 1}
+    one = vargate.train(deep, tmp_path / "one", data=data, threads=1)
+    two = vargate.train(deep, tmp_path / "two", data=data, threads=1, jobs=2)
+    assert one.last.val_loss == two.last.val_loss
+    assert vargate.predict(tmp_path / "one", data=data).m == 2
+    with pytest.raises(ValueError, match="jobs is 0"):
+        vargate.train(deep, tmp_path / "three", jobs=0)
+
+
 def test_a_line_of_text(tmp_path: Path, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     vargate.train(SMALL, tmp_path / "run", data=data, epochs=1, progress=True)
     said = capfd.readouterr()

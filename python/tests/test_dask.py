@@ -242,7 +242,7 @@ def test_a_worker_killed_midway_loses_nothing(tmp_path: Path) -> None:
         os.kill(victim, signal.SIGKILL)
         scores, figures, chosen = client.gather(pending)
     one = vargate.score(whole, labels=labels, logits=True)
-    for name in one:
+    for name in one.keys():
         np.testing.assert_array_equal(scores[name], one[name])
     same(figures.to_dict(), vargate.evaluate(one).to_dict())
     assert chosen == vargate.select_k(one, target_coverage=0.6)

@@ -33,9 +33,10 @@ class RecipeKeys(TypedDict, total=False):
     saturation: float
     hue: float
     network: str
-    ensemble: Literal["mcd", "lle", "mcd-lle"]
+    ensemble: Literal["mcd", "lle", "mcd-lle", "deep", "deep-mcd", "deep-lle", "deep-mcd-lle"]
     heads: int
     members: int
+    passes: int
     dropout: float
     loss: Literal["mean", "mixture"]
     head_features: float
@@ -56,6 +57,7 @@ class RecipeKeys(TypedDict, total=False):
     compute: Literal["float32", "bfloat16", "tf32"]
     seed: int
     split_seed: int
+    limit_seed: int
     checkpoint: Literal["last", "best"]
     checkpoint_every: int | str
     monitor_passes: int

@@ -100,6 +100,7 @@ class TrainRecipeOptions(Structure):
         ("event", c_void_p),
         ("event_context", c_void_p),
         ("job", Job),
+        ("jobs", c_uint),
     ]
 
 
@@ -285,6 +286,7 @@ class RunRecipeOptions(Structure):
         ("event", c_void_p),
         ("event_context", c_void_p),
         ("job", Job),
+        ("jobs", c_uint),
     ]
 
 
@@ -317,10 +319,10 @@ SIZES: dict[type[Structure], int] = {
     PredictRunsOptions: 136,
     PredictRunsResult: 48,
     PredictionOptions: 64,
-    RunRecipeOptions: 80,
+    RunRecipeOptions: 88,
     RunResult: 1200,
     ScoreFileOptions: 40,
     ScoreSet: 104,
-    TrainRecipeOptions: 80,
+    TrainRecipeOptions: 88,
     TrainResult: 1144,
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
-from ._arrays import reals
+from ._arrays import reals, whole
 from ._files import save_arrays
 from ._jobs import Job, Listener
 from ._options import Gates, Temperature, resolve, thread_count
@@ -112,6 +112,7 @@ def train(
     device: Device = "auto",
     threads: int | None = None,
     resume: bool = False,
+    jobs: int = 1,
     progress: bool | Listener = False,
     **keys: Unpack[RecipeKeys],
 ) -> TrainResult:
@@ -131,6 +132,8 @@ def train(
         None or 0: one per core.
     resume : bool
         Go on from the folder's last checkpoint if there is one.
+    jobs : int
+        Networks of a deep ensemble that are trained at once on the CPU, each with `threads` threads.
     progress : bool or function
         True: a line of text on standard error. A function is called with a `Progress`; what it raises stops the work
         and is raised from here.
@@ -167,6 +170,7 @@ def train(
             thread_count(threads),
             bool(resume),
             job=job.native,
+            jobs=whole(jobs, "jobs", 1, 1024),
         )
         job.done(_native.lib.vg_train_recipe(byref(found), byref(options)), go_on="; resume=True goes on from it")
     return _training(found, folder)
@@ -179,6 +183,7 @@ def run(
     data: str | os.PathLike[str] | None = None,
     device: Device = "auto",
     threads: int | None = None,
+    jobs: int = 1,
     progress: bool | Listener = False,
     **keys: Unpack[RecipeKeys],
 ) -> RunResult:
@@ -209,6 +214,7 @@ def run(
             device.encode(),
             thread_count(threads),
             job=job.native,
+            jobs=whole(jobs, "jobs", 1, 1024),
         )
         job.done(_native.lib.vg_run_recipe(byref(found), byref(options)), go_on="; the same call goes on from it")
     try:
