@@ -10,7 +10,7 @@ foreach(accelerator
     backend/cpu/avx512:VG_WITH_CPU_AVX512
     backend/cpu/winograd:VG_WITH_CPU_WINOGRAD
     backend/cuda/hopper:VG_WITH_CUDA_HOPPER
-    backend/cuda/conv_stage:VG_WITH_CUDA_CONV_STAGE)
+    backend/cuda/conv_pooling:VG_WITH_CUDA_CONV_POOLING)
   string(REPLACE ":" ";" accelerator ${accelerator})
   list(GET accelerator 0 folder)
   list(GET accelerator 1 definition)

@@ -52,7 +52,7 @@ concern() { # the tests that concern a folder
 }
 
 [ $# -gt 0 ] || set -- src/measures/x86 src/evaluate/x86 src/backend/cpu/avx512 src/backend/cpu/winograd \
-    src/backend/cuda/hopper src/backend/cuda/conv_stage
+    src/backend/cuda/hopper src/backend/cuda/conv_pooling
 for each; do
     pattern=$(concern "$each") || { failed="$failed $each" && continue; }
     case $each in

@@ -12,7 +12,7 @@ command -v "$sanitizer" >/dev/null 2>&1 || { echo "gpu_sanitize: compute-sanitiz
 status=0
 end=$(($(date +%s) + seconds))
 for tool in ${SANITIZE_TOOLS:-memcheck racecheck}; do
-    for test in ${SANITIZE_TESTS:-test_backend_ops test_backend_masks test_cuda_recordings test_cuda_conv_stage \
+    for test in ${SANITIZE_TESTS:-test_backend_ops test_backend_masks test_cuda_recordings test_cuda_conv_pooling \
         test_cuda_conv_norm}; do
         [ -x "$build/tests/$test" ] || { echo "gpu_sanitize: $test is not built" && status=1 && continue; }
         begin=$(date +%s)

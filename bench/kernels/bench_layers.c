@@ -16,8 +16,8 @@ typedef enum operation {
     NORM_FORWARD,
     NORM_BACKWARD,
     NORM_RUNNING,
-    STAGE_FORWARD,
-    STAGE_BACKWARD,
+    POOLING_FORWARD,
+    POOLING_BACKWARD,
     AVERAGE,
     REPEAT
 } operation;
@@ -49,12 +49,12 @@ static const layer all[] = {
     {"norm backward 640, dropout", NORM_BACKWARD, {640, 8, 8}, 1, 0.3f, false, 5},
     {"norm by running statistics 160, dropout", NORM_RUNNING, {160, 32, 32}, 1, 0.3f, false, 2},
     {"norm by running statistics 640", NORM_RUNNING, {640, 8, 8}, 1, 0, false, 2},
-    {"stage forward 128 x 24 x 24", STAGE_FORWARD, {128, 24, 24}, 2, 0.05f, false, 1.3125},
-    {"stage forward 128 x 8 x 8", STAGE_FORWARD, {128, 8, 8}, 2, 0.05f, false, 1.3125},
-    {"stage forward 2048", STAGE_FORWARD, {2048, 1, 1}, 1, 0.05f, false, 2},
-    {"stage backward 128 x 24 x 24", STAGE_BACKWARD, {128, 24, 24}, 2, 0.05f, false, 1.3125},
-    {"stage backward 128 x 8 x 8", STAGE_BACKWARD, {128, 8, 8}, 2, 0.05f, false, 1.3125},
-    {"stage backward 2048", STAGE_BACKWARD, {2048, 1, 1}, 1, 0.05f, false, 3},
+    {"pooling forward 128 x 24 x 24", POOLING_FORWARD, {128, 24, 24}, 2, 0.05f, false, 1.3125},
+    {"pooling forward 128 x 8 x 8", POOLING_FORWARD, {128, 8, 8}, 2, 0.05f, false, 1.3125},
+    {"pooling forward 2048", POOLING_FORWARD, {2048, 1, 1}, 1, 0.05f, false, 2},
+    {"pooling backward 128 x 24 x 24", POOLING_BACKWARD, {128, 24, 24}, 2, 0.05f, false, 1.3125},
+    {"pooling backward 128 x 8 x 8", POOLING_BACKWARD, {128, 8, 8}, 2, 0.05f, false, 1.3125},
+    {"pooling backward 2048", POOLING_BACKWARD, {2048, 1, 1}, 1, 0.05f, false, 3},
     {"average 640, both ways", AVERAGE, {640, 8, 8}, 1, 0, false, 2},
     {"repeated rows 160, dropout", REPEAT, {160, 32, 32}, 1, 0.3f, false, 2},
 };
@@ -93,7 +93,7 @@ static vg_tensor *tensor(vg_backend *b, vg_tensor_kind kind, size_t n, vg_shape 
 
 static void run(vg_backend *b, const layer *l, const set *s, vg_block *theta, vg_block *grad, const vg_param *params) {
     vg_norm norm = {1e-5f, true, l->op != NORM_RUNNING, {l->p, 4}};
-    vg_stage stage = {l->pool, true, {l->p, 4}};
+    vg_pooling pooling = {l->pool, true, {l->p, 4}};
     switch (l->op) {
     case NORM_FORWARD:
     case NORM_RUNNING:
@@ -106,10 +106,11 @@ static void run(vg_backend *b, const layer *l, const set *s, vg_block *theta, vg
                                                         l->addend ? s->dx : NULL, s->saved, &params[0], &params[1]},
                                     theta, grad));
         break;
-    case STAGE_FORWARD: check(b->ops->stage_forward(b, &stage, s->y, s->choice, s->x, theta, &params[0])); break;
-    case STAGE_BACKWARD:
-        check(b->ops->stage_backward(
-            b, &stage, &(vg_stage_gradient){l->pool == 1 ? s->dy : s->dx, s->dy, s->y, s->choice, &params[0]}, grad));
+    case POOLING_FORWARD: check(b->ops->pooling_forward(b, &pooling, s->y, s->choice, s->x, theta, &params[0])); break;
+    case POOLING_BACKWARD:
+        check(b->ops->pooling_backward(
+            b, &pooling, &(vg_pooling_gradient){l->pool == 1 ? s->dy : s->dx, s->dy, s->y, s->choice, &params[0]},
+            grad));
         break;
     case AVERAGE:
         check(b->ops->average_forward(b, s->mean, s->x));

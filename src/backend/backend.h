@@ -91,11 +91,11 @@ typedef struct vg_dropout {
 } vg_dropout;
 
 /* y = dropout(relu(maxpool(x + bias))), pooling windows pool x pool, stride pool; pool = 1: none. */
-typedef struct vg_stage {
+typedef struct vg_pooling {
     size_t pool;
     bool relu;
     vg_dropout dropout;
-} vg_stage;
+} vg_pooling;
 
 /* y = relu(gamma * (d - mean) / sqrt(var + epsilon) + beta), d = dropout(x); mean and variance over rows and positions
  * of d (training) or the running ones. Training moves the running statistics by step.momentum (unbiased variance, as
@@ -123,13 +123,13 @@ typedef struct vg_norm_gradient {
     const vg_param *gamma, *beta;
 } vg_norm_gradient;
 
-/* What stage_backward works on: from dy to dx and the bias's gradient (bias NULL: not wanted). y and choice are what
+/* What pooling_backward works on: from dy to dx and the bias's gradient (bias NULL: not wanted). y and choice are what
  * forward gave. dx may be dy when pool is 1. */
-typedef struct vg_stage_gradient {
+typedef struct vg_pooling_gradient {
     vg_tensor *dx;
     const vg_tensor *dy, *y, *choice;
     const vg_param *bias;
-} vg_stage_gradient;
+} vg_pooling_gradient;
 
 /* A penalty scale |theta - start|^2 on `count` parameters from `offset` on; start holds `count` values. */
 typedef struct vg_anchor {
@@ -155,15 +155,15 @@ typedef struct vg_conv_norm {
     const vg_tensor *running;
 } vg_conv_norm;
 
-/* A convolution and the stage behind it. */
-typedef struct vg_conv_stage {
+/* A convolution and the pooling behind it. */
+typedef struct vg_conv_pooling {
     vg_conv conv;
-    vg_stage stage;
+    vg_pooling pooling;
     const vg_tensor *x;
-    vg_tensor *y;             /* stage(conv(x)) */
+    vg_tensor *y;             /* pooling(conv(x)) */
     vg_tensor *choice;        /* NULL: no backward will follow */
     const vg_param *w, *bias; /* bias NULL: none */
-} vg_conv_stage;
+} vg_conv_pooling;
 
 typedef enum vg_loss_form {
     VG_LOSS_MEAN = 0,   /* mean over heads of each head's cross-entropy */
@@ -256,9 +256,9 @@ typedef struct vg_backend_ops {
     /* --- bias, pooling, ReLU, dropout */
     /* bias NULL: none. `choice` stores which element of each window was largest (kind CHOICE, shape of y); NULL when
      * pool is 1 or no backward will follow. */
-    vg_status (*stage_forward)(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
-                               const vg_block *theta, const vg_param *bias);
-    vg_status (*stage_backward)(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
+    vg_status (*pooling_forward)(vg_backend *, const vg_pooling *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                                 const vg_block *theta, const vg_param *bias);
+    vg_status (*pooling_backward)(vg_backend *, const vg_pooling *, const vg_pooling_gradient *, vg_block *grad);
 
     /* --- batch-norm */
     vg_status (*norm_forward)(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
@@ -302,12 +302,12 @@ typedef struct vg_backend_ops {
      * to the same bits; *done is false, and nothing was done, where this backend has no fused kernel for these
      * shapes. */
     vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
-    /* conv_forward and stage_forward in one operation, without rounding the convolution's result between them; *done as
-     * above. The gradients come from stage_backward and the convolution's operations as usual or, where x is an image
-     * of one channel and its gradient is not needed, from conv_stage_backward: the same op, from dy to the gradients of
-     * w and bias. A backend has both functions or neither. */
-    vg_status (*conv_stage_forward)(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
-    vg_status (*conv_stage_backward)(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy);
+    /* conv_forward and pooling_forward in one operation, without rounding the convolution's result between them; *done
+     * as above. The gradients come from pooling_backward and the convolution's operations as usual or, where x is an
+     * image of one channel and its gradient is not needed, from conv_pooling_backward: the same op, from dy to the
+     * gradients of w and bias. A backend has both functions or neither. */
+    vg_status (*conv_pooling_forward)(vg_backend *, const vg_conv_pooling *op, const vg_block *theta, bool *done);
+    vg_status (*conv_pooling_backward)(vg_backend *, const vg_conv_pooling *op, vg_block *grad, const vg_tensor *dy);
     /* adam over some parameters. `beside`: it may run at the same time as what is queued after it, which neither reads
      * these parameters nor writes their gradients, until an adam_part that is not beside, or until adam. */
     vg_status (*adam_part)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,

@@ -71,7 +71,7 @@ static vg_status predict_plain(host_rows *h, const image_piece *piece) {
  * its output. */
 static int cut_of(const vg_network *net) {
     int i = net->first_dropout;
-    return i < net->node_count && net->nodes[i].kind == VG_NODE_STAGE ? i + 1 : i;
+    return i < net->node_count && net->nodes[i].kind == VG_NODE_POOLING ? i + 1 : i;
 }
 
 /* Repeats every value that nodes from the cut on read, `passes` times. kept[] has one row an image. */
@@ -84,7 +84,7 @@ static vg_status unfold(vg_model *model, vg_tensor *const *kept, int cut, size_t
             continue;
         vg_dropout dropout = {0, 0};
         if (v == dropped)
-            dropout = net->nodes[net->first_dropout].stage.dropout;
+            dropout = net->nodes[net->first_dropout].pooling.dropout;
         VG_TRY(vg_model__take(model, &model->values[v], kept[v]->kind, rows, kept[v]->shape));
         VG_TRY(b->ops->repeat_rows(b, model->values[v], kept[v], first, passes, dropout));
     }

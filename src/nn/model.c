@@ -133,16 +133,16 @@ vg_status vg_model__input(vg_model *model, const float *images, size_t n) {
     return model->backend->ops->tensor_upload(model->backend, model->values[0], images);
 }
 
-static vg_status forward_stage(vg_model *model, int i, const vg_pass *pass, vg_tensor *y) {
+static vg_status forward_pooling(vg_model *model, int i, const vg_pass *pass, vg_tensor *y) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
-    vg_stage stage = node->stage;
+    vg_pooling pooling = node->pooling;
     if (!pass->dropout)
-        stage.dropout.p = 0;
-    if (pass->keep && stage.pool > 1)
+        pooling.dropout.p = 0;
+    if (pass->keep && pooling.pool > 1)
         VG_TRY(vg_model__take(model, &model->choices[i], VG_TENSOR_CHOICE, y->n, y->shape));
-    return b->ops->stage_forward(b, &stage, y, model->choices[i], model->values[node->x], model->theta,
-                                 node->b < 0 ? NULL : &model->params[node->b]);
+    return b->ops->pooling_forward(b, &pooling, y, model->choices[i], model->values[node->x], model->theta,
+                                   node->b < 0 ? NULL : &model->params[node->b]);
 }
 
 /* The settings of a norm node in this pass, and the statistics it uses. */
@@ -186,7 +186,7 @@ static vg_status forward_node(vg_model *model, int i, const vg_pass *pass) {
     case VG_NODE_CONV:
         return b->ops->conv_forward(b, &node->conv, y, x, model->theta, &model->params[node->w],
                                     node->addend < 0 ? NULL : model->values[node->addend]);
-    case VG_NODE_STAGE: return forward_stage(model, i, pass, y);
+    case VG_NODE_POOLING: return forward_pooling(model, i, pass, y);
     case VG_NODE_NORM: return forward_norm(model, i, pass, y);
     case VG_NODE_AVERAGE: return b->ops->average_forward(b, y, x);
     case VG_NODE_LINEAR:
@@ -232,42 +232,42 @@ static vg_status forward_pair(vg_model *model, int i, const vg_pass *pass, bool 
     return VG_OK;
 }
 
-/* Nodes i and i + 1 as one operation: a convolution and the stage after it. */
-static vg_conv_stage conv_stage_of(vg_model *model, int i) {
-    const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
-    return (vg_conv_stage){.conv = conv->conv,
-                           .stage = stage->stage,
-                           .x = model->values[conv->x],
-                           .y = model->values[stage->y],
-                           .choice = model->choices[i + 1],
-                           .w = &model->params[conv->w],
-                           .bias = stage->b < 0 ? NULL : &model->params[stage->b]};
+/* Nodes i and i + 1 as one operation: a convolution and the pooling after it. */
+static vg_conv_pooling conv_pooling_of(vg_model *model, int i) {
+    const vg_node *conv = &model->net->nodes[i], *pooling = conv + 1;
+    return (vg_conv_pooling){.conv = conv->conv,
+                             .pooling = pooling->pooling,
+                             .x = model->values[conv->x],
+                             .y = model->values[pooling->y],
+                             .choice = model->choices[i + 1],
+                             .w = &model->params[conv->w],
+                             .bias = pooling->b < 0 ? NULL : &model->params[pooling->b]};
 }
 
 /* Runs both as one operation where they are of these kinds and the backend supports it. The value of the convolution
  * stays NULL, by which backward recognises the case. */
 static vg_status forward_pooled(vg_model *model, int i, const vg_pass *pass, bool *done) {
-    const vg_node *conv = &model->net->nodes[i], *stage = conv + 1;
+    const vg_node *conv = &model->net->nodes[i], *pooling = conv + 1;
     vg_backend *b = model->backend;
     *done = false;
-    if (!b->ops->conv_stage_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV ||
-        stage->kind != VG_NODE_STAGE || conv->addend >= 0 || stage->x != conv->y ||
+    if (!b->ops->conv_pooling_forward || i + 1 >= pass->last || conv->kind != VG_NODE_CONV ||
+        pooling->kind != VG_NODE_POOLING || conv->addend >= 0 || pooling->x != conv->y ||
         model->net->values[conv->y].uses > 1)
         return VG_OK;
-    const vg_value *value = &model->net->values[stage->y];
+    const vg_value *value = &model->net->values[pooling->y];
     size_t rows = model->values[conv->x]->n;
-    VG_TRY(vg_model__take(model, &model->values[stage->y], value->kind, rows, value->shape));
-    if (pass->keep && stage->stage.pool > 1)
+    VG_TRY(vg_model__take(model, &model->values[pooling->y], value->kind, rows, value->shape));
+    if (pass->keep && pooling->pooling.pool > 1)
         VG_TRY(vg_model__take(model, &model->choices[i + 1], VG_TENSOR_CHOICE, rows, value->shape));
-    vg_conv_stage op = conv_stage_of(model, i);
+    vg_conv_pooling op = conv_pooling_of(model, i);
     if (!pass->dropout)
-        op.stage.dropout.p = 0;
-    VG_TRY(b->ops->conv_stage_forward(b, &op, model->theta, done));
+        op.pooling.dropout.p = 0;
+    VG_TRY(b->ops->conv_pooling_forward(b, &op, model->theta, done));
     if (*done)
         return VG_OK;
-    vg_model__give(model, model->values[stage->y]);
+    vg_model__give(model, model->values[pooling->y]);
     vg_model__give(model, model->choices[i + 1]);
-    model->values[stage->y] = model->choices[i + 1] = NULL;
+    model->values[pooling->y] = model->choices[i + 1] = NULL;
     return VG_OK;
 }
 
@@ -328,21 +328,21 @@ static vg_status backward_conv(vg_model *model, const vg_node *node, vg_tensor *
     return VG_OK;
 }
 
-static vg_status backward_stage(vg_model *model, int i, vg_tensor *dy) {
+static vg_status backward_pooling(vg_model *model, int i, vg_tensor *dy) {
     const vg_node *node = &model->net->nodes[i];
     vg_backend *b = model->backend;
     const vg_value *x = &model->net->values[node->x];
-    /* Backward does not need the input of the stage, so the gradient is written to its memory; without pooling to dy
+    /* Backward does not need the input of the pooling, so the gradient is written to its memory; without pooling to dy
      * itself. */
-    vg_tensor *dx = node->stage.pool == 1 ? dy : model->values[node->x];
-    if (!dx) /* forward fused the stage with the convolution */
+    vg_tensor *dx = node->pooling.pool == 1 ? dy : model->values[node->x];
+    if (!dx) /* forward fused the pooling with the convolution */
         VG_TRY(vg_model__take(model, &dx, x->kind, dy->n, x->shape));
-    vg_stage_gradient to = {.dx = dx,
-                            .dy = dy,
-                            .y = model->values[node->y],
-                            .choice = model->choices[i],
-                            .bias = node->b < 0 ? NULL : &model->params[node->b]};
-    VG_TRY(b->ops->stage_backward(b, &node->stage, &to, model->grad));
+    vg_pooling_gradient to = {.dx = dx,
+                              .dy = dy,
+                              .y = model->values[node->y],
+                              .choice = model->choices[i],
+                              .bias = node->b < 0 ? NULL : &model->params[node->b]};
+    VG_TRY(b->ops->pooling_backward(b, &node->pooling, &to, model->grad));
     model->gradients[node->x] = dx;
     if (dx != dy)
         vg_model__give(model, dy);
@@ -376,7 +376,7 @@ static vg_status backward_node(vg_model *model, int i) {
     model->gradients[node->y] = NULL;
     switch (node->kind) {
     case VG_NODE_CONV: return backward_conv(model, node, dy);
-    case VG_NODE_STAGE: return backward_stage(model, i, dy);
+    case VG_NODE_POOLING: return backward_pooling(model, i, dy);
     case VG_NODE_NORM: return backward_norm(model, i, dy);
     case VG_NODE_AVERAGE:
         VG_TRY(gradient_place(model, node->x, &dx, &addend));
@@ -397,14 +397,14 @@ static vg_status backward_node(vg_model *model, int i) {
 /* Whether forward ran node i and the one before it as one operation, on images with one channel. */
 static bool first_pooled(const vg_model *model, int i) {
     const vg_node *node = &model->net->nodes[i];
-    return node->kind == VG_NODE_STAGE && !model->values[node->x] && node[-1].x == 0 && model->net->input.c == 1;
+    return node->kind == VG_NODE_POOLING && !model->values[node->x] && node[-1].x == 0 && model->net->input.c == 1;
 }
 
 static vg_status backward_first(vg_model *model, int i) {
     vg_backend *b = model->backend;
     int y = model->net->nodes[i].y;
-    vg_conv_stage op = conv_stage_of(model, i - 1);
-    VG_TRY(b->ops->conv_stage_backward(b, &op, model->grad, model->gradients[y]));
+    vg_conv_pooling op = conv_pooling_of(model, i - 1);
+    VG_TRY(b->ops->conv_pooling_backward(b, &op, model->grad, model->gradients[y]));
     vg_model__give(model, model->gradients[y]);
     model->gradients[y] = NULL;
     return VG_OK;

@@ -86,10 +86,10 @@ static int conv(builder *b, int x, conv_shape s, int addend, const char *name) {
 }
 
 /* bias_name NULL: no bias. */
-static int stage(builder *b, int x, size_t pool, double dropout, uint32_t stream, const char *bias_name) {
+static int pooling(builder *b, int x, size_t pool, double dropout, uint32_t stream, const char *bias_name) {
     vg_shape in = b->net->values[x].shape, shape = {in.c, in.h / pool, in.w / pool};
-    vg_node *node = add_node(b, VG_NODE_STAGE, x, shape, VG_TENSOR_ACTIVATION);
-    node->stage = (vg_stage){pool, true, {(float)dropout, stream}};
+    vg_node *node = add_node(b, VG_NODE_POOLING, x, shape, VG_TENSOR_ACTIVATION);
+    node->pooling = (vg_pooling){pool, true, {(float)dropout, stream}};
     if (bias_name)
         node->b = add_param(b, (vg_param){VG_PARAM_VECTOR, in.c, 1, 1, 1, 0, 0}, VG_INIT_BIAS, "%s.bias", bias_name);
     return node->y;
@@ -131,11 +131,11 @@ static vg_status build_cnn(builder *b, const vg_network_spec *spec, size_t width
             VG_ERR_ARGUMENT,
             "the CNN needs images whose sides are 16 or more, found %zu x %zu; resize makes them larger", h, w);
     int x = conv(b, 0, (conv_shape){width, 5, 1, 0}, -1, "conv1");
-    x = stage(b, x, 2, spec->dropout, 0, "conv1");
+    x = pooling(b, x, 2, spec->dropout, 0, "conv1");
     x = conv(b, x, (conv_shape){width, 5, 1, 0}, -1, "conv2");
-    x = stage(b, x, 2, spec->dropout, 1, "conv2");
+    x = pooling(b, x, 2, spec->dropout, 1, "conv2");
     x = linear(b, x, hidden, false, false, "hidden");
-    x = stage(b, x, 1, spec->dropout, 2, "hidden");
+    x = pooling(b, x, 1, spec->dropout, 2, "hidden");
     linear(b, x, spec->heads * spec->classes, true, true, "heads");
     return VG_OK;
 }
@@ -190,12 +190,12 @@ static vg_status build_wrn(builder *b, const vg_network_spec *spec, size_t depth
 static vg_status build_prior(builder *b, const vg_network_spec *spec) {
     int x;
     if (spec->input.h == 28 && spec->input.w == 28) {
-        x = stage(b, conv(b, 0, (conv_shape){16, 5, 2, 0}, -1, "conv1"), 1, 0, 0, NULL);
-        x = stage(b, conv(b, x, (conv_shape){32, 5, 2, 0}, -1, "conv2"), 1, 0, 0, NULL);
+        x = pooling(b, conv(b, 0, (conv_shape){16, 5, 2, 0}, -1, "conv1"), 1, 0, 0, NULL);
+        x = pooling(b, conv(b, x, (conv_shape){32, 5, 2, 0}, -1, "conv2"), 1, 0, 0, NULL);
     } else {
-        x = stage(b, conv(b, 0, (conv_shape){32, 3, 2, 1}, -1, "conv1"), 1, 0, 0, NULL);
-        x = stage(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv2"), 1, 0, 0, NULL);
-        x = stage(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv3"), 1, 0, 0, NULL);
+        x = pooling(b, conv(b, 0, (conv_shape){32, 3, 2, 1}, -1, "conv1"), 1, 0, 0, NULL);
+        x = pooling(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv2"), 1, 0, 0, NULL);
+        x = pooling(b, conv(b, x, (conv_shape){64, 3, 2, 1}, -1, "conv3"), 1, 0, 0, NULL);
     }
     linear(b, x, spec->heads * spec->classes, true, false, "heads");
     b->net->params[b->net->param_count - 1].init = VG_INIT_WEIGHT;
@@ -205,7 +205,7 @@ static vg_status build_prior(builder *b, const vg_network_spec *spec) {
 static int first_dropout(const vg_network *net) {
     for (int i = 0; i < net->node_count; i++) {
         const vg_node *node = &net->nodes[i];
-        if ((node->kind == VG_NODE_STAGE && node->stage.dropout.p > 0) ||
+        if ((node->kind == VG_NODE_POOLING && node->pooling.dropout.p > 0) ||
             (node->kind == VG_NODE_NORM && node->norm.dropout.p > 0))
             return i;
     }

@@ -11,7 +11,7 @@
 
 enum { VG_NET_NODES = 512, VG_NET_PARAMS = 1024, VG_NET_NORMS = 256, VG_NET_NAME = 48 };
 
-typedef enum vg_node_kind { VG_NODE_CONV, VG_NODE_STAGE, VG_NODE_NORM, VG_NODE_AVERAGE, VG_NODE_LINEAR } vg_node_kind;
+typedef enum vg_node_kind { VG_NODE_CONV, VG_NODE_POOLING, VG_NODE_NORM, VG_NODE_AVERAGE, VG_NODE_LINEAR } vg_node_kind;
 
 typedef struct vg_node {
     vg_node_kind kind;
@@ -20,7 +20,7 @@ typedef struct vg_node {
     int w, b;       /* parameters: weights and bias, or gamma and beta; -1: none */
     int statistics; /* NORM: which running statistics */
     vg_conv conv;
-    vg_stage stage; /* dropout.p is the rate; the pass decides whether dropout is on */
+    vg_pooling pooling; /* dropout.p is the rate; the pass decides whether dropout is on */
     vg_norm norm;
 } vg_node;
 

@@ -128,10 +128,10 @@ static inline void drop(result *r) {
 
 typedef struct problem {
     const char *what;
-    int kind; /* 0 conv, 1 stage, 2 norm, 3 average, 4 linear, 5 loss, 6 adam, 7 repeat */
+    int kind; /* 0 conv, 1 pooling, 2 norm, 3 average, 4 linear, 5 loss, 6 adam, 7 repeat */
     size_t n, c, h, w, o, kernel, stride, pad, pool, heads, classes;
     float p;
-    bool addend, training, mixture, weights, in_place, bare; /* bare: a stage without bias */
+    bool addend, training, mixture, weights, in_place, bare; /* bare: a pooling without bias */
     float *x, *dy, *wgt, *bias, *gamma, *beta, *add, *prior, *wts, *running;
     int32_t *labels;
 } problem;
@@ -171,8 +171,8 @@ static inline void solve_conv(vg_backend *b, const problem *q, result *r) {
     b->ops->block_free(b, grad);
 }
 
-static inline void solve_stage(vg_backend *b, const problem *q, result *r) {
-    vg_stage stage = {q->pool, true, {q->p, 3}};
+static inline void solve_pooling(vg_backend *b, const problem *q, result *r) {
+    vg_pooling pooling = {q->pool, true, {q->p, 3}};
     vg_param bias = {VG_PARAM_VECTOR, q->c, 1, 1, 1, 0, 0};
     vg_shape in = {q->c, q->h, q->w}, out = {q->c, q->h / q->pool, q->w / q->pool};
     vg_block *theta, *grad;
@@ -183,8 +183,8 @@ static inline void solve_stage(vg_backend *b, const problem *q, result *r) {
     /* Old content, which every element must replace: also those that no window covers. */
     vg_tensor *dx = q->pool == 1 && q->in_place ? dy : tensor(b, 0, q->n, in, q->x);
     vg_tensor *choice = q->pool > 1 ? tensor(b, VG_TENSOR_CHOICE, q->n, out, NULL) : NULL;
-    OK(b->ops->stage_forward(b, &stage, y, choice, x, theta, q->bare ? NULL : &bias));
-    OK(b->ops->stage_backward(b, &stage, &(vg_stage_gradient){dx, dy, y, choice, q->bare ? NULL : &bias}, grad));
+    OK(b->ops->pooling_forward(b, &pooling, y, choice, x, theta, q->bare ? NULL : &bias));
+    OK(b->ops->pooling_backward(b, &pooling, &(vg_pooling_gradient){dx, dy, y, choice, q->bare ? NULL : &bias}, grad));
     keep_tensor(r, b, y);
     keep_tensor(r, b, dx);
     keep_param(r, b, grad, &bias);
@@ -328,7 +328,7 @@ static inline void solve_repeat(vg_backend *b, const problem *q, result *r) {
 
 static inline void solve(vg_backend *b, const problem *q, result *r) {
     static void (*const solvers[])(vg_backend *, const problem *, result *) = {
-        solve_conv, solve_stage, solve_norm, solve_average, solve_linear, solve_loss, solve_adam, solve_repeat};
+        solve_conv, solve_pooling, solve_norm, solve_average, solve_linear, solve_loss, solve_adam, solve_repeat};
     *r = (result){0};
     solvers[q->kind](b, q, r);
 }

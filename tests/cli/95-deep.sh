@@ -13,7 +13,9 @@ for name in recipe.yaml metrics.jsonl temps.json results.json report/report.html
 done
 near "$(wc -l <"$deep/metrics.jsonl")" 6
 if grep -q '"networks": 3' "$deep/results.json"; then pass; else fail "results.json does not count the networks"; fi
-if grep -q "deep ensemble, cnn-8-16" "$deep/report/report.html"; then pass; else fail "the page names no deep ensemble"; fi
+if grep -q "deep ensemble, cnn-8-16" "$deep/report/report.html"; then pass; else
+    fail "the page names no deep ensemble"
+fi
 # shellcheck disable=SC2086
 run train quickstart $few --out "$folder/deep-jobs" --jobs 3
 exits 0

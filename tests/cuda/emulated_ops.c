@@ -194,8 +194,8 @@ static const vg_backend_ops layers = {.close = close_it,
                                       .average_forward = vg_cuda__average_forward,
                                       .average_backward = vg_cuda__average_backward,
                                       .repeat_rows = vg_cuda__repeat_rows,
-                                      .stage_forward = vg_cuda__stage_forward,
-                                      .stage_backward = vg_cuda__stage_backward};
+                                      .pooling_forward = vg_cuda__pooling_forward,
+                                      .pooling_backward = vg_cuda__pooling_backward};
 
 vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *options) {
     vg_backend *b = calloc(1, sizeof *b);
@@ -215,17 +215,18 @@ vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *opti
 
 static const vg_backend_ops *with_relu;
 
-static vg_status stage_forward(vg_backend *b, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
-                               const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
-    vg_stage own = *stage;
+static vg_status pooling_forward(vg_backend *b, const vg_pooling *pooling, vg_tensor *y, vg_tensor *choice,
+                                 const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
+    vg_pooling own = *pooling;
     own.relu = false;
-    return with_relu->stage_forward(b, &own, y, choice, x, theta, bias);
+    return with_relu->pooling_forward(b, &own, y, choice, x, theta, bias);
 }
 
-static vg_status stage_backward(vg_backend *b, const vg_stage *stage, const vg_stage_gradient *to, vg_block *grad) {
-    vg_stage own = *stage;
+static vg_status pooling_backward(vg_backend *b, const vg_pooling *pooling, const vg_pooling_gradient *to,
+                                  vg_block *grad) {
+    vg_pooling own = *pooling;
     own.relu = false;
-    return with_relu->stage_backward(b, &own, to, grad);
+    return with_relu->pooling_backward(b, &own, to, grad);
 }
 
 static vg_status norm_forward(vg_backend *b, const vg_norm *norm, const vg_norm_pass *pass, const vg_block *theta) {
@@ -244,8 +245,8 @@ static vg_status norm_backward(vg_backend *b, const vg_norm *norm, const vg_norm
 static void solve_without_relu(vg_backend *b, const problem *q, result *r) {
     vg_backend_ops ops = *b->ops;
     with_relu = b->ops;
-    ops.stage_forward = stage_forward;
-    ops.stage_backward = stage_backward;
+    ops.pooling_forward = pooling_forward;
+    ops.pooling_backward = pooling_backward;
     ops.norm_forward = norm_forward;
     ops.norm_backward = norm_backward;
     b->ops = &ops;
@@ -255,23 +256,23 @@ static void solve_without_relu(vg_backend *b, const problem *q, result *r) {
 
 /* --- the problems */
 
-#define STAGE(text, N, C, H, W, POOL, ...)                                                                             \
+#define POOLING(text, N, C, H, W, POOL, ...)                                                                           \
     { .what = text, .kind = 1, .n = N, .c = C, .h = H, .w = W, .pool = POOL, __VA_ARGS__ }
 #define NORM(text, N, C, H, W, ...)                                                                                    \
     { .what = text, .kind = 2, .n = N, .c = C, .h = H, .w = W, __VA_ARGS__ }
 
 static const problem problems[] = {
-    STAGE("pool, ReLU", 9, 32, 8, 8, 2, .p = 0),
-    STAGE("pool, ReLU, dropout", 9, 32, 8, 6, 2, .p = 0.3f),
-    STAGE("pool of the CNN", 21, 128, 8, 8, 2, .p = 0.05f),
-    STAGE("ReLU, dropout", 10, 48, 1, 1, 1, .p = 0.05f),
-    STAGE("hidden layer of the CNN", 67, 2048, 1, 1, 1, .p = 0.05f),
-    STAGE("hidden layer of the CNN, in place", 3, 2048, 1, 1, 1, .p = 0.05f, .in_place = true),
-    STAGE("ReLU, dropout in place, odd channels", 10, 13, 2, 3, 1, .p = 0.5f, .in_place = true),
-    STAGE("pool, odd channels", 300, 13, 4, 2, 2, .p = 0.5f),
-    STAGE("pool of odd maps", 3, 16, 5, 7, 2, .p = 0.1f),
-    STAGE("pool by 3 of odd maps", 3, 16, 8, 7, 3, .p = 0),
-    STAGE("pool by 3", 2, 16, 6, 9, 3, .p = 0.1f),
+    POOLING("pool, ReLU", 9, 32, 8, 8, 2, .p = 0),
+    POOLING("pool, ReLU, dropout", 9, 32, 8, 6, 2, .p = 0.3f),
+    POOLING("pool of the CNN", 21, 128, 8, 8, 2, .p = 0.05f),
+    POOLING("ReLU, dropout", 10, 48, 1, 1, 1, .p = 0.05f),
+    POOLING("hidden layer of the CNN", 67, 2048, 1, 1, 1, .p = 0.05f),
+    POOLING("hidden layer of the CNN, in place", 3, 2048, 1, 1, 1, .p = 0.05f, .in_place = true),
+    POOLING("ReLU, dropout in place, odd channels", 10, 13, 2, 3, 1, .p = 0.5f, .in_place = true),
+    POOLING("pool, odd channels", 300, 13, 4, 2, 2, .p = 0.5f),
+    POOLING("pool of odd maps", 3, 16, 5, 7, 2, .p = 0.1f),
+    POOLING("pool by 3 of odd maps", 3, 16, 8, 7, 3, .p = 0),
+    POOLING("pool by 3", 2, 16, 6, 9, 3, .p = 0.1f),
     NORM("norm", 11, 32, 4, 4, .training = true),
     NORM("norm of five positions", 5, 8, 1, 1, .training = true),
     NORM("norm of 16 channels, dropout, residual", 7, 16, 32, 32, .training = true, .p = 0.3f, .addend = true),

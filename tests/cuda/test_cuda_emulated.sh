@@ -8,7 +8,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 common="-O1 -Wall -Wextra -Wno-unknown-pragmas -Itests/backend -Itests/cuda/fake -Isrc -Iinclude"
 common="$common -D_POSIX_C_SOURCE=200809L -DVG_HAVE_CUDA -DVG_VERSION=vg_error_message()"
-for kernel in norm stage average repeat; do
+for kernel in norm pooling average repeat; do
     $CXX -std=c++17 $common -x c++ -c "src/backend/cuda/$kernel.cu" -o "$folder/$kernel.o" || exit 1
     $CC -std=c17 $common -c "src/backend/cuda/cuda_$kernel.c" -o "$folder/cuda_$kernel.o" || exit 1
 done
@@ -19,13 +19,13 @@ for source in src/backend/cuda/cuda_layers.c src/backend/registry.c src/backend/
 done
 $CXX "$folder"/*.o -o "$folder/emulated" -lcmocka -lm || exit 1
 "$folder/emulated" || exit 1
-own=src/backend/cuda/conv_stage # an optional folder
+own=src/backend/cuda/conv_pooling # an optional folder
 [ -d $own ] || exit 0
-for kernel in conv_stage conv_stage_wide conv_wide_data; do
+for kernel in conv_pooling conv_pooling_wide conv_wide_data; do
     $CXX -std=c++17 $common -x c++ -c "$own/$kernel.cu" -o "$folder/$kernel.obj" || exit 1
 done
-$CC -std=c17 $common -Wno-unused-function -c tests/cuda/emulated_conv_stage.c \
-    -o "$folder/emulated_conv_stage.obj" || exit 1
+$CC -std=c17 $common -Wno-unused-function -c tests/cuda/emulated_conv_pooling.c \
+    -o "$folder/emulated_conv_pooling.obj" || exit 1
 $CXX "$folder"/*.obj "$folder/emulate.o" "$folder/memory.c.o" "$folder/random.c.o" "$folder/status.c.o" \
-    -o "$folder/conv_stage" -lcmocka -lm || exit 1
-"$folder/conv_stage"
+    -o "$folder/conv_pooling" -lcmocka -lm || exit 1
+"$folder/conv_pooling"

@@ -6,7 +6,7 @@
 /* The convolutions of WRN-28-10, the CNN and the fixed networks. */
 #define CONV(text, N, C, H, O, K, S, P, ...)                                                                           \
     { .what = text, .kind = 0, .n = N, .c = C, .h = H, .w = H, .o = O, .kernel = K, .stride = S, .pad = P, __VA_ARGS__ }
-#define STAGE(text, N, C, H, POOL, ...)                                                                                \
+#define POOLING(text, N, C, H, POOL, ...)                                                                              \
     { .what = text, .kind = 1, .n = N, .c = C, .h = H, .w = H, .pool = POOL, __VA_ARGS__ }
 #define NORM(text, N, C, H, ...)                                                                                       \
     { .what = text, .kind = 2, .n = N, .c = C, .h = H, .w = H, __VA_ARGS__ }
@@ -32,11 +32,11 @@ static const problem problems[] = {
     CONV("fixed network of 28, conv2", 3, 16, 12, 32, 5, 2, 0, .p = 0),
     CONV("fixed network of 32, conv1", 3, 3, 32, 32, 3, 2, 1, .p = 0),
     CONV("fixed network of 32, conv2", 3, 32, 16, 64, 3, 2, 1, .p = 0),
-    STAGE("CNN stage 1", 5, 128, 24, 2, .p = 0.05f),
-    STAGE("CNN stage 2", 37, 128, 8, 2, .p = 0.05f),
-    STAGE("CNN stage 3", 129, 2048, 1, 1, .p = 0.05f),
-    STAGE("CNN stage 3 in place", 7, 2048, 1, 1, .p = 0.05f, .in_place = true),
-    STAGE("CNN stage 2 without dropout", 3, 128, 8, 2, .p = 0),
+    POOLING("CNN pooling 1", 5, 128, 24, 2, .p = 0.05f),
+    POOLING("CNN pooling 2", 37, 128, 8, 2, .p = 0.05f),
+    POOLING("CNN pooling 3", 129, 2048, 1, 1, .p = 0.05f),
+    POOLING("CNN pooling 3 in place", 7, 2048, 1, 1, .p = 0.05f, .in_place = true),
+    POOLING("CNN pooling 2 without dropout", 3, 128, 8, 2, .p = 0),
     NORM("WRN norm 16", 7, 16, 32, .training = true),
     NORM("WRN norm 160, dropout", 5, 160, 32, .training = true, .p = 0.3f),
     NORM("WRN norm 160, residual", 3, 160, 32, .training = true, .addend = true),

@@ -19,7 +19,7 @@ typedef struct vg_cpu_mask {
     float scale;
 } vg_cpu_mask;
 
-/* Geometry of a pooling stage: `width` outputs in one row of outputs, read from `pool` rows of input of width
+/* Geometry of a pooling step: `width` outputs in one row of outputs, read from `pool` rows of input of width
  * in_width. */
 typedef struct vg_cpu_window {
     size_t width, in_width, pool, b;
@@ -27,23 +27,23 @@ typedef struct vg_cpu_window {
 } vg_cpu_window;
 
 /* One row of outputs forward: y = dropout(relu(maxpool(x) + bias)). bias: b floats. choice may be NULL. */
-typedef struct vg_cpu_stage_row {
+typedef struct vg_cpu_pooling_row {
     void *y;
     uint8_t *choice;
     const void *x;
     const float *bias;
     vg_cpu_mask mask;
-} vg_cpu_stage_row;
+} vg_cpu_pooling_row;
 
 /* One row back: dx has `pool` input rows, all written. sums: b floats, added to. Without lanes dy is still multiplied
  * by the mask's scale: behind a ReLU a dropped element is known by its y, which is 0. */
-typedef struct vg_cpu_stage_back {
+typedef struct vg_cpu_pooling_back {
     void *dx;
     float *sums;
     const void *dy, *y;
     const uint8_t *choice;
     vg_cpu_mask mask;
-} vg_cpu_stage_back;
+} vg_cpu_pooling_back;
 
 /* One run of batch-norm: `count` positions of b channels, and per channel the values that the kernels named beside them
  * read. */
@@ -67,8 +67,8 @@ typedef struct vg_cpu_draw {
 typedef struct vg_cpu_kernels {
     const char *tier;
     void (*lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t groups);
-    void (*stage_forward)(const vg_cpu_window *, const vg_cpu_stage_row *);
-    void (*stage_backward)(const vg_cpu_window *, const vg_cpu_stage_back *);
+    void (*pooling_forward)(const vg_cpu_window *, const vg_cpu_pooling_row *);
+    void (*pooling_backward)(const vg_cpu_window *, const vg_cpu_pooling_back *);
     /* sums[b] += x;  squares[b] += (x - mean)^2, of dropped x. */
     void (*sum)(float *sums, const vg_cpu_norm_run *);
     void (*squares)(float *squares, const vg_cpu_norm_run *);

@@ -41,8 +41,8 @@ static TARGET void TIER(lanes)(uint16_t *lanes, const vg_cpu_draw *draw, size_t 
 
 #define MASKED(value, i) (masked ? ((uint32_t)mask.lanes[i] < mask.threshold ? 0.0f : (value)*mask.scale) : (value))
 
-ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, const vg_cpu_stage_row *row, size_t pool,
-                                                   size_t b, bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(pooling_forward_body)(const vg_cpu_window *g, const vg_cpu_pooling_row *row, size_t pool,
+                                                     size_t b, bool bf16, bool masked) {
     void *restrict y = row->y;
     uint8_t *restrict choice = row->choice;
     const void *restrict x = row->x;
@@ -68,15 +68,15 @@ ALWAYS_INLINE TARGET void TIER(stage_forward_body)(const vg_cpu_window *g, const
 }
 
 /* The gradient of element i of the pooled row, behind dropout and ReLU, added to the sum of its channel. */
-#define STAGE_GRADIENT(d, i, j)                                                                                        \
+#define POOLING_GRADIENT(d, i, j)                                                                                      \
     float d = load(dy, i, bf16);                                                                                       \
     d = masked ? MASKED(d, i) : d * mask.scale;                                                                        \
     if (g->relu)                                                                                                       \
         d = load(y, i, bf16) > 0.0f ? d : 0.0f;                                                                        \
     sums[j] += d
 
-ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t pool,
-                                                    size_t b, bool bf16, bool masked) {
+ALWAYS_INLINE TARGET void TIER(pooling_backward_body)(const vg_cpu_window *g, const vg_cpu_pooling_back *row,
+                                                      size_t pool, size_t b, bool bf16, bool masked) {
     void *restrict dx = row->dx;
     float *restrict sums = row->sums;
     const void *dy = row->dy;
@@ -86,7 +86,7 @@ ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, cons
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
-            STAGE_GRADIENT(d, i, j);
+            POOLING_GRADIENT(d, i, j);
             for (size_t r = 0; r < pool * pool; r++)
                 store(dx, ((r / pool) * g->in_width + q * pool + r % pool) * b + j,
                       pool == 1 || choice[i] == (uint8_t)r ? d : 0.0f, bf16);
@@ -94,7 +94,7 @@ ALWAYS_INLINE TARGET void TIER(stage_backward_body)(const vg_cpu_window *g, cons
 }
 
 /* dx may be dy itself: those two are not restrict, and without pooling each element is read before it is written. */
-ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const vg_cpu_stage_back *row, size_t b,
+ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const vg_cpu_pooling_back *row, size_t b,
                                                    bool bf16, bool masked) {
     void *dx = row->dx;
     float *restrict sums = row->sums;
@@ -104,7 +104,7 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const
     for (size_t q = 0; q < g->width; q++)
         for (size_t j = 0; j < b; j++) {
             size_t i = q * b + j;
-            STAGE_GRADIENT(d, i, j);
+            POOLING_GRADIENT(d, i, j);
             store(dx, i, d, bf16);
         }
 }
@@ -125,20 +125,20 @@ ALWAYS_INLINE TARGET void TIER(flat_backward_body)(const vg_cpu_window *g, const
             BODY(__VA_ARGS__, (channels), (half), masked_);                                                            \
     } while (0)
 
-static TARGET void TIER(stage_forward)(const vg_cpu_window *g, const vg_cpu_stage_row *row) {
+static TARGET void TIER(pooling_forward)(const vg_cpu_window *g, const vg_cpu_pooling_row *row) {
     if (g->pool == 2)
-        DISPATCH(row, g->b, g->bf16, TIER(stage_forward_body), g, row, 2);
+        DISPATCH(row, g->b, g->bf16, TIER(pooling_forward_body), g, row, 2);
     else
-        DISPATCH(row, g->b, g->bf16, TIER(stage_forward_body), g, row, g->pool);
+        DISPATCH(row, g->b, g->bf16, TIER(pooling_forward_body), g, row, g->pool);
 }
 
-static TARGET void TIER(stage_backward)(const vg_cpu_window *g, const vg_cpu_stage_back *row) {
+static TARGET void TIER(pooling_backward)(const vg_cpu_window *g, const vg_cpu_pooling_back *row) {
     if (g->pool == 1)
         DISPATCH(row, g->b, g->bf16, TIER(flat_backward_body), g, row);
     else if (g->pool == 2)
-        DISPATCH(row, g->b, g->bf16, TIER(stage_backward_body), g, row, 2);
+        DISPATCH(row, g->b, g->bf16, TIER(pooling_backward_body), g, row, 2);
     else
-        DISPATCH(row, g->b, g->bf16, TIER(stage_backward_body), g, row, g->pool);
+        DISPATCH(row, g->b, g->bf16, TIER(pooling_backward_body), g, row, g->pool);
 }
 
 ALWAYS_INLINE TARGET void TIER(sum_body)(float *restrict sums, const vg_cpu_norm_run *run, size_t b, bool bf16,
@@ -281,8 +281,8 @@ static TARGET void TIER(to_bf16)(uint16_t *restrict to, const float *restrict fr
 }
 
 static const vg_cpu_kernels TIER(kernels) = {
-    TIER_NAME,     TIER(lanes),  TIER(stage_forward), TIER(stage_backward), TIER(sum),
-    TIER(squares), TIER(affine), TIER(norm_sums),     TIER(norm_apply),     TIER(copy_masked),
+    TIER_NAME,     TIER(lanes),  TIER(pooling_forward), TIER(pooling_backward), TIER(sum),
+    TIER(squares), TIER(affine), TIER(norm_sums),       TIER(norm_apply),       TIER(copy_masked),
     TIER(add),     TIER(adam),   TIER(to_bf16),
 };
 

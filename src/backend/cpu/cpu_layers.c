@@ -11,8 +11,8 @@ enum { PARTS = 8 };
 
 /* The channel block of the loops: all channels at once where a row has one position, because its layout is plain
  * then. */
-static size_t stage_block(const vg_tensor *t, const vg_stage *stage) {
-    bool flat = stage->pool == 1 && t->shape.h * t->shape.w == 1 && t->shape.c <= VG_CPU_LANES;
+static size_t pooling_block(const vg_tensor *t, const vg_pooling *pooling) {
+    bool flat = pooling->pool == 1 && t->shape.h * t->shape.w == 1 && t->shape.c <= VG_CPU_LANES;
     return flat ? t->shape.c : cpu_tensor_of(t)->b;
 }
 
@@ -29,31 +29,31 @@ static vg_cpu_mask row_of(vg_cpu_mask mask, size_t skip) {
     return mask;
 }
 
-/* One call of a stage: forward from x to y, or backward from dy to dx. */
-typedef struct stage_call {
+/* One call of a pooling step: forward from x to y, or backward from dy to dx. */
+typedef struct pooling_call {
     vg_backend *backend;
-    const vg_stage *stage;
+    const vg_pooling *pooling;
     vg_tensor *out;          /* y or dx */
     const vg_tensor *in;     /* x or dy */
     const vg_tensor *y;      /* backward: what forward gave */
     const vg_tensor *choice; /* may be NULL */
     const float *bias;       /* forward */
     size_t b;                /* channels of a block */
-} stage_call;
+} pooling_call;
 
-static uint8_t *winners_of(const stage_call *call, const vg_tensor *pooled, size_t n, size_t cb) {
+static uint8_t *winners_of(const pooling_call *call, const vg_tensor *pooled, size_t n, size_t cb) {
     vg_shape s = pooled->shape;
     uint8_t *all = call->choice ? cpu_tensor_of(call->choice)->data : NULL;
     return all ? all + (n * s.c + cb * call->b) * s.h * s.w : NULL;
 }
 
-static void forward_run(const stage_call *call, size_t n, size_t cb) {
-    const vg_stage *stage = call->stage;
+static void forward_run(const pooling_call *call, size_t n, size_t cb) {
+    const vg_pooling *pooling = call->pooling;
     const vg_tensor *y = call->out, *x = call->in;
     const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
     size_t b = call->b, height = y->shape.h, width = y->shape.w, element = cpu_element(cpu_tensor_of(y));
     size_t rows = rows_at_once(y, b);
-    vg_cpu_window window = {width, x->shape.w, stage->pool, b, cpu_tensor_of(y)->bf16, stage->relu};
+    vg_cpu_window window = {width, x->shape.w, pooling->pool, b, cpu_tensor_of(y)->bf16, pooling->relu};
     char *to = cpu_run(y, n, cb);
     const char *from = cpu_run(x, n, cb);
     uint8_t *winners = winners_of(call, y, n, cb);
@@ -63,17 +63,17 @@ static void forward_run(const stage_call *call, size_t n, size_t cb) {
         size_t left = height - p < rows ? height - p : rows, out = p * width * b;
         if (p % rows == 0)
             mask =
-                vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){y, b, n, cb, p * width, left * width});
-        vg_cpu_stage_row row = {to + out * element, winners ? winners + out : NULL,
-                                from + p * stage->pool * window.in_width * b * element, call->bias + cb * b,
-                                row_of(mask, p % rows * width * b)};
-        kernels->stage_forward(&window, &row);
+                vg_cpu__mask(call->backend, pooling->dropout, lanes, &(cpu_span){y, b, n, cb, p * width, left * width});
+        vg_cpu_pooling_row row = {to + out * element, winners ? winners + out : NULL,
+                                  from + p * pooling->pool * window.in_width * b * element, call->bias + cb * b,
+                                  row_of(mask, p % rows * width * b)};
+        kernels->pooling_forward(&window, &row);
     }
 }
 
-vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
-                                const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
-    size_t b = stage_block(y, stage), blocks = y->shape.c / b;
+vg_status vg_cpu__pooling_forward(vg_backend *backend, const vg_pooling *pooling, vg_tensor *y, vg_tensor *choice,
+                                  const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
+    size_t b = pooling_block(y, pooling), blocks = y->shape.c / b;
     float *zeros = NULL;
     if (y->shape.w * b > VG_CPU_LANES)
         return vg_base__fail(VG_ERR_UNSUPPORTED, "maps of width %zu are wider than this backend supports", y->shape.w);
@@ -81,13 +81,13 @@ vg_status vg_cpu__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
         VG_TRY(vg_cpu__work(backend, y->shape.c, &zeros));
         memset(zeros, 0, y->shape.c * sizeof(float));
     }
-    stage_call call = {.backend = backend,
-                       .stage = stage,
-                       .out = y,
-                       .in = x,
-                       .choice = choice,
-                       .bias = bias ? cpu_param(theta, bias) : zeros,
-                       .b = b};
+    pooling_call call = {.backend = backend,
+                         .pooling = pooling,
+                         .out = y,
+                         .in = x,
+                         .choice = choice,
+                         .bias = bias ? cpu_param(theta, bias) : zeros,
+                         .b = b};
     CPU_PARALLEL_2
     for (size_t n = 0; n < y->n; n++)
         for (size_t cb = 0; cb < blocks; cb++)
@@ -105,45 +105,45 @@ static void clear_border(char *to, const vg_tensor *dx, vg_shape pooled, size_t 
         memset(to + rows * width * position, 0, (dx->shape.h - rows) * width * position);
 }
 
-static void backward_run(const stage_call *call, size_t n, size_t cb, float *sums) {
-    const vg_stage *stage = call->stage;
+static void backward_run(const pooling_call *call, size_t n, size_t cb, float *sums) {
+    const vg_pooling *pooling = call->pooling;
     const vg_tensor *dx = call->out, *dy = call->in;
     const vg_cpu_kernels *kernels = cpu_of(call->backend)->kernels;
     size_t b = call->b, height = dy->shape.h, width = dy->shape.w, element = cpu_element(cpu_tensor_of(dy));
     size_t rows = rows_at_once(dy, b);
-    vg_cpu_window window = {width, dx->shape.w, stage->pool, b, cpu_tensor_of(dy)->bf16, stage->relu};
+    vg_cpu_window window = {width, dx->shape.w, pooling->pool, b, cpu_tensor_of(dy)->bf16, pooling->relu};
     char *to = cpu_run(dx, n, cb);
     const char *from = cpu_run(dy, n, cb), *was = cpu_run(call->y, n, cb);
     const uint8_t *winners = winners_of(call, dy, n, cb);
     /* After a ReLU, y = 0 marks dropped elements, so the masks need not be drawn again. */
-    vg_cpu_mask mask = {NULL, 0, stage->dropout.p > 0 ? 1.0f / (1.0f - stage->dropout.p) : 1.0f};
+    vg_cpu_mask mask = {NULL, 0, pooling->dropout.p > 0 ? 1.0f / (1.0f - pooling->dropout.p) : 1.0f};
     uint16_t lanes[VG_CPU_LANES];
     for (size_t p = 0; p < height; p++) {
         size_t left = height - p < rows ? height - p : rows, in = p * width * b;
-        if (p % rows == 0 && !stage->relu)
-            mask =
-                vg_cpu__mask(call->backend, stage->dropout, lanes, &(cpu_span){dy, b, n, cb, p * width, left * width});
-        vg_cpu_stage_back row = {to + p * stage->pool * window.in_width * b * element,
-                                 sums,
-                                 from + in * element,
-                                 was + in * element,
-                                 winners ? winners + in : NULL,
-                                 row_of(mask, p % rows * width * b)};
-        kernels->stage_backward(&window, &row);
+        if (p % rows == 0 && !pooling->relu)
+            mask = vg_cpu__mask(call->backend, pooling->dropout, lanes,
+                                &(cpu_span){dy, b, n, cb, p * width, left * width});
+        vg_cpu_pooling_back row = {to + p * pooling->pool * window.in_width * b * element,
+                                   sums,
+                                   from + in * element,
+                                   was + in * element,
+                                   winners ? winners + in : NULL,
+                                   row_of(mask, p % rows * width * b)};
+        kernels->pooling_backward(&window, &row);
     }
-    clear_border(to, dx, dy->shape, stage->pool, b * element);
+    clear_border(to, dx, dy->shape, pooling->pool, b * element);
 }
 
-vg_status vg_cpu__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to,
-                                 vg_block *grad) {
+vg_status vg_cpu__pooling_backward(vg_backend *backend, const vg_pooling *pooling, const vg_pooling_gradient *to,
+                                   vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
     const vg_param *bias = to->bias;
-    size_t b = stage_block(dy, stage), channels = dy->shape.c, blocks = channels / b;
+    size_t b = pooling_block(dy, pooling), channels = dy->shape.c, blocks = channels / b;
     float *sums;
     VG_TRY(vg_cpu__work(backend, PARTS * channels, &sums));
     memset(sums, 0, PARTS * channels * sizeof(float));
-    stage_call call = {.backend = backend, .stage = stage, .out = dx, .in = dy, .y = y, .choice = choice, .b = b};
+    pooling_call call = {.backend = backend, .pooling = pooling, .out = dx, .in = dy, .y = y, .choice = choice, .b = b};
     CPU_PARALLEL_2
     for (size_t part = 0; part < PARTS; part++)
         for (size_t cb = 0; cb < blocks; cb++)

@@ -5,8 +5,8 @@
 #ifdef VG_WITH_CUDA_HOPPER
 extern const cuda_accelerator vg_cuda__hopper; /* hopper/hopper_conv.c */
 #endif
-#ifdef VG_WITH_CUDA_CONV_STAGE
-extern const cuda_accelerator vg_cuda__conv_stages; /* conv_stage/cuda_conv_stage.c */
+#ifdef VG_WITH_CUDA_CONV_POOLING
+extern const cuda_accelerator vg_cuda__conv_poolings; /* conv_pooling/cuda_conv_pooling.c */
 #endif
 
 const cuda_accelerator *vg_cuda__accelerator(size_t index) {
@@ -14,8 +14,8 @@ const cuda_accelerator *vg_cuda__accelerator(size_t index) {
 #ifdef VG_WITH_CUDA_HOPPER
         &vg_cuda__hopper,
 #endif
-#ifdef VG_WITH_CUDA_CONV_STAGE
-        &vg_cuda__conv_stages,
+#ifdef VG_WITH_CUDA_CONV_POOLING
+        &vg_cuda__conv_poolings,
 #endif
         NULL};
     return index < sizeof accelerators / sizeof *accelerators ? accelerators[index] : NULL;
@@ -48,21 +48,22 @@ vg_status vg_cuda__conv_norm_forward(vg_backend *b, const vg_conv_norm *op, cons
     return VG_OK;
 }
 
-vg_status vg_cuda__conv_stage_forward(vg_backend *b, const vg_conv_stage *op, const vg_block *theta, bool *done) {
+vg_status vg_cuda__conv_pooling_forward(vg_backend *b, const vg_conv_pooling *op, const vg_block *theta, bool *done) {
     const cuda_accelerator *a;
     *done = false;
     for (size_t i = 0; !*done && (a = vg_cuda__accelerator(i)) != NULL; i++)
-        if (a->conv_stage_forward)
-            VG_TRY(a->conv_stage_forward(b, op, theta, done));
+        if (a->conv_pooling_forward)
+            VG_TRY(a->conv_pooling_forward(b, op, theta, done));
     return VG_OK;
 }
 
-vg_status vg_cuda__conv_stage_backward(vg_backend *b, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy) {
+vg_status vg_cuda__conv_pooling_backward(vg_backend *b, const vg_conv_pooling *op, vg_block *grad,
+                                         const vg_tensor *dy) {
     const cuda_accelerator *a;
     bool done = false;
     for (size_t i = 0; !done && (a = vg_cuda__accelerator(i)) != NULL; i++)
-        if (a->conv_stage_backward)
-            VG_TRY(a->conv_stage_backward(b, op, grad, dy, &done));
+        if (a->conv_pooling_backward)
+            VG_TRY(a->conv_pooling_backward(b, op, grad, dy, &done));
     return done ? VG_OK
                 : vg_base__fail(VG_ERR_UNSUPPORTED,
                                 "cuda: the gradients of this convolution with its pooling need two operations");

@@ -18,9 +18,9 @@ typedef struct cuda_accelerator {
     vg_status (*conv_run)(vg_backend *, const cuda_conv_key *key, const cuda_conv_places *places);
     /* The operations of the same names in backend.h. */
     vg_status (*conv_norm_forward)(vg_backend *, const vg_conv_norm *op, const vg_block *theta, bool *done);
-    vg_status (*conv_stage_forward)(vg_backend *, const vg_conv_stage *op, const vg_block *theta, bool *done);
-    vg_status (*conv_stage_backward)(vg_backend *, const vg_conv_stage *op, vg_block *grad, const vg_tensor *dy,
-                                     bool *done);
+    vg_status (*conv_pooling_forward)(vg_backend *, const vg_conv_pooling *op, const vg_block *theta, bool *done);
+    vg_status (*conv_pooling_backward)(vg_backend *, const vg_conv_pooling *op, vg_block *grad, const vg_tensor *dy,
+                                       bool *done);
     /* conv_backward_data without an addend. */
     vg_status (*conv_backward_data)(vg_backend *, const vg_conv *, vg_tensor *dx, const vg_tensor *dy,
                                     const vg_block *theta, const vg_param *w, bool *done);

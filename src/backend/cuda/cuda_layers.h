@@ -84,7 +84,7 @@ void vg_cuda__norm_apply(const cuda_norm_args *, bool bf16, cudaStream_t);
 void vg_cuda__norm_sums(const cuda_norm_args *, bool bf16, cudaStream_t);
 void vg_cuda__norm_apply_backward(const cuda_norm_args *, bool bf16, cudaStream_t);
 
-typedef struct cuda_stage_args {
+typedef struct cuda_pooling_args {
     const void *x; /* forward: x; backward: dy */
     const void *y; /* backward: what forward gave */
     void *out;     /* y or dx */
@@ -101,10 +101,10 @@ typedef struct cuda_stage_args {
     float scale; /* backward: of what passes */
     cuda_mask mask;
     cuda_shape shape; /* backward */
-} cuda_stage_args;
+} cuda_pooling_args;
 
-void vg_cuda__stage_run_forward(const cuda_stage_args *, bool bf16, cudaStream_t);
-void vg_cuda__stage_run_backward(const cuda_stage_args *, bool bf16, cudaStream_t);
+void vg_cuda__pooling_run_forward(const cuda_pooling_args *, bool bf16, cudaStream_t);
+void vg_cuda__pooling_run_backward(const cuda_pooling_args *, bool bf16, cudaStream_t);
 
 void vg_cuda__average_run_forward(void *y, const void *x, uint32_t rows, uint32_t area, uint32_t groups, bool bf16,
                                   cudaStream_t);

@@ -33,9 +33,9 @@ vg_status vg_ref__conv_backward_data(vg_backend *, const vg_conv *, vg_tensor *d
                                      const vg_block *theta, const vg_param *w, const vg_tensor *addend);
 vg_status vg_ref__conv_backward_weights(vg_backend *, const vg_conv *, vg_block *grad, const vg_param *w,
                                         const vg_tensor *x, const vg_tensor *dy);
-vg_status vg_ref__stage_forward(vg_backend *, const vg_stage *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
-                                const vg_block *theta, const vg_param *bias);
-vg_status vg_ref__stage_backward(vg_backend *, const vg_stage *, const vg_stage_gradient *, vg_block *grad);
+vg_status vg_ref__pooling_forward(vg_backend *, const vg_pooling *, vg_tensor *y, vg_tensor *choice, const vg_tensor *x,
+                                  const vg_block *theta, const vg_param *bias);
+vg_status vg_ref__pooling_backward(vg_backend *, const vg_pooling *, const vg_pooling_gradient *, vg_block *grad);
 vg_status vg_ref__norm_forward(vg_backend *, const vg_norm *, const vg_norm_pass *, const vg_block *theta);
 vg_status vg_ref__norm_backward(vg_backend *, const vg_norm *, const vg_norm_gradient *, const vg_block *theta,
                                 vg_block *grad);

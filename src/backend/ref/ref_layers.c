@@ -7,10 +7,10 @@
 
 static size_t at(vg_shape s, size_t n, size_t c, size_t y, size_t x) { return ((n * s.c + c) * s.h + y) * s.w + x; }
 
-vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_tensor *y, vg_tensor *choice,
-                                const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
+vg_status vg_ref__pooling_forward(vg_backend *backend, const vg_pooling *pooling, vg_tensor *y, vg_tensor *choice,
+                                  const vg_tensor *x, const vg_block *theta, const vg_param *bias) {
     vg_shape s = y->shape;
-    size_t pool = stage->pool;
+    size_t pool = pooling->pool;
     for (size_t k = 0; k < y->n * vg_shape__size(s); k++) {
         size_t q = k % s.w, p = k / s.w % s.h, c = k / (s.w * s.h) % s.c, n = k / (s.w * s.h * s.c);
         float best = -INFINITY;
@@ -24,30 +24,30 @@ vg_status vg_ref__stage_forward(vg_backend *backend, const vg_stage *stage, vg_t
         }
         if (bias)
             best += ref_param(theta, bias)[c];
-        if (stage->relu && best < 0)
+        if (pooling->relu && best < 0)
             best = 0;
-        ref_data(y)[k] = best * vg_backend__ref_keep(&backend->step, stage->dropout, n, s, c, p, q);
+        ref_data(y)[k] = best * vg_backend__ref_keep(&backend->step, pooling->dropout, n, s, c, p, q);
         if (choice)
             ((ref_tensor *)choice)->choice[k] = winner;
     }
     return VG_OK;
 }
 
-vg_status vg_ref__stage_backward(vg_backend *backend, const vg_stage *stage, const vg_stage_gradient *to,
-                                 vg_block *grad) {
+vg_status vg_ref__pooling_backward(vg_backend *backend, const vg_pooling *pooling, const vg_pooling_gradient *to,
+                                   vg_block *grad) {
     vg_tensor *dx = to->dx;
     const vg_tensor *dy = to->dy, *y = to->y, *choice = to->choice;
     const vg_param *bias = to->bias;
     vg_shape s = dy->shape;
-    size_t pool = stage->pool;
+    size_t pool = pooling->pool;
     double sum = 0;
     if (dx->shape.h != s.h * pool || dx->shape.w != s.w * pool) /* rows and columns that no window covers */
         memset(ref_data(dx), 0, dx->n * dx->shape.c * dx->shape.h * dx->shape.w * sizeof(float));
     for (size_t c = 0; c < s.c; c++, sum = 0) {
         for (size_t k = 0; k < dy->n * s.h * s.w; k++) {
             size_t q = k % s.w, p = k / s.w % s.h, n = k / (s.w * s.h), i = at(s, n, c, p, q);
-            float d = ref_data(dy)[i] * vg_backend__ref_keep(&backend->step, stage->dropout, n, s, c, p, q);
-            if (stage->relu && !(ref_data(y)[i] > 0))
+            float d = ref_data(dy)[i] * vg_backend__ref_keep(&backend->step, pooling->dropout, n, s, c, p, q);
+            if (pooling->relu && !(ref_data(y)[i] > 0))
                 d = 0;
             sum += d;
             for (size_t r = 0; r < pool * pool; r++)

@@ -93,7 +93,7 @@ INLINE TARGET __mmask16 kept(vg_cpu_mask mask, size_t i) {
                                    _mm256_set1_epi16((short)mask.threshold));
 }
 
-INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_stage_row *row, bool bf16) {
+INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_pooling_row *row, bool bf16) {
     void *y = row->y;
     uint8_t *choice = row->choice;
     const void *x = row->x;
@@ -125,7 +125,7 @@ INLINE TARGET void forward2(const vg_cpu_window *g, const vg_cpu_stage_row *row,
     }
 }
 
-INLINE TARGET void backward2(const vg_cpu_window *g, const vg_cpu_stage_back *row, bool bf16) {
+INLINE TARGET void backward2(const vg_cpu_window *g, const vg_cpu_pooling_back *row, bool bf16) {
     void *dx = row->dx;
     float *sums = row->sums;
     const void *dy = row->dy, *y = row->y;
@@ -169,18 +169,18 @@ INLINE TARGET void backward2(const vg_cpu_window *g, const vg_cpu_stage_back *ro
     _mm_sfence();
 }
 
-static TARGET void stage_forward(const vg_cpu_window *g, const vg_cpu_stage_row *row) {
+static TARGET void pooling_forward(const vg_cpu_window *g, const vg_cpu_pooling_row *row) {
     if (g->b != 16 || g->pool != 2 || row->mask.threshold > 65535)
-        general->stage_forward(g, row);
+        general->pooling_forward(g, row);
     else if (g->bf16)
         forward2(g, row, true);
     else
         forward2(g, row, false);
 }
 
-static TARGET void stage_backward(const vg_cpu_window *g, const vg_cpu_stage_back *row) {
+static TARGET void pooling_backward(const vg_cpu_window *g, const vg_cpu_pooling_back *row) {
     if (g->b != 16 || g->pool != 2 || row->mask.threshold > 65535)
-        general->stage_backward(g, row);
+        general->pooling_backward(g, row);
     else if (g->bf16)
         backward2(g, row, true);
     else
@@ -369,8 +369,8 @@ void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *templ
     general = template;
     kernels->lanes = lanes;
     if (__builtin_cpu_supports("avx512bf16")) {
-        kernels->stage_forward = stage_forward;
-        kernels->stage_backward = stage_backward;
+        kernels->pooling_forward = pooling_forward;
+        kernels->pooling_backward = pooling_backward;
         kernels->to_bf16 = to_bf16_all;
         kernels->sum = sum;
         kernels->squares = squares;

@@ -1,7 +1,7 @@
-/* emulated_conv_stage.c - conv_stage.cu, conv_stage_wide.cu and conv_wide_data.cu on the host: results, choices and
- * gradients against plain loops, without a GPU. Inputs are small whole numbers, so that every sum is exact and the
+/* emulated_conv_pooling.c - conv_pooling.cu, conv_pooling_wide.cu and conv_wide_data.cu on the host: results, choices
+ * and gradients against plain loops, without a GPU. Inputs are small whole numbers, so that every sum is exact and the
  * comparison is for equality. */
-#include "backend/cuda/conv_stage/conv_stage.h"
+#include "backend/cuda/conv_pooling/conv_pooling.h"
 #include "backend_util.h"
 
 #include "backend/counter.h"
@@ -18,9 +18,9 @@ static const layer layers[] = {{3, 28, 28, 128, 0.25f, true, false}, {2, 28, 28,
 static const layer wide_layers[] = {{3, 12, 12, 64, 0.25f, true, true}, {1, 12, 12, 128, 0, false, true}};
 
 /* Channels of an image in memory, those that count, values a row of weights. */
-static size_t lie(const layer *l) { return l->wide ? CONV_STAGE_WIDE_INPUTS : CUDA_PAD; }
-static size_t count(const layer *l) { return l->wide ? CONV_STAGE_WIDE_INPUTS : 1; }
-static size_t filter(const layer *l) { return l->wide ? 25 * CONV_STAGE_WIDE_INPUTS : CONV_STAGE_TAPS; }
+static size_t lie(const layer *l) { return l->wide ? CONV_POOLING_WIDE_INPUTS : CUDA_PAD; }
+static size_t count(const layer *l) { return l->wide ? CONV_POOLING_WIDE_INPUTS : 1; }
+static size_t filter(const layer *l) { return l->wide ? 25 * CONV_POOLING_WIDE_INPUTS : CONV_POOLING_TAPS; }
 
 static uint16_t narrow(float v) {
     uint32_t u;
@@ -53,7 +53,7 @@ static void drop_room(void *data, size_t count, size_t size) {
 
 typedef struct world {
     layer l;
-    cuda_conv_stage_args args;
+    cuda_conv_pooling_args args;
     cuda_step step;
     uint16_t *images, *weights, *y, *dy;
     uint32_t *choice;
@@ -76,7 +76,7 @@ static void make(world *w, const layer *l) {
     w->bias = room(l->channels, 4);
     w->dbias = room(l->channels, 4);
     w->dw = room(w->w_count, 4);
-    w->partials = room(vg_cuda__conv_stage_scratch(l->n, l->channels), 4);
+    w->partials = room(vg_cuda__conv_pooling_scratch(l->n, l->channels), 4);
     for (size_t i = 0; i < w->images_count; i++)
         w->images[i] = narrow(i % lie(l) >= count(l) ? 0 : (float)whole(l->wide ? 2 : 9));
     for (size_t i = 0; i < w->w_count; i++)
@@ -86,30 +86,30 @@ static void make(world *w, const layer *l) {
     for (size_t i = 0; i < l->channels; i++)
         w->bias[i] = (float)whole(30);
     uint32_t threshold = vg_counter__threshold(l->p);
-    w->args = (cuda_conv_stage_args){.images = w->images,
-                                     .weights = w->weights,
-                                     .bias = l->bias ? w->bias : NULL,
-                                     .y = w->y,
-                                     .choice = (uint8_t *)w->choice,
-                                     .dy = w->dy,
-                                     .partials = w->partials,
-                                     .dw = w->dw,
-                                     .dbias = l->bias ? w->dbias : NULL,
-                                     .n = l->n,
-                                     .height = l->height,
-                                     .width = l->width,
-                                     .channels = l->channels,
-                                     .windows = oh * ow,
-                                     .out_width = cuda_divider_of(ow),
-                                     .pitch = cuda_divider_of(l->width + 2),
-                                     .scale = 1 / (1 - l->p),
-                                     .mask = {.step = &w->step,
-                                              .mode = l->p > 0 ? CUDA_MASK_ALIGNED : CUDA_MASK_NONE,
-                                              .stream = 3,
-                                              .threshold = threshold << 16,
-                                              .scale = 1 / (1 - l->p),
-                                              .channels = l->channels,
-                                              .area = cuda_divider_of(oh * ow)}};
+    w->args = (cuda_conv_pooling_args){.images = w->images,
+                                       .weights = w->weights,
+                                       .bias = l->bias ? w->bias : NULL,
+                                       .y = w->y,
+                                       .choice = (uint8_t *)w->choice,
+                                       .dy = w->dy,
+                                       .partials = w->partials,
+                                       .dw = w->dw,
+                                       .dbias = l->bias ? w->dbias : NULL,
+                                       .n = l->n,
+                                       .height = l->height,
+                                       .width = l->width,
+                                       .channels = l->channels,
+                                       .windows = oh * ow,
+                                       .out_width = cuda_divider_of(ow),
+                                       .pitch = cuda_divider_of(l->width + 2),
+                                       .scale = 1 / (1 - l->p),
+                                       .mask = {.step = &w->step,
+                                                .mode = l->p > 0 ? CUDA_MASK_ALIGNED : CUDA_MASK_NONE,
+                                                .stream = 3,
+                                                .threshold = threshold << 16,
+                                                .scale = 1 / (1 - l->p),
+                                                .channels = l->channels,
+                                                .area = cuda_divider_of(oh * ow)}};
 }
 
 static void unmake(world *w) {
@@ -121,7 +121,7 @@ static void unmake(world *w) {
     drop_room(w->bias, w->l.channels, 4);
     drop_room(w->dbias, w->l.channels, 4);
     drop_room(w->dw, w->w_count, 4);
-    drop_room(w->partials, vg_cuda__conv_stage_scratch(w->l.n, w->l.channels), 4);
+    drop_room(w->partials, vg_cuda__conv_pooling_scratch(w->l.n, w->l.channels), 4);
 }
 
 static float pixel(const world *w, uint32_t n, uint32_t y, uint32_t x, size_t c) {
@@ -185,13 +185,13 @@ static void backward_is_right(world *w) {
                 double d = (double)widen(w->dy[at]);
                 dbias[o] += d;
                 for (uint32_t tap = 0; tap < 25; tap++)
-                    dw[o * CONV_STAGE_TAPS + tap] +=
+                    dw[o * CONV_POOLING_TAPS + tap] +=
                         d * (double)pixel(w, n, 2 * p + which / 2 + tap / 5, 2 * q + which % 2 + tap % 5, 0);
             }
     for (size_t i = 0; i < w->w_count; i++)
         if (w->dw[i] != (float)dw[i] * w->args.scale)
             fail_msg("%u x %u: dw of channel %zu, tap %zu is %g, wanted %g", w->l.height, w->l.width,
-                     i / CONV_STAGE_TAPS, i % CONV_STAGE_TAPS, (double)w->dw[i], dw[i] * (double)w->args.scale);
+                     i / CONV_POOLING_TAPS, i % CONV_POOLING_TAPS, (double)w->dw[i], dw[i] * (double)w->args.scale);
     for (size_t i = 0; i < w->l.channels && w->args.dbias; i++)
         if (w->dbias[i] != (float)dbias[i] * w->args.scale)
             fail_msg("dbias of channel %zu is %g, wanted %g", i, (double)w->dbias[i], dbias[i] * (double)w->args.scale);
@@ -204,12 +204,12 @@ static void against_loops(void **state) {
     generator = vg_random__start(11, 11);
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         world w;
-        assert_true(vg_cuda__conv_stage_fits(layers[i].height, layers[i].width, layers[i].channels));
+        assert_true(vg_cuda__conv_pooling_fits(layers[i].height, layers[i].width, layers[i].channels));
         make(&w, &layers[i]);
         emulate_seed += 7;
-        vg_cuda__conv_stage_run_forward(&w.args, NULL);
+        vg_cuda__conv_pooling_run_forward(&w.args, NULL);
         forward_is_right(&w);
-        vg_cuda__conv_stage_run_backward(&w.args, NULL);
+        vg_cuda__conv_pooling_run_backward(&w.args, NULL);
         backward_is_right(&w);
         assert_int_equal(emulate_errors, 0);
         unmake(&w);
@@ -223,7 +223,7 @@ static void wide_against_loops(void **state) {
         world w;
         make(&w, &wide_layers[i]);
         emulate_seed += 7;
-        vg_cuda__conv_stage_run_wide(&w.args, NULL);
+        vg_cuda__conv_pooling_run_wide(&w.args, NULL);
         forward_is_right(&w);
         assert_int_equal(emulate_errors, 0);
         unmake(&w);
@@ -236,8 +236,8 @@ static float dx_of(const uint16_t *dy, const uint16_t *w, uint32_t inputs, uint3
     float sum = 0;
     for (uint32_t r = 0; r < 5; r++)
         for (uint32_t s = 0; s < 5; s++)
-            for (uint32_t o = 0; y >= r && y - r < 8 && x >= s && x - s < 8 && o < CONV_STAGE_WIDE_OUTPUTS; o++)
-                sum += widen(dy[(((size_t)n * 8 + y - r) * 8 + x - s) * CONV_STAGE_WIDE_OUTPUTS + o]) *
+            for (uint32_t o = 0; y >= r && y - r < 8 && x >= s && x - s < 8 && o < CONV_POOLING_WIDE_OUTPUTS; o++)
+                sum += widen(dy[(((size_t)n * 8 + y - r) * 8 + x - s) * CONV_POOLING_WIDE_OUTPUTS + o]) *
                        widen(w[((size_t)o * 25 + r * 5 + s) * inputs + c]);
     return sum;
 }
@@ -248,7 +248,7 @@ static void data_against_loops(void **state) {
     generator = vg_random__start(13, 13);
     for (int k = 0; k < 2; k++) {
         uint32_t n = shapes[k][0], inputs = shapes[k][1];
-        size_t dys = (size_t)n * 64 * CONV_STAGE_WIDE_OUTPUTS, ws = (size_t)CONV_STAGE_WIDE_OUTPUTS * 25 * inputs,
+        size_t dys = (size_t)n * 64 * CONV_POOLING_WIDE_OUTPUTS, ws = (size_t)CONV_POOLING_WIDE_OUTPUTS * 25 * inputs,
                dxs = (size_t)n * 144 * inputs;
         uint16_t *dy = room(dys, 2), *w = room(ws, 2), *dx = room(dxs, 2);
         for (size_t i = 0; i < dys; i++)

@@ -1,4 +1,4 @@
-/* stage.cu - bias, max-pool, ReLU and dropout in one kernel; backward with the bias's gradient in one kernel.
+/* pooling.cu - bias, max-pool, ReLU and dropout in one kernel; backward with the bias's gradient in one kernel.
  *
  *     y = keep * relu(max over the window of x + bias)
  *     d = keep * dy where y > 0; dx = d at the window's largest element, 0 elsewhere; dbias = sum of d over positions
@@ -35,7 +35,7 @@ template <> struct choices<2> {
 /* The window's largest elements and which they are, best being -infinity before: the first of equals, a NaN before all.
  * POOL 0: size known at run time. */
 template <typename T, int POOL>
-__device__ __forceinline__ void largest(float best[8], uint32_t which[8], const cuda_stage_args &args, size_t corner,
+__device__ __forceinline__ void largest(float best[8], uint32_t which[8], const cuda_pooling_args &args, size_t corner,
                                         uint32_t groups) {
     const T *x = (const T *)args.x;
     const size_t line = (size_t)args.in_width * groups;
@@ -66,7 +66,7 @@ __device__ __forceinline__ void largest(float best[8], uint32_t which[8], const 
 }
 
 template <typename T, int POOL, int MASK>
-__global__ void __launch_bounds__(THREADS) stage_forward(const __grid_constant__ cuda_stage_args args) {
+__global__ void __launch_bounds__(THREADS) pooling_forward(const __grid_constant__ cuda_pooling_args args) {
     const uint32_t groups = args.groups.divisor, vector = blockIdx.x * THREADS + threadIdx.x;
     const uint32_t position = cuda_divide(vector, args.groups), group = vector - position * groups;
     if (position >= args.positions)
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS) stage_forward(const __grid_constant__
 /* Writes one window of dx: d at the chosen element, 0 elsewhere, and 0 in the border that the last windows do not
  * cover. */
 template <typename T, int POOL>
-__device__ __forceinline__ void spread(const cuda_stage_args &args, const float d[8], const choices<POOL> &choice,
+__device__ __forceinline__ void spread(const cuda_pooling_args &args, const float d[8], const choices<POOL> &choice,
                                        uint32_t row, uint32_t p, uint32_t q, uint32_t group) {
     const uint32_t pool = POOL ? POOL : args.pool, groups = args.shape.groups;
     const size_t corner = (((size_t)row * args.in_height + p * pool) * args.in_width + q * pool) * groups + group;
@@ -140,7 +140,7 @@ __device__ __forceinline__ void spread(const cuda_stage_args &args, const float 
 
 template <typename T, int POOL, int MASK>
 __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
-    stage_backward(const __grid_constant__ cuda_stage_args args) {
+    pooling_backward(const __grid_constant__ cuda_pooling_args args) {
     constexpr int U = in_flight<T>() / 2;
     __shared__ sum_space<1> space;
     const cuda_shape &s = args.shape;
@@ -214,19 +214,19 @@ __global__ void __launch_bounds__(CUDA_SUM_THREADS, CUDA_SUM_BLOCKS)
         }                                                                                                              \
     } while (0)
 
-void vg_cuda__stage_run_forward(const cuda_stage_args *args, bool half, cudaStream_t stream) {
+void vg_cuda__pooling_run_forward(const cuda_pooling_args *args, bool half, cudaStream_t stream) {
     const unsigned threads = THREADS, blocks = (args->positions * args->groups.divisor + threads - 1) / threads;
     if (half)
-        BY_POOL(stage_forward, bf16);
+        BY_POOL(pooling_forward, bf16);
     else
-        BY_POOL(stage_forward, float);
+        BY_POOL(pooling_forward, float);
 }
 
-void vg_cuda__stage_run_backward(const cuda_stage_args *args, bool half, cudaStream_t stream) {
+void vg_cuda__pooling_run_backward(const cuda_pooling_args *args, bool half, cudaStream_t stream) {
     const unsigned blocks = args->shape.chunks * args->shape.tiles,
                    threads = args->shape.block_groups * args->shape.lanes;
     if (half)
-        BY_POOL(stage_backward, bf16);
+        BY_POOL(pooling_backward, bf16);
     else
-        BY_POOL(stage_backward, float);
+        BY_POOL(pooling_backward, float);
 }

@@ -1,4 +1,4 @@
-/* test_cuda_conv_stage.c - a convolution of one-channel images and the pooling after it in one operation, and its
+/* test_cuda_conv_pooling.c - a convolution of one-channel images and the pooling after it in one operation, and its
  * gradients, against the plain backend's separate operations; the same bits every time. It runs only on a GPU;
  * elsewhere it prints why it was skipped. */
 #include "backend_util.h"
@@ -65,7 +65,7 @@ static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, r
     vg_param ps[2] = {{VG_PARAM_CONV, l->o, channels(l), l->kernel, l->kernel, 0, 0},
                       {VG_PARAM_VECTOR, l->o, 1, 1, 1, 0, 0}};
     vg_conv conv = {1, l->pad};
-    vg_stage stage = {l->pool, true, {l->p, 3}};
+    vg_pooling pooling = {l->pool, true, {l->p, 3}};
     const vg_param *bias = l->bare ? NULL : &ps[1];
     vg_block *theta, *grad;
     bool done = true;
@@ -77,17 +77,17 @@ static bool run(vg_backend *b, const layer *l, const inputs *q, bool together, r
               *y = tensor(b, 0, l->n, q->out, NULL);
     vg_tensor *dy = tensor(b, 0, l->n, q->out, q->dy), *choice = tensor(b, VG_TENSOR_CHOICE, l->n, q->out, NULL);
     vg_tensor *dx = tensor(b, 0, l->n, q->in, NULL);
-    vg_conv_stage op = {conv, stage, x, y, choice, &ps[0], bias};
+    vg_conv_pooling op = {conv, pooling, x, y, choice, &ps[0], bias};
     if (together) {
-        OK(b->ops->conv_stage_forward(b, &op, theta, &done));
+        OK(b->ops->conv_pooling_forward(b, &op, theta, &done));
     } else {
         OK(b->ops->conv_forward(b, &conv, mid, x, theta, &ps[0], NULL));
-        OK(b->ops->stage_forward(b, &stage, y, choice, mid, theta, bias));
+        OK(b->ops->pooling_forward(b, &pooling, y, choice, mid, theta, bias));
     }
     if (done && together && !l->c) {
-        OK(b->ops->conv_stage_backward(b, &op, grad, dy));
+        OK(b->ops->conv_pooling_backward(b, &op, grad, dy));
     } else if (done) {
-        OK(b->ops->stage_backward(b, &stage, &(vg_stage_gradient){mid, dy, y, choice, bias}, grad));
+        OK(b->ops->pooling_backward(b, &pooling, &(vg_pooling_gradient){mid, dy, y, choice, bias}, grad));
         OK(b->ops->conv_backward_weights(b, &conv, grad, &ps[0], x, mid));
         if (l->c)
             OK(b->ops->conv_backward_data(b, &conv, dx, mid, theta, &ps[0], NULL));
@@ -111,7 +111,7 @@ static void compare(vg_backend *ref, vg_backend *b, const layer *l) {
     result want, got, again;
     run(ref, l, &q, false, &want);
     bool done = run(b, l, &q, true, &got);
-#ifdef VG_WITH_CUDA_CONV_STAGE
+#ifdef VG_WITH_CUDA_CONV_POOLING
     bool expected = l->must;
 #else
     bool expected = false;

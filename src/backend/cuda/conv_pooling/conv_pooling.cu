@@ -1,4 +1,4 @@
-/* conv_stage.cu - a 5 x 5 convolution of images with one channel together with the bias, 2 x 2 max-pool, ReLU and
+/* conv_pooling.cu - a 5 x 5 convolution of images with one channel together with the bias, 2 x 2 max-pool, ReLU and
  * dropout behind it, and the gradients of its weights and bias; bfloat16 images, weights and results, sums in float32.
  *
  *     y = keep * relu(max over the window of conv(x) + bias)
@@ -17,8 +17,8 @@
  * Backward. Positions lie along k: 4 * window + number in the window. Channel 8 g + 2 i + e of 64 is row g + 8 e of
  * tile i, so that a thread reads eight neighbouring channels of dy. Columns are taps; column 25 is ones: the bias's
  * gradient. */
-#include "backend/cuda/conv_stage/conv_stage.h"
-#include "backend/cuda/conv_stage/window.cuh"
+#include "backend/cuda/conv_pooling/conv_pooling.h"
+#include "backend/cuda/conv_pooling/window.cuh"
 
 enum {
     FORWARD_WARPS = 12,
@@ -31,7 +31,7 @@ enum {
 };
 
 /* Row by row with zeros behind each row and one row of them below; the second copy begins with the second pixel. */
-__device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_STAGE_WORDS], const cuda_conv_stage_args &args,
+__device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_POOLING_WORDS], const cuda_conv_pooling_args &args,
                                       uint32_t row) {
     uint16_t *copy = (uint16_t *)image[0], *moved = (uint16_t *)image[1];
     const bf16 *from = (const bf16 *)args.images + (size_t)row * args.height * args.width * CUDA_PAD;
@@ -50,7 +50,7 @@ __device__ __forceinline__ void fetch(uint32_t (&image)[2][CONV_STAGE_WORDS], co
 
 /* Where the upper left position of a window lies in `image`, in words; a window past the last one counts as the
  * last. */
-__device__ __forceinline__ uint32_t corner(const cuda_conv_stage_args &args, uint32_t window) {
+__device__ __forceinline__ uint32_t corner(const cuda_conv_pooling_args &args, uint32_t window) {
     const uint32_t at = window < args.windows ? window : args.windows - 1;
     const uint32_t p = cuda_divide(at, args.out_width), q = at - p * args.out_width.divisor;
     return p * args.pitch.divisor + q;
@@ -61,15 +61,15 @@ __device__ __forceinline__ uint32_t corner(const cuda_conv_stage_args &args, uin
 /* The weights of one column: taps 2 c and 2 c + 1 of row r of the kernel, where pair = 3 r + c. */
 __device__ __forceinline__ uint32_t two_taps(const bf16 *weights, uint32_t channel, uint32_t pair) {
     const uint32_t r = pair / 3, s = pair % 3 * 2;
-    const bf16 *row = weights + channel * CONV_STAGE_TAPS + r * ACROSS + s;
+    const bf16 *row = weights + channel * CONV_POOLING_TAPS + r * ACROSS + s;
     const uint32_t low = r < ACROSS ? row[0].bits : 0, high = r < ACROSS && s + 1 < ACROSS ? row[1].bits : 0;
     return low | high << 16;
 }
 
 template <int MASK>
 __global__ void __launch_bounds__(FORWARD_WARPS * 32)
-    conv_stage_forward(const __grid_constant__ cuda_conv_stage_args args) {
-    __shared__ uint32_t image[2][CONV_STAGE_WORDS];
+    conv_pooling_forward(const __grid_constant__ cuda_conv_pooling_args args) {
+    __shared__ uint32_t image[2][CONV_POOLING_WORDS];
     const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, row = blockIdx.x;
     const uint32_t parts = args.channels / 32, part = warp % parts, splits = blockDim.x / 32 / parts,
                    group = part * 4 + t;
@@ -116,7 +116,7 @@ struct spot {
     uint32_t choice;
 };
 
-__device__ __forceinline__ spot spot_at(const cuda_conv_stage_args &args, uint32_t row, uint32_t window,
+__device__ __forceinline__ spot spot_at(const cuda_conv_pooling_args &args, uint32_t row, uint32_t window,
                                         uint32_t group) {
     spot s = {make_uint4(0, 0, 0, 0), 0xFFFFFFFFu};
     if (window < args.windows) {
@@ -151,7 +151,7 @@ __device__ __forceinline__ void add_windows(float (&sums)[4][4][4], const spot (
 
 /* Adds the sums of a block's warps, (0 + 2) + (1 + 3) of SPLITS, into the image's partial sums. */
 __device__ __forceinline__ void add_splits(float (&sums)[4][4][4], float (&room)[2][2][BACK_PART][32],
-                                           const cuda_conv_stage_args &args, uint32_t part, uint32_t split) {
+                                           const cuda_conv_pooling_args &args, uint32_t part, uint32_t split) {
     const uint32_t lane = threadIdx.x % 32;
     float *own = &sums[0][0][0];
     for (uint32_t half = SPLITS / 2; half > 0; half /= 2) {
@@ -175,8 +175,8 @@ __device__ __forceinline__ void add_splits(float (&sums)[4][4][4], float (&room)
 }
 
 static __global__ void __launch_bounds__(2 * SPLITS * 32)
-    conv_stage_backward(const __grid_constant__ cuda_conv_stage_args args) {
-    __shared__ uint32_t image[2][CONV_STAGE_WORDS];
+    conv_pooling_backward(const __grid_constant__ cuda_conv_pooling_args args) {
+    __shared__ uint32_t image[2][CONV_POOLING_WORDS];
     __shared__ float room[2][2][BACK_PART][32];
     const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, row = blockIdx.x;
     const uint32_t parts = args.channels / BACK_PART, part = warp % parts, split = warp / parts;
@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(2 * SPLITS * 32)
 /* One block adds up one number of a thread, of 32 lanes, over the images: SUM_WARPS sums of every eighth, then
  * those. */
 static __global__ void __launch_bounds__(SUM_WARPS * 32)
-    conv_stage_sums(const __grid_constant__ cuda_conv_stage_args args) {
+    conv_pooling_sums(const __grid_constant__ cuda_conv_pooling_args args) {
     __shared__ float room[SUM_WARPS][32];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = blockIdx.x / BACK_PART,
                    k = blockIdx.x % BACK_PART;
@@ -226,7 +226,7 @@ static __global__ void __launch_bounds__(SUM_WARPS * 32)
     wait_for_previous();
 #pragma unroll 8
     for (uint32_t row = warp; row < args.n; row += SUM_WARPS)
-        sum += __ldcg(from + (size_t)row * args.channels * CONV_STAGE_TAPS);
+        sum += __ldcg(from + (size_t)row * args.channels * CONV_POOLING_TAPS);
     room[warp][lane] = sum;
     __syncthreads();
     if (warp > 0)
@@ -235,23 +235,23 @@ static __global__ void __launch_bounds__(SUM_WARPS * 32)
         sum += room[w][lane];
     const uint32_t channel = part * BACK_PART + lane / 4 * 8 + k / 16 * 2 + k % 4 / 2;
     const uint32_t tap = k / 4 % 4 * 8 + lane % 4 * 2 + k % 2;
-    args.dw[channel * CONV_STAGE_TAPS + tap] = tap < TAPS ? sum * args.scale : 0.0f;
+    args.dw[channel * CONV_POOLING_TAPS + tap] = tap < TAPS ? sum * args.scale : 0.0f;
     if (tap == TAPS && args.dbias)
         args.dbias[channel] = sum * args.scale;
 }
 
 /* --- launches */
 
-void vg_cuda__conv_stage_run_forward(const cuda_conv_stage_args *args, cudaStream_t stream) {
+void vg_cuda__conv_pooling_run_forward(const cuda_conv_pooling_args *args, cudaStream_t stream) {
     const unsigned blocks = args->n, threads = FORWARD_WARPS * 32;
     if (args->mask.mode == CUDA_MASK_NONE)
-        CUDA_LAUNCH((conv_stage_forward<CUDA_MASK_NONE>), blocks, threads, stream, *args);
+        CUDA_LAUNCH((conv_pooling_forward<CUDA_MASK_NONE>), blocks, threads, stream, *args);
     else
-        CUDA_LAUNCH((conv_stage_forward<CUDA_MASK_ALIGNED>), blocks, threads, stream, *args);
+        CUDA_LAUNCH((conv_pooling_forward<CUDA_MASK_ALIGNED>), blocks, threads, stream, *args);
 }
 
-void vg_cuda__conv_stage_run_backward(const cuda_conv_stage_args *args, cudaStream_t stream) {
+void vg_cuda__conv_pooling_run_backward(const cuda_conv_pooling_args *args, cudaStream_t stream) {
     const unsigned parts = args->channels / BACK_PART;
-    CUDA_LAUNCH(conv_stage_backward, args->n, parts * SPLITS * 32, stream, *args);
-    CUDA_LAUNCH_EARLY(conv_stage_sums, parts * BACK_PART, SUM_WARPS * 32, stream, *args);
+    CUDA_LAUNCH(conv_pooling_backward, args->n, parts * SPLITS * 32, stream, *args);
+    CUDA_LAUNCH_EARLY(conv_pooling_sums, parts * BACK_PART, SUM_WARPS * 32, stream, *args);
 }

@@ -1,6 +1,6 @@
-/* conv_stage_wide.cu - a 5 x 5 convolution from 12 x 12 images of 128 channels together with the bias, 2 x 2 max-pool,
- * ReLU and dropout behind it: the second layer of the CNN. bfloat16, sums in float32; the 8 x 8 map before pooling is
- * never in memory.
+/* conv_pooling_wide.cu - a 5 x 5 convolution from 12 x 12 images of 128 channels together with the bias, 2 x 2
+ * max-pool, ReLU and dropout behind it: the second layer of the CNN. bfloat16, sums in float32; the 8 x 8 map before
+ * pooling is never in memory.
  *
  * A block has two images, which lie in shared memory from its beginning to its end, and 64 output channels, whose
  * weights come tap by tap through a ring of four places. Eight warps: two images x two halves of the output channels x
@@ -12,11 +12,11 @@
  * Pixels and rows of weights are 256 bytes, sixteen pieces of 16. Against bank conflicts the lower three bits of a
  * piece's number are changed by a key of the row, another for each of the eight rows that are read at once: windows are
  * 4 x 4. */
-#include "backend/cuda/conv_stage/window.cuh"
+#include "backend/cuda/conv_pooling/window.cuh"
 
 enum {
-    SIDE = CONV_STAGE_WIDE_SIDE,
-    INPUTS = CONV_STAGE_WIDE_INPUTS,
+    SIDE = CONV_POOLING_WIDE_SIDE,
+    INPUTS = CONV_POOLING_WIDE_INPUTS,
     ROW_BYTES = INPUTS * 2,
     PIECES = INPUTS / 8,
     IMAGES = 2, /* of a block */
@@ -30,13 +30,13 @@ enum {
     TAP_BYTES = PART * ROW_BYTES,
     SHARED_BYTES = IMAGES * IMAGE_BYTES + STAGES * TAP_BYTES
 };
-static_assert((int)SHARED_BYTES == (int)CONV_STAGE_WIDE_SHARED, "the caller knows how much shared memory it takes");
+static_assert((int)SHARED_BYTES == (int)CONV_POOLING_WIDE_SHARED, "the caller knows how much shared memory it takes");
 
 /* Where a pixel's first piece lies in an image, and the key of its pieces. */
 __device__ __forceinline__ uint32_t pixel_place(uint32_t y, uint32_t x) { return (y * SIDE + x) * ROW_BYTES; }
 __device__ __forceinline__ uint32_t pixel_key(uint32_t y, uint32_t x) { return (x >> 1 & 3u) | (y >> 1 & 1u) << 2; }
 
-__device__ __forceinline__ void fetch_images(unsigned char *to, const cuda_conv_stage_args &args, uint32_t first) {
+__device__ __forceinline__ void fetch_images(unsigned char *to, const cuda_conv_pooling_args &args, uint32_t first) {
     for (uint32_t i = threadIdx.x; i < IMAGES * AREA * PIECES; i += THREADS) {
         const uint32_t piece = i % PIECES, image = i / PIECES / AREA, pixel = i / PIECES % AREA, y = pixel / SIDE,
                        x = pixel % SIDE;
@@ -47,7 +47,7 @@ __device__ __forceinline__ void fetch_images(unsigned char *to, const cuda_conv_
 }
 
 /* The weights [64][128] of one tap, rows in the order of the tiles' columns. */
-__device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_stage_args &args, uint32_t part,
+__device__ __forceinline__ void fetch_tap(unsigned char *to, const cuda_conv_pooling_args &args, uint32_t part,
                                           uint32_t tap) {
     for (uint32_t i = threadIdx.x; i < PART * PIECES; i += THREADS) {
         const uint32_t piece = i % PIECES, o = i / PIECES, row = o / 32 * 32 + o % 8 / 2 * 8 + o % 32 / 8 * 2 + o % 2;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void take(float (&out)[2][4][4], const float (&sums)[
 }
 
 template <int MASK>
-__global__ void __launch_bounds__(THREADS, 1) conv_stage_wide(const __grid_constant__ cuda_conv_stage_args args) {
+__global__ void __launch_bounds__(THREADS, 1) conv_pooling_wide(const __grid_constant__ cuda_conv_pooling_args args) {
     CUDA_DYNAMIC_SHARED(memory);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, image = warp % 2, side = warp / 2 % 2,
                    half = warp / 4;
@@ -156,10 +156,10 @@ __global__ void __launch_bounds__(THREADS, 1) conv_stage_wide(const __grid_const
 
 /* --- launch */
 
-void vg_cuda__conv_stage_run_wide(const cuda_conv_stage_args *args, cudaStream_t stream) {
+void vg_cuda__conv_pooling_run_wide(const cuda_conv_pooling_args *args, cudaStream_t stream) {
     const unsigned blocks = (args->n + IMAGES - 1) / IMAGES * (args->channels / PART);
     if (args->mask.mode == CUDA_MASK_NONE)
-        CUDA_LAUNCH_SHARED((conv_stage_wide<CUDA_MASK_NONE>), blocks, THREADS, SHARED_BYTES, stream, *args);
+        CUDA_LAUNCH_SHARED((conv_pooling_wide<CUDA_MASK_NONE>), blocks, THREADS, SHARED_BYTES, stream, *args);
     else
-        CUDA_LAUNCH_SHARED((conv_stage_wide<CUDA_MASK_ALIGNED>), blocks, THREADS, SHARED_BYTES, stream, *args);
+        CUDA_LAUNCH_SHARED((conv_pooling_wide<CUDA_MASK_ALIGNED>), blocks, THREADS, SHARED_BYTES, stream, *args);
 }

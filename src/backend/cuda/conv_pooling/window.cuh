@@ -1,12 +1,12 @@
-/* window.cuh - from the sums of a convolution in the tensor cores' layout to a pooled result; shared by conv_stage.cu
- * and conv_stage_wide.cu.
+/* window.cuh - from the sums of a convolution in the tensor cores' layout to a pooled result; shared by conv_pooling.cu
+ * and conv_pooling_wide.cu.
  *
  * A thread has sums[below][j][c] of one 2 x 2 window: c / 2 is the left or the right position, channel 2 j + c % 2 of
  * eight neighbours. */
 #ifndef VG_CUDA_WINDOW_CUH
 #define VG_CUDA_WINDOW_CUH
 
-#include "backend/cuda/conv_stage/conv_stage.h"
+#include "backend/cuda/conv_pooling/conv_pooling.h"
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
 
@@ -29,7 +29,7 @@ __device__ __forceinline__ void largest(float (&best)[8], uint32_t (&which)[8], 
 
 /* Applies bias, ReLU and dropout, and writes the thread's result: eight channels of one window. */
 template <int MASK>
-__device__ __forceinline__ void finish_window(const cuda_conv_stage_args &args, const cuda_draw &draw,
+__device__ __forceinline__ void finish_window(const cuda_conv_pooling_args &args, const cuda_draw &draw,
                                               const float (&sums)[2][4][4], const float (&bias)[8], uint32_t row,
                                               uint32_t window, uint32_t group) {
     float v[8];

@@ -12,14 +12,14 @@
  *
  * Against bank conflicts pieces change places by a key of their row: 16 bytes of dy and of the weights, 32 bytes of
  * dx. */
-#include "backend/cuda/conv_stage/conv_stage.h"
+#include "backend/cuda/conv_pooling/conv_pooling.h"
 #include "backend/cuda/mma.cuh"
 #include "backend/cuda/vec.cuh"
 
 enum {
-    SIDE = CONV_STAGE_WIDE_SIDE,
+    SIDE = CONV_POOLING_WIDE_SIDE,
     AREA = SIDE * SIDE,
-    OUTPUTS = CONV_STAGE_WIDE_OUTPUTS,
+    OUTPUTS = CONV_POOLING_WIDE_OUTPUTS,
     POSITIONS = 64, /* of dy */
     IMAGES = 2,     /* of a block */
     PART = 64,      /* its input channels */
@@ -35,7 +35,7 @@ enum {
     SHARED_BYTES = DX_BYTES + STAGES * TAP_BYTES,
     STEPS = OUTPUTS / 16
 };
-static_assert((int)SHARED_BYTES <= (int)CONV_STAGE_WIDE_SHARED, "the caller knows how much shared memory it takes");
+static_assert((int)SHARED_BYTES <= (int)CONV_POOLING_WIDE_SHARED, "the caller knows how much shared memory it takes");
 static_assert(IMAGES * POSITIONS * DY_ROW <= DX_BYTES, "dy comes by the place of dx");
 
 __device__ __forceinline__ void fetch_dy(unsigned char *to, const cuda_conv_wide_data &args, uint32_t first) {
