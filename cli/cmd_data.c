@@ -150,7 +150,7 @@ static int tell_places(const data_values *own) {
 }
 
 static int info_known(const data_values *own, const vg_data_entry *entry) {
-    vg_data_found first; /* a wrong --data is told before anything is printed */
+    vg_data_found first; /* a wrong --data fails before anything is printed */
     if (vg_data_look(&first, entry, 0, own->data, 0) != VG_OK)
         return console_fail_library();
     const size_t sizes[2] = {entry->train, entry->test};

@@ -100,8 +100,8 @@ typedef struct vg_calibration {
     double *temperatures;       /* count: the answer; newton's when the solver is `both` */
     vg_temperature_fit *newton; /* count; NULL when not run */
     vg_temperature_fit *bayes;  /* count; NULL when not run */
-    /* |log T_bayes - log T_newton| over the temperatures whose minimiser lies inside the range (beside an end the
-     * loss is flat, and T is anybody's): NaN unless `both` ran and there is one. */
+    /* |log T_bayes - log T_newton| over the temperatures whose minimiser lies inside the range (near an end the loss is
+     * flat and does not determine T): NaN unless `both` ran and there is one. */
     double gap_log_t_median, gap_log_t_max;
     double gap_loss_max;                  /* over temperatures: L(T_bayes) - L(T_newton); NaN unless `both` */
     unsigned newton_sweeps, bayes_sweeps; /* times the full data were evaluated */

@@ -295,7 +295,7 @@ typedef struct vg_select_options {
      * number. */
     size_t rows_per_sample;
     const size_t *sample_of_row; /* rows; NULL: rows_per_sample holds */
-    /* Values of the same measure (vg_select_k: ratios) on the predictions to be decided, whose labels nobody needs:
+    /* Values of the same measure (vg_select_k: ratios) on the predictions to be decided, which need no labels:
      * thresholds are their quantiles. Without them, or where they are the validation values themselves, some validation
      * samples are set aside for that. */
     const double *unlabelled;

@@ -49,7 +49,7 @@ typedef struct vg_job_message {
 typedef int (*vg_job_fn)(void *context, const vg_job_message *message);
 
 typedef struct vg_job {
-    vg_job_fn tell; /* NULL: nobody listens */
+    vg_job_fn tell; /* NULL: no listener */
     void *context;
 } vg_job;
 #define VG_JOB_INIT                                                                                                    \

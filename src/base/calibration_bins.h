@@ -6,8 +6,8 @@
  *
  *     ECE = 1/N sum_b |s_b - h_b|        MCE = max over bins with n_b > 0 of |s_b - h_b| / n_b
  *
- * Evaluation, calibration and the monitor of a training run all take these functions, so that one set of predictions
- * has one calibration error whoever asks. */
+ * Evaluation, calibration and the monitor of a training run all take these functions, so that all of them give
+ * the same calibration error for the same predictions. */
 #ifndef VG_BASE_CALIBRATION_BINS_H
 #define VG_BASE_CALIBRATION_BINS_H
 

@@ -57,7 +57,7 @@ static vg_status resolve(char target[PATH_ROOM], const char *path) {
     return vg_base__fail(VG_ERR_IO, "%s: too many symbolic links", path);
 }
 
-/* A name in the folder that nobody else is likely to use: process, time and a count of attempts. */
+/* A name in the folder that no other process is likely to use: process, time and a count of attempts. */
 static void temporary_name(char name[PATH_ROOM], const char *folder, unsigned attempt) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

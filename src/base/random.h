@@ -1,8 +1,8 @@
 /* random.h - random numbers that are a function of (seed, stream, position): Philox4x32-10. Internal.
  *
- * A generator's whole state is three integers. Two generators with the same three give the same numbers for ever, on
- * any machine; streams of one seed are independent; any position can be jumped to at once. So a checkpoint stores three
- * integers, and work item i of a parallel loop takes stream i, whoever runs it.
+ * A generator's whole state is three integers. Two generators with the same three give the same numbers on any
+ * machine; streams of one seed are independent; any position can be jumped to at once. So a checkpoint stores three
+ * integers, and work item i of a parallel loop takes stream i, whichever thread runs it.
  *
  *     vg_random random = vg_random__start(seed, stream);
  *     size_t i = vg_random__below(&random, n);

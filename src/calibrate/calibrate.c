@@ -139,7 +139,7 @@ static void free_subsample(vg_subsample *keep) {
     vg_base__release(keep->labels);
 }
 
-/* Roughly solves the problem of the subsample: guess[i] = log b, NaN where that says nothing. */
+/* Roughly solves the problem of the subsample: guess[i] = log b, NaN where it did not converge. */
 static vg_status guess_from(const vg_subsample *keep, const vg_problem *full, vg_temperature_fit *fits, double *guess,
                             double *rows) {
     const vg_logits *l = full->logits;
@@ -162,7 +162,7 @@ static vg_status guess_from(const vg_subsample *keep, const vg_problem *full, vg
     vg_logits__stop(&logits);
     for (size_t i = 0; status == VG_OK && i < full->count; i++)
         guess[i] = fits[i].flags == VG_FIT_CONVERGED ? -log(fits[i].temperature) : NAN;
-    if (status == VG_ERR_NUMERIC) { /* the full data will tell */
+    if (status == VG_ERR_NUMERIC) { /* the fit to the full data reports it */
         for (size_t i = 0; i < full->count; i++)
             guess[i] = NAN;
         status = VG_OK;

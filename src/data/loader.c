@@ -1,9 +1,10 @@
 /* loader.c - batches prepared ahead by worker threads, the same content in the same order at any number of threads.
  *
  * Batches are numbered by tickets, epoch * steps + step. Ticket t is prepared in slot t mod slots of a ring. A worker
- * that is free takes the next ticket, under the lock, as soon as its slot is free; it is told there which samples to
- * take, since orders follow one another and only one is kept; then it fills the slot without the lock. The caller takes
- * slots in ticket order. What a batch holds is a function of (seed, epoch, step) and of (seed, epoch, index) alone. */
+ * that is free takes the next ticket, under the lock, as soon as its slot is free. It copies the numbers of its samples
+ * under the same lock, because only the order of one epoch is kept at a time, and fills the slot without the lock. The
+ * caller takes slots in ticket order. The content of a batch is a function of (seed, epoch, step) and of (seed, epoch,
+ * index) alone. */
 #include <pthread.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* open.c - a data set by its name, or by the path of a file or folder of one's own.
  *
- * By name: every file of the part asked for is found, checked and read. By path: the kind is told from the file's
+ * By name: every file of the part asked for is found, checked and read. By path: the kind is recognised by the file's
  * extension and first bytes, or from the files a folder holds; nothing is compared with published checksums. */
 #include <string.h>
 

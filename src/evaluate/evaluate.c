@@ -96,7 +96,7 @@ typedef struct rank_work {
     pthread_mutex_t lock; /* of the plans' harmonic sums */
 } rank_work;
 
-/* The harmonic sums of a plan's rows, by whoever comes first. */
+/* The harmonic sums of a plan's rows, computed by the first thread that needs them. */
 static vg_status need_tail(rank_work *work, vg_rank_plan *plan, double **tail, size_t rows) {
     vg_status status = VG_OK;
     pthread_mutex_lock(&work->lock);

@@ -152,8 +152,8 @@ static plan make_plan(const contest *c, double target) {
 
 /* The grid point of start s >= 0, the one before it lying at `before` - 1. On a given grid starts are spread evenly; on
  * quantiles they lie where a test has a chance: from a little more samples than pass without an error on, by even
- * factors up to all. How many samples a point keeps is told by the values that placed the grid: the validation data has
- * no say. */
+ * factors up to all. How many samples a point keeps follows from the values that placed the grid, not from the tested
+ * validation samples. */
 static size_t start_at(const plan *p, const contest *c, size_t s, size_t before) {
     size_t g = c->grid.count, j = before;
     if (s >= p->starts)

@@ -258,7 +258,7 @@ static vg_status arrange(table *t, size_t *n, size_t *m) {
     return VG_OK;
 }
 
-/* Labels that are names leave the table as codes, to be matched with the classes by whoever knows them (labels.c). */
+/* Labels that are names leave the table as codes; labels.c matches them with the classes. */
 static vg_status give_names(table *t, size_t n) {
     vg_named_labels *labels = &t->source->labels;
     labels->rows = n;

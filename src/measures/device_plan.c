@@ -41,8 +41,7 @@ void vg_measures__score_switches(score_job *job, const vg_score_options *o, cons
     }
 }
 
-/* --- memory
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- memory */
 typedef struct cutter {
     size_t used;
     bool fits;
@@ -107,8 +106,7 @@ bool vg_measures__score_layout(score_job *job) {
     return at.fits && own.fits && vg_base__mul(&M, M, C) && M < ((size_t)1 << 30);
 }
 
-/* --- shape
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- shape */
 /* QUARTER: registers of one of a multiprocessor's four schedulers */
 enum { QUARTER = 16384, MOST_THREADS = 512, MOST_SAMPLES = 32 };
 /* Relative cost of reading the predictions from device memory in every stage instead of from shared memory. */

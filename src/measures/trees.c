@@ -1,17 +1,17 @@
-/* trees.c - what each tree of a forest says of each sample, read where the trees lie.
+/* trees.c - the prediction of every tree of a forest for every sample, from the memory in which the forest lies.
  *
  * A tree is a table of nodes, each field an array with the same stride in bytes (scikit-learn keeps nodes as
  * structs, so a field is a strided view of them). Node 0 is the root. A node with left < 0 is a leaf; any other
  * sends a sample to the left when x[feature] <= threshold, a NaN to where `missing` says. A leaf's row of `value`
  * is the tree's distribution.
  *
- * A walk from the root waits for memory at every node, so LANES samples walk one tree at once and their loads
- * overlap. A lane holds the byte offset of its node. Lanes that have reached a leaf stay there until the others
+ * The descent from the root is a chain of dependent loads, so LANES samples descend one tree at a time and their
+ * loads overlap. A lane holds the byte offset of its node. A lane that has reached a leaf stays there until the others
  * have, without a branch.
  *
- * The numbers of the leaves take far less memory than their distributions, so a tree, once in the cache, walks many
- * samples; the distributions are then copied out for few samples at a time, and whoever reads them finds them in
- * the cache. */
+ * Leaf numbers take far less memory than distributions. Many samples are therefore taken down one tree while it is in
+ * the cache, and the distributions are copied later, for few samples at a time, so that they are still in the cache
+ * when they are scored. */
 #include <math.h>
 #include <string.h>
 

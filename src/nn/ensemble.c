@@ -1,8 +1,9 @@
 /* ensemble.c - logits of every ensemble member.
  *
- * Without dropout one pass gives all heads. With dropout, what stands before the first dropout is computed once an
- * image; its results are repeated T times, masked, and the rest of the network runs on (image, pass) rows, many at a
- * time. Row number image * T + pass names the masks, so members do not depend on how rows are cut into batches. */
+ * Without dropout one pass gives all heads. With dropout, the layers before the first dropout are computed once an
+ * image; their results are repeated T times and masked, and the rest of the network runs on (image, pass) rows, many at
+ * a time. The masks depend on the row number image * T + pass, so members do not depend on how rows are cut into
+ * batches. */
 #include <string.h>
 
 #include "nn/learner.h"

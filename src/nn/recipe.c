@@ -306,7 +306,8 @@ static vg_status take_event(reading *state, const yaml_event_t *event) {
     }
 }
 
-/* whole: a recipe file, where a network that can have but one head has one without saying so. */
+/* whole: the text is a recipe file. Where it names an ensemble whose networks have one head, `heads` becomes 1 even if
+ * the file does not set it. */
 static vg_status parse(vg_recipe *recipe, yaml_parser_t *parser, const char *name, bool whole) {
     reading state = {.recipe = recipe, .name = name};
     vg_status status = VG_OK;

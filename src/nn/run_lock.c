@@ -1,9 +1,9 @@
 /* run_lock.c - FOLDER/train.lock: "PID HOST\n", locked with flock() while a training writes into the folder.
  *
- * The lock belongs to the open file, so the system drops it when its process ends in whatever way: a file without a
- * lock is stale and is taken over. The name and number in it serve the message alone. The holder removes the file
- * before it lets go of the lock; whoever locks a file that was removed in between sees that the name leads elsewhere
- * and tries again. */
+ * The lock belongs to the open file, so the system releases it when the process ends, also after a crash: a file
+ * without a lock is stale and is taken over. The number and the host in it are only used in the message. The holder
+ * removes the file before it releases the lock. A process that locks a file which was removed in between notices that
+ * the path names another file, and tries again. */
 #include "nn/run_lock.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static vg_status attempt(vg_run_lock *lock, const char *folder, bool *taken) {
     lock->descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock->descriptor < 0)
         return vg_base__fail(VG_ERR_IO, "%s: %s", lock->path, strerror(errno));
-    /* A file system that knows no locks (ENOLCK, ENOTSUP, ENOSYS) does not stop a training. */
+    /* On a file system without locks (ENOLCK, ENOTSUP, ENOSYS) the training runs without one. */
     bool busy = flock(lock->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     vg_status status = busy ? held_by_another(lock, folder) : VG_OK;
     *taken = !busy && still_named(lock);

@@ -7,7 +7,7 @@
 #include "workflow/prediction_input.h"
 #include "workflow/workflow_options.h"
 
-/* Rows that are all distributions were meant to be logits by nobody. Float32 and float64 only. */
+/* Rows that are all distributions are probabilities, not logits. Float32 and float64 only. */
 static bool looks_like_probabilities(const vg_predictions *view) {
     for (size_t i = 0; i < view->n * view->m; i++) {
         ptrdiff_t row = (ptrdiff_t)(i / view->m) * view->stride_n + (ptrdiff_t)(i % view->m) * view->stride_m;

@@ -1,5 +1,4 @@
-/* job.h - how the functions of this module speak to the listener of a job. Internal. All accept a job nobody listens
- * to. */
+/* job.h - messages to the listener of a job. Internal. All functions accept a job without a listener. */
 #ifndef VG_WORKFLOW_JOB_H
 #define VG_WORKFLOW_JOB_H
 

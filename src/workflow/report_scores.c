@@ -30,7 +30,7 @@ bool vg_report_scores__holds(const char *path) {
     size_t index;
     vg_array_info info;
     if (strcmp(path, "-") == 0 || vg_source__open(&source, path) != VG_OK)
-        return false; /* whoever reads it as predictions will say why */
+        return false; /* reading it as predictions gives the reason */
     bool holds = find(source, "k", &index, &info) && has_measure(source) && !find(source, "P", &index, &info) &&
                  !find(source, "Z", &index, &info);
     vg_source__close(source);

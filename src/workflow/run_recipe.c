@@ -39,7 +39,8 @@ static bool up_to_date(const char *made, const char *from) {
            (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec >= b.st_mtim.tv_nsec);
 }
 
-/* The listener of the stages after prediction: their notes name files of the run folder that nobody asked for. */
+/* The listener of the stages after prediction: their notes name files of the run folder, which
+ * the user did not ask for, and are dropped. */
 static int without_notes(void *context, const vg_job_message *message) {
     const vg_job *job = context;
     if (message->event == VG_JOB_NOTE || !job->tell)

@@ -1,7 +1,8 @@
 /* training_data.h - from a recipe to the images it names: the data set, its split, loaders, and the feeds of vg_train.
  * Internal.
  *
- * The training module takes batches through callbacks and knows no data sets; this is the adapter between the two. */
+ * The training module takes batches through callbacks and does not depend on data sets; this is the adapter between
+ * the two. */
 #ifndef VG_WORKFLOW_TRAINING_DATA_H
 #define VG_WORKFLOW_TRAINING_DATA_H
 

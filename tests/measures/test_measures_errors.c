@@ -28,8 +28,7 @@ static void refused(vg_status want, const vg_predictions *view, const vg_score_o
     one_line();
 }
 
-/* --- arguments
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- arguments */
 
 static const float good[] = {0.5f, 0.5f, 0.25f, 0.75f, 1, 0, 0.125f, 0.875f}; /* N 2, M 2, C 2 */
 

@@ -3,8 +3,7 @@
  * of the float32 they convert to; of a measure asked for alone and of the same measure among all. */
 #include "measures_util.h"
 
-/* --- comparing and the problems compared
- * -------------------------------------------------------------------------------------- */
+/* --- comparing and the problems compared */
 
 static int same_bytes(const char *what, const char *name, const void *a, const void *b, size_t bytes, size_t element) {
     for (size_t i = 0; a && b && i < bytes / element; i++)
@@ -123,8 +122,7 @@ static int scores_alike(const char *what, bench *b, const vg_predictions *view, 
     return same;
 }
 
-/* --- the tests
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- the tests */
 
 static void threads(void **state) {
     (void)state;

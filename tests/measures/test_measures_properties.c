@@ -232,8 +232,7 @@ static void limits_of_gmu(void **state) {
     assert_true(gmu_of(torn, 1e-8) > 1 - 1e-8 && gmu_of(torn, 1e-8) <= 1);           /* ambiguous, uncertain */
 }
 
-/* --- no disagreement
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- no disagreement */
 
 static void nothing_epistemic(const scored *r, const char *what) {
     for (size_t i = 0; i < r->shape.classes; i++)
@@ -288,8 +287,7 @@ static void one_member(void **state) {
     }
 }
 
-/* --- invariances
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- invariances */
 
 /* Compares all measures (not the per-class ones) of two results, sample by sample. */
 static void alike(const char *what, scored *a, scored *b, double tolerance, int pairwise) {

@@ -50,7 +50,7 @@ static vg_status patches(vg_backend *b, const cuda_columns *q, const vg_tensor *
         VG_TRY(vg_cuda__spare(c, out, bytes));
     } else {
         if (t->patches_size < bytes) {
-            /* sized for the largest batch, because recordings keep_in_registers the address */
+            /* sized for the largest batch, because recordings contain the address */
             bytes = bytes / x->n * x->capacity;
             VG_TRY(vg_cuda__check(cudaDeviceSynchronize(), "waiting for the device"));
             vg_cuda__free(c, t->patches, t->patches_size);
@@ -79,7 +79,7 @@ vg_status vg_cuda__columns_forward(vg_backend *b, const vg_conv *conv, vg_tensor
     void *place = cuda_t(y)->data;
     VG_TRY(vg_cuda__weights(b, &weights, theta, w));
     VG_TRY(patches(b, &q, x, w, &columns));
-    if (addend) { /* not in the spare buffer, which may keep_in_registers the patches */
+    if (addend) { /* not in the spare buffer, which may hold the patches */
         if (!vg_cuda__packed(w))
             VG_TRY(vg_cuda__third(cuda_of(b), &place, count * cuda_t(y)->element));
         else

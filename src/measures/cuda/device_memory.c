@@ -36,8 +36,7 @@ void vg_device__drop(device_memory *m) {
     m->bytes = 0;
 }
 
-/* --- places
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- places */
 typedef enum field_shape { ONE, BY_GATE, BY_CLASS } field_shape;
 static const struct {
     size_t place, element;
@@ -83,8 +82,7 @@ vg_scores vg_device__places_from(const vg_device_scorer *s, const vg_scores *out
     return at;
 }
 
-/* --- samples
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- samples */
 size_t vg_device__element(vg_dtype dtype) {
     static const size_t sizes[] = {4, 8, 2, 2};
     return sizes[dtype];

@@ -10,8 +10,7 @@
 
 enum { CHUNK_INPUT = 48 << 20, CHUNK_RESULTS = 32 << 20, CHUNK_SAMPLES = 1 << 18, WORK_BYTES = 512 << 20 };
 
-/* --- making
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- making */
 vg_status vg_device_check(void) {
     int count = 0, device = 0, major = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -151,8 +150,7 @@ void vg_device_scorer_free(vg_device_scorer *s) {
     vg_base__release(s);
 }
 
-/* --- a chunk
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- a chunk */
 typedef struct feeding { /* one call of feed */
     const vg_scores *out;
     const vg_predictions *block;
@@ -354,8 +352,7 @@ static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding
     return status;
 }
 
-/* --- feeding
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- feeding */
 /* Samples a chunk: bounded memory, and for host input several chunks so that copies overlap work. */
 static size_t chunk_samples(const vg_device_scorer *s, const feeding *f) {
     size_t input = s->m * s->c * vg_device__element(f->block->dtype), results = 32, step = CHUNK_SAMPLES;

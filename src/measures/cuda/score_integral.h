@@ -321,8 +321,7 @@ SCORE_FN double integral32(const score_job *job, const score_column *x, bool idl
     return score_most(value, 0.0);
 }
 
-/* --- in double, for float64 input: relative error below 1e-9
- * ---------------------------------------------------------------- */
+/* --- in double, for float64 input: relative error below 1e-9 */
 
 /* 1 - exp(-t), t in 0 .. 0.045. */
 SCORE_FN double integral_start64(double t) {

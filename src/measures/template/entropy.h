@@ -126,8 +126,7 @@ static measures ungated(tile *t) {
     return out;
 }
 
-/* --- gates
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- gates */
 
 /* Zbar and its inverse. */
 static void gate_totals(tile *t) {
