@@ -13,6 +13,8 @@
 typedef struct data_values {
     const char *data, *from;
     bool json, statistics;
+    option_texts set;
+    vg_dataset_options reading; /* made from `data` and `set` */
 } data_values;
 
 #define PLACE(member) offsetof(data_values, member)
@@ -22,6 +24,8 @@ static const option_entry entries[] = {
      0, 0},
     {"statistics", 0, OPTION_FLAG, PLACE(statistics), NULL, NULL,
      "info: read the set and show its channels' mean and deviation", 0, 0},
+    {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL,
+     "info: how images are read, as in a recipe: resize, center_crop, channels, skip_corrupt, in_memory", 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "list, info: print as JSON", 0, 0},
 };
 
@@ -77,50 +81,61 @@ static int list(const data_values *own) {
 }
 
 /* --- info --------------------------------------------------------------------------------------------------------- */
-/* Reads one part and prints what is in it. */
-static int tell_contents(const char *name, vg_part part, const char *title, const char *folder) {
-    vg_dataset *set;
-    vg_statistics statistics;
-    if (vg_dataset_open(&set, name, part, folder) != VG_OK)
-        return console_fail_library();
-    vg_dataset_info info = VG_DATASET_INFO_INIT;
-    if (vg_dataset_describe(&info, set) != VG_OK || vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK) {
-        vg_dataset_free(set);
-        return console_fail_library();
-    }
-    printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info.n, info.height, info.width, info.channels,
-           info.channels == 1 ? "" : "s", info.is_float ? "float32" : "bytes");
-    if (info.classes > 0)
-        printf("%zu classes\n", info.classes);
+static void print_contents(const char *title, const vg_dataset_info *info, const vg_statistics *statistics) {
+    printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info->n, info->height, info->width, info->channels,
+           info->channels == 1 ? "" : "s", info->is_float ? "float32" : "bytes");
+    if (info->classes > 0)
+        printf("%zu classes\n", info->classes);
     else
         printf("no labels\n");
-    for (size_t c = 0; c < statistics.channels; c++)
-        printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics.mean[c], statistics.std[c]);
-    if (info.classes > 0 && info.class_names) {
+    for (size_t c = 0; c < statistics->channels; c++)
+        printf("%-9s %.6f, standard deviation %.6f\n", c == 0 ? "  mean" : "", statistics->mean[c], statistics->std[c]);
+    if (info->classes > 0 && info->class_names) {
         printf("  classes");
-        for (size_t c = 0; c < info.classes && c < 20; c++)
-            printf("%s %s", c == 0 ? "" : ",", info.class_names[c]);
-        printf("%s\n", info.classes > 20 ? ", ..." : "");
+        for (size_t c = 0; c < info->classes && c < 20; c++)
+            printf("%s %s", c == 0 ? "" : ",", info->class_names[c]);
+        printf("%s\n", info->classes > 20 ? ", ..." : "");
     }
-    vg_dataset_free(set);
+    if (info->skipped_count > 0)
+        printf("  skipped %zu file%s\n", info->skipped_count, info->skipped_count == 1 ? "" : "s");
+    for (size_t i = 0; i < info->skipped_count; i++)
+        printf("          %s\n", info->skipped[i]);
+}
+
+/* Prints what is in a set. */
+static int tell_set(const vg_dataset *set, const char *title) {
+    vg_dataset_info info = VG_DATASET_INFO_INIT;
+    vg_statistics statistics;
+    if (vg_dataset_describe(&info, set) != VG_OK || vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK)
+        return console_fail_library();
+    print_contents(title, &info, &statistics);
     return CLI_OK;
 }
 
-/* One's own set: each of its parts, or all of it where it has no parts. */
-static int info_own(const char *name) {
+/* Reads one part and prints what is in it. */
+static int tell_contents(const data_values *own, const char *name, vg_part part, const char *title) {
     vg_dataset *set;
-    bool parts[2];
-    for (int part = 0; part < 2; part++) {
-        parts[part] = vg_dataset_open(&set, name, (vg_part)part, NULL) == VG_OK;
-        if (parts[part])
-            vg_dataset_free(set);
-    }
+    if (vg_dataset_open(&set, name, part, &own->reading) != VG_OK)
+        return console_fail_library();
+    int code = tell_set(set, title);
+    vg_dataset_free(set);
+    return code;
+}
+
+/* One's own set: each of its parts, or all of it where it has no parts. */
+static int info_own(const data_values *own, const char *name) {
+    vg_dataset *sets[2];
     int code = CLI_OK;
+    for (int part = 0; part < 2; part++)
+        if (vg_dataset_open(&sets[part], name, (vg_part)part, &own->reading) != VG_OK)
+            sets[part] = NULL;
     for (int part = 0; part < 2 && code == CLI_OK; part++)
-        if (parts[part])
-            code = tell_contents(name, (vg_part)part, parts[0] && parts[1] ? part_names[part] : "holds", NULL);
-    if (!parts[0] && !parts[1])
-        code = tell_contents(name, VG_PART_ANY, "holds", NULL);
+        if (sets[part])
+            code = tell_set(sets[part], sets[0] && sets[1] ? part_names[part] : "holds");
+    if (!sets[0] && !sets[1])
+        code = tell_contents(own, name, VG_PART_ANY, "holds");
+    for (int part = 0; part < 2; part++)
+        vg_dataset_free(sets[part]);
     return code;
 }
 
@@ -166,13 +181,13 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
     }
     for (int part = 0; part < 2 && code == CLI_OK && own->statistics; part++)
         if (sizes[part] > 0 && lacking[part] == 0)
-            code = tell_contents(entry->name, (vg_part)part, part_names[part], own->data);
+            code = tell_contents(own, entry->name, (vg_part)part, part_names[part]);
     return code;
 }
 
 static int print_json(const data_values *own, const char *name) {
     char *text = NULL;
-    return json_print_result(vg_data_json(&text, name, own->data, own->statistics), &text);
+    return json_print_result(vg_data_json(&text, name, &own->reading, own->statistics), &text);
 }
 
 static int unknown_set(const char *name, const char *nearest) {
@@ -180,6 +195,26 @@ static int unknown_set(const char *name, const char *nearest) {
         return console_fail("no data set is called '%s'; did you mean '%s'?", name, nearest);
     return console_fail(
         "no data set is called '%s'; 'vargate data list' shows those known (one's own: path:FILE_OR_FOLDER)", name);
+}
+
+/* The keys of a recipe that say how images are read. */
+static int take_settings(data_values *own) {
+    static const unsigned channels[] = {0, 1, 3};
+    vg_recipe recipe;
+    own->reading = (vg_dataset_options)VG_DATASET_OPTIONS_INIT;
+    own->reading.folder = own->data;
+    vg_recipe_defaults(&recipe);
+    for (size_t i = 0; i < own->set.count; i++)
+        if (vg_recipe_set(&recipe, own->set.items[i]) != VG_OK)
+            return console_usage_status(VG_ERR_ARGUMENT);
+    for (int i = 0; i < 2; i++) {
+        own->reading.resize[i] = recipe.resize[i];
+        own->reading.center_crop[i] = recipe.center_crop[i];
+    }
+    own->reading.channels = channels[recipe.channels];
+    own->reading.skip_corrupt = recipe.skip_corrupt;
+    own->reading.in_memory = recipe.in_memory;
+    return CLI_OK;
 }
 
 static int info(const data_values *own, const char *name) {
@@ -190,7 +225,7 @@ static int info(const data_values *own, const char *name) {
         return unknown_set(name, nearest);
     if (own->json)
         return print_json(own, name);
-    return is_path ? info_own(name) : info_known(own, entry);
+    return is_path ? info_own(own, name) : info_known(own, entry);
 }
 
 /* --- fetch -------------------------------------------------------------------------------------------------------- */
@@ -218,6 +253,9 @@ static int run(const command *self, int argc, char **argv) {
     if (files.count == 0)
         return console_usage("expected list, info NAME or fetch NAME; 'vargate help data' shows the usage");
     const char *action = files.items[0];
+    code = take_settings(&own);
+    if (code != CLI_OK)
+        return code;
     if (own.from && strcmp(action, "fetch") != 0)
         return console_usage("--from goes with fetch");
     if (strcmp(action, "list") == 0)
@@ -243,7 +281,8 @@ const command command_data = {
         "A set is looked for in --data, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data that\n"
         "came with the program, ./data and /usr/share/datasets, in a folder of its name. Files are compared with\n"
         "their published checksums. NAME is one that list shows, or path:FILE_OR_FOLDER for one's own images:\n"
-        ".npz, IDX, CIFAR .bin, SVHN .mat, or one folder of PNG files a class (docs/data.md).",
+        ".npz, IDX, CIFAR .bin, SVHN .mat, folders of JPEG, PNG or WebP files, or a CSV or TSV that names such files\n"
+        "(docs/data.md).",
     .example = "vargate data fetch mnist --from ~/Downloads",
     .run = run,
 };

@@ -13,7 +13,7 @@ typedef struct predict_values {
     const char *split, *input, *data, *device, *output;
     int ensemble, checkpoint;
     size_t members, passes, heads, threads;
-    bool logits, score, json, force;
+    bool logits, score, json, force, skip_corrupt;
 } predict_values;
 
 #define PLACE(member) offsetof(predict_values, member)
@@ -23,6 +23,8 @@ static const option_entry entries[] = {
     {"split", 0, OPTION_TEXT, PLACE(split), "test|val|train", NULL, "images of the recipe's data set (default: test)",
      0, 0},
     {"input", 'i', OPTION_TEXT, PLACE(input), "SET", NULL, "other images: a data set's name, a file or a folder", 0, 0},
+    {"skip-corrupt", 0, OPTION_FLAG, PLACE(skip_corrupt), NULL, NULL,
+     "leave out image files that cannot be read, and name them", 0, 0},
     {"ensemble", 'e', OPTION_CHOICE, PLACE(ensemble), "mcd|lle|mcd-lle", NULL,
      "how members are made (default: the recipe's)", 0, 0},
     {"members", 'm', OPTION_COUNT, PLACE(members), "M", "0", "members; 0: the recipe's", 0, 100000},
@@ -58,6 +60,7 @@ static vg_predict_runs_options options_of(const predict_values *own, const optio
     options.logits = own->logits;
     options.output = own->output;
     options.force = own->force;
+    options.skip_corrupt = own->skip_corrupt;
     return options;
 }
 

@@ -82,6 +82,8 @@ if(data IN_LIST VG_MODULES)
   list(APPEND VG_DEFS_data VG_DATADIR="${CMAKE_INSTALL_FULL_DATADIR}/vargate/data")
   vg_optional(data matio VG_HAVE_MATIO)
   vg_optional(data libpng VG_HAVE_PNG)
+  vg_optional(data libjpeg VG_HAVE_JPEG)
+  vg_optional(data libwebp VG_HAVE_WEBP)
 endif()
 if(backend IN_LIST VG_MODULES)
   # Not through dnnl's own package file: Debian's asks for OpenCL as well.

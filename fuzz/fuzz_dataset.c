@@ -1,5 +1,6 @@
-/* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar), the rest
- * is the file. SVHN's .mat is left out: what reads it is matio. */
+/* fuzz_dataset.c - files of images on any bytes: the first byte picks the kind (IDX, CIFAR, .npz, PNG, tar, JPEG, WebP,
+ * CSV), the rest is the file. SVHN's .mat is left out: what reads it is matio. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,10 +46,17 @@ static void check(vg_status status) {
 
 static const char *choose(void *context, const char *name) { return name[0] == 'a' ? context : NULL; }
 
-static void read_set(const char *from) {
+/* Sets of image files are read twice: as they are, and resized, decoded as they are needed, without damaged ones. */
+static void read_set(const char *from, bool resized) {
     vg_dataset *set;
     vg_statistics statistics;
-    vg_status status = vg_dataset__read(&set, from, VG_PART_ANY);
+    char name[320];
+    vg_dataset_options options = VG_DATASET_OPTIONS_INIT;
+    if (resized)
+        options.resize[0] = 9, options.channels = 1, options.skip_corrupt = 1, options.in_memory = 0;
+    options.threads = 1;
+    snprintf(name, sizeof name, "path:%s", from);
+    vg_status status = vg_dataset_open(&set, name, VG_PART_ANY, &options);
     check(status);
     if (status != VG_OK)
         return;
@@ -58,19 +66,23 @@ static void read_set(const char *from) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char *const names[] = {"f-images-idx3-ubyte", "f.bin", "f.npz", "class/f.png", "f.tar"};
+    static const char *const names[] = {"f-images-idx3-ubyte", "f.bin",        "f.npz", "class/f.png", "f.tar",
+                                        "class/f.jpg",         "class/f.webp", "f.csv"};
     if (size == 0)
         return 0;
     if (!folder[0])
         make_folder();
-    unsigned kind = data[0] % 5;
+    unsigned kind = data[0] % 8;
     snprintf(path, sizeof path, "%s/%s", folder, names[kind]);
     FILE *file = fopen(path, "wb");
     if (!file || fwrite(data + 1, 1, size - 1, file) != size - 1 || fclose(file) != 0)
         abort();
-    if (kind < 4)
-        read_set(kind == 3 ? folder : path);
-    else {
+    if (kind != 4) {
+        bool image = kind == 3 || kind == 5 || kind == 6;
+        read_set(image ? folder : path, false);
+        if (image)
+            read_set(folder, true);
+    } else {
         char target[300];
         snprintf(target, sizeof target, "%s/out", folder);
         check(vg_tarball__extract(path, choose, target));

@@ -26,6 +26,8 @@ if [ -d src/backend ]; then header dnnl.h || want libdnnl-dev; fi
 if [ -d src/data ]; then
     library matio || want libmatio-dev
     library libpng || want libpng-dev
+    library libjpeg || want libjpeg-dev
+    library libwebp || want libwebp-dev
 fi
 if [ -d src/report ]; then have gnuplot || want gnuplot-nox; fi
 if [ "${1:-}" = tests ] || [ "${1:-}" = checks ]; then

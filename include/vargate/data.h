@@ -7,7 +7,8 @@
  *     vg_dataset_free(set);
  *
  * Images are held in memory as bytes or float32, planar: pixel[((n * C + c) * H + y) * W + x]. A byte b stands for
- * b / 255; floats are used as they are. An "index" is always the position of a sample in its vg_dataset.
+ * b / 255; floats are used as they are. A folder of image files that does not fit in memory is decoded as it is needed.
+ * An "index" is always the position of a sample in its vg_dataset.
  *
  * Threads: a data set may be read by several threads at once. The catalogue is constant.
  * Errors: every function that returns vg_status leaves its reason in vg_error_message(). VG_ERR_IO: a file cannot be
@@ -45,16 +46,37 @@ typedef struct vg_dataset_info {
     size_t classes;        /* labels are 0 .. classes - 1; 0 when there are no labels */
     int is_float;          /* pixels are float32, not bytes */
     int verified;          /* every file that was read has its published checksum */
-    const void *pixels;    /* n * channels * height * width bytes or floats, planar */
+    const void *pixels;    /* n * channels * height * width bytes or floats, planar; NULL: decoded as they are needed */
     const int32_t *labels; /* n, or NULL */
+    const char *const *files;   /* n paths of a set of image files; NULL for other sets */
+    const char *const *skipped; /* skipped_count lines "PATH: reason": files that skip_corrupt left out */
+    size_t skipped_count;
 } vg_dataset_info;
 #define VG_DATASET_INFO_INIT                                                                                           \
-    { sizeof(vg_dataset_info), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+    { sizeof(vg_dataset_info), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0 }
 
-/* Opens a data set by name: an entry of vg_data_catalogue, or "path:FILE_OR_FOLDER", which has no checksums. `folder`
- * is searched first (NULL: none), then the places of vg_data_places. *out is the caller's. VG_ERR_IO, naming the places
- * that were searched, when the set is not on this machine. */
-VG_API vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const char *folder);
+/* Sizes and channels apply to every kind of set with pixels in bytes; images of files may differ in size only where
+ * they are resized or cropped to one. */
+typedef struct vg_dataset_options {
+    size_t struct_size;    /* set by VG_DATASET_OPTIONS_INIT; a smaller one, of an older header, is accepted */
+    const char *folder;    /* searched first for sets known by name; NULL: none */
+    size_t resize[2];      /* {0, 0}: as they are; {n, 0}: the shorter side becomes n; {height, width}. Antialiased */
+    size_t center_crop[2]; /* cut from the centre: {n, 0}: n x n; {height, width}; {0, 0}: n x n after resize {n, 0} */
+    unsigned channels;     /* 1: grey, 3: RGB, 0: RGB where any image has colour, else grey */
+    int skip_corrupt;      /* leave out files that cannot be read or decoded, instead of failing */
+    int in_memory;         /* 1: decode image files at once; 0: as they are needed; -1: by the memory they need */
+    unsigned threads;      /* that decode; 0: one per core. They change no content */
+} vg_dataset_options;
+#define VG_DATASET_OPTIONS_INIT                                                                                        \
+    { sizeof(vg_dataset_options), NULL, {0, 0}, {0, 0}, 0, 0, -1, 0 }
+
+/* Opens a data set by name: an entry of vg_data_catalogue, or "path:FILE_OR_FOLDER", which has no checksums: an .npz,
+ * an IDX file of images with its labels file beside it, a CIFAR .bin, an SVHN .mat, a folder that holds such files, one
+ * folder of JPEG, PNG or WebP files a class, a flat folder of such files (no labels), or a CSV or TSV that names files,
+ * labels and splits. docs/data.md describes each. Sets known by name are searched in the places of vg_data_places.
+ * options may be NULL. *out is the caller's. VG_ERR_IO, naming the places that were searched, when the set is not on
+ * this machine. */
+VG_API vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options);
 /* Frees the set and all that was borrowed from it. NULL is fine. */
 VG_API void vg_dataset_free(vg_dataset *set);
 

@@ -56,6 +56,9 @@ typedef struct vg_recipe {
     size_t ood_count;
     double validation;                            /* share of the training set held out */
     size_t train_limit, test_limit;               /* at most this many samples; 0: all */
+    size_t resize[2], center_crop[2]; /* {0, 0}: none; {n, 0}: the shorter side n, n x n cut out; {height, width} */
+    int channels;                     /* 0 auto, 1 grey, 2 RGB */
+    int skip_corrupt, in_memory;      /* leave out files that cannot be decoded; decode at once, -1: auto */
     size_t crop;                                  /* pixels of reflection padding before a random crop; 0: off */
     double flip, erase;                           /* probabilities */
     double brightness, contrast, saturation, hue; /* colour jitter */

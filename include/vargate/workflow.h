@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "vargate/calibrate.h"
+#include "vargate/data.h"
 #include "vargate/evaluate.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
@@ -58,10 +59,9 @@ typedef struct vg_job {
 /* --- data sets and names ------------------------------------------------------------------------------------------ */
 
 /* Data sets as JSON, docs/schema/data.schema.json. name NULL: those of vg_data_catalogue, and which of their parts are
- * on this machine. Else one of them, or "path:FILE_OR_FOLDER": its files compared with their checksums and, with
- * `statistics` or for a path, the shape and the mean and deviation of the parts that are here. `folder` is searched
- * first; NULL: none. `*out` is freed with vg_json_free. Errors as for vg_dataset_open. */
-VG_API vg_status vg_data_json(char **out, const char *name, const char *folder, int statistics);
+ * here. Else one of them, or "path:FILE_OR_FOLDER": its files with their checksums and, with `statistics` or for a
+ * path, shape, mean and deviation. options as in vg_dataset_open. `*out` is freed with vg_json_free. */
+VG_API vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics);
 
 /* The name among `count` that a person who wrote `word` probably meant: one that begins with it (three letters or
  * more), or the one of the fewest edits, if these are at most 1 + a quarter of its length. NULL: none. Borrowed. */
@@ -125,9 +125,10 @@ typedef struct vg_predict_runs_options {
     const char *output;            /* .npz or .safetensors, written beside and renamed */
     int force;                     /* replace an existing output even if it is not one of ours */
     vg_job job;
+    int skip_corrupt; /* leave out image files that cannot be decoded, also where the recipe does not */
 } vg_predict_runs_options;
 #define VG_PREDICT_RUNS_OPTIONS_INIT                                                                                   \
-    { sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT }
+    { sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT, 0 }
 
 typedef struct vg_predict_runs_result {
     size_t struct_size; /* set by the caller: VG_PREDICT_RUNS_RESULT_INIT */

@@ -125,6 +125,7 @@ class PredictRunsOptions(Structure):
         ("output", c_char_p),
         ("force", c_int),
         ("job", Job),
+        ("skip_corrupt", c_int),
     ]
 
 
@@ -316,7 +317,7 @@ SIZES: dict[type[Structure], int] = {
     OodResult: 56,
     OodSet: 40,
     PageOptions: 88,
-    PredictRunsOptions: 136,
+    PredictRunsOptions: 144,
     PredictRunsResult: 48,
     PredictionOptions: 64,
     RunRecipeOptions: 88,

@@ -265,6 +265,7 @@ def predict(
     device: Device = "auto",
     threads: int | None = None,
     force: bool = False,
+    skip_corrupt: bool = False,
     progress: bool | Listener = False,
 ) -> Predictions:
     """What trained networks say of a data set's images, as ``vargate predict`` does, in this process.
@@ -289,6 +290,8 @@ def predict(
         As in `train`.
     force : bool
         Replace an existing file even if it does not hold predictions of ours.
+    skip_corrupt : bool
+        Leave out image files that cannot be decoded; ``ids`` says which are there.
 
     Returns
     -------
@@ -322,6 +325,7 @@ def predict(
             os.fsencode(place),
             bool(force),
             job.native,
+            bool(skip_corrupt),
         )
         job.done(_native.lib.vg_predict_runs(None, byref(options)))
         found = Predictions(place)

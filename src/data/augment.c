@@ -123,14 +123,18 @@ static size_t reflect(ptrdiff_t at, size_t size) {
 }
 
 vg_status vg_sample__scratch(vg_sample_scratch *out, const vg_dataset *set) {
-    out->columns = NULL;
+    *out = (vg_sample_scratch){0};
     VG_TRY(vg_base__alloc(&out->image, vg_dataset__image(set), sizeof *out->image, "a worker's image"));
+    if (!set->pixels.any)
+        VG_TRY(vg_base__alloc(&out->bytes, vg_dataset__image(set), 1, "a worker's image"));
     return vg_base__alloc(&out->columns, set->width, sizeof *out->columns, "a worker's columns");
 }
 
 void vg_sample__release(vg_sample_scratch *scratch) {
     vg_base__release(scratch->image);
     vg_base__release(scratch->columns);
+    vg_base__release(scratch->bytes);
+    vg_image__release(&scratch->decoder);
 }
 
 /* Where an image is written: pixel (c, y, x) to values[c * plane_step + (y * width + x) * step]. */
@@ -139,10 +143,10 @@ typedef struct image_place {
     size_t plane_step, step;
 } image_place;
 
-/* Writes the crop of sample `index`. Bytes go through the table of the channel; `raw`: to 0..1, because jitter
- * follows. */
+/* Writes the crop of an image, C * H * W bytes or floats. Bytes go through the table of the channel; `raw`: to 0..1,
+ * because jitter follows. */
 static void crop(image_place to_image, const vg_sample_plan *plan, uint32_t *columns, const vg_augment_draw *draw,
-                 size_t index, bool raw) {
+                 const void *image, bool raw) {
     const vg_dataset *set = plan->set;
     size_t width = set->width, step = to_image.step;
     for (size_t x = 0; x < width; x++)
@@ -152,14 +156,14 @@ static void crop(image_place to_image, const vg_sample_plan *plan, uint32_t *col
         double mean = raw ? 0.0 : plan->statistics.mean[c], std = raw ? 1.0 : plan->statistics.std[c];
         for (size_t y = 0; y < set->height; y++) {
             size_t row = reflect((ptrdiff_t)y + draw->dy, set->height);
-            size_t offset = ((index * set->channels + c) * set->height + row) * width;
+            size_t offset = (c * set->height + row) * width;
             float *to = to_image.values + c * to_image.plane_step + y * width * step;
             if (set->is_float)
                 for (size_t x = 0; x < width; x++)
-                    to[x * step] = (float)(((double)set->pixels.floats[offset + columns[x]] - mean) / std);
+                    to[x * step] = (float)(((double)((const float *)image)[offset + columns[x]] - mean) / std);
             else
                 for (size_t x = 0; x < width; x++)
-                    to[x * step] = table[set->pixels.bytes[offset + columns[x]]];
+                    to[x * step] = table[((const uint8_t *)image)[offset + columns[x]]];
         }
     }
 }
@@ -173,10 +177,10 @@ static void erase(image_place image, const vg_dataset *set, const vg_augment_dra
 
 /* Crops into the scratch image, applies the colour jitter there, and writes the result normalised. */
 static void make_jittered(image_place out, const vg_sample_scratch *scratch, const vg_sample_plan *plan,
-                          const vg_augment_draw *draw, size_t index) {
+                          const vg_augment_draw *draw, const void *image) {
     const vg_dataset *set = plan->set;
     size_t pixels = set->height * set->width;
-    crop((image_place){scratch->image, pixels, 1}, plan, scratch->columns, draw, index, true);
+    crop((image_place){scratch->image, pixels, 1}, plan, scratch->columns, draw, image, true);
     vg_jitter__apply(scratch->image, set->channels, pixels, &plan->augment, draw);
     for (size_t c = 0; c < set->channels; c++) {
         const float *plane = scratch->image + c * pixels;
@@ -186,16 +190,21 @@ static void make_jittered(image_place out, const vg_sample_scratch *scratch, con
     }
 }
 
-void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch,
-                     size_t index) {
+vg_status vg_sample__make(float *out, vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch,
+                          size_t index) {
     const vg_dataset *set = plan->set;
     bool channels_last = plan->layout == VG_LAYOUT_NHWC;
     image_place image = {out, channels_last ? 1 : set->height * set->width, channels_last ? set->channels : 1};
+    const uint8_t *bytes = NULL;
+    if (!set->is_float)
+        VG_TRY(vg_dataset__bytes(&bytes, set, index, scratch->bytes, &scratch->decoder));
+    const void *stored = set->is_float ? (const void *)(set->pixels.floats + index * vg_dataset__image(set)) : bytes;
     vg_augment_draw draw = vg_augment__draw(&plan->augment, plan->seed, epoch, index, set->height, set->width);
     if (vg_augment__jitters(&plan->augment))
-        make_jittered(image, scratch, plan, &draw, index);
+        make_jittered(image, scratch, plan, &draw, stored);
     else
-        crop(image, plan, scratch->columns, &draw, index, false);
+        crop(image, plan, scratch->columns, &draw, stored, false);
     if (draw.erase)
         erase(image, set, &draw);
+    return VG_OK;
 }

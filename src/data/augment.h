@@ -42,15 +42,17 @@ typedef struct vg_sample_plan {
 } vg_sample_plan;
 /* Scratch memory of one worker. */
 typedef struct vg_sample_scratch {
-    float *image;      /* C * H * W */
-    uint32_t *columns; /* W */
+    float *image;             /* C * H * W */
+    uint32_t *columns;        /* W */
+    uint8_t *bytes;           /* C * H * W, of a set that is not in memory */
+    vg_image_scratch decoder; /* of such a set */
 } vg_sample_scratch;
 void vg_sample__plan(vg_sample_plan *plan, const vg_dataset *set, const vg_augment *augment,
                      const vg_statistics *statistics, vg_layout layout, uint64_t seed);
 vg_status vg_sample__scratch(vg_sample_scratch *out, const vg_dataset *set);
 void vg_sample__release(vg_sample_scratch *scratch);
-/* Writes sample `index` of `epoch` to out[C * H * W]. */
-void vg_sample__make(float *out, const vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch,
-                     size_t index);
+/* Writes sample `index` of `epoch` to out[C * H * W]. Fails where its file cannot be decoded. */
+vg_status vg_sample__make(float *out, vg_sample_scratch *scratch, const vg_sample_plan *plan, uint64_t epoch,
+                          size_t index);
 
 #endif

@@ -45,6 +45,13 @@ void vg_dataset_free(vg_dataset *set) {
     vg_base__release(set->source);
     vg_base__release(set->pixels.any);
     vg_base__release(set->labels);
+    for (size_t i = 0; set->files && i < set->n; i++)
+        vg_base__release(set->files[i]);
+    for (size_t i = 0; i < set->skipped_count; i++)
+        vg_base__release(set->skipped[i]);
+    vg_base__release(set->files);
+    vg_base__release(set->skipped);
+    vg_base__release(set->held);
     vg_base__release(set);
 }
 
@@ -124,7 +131,10 @@ vg_dataset_info vg_dataset__info(const vg_dataset *set) {
                              .is_float = set->is_float,
                              .verified = set->verified,
                              .pixels = set->pixels.any,
-                             .labels = set->labels};
+                             .labels = set->labels,
+                             .files = (const char *const *)set->files,
+                             .skipped = (const char *const *)set->skipped,
+                             .skipped_count = set->skipped_count};
 }
 
 vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set) {
@@ -167,6 +177,10 @@ static void place_image(vg_dataset *to, const vg_dataset *from, size_t n) {
 vg_status vg_dataset__adapt(vg_dataset **out, const vg_dataset *set, size_t channels, size_t height, size_t width) {
     *out = NULL;
     bool fits = set->channels == channels || (set->channels == 1 && channels == 3);
+    if (!set->pixels.any)
+        return vg_base__fail(VG_ERR_DATA,
+                             "%s: images of %zux%zux%zu, %zux%zux%zu expected; resize and channels decode them so",
+                             set->name, set->channels, set->height, set->width, channels, height, width);
     if (!fits || set->height > height || set->width > width)
         return vg_base__fail(
             VG_ERR_DATA,
@@ -194,6 +208,22 @@ vg_status vg_dataset__adapt(vg_dataset **out, const vg_dataset *set, size_t chan
     return VG_OK;
 }
 
+/* The values of one image: bytes through the table of their channel, floats by mean and deviation. */
+static void fill_image(float *out, const vg_dataset *set, const void *image, float (*table)[256],
+                       const vg_statistics *statistics, vg_layout layout) {
+    size_t plane = set->height * set->width, step = layout == VG_LAYOUT_NHWC ? set->channels : 1;
+    for (size_t c = 0; c < set->channels; c++) {
+        double mean = statistics ? statistics->mean[c] : 0.0, std = statistics ? statistics->std[c] : 1.0;
+        float *to = out + (layout == VG_LAYOUT_NHWC ? c : c * plane);
+        if (set->is_float)
+            for (size_t p = 0; p < plane; p++)
+                to[p * step] = (float)(((double)((const float *)image)[c * plane + p] - mean) / std);
+        else
+            for (size_t p = 0; p < plane; p++)
+                to[p * step] = table[c][((const uint8_t *)image)[c * plane + p]];
+    }
+}
+
 vg_status vg_dataset__fill(float *out, const vg_dataset *set, const size_t *indices, size_t count,
                            const vg_statistics *statistics, vg_layout layout) {
     if (indices)
@@ -203,22 +233,27 @@ vg_status vg_dataset__fill(float *out, const vg_dataset *set, const size_t *indi
     if (statistics && statistics->channels != set->channels)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: statistics of %zu channels for images of %zu", set->name,
                              statistics->channels, set->channels);
-    size_t plane = set->height * set->width, step = layout == VG_LAYOUT_NHWC ? set->channels : 1;
-    for (size_t c = 0; c < set->channels; c++) {
-        double mean = statistics ? statistics->mean[c] : 0.0, std = statistics ? statistics->std[c] : 1.0;
-        float table[256];
+    size_t image = vg_dataset__image(set);
+    float table[VG_MAX_CHANNELS][256];
+    vg_image_scratch scratch = {0};
+    uint8_t *decoded = NULL;
+    vg_status status = VG_OK;
+    for (size_t c = 0; c < set->channels; c++)
         for (unsigned b = 0; b < 256; b++)
-            table[b] = (float)((b / 255.0 - mean) / std);
-        for (size_t i = 0; i < count; i++) {
-            size_t from = ((indices ? indices[i] : i) * set->channels + c) * plane;
-            float *to = out + i * plane * set->channels + (layout == VG_LAYOUT_NHWC ? c : c * plane);
-            if (set->is_float)
-                for (size_t p = 0; p < plane; p++)
-                    to[p * step] = (float)(((double)set->pixels.floats[from + p] - mean) / std);
-            else
-                for (size_t p = 0; p < plane; p++)
-                    to[p * step] = table[set->pixels.bytes[from + p]];
-        }
+            table[c][b] = (float)((b / 255.0 - (statistics ? statistics->mean[c] : 0.0)) /
+                                  (statistics ? statistics->std[c] : 1.0));
+    if (!set->pixels.any)
+        VG_TRY(vg_base__alloc(&decoded, image, 1, "an image"));
+    for (size_t i = 0; i < count && status == VG_OK; i++) {
+        size_t index = indices ? indices[i] : i;
+        const uint8_t *bytes = NULL;
+        if (!set->is_float)
+            status = vg_dataset__bytes(&bytes, set, index, decoded, &scratch);
+        const void *from = set->is_float ? (const void *)(set->pixels.floats + index * image) : bytes;
+        if (status == VG_OK)
+            fill_image(out + i * image, set, from, table, statistics, layout);
     }
-    return VG_OK;
+    vg_image__release(&scratch);
+    vg_base__release(decoded);
+    return status;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "data/image_file.h"
 #include "data/samples.h"
 #include "vargate/data.h"
 
@@ -19,9 +20,14 @@ struct vg_dataset {
     union {
         uint8_t *bytes; /* n * channels * height * width, planar */
         float *floats;
-        void *any;
+        void *any; /* NULL: decoded from `files` whenever an image is needed */
     } pixels;
-    int32_t *labels; /* n, or NULL */
+    int32_t *labels;        /* n, or NULL */
+    char **files;           /* n paths, owned, or NULL where images are no files of their own */
+    vg_image_target target; /* what the files are made to */
+    unsigned char *held;    /* n: 1 for the validation part that the data set itself names; NULL: it names none */
+    char **skipped;         /* one line for each file that was left out */
+    size_t skipped_count;
 };
 
 /* What a new set has room for. */
@@ -72,9 +78,17 @@ vg_status vg_cifar__read(vg_dataset **out, const char *const *paths, size_t coun
 vg_status vg_svhn_mat__read(vg_dataset **out, const char *path);
 /* prefix "", "train" or "test": arrays images/labels, train_images/train_labels (or x_train/y_train), ... */
 vg_status vg_images_npz__read(vg_dataset **out, const char *path, vg_part part, size_t classes);
-vg_status vg_png_folder__read(vg_dataset **out, const char *folder);
-/* True if `folder` has at least one sub-folder with a .png in it. */
-bool vg_png_folder__looks_like(const char *folder);
+/* As vg_dataset_read, with the options of vg_dataset_open, which have all fields. */
+vg_status vg_own__read(vg_dataset **out, const char *path, vg_part part, const vg_dataset_options *options);
+
+/* --- images that may be files ------------------------------------------------------------------------------------- */
+/* Checks sizes and channels of the options. */
+vg_status vg_image_set__target(vg_image_target *out, const vg_dataset_options *options);
+/* Brings a set in memory to the target, where it is not so already. *set is replaced. */
+vg_status vg_image_set__refit(vg_dataset **set, const vg_image_target *target);
+/* The planar bytes of image `index`: those in memory, or decoded to image[C * H * W]. Not for sets of floats. */
+vg_status vg_dataset__bytes(const uint8_t **out, const vg_dataset *set, size_t index, uint8_t *image,
+                            vg_image_scratch *scratch);
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 bool vg_data__is_file(const char *path);

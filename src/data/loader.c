@@ -6,6 +6,7 @@
  * caller takes slots in ticket order. The content of a batch is a function of (seed, epoch, step) and of (seed, epoch,
  * index) alone. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -23,6 +24,8 @@ typedef struct slot {
     size_t *indices; /* batch */
     size_t count, step;
     uint64_t epoch;
+    vg_status status; /* not VG_OK: an image could not be decoded */
+    char *message;    /* why, or NULL */
 } slot;
 
 typedef struct worker {
@@ -87,12 +90,17 @@ static slot *take_ticket(vg_loader *loader) {
     return s;
 }
 
-static void fill_slot(slot *s, const vg_sample_plan *plan, const vg_sample_scratch *scratch) {
+static void fill_slot(slot *s, const vg_sample_plan *plan, vg_sample_scratch *scratch) {
     const vg_dataset *set = plan->set;
     size_t image = vg_dataset__image(set);
-    for (size_t i = 0; i < s->count; i++) {
-        vg_sample__make(s->images + i * image, scratch, plan, s->epoch, s->indices[i]);
+    s->status = VG_OK;
+    for (size_t i = 0; i < s->count && s->status == VG_OK; i++) {
+        s->status = vg_sample__make(s->images + i * image, scratch, plan, s->epoch, s->indices[i]);
         s->labels[i] = set->labels ? set->labels[s->indices[i]] : -1;
+    }
+    if (s->status != VG_OK) { /* the message is this thread's: the caller gets a copy */
+        free(s->message);
+        s->message = strdup(vg_error_message());
     }
 }
 
@@ -187,9 +195,11 @@ vg_status vg_loader__new(vg_loader **out, const vg_dataset *set, const size_t *i
     loader->steps = o.drop_last ? count / o.batch : (count - 1) / loader->batch + 1;
     loader->shuffle = o.shuffle != 0;
     unsigned cores = vg_base__cores();
-    loader->worker_count = o.threads ? o.threads : cores < 4 ? cores : 4;
+    bool decodes = !set->pixels.any;
+    unsigned most = decodes ? 16 : 4; /* decoding is most of the work, and batches of large images are large */
+    loader->worker_count = o.threads ? o.threads : cores < most ? cores : most;
     /* One slot more than are prepared ahead: the one in the caller's hands. */
-    loader->slot_count = 1 + (o.prefetch ? o.prefetch : 2 * (size_t)loader->worker_count);
+    loader->slot_count = 1 + (o.prefetch ? o.prefetch : (decodes ? 1 : 2) * (size_t)loader->worker_count);
     vg_sample__plan(&loader->plan, set, &o.augment, &o.statistics, o.layout, o.seed);
     size_t image = vg_dataset__image(set);
     vg_status status = vg_base__alloc(&loader->samples, count, sizeof *loader->samples, "the loader's samples");
@@ -225,6 +235,7 @@ void vg_loader__free(vg_loader *loader) {
         vg_base__release(loader->slots[i].images);
         vg_base__release(loader->slots[i].labels);
         vg_base__release(loader->slots[i].indices);
+        free(loader->slots[i].message);
     }
     vg_base__release(loader->workers);
     vg_base__release(loader->slots);
@@ -293,6 +304,8 @@ vg_status vg_loader__next(vg_loader *loader, vg_batch *batch) {
     loader->held = true;
     *batch = (vg_batch){s->images, s->labels, s->indices, s->count, s->epoch, s->step};
     pthread_mutex_unlock(&loader->lock);
+    if (s->status != VG_OK)
+        return vg_base__fail_text(s->status, s->message ? s->message : "an image cannot be decoded");
     return VG_OK;
 }
 

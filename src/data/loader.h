@@ -42,8 +42,9 @@ typedef struct vg_loader_options {
     vg_layout layout;
     vg_augment augment;
     vg_statistics statistics; /* channels = 0: plain 0..1 values */
-    unsigned threads;         /* workers that prepare batches; 0: one per core, at most 4. They change no content */
-    unsigned prefetch;        /* batches prepared ahead; 0: 2 per worker */
+    unsigned threads;         /* workers that prepare batches; 0: one per core, at most 4 (16 for images that are not
+                                 in memory). They change no content */
+    unsigned prefetch;        /* batches prepared ahead; 0: 2 per worker (1 for images that are not in memory) */
 } vg_loader_options;
 #define VG_LOADER_OPTIONS_INIT                                                                                         \
     { sizeof(vg_loader_options), 128, 1, 0, 0, VG_LAYOUT_NCHW, VG_AUGMENT_NONE, {0, {0}, {0}}, 0, 0 }

@@ -101,18 +101,29 @@ static vg_status open_known(vg_dataset **out, const vg_data_entry *entry, vg_par
     return VG_OK;
 }
 
-vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const char *folder) {
+vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options) {
+    static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
+    vg_dataset_options o;
+    vg_image_target target;
     if (!out || !name)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_open: out and name must not be NULL");
     *out = NULL;
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_dataset_options"));
+    VG_TRY(vg_image_set__target(&target, &o));
     if (strncmp(name, "path:", 5) == 0)
-        return vg_dataset__read(out, name + 5, part);
+        return vg_own__read(out, name + 5, part, &o);
     const char *nearest = NULL;
     const vg_data_entry *entry = vg_data_find(name, &nearest);
     if (!entry)
         return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s (one's own: path:FILE_OR_FOLDER)", name,
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-    if (folder && !vg_data__is_folder(folder))
-        return vg_base__fail(VG_ERR_IO, "%s: no such folder", folder);
-    return open_known(out, entry, part, folder);
+    if (o.folder && !vg_data__is_folder(o.folder))
+        return vg_base__fail(VG_ERR_IO, "%s: no such folder", o.folder);
+    VG_TRY(open_known(out, entry, part, o.folder));
+    vg_status status = vg_image_set__refit(out, &target);
+    if (status != VG_OK) {
+        vg_dataset_free(*out);
+        *out = NULL;
+    }
+    return status;
 }

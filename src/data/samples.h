@@ -14,7 +14,8 @@
 #include "vargate/types.h"
 
 /* Reads a user's own set: an .npz, an IDX file of images with its labels file beside it, a CIFAR .bin, an SVHN .mat, a
- * folder that holds such files, or one folder of PNGs a class. docs/data.md describes each. *out is the caller's. */
+ * folder that holds such files or image files, a list of image files; as vg_dataset_open without options. *out is the
+ * caller's. */
 vg_status vg_dataset__read(vg_dataset **out, const char *path, vg_part part);
 
 /* Images in the caller's memory. */
@@ -34,13 +35,14 @@ vg_status vg_dataset__from_memory(vg_dataset **out, const vg_dataset_images *ima
 
 /* vg_dataset_describe for callers compiled with this library. */
 vg_dataset_info vg_dataset__info(const vg_dataset *set);
-/* Borrowed: n labels, or NULL; n * channels * height * width bytes or floats. */
+/* Borrowed: n labels, or NULL; n * channels * height * width bytes or floats, NULL for a set that is not in memory. */
 const int32_t *vg_dataset__labels(const vg_dataset *set);
 const void *vg_dataset__pixels(const vg_dataset *set);
 
 /* A seeded, stratified hold-out: round(fraction * n) indices, spread over the classes in proportion, go to *held, the
- * others to *kept, both increasing. They depend on labels, fraction and seed alone. Both are the caller's, each freed
- * with vg_indices__free. */
+ * others to *kept, both increasing. They depend on labels, fraction and seed alone. A set that names its validation
+ * images itself (a folder "val", a column "split") gives those, whatever the fraction. Both are the caller's, each
+ * freed with vg_indices__free. */
 vg_status vg_dataset__split(size_t **kept, size_t *kept_count, size_t **held, size_t *held_count, const vg_dataset *set,
                             double fraction, uint64_t seed);
 void vg_indices__free(size_t *indices); /* NULL is fine */
@@ -57,6 +59,10 @@ int vg_dataset__remark(char *out, size_t room, const vg_dataset *set);
  * black. VG_ERR_DATA otherwise. For out-of-distribution sets, which must have the shape of the trained one. *out is the
  * caller's. */
 vg_status vg_dataset__adapt(vg_dataset **out, const vg_dataset *set, size_t channels, size_t height, size_t width);
+/* Copies the images of the given samples (count of them, decoded by `threads` threads where they are not in memory;
+ * 0: one per core) to a set in memory of its own, without labels. *out is the caller's. */
+vg_status vg_dataset__gather(vg_dataset **out, const vg_dataset *set, const size_t *indices, size_t count,
+                             unsigned threads);
 /* The first `limit` samples of `count` in a seeded stratified order, increasing: a smaller set with the same
  * proportions of classes. indices NULL: all of the set. *out is freed with vg_indices__free. */
 vg_status vg_dataset__limit(size_t **out, size_t *out_count, const vg_dataset *set, const size_t *indices, size_t count,
@@ -65,7 +71,7 @@ vg_status vg_dataset__limit(size_t **out, size_t *out_count, const vg_dataset *s
 typedef enum vg_layout { VG_LAYOUT_NCHW = 0, VG_LAYOUT_NHWC = 1 } vg_layout;
 
 /* Writes normalised images (x - mean) / std of `count` samples to out[count * C * H * W], without augmentation, on the
- * calling thread. statistics NULL: the plain 0..1 values. */
+ * calling thread. statistics NULL: the plain 0..1 values. Images that are not in memory are decoded. */
 vg_status vg_dataset__fill(float *out, const vg_dataset *set, const size_t *indices, size_t count,
                            const vg_statistics *statistics, vg_layout layout);
 

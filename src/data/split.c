@@ -112,12 +112,16 @@ vg_status vg_dataset__split(size_t **kept, size_t *kept_count, size_t **held, si
     if (!(fraction >= 0.0 && fraction < 1.0))
         return vg_base__fail(VG_ERR_ARGUMENT, "validation fraction %g, expected at least 0 and below 1", fraction);
     size_t total = (size_t)floor(fraction * (double)set->n + 0.5);
-    if (total >= set->n)
+    if (!set->held && total >= set->n)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: a fraction of %g of its %zu samples leaves none to train on",
                              set->name, fraction, set->n);
     unsigned char *chosen;
     VG_TRY(vg_base__alloc(&chosen, set->n, 1, "a split"));
-    vg_status status = choose(chosen, set, NULL, set->n, total, seed);
+    vg_status status = VG_OK;
+    if (set->held)
+        memcpy(chosen, set->held, set->n);
+    else
+        status = choose(chosen, set, NULL, set->n, total, seed);
     if (status == VG_OK)
         status = collect(kept, kept_count, chosen, 0, NULL, set->n);
     if (status == VG_OK)
@@ -151,23 +155,71 @@ vg_status vg_dataset__limit(size_t **out, size_t *out_count, const vg_dataset *s
 
 void vg_indices__free(size_t *indices) { vg_base__release(indices); }
 
-/* Bytes: from a histogram, exact whatever the order. */
-static void byte_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count,
-                            size_t c) {
+/* Bytes: from histograms, exact whatever the order. Images that are not in memory are decoded by threads, each with
+ * histograms of its own. */
+typedef struct byte_counts {
+    const vg_dataset *set;
+    const size_t *indices;
+    uint64_t (*histograms)[VG_MAX_CHANNELS][256]; /* one a worker */
+    vg_image_scratch *scratch;
+    uint8_t **images; /* C * H * W a worker, where images are decoded */
+} byte_counts;
+
+static vg_status count_image(void *context, size_t i, unsigned worker) {
+    byte_counts *counts = context;
+    const vg_dataset *set = counts->set;
     size_t plane = set->height * set->width;
-    uint64_t histogram[256] = {0};
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *from = set->pixels.bytes + ((indices ? indices[i] : i) * set->channels + c) * plane;
+    const uint8_t *from;
+    if (!set->pixels.any && !counts->images[worker])
+        VG_TRY(vg_base__alloc(&counts->images[worker], vg_dataset__image(set), 1, "an image"));
+    VG_TRY(vg_dataset__bytes(&from, set, counts->indices ? counts->indices[i] : i, counts->images[worker],
+                             &counts->scratch[worker]));
+    for (size_t c = 0; c < set->channels; c++)
         for (size_t p = 0; p < plane; p++)
-            histogram[from[p]]++;
-    }
-    double total = (double)count * (double)plane, sum = 0.0, squares = 0.0;
+            counts->histograms[worker][c][from[c * plane + p]]++;
+    return VG_OK;
+}
+
+static vg_status count_bytes(byte_counts *counts, vg_pool *pool, size_t count) {
+    unsigned workers = vg_pool__threads(pool);
+    VG_TRY(vg_base__zalloc(&counts->histograms, workers, sizeof *counts->histograms, "histograms"));
+    VG_TRY(vg_base__zalloc(&counts->scratch, workers, sizeof *counts->scratch, "decoding"));
+    VG_TRY(vg_base__zalloc(&counts->images, workers, sizeof *counts->images, "decoding"));
+    VG_TRY(vg_pool__run(pool, count, count_image, counts));
+    for (unsigned w = 1; w < workers; w++)
+        for (size_t c = 0; c < VG_MAX_CHANNELS; c++)
+            for (unsigned b = 0; b < 256; b++)
+                counts->histograms[0][c][b] += counts->histograms[w][c][b];
+    return VG_OK;
+}
+
+static void of_histogram(double *mean, double *std, const uint64_t *histogram, double total) {
+    double sum = 0.0, squares = 0.0;
     for (unsigned b = 0; b < 256; b++)
         sum += b / 255.0 * (double)histogram[b];
     *mean = sum / total;
     for (unsigned b = 0; b < 256; b++)
         squares += (b / 255.0 - *mean) * (b / 255.0 - *mean) * (double)histogram[b];
     *std = sqrt(squares / total);
+}
+
+static vg_status byte_statistics(vg_statistics *out, const vg_dataset *set, const size_t *indices, size_t count) {
+    byte_counts counts = {.set = set, .indices = indices};
+    vg_pool *pool;
+    VG_TRY(vg_pool__new(&pool, set->pixels.any ? 1 : 0));
+    vg_status status = count_bytes(&counts, pool, count);
+    for (size_t c = 0; status == VG_OK && c < set->channels; c++)
+        of_histogram(&out->mean[c], &out->std[c], counts.histograms[0][c],
+                     (double)count * (double)(set->height * set->width));
+    for (unsigned w = 0; counts.images && w < vg_pool__threads(pool); w++) {
+        vg_image__release(&counts.scratch[w]);
+        vg_base__release(counts.images[w]);
+    }
+    vg_base__release(counts.histograms);
+    vg_base__release(counts.scratch);
+    vg_base__release(counts.images);
+    vg_pool__free(pool);
+    return status;
 }
 
 static void float_statistics(double *mean, double *std, const vg_dataset *set, const size_t *indices, size_t count,
@@ -196,11 +248,11 @@ vg_status vg_dataset_statistics(vg_statistics *out, const vg_dataset *set, const
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: statistics of no samples", set->name);
     memset(out, 0, sizeof *out);
     out->channels = set->channels;
+    if (!set->is_float)
+        VG_TRY(byte_statistics(out, set, indices, count));
     for (size_t c = 0; c < set->channels; c++) {
         if (set->is_float)
             float_statistics(&out->mean[c], &out->std[c], set, indices, count, c);
-        else
-            byte_statistics(&out->mean[c], &out->std[c], set, indices, count, c);
         if (out->std[c] < 1e-12)
             out->std[c] = 1.0;
     }

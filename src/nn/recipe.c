@@ -13,7 +13,20 @@
 #include "nn/recipe.h"
 #include "nn/recipe_words.h"
 
-typedef enum key_kind { TEXT, TEXTS, COUNT, REAL, REALS, SWITCH, TRISTATE, CHOICE, SEED, LIMIT_SEED, EVERY } key_kind;
+typedef enum key_kind {
+    TEXT,
+    TEXTS,
+    COUNT,
+    REAL,
+    REALS,
+    SWITCH,
+    TRISTATE,
+    CHOICE,
+    SEED,
+    LIMIT_SEED,
+    EVERY,
+    SIZE
+} key_kind;
 
 typedef struct key {
     const char *name;
@@ -31,6 +44,11 @@ static const key keys[] = {
     {"validation", REAL, AT(validation), 0, NULL, 0.001, 0.9},
     {"train_limit", COUNT, AT(train_limit), 0, NULL, 0, 1e9},
     {"test_limit", COUNT, AT(test_limit), 0, NULL, 0, 1e9},
+    {"resize", SIZE, AT(resize), 0, NULL, 0, 4096},
+    {"center_crop", SIZE, AT(center_crop), 0, NULL, 0, 4096},
+    {"channels", CHOICE, AT(channels), 0, "auto|1|3", 0, 0},
+    {"skip_corrupt", SWITCH, AT(skip_corrupt), 0, NULL, 0, 0},
+    {"in_memory", TRISTATE, AT(in_memory), 0, NULL, 0, 0},
     {"crop", COUNT, AT(crop), 0, NULL, 0, 64},
     {"flip", REAL, AT(flip), 0, NULL, 0, 1},
     {"erase", REAL, AT(erase), 0, NULL, 0, 1},
@@ -84,6 +102,7 @@ void vg_recipe_defaults(vg_recipe *r) {
     r->heads = 100;
     r->dropout = 0.05;
     r->bn_refresh = -1;
+    r->in_memory = -1;
     r->batch = 128;
     r->epochs = 100;
     r->rate = 1e-5;
@@ -193,6 +212,23 @@ static vg_status seed_of(uint64_t *out, const char *where, const key *k, const c
     return VG_OK;
 }
 
+/* "64", which is {64, 0}, or "HEIGHTxWIDTH"; "0": none. */
+static vg_status size_of(size_t *out, const char *where, const key *k, const char *text) {
+    size_t height = 0, width = 0;
+    int end = 0, end_both = 0;
+    int found = sscanf(text, "%5zu%nx%5zu%n", &height, &end, &width, &end_both);
+    bool whole = found == 2 ? !text[end_both] : found == 1 && !text[end];
+    if (!whole || height > k->high || width > k->high || *text < '0' || *text > '9' ||
+        (found == 2 && (!height || !width)))
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s: %s must be pixels such as 64, or HEIGHTxWIDTH such as 48x64, of at most %g, found "
+                             "'%.60s'",
+                             where, k->name, k->high, text);
+    out[0] = height;
+    out[1] = found == 2 ? width : 0;
+    return VG_OK;
+}
+
 /* Stores one scalar; item: its position in a list. */
 static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
     void *place = (char *)r + k->offset;
@@ -210,6 +246,7 @@ static vg_status put(vg_recipe *r, const char *where, const key *k, const char *
         *(size_t *)place = (size_t)number;
         return VG_OK;
     case EVERY: return every_of(r, where, k, text);
+    case SIZE: return size_of(place, where, k, text);
     case REAL: return number_of(place, where, k, text);
     case REALS: return number_of((double *)place + item, where, k, text);
     case SWITCH:
@@ -428,6 +465,11 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
         } else {
             say(b, "%zu", r->checkpoint_every);
         }
+        break;
+    case SIZE:
+        say(b, "%zu", ((const size_t *)place)[0]);
+        if (((const size_t *)place)[1])
+            say(b, "x%zu", ((const size_t *)place)[1]);
         break;
     case REAL: say_real(b, *(const double *)place); break;
     case SWITCH: say(b, "%s", *(const int *)place ? "yes" : "no"); break;

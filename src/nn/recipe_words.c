@@ -50,6 +50,13 @@ static const struct {
     {"optimizer", "", "the optimiser is Adam; its keys are rate, weight_decay, beta1, beta2 and epsilon"},
     {"optimiser", "", "the optimiser is Adam; its keys are rate, weight_decay, beta1, beta2 and epsilon"},
     {"optim", "", "the optimiser is Adam; its keys are rate, weight_decay, beta1, beta2 and epsilon"},
+    {"image_size", "resize", NULL},
+    {"img_size", "resize", NULL},
+    {"imgsz", "resize", NULL},
+    {"size", "resize", NULL},
+    {"centre_crop", "center_crop", NULL},
+    {"colour", "channels", NULL},
+    {"color", "channels", NULL},
     {"betas", "", "they are two keys, beta1 and beta2"},
     {"momentum", "", "the optimiser is Adam; its momentum is beta1"},
 };

@@ -53,7 +53,7 @@ static bool is_free(const char *line, size_t length) {
                                        "checkpoint", "checkpoint_every",
                                        "k",          "collapse_fraction",
                                        "calibrate",  "collapse_epochs",
-                                       "epochs"};
+                                       "epochs",     "in_memory"};
     size_t name = strcspn(line, ":");
     for (size_t i = 0; name < length && i < sizeof keys / sizeof *keys; i++)
         if (strlen(keys[i]) == name && strncmp(keys[i], line, name) == 0)

@@ -58,11 +58,21 @@ static vg_status put_list(json_t *document, const char *folder) {
 }
 
 /* --- one set ------------------------------------------------------------------------------------------------------ */
+/* Of image files: whether they are in memory, and those that were left out. */
+static void put_skipped(json_t *contents, const vg_dataset_info *info) {
+    json_t *skipped = json_array();
+    for (size_t i = 0; i < info->skipped_count; i++)
+        vg_json__append(skipped, json_string(info->skipped[i]));
+    vg_json__put(contents, "in_memory", json_boolean(info->pixels != NULL));
+    vg_json__put(contents, "skipped", skipped);
+}
+
 /* Reads one part and puts what is in it under `key`. */
-static vg_status put_contents(json_t *document, const char *key, const char *name, vg_part part, const char *folder) {
+static vg_status put_contents(json_t *document, const char *key, const char *name, vg_part part,
+                              const vg_dataset_options *options) {
     vg_dataset *set;
     vg_statistics statistics;
-    VG_TRY(vg_dataset_open(&set, name, part, folder));
+    VG_TRY(vg_dataset_open(&set, name, part, options));
     vg_status status = vg_dataset_statistics(&statistics, set, NULL, 0);
     if (status == VG_OK) {
         vg_dataset_info info = vg_dataset__info(set);
@@ -77,29 +87,31 @@ static vg_status put_contents(json_t *document, const char *key, const char *nam
         vg_json__put(contents, "verified", json_boolean(info.verified));
         vg_json__put(contents, "mean", vg_json__numbers(statistics.mean, statistics.channels));
         vg_json__put(contents, "std", vg_json__numbers(statistics.std, statistics.channels));
+        if (info.files)
+            put_skipped(contents, &info);
         vg_json__put(document, key, contents);
     }
     vg_dataset_free(set);
     return status;
 }
 
-static bool has_part(const char *name, vg_part part) {
+static bool has_part(const char *name, vg_part part, const vg_dataset_options *options) {
     vg_dataset *set;
-    if (vg_dataset_open(&set, name, part, NULL) != VG_OK)
+    if (vg_dataset_open(&set, name, part, options) != VG_OK)
         return false;
     vg_dataset_free(set);
     return true;
 }
 
 /* One's own set: each of its parts, or all of it where it has no parts. */
-static vg_status put_own(json_t *document, const char *name) {
-    const bool parts[2] = {has_part(name, VG_PART_TRAIN), has_part(name, VG_PART_TEST)};
+static vg_status put_own(json_t *document, const char *name, const vg_dataset_options *options) {
+    const bool parts[2] = {has_part(name, VG_PART_TRAIN, options), has_part(name, VG_PART_TEST, options)};
     if (!parts[0] && !parts[1])
-        return put_contents(document, "holds", name, VG_PART_ANY, NULL);
+        return put_contents(document, "holds", name, VG_PART_ANY, options);
     for (int part = 0; part < 2; part++) {
         const char *key = parts[0] && parts[1] ? part_names[part] : "holds";
         if (parts[part])
-            VG_TRY(put_contents(document, key, name, (vg_part)part, NULL));
+            VG_TRY(put_contents(document, key, name, (vg_part)part, options));
     }
     return VG_OK;
 }
@@ -139,7 +151,9 @@ static vg_status put_places(json_t *document, const char *folder) {
     return VG_OK;
 }
 
-static vg_status put_known(json_t *document, const vg_data_entry *entry, const char *folder, bool statistics) {
+static vg_status put_known(json_t *document, const vg_data_entry *entry, const vg_dataset_options *options,
+                           bool statistics) {
+    const char *folder = options->folder;
     const size_t sizes[2] = {entry->train, entry->test};
     size_t lacking[2] = {0, 0};
     put_entry(document, entry);
@@ -147,23 +161,26 @@ static vg_status put_known(json_t *document, const vg_data_entry *entry, const c
     VG_TRY(put_files(document, entry, folder, lacking));
     for (int part = 0; part < 2 && statistics; part++)
         if (sizes[part] > 0 && lacking[part] == 0)
-            VG_TRY(put_contents(document, part_names[part], entry->name, (vg_part)part, folder));
+            VG_TRY(put_contents(document, part_names[part], entry->name, (vg_part)part, options));
     return VG_OK;
 }
 
-static vg_status put_one(json_t *document, const char *name, const char *folder, bool statistics) {
+static vg_status put_one(json_t *document, const char *name, const vg_dataset_options *options, bool statistics) {
     if (strncmp(name, "path:", 5) == 0)
-        return put_own(document, name);
+        return put_own(document, name, options);
     const vg_data_entry *entry = vg_data_find(name, NULL);
     if (!entry)
         return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'", name);
-    return put_known(document, entry, folder, statistics);
+    return put_known(document, entry, options, statistics);
 }
 
-vg_status vg_data_json(char **out, const char *name, const char *folder, int statistics) {
-    json_t *document = vg_json__document("data");
+vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics) {
+    static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
+    vg_dataset_options o;
     *out = NULL;
-    vg_status status = name ? put_one(document, name, folder, statistics != 0) : put_list(document, folder);
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_dataset_options"));
+    json_t *document = vg_json__document("data");
+    vg_status status = name ? put_one(document, name, &o, statistics != 0) : put_list(document, o.folder);
     if (status == VG_OK)
         return vg_json__text(out, document);
     json_decref(document);

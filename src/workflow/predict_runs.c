@@ -1,5 +1,9 @@
 /* predict_runs.c - ensemble predictions over a set of images, streamed to an .npz: P (or logits Z) of shape (N, M, C),
- * the labels L where the set has them, and the names of the classes where they are known (classes). */
+ * the labels L where the set has them, the names of the classes where they are known (classes), and those of the files
+ * where the images are files (id). */
+#include <string.h>
+#include <strings.h>
+
 #include "formats/arrays.h"
 #include "nn/predictor.h"
 #include "vargate/formats.h"
@@ -14,6 +18,32 @@ static vg_status write_labels(vg_prediction *p, vg_writer *writer) {
         int64_t label = vg_prediction__label(p, i);
         status = vg_writer__append(writer, &label, sizeof label);
     }
+    return status;
+}
+
+/* Name of sample i below the folder (of the list) that was read, "cat/17.jpg". */
+static const char *file_name(const vg_prediction *p, const vg_dataset_info *info, size_t i) {
+    const char *path = info->files[p->indices ? p->indices[i] : i], *source = info->source;
+    size_t length = strlen(source);
+    bool table = length > 4 && (!strcasecmp(source + length - 4, ".csv") || !strcasecmp(source + length - 4, ".tsv"));
+    if (table) {
+        const char *slash = strrchr(source, '/');
+        length = slash ? (size_t)(slash - source) : 0;
+    }
+    return length && strncmp(path, source, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* The file of every sample, where samples are image files. */
+static vg_status write_files(const vg_prediction *p, vg_writer *writer) {
+    vg_dataset_info info = vg_dataset__info(p->source);
+    const char **names;
+    if (!info.files)
+        return VG_OK;
+    VG_TRY(vg_base__alloc(&names, p->n, sizeof *names, "names of files"));
+    for (size_t i = 0; i < p->n; i++)
+        names[i] = file_name(p, &info, i);
+    vg_status status = vg_name_list__write(writer, p->options.output, "id", names, p->n);
+    vg_base__release(names);
     return status;
 }
 
@@ -43,6 +73,8 @@ static vg_status write_all(vg_prediction *p, vg_writer *writer) {
         status = write_labels(p, writer);
     if (status == VG_OK && p->info[0].class_names)
         status = vg_name_list__write(writer, p->options.output, "classes", p->info[0].class_names, p->info[0].classes);
+    if (status == VG_OK)
+        status = write_files(p, writer);
     return status;
 }
 

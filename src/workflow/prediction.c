@@ -64,11 +64,27 @@ static vg_status open_predictors(vg_prediction *p) {
     return VG_OK;
 }
 
+/* How images are read for the first network: as its recipe says, in its channels where that loses nothing. */
+static vg_dataset_options image_options(const vg_prediction *p) {
+    const vg_predictor_info *net = &p->info[0];
+    vg_dataset_options options = vg_training_data__options(net->recipe, p->options.data);
+    if (p->options.skip_corrupt)
+        options.skip_corrupt = 1;
+    if (!options.channels && net->channels == 3)
+        options.channels = 3;
+    options.threads = p->options.threads;
+    return options;
+}
+
 /* An input that is not a name of the catalogue and not "path:...": a file or folder. */
-static vg_status open_input(vg_dataset **out, const char *input, const char *folder) {
+static vg_status open_input(vg_dataset **out, const char *input, const vg_dataset_options *options) {
+    char path[4200];
     if (strncmp(input, "path:", 5) == 0 || vg_data_find(input, NULL))
-        return vg_dataset_open(out, input, VG_PART_ANY, folder);
-    return vg_dataset__read(out, input, VG_PART_ANY);
+        return vg_dataset_open(out, input, VG_PART_ANY, options);
+    int length = snprintf(path, sizeof path, "path:%s", input);
+    if (length <= 0 || (size_t)length >= sizeof path)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%.100s...: the name is too long", input);
+    return vg_dataset_open(out, path, VG_PART_ANY, options);
 }
 
 /* The images of --split val or train: those that every network held out, or was trained on. */
@@ -90,8 +106,10 @@ static vg_status open_training_part(vg_prediction *p, bool held) {
 static vg_status open_images(vg_prediction *p) {
     const vg_predict_runs_options *r = &p->options;
     const vg_predictor_info *net = &p->info[0];
-    VG_TRY(r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, r->data)
-                    : open_input(&p->set, r->input, r->data));
+    vg_dataset_options options = image_options(p);
+    VG_TRY(r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, &options)
+                    : open_input(&p->set, r->input, &options));
+    vg_training_data__report_skipped(&r->job, p->set);
     vg_dataset_info info = vg_dataset__info(p->set);
     if (!r->split && (info.channels != net->channels || info.height != net->height || info.width != net->width)) {
         vg_dataset *adapted;
@@ -183,7 +201,14 @@ vg_status vg_prediction__images(vg_prediction *p, size_t k, size_t first, size_t
         order[i] = p->indices ? p->indices[first + i] : first + i;
     memcpy(statistics.mean, p->info[k].mean, sizeof statistics.mean);
     memcpy(statistics.std, p->info[k].std, sizeof statistics.std);
-    return vg_dataset__fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
+    if (vg_dataset__pixels(p->source))
+        return vg_dataset__fill(p->images, p->source, order, count, &statistics, VG_LAYOUT_NCHW);
+    if (!p->window || p->window_first != first || p->window_count != count) { /* decoded once for all networks */
+        vg_dataset_free(p->window);
+        VG_TRY(vg_dataset__gather(&p->window, p->source, order, count, p->options.threads));
+        p->window_first = first, p->window_count = count;
+    }
+    return vg_dataset__fill(p->images, p->window, NULL, count, &statistics, VG_LAYOUT_NCHW);
 }
 
 vg_status vg_prediction__logits(vg_prediction *p, size_t first, size_t count) {
@@ -264,6 +289,7 @@ void vg_prediction__close(vg_prediction *p) {
     vg_run_list__free(&p->runs);
     vg_training_data__close(&p->data);
     vg_dataset_free(p->set);
+    vg_dataset_free(p->window);
     vg_indices__free(p->limited);
     vg_base__release(p->images);
     vg_base__release(p->one);

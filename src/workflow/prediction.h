@@ -22,7 +22,9 @@ typedef struct vg_prediction {
     vg_training_data data;    /* split val, train */
     vg_dataset *set;          /* split test, input */
     const vg_dataset *source; /* whichever of the two is open */
-    const size_t *indices;    /* n of the source; NULL: all of it */
+    vg_dataset *window;       /* images of the chunk from window_first on, where the source is not in memory */
+    size_t window_first, window_count;
+    const size_t *indices; /* n of the source; NULL: all of it */
     size_t *limited;
     size_t n;
     bool labels;               /* the labels of the source are in the network's numbers */

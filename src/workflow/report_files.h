@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "report/report.h"
 #include "vargate/data.h"
+#include "vargate/nn.h"
 #include "vargate/workflow.h"
 
 /* Images of the samples, in their order. */
@@ -22,6 +23,7 @@ typedef struct vg_report_image_request {
     const int64_t *labels; /* n; NULL: none */
     size_t limit;          /* > 0: cut as predicting does, with `seed` */
     uint64_t seed;
+    const vg_recipe *recipe; /* how image files are read; NULL: as they are */
 } vg_report_image_request;
 
 /* Fails, with a message that says why, when there is no set that fits n samples (and the labels, where both have them).

@@ -7,11 +7,20 @@
 #include "data/samples.h"
 #include "vargate/formats.h"
 #include "workflow/report_files.h"
+#include "workflow/training_data.h"
 
-static vg_status open_set(vg_dataset **out, const char *name, const char *folder) {
-    if (strncmp(name, "path:", 5) == 0 || vg_data_find(name, NULL))
-        return vg_dataset_open(out, name, VG_PART_ANY, folder);
-    return vg_dataset__read(out, name, VG_PART_ANY);
+static vg_status open_set(vg_dataset **out, const vg_report_image_request *request) {
+    vg_dataset_options options = VG_DATASET_OPTIONS_INIT;
+    char path[4200];
+    if (request->recipe)
+        options = vg_training_data__options(request->recipe, NULL);
+    options.folder = request->folder;
+    if (strncmp(request->name, "path:", 5) == 0 || vg_data_find(request->name, NULL))
+        return vg_dataset_open(out, request->name, VG_PART_ANY, &options);
+    int length = snprintf(path, sizeof path, "path:%s", request->name);
+    if (length <= 0 || (size_t)length >= sizeof path)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%.100s...: the name is too long", request->name);
+    return vg_dataset_open(out, path, VG_PART_ANY, &options);
 }
 
 /* Where both have labels they must agree: otherwise these are other images, or in another order. */
@@ -39,7 +48,7 @@ static vg_status check_fit(vg_report_images *images, const vg_report_image_reque
 
 vg_status vg_report_images__open(vg_report_images *images, const vg_report_image_request *request) {
     *images = (vg_report_images){0};
-    VG_TRY(open_set(&images->set, request->name, request->folder));
+    VG_TRY(open_set(&images->set, request));
     images->info = vg_dataset__info(images->set);
     vg_status status = check_fit(images, request);
     if (status != VG_OK)
@@ -58,6 +67,13 @@ vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels
     size_t size = images->info.channels * images->info.height * images->info.width;
     size_t index = images->indices ? images->indices[sample] : sample;
     const void *all = vg_dataset__pixels(images->set);
+    if (!all) {
+        vg_dataset *one;
+        VG_TRY(vg_dataset__gather(&one, images->set, &index, 1, 1));
+        memcpy(pixels, vg_dataset__pixels(one), size);
+        vg_dataset_free(one);
+        return VG_OK;
+    }
     if (!images->info.is_float) {
         memcpy(pixels, (const uint8_t *)all + index * size, size);
         return VG_OK;

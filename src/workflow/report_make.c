@@ -204,7 +204,10 @@ static vg_status read_ood(vg_page *page, size_t i) {
 /* Images that were asked for are needed; when the run's own cannot be had, a note says so. */
 static vg_status read_images(vg_page *page) {
     bool of_run = !page->own.images && page->has_recipe;
-    vg_report_image_request request = {page->own.images, page->own.data, page->subject.n, page->subject.labels, 0, 0};
+    vg_report_image_request request = {
+        page->own.images, page->own.data, page->subject.n, page->subject.labels, 0, 0, NULL};
+    if (page->has_recipe)
+        request.recipe = &page->recipe;
     if (of_run) {
         request.name = page->recipe.dataset;
         request.limit = page->recipe.test_limit;

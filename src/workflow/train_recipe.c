@@ -30,9 +30,11 @@ static vg_status check_data(const vg_train_recipe_options *o, const vg_training_
     if (info.classes < 2)
         return vg_base__fail(VG_ERR_DATA, "%s: training needs labels of at least 2 classes, found %zu", info.source,
                              info.classes);
+    vg_training_data__report_skipped(&o->job, data->set);
     if (vg_dataset__remark(remark, sizeof remark, data->set))
         vg_job__warn(&o->job, "%s", remark);
-    vg_job__note(&o->job, "%s: %zu images to train on, %zu held out", info.name, data->fit_count, data->held_count);
+    vg_job__note(&o->job, "%s: %zu images to train on, %zu held out%s", info.name, data->fit_count, data->held_count,
+                 info.pixels ? "" : ", decoded as they are needed");
     return VG_OK;
 }
 

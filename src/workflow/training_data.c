@@ -5,10 +5,38 @@
 
 #include "base/base.h"
 #include "nn/recipe.h"
+#include "workflow/job.h"
+
+vg_dataset_options vg_training_data__options(const vg_recipe *r, const char *folder) {
+    static const unsigned channels[] = {0, 1, 3};
+    vg_dataset_options options = VG_DATASET_OPTIONS_INIT;
+    options.folder = folder;
+    memcpy(options.resize, r->resize, sizeof options.resize);
+    memcpy(options.center_crop, r->center_crop, sizeof options.center_crop);
+    options.channels = channels[r->channels];
+    options.skip_corrupt = r->skip_corrupt;
+    options.in_memory = r->in_memory;
+    return options;
+}
+
+void vg_training_data__report_skipped(const vg_job *job, const vg_dataset *set) {
+    enum { NAMED = 20 };
+    vg_dataset_info info = vg_dataset__info(set);
+    if (info.skipped_count == 0)
+        return;
+    vg_job__warn(job, "%s: %zu of %zu files skipped, which cannot be read", info.source, info.skipped_count,
+                 info.skipped_count + info.n);
+    for (size_t i = 0; i < info.skipped_count && i < NAMED; i++)
+        vg_job__warn(job, "skipped %s", info.skipped[i]);
+    if (info.skipped_count > NAMED)
+        vg_job__warn(job, "and %zu more; 'vargate data info path:%s --set skip_corrupt=yes' names all",
+                     info.skipped_count - NAMED, info.source);
+}
 
 vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, const char *folder) {
     memset(data, 0, sizeof *data);
-    vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, folder);
+    vg_dataset_options options = vg_training_data__options(r, folder);
+    vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, &options);
     if (status == VG_OK)
         status = vg_dataset__split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set,
                                    r->validation, r->split_seed);
@@ -82,10 +110,11 @@ static vg_status make_loaders(vg_training_data *data, const vg_recipe *r) {
     options.augment =
         (vg_augment){(unsigned)r->crop, r->flip, r->erase, r->brightness, r->contrast, r->saturation, r->hue};
     bool jitter = r->brightness > 0 || r->contrast > 0 || r->saturation > 0 || r->hue > 0;
-    options.threads = jitter ? 0 : 1;
+    bool decodes = vg_dataset__pixels(data->set) == NULL;
+    options.threads = jitter || decodes ? 0 : 1;
     VG_TRY(vg_loader__new(&data->train, data->set, data->fit, data->fit_count, &options));
     options.shuffle = 0;
-    options.threads = 1;
+    options.threads = decodes ? 0 : 1;
     options.augment = (vg_augment)VG_AUGMENT_NONE;
     return vg_loader__new(&data->validation, data->set, data->held, data->held_count, &options);
 }
@@ -105,5 +134,7 @@ vg_status vg_training_data__describe(vg_train_options *options, vg_training_data
         (vg_feed){data->validation, data->held_count, vg_loader__steps(data->validation), feed_seek, feed_next};
     options->resident = (vg_resident){
         data, vg_dataset__pixels(data->set), info.is_float, vg_dataset__labels(data->set), info.n, resident_plan};
+    if (!info.pixels) /* images come through the feed alone, decoded on the way */
+        options->resident = (vg_resident){0};
     return VG_OK;
 }

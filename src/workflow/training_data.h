@@ -9,6 +9,7 @@
 #include "data/loader.h"
 #include "vargate/data.h"
 #include "vargate/nn.h"
+#include "vargate/workflow.h"
 
 typedef struct vg_training_data {
     vg_dataset *set;
@@ -17,6 +18,11 @@ typedef struct vg_training_data {
     vg_statistics statistics; /* of the images trained on */
     vg_loader *train, *validation;
 } vg_training_data;
+
+/* How the recipe reads image files; `folder` is searched first for data sets, NULL: none. */
+vg_dataset_options vg_training_data__options(const vg_recipe *recipe, const char *folder);
+/* Warns of the files that were skipped: how many, and the first of them by name. */
+void vg_training_data__report_skipped(const vg_job *job, const vg_dataset *set);
 
 /* The recipe's training set, split as the recipe says. `folder` is searched first for data sets; NULL: none. On failure
  * nothing is open. */

@@ -82,6 +82,8 @@ refuses calibrate 'd["temperatures"] = []'
 prints data data list
 prints data data info digits --statistics
 refuses data 'd["files"] = d["files"][0]'
+prints data data info path:tests/data/photos --set resize=16 --set skip_corrupt=yes
+refuses data 'd["holds"]["skipped"] = 1'
 
 # The file of a schema is named after its command, and every command that prints JSON has one.
 for schema in docs/schema/*.schema.json; do

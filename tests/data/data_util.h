@@ -36,6 +36,14 @@
                      (text));                                                                                          \
     } while (0)
 
+/* Options that search `place` first for a set; NULL: the default places alone. One of them lives at a time. */
+static inline const vg_dataset_options *searching(const char *place) {
+    static vg_dataset_options options;
+    options = (vg_dataset_options)VG_DATASET_OPTIONS_INIT;
+    options.folder = place;
+    return &options;
+}
+
 /* A path in the folder; eight of them live at a time. */
 static inline const char *in(const char *name) {
     static char paths[8][512];

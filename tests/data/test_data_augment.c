@@ -36,7 +36,7 @@ static void crops_and_flips_by_hand(void **state) {
     vg_sample_plan *plan = malloc(sizeof *plan);
     float out[C * H * W], image[C * H * W];
     uint32_t columns[W];
-    const vg_sample_scratch scratch = {image, columns};
+    vg_sample_scratch scratch = {.image = image, .columns = columns};
     int flips = 0, seen[7][7] = {{0}};
     for (int layout = 0; layout < 2; layout++) {
         vg_sample__plan(plan, set, &augment, &statistics, (vg_layout)layout, 9);
@@ -46,7 +46,7 @@ static void crops_and_flips_by_hand(void **state) {
             assert_true(draw.dy >= -3 && draw.dy <= 3 && draw.dx >= -3 && draw.dx <= 3 && !draw.erase);
             seen[draw.dy + 3][draw.dx + 3]++;
             flips += draw.flip;
-            vg_sample__make(out, &scratch, plan, epoch, index);
+            OK(vg_sample__make(out, &scratch, plan, epoch, index));
             for (int c = 0; c < C; c++)
                 for (int y = 0; y < H; y++)
                     for (int x = 0; x < W; x++) {
@@ -118,10 +118,10 @@ static void erasing(void **state) {
     vg_sample__plan(plan, set, &augment, &none, VG_LAYOUT_NCHW, 1);
     float out[C * H * W], image[C * H * W], plain[C * H * W];
     uint32_t columns[W];
-    const vg_sample_scratch scratch = {image, columns};
+    vg_sample_scratch scratch = {.image = image, .columns = columns};
     for (uint64_t epoch = 0; epoch < 50; epoch++) {
         vg_augment_draw draw = vg_augment__draw(&augment, 1, epoch, 3, H, W);
-        vg_sample__make(out, &scratch, plan, epoch, 3);
+        OK(vg_sample__make(out, &scratch, plan, epoch, 3));
         size_t three = 3;
         OK(vg_dataset__fill(plain, set, &three, 1, NULL, VG_LAYOUT_NCHW));
         for (size_t c = 0; c < C; c++)

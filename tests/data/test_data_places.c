@@ -95,7 +95,8 @@ static void names(void **state) {
     assert_null(nearest);
     vg_dataset *set;
     FAILS(vg_dataset_open(&set, "mnits", VG_PART_TRAIN, NULL), VG_ERR_ARGUMENT, "did you mean 'mnist'?");
-    FAILS(vg_dataset_open(&set, "mnist", VG_PART_TRAIN, in("nowhere")), VG_ERR_IO, "nowhere: no such folder");
+    FAILS(vg_dataset_open(&set, "mnist", VG_PART_TRAIN, searching(in("nowhere"))), VG_ERR_IO,
+          "nowhere: no such folder");
     FAILS(vg_dataset_open(&set, "cifar100", VG_PART_TRAIN, NULL), VG_ERR_IO, "'vargate data fetch cifar100' brings it");
 }
 
@@ -107,7 +108,7 @@ static void found_in_each_place(void **state) {
         char expected[700];
         copy_digits(folders[i]);
         setenv("VARGATE_DATA", in("mine"), 1);
-        OK(vg_dataset_open(&set, "digits", VG_PART_TEST, i < 2 ? in("asked") : NULL));
+        OK(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(i < 2 ? in("asked") : NULL)));
         snprintf(expected, sizeof expected, "%s/%s", in(folders[i]), files[2]);
         assert_string_equal(vg_dataset__info(set).source, expected);
         assert_string_equal(vg_dataset__info(set).name, "digits");
@@ -125,7 +126,7 @@ static void unpacked_and_packed_again(void **state) {
     snprintf(plain, sizeof plain, "%s", in("a/digits/t10k-images-idx3-ubyte"));
     unpack_file("data/digits/t10k-images-idx3-ubyte.gz", plain);
     remove(in("a/digits/t10k-images-idx3-ubyte.gz"));
-    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")));
+    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))));
     assert_true(vg_dataset__info(set).verified);
     vg_dataset_free(set);
     size_t size;
@@ -134,27 +135,29 @@ static void unpacked_and_packed_again(void **state) {
     gzFile file = gzopen(in("a/digits/t10k-images-idx3-ubyte.gz"), "wb1");
     gzwrite(file, bytes, (unsigned)size);
     gzclose(file);
-    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")));
+    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))));
     assert_true(vg_dataset__info(set).verified);
     vg_dataset_free(set);
     bytes[1000] ^= 1;
     put_gz(in("a/digits/t10k-images-idx3-ubyte.gz"), bytes, size);
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA,
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))), VG_ERR_DATA,
           "after unpacking, expected 9c404613659158c37dc79d13bba9e47d");
     put(plain, bytes, size);
     remove(in("a/digits/t10k-images-idx3-ubyte.gz"));
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA, "t10k-images-idx3-ubyte: MD5 ");
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))), VG_ERR_DATA,
+          "t10k-images-idx3-ubyte: MD5 ");
     put(plain, bytes, size - 5);
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA,
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))), VG_ERR_DATA,
           "t10k-images-idx3-ubyte: truncated: 1568016 bytes expected, 1568011 found");
     free(bytes);
     char name[600]; /* one's own folder is not compared with anything */
     bytes = take("data/digits/t10k-images-idx3-ubyte.gz", &size);
     put(in("a/digits/t10k-images-idx3-ubyte.gz"), bytes, size - 7);
     remove(plain);
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA, "breaks off after 1568016 bytes");
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))), VG_ERR_DATA,
+          "breaks off after 1568016 bytes");
     put(in("a/digits/t10k-images-idx3-ubyte.gz"), bytes, size / 2);
-    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, in("a")), VG_ERR_DATA,
+    FAILS(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("a"))), VG_ERR_DATA,
           "truncated: 1568016 bytes expected after unpacking, ");
     free(bytes);
     snprintf(name, sizeof name, "path:%s", in("a/digits"));
@@ -171,10 +174,11 @@ static void another_sets_files(void **state) {
     vg_dataset *set;
     copy("data/fashion/t10k-images-idx3-ubyte.gz", in("asked/t10k-images-idx3-ubyte.gz"));
     copy("data/fashion/t10k-labels-idx1-ubyte.gz", in("asked/t10k-labels-idx1-ubyte.gz"));
-    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("asked"))); /* from ./data */
+    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("asked")))); /* from ./data */
     assert_string_equal(vg_dataset__info(set).source, "data/digits/t10k-images-idx3-ubyte.gz");
     vg_dataset_free(set);
-    FAILS(vg_dataset_open(&set, "kmnist", VG_PART_TEST, in("asked")), VG_ERR_DATA, "not the published Kuzushiji-MNIST");
+    FAILS(vg_dataset_open(&set, "kmnist", VG_PART_TEST, searching(in("asked"))), VG_ERR_DATA,
+          "not the published Kuzushiji-MNIST");
 }
 
 typedef struct lines {
@@ -219,14 +223,14 @@ static void fetch_from_a_folder(void **state) {
     only_files_in(in("store/digits"), 4);
     assert_non_null(strstr(said.text, "checksum as published"));
     assert_non_null(strstr(said.text, "digits: complete in "));
-    OK(vg_dataset_open(&set, "digits", VG_PART_TRAIN, in("store")));
+    OK(vg_dataset_open(&set, "digits", VG_PART_TRAIN, searching(in("store"))));
     vg_dataset_free(set);
     OK(fetch("digits", "data/digits", NULL, &said)); /* the folder itself; to the XDG place */
     only_files_in(in("xdg/vargate/digits"), 4);
     put(in("store/digits/t10k-labels-idx1-ubyte.gz"), "damaged", 7);
     OK(fetch("digits", "data", in("store"), &said));
     assert_non_null(strstr(said.text, "it is replaced"));
-    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, in("store")));
+    OK(vg_dataset_open(&set, "digits", VG_PART_TEST, searching(in("store"))));
     vg_dataset_free(set);
     /* A damaged source is refused, and what was there before stays. */
     copy_digits("source");

@@ -162,7 +162,7 @@ static void shipped_digits(void **state) {
         vg_dataset *set;
         vg_statistics statistics;
         size_t counts[10] = {0};
-        OK(vg_dataset_open(&set, "digits", (vg_part)part, "data"));
+        OK(vg_dataset_open(&set, "digits", (vg_part)part, searching("data")));
         vg_dataset_info info = vg_dataset__info(set);
         assert_int_equal(info.n, 10 * each[part]);
         assert_true(info.verified);
@@ -176,11 +176,11 @@ static void shipped_digits(void **state) {
         vg_dataset_free(set);
     }
     vg_dataset *set;
-    OK(vg_dataset_open(&set, "digits-ood", VG_PART_ANY, "data"));
+    OK(vg_dataset_open(&set, "digits-ood", VG_PART_ANY, searching("data")));
     assert_int_equal(vg_dataset__info(set).n, 2000);
     assert_string_equal(vg_dataset__info(set).class_names[9], "ankle boot");
     vg_dataset_free(set);
-    FAILS(vg_dataset_open(&set, "digits-ood", VG_PART_TRAIN, "data"), VG_ERR_DATA, "has no train part");
+    FAILS(vg_dataset_open(&set, "digits-ood", VG_PART_TRAIN, searching("data")), VG_ERR_DATA, "has no train part");
 }
 
 static void filling(void **state) {

@@ -95,8 +95,8 @@ vg_status vg_cpu__pooling_forward(vg_backend *backend, const vg_pooling *pooling
     return VG_OK;
 }
 
-/* Zeroes the columns at the right and the rows below that no window covers. `to`: a run of dx, `pooled` rows and
- * columns of windows. */
+/* Zeroes the columns at the right and the rows below that no window covers. `to`: a run of dx; `position`: the bytes of
+ * one of its positions. */
 static void clear_border(char *to, const vg_tensor *dx, vg_shape pooled, size_t pool, size_t position) {
     size_t width = dx->shape.w, covered = pooled.w * pool, rows = pooled.h * pool;
     for (size_t y = 0; y < rows && covered < width; y++)
