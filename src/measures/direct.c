@@ -15,7 +15,9 @@ static double cross(double x, double y, floors f) {
 }
 static double above(double x) { return x > 0 ? x : 0; }
 
-void vg_measures__direct(double results[6], const double *q, size_t m, size_t c, const vg_score_options *o) {
+void vg_measures__direct(double results[6], vg_member_value *value, const void *context, const vg_kernel_job *job) {
+    const vg_score_options *o = &job->options;
+    size_t m = job->m, c = job->c;
     floors f = {!o->logits && o->floor_form == VG_FLOOR_MAX ? o->floor : 0,
                 !o->logits && o->floor_form == VG_FLOOR_ADD ? o->floor : 0};
     bool distinct = o->pairs == VG_PAIRS_DISTINCT;
@@ -23,19 +25,19 @@ void vg_measures__direct(double results[6], const double *q, size_t m, size_t c,
     for (size_t j = 0; j < c; j++) {
         double mean = 0;
         for (size_t a = 0; a < m; a++)
-            mean += q[a * c + j] / (double)m;
+            mean += value(context, a, j) / (double)m;
         tu -= self(mean, f);
     }
     for (size_t a = 0; a < m; a++)
         for (size_t j = 0; j < c; j++)
-            au -= self(q[a * c + j], f) / (double)m;
+            au -= self(value(context, a, j), f) / (double)m;
     for (size_t a = 0; a < m; a++)
         for (size_t b = 0; b < m; b++) {
             if (distinct && a == b)
                 continue;
             pairs++;
             for (size_t j = 0; j < c; j++) {
-                double x = q[a * c + j], y = q[b * c + j];
+                double x = value(context, a, j), y = value(context, b, j);
                 epce -= cross(x, y, f);
                 epjs += (self(x, f) + self(y, f)) / 2 - self((x + y) / 2, f);
             }

@@ -65,11 +65,17 @@ static vg_status check_row(const vg_kernel_job *job, size_t n, size_t m) {
     return VG_OK;
 }
 
-vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count) {
+vg_status vg_measures__check_units(const vg_kernel_job *job, size_t first, size_t count) {
     size_t per = job->labels ? job->labels : 1;
     for (size_t n = first / per; n <= (first + count - 1) / per; n++)
         for (size_t m = 0; m < job->in.m; m++)
             VG_TRY(check_row(job, n, m));
+    return VG_OK;
+}
+
+vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count) {
+    size_t per = job->labels ? job->labels : 1;
+    VG_TRY(vg_measures__check_units(job, first, count));
     return vg_base__fail(VG_ERR_DATA, "samples %zu to %zu hold a row that is not a distribution",
                          job->first + first / per, job->first + (first + count - 1) / per);
 }

@@ -40,12 +40,12 @@ typedef struct vg_kernel_job {
 
 typedef struct vg_kernel_tier {
     const char *name;
-    size_t lanes; /* units a tile */
+    size_t (*units)(const vg_kernel_job *job); /* units that it takes at once */
     /* Bytes of workspace for one thread; false when they do not fit size_t. */
     bool (*workspace)(size_t *bytes, const vg_kernel_job *job);
-    /* Scores units first .. first + count - 1 (count <= lanes) of job->in; a unit is a sample, or in multilabel mode
+    /* Scores units first .. first + count - 1 of job->in; a unit is a sample, or in multilabel mode
      * sample u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
-    vg_status (*tile)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
+    vg_status (*score)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
 } vg_kernel_tier;
 
 extern const vg_kernel_tier vg_measures__portable;
@@ -63,10 +63,13 @@ const vg_kernel_tier *vg_measures__tier(void);
 /* The message for the first row of a tile that is not a distribution (or holds a NaN or infinite logit), by a plain
  * scan. */
 vg_status vg_measures__bad_row(const vg_kernel_job *job, size_t first, size_t count);
+/* The same where it is not known whether there is such a row. */
+vg_status vg_measures__check_units(const vg_kernel_job *job, size_t first, size_t count);
 
-/* TU AU EU EPCE EPKL EPJS of one sample's members q[m][c] by the definitions, pairs included, with the options'
- * conventions. For the rare samples that the kernels do not handle. */
-void vg_measures__direct(double results[6], const double *q, size_t m, size_t c, const vg_score_options *options);
+/* TU AU EU EPCE EPKL EPJS of one sample's members by the definitions, pairs included, with the job's conventions. For
+ * the rare samples that the kernels do not handle. `value` gives member m at class c. */
+typedef double vg_member_value(const void *context, size_t m, size_t c);
+void vg_measures__direct(double results[6], vg_member_value *value, const void *context, const vg_kernel_job *job);
 
 /* Element (n, m, c) of the input as double. */
 double vg_measures__value(const vg_predictions *in, size_t n, size_t m, size_t c);

@@ -12,7 +12,7 @@
 #include "measures/kernel.h"
 #include "measures/scorer.h"
 
-typedef struct running_sum { /* Neumaier's compensated sum */
+typedef struct running_sum { /* a compensated sum */
     double sum, rest;
 } running_sum;
 
@@ -42,8 +42,8 @@ enum { UNIT_FIGURES = 6 };
 static const double default_gates[] = {1, 2, 3};
 
 static void add_to(running_sum *s, double x) {
-    double next = s->sum + x;
-    s->rest += fabs(s->sum) >= fabs(x) ? (s->sum - next) + x : (x - next) + s->sum;
+    double next = s->sum + x, back = next - s->sum; /* the rounding error, without a branch */
+    s->rest += (s->sum - (next - back)) + (x - back);
     s->sum = next;
 }
 
@@ -67,9 +67,9 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
 
 /* A chunk has about 64 million elements, which take some tens of milliseconds; threads wait for each other at its end.
  * It is smaller where a progress callback is set, so that reports and cancellation come often enough. */
-static size_t chunk_for(size_t m, size_t c, size_t lanes, bool watched) {
+static size_t chunk_for(size_t m, size_t c, bool watched) {
     size_t elements = watched ? 4000000 : 64000000, per = m > elements / c ? elements : m * c, chunk = elements / per;
-    size_t least = 16 * lanes;
+    size_t least = 128;
     return chunk < least ? least : chunk > 65536 ? 65536 : chunk;
 }
 
@@ -81,7 +81,7 @@ static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
     s->options.k_count = s->k;
     s->options.temperature = NULL;
     s->threads = o->threads ? o->threads : vg_base__cores();
-    s->chunk_samples = chunk_for(s->m, s->c, s->tier->lanes, s->options.progress != NULL);
+    s->chunk_samples = chunk_for(s->m, s->c, s->options.progress != NULL);
     size_t units, tops;
     if (!vg_base__mul(&units, s->chunk_samples, o->task == VG_TASK_MULTICLASS ? 1 : s->c))
         return vg_base__fail(VG_ERR_MEMORY, "%zu labels do not fit in memory", s->c);
@@ -150,7 +150,7 @@ static vg_status ready(vg_scorer *s, const vg_kernel_job *job, size_t units) {
     bool fits = s->tier->workspace(&bytes, job) && vg_base__add(&bytes, bytes, 128);
     bytes = bytes / 64 * 64;
     /* For a handful of samples, waking threads costs more than it saves. */
-    bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536) || units <= s->tier->lanes;
+    bool small = s->m * s->c < 65536 / (units < 65536 ? units + 1 : 65536) || units <= s->tier->units(job);
     unsigned threads = small ? 1 : s->threads;
     if (!fits || !vg_base__mul(&all, bytes, s->threads))
         return vg_base__fail(VG_ERR_MEMORY, "%zu members x %zu classes do not fit in memory", s->m, s->c);
@@ -195,14 +195,14 @@ static void compare_tops(const chunk_work *w, size_t u, size_t end, unsigned wor
 
 static vg_status run_tiles(void *context, size_t index, unsigned worker) {
     const chunk_work *w = context;
-    size_t lanes = w->scorer->tier->lanes, steps = index < w->runs ? RUN : 1;
+    size_t steps = index < w->runs ? RUN : 1;
     size_t first = index < w->runs ? index * RUN : w->runs * (RUN - 1) + index, end = (first + steps) * w->per;
     void *workspace = w->scorer->workspace + worker * w->scorer->workspace_bytes;
-    for (size_t u = first * w->per; u < end && u < w->units; u += lanes) {
-        size_t count = w->units - u < lanes ? w->units - u : lanes;
-        VG_TRY(w->scorer->tier->tile(w->job, workspace, u, count));
-        compare_tops(w, u, u + count, worker);
-    }
+    size_t u = first * w->per, stop = end < w->units ? end : w->units;
+    if (u >= stop)
+        return VG_OK;
+    VG_TRY(w->scorer->tier->score(w->job, workspace, u, stop - u));
+    compare_tops(w, u, stop, worker);
     return VG_OK;
 }
 
@@ -230,17 +230,27 @@ static const char *element_at(const vg_predictions *block, size_t n) {
     return (const char *)block->data + (ptrdiff_t)n * block->stride_n * (ptrdiff_t)sizes[block->dtype];
 }
 
+static void add_all(running_sum *to, const double *x, size_t count) {
+    running_sum sum = *to;
+    for (size_t i = 0; i < count; i++)
+        add_to(&sum, x[i]);
+    *to = sum;
+}
+
 /* The figures of a chunk's units, one by one in order. */
 static void add_units(vg_scorer *s, const vg_kernel_job *job, const vg_scores *out, size_t units) {
+    running_sum variance = s->variance, total = s->total;
+    double abstained = s->abstained;
     for (size_t u = 0; u < units; u++) {
-        add_to(&s->variance, job->unit_variance[u]);
-        add_to(&s->total, job->unit_total[u]);
-        s->abstained += job->unit_abstains[u];
-        if (out->tu)
-            add_to(&s->tu, job->unit_tu[u]);
-        if (out->gtu)
-            add_to(&s->gtu, job->unit_gtu[u]);
+        add_to(&variance, job->unit_variance[u]);
+        add_to(&total, job->unit_total[u]);
+        abstained += job->unit_abstains[u];
     }
+    s->variance = variance;
+    s->total = total;
+    s->abstained = abstained;
+    add_all(&s->tu, job->unit_tu, out->tu ? units : 0);
+    add_all(&s->gtu, job->unit_gtu, out->gtu ? units : 0);
 }
 
 /* The disagreement of the chunk's samples that count. */
@@ -258,7 +268,7 @@ static void add_disagreement(vg_scorer *s, const double *disagreement, size_t la
 
 static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *out, const vg_predictions *block,
                             size_t first, size_t samples) {
-    size_t units = job->labels ? samples * job->labels : samples, lanes = s->tier->lanes;
+    size_t units = job->labels ? samples * job->labels : samples, lanes = s->tier->units(job);
     job->in = *block;
     job->in.data = element_at(block, first);
     job->in.n = samples;

@@ -18,7 +18,15 @@
 #include "measures/template/js32_many.h"
 #include "measures/template/js64.h"
 #include "measures/template/margin.h"
+#include "measures/template/results.h"
 #include "measures/template/js_class.h"
 #include "measures/template/class32.h"
 #include "measures/template/tile.h"
+#define VG_PANEL_DOUBLE 0
+#include "measures/template/panel_all.h"
+#undef VG_PANEL_DOUBLE
+#define VG_PANEL_DOUBLE 1
+#include "measures/template/panel_all.h"
+#undef VG_PANEL_DOUBLE
+#include "measures/template/panel_score.h"
 /* clang-format on */

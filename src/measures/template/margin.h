@@ -22,17 +22,16 @@ static margin leaders(const tile *t) {
 }
 
 /* Whether the rule abstains at k = 1, for the verdict: population spread whatever the options say. */
-static void write_abstention(const tile *t, const margin *g, size_t first, size_t count) {
+static void write_abstention(const vg_kernel_job *job, const margin *g, size_t first, size_t count) {
     vd spread = vd_sqrt(g->var1) + vd_sqrt(g->var2), gap = g->mu1 - g->mu2;
     for (size_t i = 0; i < count; i++)
-        t->job->unit_abstains[first + i] = gap[i] > spread[i] ? 0.0 : 1.0;
+        job->unit_abstains[first + i] = gap[i] > spread[i] ? 0.0 : 1.0;
 }
 
-static void write_margin(const tile *t, const margin *g, size_t first, size_t count) {
-    const vg_kernel_job *job = t->job;
+static void write_margin(const vg_kernel_job *job, const margin *g, size_t first, size_t count) {
     const vg_score_options *o = &job->options;
     const vg_scores *out = &job->out;
-    double spread = o->sigma_margin == VG_SIGMA_SAMPLE && t->M > 1 ? (double)t->M / (double)(t->M - 1) : 1.0;
+    double spread = o->sigma_margin == VG_SIGMA_SAMPLE && job->m > 1 ? (double)job->m / (double)(job->m - 1) : 1.0;
     double eps = o->margin_eps_form == VG_MARGIN_EPS_TWICE ? 2 * o->eps : o->eps;
     vd sigma1 = vd_sqrt(g->var1 * spread), sigma2 = vd_sqrt(g->var2 * spread);
     vd snr = (g->mu1 - g->mu2) / (sigma1 + sigma2 + eps), sure = g->mu1 * vm_gate(snr), gmu = 1.0 - sure;

@@ -17,6 +17,7 @@ typedef float vh __attribute__((vector_size(VG_LANES * 4))); /* VG_LANES floats 
 typedef int32_t vj __attribute__((vector_size(VG_LANES * 4)));
 
 #define INLINE static inline __attribute__((always_inline))
+#define VG_NOINLINE __attribute__((noinline))
 /* Placed before a short loop over an array that must stay in registers. Not under a sanitizer, where clang would take
  * minutes. */
 #if defined(__clang__)
@@ -121,6 +122,15 @@ INLINE vf vf_rounded(vf x) {
     return x;
 }
 
+INLINE vd vd_rounded(vd x) {
+#if defined(__x86_64__) && VG_LANES > 2
+    __asm__("" : "+v"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#endif
+    return x;
+}
+
 /* Keeps x in a register, where the compiler would otherwise load it again for every use. */
 INLINE vf vf_held(vf x) { return vf_rounded(x); }
 
@@ -161,6 +171,29 @@ INLINE vf vf_pair(vf x, float second) {
         x[i] = second;
     return x;
 }
+/* x / count, correctly rounded, without the division unit where there is a fused multiply-add: `inverse` is 1 / count. */
+INLINE vd vd_quotient(vd x, double count, double inverse) {
+#if defined(VG_TIER_IS_AVX512)
+    __m512d q = _mm512_mul_pd((__m512d)x, _mm512_set1_pd(inverse));
+    __m512d rest = _mm512_fnmadd_pd(q, _mm512_set1_pd(count), (__m512d)x);
+    return (vd)_mm512_fmadd_pd(rest, _mm512_set1_pd(inverse), q);
+#else
+    (void)inverse;
+    return x / count;
+#endif
+}
+
+/* Masks of double lanes and choice by them. */
+#if defined(VG_TIER_IS_AVX512)
+typedef __mmask8 vdm;
+INLINE vdm vd_above(vd a, vd b) { return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ); }
+INLINE vl vl_pick(vdm mask, vl yes, vl no) { return (vl)_mm512_mask_blend_epi64(mask, (__m512i)no, (__m512i)yes); }
+#else
+typedef vl vdm;
+INLINE vdm vd_above(vd a, vd b) { return a > b; }
+INLINE vl vl_pick(vdm mask, vl yes, vl no) { return vl_select(mask, yes, no); }
+#endif
+
 /* masks of float lanes, choice by them, extremes (positive numbers and zero
  * only for least and most), a vh in both halves */
 #if defined(VG_TIER_IS_AVX512)

@@ -1,42 +1,5 @@
 /* tile.h - one tile from input to results: the order of the stages, and the conventions applied to finished sums. */
 
-typedef struct places { /* where one set's results are written */
-    double *at[SET_RESULTS];
-} places;
-
-/* Stores one value for each lane at consecutive places. */
-INLINE void put(double *place, vd value, size_t first, size_t count) {
-    if (place && count == VG_LANES)
-        memcpy(place + first, &value, sizeof value);
-    else if (place)
-        for (size_t i = 0; i < count; i++)
-            place[first + i] = value[i];
-}
-
-/* Pairs, base of the logarithm, normalisation: the results TU AU EU EPCE EPKL EPJS, `pitch` apart. */
-static void finish_set(const tile *t, const measures *set, vd epjs, vd *to, size_t pitch) {
-    const vg_score_options *o = &t->job->options;
-    double M = (double)t->M, pairs = o->pairs == VG_PAIRS_DISTINCT ? (t->M > 1 ? M / (M - 1) : 0.0) : 1.0;
-    double unit = o->log_base == VG_LOG_2 ? 1.0 / VG_LN2 : 1.0;
-    double share = unit * (o->normalise ? 1.0 / (log((double)t->C) * unit) : 1.0);
-    vd zero = {0}, eu = vd_max(set->eu, zero), epkl = eu + set->reverse;
-    if (o->pairs == VG_PAIRS_DISTINCT)
-        epkl -= set->diagonal * (1.0 / M);
-    epkl *= pairs;
-    if (t->M == 1)
-        eu = epkl = epjs = zero;
-    /* The shifted logarithm of VG_FLOOR_ADD can make an entropy negative; otherwise a negative value is rounding. */
-    vd au = floor_add(t) ? set->tu - eu : vd_max(set->tu - eu, zero), epce = au + epkl;
-    if (floor_add(t))
-        epkl = vd_max(epkl, zero);
-    to[0] = set->tu * share;
-    to[pitch] = au * share;
-    to[2 * pitch] = eu * share;
-    to[3 * pitch] = epce * unit;
-    to[4 * pitch] = epkl * unit;
-    to[5 * pitch] = epjs * (pairs * unit);
-}
-
 /* VG_FLOOR_ADD: the gated members themselves are measured. */
 static measures gated_add(tile *t, size_t k) {
     vd *p = t->p, *q = t->plog;
@@ -58,6 +21,12 @@ static measures gated_add(tile *t, size_t k) {
     return out;
 }
 
+/* The gated members of one lane at one k, built in t->single. */
+static double single_member(const void *context, size_t m, size_t c) {
+    const tile *t = context;
+    return t->single[m * t->C + c];
+}
+
 /* A lane in which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
 static void rescue(const tile *t, size_t k, int lane, const places *to, size_t unit) {
     const vg_kernel_job *job = t->job;
@@ -72,7 +41,7 @@ static void rescue(const tile *t, size_t k, int lane, const places *to, size_t u
             q[m * C + c] = sum > 1e-290 ? p * t->gamma[k * C + c][lane] / sum : p;
         }
     }
-    vg_measures__direct(results, q, M, C, &job->options);
+    vg_measures__direct(results, single_member, t, job);
     for (int i = 0; i < SET_RESULTS; i++)
         if (to->at[i])
             to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
@@ -86,7 +55,7 @@ static void ungated_stage(tile *t, size_t first, size_t count) {
         return;
     measures set = ungated(t);
     vd results[SET_RESULTS];
-    finish_set(t, &set, t->js[0], results, 1);
+    finish_set(job, &set, t->js[0], results, 1);
     for (int i = 0; i < SET_RESULTS; i++)
         put(to.at[i], results[i], first, count);
     for (size_t i = 0; out->tu && i < count; i++)
@@ -100,7 +69,7 @@ static void gated_stage(tile *t, size_t first, size_t count) {
     places to = {{out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs}};
     for (size_t k = 0; k < K; k++) {
         measures set = floor_add(t) ? gated_add(t, k) : t->fused ? gated32(t, k) : gated(t, k);
-        finish_set(t, &set, t->js[1 + k], t->results + k, K);
+        finish_set(job, &set, t->js[1 + k], t->results + k, K);
         if (k == job->widest && out->gtu)
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
@@ -161,9 +130,9 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             t.sigma[c] = vd_sqrt(t.variance[c]);
         write_moments(&t, first, count);
         margin g = leaders(&t);
-        write_abstention(&t, &g, first, count);
+        write_abstention(job, &g, first, count);
         if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags)
-            write_margin(&t, &g, first, count);
+            write_margin(job, &g, first, count);
         if (job->need_gated) {
             t.fused ? gates32(&t) : gates(&t);
             t.fused ? gated_weights32(&t) : gated_weights(&t);

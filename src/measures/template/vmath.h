@@ -70,11 +70,10 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
 }
 
 #if defined(VG_TIER_IS_AVX512)
-/* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1), by a table of 16: y = 2^e m, m in 1 .. 2,
- * f = m c - 1 with c next to 1/m. The first and last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is
- * y - 1; the other c are chosen so that their logarithms are floats to within 1e-11. f - log1p(f) = f^2 Q(f), Q of
- * degree 2, with an error of 6e-9 in f^2 Q. */
-INLINE vf vm_log32(vf y) {
+/* y = 2^e m, m in 1 .. 2, f = m c - 1 with c next to 1/m from a table of 16; log y = base + log1p(f). The first and last
+ * sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other c are chosen so that their
+ * logarithms are floats to within 1e-11. */
+INLINE vf vm_table32(vf y, vf *base) {
     const vf inverse = {1.0f,         0.914179265f, 0.864982545f, 0.820661068f, 0.780449152f, 0.744031608f,
                         0.711086273f, 0.681020498f, 0.652947783f, 0.627575815f, 0.603858888f, 0.581756234f,
                         0.561426818f, 0.542515874f, 0.524453163f, 0.5f};
@@ -83,10 +82,27 @@ INLINE vf vm_log32(vf y) {
                      0.577273846f, 0.611537933f,  0.645399153f, (float)VG_LN2};
     vf e = (vf)_mm512_getexp_ps((__m512)y), m = (vf)_mm512_getmant_ps((__m512)y, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src);
     __m512i at = _mm512_srli_epi32((__m512i)m, 19); /* the permutation takes the low four bits */
-    vf f = m * (vf)_mm512_permutexvar_ps(at, (__m512)inverse) - 1.0f;
-    vf base = e * (float)VG_LN2 + (vf)_mm512_permutexvar_ps(at, (__m512)logs);
-    vf q = 0.5000111f + f * (-0.33344247f + f * 0.23735161f);
+    *base = e * (float)VG_LN2 + (vf)_mm512_permutexvar_ps(at, (__m512)logs);
+    return m * (vf)_mm512_permutexvar_ps(at, (__m512)inverse) - 1.0f;
+}
+
+/* log(y), y > 0 and normal, absolute error below 6e-8 (or relative, above 1). f - log1p(f) = f^2 Q(f), Q of degree 2,
+ * with an error of 6e-9 in f^2 Q. */
+INLINE vf vm_log32(vf y) {
+    vf base, f = vm_table32(y, &base), q = 0.5000111f + f * (-0.33344247f + f * 0.23735161f);
     return base + (f - (f * f) * q);
+}
+
+/* vm_bregman32 with the table, for y that is 1 + r rounded unless r is below -1/2: next to 1, where base is 0, f is r.
+ * Q of degree 3, relative error 2e-7. */
+INLINE void vm_bregman32_table(vf y, vf r, vf *lambda, vf *psi) {
+    vf base, f = vm_table32(y, &base);
+    __mmask16 near = _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)r), _mm512_set1_ps(0.03f), _CMP_LT_OQ);
+    f = vf_choose(near, r, f);
+    vf q = 0.49999998f + f * (-0.33334177f + f * (0.25012316f + f * -0.19021257f));
+    vf small = vf_rounded((f * f) * q), l = base + (f - small);
+    *lambda = l;
+    *psi = vf_choose(near, small, (y - 1.0f) - l); /* y's own ratio, where y is 1 + r rounded */
 }
 #endif
 

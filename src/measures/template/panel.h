@@ -1,0 +1,124 @@
+/* panel.h - a panel: the classes of one sample, or of as many samples as a vector has lanes, in columns.
+ *
+ * A column is one vector for each member. Where there are many classes the lanes of a column are classes of one sample,
+ * read as they lie in memory (`across`); where there are few, they are samples, and column c is class c. All sums over
+ * classes are sums over columns, lane by lane; a panel across classes adds its lanes at the end. Everything else is the
+ * same for both, so there is one form of the arithmetic for every shape.
+ *
+ * Two passes over the columns: moments, gates and the members' normalisers; then logarithms, gated sums and pairs. Of
+ * a panel across classes only a block of columns is held at a time, so that the block stays in the cache whatever C.
+ *
+ * x and log are [M][block]; arrays over columns have J entries; gamma is [J][K]; z, omega and over are [K][M]. */
+
+#define PANEL_PAIRS 10         /* the most members whose pairs are taken one by one */
+#define PANEL_FEW 6            /* the same where lanes are samples: tiles are faster above */
+#define PANEL_ACROSS 192       /* from this many classes on, lanes are classes */
+#define PANEL_BYTES 65536      /* of a block's members */
+#define PANEL_PART 16          /* columns whose terms are summed as reals, before they are added to sums in double */
+
+typedef struct P(set) { /* sums over classes of one set of members, the ungated or a gated one */
+    P(acc) tu, eu, reverse, pairs; /* reverse: without its floors */
+    P(acc) floors, diagonal;
+    vr exponent_part, rest_part, eu_part, reverse_part, pairs_part; /* of the latest columns, not yet in the sums above */
+} P(set);
+
+typedef struct P(panel) {
+    const vg_kernel_job *job;
+    size_t M, C, K, J;
+    size_t first, count; /* units */
+    size_t block, from;  /* columns held, and the first of them */
+    bool across, logs, extremes, pairs;
+    vr *x, *log;
+    vr *dev; /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
+    vr *rows; /* [M] sums of rows */
+    P(acc) *mu;                              /* [J] */
+    vr *mu_high, *mu_low, *variance, *low;   /* [J] the mean as a real and the rest of it */
+    vr *gamma;
+    vr *zsum, *omega, *over; /* Z_m's deviation; Zbar/Z_m - 1 and Zbar/Z_m */
+    double *ztotal;          /* [K][M] across: zsum of the blocks before */
+    double *top, *offset;    /* [M] logits across: a row's largest logit over T, and logsumexp minus it */
+    P(acc) *zbar, *inverse_zbar, *psi_z; /* [K] */
+    vr *over_low, *inverse_real;         /* [K] the smallest over; 1/Zbar */
+    vr *zbar_part;                       /* [K] of the latest columns */
+    P(set) *sets;                        /* [1 + K] */
+    vd *results;                         /* [SET_RESULTS][K] */
+    PANEL_REAL *row;                     /* [lanes][M][C] samples as reals, where they are not so in memory */
+    P(acc) variance_sum, total;
+    vr variance_part; /* of the latest columns */
+    vri sign, gated_out; /* OR of all members; lanes of which a member was gated to nothing */
+    vd mu1[PANEL_HALVES], mu2[PANEL_HALVES]; /* the two largest means, and their classes */
+    vl first1[PANEL_HALVES], second1[PANEL_HALVES];
+} P(panel);
+
+#ifndef VG_PANEL_ONCE
+#define VG_PANEL_ONCE
+/* Whether lanes are classes. It must depend on nothing but the shape, because the two layouts may round differently. */
+INLINE bool panel_across(size_t c) { return c >= PANEL_ACROSS; }
+
+/* A place for a x b things of a size; the pointer at `out` is set to it. */
+INLINE bool carve_bytes(char *base, size_t *used, void *out, size_t a, size_t b, size_t size) {
+    size_t count, bytes, end;
+    if (!vg_base__mul(&count, a, b) || !vg_base__mul(&bytes, count, size) || !vg_base__add(&bytes, bytes, 63) ||
+        !vg_base__add(&end, *used, bytes / 64 * 64))
+        return false;
+    void *place = base ? base + *used : NULL;
+    memcpy(out, &place, sizeof place);
+    *used = end;
+    return true;
+}
+#endif
+
+static void P(measure_panel)(P(panel) *t, const vg_kernel_job *job, bool across) {
+    memset(t, 0, sizeof *t);
+    t->job = job;
+    t->M = job->m;
+    t->C = job->c;
+    t->K = job->need_gated ? job->k : 0;
+    t->across = across;
+    t->J = across ? (t->C + PANEL_LANES - 1) / PANEL_LANES : t->C;
+    size_t fit = PANEL_BYTES / sizeof(vr) / t->M;
+    t->block = !across || fit >= t->J ? t->J : fit > 0 ? fit : 1;
+    t->pairs = job->out.epjs || job->out.gepjs;
+    t->logs = job->need_logs || t->pairs;
+    t->extremes = job->need_reverse || job->need_gated_reverse;
+}
+
+/* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
+static bool P(carve_panel)(P(panel) *t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
+    P(measure_panel)(t, job, across);
+    size_t M = t->M, J = t->J, K = t->K, lanes = across ? 0 : PANEL_LANES, logits = job->options.logits ? 1 : 0, row;
+    if (!vg_base__mul(&row, M, t->C))
+        return false;
+    const struct {
+        void *at;
+        size_t a, b, size;
+    } parts[] = {{&t->x, M, t->block, sizeof(vr)},
+                 {&t->log, M * logits, t->block, sizeof(vr)},
+                 {&t->dev, M, 1, sizeof(vr)},
+                 {&t->rows, M, 1, sizeof(vr)},
+                 {&t->mu, J, 1, sizeof *t->mu},
+                 {&t->mu_high, J, 1, sizeof(vr)},
+                 {&t->mu_low, J, 1, sizeof(vr)},
+                 {&t->variance, J, 1, sizeof(vr)},
+                 {&t->low, J, 1, sizeof(vr)},
+                 {&t->gamma, J, K, sizeof(vr)},
+                 {&t->zsum, K, M, sizeof(vr)},
+                 {&t->omega, K, M, sizeof(vr)},
+                 {&t->over, K, M, sizeof(vr)},
+                 {&t->ztotal, K, M, sizeof(double)},
+                 {&t->top, M, 1, sizeof(double)},
+                 {&t->offset, M, 1, sizeof(double)},
+                 {&t->zbar, K, 1, sizeof *t->zbar},
+                 {&t->inverse_zbar, K, 1, sizeof *t->zbar},
+                 {&t->psi_z, K, 1, sizeof *t->psi_z},
+                 {&t->over_low, K, 1, sizeof(vr)},
+                 {&t->inverse_real, K, 1, sizeof(vr)},
+                 {&t->zbar_part, K, 1, sizeof(vr)},
+                 {&t->sets, 1 + K, 1, sizeof *t->sets},
+                 {&t->results, K, SET_RESULTS, sizeof(vd)},
+                 {&t->row, lanes, row, sizeof(PANEL_REAL)}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!carve_bytes(base, used, parts[i].at, parts[i].a, parts[i].b, parts[i].size))
+            return false;
+    return true;
+}

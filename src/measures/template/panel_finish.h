@@ -1,0 +1,256 @@
+/* panel_finish.h - one panel from input to results. */
+
+/* Sums over lanes of an across panel, and the leading classes of all lanes in lane 0. */
+static void P(join_lanes)(P(panel) *t) {
+    t->variance_sum = P(complete)(t, t->variance_sum);
+    t->total = P(complete)(t, t->total);
+    for (size_t s = 0; s <= t->K; s++) {
+        P(set) *set = &t->sets[s];
+        set->tu = P(complete)(t, set->tu);
+        set->eu = P(complete)(t, set->eu);
+        set->reverse = P(complete)(t, set->reverse);
+        set->floors = P(complete)(t, set->floors);
+        set->diagonal = P(complete)(t, set->diagonal);
+        set->pairs = P(complete)(t, set->pairs);
+    }
+}
+
+/* The two leading classes of half h; of an across panel those of all lanes, in lane 0. */
+static margin P(leaders)(const P(panel) *t, int h, size_t count) {
+    margin g = {.mu1 = t->mu1[h], .mu2 = t->mu2[h], .first = t->first1[h], .second = t->second1[h]};
+    for (int i = 0; t->across && i < PANEL_LANES; i++) {
+        const double mu[2] = {t->mu1[i / VG_LANES][i % VG_LANES], t->mu2[i / VG_LANES][i % VG_LANES]};
+        const int64_t at[2] = {t->first1[i / VG_LANES][i % VG_LANES], t->second1[i / VG_LANES][i % VG_LANES]};
+        for (int own = 0; i > 0 && own < 2; own++) {
+            if (mu[own] > g.mu1[0] || (mu[own] == g.mu1[0] && at[own] < g.first[0])) {
+                g.mu2[0] = g.mu1[0];
+                g.second[0] = g.first[0];
+                g.mu1[0] = mu[own];
+                g.first[0] = at[own];
+            } else if (mu[own] > g.mu2[0] || (mu[own] == g.mu2[0] && at[own] < g.second[0])) {
+                g.mu2[0] = mu[own];
+                g.second[0] = at[own];
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t a = (size_t)g.first[i], b = (size_t)g.second[i], lane = (size_t)h * VG_LANES + i;
+        g.var1[i] = (double)(t->across ? t->variance[a / PANEL_LANES][a % PANEL_LANES] : t->variance[a][lane]);
+        g.var2[i] = (double)(t->across ? t->variance[b / PANEL_LANES][b % PANEL_LANES] : t->variance[b][lane]);
+    }
+    return g;
+}
+
+/* mean and std of every class. */
+static void P(write_columns)(const P(panel) *t) {
+    const vg_scores *out = &t->job->out;
+    for (size_t j = 0; (out->mean || out->std) && j < t->J; j++)
+        for (size_t i = 0; i < PANEL_LANES; i++) {
+            size_t c = t->across ? j * PANEL_LANES + i : j, n = t->across ? t->first : t->first + i;
+            if (t->across ? c >= t->C : i >= t->count)
+                break;
+            if (out->mean)
+                out->mean[n * t->C + c] = t->mu[j].h[i / VG_LANES][i % VG_LANES];
+            if (out->std)
+                out->std[n * t->C + c] = sqrt((double)t->variance[j][i]);
+        }
+}
+
+static VG_NOINLINE void P(write_margins)(const P(panel) *t, int h, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    margin g = P(leaders)(t, h, count);
+    for (size_t i = 0; i < count; i++) {
+        job->unit_variance[first + i] = t->variance_sum.h[h][i];
+        job->unit_total[first + i] = t->total.h[h][i];
+    }
+    write_abstention(job, &g, first, count);
+    if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags)
+        write_margin(job, &g, first, count);
+}
+
+/* EPJS of a set: panel_terms.h. */
+INLINE vd P(set_epjs)(const P(panel) *t, const measures *set, vd pairs) {
+    double M = (double)t->M;
+    return vd_max(set->eu * (1.0 - 1.0 / M) - pairs * (2.0 / (M * M)), vd_set(0.0));
+}
+
+INLINE measures P(set_of)(const P(panel) *t, size_t s, int h) {
+    const P(set) *set = &t->sets[s];
+    measures out = {set->tu.h[h], set->eu.h[h], set->reverse.h[h] - set->floors.h[h], set->diagonal.h[h]};
+    if (s > 0) {
+        out.eu += t->psi_z[s - 1].h[h];
+        out.reverse -= t->psi_z[s - 1].h[h];
+    }
+    return out;
+}
+
+static VG_NOINLINE void P(write_ungated)(const P(panel) *t, int h, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    const vg_scores *out = &job->out;
+    places to = {{out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs}};
+    measures set = P(set_of)(t, 0, h);
+    vd results[SET_RESULTS];
+    finish_set(job, &set, P(set_epjs)(t, &set, t->sets[0].pairs.h[h]), results, 1);
+    for (int i = 0; i < SET_RESULTS; i++)
+        put(to.at[i], results[i], first, count);
+    for (size_t i = 0; out->tu && i < count; i++)
+        job->unit_tu[first + i] = set.tu[i];
+}
+
+/* A unit's members and gates, one by one. */
+typedef struct P(lost) {
+    const P(panel) *t;
+    size_t lane, k;
+} P(lost);
+
+static double P(lost_gate)(const P(lost) *of, size_t c) {
+    const P(panel) *t = of->t;
+    size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
+    return (double)t->gamma[j * t->K + of->k][at];
+}
+static double P(lost_value)(const P(lost) *of, size_t m, size_t c) {
+    const P(panel) *t = of->t;
+    size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
+    vr x = t->block < t->J ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
+    return (double)x[at];
+}
+static double P(lost_member)(const void *context, size_t m, size_t c) {
+    const P(lost) *of = context;
+    double sum = of->t->ztotal[of->k * of->t->M + m], p = P(lost_value)(of, m, c);
+    return sum > 1e-290 ? p * P(lost_gate)(of, c) / sum : p;
+}
+
+/* A unit of which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
+static __attribute__((noinline)) void P(rescue)(P(panel) *t, size_t lane, size_t k, const places *to, size_t unit) {
+    const vg_kernel_job *job = t->job;
+    double *sums = t->ztotal + k * t->M, results[6]; /* no longer needed: holds Z_m */
+    P(lost) of = {t, lane, k};
+    for (size_t m = 0; m < t->M; m++) {
+        sums[m] = 0;
+        for (size_t c = 0; c < t->C; c++)
+            sums[m] += P(lost_gate)(&of, c) * P(lost_value)(&of, m, c);
+    }
+    vg_measures__direct(results, P(lost_member), &of, job);
+    for (int i = 0; i < SET_RESULTS; i++)
+        if (to->at[i])
+            to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
+}
+
+static VG_NOINLINE void P(write_gated)(P(panel) *t, int h, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    const vg_scores *out = &job->out;
+    size_t K = t->K;
+    places to = {{out->gtu, out->gau, out->geu, out->gepce, out->gepkl, out->gepjs}};
+    for (size_t k = 0; k < K; k++) {
+        measures set = P(set_of)(t, 1 + k, h);
+        finish_set(job, &set, P(set_epjs)(t, &set, t->sets[1 + k].pairs.h[h]), t->results + k, K);
+        if (k == job->widest && out->gtu)
+            for (size_t i = 0; i < count; i++)
+                job->unit_gtu[first + i] = set.tu[i];
+    }
+    for (int i = 0; i < SET_RESULTS; i++) {
+        if (to.at[i] && !job->plane)
+            put_rows(to.at[i] + first * K, K, t->results + (size_t)i * K, count);
+        for (size_t k = 0; to.at[i] && job->plane && k < K; k++)
+            put(to.at[i] + k * job->plane, t->results[(size_t)i * K + k], first, count);
+    }
+    if (!vri_any(t->gated_out))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        size_t lane = (size_t)h * VG_LANES + i;
+        if (!t->gated_out[t->across ? 0 : lane])
+            continue;
+        for (size_t k = 0; k < K; k++)
+            P(rescue)(t, lane, k, &to, first + i);
+        if (out->flags)
+            out->flags[first + i] |= VG_FLAG_GATED_OUT;
+    }
+}
+
+/* Whether some row of a panel may not be a distribution, by its sum in float and by its signs. */
+static bool P(doubtful)(const P(panel) *t) {
+    vri bad = t->sign < 0;
+    if (t->job->options.logits)
+        return false;
+    for (size_t m = 0; m < t->M; m++) {
+        vr sum = t->across ? vr_set((PANEL_REAL)P(across_sum)(t->rows[m])) : t->rows[m];
+        vr off = sum - 1;
+        bad |= ~((off < (PANEL_REAL)0.0009) & (off > (PANEL_REAL)-0.0009));
+    }
+    return vri_any(bad);
+}
+
+static vg_status P(run_panel)(P(panel) *t) {
+    bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->job->out.tu;
+    t->variance_sum = t->total = (P(acc)){{{0}}};
+    t->sign = t->gated_out = (vri){0};
+    t->variance_part = vr_set(0);
+    for (size_t m = 0; m < t->M; m++)
+        t->rows[m] = vr_set(0);
+    for (size_t i = 0; i < t->K * t->M; i++) {
+        t->zsum[i] = vr_set(0);
+        t->ztotal[i] = 0;
+    }
+    for (size_t k = 0; k < t->K; k++) {
+        t->zbar[k] = (P(acc)){{{0}}};
+        t->zbar_part[k] = vr_set(0);
+    }
+    for (size_t s = 0; s <= t->K; s++)
+        memset(&t->sets[s], 0, sizeof t->sets[s]);
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        t->mu1[h] = t->mu2[h] = vd_set(-1.0);
+        t->first1[h] = t->second1[h] = (vl){0};
+    }
+#if VG_PANEL_DOUBLE
+    if (t->across && t->job->options.logits)
+        finite = P(row_totals)(t);
+#endif
+    if (!t->across) {
+        P(load_samples)(t);
+#if VG_PANEL_DOUBLE
+        if (t->job->options.logits)
+            finite = P(softmax)(t);
+#endif
+    }
+    for (size_t j = 0; finite && j < t->J; j += t->block) {
+        if (t->across)
+            P(load_block)(t, j);
+        P(block_moments)(t);
+        if (!t->K && more)
+            P(block_terms)(t);
+    }
+    if (!finite || P(doubtful)(t))
+        VG_TRY(vg_measures__check_units(t->job, t->first, t->count));
+    if (t->K) {
+        P(weights)(t);
+        for (size_t j = 0; j < t->J; j += t->block) {
+            if (!whole)
+                P(load_block)(t, j);
+            P(block_terms)(t);
+        }
+    }
+    P(join_lanes)(t);
+    return VG_OK;
+}
+
+static vg_status P(score_panel)(P(panel) *t, size_t first, size_t count) {
+    const vg_kernel_job *job = t->job;
+    t->first = first;
+    t->count = count;
+    VG_TRY(P(run_panel)(t));
+    if (job->out.flags)
+        memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
+    P(write_columns)(t);
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        size_t done = (size_t)h * VG_LANES, some = count > done ? count - done : 0;
+        if (some == 0)
+            break;
+        some = some < VG_LANES ? some : VG_LANES;
+        P(write_margins)(t, h, first + done, some);
+        if (t->logs || job->out.tu)
+            P(write_ungated)(t, h, first + done, some);
+        if (t->K)
+            P(write_gated)(t, h, first + done, some);
+    }
+    return VG_OK;
+}

@@ -1,0 +1,244 @@
+/* panel_load.h - members of any element type and stride into the columns of a panel; logits become probabilities. */
+
+#ifndef VG_PANEL_LOAD_ONCE
+#define VG_PANEL_LOAD_ONCE
+typedef uint16_t vhalves __attribute__((vector_size(VG_LANES * 4)));
+typedef uint32_t vu __attribute__((vector_size(VG_LANES * 8)));
+
+/* 2 VG_LANES float16 or bfloat16 as floats. Infinite and NaN float16 become numbers above 65504, which no check of a row
+ * passes. */
+INLINE vf half_floats(const uint16_t *from, vg_element type) {
+    vhalves bits;
+    memcpy(&bits, from, sizeof bits);
+    vu wide = __builtin_convertvector(bits, vu);
+    if (type == VG_BF16)
+        return (vf)(wide << 16);
+    return (vf)((vu)((vf)((wide & 0x7fff) << 13) * 0x1p112f) | (wide & 0x8000) << 16);
+}
+#endif
+
+INLINE const char *P(row_at)(const vg_predictions *in, size_t n, size_t m) {
+    static const ptrdiff_t sizes[] = {4, 8, 2, 2};
+    return (const char *)in->data + ((ptrdiff_t)n * in->stride_n + (ptrdiff_t)m * in->stride_m) * sizes[in->dtype];
+}
+
+/* Classes c .. c + lanes - 1 of one row, all of which exist and lie side by side. */
+INLINE vr P(load)(const char *row, vg_element type, size_t c) {
+    vr v = vr_set(0);
+#if VG_PANEL_DOUBLE
+    vh narrow;
+    switch (type) {
+    case VG_F64: memcpy(&v, (const double *)(const void *)row + c, sizeof v); return v;
+    case VG_F32: memcpy(&narrow, (const float *)(const void *)row + c, sizeof narrow); return vd_from(narrow);
+    default:
+        for (int i = 0; i < VG_LANES; i++) {
+            uint16_t bits = ((const uint16_t *)(const void *)row)[c + (size_t)i];
+            v[i] = (double)(type == VG_F16 ? vg_measures__half(bits) : vg_measures__bfloat(bits));
+        }
+        return v;
+    }
+#else
+    if (type == VG_F32) {
+        memcpy(&v, (const float *)(const void *)row + c, sizeof v);
+        return v;
+    }
+    return half_floats((const uint16_t *)(const void *)row + c, type);
+#endif
+}
+
+/* Column j of member m of an across panel's sample, as it is in memory; 0 past the last class. */
+static inline vr P(fetch)(const P(panel) *t, size_t m, size_t j) {
+    const vg_predictions *in = &t->job->in;
+    size_t c = j * PANEL_LANES;
+    if (in->stride_c == 1 && c + PANEL_LANES <= t->C)
+        return P(load)(P(row_at)(in, t->first, m), in->dtype, c);
+    vr v = vr_set(0);
+    for (size_t i = 0; i < PANEL_LANES && c + i < t->C; i++)
+        v[i] = (PANEL_REAL)vg_measures__value(in, t->first, m, c + i);
+    return v;
+}
+
+/* All ones in the lanes of column j that are classes. */
+INLINE vri P(exists)(const P(panel) *t, size_t j) {
+    vri mask = {0};
+    for (size_t i = 0; i < PANEL_LANES; i++)
+        mask[i] = !t->across || j * PANEL_LANES + i < t->C ? -1 : 0;
+    return mask;
+}
+
+INLINE double P(across_sum)(vr x) {
+    double sum = 0;
+    for (int i = 0; i < PANEL_LANES; i++)
+        sum += (double)x[i];
+    return sum;
+}
+
+#if VG_PANEL_DOUBLE
+INLINE double P(inverse_temperature)(const P(panel) *t, size_t m) {
+    return t->job->inverse_temperature ? t->job->inverse_temperature[m] : 1.0;
+}
+
+/* Largest logit over T and logsumexp of every row of an across panel. Returns whether all are finite. */
+static bool P(row_totals)(P(panel) *t) {
+    vri bad = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        double inverse = P(inverse_temperature)(t, m), top = -INFINITY;
+        vr most = vr_set(-INFINITY), sum = vr_set(0);
+        for (size_t j = 0; j < t->J; j++) {
+            vr v = P(fetch)(t, m, j);
+            bad |= ~(vd_abs(v) < (double)INFINITY);
+            most = vr_max(P(choose)(P(exists)(t, j), v * inverse, vr_set(-INFINITY)), most);
+        }
+        for (int i = 0; i < PANEL_LANES; i++)
+            top = most[i] > top ? most[i] : top;
+        for (size_t j = 0; j < t->J; j++)
+            sum += P(choose)(P(exists)(t, j), vm_exp(P(fetch)(t, m, j) * inverse - top), vr_set(0));
+        t->top[m] = top;
+        t->offset[m] = log(P(across_sum)(sum));
+    }
+    return !vri_any(bad);
+}
+
+/* Column j of member m of an across panel: log p from a logit. */
+INLINE vr P(fetch_log)(const P(panel) *t, size_t m, size_t j) {
+    vr v = (P(fetch)(t, m, j) * P(inverse_temperature)(t, m) - t->top[m]) - t->offset[m];
+    return P(choose)(P(exists)(t, j), v, vr_set(0));
+}
+
+/* The logits of every row of a panel of samples become log p in log and p in x. Returns whether all are finite. */
+static bool P(softmax)(P(panel) *t) {
+    vri bad = {0};
+    for (size_t m = 0; m < t->M; m++) {
+        vr *x = t->x + m * t->block, *log = t->log + m * t->block;
+        double inverse = P(inverse_temperature)(t, m);
+        vr top = x[0] * inverse, sum = vr_set(0);
+        for (size_t j = 0; j < t->J; j++) {
+            log[j] = x[j] * inverse;
+            bad |= ~(vd_abs(x[j]) < (double)INFINITY);
+            top = vr_max(log[j], top);
+        }
+        for (size_t j = 0; j < t->J; j++) {
+            x[j] = vm_exp(log[j] - top);
+            sum += x[j];
+        }
+        vr inverse_sum = 1.0 / sum, offset = vm_log(sum);
+        for (size_t j = 0; j < t->J; j++) {
+            log[j] = (log[j] - top) - offset;
+            x[j] *= inverse_sum;
+        }
+    }
+    return !vri_any(bad);
+}
+#endif
+
+/* Column j of member m of an across panel: a probability. */
+INLINE vr P(fetch_value)(const P(panel) *t, size_t m, size_t j) {
+#if VG_PANEL_DOUBLE
+    if (t->job->options.logits)
+        return P(choose)(P(exists)(t, j), vm_exp(P(fetch_log)(t, m, j)), vr_set(0));
+#endif
+    return P(fetch)(t, m, j);
+}
+
+/* The block of columns from `from` on of an across panel. */
+static VG_NOINLINE void P(load_block)(P(panel) *t, size_t from) {
+    const vg_predictions *in = &t->job->in;
+    size_t count = t->J - from < t->block ? t->J - from : t->block;
+    size_t whole = in->stride_c == 1 ? t->C / PANEL_LANES : 0, plain = whole > from ? whole - from : 0;
+    t->from = from;
+    plain = plain < count ? plain : count;
+    for (size_t m = 0; m < t->M; m++) {
+        vr *to = t->x + m * t->block;
+        size_t j = 0;
+#if VG_PANEL_DOUBLE
+        if (t->job->options.logits) {
+            vr *log = t->log + m * t->block;
+            for (; j < count; j++) {
+                log[j] = P(fetch_log)(t, m, from + j);
+                to[j] = P(choose)(P(exists)(t, from + j), vm_exp(log[j]), vr_set(0));
+            }
+        }
+#endif
+        const char *row = P(row_at)(in, t->first, m);
+        for (; in->dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32) && j < plain; j++)
+            memcpy(&to[j], row + (from + j) * sizeof(vr), sizeof(vr));
+        for (; j < plain; j++)
+            to[j] = P(load)(row, in->dtype, (from + j) * PANEL_LANES);
+        for (; j < count; j++)
+            to[j] = P(fetch)(t, m, from + j);
+    }
+}
+
+/* Rows of reals, one a lane, to out[element][lane]. */
+static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
+#if VG_PANEL_DOUBLE
+    transpose_f64(out, rows, count);
+#else
+    size_t done = 0;
+#if defined(VG_TIER_IS_AVX512)
+    for (; done + 4 <= count; done += 4) { /* four elements: rows i, i + 4, i + 8 and i + 12 in the quarters */
+        __m512 r[4];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            r[i] = _mm512_castps128_ps512(_mm_loadu_ps(rows[i] + done));
+            r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 4] + done), 1);
+            r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 8] + done), 2);
+            r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(rows[i + 12] + done), 3);
+        }
+        __m512d a = (__m512d)_mm512_unpacklo_ps(r[0], r[1]), b = (__m512d)_mm512_unpacklo_ps(r[2], r[3]);
+        __m512d c = (__m512d)_mm512_unpackhi_ps(r[0], r[1]), d = (__m512d)_mm512_unpackhi_ps(r[2], r[3]);
+        out[done] = (vf)_mm512_unpacklo_pd(a, b);
+        out[done + 1] = (vf)_mm512_unpackhi_pd(a, b);
+        out[done + 2] = (vf)_mm512_unpacklo_pd(c, d);
+        out[done + 3] = (vf)_mm512_unpackhi_pd(c, d);
+    }
+#endif
+    enum { PIECE = 32 };
+    vh low[PIECE], high[PIECE];
+    for (size_t i = done; i < count; i += PIECE) {
+        size_t some = count - i < PIECE ? count - i : PIECE;
+        const float *from[2 * VG_LANES];
+        for (size_t lane = 0; lane < 2 * VG_LANES; lane++)
+            from[lane] = rows[lane] + i;
+        transpose_f32(low, from, some);
+        transpose_f32(high, from + VG_LANES, some);
+        for (size_t e = 0; e < some; e++)
+            out[i + e] = vf_join(low[e], high[e]);
+    }
+#endif
+}
+
+/* Member m (all members where `whole`) of sample n as reals at `to`. */
+static void P(gather)(PANEL_REAL *to, const P(panel) *t, size_t n) {
+    const vg_predictions *in = &t->job->in;
+    for (size_t m = 0; m < t->M; m++) {
+        const char *row = P(row_at)(in, n, m);
+        size_t c = 0;
+        for (; in->stride_c == 1 && c + PANEL_LANES <= t->C; c += PANEL_LANES) {
+            vr v = P(load)(row, in->dtype, c);
+            memcpy(to + m * t->C + c, &v, sizeof v);
+        }
+        for (; c < t->C; c++)
+            to[m * t->C + c] = (PANEL_REAL)vg_measures__value(in, n, m, c);
+    }
+}
+
+/* All columns of a panel of samples; lanes past the last sample repeat it. */
+static VG_NOINLINE void P(load_samples)(P(panel) *t) {
+    const vg_predictions *in = &t->job->in;
+    const PANEL_REAL *rows[PANEL_LANES];
+    bool direct = in->stride_c == 1 && in->dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32);
+    bool packed = !direct || in->stride_m == (ptrdiff_t)t->C;
+    size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
+    t->from = 0;
+    for (size_t lane = 0; !direct && lane < t->count; lane++)
+        P(gather)(t->row + lane * t->M * t->C, t, t->first + lane);
+    for (size_t m = 0; m < pieces; m++) {
+        for (size_t lane = 0; lane < PANEL_LANES; lane++) {
+            size_t unit = lane < t->count ? lane : t->count - 1;
+            rows[lane] = direct ? (const PANEL_REAL *)(const void *)P(row_at)(in, t->first + unit, m)
+                                : t->row + unit * t->M * t->C;
+        }
+        P(transpose)(t->x + m * t->C, rows, length);
+    }
+}

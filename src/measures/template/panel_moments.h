@@ -1,0 +1,242 @@
+/* panel_moments.h - the first pass: mean, spread and extremes of every column, the two leading classes, the gates and
+ * every member's normaliser.
+ *
+ * Means are sums in double, exact for floats: members that agree give their value and a variance of exactly 0, and
+ * classes with the same members tie. Deviations are taken from the mean in two parts, so that they keep their relative
+ * accuracy in float. */
+
+/* The two largest means among the columns of the block; ties go to the lower index. */
+static VG_NOINLINE void P(block_leaders)(P(panel) *t) {
+    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        vd mu1 = t->mu1[h], mu2 = t->mu2[h];
+        vl first = t->first1[h], second = t->second1[h], at = (vl){0} + (int64_t)t->from;
+        int64_t step = t->across ? PANEL_LANES : 1;
+        for (int i = 0; t->across && i < VG_LANES; i++)
+            at[i] = (int64_t)(t->from * PANEL_LANES + (size_t)(h * VG_LANES + i));
+        for (size_t j = t->from; j < end; j++) {
+            vd mu = t->mu[j].h[h];
+            if (j + 1 == t->J && t->across) /* lanes past the last class lose */
+                mu = vd_select(at < (int64_t)t->C, mu, vd_set(-2.0));
+            vdm best = vd_above(mu, mu1), next = vd_above(mu, mu2);
+            second = vl_pick(best, first, vl_pick(next, at, second));
+            first = vl_pick(best, at, first);
+            mu2 = vd_max(mu2, vd_min(mu1, mu));
+            mu1 = vd_max(mu1, mu);
+            at += step;
+        }
+        t->mu1[h] = mu1;
+        t->mu2[h] = mu2;
+        t->first1[h] = first;
+        t->second1[h] = second;
+    }
+}
+
+/* Sums of rows and the OR of all members, for the check of the rows. */
+static VG_NOINLINE void P(block_rows)(P(panel) *t) {
+    size_t count = t->J - t->from < t->block ? t->J - t->from : t->block;
+    vri sign = t->sign;
+    for (size_t m = 0; m < t->M; m++) {
+        const vr *x = t->x + m * t->block;
+        vr sum = t->rows[m];
+        for (size_t j = 0; j < count; j++) {
+            sum += x[j];
+            sign |= (vri)x[j];
+        }
+        t->rows[m] = sum;
+    }
+    t->sign = sign;
+}
+
+/* Gamma of column j at every k, and with it the sums for Zbar and for the members' deviations from it. */
+static void P(column_gates)(P(panel) *t, size_t j) {
+    const vg_score_options *o = &t->job->options;
+    bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE, sample = o->sigma_gate == VG_SIGMA_SAMPLE && t->M > 1;
+    PANEL_REAL eps = (PANEL_REAL)o->eps;
+    PANEL_REAL scale = sample ? (PANEL_REAL)sqrt((double)t->M / (double)(t->M - 1)) : 1;
+    vr sigma = vr_sqrt(t->variance[j]) * scale, mu = t->mu_high[j], *gamma = t->gamma + j * t->K;
+    for (size_t k = 0; k < t->K; k++) {
+        double given = t->job->gates[k];
+        PANEL_REAL gate = (PANEL_REAL)(VG_PANEL_DOUBLE || given < 1e25 ? given : 1e25);
+        vr below = inside ? (gate < (PANEL_REAL)1e-3 ? (PANEL_REAL)1e-3 : gate) * (sigma + eps) : gate * sigma + eps;
+        gamma[k] = P(gate)(mu * vr_reciprocal(vr_max(below, vr_set((PANEL_REAL)1e-37))));
+        if (inside)
+            gamma[k] = vr_max(gamma[k], vr_set(eps));
+        t->zbar_part[k] += gamma[k] * t->mu_low[j];
+        t->zbar_part[k] += gamma[k] * mu;
+        if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) {
+            P(add)(&t->zbar[k], t->zbar_part[k]);
+            t->zbar_part[k] = vr_set(0);
+        }
+    }
+    size_t M = t->M, k = 0;
+    for (; k + 3 <= t->K; k += 3) {
+        vr *sum = t->zsum + k * M, g0 = gamma[k], g1 = gamma[k + 1], g2 = gamma[k + 2];
+        for (size_t m = 0; m < M; m++) {
+            vr d = t->dev[m];
+            sum[m] += g0 * d;
+            sum[M + m] += g1 * d;
+            sum[2 * M + m] += g2 * d;
+        }
+    }
+    for (; k < t->K; k++)
+        for (size_t m = 0; m < M; m++)
+            t->zsum[k * M + m] += gamma[k] * t->dev[m];
+}
+
+/* Mean and variance of a column; the deviations are left in t->dev. */
+INLINE void P(column_moments)(P(panel) *t, size_t j, bool gated, bool extremes) {
+    const vr *x = t->x + (j - t->from);
+    size_t M = t->M, step = t->block;
+    P(acc) sum = P(widen)(x[0]);
+    bool bounds = extremes || VG_PANEL_DOUBLE;
+    vr low = x[0], high = x[0];
+    for (size_t m = 1; m < M; m++) {
+        vr v = x[m * step];
+        P(add)(&sum, v);
+        if (bounds)
+            low = vr_min(v, low);
+        if (VG_PANEL_DOUBLE)
+            high = vr_max(v, high);
+    }
+    const double count = (double)M, inverse = 1.0 / count;
+    vr mean, rest = vr_set(0), off = vr_set(0), squares = vr_set(0);
+#if VG_PANEL_DOUBLE
+    sum.h[0] = vd_select(low == high, low, sum.h[0] / count); /* sums of doubles are not exact */
+    mean = sum.h[0];
+#else
+    P(acc) high_part, low_part;
+    UNROLL
+    for (int h = 0; h < 2; h++) {
+        sum.h[h] = vd_quotient(sum.h[h], count, inverse);
+        high_part.h[h] = (vd)((vl)sum.h[h] & ~0x1fffffffLL); /* a float, unless it is tiny */
+        low_part.h[h] = sum.h[h] - high_part.h[h];
+    }
+    mean = P(narrow)(high_part);
+    rest = P(narrow)(low_part);
+#endif
+    for (size_t m = 0; m < M;) {
+        size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
+        vr square = vr_set(0);
+        for (; m < stop; m++) {
+            vr d = x[m * step] - mean;
+            if (!VG_PANEL_DOUBLE)
+                d -= rest;
+            else
+                off += d;
+            square += d * d;
+            if (gated)
+                t->dev[m] = d;
+        }
+        squares += vr_rounded(square);
+    }
+    vr variance = squares * (PANEL_REAL)inverse;
+    if (VG_PANEL_DOUBLE)
+        variance = vr_max(variance - (off * (PANEL_REAL)inverse) * (off * (PANEL_REAL)inverse), vr_set(0));
+    variance = vr_rounded(variance);
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++)
+        t->total.h[h] += sum.h[h] * (1.0 - sum.h[h]);
+    t->variance_part += variance;
+    if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J) {
+        P(add)(&t->variance_sum, t->variance_part);
+        t->variance_part = vr_set(0);
+    }
+    t->mu[j] = sum;
+    t->mu_high[j] = mean;
+    t->mu_low[j] = rest;
+    t->variance[j] = variance;
+    if (extremes) /* lanes past the last class need no floor */
+        t->low[j] = t->across && j + 1 == t->J ? P(choose)(P(exists)(t, j), low, vr_set(1)) : low;
+    if (gated)
+        P(column_gates)(t, j);
+}
+
+/* The columns of the block. */
+static VG_NOINLINE void P(block_moments)(P(panel) *t) {
+    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    for (size_t j = t->from; j < end; j++)
+        t->K          ? t->extremes ? P(column_moments)(t, j, true, true) : P(column_moments)(t, j, true, false)
+        : t->extremes ? P(column_moments)(t, j, false, true)
+                      : P(column_moments)(t, j, false, false);
+    P(block_rows)(t);
+    P(block_leaders)(t);
+    for (size_t i = 0; t->across && i < t->K * t->M; i++) {
+        t->ztotal[i] += P(across_sum)(t->zsum[i]);
+        t->zsum[i] = vr_set(0);
+    }
+}
+
+/* The sum over lanes in every lane of an across panel; another panel's sums are complete. */
+INLINE P(acc) P(complete)(const P(panel) *t, P(acc) a) {
+    if (!t->across)
+        return a;
+    double sum = 0;
+    for (int h = 0; h < PANEL_HALVES; h++)
+        for (int i = 0; i < VG_LANES; i++)
+            sum += a.h[h][i];
+    for (int h = 0; h < PANEL_HALVES; h++)
+        a.h[h] = vd_set(sum);
+    return a;
+}
+
+/* Z_m itself, for lanes in which it is so far below its mean that the deviation form has lost digits. */
+static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) *t, size_t k, size_t m) {
+    P(acc) sum = {{{0}}};
+    for (size_t j = 0; j < t->J; j++) {
+        vr x = t->across && t->block < t->J ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
+        P(acc) gamma = P(widen)(t->gamma[j * t->K + k]), own = P(widen)(x);
+        for (int h = 0; h < PANEL_HALVES; h++)
+            sum.h[h] += gamma.h[h] * own.h[h];
+    }
+    return P(complete)(t, sum);
+}
+
+/* z = Z_m/Zbar - 1 of member m at gate k: omega and over; returns psi(z). */
+INLINE vr P(member_weight)(P(panel) *t, size_t k, size_t m, vr deviation, vr inverse, vri dead) {
+    vr z = deviation * inverse, y = 1 + z, lambda, psi;
+    vri low = (z < (PANEL_REAL)-0.5) | dead;
+    if (vri_any(low)) {
+        P(acc) direct = P(normaliser)(t, k, m), ratio;
+        vri gone = dead;
+        for (int h = 0; h < PANEL_HALVES; h++)
+            ratio.h[h] = direct.h[h] * t->inverse_zbar[k].h[h];
+        for (int i = 0; i < PANEL_LANES; i++)
+            gone[i] |= direct.h[i / VG_LANES][i % VG_LANES] > 1e-290 ? 0 : -1;
+        gone &= low;
+        t->gated_out |= gone;
+        y = P(choose)(low, P(narrow)(ratio), y);
+        y = P(choose)(gone, vr_set(1), y);
+        z = P(choose)(low, y - 1, z);
+    }
+    vr over = vr_reciprocal(y);
+    t->omega[k * t->M + m] = -z * over;
+    t->over[k * t->M + m] = over;
+    t->over_low[k] = vr_min(over, t->over_low[k]);
+    P(bregman)(vr_max(y, vr_set((PANEL_REAL)1e-30)), z, &lambda, &psi);
+    return psi;
+}
+
+/* Between the passes: Zbar and the members' weights. */
+static VG_NOINLINE void P(weights)(P(panel) *t) {
+    for (size_t k = 0; k < t->K; k++) {
+        t->zbar[k] = P(complete)(t, t->zbar[k]);
+        P(acc) psi = {{{0}}};
+        vri dead = {0};
+        for (int h = 0; h < PANEL_HALVES; h++) {
+            vl none = ~(t->zbar[k].h[h] > 1e-290);
+            t->zbar[k].h[h] = vd_select(none, vd_set(0.0), t->zbar[k].h[h]);
+            t->inverse_zbar[k].h[h] = 1.0 / vd_select(none, vd_set(1.0), t->zbar[k].h[h]);
+            for (int i = 0; i < VG_LANES; i++)
+                dead[h * VG_LANES + i] = none[i] ? -1 : 0;
+        }
+        vr inverse = t->inverse_real[k] = P(narrow)(t->inverse_zbar[k]);
+        t->over_low[k] = vr_set((PANEL_REAL)1e30);
+        for (size_t m = 0; m < t->M; m++) {
+            vr sum = t->across ? vr_set((PANEL_REAL)t->ztotal[k * t->M + m]) : t->zsum[k * t->M + m];
+            P(add)(&psi, P(member_weight)(t, k, m, sum, inverse, dead));
+        }
+        for (int h = 0; h < PANEL_HALVES; h++)
+            t->psi_z[k].h[h] = psi.h[h] * (1.0 / (double)t->M);
+    }
+}

@@ -1,0 +1,269 @@
+/* panel_terms.h - the second pass: logarithms, the gates' sums and the pairs of every column. The algebra is that of
+ * entropy.h, and EPJS follows from EU and from one more convex function of every pair:
+ *
+ *     phi(r) = (1 + r) log(1 + r) - r,   x_m = mean (1 + r_m)
+ *     JS(x_i, x_j) = mean [(phi(r_i) + phi(r_j)) / 2 - phi((r_i + r_j) / 2)]
+ *     EPJS = (1 - 1/M) EU - 2/M^2 sum_c mean(c) sum_{i<j} phi((r_i(c) + r_j(c)) / 2)
+ *
+ * for the members of any set, x_m = p_m or q_m. The r_m have mean 0, so the second term is about half of the first and
+ * its relative accuracy is kept down to members that are nearly the same. */
+
+/* What the second pass knows of the current column. */
+typedef struct P(column) {
+    size_t j;
+    vr inverse;  /* 1/mu, 1 where no member has probability */
+    vri empty;
+    vr phi, psi; /* means over members */
+} P(column);
+
+/* phi and psi; p lambda is left in t->dev where `keep`. */
+INLINE void P(column_logs)(P(panel) *t, P(column) *at, bool from_logits, bool keep) {
+    size_t M = t->M, step = t->block, j = at->j;
+    const vr *x = t->x + (j - t->from);
+    vr mean = t->mu_high[j], rest = t->mu_low[j], inverse = at->inverse;
+    vr least = P(choose)(at->empty, vr_set(1), inverse * (PANEL_REAL)TINY), lambda, psi;
+    vr both_total = vr_set(0), psi_total = vr_set(0);
+#if VG_PANEL_DOUBLE
+    const vr *log = t->log + (j - t->from);
+    vr log_mu = from_logits ? vm_log(P(choose)(at->empty, vr_set(1.0), mean)) : vr_set(0);
+#else
+    (void)from_logits;
+#endif
+    for (size_t m = 0; m < M;) {
+        size_t stop = M - m < 64 ? M : m + 64; /* Sums in float are kept short to limit rounding. */
+        vr both = vr_set(0), sum_psi = vr_set(0);
+        for (; m < stop; m++) {
+            vr p = x[m * step], d = p - mean, y = vr_max(p * inverse, least);
+            if (!VG_PANEL_DOUBLE)
+                d -= rest;
+            vr r = vr_rounded(d * inverse);
+            y = P(choose)(r > (PANEL_REAL)-0.5, 1 + r, y);
+            P(bregman)(y, r, &lambda, &psi);
+#if VG_PANEL_DOUBLE
+            if (from_logits) { /* Far from mu the logit itself is more accurate, and it does not underflow. */
+                vl far = ~(vd_abs(r) < 0.25) & ~at->empty;
+                lambda = vd_select(far, log[m * step] - log_mu, lambda);
+                psi = vd_select(far, r - lambda, psi);
+            }
+#endif
+            both += r * lambda;
+            sum_psi += psi;
+            if (keep)
+                t->dev[m] = p * lambda;
+        }
+        both_total += vr_rounded(both);
+        psi_total += vr_rounded(sum_psi);
+    }
+    const PANEL_REAL share = (PANEL_REAL)(1.0 / (double)M);
+    at->phi = P(choose)(at->empty, vr_set(0), (both_total - psi_total) * share);
+    at->psi = P(choose)(at->empty, vr_set(0), psi_total * share);
+}
+
+/* Floors of cross terms, as floored() of entropy.h: mean_m log(max(x, floor)/x'), and mean_m x log(x'/max(x, floor))
+ * into *diagonal. `set`: 0, or 1 + the gate. */
+static __attribute__((noinline)) P(acc) P(floored)(const P(panel) *t, size_t j, size_t set, P(acc) *diagonal) {
+    vd floor = vd_set(t->job->options.floor);
+    bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
+    const double inverse = 1.0 / (double)t->M;
+    P(acc) out;
+    for (int h = 0; h < PANEL_HALVES; h++) {
+        vd gate = set ? P(half)(t->gamma[j * t->K + set - 1], h) * t->inverse_zbar[set - 1].h[h] : vd_set(1.0);
+        vd sum = {0}, diag = {0}, product = vd_set(1.0);
+        for (size_t m = 0; m < t->M; m++) {
+            vd scale = set ? gate * P(half)(t->over[(set - 1) * t->M + m], h) : vd_set(1.0);
+            vd p = P(half)(t->x[m * t->block + (j - t->from)], h), x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
+            vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
+            if (distinct)
+                diag -= x * vm_log(ratio);
+            product *= ratio;
+            if (m % 6 == 5) {
+                sum += vm_log(product);
+                product = vd_set(1.0);
+            }
+        }
+        sum += vm_log(product);
+        diagonal->h[h] += diag * inverse;
+        out.h[h] = sum * inverse;
+    }
+    return out;
+}
+
+/* Subtracts the floors of set s at column j; `mean`: the set's mean there. */
+static __attribute__((noinline)) void P(take_floors)(P(panel) *t, size_t j, size_t s, const P(acc) *mean) {
+    P(acc) floors = P(floored)(t, j, s, &t->sets[s].diagonal);
+    for (int h = 0; h < PANEL_HALVES; h++)
+        t->sets[s].floors.h[h] += mean->h[h] * floors.h[h];
+}
+
+/* The sum over pairs of phi(h_i + h_j), from half the members' ratios. Lanes in which every ratio is small take the
+ * power series, whose relative error is 4e-7; the others take phi from the logarithm, whose error is then small beside
+ * the sum. Each lane decides for itself, so that a sample's value does not depend on its neighbours. */
+INLINE vr P(pair_sum_of)(const vr *h, size_t M, bool near) {
+    vr sum = vr_set(0);
+    for (size_t i = 1; i < M; i++)
+        for (size_t k = 0; k < i; k++)
+            sum += vr_rounded(near ? P(phi_series)(h[i] + h[k]) : P(phi_far)(h[i] + h[k]));
+    return sum;
+}
+static vr P(pair_sum)(const vr *h, size_t M) {
+    vr most = vr_set(0);
+    for (size_t m = 0; m < M; m++)
+        most = vr_max(most, vr_max(h[m], -h[m]));
+    vri small = most < (PANEL_REAL)PANEL_NEAR;
+    if (M <= 2) /* the two ratios cancel */
+        return vr_set(0);
+    if (!vri_any(small))
+        return P(pair_sum_of)(h, M, false);
+    if (!vri_any(~small))
+        return P(pair_sum_of)(h, M, true);
+    return P(choose)(small, P(pair_sum_of)(h, M, true), P(pair_sum_of)(h, M, false));
+}
+
+/* r_m of the column's members: x_m = mu (1 + r_m). */
+INLINE void P(ratios)(vr *r, const P(panel) *t, const P(column) *at) {
+    const vr *x = t->x + (at->j - t->from);
+    vr mean = t->mu_high[at->j], rest = t->mu_low[at->j];
+    for (size_t m = 0; m < t->M; m++) {
+        vr d = x[m * t->block] - mean;
+        if (!VG_PANEL_DOUBLE)
+            d -= rest;
+        r[m] = vr_rounded(d * at->inverse);
+    }
+}
+
+static void P(ungated_pairs)(P(panel) *t, const P(column) *at, vr *r) {
+    vr half[PANEL_PAIRS];
+    P(ratios)(r, t, at);
+    for (size_t m = 0; m < t->M; m++)
+        half[m] = (PANEL_REAL)0.5 * r[m];
+    if (t->job->out.epjs)
+        t->sets[0].pairs_part += P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(half, t->M)));
+}
+
+/* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone. */
+static void P(gated_pairs)(P(panel) *t, const vr *r, size_t k, vr u, vr q) {
+    vr own[PANEL_PAIRS], over = (PANEL_REAL)0.5 * vr_reciprocal(1 + u);
+    const vr *omega = t->omega + k * t->M;
+    for (size_t m = 0; m < t->M; m++)
+        own[m] = ((r[m] - u) + (omega[m] + omega[m] * r[m])) * over;
+    t->sets[1 + k].pairs_part += vr_rounded(q * P(pair_sum)(own, t->M));
+}
+
+/* U and T of column j at gate k, over M. */
+INLINE void P(gate_sums)(const P(panel) *t, size_t j, size_t k, bool cross, const int G, vr *shift, vr *both) {
+    const vr *x = t->x + (j - t->from), *omega = t->omega + k * t->M;
+    size_t M = t->M, step = t->block;
+    UNROLL
+    for (int g = 0; g < G; g++)
+        shift[g] = both[g] = vr_set(0);
+    for (size_t m = 0; m < M; m++) {
+        vr p = x[m * step], q = cross ? t->dev[m] : p;
+        UNROLL
+        for (int g = 0; g < G; g++) {
+            vr w = omega[(size_t)g * M + m];
+            shift[g] += w * p;
+            if (cross)
+                both[g] += w * q;
+        }
+    }
+    UNROLL
+    for (int g = 0; g < G; g++) {
+        shift[g] = vr_rounded(shift[g] * (PANEL_REAL)(1.0 / (double)M));
+        both[g] = vr_rounded(both[g] * (PANEL_REAL)(1.0 / (double)M));
+    }
+}
+
+/* One gate of a column, from its U and T. */
+INLINE void P(gate_terms)(P(panel) *t, const P(column) *at, size_t k, vr shift, vr cross, const vr *r, bool logs) {
+    size_t j = at->j;
+    P(set) *set = &t->sets[1 + k];
+    vr gamma = t->gamma[j * t->K + k], u = P(choose)(at->empty, vr_set(0), shift * at->inverse);
+    P(acc) mean;
+    UNROLL
+    for (int h = 0; h < PANEL_HALVES; h++)
+        mean.h[h] = vd_max(P(half)(gamma, h) * t->inverse_zbar[k].h[h] * (t->mu[j].h[h] + P(half)(shift, h)),
+                           vd_set(0.0));
+    vr q = P(narrow)(mean), e, rest;
+    P(log_parts)(q, &mean, &e, &rest);
+    set->exponent_part += q * e;
+    set->rest_part += q * rest;
+    if (!logs)
+        return;
+    vr g = vr_rounded(gamma * t->inverse_real[k]), own = g * t->mu_high[j];
+    vr moved = vr_rounded(own * P(phi)(u));
+    set->eu_part += vr_rounded((own * at->phi - moved) + g * cross);
+    set->reverse_part += vr_rounded(q * at->psi + moved);
+    if (t->job->need_gated_reverse && t->extremes && !t->job->options.logits &&
+        vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty))
+        P(take_floors)(t, j, 1 + k, &mean);
+    if (t->job->out.gepjs)
+        P(gated_pairs)(t, r, k, u, q);
+}
+
+INLINE void P(column_gated)(P(panel) *t, const P(column) *at, const vr *r, bool logs) {
+    vr shift[4], cross[4];
+    size_t k = 0;
+    for (; k + 3 <= t->K; k += 3) {
+        P(gate_sums)(t, at->j, k, logs, 3, shift, cross);
+        for (size_t g = 0; g < 3; g++)
+            P(gate_terms)(t, at, k + g, shift[g], cross[g], r, logs);
+    }
+    for (; k < t->K; k++) {
+        P(gate_sums)(t, at->j, k, logs, 1, shift, cross);
+        P(gate_terms)(t, at, k, shift[0], cross[0], r, logs);
+    }
+}
+
+static void P(column_terms)(P(panel) *t, size_t j) {
+    const vg_kernel_job *job = t->job;
+    vr r[PANEL_PAIRS];
+    P(column) at = {.j = j, .empty = t->mu_high[j] < (PANEL_REAL)PANEL_NONE};
+    at.inverse = vr_reciprocal(P(choose)(at.empty, vr_set(1), t->mu_high[j]));
+    vr e, rest;
+    P(log_parts)(t->mu_high[j], &t->mu[j], &e, &rest);
+    t->sets[0].exponent_part += t->mu_low[j] * e;
+    t->sets[0].exponent_part += t->mu_high[j] * e;
+    t->sets[0].rest_part += t->mu_high[j] * rest;
+    bool keep = t->K && (job->need_gated_logs || job->out.gepjs);
+    if (t->logs) {
+        if (VG_PANEL_DOUBLE && job->options.logits)
+            keep ? P(column_logs)(t, &at, true, true) : P(column_logs)(t, &at, true, false);
+        else
+            keep ? P(column_logs)(t, &at, false, true) : P(column_logs)(t, &at, false, false);
+        t->sets[0].eu_part += vr_rounded(t->mu_high[j] * at.phi);
+        t->sets[0].reverse_part += vr_rounded(t->mu_high[j] * at.psi);
+        if (job->need_reverse && !job->options.logits &&
+            vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
+            P(take_floors)(t, j, 0, &t->mu[j]);
+    }
+    if (t->pairs)
+        P(ungated_pairs)(t, &at, r);
+    if (t->K)
+        keep ? P(column_gated)(t, &at, r, true) : P(column_gated)(t, &at, r, false);
+}
+
+/* Moves the sums of the latest columns to those in double. */
+static void P(fold_parts)(P(panel) *t) {
+    for (size_t s = 0; s <= t->K; s++) {
+        P(set) *set = &t->sets[s];
+        UNROLL
+        for (int h = 0; h < PANEL_HALVES; h++)
+            set->tu.h[h] -= P(half)(set->exponent_part, h) * VG_LN2 + P(half)(set->rest_part, h);
+        set->exponent_part = set->rest_part = vr_set(0);
+        if (!t->logs)
+            continue;
+        P(add)(&set->eu, set->eu_part);
+        P(add)(&set->reverse, set->reverse_part);
+        P(add)(&set->pairs, set->pairs_part);
+        set->eu_part = set->reverse_part = set->pairs_part = vr_set(0);
+    }
+}
+
+static void P(block_terms)(P(panel) *t) {
+    size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
+    for (size_t j = t->from; j < end; j++) {
+        P(column_terms)(t, j);
+        if (j % PANEL_PART == PANEL_PART - 1 || j + 1 == t->J)
+            P(fold_parts)(t);
+    }
+}
