@@ -5,6 +5,7 @@
 
 #include "measures/kernel.h"
 
+enum { MANY_CLASSES = 32 }; /* from here on a member's search is worth a kernel of its own */
 enum { BASE_MOST = 512, BASE_LEAST = 128, BASE_ELEMENTS = 1 << 18 };
 
 size_t vg_disagreement__base(size_t m, size_t c) {
@@ -35,40 +36,35 @@ static inline int32_t half_order(uint16_t bits) {
 }
 #define AS_IS(x) (x)
 
-/* tops[m] of a sample's members, classes `step` apart. Where they lie side by side, the largest value of a stretch is
- * found first, in several independent lanes, and its place only where it is larger than all before: one search is a
- * chain of dependent comparisons. */
-enum { STRETCH = 64, LANES = 16 };
+/* tops[m] of a sample's members, classes `step` apart. Four members at a time, because one search is a chain of
+ * dependent comparisons. */
 #define TOPS(NAME, TYPE, KEY, ORDER)                                                                                   \
-    static KEY NAME##_most(const TYPE *x) {                                                                            \
-        KEY best[LANES];                                                                                               \
-        for (int i = 0; i < LANES; i++)                                                                                \
-            best[i] = ORDER(x[i]);                                                                                     \
-        for (int c = LANES; c < STRETCH; c += LANES)                                                                   \
-            for (int i = 0; i < LANES; i++)                                                                            \
-                best[i] = ORDER(x[c + i]) > best[i] ? ORDER(x[c + i]) : best[i];                                       \
-        for (int half = LANES / 2; half > 0; half /= 2)                                                                \
-            for (int i = 0; i < half; i++)                                                                             \
-                best[i] = best[i + half] > best[i] ? best[i + half] : best[i];                                         \
-        return best[0];                                                                                                \
-    }                                                                                                                  \
-    static void NAME(uint32_t *tops, const TYPE *x, const vg_predictions *in, ptrdiff_t step) {                        \
-        for (size_t m = 0; m < in->m; m++, x += in->stride_m) {                                                        \
-            KEY best = ORDER(x[0]);                                                                                    \
-            size_t c = 0;                                                                                              \
-            tops[m] = 0;                                                                                               \
-            while (c < in->c) {                                                                                        \
-                size_t stop = in->c - c < STRETCH ? in->c : c + STRETCH;                                               \
-                if (step == 1 && stop - c == STRETCH && !(NAME##_most(x + c) > best)) {                                \
-                    c = stop;                                                                                          \
-                    continue;                                                                                          \
+    static inline void NAME(uint32_t *tops, const TYPE *x, const vg_predictions *in, ptrdiff_t step) {                 \
+        ptrdiff_t row = in->stride_m;                                                                                  \
+        size_t m = 0, C = in->c;                                                                                       \
+        for (; m + 4 <= in->m; m += 4, x += 4 * row) {                                                                 \
+            KEY best[4];                                                                                               \
+            uint32_t at[4] = {0, 0, 0, 0};                                                                             \
+            for (int i = 0; i < 4; i++)                                                                                \
+                best[i] = ORDER(x[i * row]);                                                                           \
+            for (size_t c = 1; c < C; c++)                                                                             \
+                for (int i = 0; i < 4; i++) {                                                                          \
+                    KEY next = ORDER(x[i * row + (ptrdiff_t)c * step]);                                                \
+                    bool more = next > best[i];                                                                        \
+                    best[i] = more ? next : best[i];                                                                   \
+                    at[i] = more ? (uint32_t)c : at[i];                                                                \
                 }                                                                                                      \
-                for (; c < stop; c++)                                                                                  \
-                    if (ORDER(x[(ptrdiff_t)c * step]) > best) {                                                        \
-                        best = ORDER(x[(ptrdiff_t)c * step]);                                                          \
-                        tops[m] = (uint32_t)c;                                                                         \
-                    }                                                                                                  \
-            }                                                                                                          \
+            for (int i = 0; i < 4; i++)                                                                                \
+                tops[m + (size_t)i] = at[i];                                                                           \
+        }                                                                                                              \
+        for (; m < in->m; m++, x += row) {                                                                             \
+            KEY best = ORDER(x[0]);                                                                                    \
+            tops[m] = 0;                                                                                               \
+            for (size_t c = 1; c < C; c++)                                                                             \
+                if (ORDER(x[(ptrdiff_t)c * step]) > best) {                                                            \
+                    best = ORDER(x[(ptrdiff_t)c * step]);                                                              \
+                    tops[m] = (uint32_t)c;                                                                             \
+                }                                                                                                      \
         }                                                                                                              \
     }
 TOPS(tops_f32, float, float, AS_IS)
@@ -83,7 +79,13 @@ double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *wor
         return 0;
     switch (in->dtype) {
     case VG_F32:
-        tops_f32(tops, (const float *)in->data + at, in, in->stride_c);
+        if (in->stride_c == 1 && in->c >= MANY_CLASSES)
+            for (size_t m = 0; m < in->m; m++)
+                tops[m] = vg_measures__tier()->top((const float *)in->data + at + (ptrdiff_t)m * in->stride_m, in->c);
+        else if (in->stride_c == 1) /* the usual case, compiled for it */
+            tops_f32(tops, (const float *)in->data + at, in, 1);
+        else
+            tops_f32(tops, (const float *)in->data + at, in, in->stride_c);
         break;
     case VG_F64: tops_f64(tops, (const double *)in->data + at, in, in->stride_c); break;
     default: /* float16 and bfloat16; other types were refused before this */

@@ -46,6 +46,7 @@ typedef struct vg_kernel_tier {
     /* Scores units first .. first + count - 1 of job->in; a unit is a sample, or in multilabel mode
      * sample u / labels and label u % labels. Rows that are not distributions make it fail and name the first. */
     vg_status (*score)(const vg_kernel_job *job, void *workspace, size_t first, size_t count);
+    uint32_t (*top)(const float *x, size_t count); /* the place of the largest, the first of equals */
 } vg_kernel_tier;
 
 extern const vg_kernel_tier vg_measures__portable;

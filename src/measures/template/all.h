@@ -4,6 +4,7 @@
 /* The order matters: later files use earlier ones. */
 /* clang-format off */
 #include "measures/template/vmath.h"
+#include "measures/template/top.h"
 #include "measures/template/workspace.h"
 #include "measures/template/fill.h"
 #include "measures/template/moments.h"

@@ -208,7 +208,7 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 #endif
 }
 
-/* Member m (all members where `whole`) of sample n as reals at `to`. */
+/* All members of sample n as reals at `to`. */
 static void P(gather)(PANEL_REAL *to, const P(panel) *t, size_t n) {
     const vg_predictions *in = &t->job->in;
     for (size_t m = 0; m < t->M; m++) {
@@ -231,6 +231,12 @@ static VG_NOINLINE void P(load_samples)(P(panel) *t) {
     bool packed = !direct || in->stride_m == (ptrdiff_t)t->C;
     size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
     t->from = 0;
+    if (direct && t->first + 2 * PANEL_LANES <= in->n) /* the next panel's samples */
+        for (size_t lane = 0; lane < PANEL_LANES; lane++) {
+            const char *next = P(row_at)(in, t->first + PANEL_LANES + lane, 0);
+            for (size_t at = 0; packed && at < length * sizeof(PANEL_REAL); at += 64)
+                __builtin_prefetch(next + at, 0, 3);
+        }
     for (size_t lane = 0; !direct && lane < t->count; lane++)
         P(gather)(t->row + lane * t->M * t->C, t, t->first + lane);
     for (size_t m = 0; m < pieces; m++) {
