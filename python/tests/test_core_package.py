@@ -5,6 +5,9 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.metadata
+import importlib.util
+import inspect
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +15,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,13 +83,72 @@ def check_types(script: str, tmp_path: Path) -> str:
     return subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False).stdout
 
 
+TYPING = Path(__file__).parent / "data" / "typing"
+
+
+def wrong_lines() -> set[int]:
+    lines = (TYPING / "wrong_script.py").read_text().split("\n")
+    return {i + 1 for i, line in enumerate(lines) if line.endswith("# wrong")}
+
+
 def test_users_types(tmp_path: Path) -> None:
     """A script that uses everything has no error; each line marked wrong has one."""
     assert "Success" in check_types("user_script.py", tmp_path)
-    lines = (Path(__file__).parent / "data" / "typing" / "wrong_script.py").read_text().split("\n")
-    wrong = {i + 1 for i, line in enumerate(lines) if line.endswith("# wrong")}
     said = check_types("wrong_script.py", tmp_path)
-    assert wrong == {int(line.split(":")[1]) for line in said.split("\n") if ": error:" in line}, said
+    assert wrong_lines() == {int(line.split(":")[1]) for line in said.split("\n") if ": error:" in line}, said
+
+
+def test_users_types_with_optional_packages(tmp_path: Path) -> None:
+    for package in ("dask.array", "pandas", "polars", "pyarrow", "sklearn", "torch"):
+        pytest.importorskip(package)
+    said = check_types("user_extras.py", tmp_path)
+    assert "Success" in said, said
+
+
+# What pyright says of other people's packages is not ours to mend.
+THEIRS = ("MissingTypeStubs", "UnknownMemberType", "UnknownVariableType", "UnknownArgumentType", "MissingModuleSource")
+
+
+def test_users_types_by_pyright(tmp_path: Path) -> None:
+    pytest.importorskip("pyright")
+    settings: dict[str, object] = {"extraPaths": [str(ROOT / "python")], "typeCheckingMode": "strict"}
+    settings |= {f"report{name}": False for name in THEIRS}
+    config = tmp_path / "pyrightconfig.json"
+    config.write_text(json.dumps(settings))
+
+    def errors(script: str) -> list[dict[str, Any]]:
+        command = [sys.executable, "-m", "pyright", "-p", config, "--pythonpath", sys.executable, "--outputjson"]
+        done = subprocess.run([*command, TYPING / script], cwd=tmp_path, capture_output=True, text=True, check=False)
+        try:
+            found: list[dict[str, Any]] = json.loads(done.stdout)["generalDiagnostics"]
+        except ValueError:
+            pytest.skip(f"pyright does not run here: {done.stderr[:200]}")
+        return found
+
+    scripts = ["user_script.py"]
+    if all(importlib.util.find_spec(name) for name in ("dask", "pandas", "polars", "pyarrow", "sklearn", "torch")):
+        scripts.append("user_extras.py")
+    for script in scripts:
+        assert errors(script) == []
+    assert wrong_lines() == {row["range"]["start"]["line"] + 1 for row in errors("wrong_script.py")}
+
+
+def test_every_option_has_a_name_and_a_type() -> None:
+    """No public function or method takes keywords of any name and any type."""
+    for module in [m for m in (*CORE, "vargate.dask", "vargate.sklearn", "vargate.torch") if "._" not in m]:
+        try:
+            things = importlib.import_module(module)
+        except ImportError:
+            continue  # an optional package
+        for name in getattr(things, "__all__", []):
+            thing = getattr(things, name)
+            members = vars(thing) if isinstance(thing, type) else {name: thing}
+            for key, one in members.items():
+                if (key.startswith("_") and key != "__init__") or not inspect.isfunction(one):
+                    continue
+                for parameter in inspect.signature(one).parameters.values():
+                    any_ = parameter.kind is parameter.VAR_KEYWORD and parameter.annotation in (Any, "Any")
+                    assert not any_, f"{module}.{name}.{key}: **{parameter.name}"
 
 
 def test_ruff() -> None:

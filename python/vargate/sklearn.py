@@ -206,7 +206,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
 
     # --- learning -----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> AbstainingClassifier:
+    def fit(self, X: Any, y: Any, **fit_params: object) -> AbstainingClassifier:
         """Fits the ensemble, and with `target_risk` chooses k.
 
         Parameters

@@ -13,3 +13,10 @@ vargate.ood(p, p, pears="all")  # wrong
 vargate.select_k(p, target_coverage=0.5, sigma="both")  # wrong
 vargate.decide(p, measures="tu")  # wrong
 vargate.calibrate(p, [0, 1], solver="newtn")  # wrong
+vargate.train("quickstart", epochs="two")  # wrong
+vargate.run("quickstart", optimizer="adam")  # wrong
+vargate.predict("runs/mine", split="tests")  # wrong
+vargate.load("scores.npz", "score")  # wrong
+vargate.score(p)[1.5]  # wrong
+vargate.evaluate(p, [0, 1]).to_pandas("rows")  # wrong
+vargate.Scorer(preset="papr")  # wrong
