@@ -6,7 +6,6 @@ import inspect
 import os
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from .._arrays import as_integers, whole
+from .._bar import Bar
 from .._files import save_arrays
 from .dropout import mc_dropout, modes
 
@@ -101,29 +101,6 @@ def _labels_of(y: Any, n: int, classes: int) -> npt.NDArray[np.int64]:
             f"labels of a batch have shape {a.shape} and values other than 0 and 1, expected class numbers ({n},)"
         )
     return packed
-
-
-class _Bar:
-    """Batches done, on standard error."""
-
-    def __init__(self, total: int | None, shown: bool) -> None:
-        self.total, self.shown, self.begun, self.last, self.done = total, shown, time.monotonic(), 0.0, 0
-
-    def step(self) -> None:
-        self.done += 1
-        now = time.monotonic()
-        if not self.shown or (now - self.last < 0.1 and self.done != self.total):
-            return
-        self.last = now
-        rate = self.done / max(now - self.begun, 1e-9)
-        if self.total:
-            filled = 30 * self.done // self.total
-            bar, left = "#" * filled + "." * (30 - filled), (self.total - self.done) / rate
-            text = f"collect [{bar}] {self.done}/{self.total} {left:.0f} s left"
-        else:
-            text = f"collect {self.done} batches, {rate:.1f} a second"
-        sys.stderr.write(f"\r{text}\x1b[K" + ("\n" if self.done == self.total else ""))
-        sys.stderr.flush()
 
 
 def _length(loader: Iterable[Any]) -> int | None:
@@ -280,7 +257,7 @@ def collect_batches(
         raise ValueError(f"passes are for ensembles with dropout: mcd or mcd-lle, not {ensemble}")
     run = _Members(models, ensemble, whole(members, "members", 1), *counts)
     place = torch.device(device) if device is not None else _device_of(models[0])
-    bar = _Bar(_length(loader), sys.stderr.isatty() if progress is None else progress)
+    bar = Bar(_length(loader), sys.stderr.isatty() if progress is None else progress)
     return _batches(run, loader, place, _Random(seed, place), bar, unpack or _unpack, stochastic)
 
 
@@ -289,7 +266,7 @@ def _batches(
     loader: Iterable[Any],
     place: torch.device,
     random: _Random,
-    bar: _Bar,
+    bar: Bar,
     unpack: Unpack,
     stochastic: bool,
 ) -> Iterator[Collected]:
