@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _curves
+from ._measures import is_certainty
 from ._style import axes_for, colour, colour_of, dots, dress, ink, label_of, legend, percent
 from .ood import Ood, _by_sample, detect
 from .scores import Scores
@@ -73,7 +74,7 @@ def ood_histogram(
         count, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
         said = name
         if i:
-            said += f", AUROC {detect(sides['in distribution'], values, certainty=by.startswith('snr')).auroc:.3f}"
+            said += f", AUROC {detect(sides['in distribution'], values, certainty=is_certainty(by)).auroc:.3f}"
         shade = colour(ax, shades[i % len(shades)])
         height = count / max(len(values), 1)
         ax.stairs(height, edges, fill=True, color=shade, alpha=0.28)
@@ -119,7 +120,7 @@ def ood_roc(
     shades = ("blue", "vermilion", "orange", "green", "purple", "sky", "grey")
     for i, (key, outside) in enumerate(sets.items()):
         for j, name in enumerate(names):
-            a, b, certainty = _named(inside, name), _named(outside, name), name.startswith("snr")
+            a, b, certainty = _named(inside, name), _named(outside, name), is_certainty(name)
             figures = detect(a, b, certainty=certainty)
             false, true = _curves.roc(a, b, certainty)
             shade = colour_of(ax, name, j) if len(sets) == 1 else colour(ax, shades[i % len(shades)])

@@ -78,7 +78,7 @@ class Evaluator:
         self._scoring: dict[str, Any] = dict(scoring)
         if "temperature" in self._scoring:  # read once: a file may be gone when another process needs it
             self._scoring["temperature"] = temperatures(self._scoring["temperature"]) or None
-        named = words(self._scoring.pop("measures", "all"))
+        named = self._ranked = words(self._scoring.pop("measures", "all"))
         self._measures = [*named, *(name for name in _NEEDED if name not in named)]
         self._blocks: list[Scores] = []
         score(np.full((1, 1, 2), 0.5), **{**self._options(), "logits": False, "temperature": None, "axes": None})
@@ -134,7 +134,7 @@ class Evaluator:
 
     def compute(self) -> Evaluation:
         """`evaluate` of all samples so far. More may be fed afterwards."""
-        return evaluate(self.scores(), **self._how)
+        return evaluate(self.scores(), measures=self._ranked, **self._how)
 
     def reset(self) -> None:
         """Forgets everything."""

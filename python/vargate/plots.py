@@ -24,6 +24,7 @@ import numpy as np
 
 from . import _curves, _native
 from ._arrays import real
+from ._measures import is_certainty
 from ._plots_ood import ood_auroc, ood_histogram, ood_roc
 from ._style import axes_for, colour, colour_of, dots, dress, ink, label_of, legend, percent
 from .decide import Selection
@@ -178,7 +179,7 @@ def _risk_curves(source: Evaluation | Scores, by: Sequence[str] | None) -> tuple
         if name == "rule":
             curves[name] = _curves.risk_curve(source.margin_ratio(), errors, True)
         else:
-            curves[name] = _curves.risk_curve(_column(source, name), errors, name.startswith("snr"))
+            curves[name] = _curves.risk_curve(_column(source, name), errors, is_certainty(name))
     return curves, float(errors.mean()) if len(errors) else np.nan
 
 
