@@ -16,12 +16,18 @@
 
 enum { QUANTILES = 40, QUANTILE_STARTS = 3, POINTS_PER_START = 4, MOST_SET_ASIDE = 1000, SHARE_SET_ASIDE = 5 };
 
+size_t vg_evaluate__usual_aside(size_t samples) {
+    size_t usual = samples / SHARE_SET_ASIDE;
+    return usual > MOST_SET_ASIDE ? MOST_SET_ASIDE : usual > 0 ? usual : 1;
+}
+
 /* One candidate, ready to be tested. */
 typedef struct contest {
     const vg_candidate *candidate;
     const vg_select_options *o;
-    double alpha;   /* its part of 1 - confidence */
-    double *values; /* rows: u */
+    const uint8_t *marks; /* samples: 1 = set aside by the caller, not tested; NULL: none is */
+    double alpha;         /* its part of 1 - confidence */
+    double *values;       /* rows: u */
     bool negated;
     vg_grid_source source;
     vg_sample_units units;
@@ -74,16 +80,23 @@ static vg_status grid_from_unlabelled(contest *c, size_t points) {
     return status;
 }
 
-static vg_status grid_from_aside(contest *c, size_t points) {
+/* Draws the samples to set aside, unless the caller has. */
+static vg_status set_samples_aside(contest *c) {
     vg_sample_units *units = &c->units;
-    size_t aside = c->o->set_aside, usual = units->samples / SHARE_SET_ASIDE;
-    if (aside == 0)
-        aside = usual > MOST_SET_ASIDE ? MOST_SET_ASIDE : usual > 0 ? usual : 1;
+    size_t aside = c->o->set_aside ? c->o->set_aside : vg_evaluate__usual_aside(units->samples);
+    if (c->marks)
+        return VG_OK;
     if (aside >= units->samples)
         return vg_base__fail(VG_ERR_DATA,
                              "select: %zu of %zu validation samples are set aside to place thresholds: none is left",
                              aside, units->samples);
-    VG_TRY(vg_evaluate__units_shuffle(units, aside, c->o->seed));
+    return vg_evaluate__units_shuffle(units, aside, c->o->seed);
+}
+
+static vg_status grid_from_aside(contest *c, size_t points) {
+    vg_sample_units *units = &c->units;
+    VG_TRY(set_samples_aside(c));
+    size_t aside = units->aside;
     double *copy;
     size_t count = 0;
     VG_TRY(vg_base__alloc(&copy, units->rows, sizeof *copy, "values set aside"));
@@ -101,6 +114,8 @@ static vg_status prepare(contest *c, size_t rows) {
     c->negated = c->candidate->rule || c->candidate->measure.certainty;
     VG_TRY(vg_evaluate__units_open(&c->units, rows, o));
     VG_TRY(load_values(c, rows));
+    if (c->marks)
+        VG_TRY(vg_evaluate__units_mark(&c->units, c->marks, o->seed));
     size_t points = o->grid_count ? o->grid_count : QUANTILES;
     if (o->grid) {
         c->source = VG_GRID_GIVEN;
@@ -409,11 +424,11 @@ static bool is_better(const vg_selection *a, const vg_selection *b) {
 }
 
 static vg_status run_candidates(vg_selection *best, size_t *chosen, const vg_candidate *list, size_t count, size_t rows,
-                                const vg_select_options *o) {
+                                const vg_select_options *o, const uint8_t *marks) {
     size_t tested = 0, needed = 0;
     for (size_t i = 0; i < count; i++) {
         VG_TRY(check_candidate(&list[i], rows));
-        contest c = {.candidate = &list[i], .o = o, .alpha = (1 - o->confidence) / (double)count};
+        contest c = {.candidate = &list[i], .o = o, .marks = marks, .alpha = (1 - o->confidence) / (double)count};
         vg_selection s;
         vg_status status = prepare(&c, rows);
         if (status == VG_OK) {
@@ -437,8 +452,8 @@ static vg_status run_candidates(vg_selection *best, size_t *chosen, const vg_can
     return VG_OK;
 }
 
-vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count, size_t rows,
-                          const vg_select_options *options) {
+vg_status vg_evaluate__select_marked(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count,
+                                     size_t rows, const vg_select_options *options, const uint8_t *marks) {
     vg_select_options o;
     vg_selection found = VG_SELECTION_INIT;
     size_t which = 0;
@@ -450,11 +465,16 @@ vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate 
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "select: several candidates with a %s; expected a target risk and no grid",
                              o.grid ? "grid" : "target coverage");
-    VG_TRY(run_candidates(&found, &which, candidates, count, rows, &o));
+    VG_TRY(run_candidates(&found, &which, candidates, count, rows, &o, marks));
     copy_result(out, &found);
     if (chosen)
         *chosen = which;
     return VG_OK;
+}
+
+vg_status vg_select_among(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count, size_t rows,
+                          const vg_select_options *options) {
+    return vg_evaluate__select_marked(out, chosen, candidates, count, rows, options, NULL);
 }
 
 static vg_status select_one(vg_selection *out, vg_candidate *one, size_t rows, const vg_select_options *options) {

@@ -1,6 +1,6 @@
 /* select_internal.h - the parts of risk selection: bounds (bounds.c), the grid of thresholds (candidates.c), what the
- * tests see of the validation rows (tested_rows.c), and why nothing passed (select_reason.c). Used by select.c alone.
- */
+ * tests see of the validation rows (tested_rows.c), why nothing passed (select_reason.c), and the choice of the
+ * candidates that are worth a test (nominate.c). Used by select.c, and by the search of src/workflow. */
 #ifndef VG_SELECT_INTERNAL_H
 #define VG_SELECT_INTERNAL_H
 
@@ -55,6 +55,8 @@ static inline size_t vg_evaluate__sample(const vg_sample_units *units, size_t ro
 vg_status vg_evaluate__units_open(vg_sample_units *units, size_t rows, const vg_select_options *o);
 /* Draws the order and sets samples aside, `aside` of them. */
 vg_status vg_evaluate__units_shuffle(vg_sample_units *units, size_t aside, uint64_t seed);
+/* The same with samples that the caller has set aside: marks[sample] = 1. */
+vg_status vg_evaluate__units_mark(vg_sample_units *units, const uint8_t *marks, uint64_t seed);
 void vg_evaluate__units_close(vg_sample_units *units);
 static inline size_t vg_evaluate__place(const vg_sample_units *units, size_t row) {
     size_t sample = vg_evaluate__sample(units, row);
@@ -88,5 +90,20 @@ size_t vg_evaluate__losses_at(vg_tested_rows *tested, size_t j);
 size_t vg_evaluate__fewest(double target, double level, bool several);
 /* Kept samples at which an observed risk would meet the target; INFINITY when the risk is not below it. */
 double vg_evaluate__samples_for(double risk, double target, double level, bool several);
+
+/* --- searching (nominate.c, select.c) ----------------------------------------------------------------------------- */
+
+/* Samples that are set aside unless the caller says how many: a fifth, at most 1,000. */
+size_t vg_evaluate__usual_aside(size_t samples);
+/* Marks `aside` of the samples, drawn under the seed, by 1; the others by 0. */
+vg_status vg_evaluate__draw_aside(uint8_t *marks, size_t samples, size_t aside, uint64_t seed);
+/* The `wanted` candidates (at most `count`) that are worth a test, judged by the marked samples alone: their numbers.
+ * Candidate 0 is always among them. `unlabelled` of the candidates is not read. */
+vg_status vg_evaluate__nominate(size_t *nominees, size_t wanted, const vg_candidate *list, size_t count, size_t rows,
+                                const vg_select_options *options, const uint8_t *marks);
+/* vg_select_among on the samples that are not marked. Because what was chosen with the marked ones (nominees, a
+ * temperature, the grid where nothing unlabelled is there) is independent of these, the promise holds for it. */
+vg_status vg_evaluate__select_marked(vg_selection *out, size_t *chosen, const vg_candidate *candidates, size_t count,
+                                     size_t rows, const vg_select_options *options, const uint8_t *marks);
 
 #endif

@@ -61,6 +61,26 @@ vg_status vg_evaluate__units_shuffle(vg_sample_units *units, size_t aside, uint6
     return status;
 }
 
+/* Marked samples in the first places, each part in a random order. */
+vg_status vg_evaluate__units_mark(vg_sample_units *units, const uint8_t *marks, uint64_t seed) {
+    size_t marked = 0, rest = 0;
+    for (size_t i = 0; i < units->samples; i++)
+        marked += marks[i] != 0;
+    if (marked == units->samples)
+        return vg_base__fail(VG_ERR_DATA, "select: all %zu validation samples are set aside: none is left to test",
+                             marked);
+    VG_TRY(vg_evaluate__units_shuffle(units, marked, seed));
+    size_t *order;
+    VG_TRY(vg_base__alloc(&order, units->samples, sizeof *order, "an order of the samples"));
+    for (size_t i = 0; i < units->samples; i++)
+        order[units->place[i]] = i;
+    size_t first = 0;
+    for (size_t i = 0; i < units->samples; i++)
+        units->place[order[i]] = marks[order[i]] ? first++ : marked + rest++;
+    vg_base__release(order);
+    return VG_OK;
+}
+
 void vg_evaluate__units_close(vg_sample_units *units) {
     vg_base__release(units->place);
     units->place = NULL;
