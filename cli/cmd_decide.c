@@ -10,13 +10,15 @@
 #include "decision_stdin.h"
 #include "decision_summary.h"
 #include "json_print.h"
+#include "option_words.h"
 #include "output_path.h"
 #include "score_options.h"
 
 typedef struct decide_values {
-    const char *calibration, *by, *output;
+    const char *calibration, *by, *output, *policy, *save;
     double k, target_risk, target_coverage, threshold, confidence;
     bool stream, strict, json, force;
+    char kept_options[1024]; /* those that a line which repeats the choice needs, each after a space */
 } decide_values;
 
 #define PLACE(member) offsetof(decide_values, member)
@@ -29,13 +31,15 @@ static const option_entry own_entries[] = {
      "choose on --calibration: the most selective that keeps at least the share C", 1e-9, 1},
     {"calibration", 0, OPTION_TEXT, PLACE(calibration), "VAL", NULL,
      "validation predictions to choose on; --labels are then its labels", 0, 0},
-    {"by", 0, OPTION_TEXT, PLACE(by), "NAME,...", "k",
+    {"by", 0, OPTION_TEXT, PLACE(by), "NAME,...", NULL,
      "what to choose: k of the rule, or a threshold of a measure (snr, gmu, gtu@2, ...); several share the chance of "
-     "error",
+     "error; auto, the default with --target-risk: search over all of them",
      0, 0},
     {"threshold", 0, OPTION_REAL, PLACE(threshold), "X", NULL,
      "with --by: keep samples whose measure is below X (snr: above X)", -INFINITY, INFINITY},
     {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
+    {"policy", 0, OPTION_TEXT, PLACE(policy), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
+    {"save", 0, OPTION_TEXT, PLACE(save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
      "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
@@ -82,6 +86,7 @@ static int new_policy(vg_policy **out, const decide_values *own) {
     options.target_coverage = own->target_coverage;
     options.confidence = own->confidence;
     options.calibration = own->calibration;
+    options.file = own->policy;
     vg_status status = vg_policy_new(out, &options);
     if (status != VG_ERR_ARGUMENT)
         return console_status(status);
@@ -92,15 +97,17 @@ static int new_policy(vg_policy **out, const decide_values *own) {
     return console_usage("%s", message);
 }
 
-static int decide_stream(vg_policy *policy, const vg_input_options *input, bool strict) {
+static int decide_stream(vg_policy *policy, const vg_input_options *input, const decide_values *own) {
     vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
     vg_decision_stream *stream;
     console_job listener;
+    options.save = own->save;
+    options.force = own->force;
     options.job = console_job_listener(&listener);
     int code = console_status(vg_decision_stream_new(&stream, policy, input, &options));
     console_job_end(&listener);
     if (code == CLI_OK)
-        code = decision_stdin_run(stream, strict);
+        code = decision_stdin_run(stream, own->strict);
     vg_decision_stream_free(stream);
     return code;
 }
@@ -111,8 +118,9 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     console_job listener;
     char *text;
     options.output = own->output;
+    options.save = own->save;
     options.force = own->force;
-    options.job = own->output ? console_job_guarded(&listener) : console_job_listener(&listener);
+    options.job = own->output || own->save ? console_job_guarded(&listener) : console_job_listener(&listener);
     int code = console_status(vg_decide_file(&result, policy, path, input, &options));
     console_job_end(&listener);
     if (code != CLI_OK)
@@ -120,6 +128,10 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
     decision_summary_print(path, policy, &result);
+    if (own->save)
+        printf("Saved: %s; the same again: vargate decide %s --policy %s\n", own->save, path, own->save);
+    else if (policy->selection && !own->policy)
+        printf("The same again: vargate decide %s %s%s\n", path, policy->again, own->kept_options);
     return CLI_OK;
 }
 
@@ -130,7 +142,18 @@ static int decide(const score_options *scoring, const decide_values *own, vg_pol
         code = score_options_request(&request, scoring);
     if (code != CLI_OK)
         return code;
-    return path ? decide_file(policy, &request.input, own, path) : decide_stream(policy, &request.input, own->strict);
+    return path ? decide_file(policy, &request.input, own, path) : decide_stream(policy, &request.input, own);
+}
+
+/* The options that say how predictions are read and scored: a line that repeats a choice needs them, and none of those
+ * that made the choice. */
+static int keep_options(decide_values *own, const option_group *scoring) {
+    static score_options usual;
+    static const char *const without[] = {"threads", "labels", NULL};
+    int code = score_options_defaults(&usual);
+    if (code == CLI_OK)
+        option_words(own->kept_options, sizeof own->kept_options, scoring, &usual, without);
+    return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
@@ -146,6 +169,8 @@ static int run(const command *self, int argc, char **argv) {
     if (code == CLI_OK)
         code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK)
+        code = keep_options(&own, &groups[1]);
+    if (code == CLI_OK)
         code = new_policy(&policy, &own);
     if (code == CLI_OK)
         code = check_usage(&own, files.count);
@@ -158,13 +183,15 @@ static int run(const command *self, int argc, char **argv) {
 const command command_decide = {
     .name = "decide",
     .summary = "predict or abstain, for a file or a stream",
-    .usage = "PRED [-k K | --target-risk R | --target-coverage C] [options]\n"
-             "       vargate decide --stdin-jsonl [-k K] [options]",
+    .usage = "PRED [-k K | --target-risk R | --target-coverage C | --policy FILE] [options]\n"
+             "       vargate decide --stdin-jsonl [-k K | --policy FILE] [options]",
     .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: "
                "an upper\n"
-               "confidence bound, corrected for every setting tried, lies below it. Thresholds to try are quantiles of "
-               "PRED's own\n"
-               "values; in a stream, of a part of VAL that is then not tested on.",
+               "confidence bound, corrected for every setting tried, lies below it. Without --by, k of the rule and "
+               "thresholds of\n"
+               "every measure, of logits also at a fitted temperature, are searched: a part of VAL that is then not "
+               "tested on\n"
+               "chooses what to test. Thresholds to try are quantiles of PRED's own values; in a stream, of that part.",
     .example = "vargate decide test.npz --calibration validation.npz --target-risk 0.01 -o decisions.csv",
     .run = run,
 };

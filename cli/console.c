@@ -58,7 +58,10 @@ int console_fail_library(void) {
     return console_fail("%s", message[0] ? message : "failed for an unknown reason");
 }
 
-int console_status(vg_status status) { return status == VG_OK ? CLI_OK : console_fail_library(); }
+int console_status(vg_status status) {
+    bool option = status == VG_ERR_ARGUMENT && vg_error_message()[0] == '-';
+    return option ? console_usage("%s", vg_error_message()) : status == VG_OK ? CLI_OK : console_fail_library();
+}
 
 int console_usage_status(vg_status status) {
     return status == VG_OK ? CLI_OK : console_usage("%s", vg_error_message());

@@ -24,7 +24,8 @@ int console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int console_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The library's own message for the call that just failed. */
 int console_fail_library(void);
-/* The exit code for a call of the library: CLI_OK for VG_OK, else console_fail_library. */
+/* The exit code for a call of the library: CLI_OK for VG_OK, CLI_USAGE where its message begins with the option that it
+ * refuses ("-k: 0 is ..."), else CLI_FAILED; the last two after its message. */
 int console_status(vg_status status);
 /* The same where a failure means wrong usage. */
 int console_usage_status(vg_status status);

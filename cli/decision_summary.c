@@ -27,8 +27,9 @@ static void print_promise(const vg_policy *policy, int several) {
 
 static void print_selection(const vg_policy *policy, int several) {
     const vg_selection *s = policy->selection;
-    char value[VG_NAME_SIZE];
-    vg_k_name(value, policy->by_rule ? policy->k : policy->threshold);
+    if (policy->searched)
+        printf("Searched: %zu ways to decide on %zu validation samples, %zu of them tested on the others.\n",
+               policy->searched, policy->tuning, s->candidates);
     printf("Chosen on validation data: coverage %.2f %% of %zu", 100 * s->coverage, s->rows);
     if (policy->labelled)
         printf(", risk %.4g (%zu errors in %zu kept)", s->risk, s->errors, s->kept);
@@ -36,17 +37,15 @@ static void print_selection(const vg_policy *policy, int several) {
         print_promise(policy, several);
     else
         printf(".\n");
-    if (policy->by_rule)
-        printf("The same again: -k %s\n", value);
-    else
-        printf("The same again: --by %s --threshold %s\n", policy->name, value);
 }
 
 void decision_summary_print(const char *path, const vg_policy *policy, const vg_decide_result *result) {
     const vg_decide_result *r = result;
     printf("%s: %zu samples, %s\n", path, r->samples, policy->text);
-    if (policy->selection)
+    if (policy->selection) {
+        printf("%s\n", policy->sentence);
         print_selection(policy, r->multilabel);
+    }
     printf("kept      %llu of %llu (%.2f %%)\nabstained %llu (%.2f %%)\n", r->kept, r->entries,
            100 * share(r->kept, r->entries), r->entries - r->kept, 100 * (1 - share(r->kept, r->entries)));
     if (r->labelled)

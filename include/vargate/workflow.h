@@ -423,8 +423,9 @@ VG_API vg_status vg_calibrate_file(vg_calibration **out, const char *path, const
 /* What decides. With neither a value nor a target the decision rule at k = 1 does. */
 typedef struct vg_policy_options {
     size_t struct_size;
-    /* NULL or "k": the decision rule; else a measure ("snr", "gmu", "gtu@2"), of which a threshold is applied. With a
-     * target risk a comma list of at most 16 names, which share the chance of error. */
+    /* "k": the decision rule; else a measure ("snr", "gmu", "gtu@2"), of which a threshold is applied. With a target
+     * risk a comma list of at most 16 names, which share the chance of error, or "auto": a search over k and every
+     * measure, of logits also at a temperature. NULL: "auto" with a target risk, else "k". */
     const char *by;
     double k;         /* of the rule; NaN: not given */
     double threshold; /* keep samples whose measure is below it (snr: above it); NaN: not given */
@@ -433,11 +434,12 @@ typedef struct vg_policy_options {
     double target_coverage;  /* the most selective that keeps at least this share */
     double confidence;       /* of the bound on the risk */
     const char *calibration; /* the validation predictions; needed with a target, and only then */
+    const char *file;        /* a policy that vg_decide_options.save wrote; nothing else is given then. NULL: none */
 } vg_policy_options;
 #define VG_POLICY_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL }
+    { sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL, NULL }
 
-enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96 };
+enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96, VG_POLICY_SENTENCE = 480 };
 
 /* A way to decide. Read its fields; free with vg_policy_free. Those after `chosen` are settled once it is 1. */
 typedef struct vg_policy {
@@ -451,8 +453,13 @@ typedef struct vg_policy {
     char name[VG_POLICY_NAME]; /* "k", "snr", "gtu@2" */
     char text[VG_POLICY_TEXT]; /* "k = 1.5", "snr > 3", "gtu@2 < 0.1" */
     int labelled;              /* the validation data had labels */
-    /* How it was chosen on validation data; NULL: it was given. Borrowed from the policy. */
+    /* How it was chosen on validation data; NULL: it was given. Borrowed from the policy, as are the texts below. */
     const vg_selection *selection;
+    const char *temperature; /* logits are divided by it first, numbers separated by commas; NULL: nothing was fitted */
+    const char *sentence;    /* what is kept and what was promised */
+    const char *again;       /* the options of `vargate decide` that repeat it: "--by gmu --threshold 0.1" */
+    size_t searched;         /* ways to decide that were looked at; 0: no search */
+    size_t tuning;           /* validation samples that chose among them and were not tested */
 } vg_policy;
 
 /* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be
@@ -466,9 +473,11 @@ typedef struct vg_decide_options {
     const char *output; /* id, pred, decision, gmu, snr of every sample: .npz, .csv or .jsonl; NULL: no file */
     int force;          /* replace an existing output even if it is not one of ours */
     vg_job job;
+    /* Writes the policy as JSON, with the members, classes and conventions it was chosen for; NULL: no file. */
+    const char *save;
 } vg_decide_options;
 #define VG_DECIDE_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT }
+    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL }
 
 /* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
 typedef struct vg_decide_result {
@@ -496,8 +505,9 @@ VG_API vg_status vg_decide_result_json(char **out, const vg_decide_result *resul
  * probabilities a member, or "z" with logits; the answer is a line of JSON that ends in a newline. Threads: one at a
  * time. */
 typedef struct vg_decision_stream vg_decision_stream;
-/* `output` and `force` of the options are not used. The policy must outlive the stream; it is chosen here where that is
- * due. The job hears of that choice alone. */
+/* `output` of the options is not used. The policy must outlive the stream; it is chosen here where that is due, and one
+ * that was chosen, or comes from a file, answers only lines of its members and classes. The job hears of that choice
+ * alone. */
 VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
                                         const vg_decide_options *options);
 /* Frees it with all that belongs to it. NULL is fine. */

@@ -6,7 +6,8 @@
  *                          predictions by the metadata alone, since everybody's have the arrays P or Z and L
  *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions "id,pred..."
  *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision
- *     .json                temperatures: an object with the list "temperatures" and the text "solver"
+ *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies: one
+ *                          whose "command" is "policy"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
  *
  * An empty file holds nothing that could be lost and may be replaced. */
@@ -39,6 +40,7 @@ static const struct {
     [VG_PRODUCT_PREDICTIONS] = {"predictions", "a file of predictions", {NULL}, {NULL}},
     [VG_PRODUCT_TEMPERATURES] = {"temperatures", "a file of temperatures", {NULL}, {NULL}},
     [VG_PRODUCT_PAGE] = {"page", "a report page", {NULL}, {NULL}},
+    [VG_PRODUCT_POLICY] = {"policy", "a policy", {NULL}, {NULL}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -105,6 +107,14 @@ static bool is_temperatures(const char *text, size_t size) {
     return ours;
 }
 
+static bool is_policy(const char *text, size_t size) {
+    json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
+    const char *command = json_string_value(json_object_get(object, "command"));
+    bool ours = command && strcmp(command, "policy") == 0;
+    json_decref(object);
+    return ours;
+}
+
 static bool is_page(const char *text, size_t size) {
     static const char mark[] = "<meta name=\"generator\" content=\"vargate\">";
     return memmem(text, size < HTML_HEAD ? size : HTML_HEAD, mark, sizeof mark - 1) != NULL;
@@ -120,6 +130,8 @@ static bool is_ours(const char *path, vg_product product) {
         ours = has_arrays(path, product);
     } else if (map.size > 0 && product == VG_PRODUCT_TEMPERATURES) {
         ours = is_temperatures(text, map.size);
+    } else if (map.size > 0 && product == VG_PRODUCT_POLICY) {
+        ours = is_policy(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_PAGE) {
         ours = is_page(text, map.size);
     } else if (map.size > 0) {

@@ -13,33 +13,51 @@ typedef struct vg_decide_candidate {
     bool certainty; /* larger is more certain: keep above the threshold */
     double k;       /* of the rule, or of a gated measure's gate */
     double threshold;
+    bool calibrated; /* decided on logits divided by the policy's temperature */
 } vg_decide_candidate;
 
 /* "k", "snr", "gtu@2"; "k = 1.5", "snr > 3", "gtu@2 < 0.1". */
 void vg_decide__name(char out[VG_POLICY_NAME], const vg_decide_candidate *candidate);
 void vg_decide__text(char out[VG_POLICY_TEXT], const vg_decide_candidate *candidate);
 
-enum { VG_DECIDE_CANDIDATES = 16 };
+/* The most names of `by`, of ways that a search looks at, and of those it tests. */
+enum { VG_DECIDE_NAMED = 16, VG_DECIDE_CANDIDATES = 64, VG_DECIDE_NOMINEES = 3 };
 typedef struct vg_policy_data {
     vg_policy shown; /* what the caller sees; first, so that a pointer to it is a pointer to all */
     vg_decide_candidate items[VG_DECIDE_CANDIDATES];
     size_t count, chosen;
+    bool search;       /* every measure is looked at, and few of them are tested */
     char *calibration; /* NULL: nothing to choose on */
+    char *origin;      /* where members and classes come from, for messages: the policy's file; NULL: `calibration` */
+    char *temperature; /* of candidates that are calibrated: numbers separated by commas; NULL: none is */
+    char *given;       /* the temperature that the caller gave, likewise: a file of the policy keeps it */
     vg_selection selection;
-    size_t members, classes; /* of the validation data the policy was chosen on; 0: it was given */
+    size_t members, classes;      /* of the predictions the policy was chosen on; 0: it was given */
+    char **class_names;           /* `classes`; NULL: not known */
+    vg_score_options conventions; /* what the measures were computed by; pointers in it are not used */
+    bool settled;                 /* they are known */
+    bool loaded;                  /* they come from a file: others are refused */
+    char sentence[VG_POLICY_SENTENCE], again[VG_POLICY_SENTENCE];
 } vg_policy_data;
 
 static inline vg_policy_data *vg_policy__data(vg_policy *policy) { return (vg_policy_data *)(void *)policy; }
+static inline const vg_policy_data *vg_policy__read(const vg_policy *policy) {
+    return (const vg_policy_data *)(const void *)policy;
+}
 static inline const vg_decide_candidate *vg_policy__applied(const vg_policy *policy) {
-    const vg_policy_data *data = (const vg_policy_data *)(const void *)policy;
+    const vg_policy_data *data = vg_policy__read(policy);
     return &data->items[data->chosen];
 }
 /* The validation data it is chosen on; NULL: none. */
 static inline const char *vg_policy__calibration(const vg_policy *policy) {
-    return ((const vg_policy_data *)(const void *)policy)->calibration;
+    return vg_policy__read(policy)->calibration;
 }
 /* Copies the chosen candidate to the fields that the caller sees. */
 void vg_policy__show(vg_policy_data *policy);
+/* The sentence that tells the policy and the options that repeat it, from the chosen candidate (policy_words.c). */
+void vg_policy__words(vg_policy_data *policy);
+/* One name of `by`: "k", "snr", "gtu@2". */
+vg_status vg_decide__parse(vg_decide_candidate *out, const char *by);
 
 /* The caller's options, missing fields at their defaults. */
 typedef struct vg_decide_request {
@@ -48,15 +66,24 @@ typedef struct vg_decide_request {
 } vg_decide_request;
 vg_status vg_decide__request(vg_decide_request *out, const vg_input_options *input, const vg_decide_options *options);
 
-/* VG_ERR_DATA where predictions have other members or classes than the validation data: a threshold that was chosen
- * for one ensemble promises nothing about another. */
-vg_status vg_policy__check_shape(const vg_policy *policy, const vg_score_input *in);
+/* VG_ERR_DATA where predictions have other members or classes than the data the policy was chosen on: a threshold that
+ * was chosen for one ensemble promises nothing about another. */
+vg_status vg_policy__check_shape(const vg_policy *policy, vg_score_input *in);
+/* Keeps what the policy's file has to say about the predictions: members, classes, conventions. */
+vg_status vg_policy__remember(vg_policy_data *policy, vg_score_input *in);
+void vg_policy__forget(vg_policy_data *policy); /* frees what was remembered */
 /* Chooses where the policy has a target and is not chosen yet. `decided`: the predictions to be decided; NULL: not
  * known yet (a stream). */
 vg_status vg_policy__choose(vg_policy *policy, const vg_decide_request *request, const char *decided);
 
-/* How predictions are read and scored for a decision: the caller's options with the policy's gate settings in place of
- * theirs. */
+/* The policy as a file, and back (policy_file.c). docs/schema/policy.schema.json. */
+vg_status vg_policy__save(const vg_policy *policy, const char *path);
+vg_status vg_policy__load(vg_policy_data *policy, const char *path);
+/* Whether the file that is asked for in `save` may be written, before any work. */
+vg_status vg_policy__check_save(const vg_policy *policy, const char *path, const vg_decide_request *request);
+
+/* How predictions are read and scored for a decision: the caller's options with gate settings and, where the policy
+ * has them, conventions in place of theirs. `calibrated`: at the policy's temperature. */
 typedef struct vg_decide_input {
     vg_input_options reading; /* its `scoring` points to the next field */
     vg_score_options scoring;
@@ -64,10 +91,47 @@ typedef struct vg_decide_input {
 } vg_decide_input;
 /* Everything is borrowed; `out` must not be moved. */
 vg_status vg_decide__input(vg_decide_input *out, const vg_decide_request *request, const double *k, size_t k_count);
+vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *policy, bool calibrated);
 
 /* Fields a block needs to be decided and written: pred, decision, gmu, snr, the policy's measure. */
 vg_field_set vg_decide__fields(const vg_policy *policy);
 /* Turns scores of a block (one gate setting) into decisions, in place. */
 void vg_decide__apply(const vg_policy *policy, const vg_scores *block, size_t entries);
+
+/* --- scored files (decide_scored.c) ------------------------------------------------------------------------------- */
+
+/* A file's measures of candidates, its margin ratios and, of the validation data, its errors. */
+typedef struct vg_decide_scored {
+    vg_score_input in;
+    vg_tally *tally;
+    vg_columns *columns;
+    int64_t *zeros; /* stand in for labels that are not there or not looked at */
+    vg_score_summary summary;
+    bool labelled;
+} vg_decide_scored;
+/* Scores `path` for those candidates of the policy that are `calibrated`, or are not. labels: as of
+ * vg_score_input__open_labels. Closed also after a failure. */
+vg_status vg_decide_scored__open(vg_decide_scored *f, const vg_policy_data *policy, const vg_decide_input *input,
+                                 const char *path, const char *labels, bool calibrated);
+void vg_decide_scored__close(vg_decide_scored *f);
+/* Candidates of the policy for vg_select_among. The pairs are plain and calibrated scores; others NULL: thresholds are
+ * placed by a part of the validation data. */
+vg_status vg_decide_scored__list(vg_candidate *list, const vg_policy_data *policy, const vg_decide_scored validation[2],
+                                 const vg_decide_scored *others);
+/* The gate settings of the policy's candidates, each once; returns how many. */
+size_t vg_decide_scored__gates(double gates[VG_DECIDE_CANDIDATES], const vg_policy_data *policy);
+
+/* --- choosing (decide_choose.c, decide_search.c) ------------------------------------------------------------------ */
+
+/* Opens the validation data and, for a target risk, demands labels. */
+vg_status vg_decide__open_validation(vg_decide_scored *validation, vg_policy_data *policy, const vg_decide_input *input,
+                                     bool calibrated);
+/* Chooses among the policy's candidates; marks: samples that are not tested, NULL: none. */
+vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored validation[2],
+                            const vg_decide_scored *others, const uint8_t *marks);
+/* The error of a target that the chosen candidate, the best there is, does not meet: VG_ERR_DATA, with the reason. */
+vg_status vg_decide__missed(const vg_policy_data *policy, const vg_decide_scored *validation);
+/* The search over everything: leaves the nominees as the policy's candidates, and the chosen one among them. */
+vg_status vg_decide__search(vg_policy_data *policy, const vg_decide_request *request, const char *decided);
 
 #endif

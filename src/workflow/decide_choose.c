@@ -1,180 +1,135 @@
 /* decide_choose.c - the choice of a policy on validation data: scores the validation file, and for a target risk the
- * predictions to be decided, whose values place the thresholds; vg_select_among chooses. */
+ * predictions to be decided, whose values place the thresholds; the selection of src/evaluate chooses. A search over
+ * every measure is in decide_search.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/arrays.h"
+#include "evaluate/select_internal.h"
 #include "workflow/decide.h"
 #include "workflow/job.h"
-#include "workflow/measure_columns.h"
 
-/* A file's measures of all candidates, its margin ratios and, of the validation data, its errors. */
-typedef struct scored_file {
-    vg_score_input in;
-    vg_tally *tally;
-    vg_columns *columns;
-    int64_t *zeros; /* stand in for labels that are not there or not looked at */
-    bool labelled;
-} scored_file;
-
-static void scored_close(scored_file *f) {
-    vg_columns__free(f->columns);
-    vg_tally_free(f->tally);
-    vg_base__release(f->zeros);
-    vg_score_input__close(&f->in);
-}
-
-/* labels: as of vg_score_input__open_labels. The tally makes the margin ratios, and it needs labels. */
-static vg_status scored_open(scored_file *f, const vg_policy_data *policy, const vg_decide_input *input,
-                             const char *path, const char *labels) {
-    VG_TRY(vg_score_input__open_labels(&f->in, path, &input->reading, labels, input->job));
-    const vg_score_layout *layout = &f->in.layout;
-    f->labelled = f->in.labels != NULL;
-    if (!f->labelled) {
-        size_t width = (layout->multilabel ? layout->c : 1) * sizeof *f->zeros;
-        VG_TRY(vg_base__zalloc(&f->zeros, layout->n ? layout->n : 1, width, "labels"));
-        f->in.labels = f->zeros;
-    }
-    vg_tally_options how = VG_TALLY_OPTIONS_INIT;
-    how.task = f->in.options.task;
-    how.confusion = 0;
-    how.expected = layout->n;
-    VG_TRY(vg_tally_new(&f->tally, layout->c, &how));
-    vg_field_set wanted = 0;
-    for (size_t i = 0; i < policy->count; i++)
-        wanted |= policy->items[i].by_rule ? 0 : VG_FIELD_BIT(policy->items[i].field);
-    return vg_measure_columns__score(&f->columns, f->tally, &f->in, wanted, false);
-}
-
-static vg_status values_of(vg_measure *out, const scored_file *f, const vg_decide_candidate *candidate) {
-    char name[VG_POLICY_NAME];
-    vg_decide__name(name, candidate);
-    if (!candidate->by_rule)
-        return vg_columns__find(f->columns, name, out);
-    *out = (vg_measure){"k", vg_tally_ratio(f->tally), 1, 1};
-    return VG_OK;
-}
-
-static vg_status list_candidates(vg_candidate *list, const vg_policy_data *policy, const scored_file *validation,
-                                 const scored_file *others) {
-    for (size_t i = 0; i < policy->count; i++) {
-        vg_measure other = {.values = NULL};
-        list[i].rule = policy->items[i].by_rule;
-        list[i].errors = vg_tally_errors(validation->tally);
-        VG_TRY(values_of(&list[i].measure, validation, &policy->items[i]));
-        if (others)
-            VG_TRY(values_of(&other, others, &policy->items[i]));
-        list[i].unlabelled = other.values;
-        list[i].unlabelled_rows = others ? vg_tally_rows(others->tally) : 0;
-        list[i].unlabelled_stride = other.stride;
-    }
-    return VG_OK;
-}
-
-/* others NULL: thresholds are placed by a part of the validation data. */
-static vg_status select_on(vg_policy_data *policy, const scored_file *validation, const scored_file *others) {
+vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored validation[2],
+                            const vg_decide_scored *others, const uint8_t *marks) {
+    const vg_decide_scored *plain = validation[0].tally ? &validation[0] : &validation[1];
     vg_select_options options = VG_SELECT_OPTIONS_INIT;
     vg_candidate list[VG_DECIDE_CANDIDATES] = {{.rule = 0}};
     vg_selection found = VG_SELECTION_INIT;
     options.target_risk = policy->shown.target_risk;
     options.target_coverage = policy->shown.target_coverage;
     options.confidence = policy->shown.confidence;
-    options.rows_per_sample = validation->in.layout.multilabel ? validation->in.layout.c : 1;
-    vg_status status = list_candidates(list, policy, validation, others);
+    options.rows_per_sample = plain->in.layout.multilabel ? plain->in.layout.c : 1;
+    vg_status status = vg_decide_scored__list(list, policy, validation, others);
     if (status == VG_OK)
-        status =
-            vg_select_among(&found, &policy->chosen, list, policy->count, vg_tally_rows(validation->tally), &options);
+        status = vg_evaluate__select_marked(&found, &policy->chosen, list, policy->count, vg_tally_rows(plain->tally),
+                                            &options, marks);
     if (status != VG_OK)
-        return vg_base__fail(status, "%s: %s", validation->in.path, vg_error_message());
+        return vg_base__fail(status, "%s: %s", plain->in.path, vg_error_message());
     vg_decide_candidate *chosen = &policy->items[policy->chosen];
     policy->selection = found;
     *(chosen->by_rule ? &chosen->k : &chosen->threshold) = found.threshold;
-    policy->shown.labelled = validation->labelled;
-    vg_policy__show(policy);
+    policy->shown.labelled = plain->labelled;
     return VG_OK;
 }
 
-static vg_status target_missed(const vg_policy_data *policy) {
+/* --- where nothing meets the target ------------------------------------------------------------------------------- */
+/* What the ensemble itself has to do with it; "" where it has nothing. */
+static void ensemble_reason(char *out, size_t room, const vg_decide_scored *validation) {
+    vg_verdict verdict = VG_VERDICT_INIT;
+    out[0] = '\0';
+    size_t rows = vg_tally_rows(validation->tally);
+    unsigned long long right = 0;
+    for (size_t i = 0; i < rows; i++)
+        right += !vg_tally_errors(validation->tally)[i];
+    if (vg_verdict_judge(&verdict, &validation->summary, right, validation->labelled ? rows : 0) != VG_OK)
+        return;
+    if (verdict.state == VG_VERDICT_IDENTICAL || verdict.state == VG_VERDICT_COLLAPSED)
+        snprintf(out, room,
+                 "the ensemble is %s (%.2g of the variance lies between members): k and the measures of "
+                 "disagreement have nothing to work with; ",
+                 verdict.name, verdict.share);
+    else if (verdict.state == VG_VERDICT_UNDECIDED || verdict.state == VG_VERDICT_NO_SKILL)
+        snprintf(out, room, "the ensemble is %s (accuracy %.3g, members disagree on %.3g of the pairs); ", verdict.name,
+                 verdict.accuracy, verdict.disagreement);
+}
+
+static void what_was_tried(char *out, size_t room, const vg_policy_data *policy) {
+    if (policy->search)
+        snprintf(out, room, "nothing of %zu ways to decide (k of the rule, thresholds of every measure%s)",
+                 policy->shown.searched, policy->temperature ? ", plain and calibrated logits" : "");
+    else
+        snprintf(out, room, "no %s",
+                 policy->count > 1       ? "threshold of the measures in --by"
+                 : policy->shown.by_rule ? "k"
+                                         : "threshold");
+}
+
+vg_status vg_decide__missed(const vg_policy_data *policy, const vg_decide_scored *validation) {
     const vg_selection *best = &policy->selection;
     const vg_policy *p = &policy->shown;
-    char reason[400];
+    char reason[400], ensemble[240], what[160];
     const char *path = policy->calibration;
-    const char *what = policy->count > 1 ? "threshold of the measures in --by" : p->by_rule ? "k" : "threshold";
     vg_selection_reason(reason, sizeof reason, best);
+    what_was_tried(what, sizeof what, policy);
+    ensemble_reason(ensemble, sizeof ensemble, validation);
     if (p->target_risk > 0 && best->grid_count == 0)
-        return vg_base__fail(VG_ERR_DATA, "%s: no %s meets a risk of %g: %s", path, what, p->target_risk, reason);
+        return vg_base__fail(VG_ERR_DATA, "%s: %s meets a risk of %g: %s%s", path, what, p->target_risk, ensemble,
+                             reason);
     if (p->target_risk > 0)
-        return vg_base__fail(
-            VG_ERR_DATA,
-            "%s: no %s meets a risk of %g with %g %% confidence; the best reachable is %s: risk at most "
-            "%.4g (found %zu errors in %zu kept, coverage %.2f %%); %s",
-            path, what, p->target_risk, 100 * p->confidence, p->text, best->risk_bound, best->errors, best->kept,
-            100 * best->coverage, reason);
-    return vg_base__fail(VG_ERR_DATA,
-                         "%s: no %s keeps %g %% of the samples; the best reachable is %s: coverage %.2f %%", path, what,
-                         100 * p->target_coverage, p->text, 100 * best->coverage);
+        return vg_base__fail(VG_ERR_DATA,
+                             "%s: %s meets a risk of %g with %g %% confidence; the best reachable is %s: risk at most "
+                             "%.4g (found %zu errors in %zu kept, coverage %.2f %%); %s%s",
+                             path, what, p->target_risk, 100 * p->confidence, p->text, best->risk_bound, best->errors,
+                             best->kept, 100 * best->coverage, ensemble, reason);
+    return vg_base__fail(VG_ERR_DATA, "%s: %s keeps %g %% of the samples; the best reachable is %s: coverage %.2f %%",
+                         path, what, 100 * p->target_coverage, p->text, 100 * best->coverage);
 }
 
-/* The gate settings of the candidates, each once; returns how many. */
-static size_t gates_of(double gates[VG_DECIDE_CANDIDATES], const vg_policy_data *policy) {
-    size_t count = 0;
-    for (size_t i = 0; i < policy->count; i++) {
-        bool known = false;
-        for (size_t j = 0; j < count; j++)
-            known = known || gates[j] == policy->items[i].k;
-        if (!known)
-            gates[count++] = policy->items[i].k;
+/* --- choosing ----------------------------------------------------------------------------------------------------- */
+vg_status vg_decide__open_validation(vg_decide_scored *validation, vg_policy_data *policy, const vg_decide_input *input,
+                                     bool calibrated) {
+    VG_TRY(vg_decide_scored__open(validation, policy, input, policy->calibration, input->reading.labels, calibrated));
+    if (policy->shown.target_risk > 0 && !validation->labelled) {
+        validation->in.labels = NULL;
+        return vg_score_input__need_labels(&validation->in);
     }
-    return count;
-}
-
-vg_status vg_policy__check_shape(const vg_policy *shown, const vg_score_input *in) {
-    const vg_policy_data *policy = (const vg_policy_data *)(const void *)shown;
-    if (policy->classes == 0 || (policy->members == in->layout.m && policy->classes == in->layout.c))
-        return VG_OK;
-    return vg_base__fail(VG_ERR_DATA,
-                         "%s: %zu members and %zu classes, the validation file %s has %zu and %zu: what is chosen on "
-                         "one ensemble promises nothing about another",
-                         in->path, in->layout.m, in->layout.c, policy->calibration, policy->members, policy->classes);
+    return vg_policy__remember(policy, &validation->in);
 }
 
 /* `decided` NULL: the predictions to be decided are not known. */
-static vg_status choose_on(vg_policy_data *policy, const vg_decide_input *input, const char *decided) {
-    scored_file validation = {.labelled = false}, others = {.labelled = false};
-    bool by_risk = policy->shown.target_risk > 0, placed = by_risk && decided;
-    vg_status status = scored_open(&validation, policy, input, policy->calibration, input->reading.labels);
-    if (status == VG_OK && by_risk && !validation.labelled) {
-        validation.in.labels = NULL;
-        status = vg_score_input__need_labels(&validation.in);
-    }
-    policy->members = validation.in.layout.m;
-    policy->classes = validation.in.layout.c;
+static vg_status choose_on(vg_policy_data *policy, const vg_decide_request *request, const char *decided) {
+    vg_decide_scored validation[2] = {{.labelled = false}}, others[2] = {{.labelled = false}};
+    bool placed = policy->shown.target_risk > 0 && decided;
+    double gates[VG_DECIDE_CANDIDATES];
+    vg_decide_input input;
+    VG_TRY(vg_decide__input(&input, request, gates, vg_decide_scored__gates(gates, policy)));
+    vg_status status = vg_decide__open_validation(&validation[0], policy, &input, false);
     if (status == VG_OK && placed)
-        status = scored_open(&others, policy, input, decided, vg_score_no_labels);
+        status = vg_decide_scored__open(&others[0], policy, &input, decided, vg_score_no_labels, false);
     if (status == VG_OK && placed)
-        status = vg_policy__check_shape(&policy->shown, &others.in);
+        status = vg_policy__check_shape(&policy->shown, &others[0].in);
     if (status == VG_OK)
-        status = select_on(policy, &validation, placed ? &others : NULL);
-    if (status == VG_OK && !policy->selection.met)
-        status = target_missed(policy);
-    scored_close(&others);
-    scored_close(&validation);
+        status = vg_decide__select(policy, validation, placed ? others : NULL, NULL);
+    if (status == VG_OK) {
+        vg_policy__show(policy);
+        if (!policy->selection.met)
+            status = vg_decide__missed(policy, &validation[0]);
+    }
+    vg_decide_scored__close(&others[0]);
+    vg_decide_scored__close(&validation[0]);
     return status;
 }
 
 vg_status vg_policy__choose(vg_policy *shown, const vg_decide_request *request, const char *decided) {
     vg_policy_data *policy = vg_policy__data(shown);
-    double gates[VG_DECIDE_CANDIDATES];
     if (shown->chosen)
         return VG_OK;
-    vg_decide_input input;
-    VG_TRY(vg_decide__input(&input, request, gates, gates_of(gates, policy)));
-    VG_TRY(choose_on(policy, &input, decided));
+    VG_TRY(policy->search ? vg_decide__search(policy, request, decided) : choose_on(policy, request, decided));
     shown->selection = &policy->selection;
     shown->chosen = 1;
-    if (decided && vg_target__same_file(decided, policy->calibration))
+    vg_policy__show(policy);
+    if (decided && vg_same_file(decided, policy->calibration))
         vg_job__warn(&request->own.job,
                      "%s is also the --calibration file: what was chosen on it says little about it; give another",
                      decided);

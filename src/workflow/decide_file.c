@@ -1,5 +1,5 @@
 /* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; what
- * they amount to, as figures and as JSON.
+ * they amount to. As JSON: decide_json.c.
  *
  * id is the sample's index. In multilabel mode the other columns have one value a label (pred_0, ... in CSV). */
 #include <math.h>
@@ -7,7 +7,6 @@
 
 #include "workflow/decide.h"
 #include "workflow/decision_rows.h"
-#include "workflow/json_build.h"
 #include "workflow/score_pass.h"
 #include "workflow/score_tally.h"
 #include "workflow/score_writer.h"
@@ -73,7 +72,8 @@ static vg_status write_decisions(decide_work *work, const char *output) {
 /* Before any work: the output's name is one that can be written, and writing it destroys nothing. */
 static vg_status check_output(const vg_policy *policy, const char *path, const vg_decide_request *request) {
     const vg_decide_options *own = &request->own;
-    const char *inputs[] = {path, vg_policy__calibration(policy), request->input.labels, request->input.temperature};
+    const char *inputs[] = {path, vg_policy__calibration(policy), request->input.labels, request->input.temperature,
+                            vg_policy__read(policy)->origin};
     if (!own->output)
         return VG_OK;
     VG_TRY(vg_score_output_check(own->output));
@@ -88,9 +88,11 @@ static void fill_result(vg_decide_result *out, const decide_work *work) {
     memcpy(out, &result, out->struct_size < sizeof result ? out->struct_size : sizeof result);
 }
 
-static vg_status decide(vg_decide_result *out, decide_work *work, const char *path, const vg_decide_request *request) {
+static vg_status decide(vg_decide_result *out, decide_work *work, vg_policy_data *policy, const char *path,
+                        const vg_decide_request *request) {
     vg_decide_input input;
     VG_TRY(vg_decide__input(&input, request, &work->policy->k, 1));
+    VG_TRY(vg_decide__settle(&input, work->policy, vg_policy__applied(work->policy)->calibrated));
     const char *labels = input.reading.labels;
     if (vg_policy__calibration(work->policy)) { /* those were the validation data's */
         labels = vg_score_labels_if_any;
@@ -98,6 +100,8 @@ static vg_status decide(vg_decide_result *out, decide_work *work, const char *pa
     }
     VG_TRY(vg_score_input__open_labels(&work->in, path, &input.reading, labels, input.job));
     vg_status status = vg_policy__check_shape(work->policy, &work->in);
+    if (status == VG_OK)
+        status = vg_policy__remember(policy, &work->in);
     if (status == VG_OK)
         status = request->own.output ? write_decisions(work, request->own.output) : run_pass(work);
     if (status == VG_OK)
@@ -113,73 +117,8 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
     decide_work work = {.policy = policy};
     VG_TRY(vg_decide__request(&request, input, options));
     VG_TRY(check_output(policy, path, &request));
+    VG_TRY(vg_policy__check_save(policy, path, &request));
     VG_TRY(vg_policy__choose(policy, &request, path));
-    return decide(out, &work, path, &request);
-}
-
-/* --- as JSON ------------------------------------------------------------------------------------------------------ */
-static double share(unsigned long long part, unsigned long long whole) {
-    return whole ? (double)part / (double)whole : NAN;
-}
-
-static void put_promise(json_t *out, const vg_selection *s) {
-    static const char *const bound_names[] = {"clopper-pearson", "hoeffding-bentkus", "betting"};
-    static const char *const source_names[] = {"none", "given", "unlabelled", "set-aside"};
-    static const char *const multiplicity_names[] = {"auto", "sequence", "bonferroni", "none"};
-    vg_json__put_text(out, "unit", "sample");
-    vg_json__put_count(out, "samples", s->samples);
-    vg_json__put_count(out, "answered", s->answered);
-    vg_json__put_text(out, "bound", bound_names[s->bound]);
-    vg_json__put_text(out, "thresholds", source_names[s->source]);
-    vg_json__put_count(out, "set_aside", s->set_aside);
-    vg_json__put_count(out, "candidates", s->candidates);
-    vg_json__put_count(out, "tested", s->tested);
-    vg_json__put_count(out, "starts", s->starts);
-    vg_json__put_text(out, "multiplicity", multiplicity_names[s->multiplicity]);
-}
-
-static json_t *selection_json(const vg_policy *policy) {
-    const vg_selection *s = policy->selection;
-    json_t *out = json_object();
-    if (policy->target_risk > 0)
-        vg_json__put_number(out, "target_risk", policy->target_risk);
-    else
-        vg_json__put_number(out, "target_coverage", policy->target_coverage);
-    vg_json__put_number(out, "confidence", policy->confidence);
-    vg_json__put_count(out, "n", s->rows);
-    vg_json__put_count(out, "kept", s->kept);
-    vg_json__put_number(out, "coverage", s->coverage);
-    if (policy->labelled) {
-        vg_json__put_count(out, "errors", s->errors);
-        vg_json__put_number(out, "risk", s->risk);
-        vg_json__put_number(out, "risk_bound", s->risk_bound);
-    }
-    vg_json__put_number(out, "level", s->level);
-    vg_json__put_count(out, "grid", s->grid_count);
-    if (policy->target_risk > 0)
-        put_promise(out, s);
-    return out;
-}
-
-vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy, const char *path) {
-    json_t *root = vg_json__document("decide");
-    vg_json__put_text(root, "file", path);
-    vg_json__put_count(root, "n", result->samples);
-    vg_json__put_text(root, "by", policy->name);
-    if (policy->by_rule)
-        vg_json__put_number(root, "k", policy->k);
-    else
-        vg_json__put_number(root, "threshold", policy->threshold);
-    vg_json__put_count(root, "kept", result->kept);
-    vg_json__put_count(root, "abstained", result->entries - result->kept);
-    vg_json__put_number(root, "coverage", share(result->kept, result->entries));
-    if (result->labelled) {
-        vg_json__put_number(root, "accuracy", share(result->correct, result->entries));
-        vg_json__put_number(root, "kept_accuracy", share(result->kept_correct, result->kept));
-        vg_json__put_count(root, "abstained_errors",
-                           result->entries - result->correct - (result->kept - result->kept_correct));
-    }
-    if (policy->selection)
-        vg_json__put(root, "calibration", selection_json(policy));
-    return vg_json__text(out, root);
+    VG_TRY(decide(out, &work, vg_policy__data(policy), path, &request));
+    return request.own.save ? vg_policy__save(policy, request.own.save) : VG_OK;
 }

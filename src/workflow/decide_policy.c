@@ -33,7 +33,7 @@ static bool read_number(const char *text, double *out) {
     return *end == '\0';
 }
 
-static vg_status parse_one(vg_decide_candidate *out, const char *by) {
+vg_status vg_decide__parse(vg_decide_candidate *out, const char *by) {
     char word[32];
     size_t length = strcspn(by, "@");
     const char *gate = by[length] ? by + length + 1 : NULL;
@@ -75,11 +75,11 @@ static vg_status parse_by(vg_policy_data *policy, const char *by) {
     do {
         char name[64];
         size_t length = strcspn(at, ",");
-        if (policy->count == VG_DECIDE_CANDIDATES)
-            return vg_base__fail(VG_ERR_ARGUMENT, "--by: more than %d names", VG_DECIDE_CANDIDATES);
+        if (policy->count == VG_DECIDE_NAMED)
+            return vg_base__fail(VG_ERR_ARGUMENT, "--by: more than %d names", VG_DECIDE_NAMED);
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), at);
         vg_decide_candidate *added = &policy->items[policy->count];
-        VG_TRY(parse_one(added, name));
+        VG_TRY(vg_decide__parse(added, name));
         VG_TRY(check_new(policy, added));
         policy->count++;
         at += length;
@@ -129,8 +129,25 @@ static vg_status check_ranges(const vg_policy_options *o) {
     return VG_OK;
 }
 
+/* A policy's file says everything. */
+static vg_status fill_from_file(vg_policy_data *policy, const vg_policy_options *o) {
+    if (o->by || !isnan(o->k) || !isnan(o->threshold) || !isnan(o->target_risk) || !isnan(o->target_coverage) ||
+        o->calibration)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--policy says what decides: -k, --by, --threshold, targets and "
+                                              "--calibration do not go with it");
+    VG_TRY(vg_policy__load(policy, o->file));
+    policy->shown.chosen = 1;
+    vg_policy__show(policy);
+    return VG_OK;
+}
+
 static vg_status fill(vg_policy_data *policy, const vg_policy_options *o) {
-    const char *by = o->by ? o->by : "k";
+    policy->search = !isnan(o->target_risk) && (!o->by || strcmp(o->by, "auto") == 0);
+    const char *by = policy->search || !o->by ? "k" : o->by;
+    if (o->file)
+        return fill_from_file(policy, o);
+    if (!policy->search && strcmp(by, "auto") == 0)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--by auto needs --target-risk to choose by");
     VG_TRY(parse_by(policy, by));
     VG_TRY(check_targets(policy, o, by));
     VG_TRY(check_values(policy, o, by));
@@ -154,8 +171,10 @@ void vg_policy__show(vg_policy_data *policy) {
     policy->shown.certainty = candidate->certainty;
     policy->shown.k = candidate->k;
     policy->shown.threshold = candidate->threshold;
+    policy->shown.temperature = candidate->calibrated ? policy->temperature : NULL;
     vg_decide__name(policy->shown.name, candidate);
     vg_decide__text(policy->shown.text, candidate);
+    vg_policy__words(policy);
 }
 
 vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options) {
@@ -176,7 +195,12 @@ vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options) {
 void vg_policy_free(vg_policy *policy) {
     if (!policy)
         return;
-    vg_base__release(vg_policy__data(policy)->calibration);
+    vg_policy_data *data = vg_policy__data(policy);
+    vg_policy__forget(data);
+    vg_base__release(data->calibration);
+    vg_base__release(data->origin);
+    vg_base__release(data->temperature);
+    vg_base__release(data->given);
     vg_base__release(policy);
 }
 

@@ -98,8 +98,25 @@ static void explain_failure(vg_decision_stream *s, cached_scorer *entry, const v
     drop_scorer(entry);
 }
 
+/* A policy of a file, or one chosen on validation data, decides for its ensemble alone. */
+static bool fits_policy(vg_decision_stream *s) {
+    const vg_policy_data *policy = vg_policy__read(s->policy);
+    vg_stream_line *line = &s->line;
+    bool fits = policy->classes == 0 || (policy->members == line->m && policy->classes == line->c);
+    if (!fits)
+        snprintf(line->error, sizeof line->error, "%zu members and %zu classes, the policy is for %zu and %zu", line->m,
+                 line->c, policy->members, policy->classes);
+    else if (vg_policy__applied(s->policy)->calibrated && !line->logits)
+        snprintf(line->error, sizeof line->error, "probabilities, the policy is for logits at a temperature");
+    else
+        return true;
+    return false;
+}
+
 static cached_scorer *score_line(vg_decision_stream *s) {
     vg_stream_line *line = &s->line;
+    if (!fits_policy(s))
+        return NULL;
     if (line->logits && s->temperature && s->temperature_count != 1 && s->temperature_count != line->m) {
         snprintf(line->error, sizeof line->error, "%zu temperatures for %zu members", s->temperature_count, line->m);
         return NULL;
@@ -217,9 +234,13 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
 /* --- the stream --------------------------------------------------------------------------------------------------- */
 static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_decide_request *request) {
     vg_decide_input input;
+    VG_TRY(vg_policy__check_save(policy, NULL, request));
     VG_TRY(vg_policy__choose(policy, request, NULL));
+    if (request->own.save)
+        VG_TRY(vg_policy__save(policy, request->own.save));
     s->k = policy->k;
     VG_TRY(vg_decide__input(&input, request, &s->k, 1));
+    VG_TRY(vg_decide__settle(&input, policy, vg_policy__applied(policy)->calibrated));
     VG_TRY(vg_score_input__settings(&s->options, &input.reading));
     VG_TRY(vg_temperature__read(&s->temperature, &s->temperature_count, &s->temperature_loaded,
                                 input.reading.temperature));

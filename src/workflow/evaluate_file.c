@@ -59,7 +59,7 @@ static vg_status score_and_evaluate(vg_evaluation **out, vg_score_input *in, con
     vg_columns *columns = NULL;
     VG_TRY(vg_score_input__need_labels(in));
     VG_TRY(make_tally(&tally, in, own));
-    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true);
+    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true, NULL);
     if (status == VG_OK)
         status = evaluate(out, in, tally, columns, own);
     vg_columns__free(columns);

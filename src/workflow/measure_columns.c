@@ -97,7 +97,7 @@ static bool may_be_lean(const vg_score_input *in) {
 }
 
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
-                                    bool lean) {
+                                    bool lean, vg_score_summary *summary) {
     const vg_score_layout *layout = &in->layout;
     size_t rows = layout->n * (layout->multilabel ? layout->c : 1);
     bool planes = in->device == VG_SCORE_ON_CPU;
@@ -109,7 +109,7 @@ vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_sc
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns, .counted = true};
     sink.plane = planes ? rows : 0;
     vg_status status =
-        vg_score_pass__run(in, tally ? VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD) : 0, &sink, NULL);
+        vg_score_pass__run(in, tally ? VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD) : 0, &sink, summary);
     const char *message = job.beside ? vg_tally_beside__wait(job.beside) : NULL;
     if (message &&
         (status == VG_OK || job.refused)) /* it came after the pass or stopped it; else another failure came first */

@@ -12,9 +12,9 @@ unsigned vg_measure_columns__bits(vg_field_set set);
 
 /* One pass over the predictions: measures of `set` into `*columns`, and, where `tally` is not NULL, means, spreads and
  * labels into it. `*columns` is the caller's, freed with vg_columns__free also on failure. `lean`: they are for
- * vg_evaluate__columns alone, which can do without some (where the options allow it). */
+ * vg_evaluate__columns alone, which can do without some (where the options allow it). `summary` may be NULL. */
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
-                                    bool lean);
+                                    bool lean, vg_score_summary *summary);
 
 /* All measures of the columns; the caller's, freed with free. */
 vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_columns *columns);

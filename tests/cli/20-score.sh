@@ -124,11 +124,11 @@ run score logits.jsonl --temperature 2 -q -o number.csv
 exits 0
 if cmp -s temps.csv number.csv; then pass; else fail "temps.json differs from --temperature 2"; fi
 run score two.npy --temperature 2
-fails_with 1 "applies to logits"
+fails_with 2 "applies to logits"
 run score logits.jsonl --temperature 1,2,3
-fails_with 1 "3 values for 2 members"
+fails_with 2 "3 values for 2 members"
 run score logits.jsonl --temperature 0
-fails_with 1 "not a positive number"
+fails_with 2 "not a positive number"
 run score logits.jsonl --temperature none.json
 fails_with 1 "none.json"
 run score two.npy --log-base 2 -q -o bits.csv

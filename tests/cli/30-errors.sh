@@ -4,16 +4,18 @@ cd "$folder/errors" || exit 1
 npy good.npy '<f4' '2, 2, 2'
 floats32 1 0 0 1 .75 .25 .75 .25 >>good.npy
 mkdir out
-refused() { # refused FILE TEXT [OPTIONS...]: by score with and without -o, and nothing is left
-    file=$1
-    text=$2
-    shift 2
+refused_as() { # refused_as CODE FILE TEXT [OPTIONS...]: by score with and without -o, and nothing is left
+    expected=$1
+    file=$2
+    text=$3
+    shift 3
     run score "$file" "$@"
-    fails_with 1 "$text"
+    fails_with "$expected" "$text"
     run score "$file" "$@" -o out/scores.npz
-    fails_with 1 "$text"
+    fails_with "$expected" "$text"
     leaves out ""
 }
+refused() { refused_as 1 "$@"; }
 refused missing.npy "missing.npy"
 refused . "."
 : >empty.npy
@@ -48,10 +50,10 @@ floats32 1 1 1 1 >>class.npy
 refused class.npy "C = 1"
 npy none.npy '<f4' '0, 2, 2'
 refused none.npy "none.npy"
-refused good.npy "-k: 0 is not a positive number" -k 0
-refused good.npy "-k: -1 is not a positive number" -k 1,-1
-refused good.npy "not a positive number" -k nan
-refused good.npy "given twice" -k 1,2,1
+refused_as 2 good.npy "-k: 0 is not a positive number" -k 0
+refused_as 2 good.npy "-k: -1 is not a positive number" -k 1,-1
+refused_as 2 good.npy "not a positive number" -k nan
+refused_as 2 good.npy "given twice" -k 1,2,1
 printf '0\n' >short.csv
 refused good.npy "short.csv: 1 labels for 2 samples" --labels short.csv
 printf '0\n2\n' >range.csv

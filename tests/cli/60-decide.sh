@@ -33,7 +33,7 @@ coverage=$(json coverage)
 run evaluate $example -k 2 --json
 near "$(json rule 2 coverage)" "$coverage"
 run decide $example -k 0
-fails_with 1 "not a positive number"
+fails_with 2 "not a positive number"
 
 # A threshold of a measure.
 run decide $example --by gmu --threshold 0.1 -q -o gmu.csv
@@ -61,7 +61,7 @@ while [ $i -lt 400 ]; do
     fi
     i=$((i + 1))
 done >validation.jsonl
-run decide validation.jsonl --calibration validation.jsonl --target-risk 0.05 --json -o chosen.csv
+run decide validation.jsonl --calibration validation.jsonl --target-risk 0.05 --by k --json -o chosen.csv
 exits 0
 is_json
 near "$(json coverage)" 0.9
@@ -82,7 +82,7 @@ run decide validation.jsonl --calibration validation.jsonl --target-coverage 1 -
 exits 0
 near "$(json coverage)" 1
 mkdir out
-run decide validation.jsonl --calibration validation.jsonl --target-risk 0.0001 -o out/never.csv
+run decide validation.jsonl --calibration validation.jsonl --target-risk 0.0001 --by k -o out/never.csv
 fails_with 1 "no k meets a risk of 0.0001"
 says "best reachable is k = "
 leaves out ""
@@ -92,7 +92,7 @@ fails_with 1 "best reachable is gmu < "
 run decide validation.jsonl --calibration validation.jsonl --target-risk 0.0001 --by gmu,k
 fails_with 1 "no threshold of the measures in --by meets"
 # The file itself as its own calibration: part of it is set aside, the rest is tested.
-run decide validation.jsonl --calibration validation.jsonl --target-risk 0.05 --json
+run decide validation.jsonl --calibration validation.jsonl --target-risk 0.05 --by k --json
 prints '"thresholds": "set-aside"'
 prints '"unit": "sample"'
 prints '"bound": "clopper-pearson"'
@@ -100,20 +100,20 @@ near "$(json calibration set_aside)" 80
 near "$(json calibration n)" 320
 # Others to be decided place the thresholds, and all validation samples are tested.
 sed 's/0\.99, 0\.01/0.97, 0.03/; s/, "label": [01]//' validation.jsonl | head -n 200 >todecide.jsonl
-run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --json
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by k --json
 exits 0
 prints '"thresholds": "unlabelled"'
 near "$(json calibration set_aside)" 0
 near "$(json calibration n)" 400
 near "$(json calibration samples)" 400
-run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05
+run decide todecide.jsonl --calibration validation.jsonl --target-risk 0.05 --by k
 prints "unit: the sample"
 prints "quantiles of the predictions to be decided"
-prints "The same again: -k "
-again=$(sed -n 's/^The same again: //p' "$folder/out")
+prints "The same again: vargate decide todecide.jsonl -k "
+again=$(sed -n 's/^The same again: vargate //p' "$folder/out")
 kept=$(grep '^kept' "$folder/out")
 # shellcheck disable=SC2086
-run decide todecide.jsonl $again
+run $again
 exits 0
 prints "$kept"
 # Several candidates share the level: none is spent twice.
@@ -142,14 +142,14 @@ while [ $i -lt 400 ]; do
     fi
     i=$((i + 1))
 done >close.jsonl
-run decide close.jsonl --calibration close.jsonl --target-risk 0.05 --json
+run decide close.jsonl --calibration close.jsonl --target-risk 0.05 --by k --json
 exits 0
 near "$(json coverage)" 0.9
 if awk -v k="$(json k)" 'BEGIN { exit !(k > 1e6) }'; then pass; else fail "k $(json k)"; fi
 # Labels of the validation data in a file of their own; a coverage needs none.
 sed 's/, "label": [01]//' validation.jsonl >bare.jsonl
 sed 's/.*"label": \([01]\).*/\1/' validation.jsonl >labels.csv
-run decide bare.jsonl --calibration bare.jsonl --labels labels.csv --target-risk 0.05 --json
+run decide bare.jsonl --calibration bare.jsonl --labels labels.csv --target-risk 0.05 --by k --json
 exits 0
 near "$(json coverage)" 0.9
 prints_not '"accuracy"'
@@ -178,7 +178,7 @@ while [ $i -lt 300 ]; do
     echo '{"p": [[0.9, 0.1, 0.95, 0.55], [0.92, 0.12, 0.94, 0.5], [0.91, 0.1, 0.95, 0.52]], "label": [1, 0, 1, 0]}'
     i=$((i + 1))
 done >many.jsonl
-run decide many.jsonl --multilabel --calibration many.jsonl --target-risk 0.05 --json
+run decide many.jsonl --multilabel --calibration many.jsonl --target-risk 0.05 --by k --json
 exits 0
 near "$(json coverage)" 0.75
 near "$(json kept_accuracy)" 1
@@ -198,4 +198,64 @@ for target in "--target-risk 0.5" "--target-coverage 0.5"; do
 done
 run decide many.jsonl --multilabel --calibration many.jsonl --target-risk 0.05
 prints "its risk the share of errors among its kept labels"
+
+# Without --by: a search. 54 ways on logits, 3 of them tested, and the line that is printed repeats the choice.
+awk 'BEGIN { srand(7)
+    for (f = 1; f <= 2; f++) for (i = 0; i < 1500; i++) {
+        s = 6 * rand(); y = int(3 * rand()); line = ""
+        for (m = 0; m < 3; m++) {
+            line = line (m ? "," : "") "["
+            for (c = 0; c < 3; c++) line = line (c ? "," : "") sprintf("%.4f", 3 * (rand() - 0.5) + (c == y ? s : 0))
+            line = line "]"
+        }
+        print "{\"z\":[" line "],\"label\":" y "}" >(f == 1 ? "val.jsonl" : "new.jsonl")
+    } }'
+run decide new.jsonl --calibration val.jsonl --target-risk 0.02 --sigma sample
+exits 0
+prints "Searched: 54 ways to decide on 300 validation samples, 3 of them tested on the others."
+prints "with 95 % confidence at most 2 % of what is kept is wrong."
+again=$(sed -n 's/^The same again: vargate //p' "$folder/out")
+kept=$(grep '^kept' "$folder/out")
+case $again in
+*"--sigma sample"*) pass ;;
+*) fail "'$again' does not say how the measures are computed" ;;
+esac
+# shellcheck disable=SC2086
+run $again
+exits 0
+prints "$kept"
+# A policy in a file: the same decisions, for a file and for a stream; other members are refused.
+run decide new.jsonl --calibration val.jsonl --target-risk 0.02 --sigma sample --save policy.json -o searched.csv -q
+exits 0
+prints "$kept"
+prints "decide new.jsonl --policy policy.json"
+run decide new.jsonl --policy policy.json -o again.csv
+exits 0
+prints "$kept"
+if cmp -s searched.csv again.csv; then pass; else fail "the policy's file decides otherwise"; fi
+sed 's/^{/{"id":7,/' new.jsonl >lines.jsonl
+run_on lines.jsonl decide --stdin-jsonl --policy policy.json
+exits 0
+sed 's/.*"decision":\(-*[0-9]*\).*/\1/' "$folder/out" >stream.txt
+awk -F, 'NR > 1 { print $3 }' again.csv >file.txt
+if cmp -s stream.txt file.txt; then pass; else fail "the stream decides otherwise than the file"; fi
+run decide todecide.jsonl --policy policy.json
+fails_with 1 "3 members and 2 classes, the policy policy.json has 3 and 3"
+run decide new.jsonl --policy policy.json --target-risk 0.02 --calibration val.jsonl
+fails_with 2 "--policy says what decides"
+run decide new.jsonl --policy policy.json --log-base 2
+fails_with 2 "another 'log_base'"
+run decide new.jsonl --policy val.jsonl
+exits 1
+run decide new.jsonl -k 1 --save val.jsonl
+fails_with 1 "is not a policy that vargate wrote"
+run decide new.jsonl -k 1 --save new.jsonl
+fails_with 1 "the output is the input"
+run_on lines.jsonl decide --stdin-jsonl -k 1 --save p.json
+fails_with 2 "of a stream are not known beforehand"
+# Nothing meets it: why, and how many samples it would take.
+run decide new.jsonl --calibration val.jsonl --target-risk 0.0001 --save never.json
+fails_with 1 "nothing of 54 ways to decide"
+says "validation samples cannot show it: even without an error it takes"
+if [ -e never.json ]; then fail "a policy that meets nothing is kept"; else pass; fi
 cd "$root" || exit 1

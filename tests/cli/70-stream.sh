@@ -106,9 +106,12 @@ run_on single.jsonl decide --stdin-jsonl --by gmu --threshold 0.2
 answers 1 '{"id":0,"pred":0,"decision":-1,'
 run_on single.jsonl decide --stdin-jsonl --by gmu --threshold 0.3
 answers 1 '{"id":0,"pred":0,"decision":0,'
-run_on single.jsonl decide --stdin-jsonl --calibration "$folder/decide/validation.jsonl" --target-risk 0.05
+# Chosen on three members: lines of three are answered, lines of one are not.
+printf '{"id": 0, "p": [[0.99, 0.01], [0.98, 0.02], [0.99, 0.01]]}\n{"id": 1, "p": [[0.75, 0.25]]}\n' >three.jsonl
+run_on three.jsonl decide --stdin-jsonl --calibration "$folder/decide/validation.jsonl" --target-risk 0.05
 exits 0
 answers 1 '{"id":0,"pred":0,"decision":0,'
+answers 2 '{"id":1,"error":"1 members and 2 classes, the policy is for 3 and 2"}'
 
 # Every line is answered before the next one comes.
 mkfifo questions

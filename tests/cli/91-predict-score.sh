@@ -22,7 +22,7 @@ exits 0
 prints "decision rule"
 prints "Accuracy"
 run predict "$digits" --score --temperature 1,2 -q
-fails_with 1 "2 values for 6 members"
+fails_with 2 "2 values for 6 members"
 run predict "$digits" --score --logits -o "$folder/no.npz"
 fails_with 2 "--score and --logits exclude each other"
 run predict "$digits" --json -o "$folder/no.npz"

@@ -69,6 +69,14 @@ prints decide decide "$folder/other.npz" --calibration "$example" --target-cover
 prints decide decide "$folder/other.npz" --calibration "$example" --target-risk 0.2 --by gmu
 prints decide decide "$folder/multi.jsonl" --multilabel
 prints decide decide "$folder/bare.jsonl" --by snr --threshold 1
+prints decide decide "$folder/other.npz" --calibration "$example" --target-risk 0.2 --save "$folder/policy.json"
+cp "$folder/policy.json" "$folder/out.json"
+"$python" tests/cli/schema_check.py docs/schema/policy.schema.json "$folder/out.json" >"$folder/log" 2>&1
+count $? "decide --save: $(tail -n 5 "$folder/log")"
+refuses policy 'd["members"] = 0'
+refuses policy 'd["k"] = 1; d["threshold"] = 1'
+refuses policy 'del d["conventions"]["log_base"]'
+prints decide decide "$folder/other.npz" --policy "$folder/policy.json"
 prints ood ood "$example" "$folder/other.npz"
 refuses ood 'd["ood"] = d["ood"]["other"]'
 refuses ood 'del d["ood"]'

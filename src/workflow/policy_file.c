@@ -1,0 +1,386 @@
+/* policy_file.c - a policy as a JSON file, so that what was chosen once decides for files and streams later.
+ *
+ *     schema "vargate/1", command "policy", version   the format's number, and the program that wrote it
+ *     by, k | threshold, keep                         what decides: the rule, or a measure kept "below" or "above"
+ *     task, members, classes, class_names             what it was chosen for: other predictions are refused
+ *     temperature                                     numbers that logits are divided by first; absent: none
+ *     conventions                                     the switches of the measures (docs/measures.md)
+ *     calibration                                     how it was chosen, as `vargate decide --json` tells it
+ *     sentence                                        for a person
+ * Numbers have 17 significant digits, so that the file decides as the choice did. docs/schema/policy.schema.json. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/decide.h"
+#include "workflow/decide_json.h"
+#include "workflow/json_build.h"
+
+/* --- conventions -------------------------------------------------------------------------------------------------- */
+/* The switches by name; words by value, NULL: a number or true/false. */
+typedef struct convention {
+    const char *name;
+    enum { CONVENTION_WORD, CONVENTION_FLAG, CONVENTION_REAL } kind;
+    size_t offset;
+    const char *words[4];
+} convention;
+#define AT(member) offsetof(vg_score_options, member)
+static const convention conventions[] = {
+    {"task", CONVENTION_WORD, AT(task), {"multiclass", "multilabel", "multilabel-literal"}},
+    {"renormalise", CONVENTION_FLAG, AT(renormalise), {NULL}},
+    {"pairs", CONVENTION_WORD, AT(pairs), {"all", "distinct"}},
+    {"sigma_gate", CONVENTION_WORD, AT(sigma_gate), {"population", "sample"}},
+    {"sigma_margin", CONVENTION_WORD, AT(sigma_margin), {"population", "sample"}},
+    {"log_base", CONVENTION_WORD, AT(log_base), {"e", "2"}},
+    {"normalise", CONVENTION_FLAG, AT(normalise), {NULL}},
+    {"floor_form", CONVENTION_WORD, AT(floor_form), {"max", "clamp", "add"}},
+    {"floor", CONVENTION_REAL, AT(floor), {NULL}},
+    {"gate_eps", CONVENTION_WORD, AT(gate_eps_form), {"outside", "inside"}},
+    {"margin_eps", CONVENTION_WORD, AT(margin_eps_form), {"once", "twice"}},
+    {"eps", CONVENTION_REAL, AT(eps), {NULL}},
+};
+enum { CONVENTIONS = sizeof conventions / sizeof *conventions };
+
+static int *int_at(vg_score_options *options, const convention *c) {
+    return (int *)(void *)((char *)options + c->offset);
+}
+static double *real_at(vg_score_options *options, const convention *c) {
+    return (double *)(void *)((char *)options + c->offset);
+}
+
+static bool is_same(const vg_score_options *a, const vg_score_options *b, const convention *c) {
+    return memcmp((const char *)a + c->offset, (const char *)b + c->offset,
+                  c->kind == CONVENTION_REAL ? sizeof(double) : sizeof(int)) == 0;
+}
+
+static json_t *conventions_json(const vg_score_options *options) {
+    json_t *out = json_object();
+    vg_score_options own = *options;
+    for (size_t i = 0; i < CONVENTIONS; i++) {
+        const convention *c = &conventions[i];
+        if (c->kind == CONVENTION_REAL)
+            vg_json__put_number(out, c->name, *real_at(&own, c));
+        else if (c->kind == CONVENTION_FLAG)
+            vg_json__put(out, c->name, json_boolean(*int_at(&own, c)));
+        else
+            vg_json__put_text(out, c->name, c->words[*int_at(&own, c)]);
+    }
+    return out;
+}
+
+static vg_status read_conventions(vg_score_options *out, json_t *from, const char *path) {
+    *out = (vg_score_options)VG_SCORE_OPTIONS_INIT;
+    for (size_t i = 0; i < CONVENTIONS; i++) {
+        const convention *c = &conventions[i];
+        const json_t *value = json_object_get(from, c->name);
+        int word = 0;
+        if (c->kind == CONVENTION_REAL && json_is_number(value)) {
+            *real_at(out, c) = json_number_value(value);
+        } else if (c->kind == CONVENTION_FLAG && json_is_boolean(value)) {
+            *int_at(out, c) = json_is_true(value);
+        } else if (c->kind == CONVENTION_WORD && json_is_string(value)) {
+            while (word < 4 && c->words[word] && strcmp(c->words[word], json_string_value(value)) != 0)
+                word++;
+            if (word == 4 || !c->words[word])
+                return vg_base__fail(VG_ERR_DATA, "%s: conventions.%s is '%s', which is not known here", path, c->name,
+                                     json_string_value(value));
+            *int_at(out, c) = word;
+        } else {
+            return vg_base__fail(VG_ERR_DATA, "%s: conventions.%s is missing or of another type", path, c->name);
+        }
+    }
+    return VG_OK;
+}
+
+vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *shown, bool calibrated) {
+    const vg_policy_data *policy = vg_policy__read(shown);
+    vg_score_options usual = VG_SCORE_OPTIONS_INIT, own = input->scoring;
+    if (calibrated) {
+        if (policy->loaded && input->reading.temperature)
+            return vg_base__fail(VG_ERR_ARGUMENT,
+                                 "--policy %s has a temperature of its own: --temperature does not go with it",
+                                 policy->origin);
+        input->reading.temperature = policy->temperature;
+    } else if (policy->loaded && input->reading.temperature) {
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "--policy %s was chosen without a temperature: --temperature does not go with it",
+                             policy->origin);
+    }
+    if (!policy->loaded)
+        return VG_OK;
+    for (size_t i = 0; i < CONVENTIONS; i++) {
+        const convention *c = &conventions[i];
+        if (!is_same(&own, &usual, c) && !is_same(&own, &policy->conventions, c))
+            return vg_base__fail(VG_ERR_ARGUMENT,
+                                 "--policy %s was chosen under another '%s' than is asked for: leave it out",
+                                 policy->origin, c->name);
+    }
+    input->scoring = policy->conventions;
+    input->scoring.k = own.k;
+    input->scoring.k_count = own.k_count;
+    input->scoring.threads = own.threads;
+    return VG_OK;
+}
+
+/* --- what the policy was chosen for ------------------------------------------------------------------------------- */
+void vg_policy__forget(vg_policy_data *policy) {
+    for (size_t c = 0; policy->class_names && c < policy->classes; c++)
+        vg_base__release(policy->class_names[c]);
+    vg_base__release(policy->class_names);
+    policy->class_names = NULL;
+}
+
+static vg_status copy_names(vg_policy_data *policy, const char *const *names, size_t count) {
+    VG_TRY(vg_base__zalloc(&policy->class_names, count, sizeof *policy->class_names, "names of the classes"));
+    for (size_t c = 0; c < count; c++)
+        VG_TRY(vg_base__strdup(&policy->class_names[c], names[c]));
+    return VG_OK;
+}
+
+/* Temperatures as text that reads back as they are. */
+static vg_status temperature_text(char **out, const double *values, size_t count) {
+    size_t used = 0;
+    VG_TRY(vg_base__alloc(out, count, VG_NAME_SIZE, "temperatures"));
+    for (size_t i = 0; i < count; i++) {
+        char one[VG_NAME_SIZE];
+        vg_k_name(one, values[i]);
+        used += (size_t)snprintf(*out + used, VG_NAME_SIZE, "%s%s", i ? "," : "", one);
+    }
+    return VG_OK;
+}
+
+vg_status vg_policy__remember(vg_policy_data *policy, vg_score_input *in) {
+    const char *const *names = NULL;
+    if (policy->settled)
+        return VG_OK;
+    VG_TRY(vg_prediction_file_classes(in->file, &names));
+    policy->members = in->layout.m;
+    policy->classes = in->layout.c;
+    policy->conventions = in->options;
+    policy->conventions.k = policy->conventions.temperature = NULL;
+    policy->settled = true;
+    if (in->temperature)
+        VG_TRY(temperature_text(&policy->given, in->temperature, in->options.temperature_count));
+    return names ? copy_names(policy, names, in->layout.c) : VG_OK;
+}
+
+vg_status vg_policy__check_shape(const vg_policy *shown, vg_score_input *in) {
+    const vg_policy_data *policy = vg_policy__read(shown);
+    const char *const *names = NULL;
+    if (policy->classes == 0)
+        return VG_OK;
+    if (policy->members != in->layout.m || policy->classes != in->layout.c)
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: %zu members and %zu classes, the %s %s has %zu and %zu: what is chosen on one ensemble promises "
+            "nothing about another",
+            in->path, in->layout.m, in->layout.c, policy->origin ? "policy" : "validation file",
+            policy->origin ? policy->origin : policy->calibration, policy->members, policy->classes);
+    VG_TRY(vg_prediction_file_classes(in->file, &names));
+    for (size_t c = 0; names && policy->class_names && c < policy->classes; c++)
+        if (strcmp(names[c], policy->class_names[c]) != 0)
+            return vg_base__fail(VG_ERR_DATA, "%s: class %zu is '%s', in %s it is '%s': the classes differ", in->path,
+                                 c, names[c], policy->origin ? policy->origin : policy->calibration,
+                                 policy->class_names[c]);
+    return VG_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+static json_t *policy_json(const vg_policy_data *policy) {
+    const vg_policy *p = &policy->shown;
+    json_t *out = vg_json__document("policy");
+    vg_json__put_text(out, "version", vg_version());
+    vg_json__put_text(out, "sentence", p->sentence);
+    vg_json__put_text(out, "by", p->name);
+    vg_json__put_number(out, p->by_rule ? "k" : "threshold", p->by_rule ? p->k : p->threshold);
+    vg_json__put_text(out, "keep", p->by_rule ? "rule" : p->certainty ? "above" : "below");
+    vg_json__put_count(out, "members", policy->members);
+    vg_json__put_count(out, "classes", policy->classes);
+    if (policy->class_names) {
+        json_t *names = json_array();
+        for (size_t c = 0; c < policy->classes; c++)
+            vg_json__append(names, json_string(policy->class_names[c]));
+        vg_json__put(out, "class_names", names);
+    }
+    return out;
+}
+
+static vg_status put_temperature(json_t *out, const char *text) {
+    double *values;
+    size_t count;
+    bool loaded;
+    VG_TRY(vg_temperature__read(&values, &count, &loaded, text));
+    if (values)
+        vg_json__put(out, "temperature", vg_json__numbers(values, count));
+    vg_temperature__free(values, loaded);
+    return VG_OK;
+}
+
+vg_status vg_policy__check_save(const vg_policy *policy, const char *path, const vg_decide_request *request) {
+    const vg_decide_options *own = &request->own;
+    const vg_policy_data *data = vg_policy__read(policy);
+    const char *inputs[] = {path,        data->calibration, request->input.labels, request->input.temperature,
+                            own->output, data->origin};
+    if (!own->save)
+        return VG_OK;
+    if (!path && !data->calibration)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--save: the members and classes of a stream are not known beforehand; "
+                                              "choose on --calibration, or save while deciding for a file");
+    return vg_target_check(own->save, VG_PRODUCT_POLICY, inputs, sizeof inputs / sizeof *inputs, own->force);
+}
+
+vg_status vg_policy__save(const vg_policy *shown, const char *path) {
+    const vg_policy_data *policy = vg_policy__read(shown);
+    char *text;
+    vg_text *file;
+    json_t *out = policy_json(policy);
+    vg_status status =
+        put_temperature(out, vg_policy__applied(shown)->calibrated ? policy->temperature : policy->given);
+    vg_json__put(out, "conventions", conventions_json(&policy->conventions));
+    if (shown->selection)
+        vg_json__put(out, "calibration", vg_decide__selection_json(shown));
+    vg_status written = vg_json__text(&text, out);
+    if (status != VG_OK || written != VG_OK) {
+        if (written == VG_OK)
+            vg_json_free(text);
+        return status != VG_OK ? status : written;
+    }
+    status = vg_text_open(&file, path);
+    if (status == VG_OK) {
+        status = vg_text_write(file, text, strlen(text));
+        if (status == VG_OK)
+            status = vg_text_write(file, "\n", 1);
+        if (status == VG_OK)
+            status = vg_text_close(file);
+        else
+            vg_text_abandon(file);
+    }
+    vg_json_free(text);
+    return status;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+static double number_of(const json_t *object, const char *key, double missing) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : missing;
+}
+
+static size_t count_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) && json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
+}
+
+static vg_status read_temperature(vg_policy_data *policy, const json_t *array, const char *path) {
+    size_t count = json_array_size(array);
+    double *values;
+    VG_TRY(vg_base__alloc(&values, count, sizeof *values, "temperatures"));
+    vg_status status = VG_OK;
+    for (size_t i = 0; i < count && status == VG_OK; i++) {
+        values[i] = json_number_value(json_array_get(array, i));
+        if (!(values[i] > 0 && isfinite(values[i])))
+            status = vg_base__fail(VG_ERR_DATA, "%s: temperature %zu is not a positive number", path, i);
+    }
+    if (status == VG_OK)
+        status = temperature_text(&policy->temperature, values, count);
+    policy->items[0].calibrated = true;
+    vg_base__release(values);
+    return status;
+}
+
+static vg_status read_names(vg_policy_data *policy, const json_t *array, const char *path) {
+    if (json_array_size(array) != policy->classes)
+        return vg_base__fail(VG_ERR_DATA, "%s: %zu class names for %zu classes", path, json_array_size(array),
+                             policy->classes);
+    VG_TRY(vg_base__zalloc(&policy->class_names, policy->classes, sizeof *policy->class_names, "names of the classes"));
+    for (size_t c = 0; c < policy->classes; c++) {
+        const char *name = json_string_value(json_array_get(array, c));
+        if (!name)
+            return vg_base__fail(VG_ERR_DATA, "%s: the name of class %zu is not a text", path, c);
+        VG_TRY(vg_base__strdup(&policy->class_names[c], name));
+    }
+    return VG_OK;
+}
+
+static vg_status read_rule(vg_policy_data *policy, const json_t *root, const char *path) {
+    vg_decide_candidate *item = &policy->items[0];
+    const char *by = json_string_value(json_object_get(root, "by"));
+    if (!by || strlen(by) >= VG_POLICY_NAME)
+        return vg_base__fail(VG_ERR_DATA, "%s: the text 'by' is missing", path);
+    if (vg_decide__parse(item, by) != VG_OK)
+        return vg_base__fail(VG_ERR_DATA, "%s: %s", path, vg_error_message());
+    double value = number_of(root, item->by_rule ? "k" : "threshold", NAN);
+    if (!isfinite(value) || (item->by_rule && value <= 0))
+        return vg_base__fail(VG_ERR_DATA, "%s: '%s' is missing or no number it can be", path,
+                             item->by_rule ? "k" : "threshold");
+    *(item->by_rule ? &item->k : &item->threshold) = value;
+    if (!item->by_rule)
+        return VG_OK;
+    item->threshold = NAN;
+    return VG_OK;
+}
+
+/* What was promised when the policy was chosen; the figures that a summary shows. */
+static void read_selection(vg_policy_data *policy, const json_t *from) {
+    vg_selection *s = &policy->selection;
+    *s = (vg_selection)VG_SELECTION_INIT;
+    s->met = 1;
+    s->rows = count_of(from, "n");
+    s->kept = count_of(from, "kept");
+    s->errors = count_of(from, "errors");
+    s->coverage = number_of(from, "coverage", NAN);
+    s->risk = number_of(from, "risk", NAN);
+    s->risk_bound = number_of(from, "risk_bound", NAN);
+    s->level = number_of(from, "level", NAN);
+    s->grid_count = count_of(from, "grid");
+    vg_decide__read_promise(s, from);
+    policy->shown.labelled = json_object_get(from, "risk") != NULL;
+    policy->shown.target_risk = number_of(from, "target_risk", 0);
+    policy->shown.target_coverage = number_of(from, "target_coverage", 0);
+    policy->shown.confidence = number_of(from, "confidence", 0.95);
+    policy->shown.searched = count_of(json_object_get(from, "search"), "looked_at");
+    policy->shown.tuning = count_of(json_object_get(from, "search"), "samples");
+    s->target_risk = policy->shown.target_risk;
+    s->confidence = policy->shown.confidence;
+    policy->shown.selection = s;
+}
+
+static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *path) {
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const char *command = json_string_value(json_object_get(root, "command"));
+    if (!schema || !command || strcmp(command, "policy") != 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: not a policy; 'vargate decide --save' writes one", path);
+    if (strcmp(schema, VG_JSON_SCHEMA) != 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: a policy of schema %s; this vargate reads %s", path, schema,
+                             VG_JSON_SCHEMA);
+    VG_TRY(read_rule(policy, root, path));
+    policy->members = count_of(root, "members");
+    policy->classes = count_of(root, "classes");
+    if (!policy->members || !policy->classes)
+        return vg_base__fail(VG_ERR_DATA, "%s: 'members' or 'classes' is missing", path);
+    VG_TRY(read_conventions(&policy->conventions, json_object_get(root, "conventions"), path));
+    const json_t *names = json_object_get(root, "class_names"), *temperature = json_object_get(root, "temperature");
+    if (names)
+        VG_TRY(read_names(policy, names, path));
+    if (json_array_size(temperature) > 0)
+        VG_TRY(read_temperature(policy, temperature, path));
+    const json_t *selection = json_object_get(root, "calibration");
+    if (json_is_object(selection))
+        read_selection(policy, selection);
+    return VG_OK;
+}
+
+vg_status vg_policy__load(vg_policy_data *policy, const char *path) {
+    json_error_t error;
+    json_t *root = json_load_file(path, 0, &error);
+    if (!root)
+        return vg_base__fail(VG_ERR_DATA, "%s: %s", path, error.text);
+    policy->count = 1;
+    policy->shown.confidence = 0.95;
+    vg_status status = read_policy(policy, root, path);
+    json_decref(root);
+    if (status == VG_OK)
+        status = vg_base__strdup(&policy->origin, path);
+    policy->settled = policy->loaded = status == VG_OK;
+    return status;
+}

@@ -1,0 +1,44 @@
+/* policy_words.c - a policy in a sentence, and the options of the command line that repeat it. */
+#include <math.h>
+#include <stdio.h>
+
+#include "workflow/decide.h"
+
+/* What is kept, what that is worth on the validation data, what is promised. */
+static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *policy, const char *value) {
+    const vg_policy *p = &policy->shown;
+    const vg_selection *s = &policy->selection;
+    const char *unit = policy->settled && policy->conventions.task != VG_TASK_MULTICLASS ? "labels" : "samples";
+    char kept[2 * VG_POLICY_NAME + 64];
+    size_t used;
+    if (p->by_rule)
+        snprintf(kept, sizeof kept, "Keep the %s that the decision rule keeps at k = %s", unit, value);
+    else
+        snprintf(kept, sizeof kept, "Keep the %s with %s %s %s", unit, p->name, p->certainty ? "above" : "below",
+                 value);
+    used = (size_t)snprintf(out, VG_POLICY_SENTENCE, "%s", kept);
+    if (p->temperature)
+        used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ", of logits divided by %.80s", p->temperature);
+    if (s->rows > 0)
+        used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used, ": %.2f %% of the validation %s are kept",
+                                 100 * s->coverage, unit);
+    if (s->rows > 0 && p->target_risk > 0)
+        used += (size_t)snprintf(out + used, VG_POLICY_SENTENCE - used,
+                                 ", and with %g %% confidence at most %g %% of what is kept is wrong",
+                                 100 * p->confidence, 100 * p->target_risk);
+    snprintf(out + used, VG_POLICY_SENTENCE - used, ".");
+}
+
+void vg_policy__words(vg_policy_data *policy) {
+    vg_policy *p = &policy->shown;
+    char value[VG_NAME_SIZE];
+    vg_k_name(value, p->by_rule ? p->k : p->threshold);
+    size_t used =
+        (size_t)(p->by_rule ? snprintf(policy->again, sizeof policy->again, "-k %s", value)
+                            : snprintf(policy->again, sizeof policy->again, "--by %s --threshold %s", p->name, value));
+    if (p->temperature)
+        snprintf(policy->again + used, sizeof policy->again - used, " --temperature %.400s", p->temperature);
+    write_sentence(policy->sentence, policy, value);
+    p->sentence = policy->sentence;
+    p->again = policy->again;
+}
