@@ -3,6 +3,7 @@ coverage."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_double, c_size_t, cast, create_string_buffer
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from ._options import DecisionOptions, ThreadedOptions, choice
 from ._predictions import Predictions
 from ._score import score
 from ._tally import as_scores, number, tally
+from .policy import Policy, as_policy
 from .scores import Int32, Scores
 
 if TYPE_CHECKING:
@@ -137,7 +139,12 @@ class Selection:
 
 
 def decide(
-    p: Any, k: float | Selection = 1.0, *, threads: int | None = None, **scoring: Unpack[DecisionOptions]
+    p: Any,
+    k: float | Selection = 1.0,
+    *,
+    policy: Policy | str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    **scoring: Unpack[DecisionOptions],
 ) -> Int32:
     """The decision rule: the predicted class of each sample, or -1 where the classes cannot be told apart.
 
@@ -147,6 +154,9 @@ def decide(
         Predictions as `score` takes them, with its options as further keyword arguments, or their scores.
     k : float or Selection
         Gate setting, > 0, or what `select_k` or `select_threshold` chose.
+    policy : Policy or path, optional
+        What ``vargate decide --save`` wrote, instead of `k`: its temperature and conventions are applied, and
+        predictions of another ensemble are refused.
 
     Returns
     -------
@@ -161,13 +171,22 @@ def decide(
     if isinstance(p, Scores):
         if scoring:
             raise TypeError(f"scoring options ({', '.join(scoring)}) are for arrays; these scores are made already")
-        return p.decide(k)
+        return p.decide(k, policy=policy)
+    chosen: Any = k
+    if policy is not None:
+        chosen = as_policy(policy)
+        own = chosen.options()
+        clash = sorted(name for name in scoring if name in own)
+        if clash:
+            raise TypeError(f"the policy has its own {', '.join(clash)}")
+        scoring = {**own, **scoring}
     needed, gates = ["pred", "second", "mean", "std"], 1.0
-    if isinstance(k, Selection) and k.by != "k":
-        stem, at, gate = k.by.partition("@")
+    if hasattr(chosen, "by") and chosen.by != "k":
+        stem, at, gate = chosen.by.partition("@")
         needed, gates = ["pred", stem], float(gate) if at else 1.0
     take = p.score if isinstance(p, Predictions) else partial(score, p)
-    return take(k=gates, threads=threads, measures=needed, **scoring).decide(k)
+    made = take(k=gates, threads=threads, measures=needed, **scoring)
+    return made.decide(k) if policy is None else made.decide(policy=chosen)
 
 
 def select_k(

@@ -16,6 +16,7 @@ from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS, is_certainty
 from ._options import gate_of
 from ._samples import Sample, SampleIndex, take
 from ._summary import NO_FIGURES, ScoreSummary, Spread, Verdict, judge, summarise
+from .policy import as_policy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .decide import Selection
+    from .policy import Policy
 
 __all__ = ["ScoreSummary", "Scores", "Verdict"]
 
@@ -235,7 +237,9 @@ class Scores:
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
-    def decide(self, k: float | Selection = 1.0) -> Int32:
+    def decide(
+        self, k: float | Selection = 1.0, *, policy: Policy | str | os.PathLike[str] | None = None
+    ) -> Int32:
         """The decision rule at `k`: the predicted class, or -1 where the classes cannot be told apart.
 
         Parameters
@@ -243,12 +247,17 @@ class Scores:
         k : float or Selection
             Gate setting, > 0. One of those scored is taken from `decision`; any other is solved from `mean` and `std`.
             Or what `select_k` or `select_threshold` chose.
+        policy : Policy or path, optional
+            What ``vargate decide --save`` wrote, instead of `k`. The scores must be made with its ``options()``.
 
         Returns
         -------
         ndarray (N,) int32; multilabel (N, C)
         """
         chosen: Any = k
+        if policy is not None:
+            chosen = as_policy(policy)
+            chosen.check(self)
         if hasattr(chosen, "threshold"):
             if chosen.by != "k":
                 values, least = self[chosen.by], chosen.threshold
