@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "text_wrap.h"
 
 static void begin_table(text_table *table, const vg_figure_table *figures, size_t columns) {
     char heading[512];
@@ -13,12 +16,14 @@ static void begin_table(text_table *table, const vg_figure_table *figures, size_
 }
 
 static void print_best(const vg_figure_table *figures) {
-    printf("  * best:");
-    for (size_t c = 0; c < figures->columns; c++) {
+    char text[1024] = "  * best:";
+    size_t used = strlen(text);
+    for (size_t c = 0; c < figures->columns && used < sizeof text; c++) {
         size_t best = figures->best[c];
-        printf("%s %s %s", c ? "," : "", figures->figures[c].title, best < figures->rows ? figures->names[best] : "-");
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %s", c ? "," : "", figures->figures[c].title,
+                                 best < figures->rows ? figures->names[best] : "-");
     }
-    printf("\n");
+    text_wrap_print(text);
 }
 
 int best_table_print(const vg_figure_table *figures) {

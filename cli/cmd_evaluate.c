@@ -7,7 +7,7 @@
 #include "score_options.h"
 
 typedef struct evaluate_values {
-    bool json;
+    bool json, all;
     size_t bins, bootstrap, seed, curve;
     double confidence;
     option_reals coverages, risks;
@@ -16,6 +16,7 @@ typedef struct evaluate_values {
 #define PLACE(member) offsetof(evaluate_values, member)
 static const option_entry own_entries[] = {
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
+    {"all", 0, OPTION_FLAG, PLACE(all), NULL, NULL, "show every measure, figure and class", 0, 0},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration errors", 1, 10000},
     {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0,
      1000000},
@@ -62,7 +63,7 @@ static int evaluate(const score_options *options, const evaluate_values *own, co
     if (code != CLI_OK)
         return code;
     code = own->json ? json_print_result(vg_evaluation_result_json(&text, result), &text)
-                     : evaluation_print_tables(result);
+                     : evaluation_print_tables(result, own->all);
     vg_evaluation_result_free(result);
     return code;
 }

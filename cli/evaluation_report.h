@@ -2,9 +2,11 @@
 #ifndef CLI_EVALUATION_REPORT_H
 #define CLI_EVALUATION_REPORT_H
 
+#include <stdbool.h>
+
 #include "vargate/workflow.h"
 
-/* Returns an exit code. */
-int evaluation_print_tables(const vg_evaluation_result *result);
+/* all: every measure, figure and class, however wide. Returns an exit code. */
+int evaluation_print_tables(const vg_evaluation_result *result, bool all);
 
 #endif

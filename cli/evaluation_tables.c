@@ -1,16 +1,19 @@
 /* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the
- * rule. */
+ * rule, the classes, and what it all says in words. */
 #include <stdio.h>
 
 #include "best_marks.h"
 #include "console.h"
 #include "evaluation_report.h"
+#include "text_wrap.h"
 
 static void print_notes(const vg_evaluation *e) {
     char notes[VG_MAX_NOTES][VG_NOTE_SIZE];
     size_t count = vg_evaluation_notes(notes, e);
-    for (size_t i = 0; i < count; i++)
-        printf("%s%s\n", i == 0 ? "\n" : "", notes[i]);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s", i == 0 ? "\n" : "");
+        text_wrap_print(notes[i]);
+    }
 }
 
 static int print_whole(const vg_evaluation *e, const vg_figure_table *whole) {
@@ -30,19 +33,39 @@ static int print_whole(const vg_evaluation *e, const vg_figure_table *whole) {
     return code;
 }
 
-static int print_measures(const vg_evaluation_result *result) {
-    if (result->measures->rows == 0)
+static int print_measures(const vg_evaluation_result *result, bool all) {
+    const vg_figure_table *shown = all ? result->measures : result->brief;
+    if (shown->rows == 0)
         return CLI_OK;
     printf("\nTelling errors from correct predictions, most certain first:\n");
-    return best_table_print(result->measures);
+    int code = best_table_print(shown);
+    if (code == CLI_OK && shown->rows < result->measures->rows)
+        printf("  %zu of %zu measures; --all shows every measure and figure\n", shown->rows, result->measures->rows);
+    return code;
 }
 
 /* With a bootstrap: the intervals of each measure's ranking figures. */
-static int print_intervals(const vg_evaluation_result *result) {
+static int print_intervals(const vg_evaluation_result *result, bool all) {
+    enum { BRIEF_RANKINGS = 3 };
     if (result->measures->rows == 0 || result->evaluation->resamples == 0)
         return CLI_OK;
     printf("\n%g %% intervals:\n", 100 * result->evaluation->confidence);
-    return interval_table_print(result->measures, result->interval_columns);
+    return all ? interval_table_print(result->measures, result->interval_columns)
+               : interval_table_print(result->brief, BRIEF_RANKINGS);
+}
+
+static int print_rule_intervals(const vg_evaluation *e) {
+    text_table table;
+    if (e->resamples == 0)
+        return CLI_OK;
+    printf("%g %% intervals:\n", 100 * e->confidence);
+    table_begin(&table, "k|coverage|accuracy on the kept");
+    for (size_t i = 0; i < e->rule_count; i++) {
+        size_t row = table_row(&table, e->rule[i].name);
+        interval_cell(&table, row, 1, &e->rule[i].coverage);
+        interval_cell(&table, row, 2, &e->rule[i].accuracy);
+    }
+    return table_print(&table);
 }
 
 static int print_rule(const vg_evaluation *e) {
@@ -60,19 +83,103 @@ static int print_rule(const vg_evaluation *e) {
         table_number(&table, row, 4, (double)rule->abstained_errors, 12);
         table_number(&table, row, 5, (double)rule->abstained_correct, 12);
     }
+    int code = table_print(&table);
+    return code == CLI_OK ? print_rule_intervals(e) : code;
+}
+
+/* --- classes ------------------------------------------------------------------------------------------------------ */
+enum { MOST_CLASSES = 20 }; /* without --all */
+
+static void class_name(char out[TABLE_CELL], const vg_evaluation_result *result, size_t c) {
+    if (result->class_names)
+        snprintf(out, TABLE_CELL, "%.28s", result->class_names[c]);
+    else
+        snprintf(out, TABLE_CELL, "%zu", c);
+}
+
+/* Whether class c is among the `wanted` of smallest F1. */
+static bool is_among_worst(const vg_evaluation *e, size_t c, size_t wanted) {
+    size_t worse = 0;
+    for (size_t i = 0; i < e->classes; i++)
+        worse += e->per_class[i].f1 < e->per_class[c].f1 || (e->per_class[i].f1 == e->per_class[c].f1 && i < c);
+    return worse < wanted;
+}
+
+static int print_class_intervals(const vg_evaluation_result *result, size_t wanted) {
+    const vg_evaluation *e = result->evaluation;
+    text_table table;
+    if (e->resamples == 0)
+        return CLI_OK;
+    printf("%g %% intervals:\n", 100 * e->confidence);
+    table_begin(&table, "class|recall|precision");
+    for (size_t c = 0; c < e->classes; c++) {
+        char name[TABLE_CELL];
+        if (!is_among_worst(e, c, wanted))
+            continue;
+        class_name(name, result, c);
+        size_t row = table_row(&table, name);
+        interval_cell(&table, row, 1, &e->class_figures[c].recall);
+        interval_cell(&table, row, 2, &e->class_figures[c].precision);
+    }
     return table_print(&table);
 }
 
+static int print_classes(const vg_evaluation_result *result, bool all) {
+    const vg_evaluation *e = result->evaluation;
+    size_t wanted = all || e->classes <= MOST_CLASSES ? e->classes : MOST_CLASSES;
+    bool measured = e->class_measure<e->measure_count, ruled = e->rule_count> 0;
+    char heading[160], more[64] = "";
+    text_table table;
+    if (e->label_count > 0)
+        return CLI_OK;
+    printf(wanted < e->classes ? "\nThe %zu of %zu classes of smallest F1 (--all shows every one):\n" : "\nClasses:\n",
+           wanted, e->classes);
+    if (ruled)
+        snprintf(more, sizeof more, "|abstained at k = %s", e->rule[0].name);
+    snprintf(heading, sizeof heading, "class|count|recall|precision|F1%s%s%s", measured ? "|mean " : "",
+             measured ? e->measures[e->class_measure].name : "", more);
+    table_begin(&table, heading);
+    for (size_t c = 0; c < e->classes; c++) {
+        const vg_class_row *figures = &e->per_class[c];
+        char name[TABLE_CELL];
+        if (!is_among_worst(e, c, wanted))
+            continue;
+        class_name(name, result, c);
+        size_t row = table_row(&table, name);
+        table_number(&table, row, 1, (double)figures->support, 12);
+        table_percent(&table, row, 2, figures->recall);
+        table_percent(&table, row, 3, figures->precision);
+        table_number(&table, row, 4, figures->f1, 4);
+        if (measured)
+            table_number(&table, row, 5, e->class_figures[c].uncertainty, 4);
+        if (ruled)
+            table_number(&table, row, 5 + measured, (double)e->class_figures[c].abstained, 12);
+    }
+    int code = table_print(&table);
+    return code == CLI_OK ? print_class_intervals(result, wanted) : code;
+}
+
+/* --- in words ----------------------------------------------------------------------------------------------------- */
+static void print_findings(const vg_evaluation_result *result) {
+    printf("\nIn words:\n");
+    for (size_t i = 0; i < result->finding_count; i++) {
+        char text[VG_FINDING_SIZE + 2];
+        snprintf(text, sizeof text, "- %s", result->findings[i].text);
+        text_wrap_print(text);
+    }
+}
+
 /* Multilabel: how each label fares by itself. */
-static int print_labels(const vg_evaluation *e) {
+static int print_labels(const vg_evaluation_result *result) {
+    const vg_evaluation *e = result->evaluation;
     text_table table;
     if (e->label_count == 0)
         return CLI_OK;
     printf("\nPer label:\n");
     table_begin(&table, "label|positives|accuracy|F1|ECE|NLL|Brier");
     for (size_t i = 0; i < e->label_count; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%zu", i);
+        char name[TABLE_CELL];
+        class_name(name, result, i);
         size_t row = table_row(&table, name);
         table_number(&table, row, 1, (double)e->labels[i].positive.support, 12);
         table_percent(&table, row, 2, e->labels[i].accuracy);
@@ -84,17 +191,23 @@ static int print_labels(const vg_evaluation *e) {
     return table_print(&table);
 }
 
-int evaluation_print_tables(const vg_evaluation_result *result) {
+int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", result->file, result->n, result->m,
            result->m == 1 ? "" : "s", result->c, result->multilabel ? "labels" : "classes",
            result->logits ? "logits" : "probabilities");
     int code = print_whole(e, result->whole);
     if (code == CLI_OK)
-        code = print_measures(result);
+        code = print_measures(result, all);
     if (code == CLI_OK)
-        code = print_intervals(result);
+        code = print_intervals(result, all);
     if (code == CLI_OK)
         code = print_rule(e);
-    return code == CLI_OK ? print_labels(e) : code;
+    if (code == CLI_OK)
+        code = print_classes(result, all);
+    if (code == CLI_OK)
+        code = print_labels(result);
+    if (code == CLI_OK)
+        print_findings(result);
+    return code;
 }

@@ -92,6 +92,13 @@ typedef struct vg_class_row {
     double precision, recall, f1;
 } vg_class_row;
 
+/* More about one class. Multilabel: about the rows of one label. */
+typedef struct vg_class_figures {
+    vg_estimate recall, precision; /* the values of vg_class_row with Clopper-Pearson intervals; of independent rows */
+    double uncertainty;            /* mean of vg_evaluation.class_measure over the rows of the class; NaN without any */
+    size_t abstained;              /* rows of the class on which the rule abstains at the first k */
+} vg_class_figures;
+
 /* One bar of the reliability diagram: confidences in (low, high], the first bin closed at 0. Means are NaN in empty
  * bins. */
 typedef struct vg_reliability_bin {
@@ -207,6 +214,15 @@ typedef struct vg_label_row {
     vg_ranking *measures; /* measure_count, no intervals, no curve */
 } vg_label_row;
 
+/* The measure of largest error AUROC (the leader, of equals the first) against the one to be preferred unless it is
+ * beaten: TU, or the second best where TU leads or is not there. DeLong's paired test, and its p-value times the other
+ * measures, among which the leader was picked on the same rows. */
+typedef struct vg_measure_lead {
+    size_t leader, rival;   /* numbers in `measures`; measure_count: there is none */
+    vg_estimate difference; /* leader - rival, with its interval */
+    double p_value, corrected;
+} vg_measure_lead;
+
 typedef struct vg_evaluation {
     size_t struct_size;
     vg_task task;
@@ -232,6 +248,9 @@ typedef struct vg_evaluation {
     vg_label_row *labels;
     vg_calibration_check calibration; /* of ece and mce */
     size_t errors;                    /* rows predicted wrong */
+    vg_measure_lead lead;
+    size_t class_measure;            /* GMU, or the first measure; measure_count: there is none */
+    vg_class_figures *class_figures; /* classes */
 } vg_evaluation;
 
 /* Computes every figure from the tally and the measures, each of which holds vg_tally_rows(tally) values; options NULL:
@@ -246,6 +265,20 @@ enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
 /* What a reader of the figures must know, one sentence each: whether the ECE is more than chance, MCE from a few rows,
  * too few errors for the ranking figures to be firm. Returns how many there are, at most VG_MAX_NOTES. */
 VG_API size_t vg_evaluation_notes(char notes[VG_MAX_NOTES][VG_NOTE_SIZE], const vg_evaluation *evaluation);
+
+enum { VG_FINDING_SIZE = 480, VG_MAX_FINDINGS = 4 };
+/* One answer in plain words. */
+typedef struct vg_finding {
+    char about[16];   /* "diversity", "calibration", "measure", "abstaining" */
+    char verdict[16]; /* for programs: "collapsed", "overconfident", "noise", ...; docs/evaluation.md lists them */
+    char choice[VG_NAME_SIZE]; /* what is advised: a measure, or a k as text; "" where there is nothing to choose */
+    char text[VG_FINDING_SIZE];
+} vg_finding;
+/* What the figures say: whether the ensemble is diverse (only with a verdict), whether it is calibrated, which measure
+ * to use for errors and whether its lead is noise, what abstaining buys. Returns how many there are, at most
+ * VG_MAX_FINDINGS. */
+VG_API size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *evaluation,
+                                     const vg_verdict *verdict);
 
 /* Expected and maximum calibration error alone (either place may be NULL), of p[n][c], packed float32 or float64:
  * what vg_evaluate gives as ece and mce, without the rest. `bins` is 15 by custom. */

@@ -347,6 +347,13 @@ typedef struct vg_evaluation_result {
     const vg_figure_table *whole;    /* one row: the figures of the data set as a whole */
     const vg_figure_table *measures; /* one row a measure: how well it tells errors from correct predictions */
     size_t interval_columns;         /* of `measures`: those with an interval of interest stand first */
+    /* The rows and columns of `measures` that a first look needs, in 80 columns of text: what is best, the
+     * variance-gated measures and the usual ones. */
+    const vg_figure_table *brief;
+    const vg_verdict *verdict;
+    size_t finding_count; /* what the figures say, in plain words */
+    const vg_finding *findings;
+    const char *const *class_names; /* c names; NULL: not known */
 } vg_evaluation_result;
 
 /* Evaluates the predictions in `path` against their labels; VG_ERR_DATA where there are none. `input` and `options` may

@@ -21,7 +21,9 @@ def draw(seed: int, n: int = 1500, members: int = 4) -> tuple[np.ndarray, np.nda
     return 2 * z, labels
 
 
-@pytest.mark.parametrize("options", [[], ["--by", "k"], ["--by", "gtu@2", "--preset", "vge"], ["--by", "snr", "--log-base", "2"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--by", "k"], ["--by", "gtu@2", "--preset", "vge"], ["--by", "snr", "--log-base", "2"]]
+)
 def test_policy_of_the_command_line(program: str, tmp_path: Path, options: list[str]) -> None:
     for name, seed in (("val", 1), ("test", 2)):
         z, labels = draw(seed)
@@ -49,7 +51,9 @@ def test_refusals(program: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "test.npz", Z=z, L=labels)
     saved = tmp_path / "policy.json"
     subprocess.run(
-        [program, "decide", str(tmp_path / "test.npz"), "-k", "2", "--save", str(saved)], check=True, capture_output=True
+        [program, "decide", str(tmp_path / "test.npz"), "-k", "2", "--save", str(saved)],
+        check=True,
+        capture_output=True,
     )
     assert np.array_equal(vargate.decide(z, policy=saved, logits=True), vargate.decide(z, 2, logits=True))
     with pytest.raises(ValueError, match="3 members and 3 classes, the policy is for 4 and 3"):

@@ -76,7 +76,7 @@ void vg_evaluation_free(vg_evaluation *e) {
         vg_base__release(e->rule[0].abstained_by_label);
     if (e->labels && e->label_count)
         vg_base__release(e->labels[0].measures);
-    void *parts[] = {e->per_class, e->confusion, e->reliability, e->measures, e->rule, e->labels, e};
+    void *parts[] = {e->per_class, e->confusion, e->reliability, e->measures, e->rule, e->labels, e->class_figures, e};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
 }
@@ -277,6 +277,10 @@ static vg_status fill(vg_evaluation *e, const vg_tally *t, const vg_rank_column 
     if (status == VG_OK)
         status = rank_all(&work, pool);
     release_work(&work, pool);
+    if (status == VG_OK)
+        status = vg_evaluate__lead(e, t, columns);
+    if (status == VG_OK)
+        status = vg_evaluate__class_figures(e, t, columns);
     if (status == VG_OK && o->resamples > 0)
         status = vg_evaluate__bootstrap(e, t, columns, &plan, o, &pulse, pool);
     return status == VG_OK ? vg_evaluate__pulse_end(&pulse) : status;

@@ -431,4 +431,9 @@ void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *ro
 /* Fills the intervals of work->out. */
 vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 
+/* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
+/* After the rankings and the rule. */
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
+vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
+
 #endif

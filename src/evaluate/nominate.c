@@ -6,8 +6,8 @@
  * samples it looked at.
  *
  * Two views of the few samples alternate: the AUROC of error detection, which is the steadier figure, and the coverage
- * at the target risk, which is what is wanted but varies much. Of equals the first is taken. Candidate 0 is always among
- * the nominees, in the last place where neither view has it. */
+ * at the target risk, which is what is wanted but varies much. Of equals the first is taken. Candidate 0 is always
+ * among the nominees, in the last place where neither view has it. */
 #include "base/random.h"
 #include "evaluate/select_internal.h"
 

@@ -11,7 +11,10 @@ typedef struct evaluation_owner {
     vg_evaluation_result result; /* what the caller sees */
     char *file;
     vg_evaluation *evaluation;
-    vg_figure_table *whole, *measures;
+    vg_figure_table *whole, *measures, *brief;
+    vg_verdict verdict;
+    vg_finding findings[VG_MAX_FINDINGS];
+    char **class_names;
 } evaluation_owner;
 
 static vg_status make_tally(vg_tally **tally, const vg_score_input *in, const vg_evaluate_file_options *own) {
@@ -54,12 +57,13 @@ static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const v
     return status;
 }
 
-static vg_status score_and_evaluate(vg_evaluation **out, vg_score_input *in, const vg_evaluate_file_options *own) {
+static vg_status score_and_evaluate(vg_evaluation **out, vg_score_summary *summary, vg_score_input *in,
+                                    const vg_evaluate_file_options *own) {
     vg_tally *tally = NULL;
     vg_columns *columns = NULL;
     VG_TRY(vg_score_input__need_labels(in));
     VG_TRY(make_tally(&tally, in, own));
-    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true, NULL);
+    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true, summary);
     if (status == VG_OK)
         status = evaluate(out, in, tally, columns, own);
     vg_columns__free(columns);
@@ -67,10 +71,27 @@ static vg_status score_and_evaluate(vg_evaluation **out, vg_score_input *in, con
     return status;
 }
 
+static vg_status copy_class_names(evaluation_owner *owner, const vg_score_input *in) {
+    const char *const *names = NULL;
+    VG_TRY(vg_prediction_file_classes(in->file, &names));
+    if (!names)
+        return VG_OK;
+    VG_TRY(vg_base__zalloc(&owner->class_names, in->layout.c + 1, sizeof *owner->class_names, "names of the classes"));
+    for (size_t c = 0; c < in->layout.c; c++)
+        VG_TRY(vg_base__strdup(&owner->class_names[c], names[c]));
+    return VG_OK;
+}
+
 static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_evaluate_file_options *own) {
-    VG_TRY(score_and_evaluate(&owner->evaluation, in, own));
-    VG_TRY(vg_evaluation__whole_table(&owner->whole, owner->evaluation));
-    VG_TRY(vg_evaluation__measures_table(&owner->measures, owner->evaluation));
+    vg_score_summary summary;
+    VG_TRY(score_and_evaluate(&owner->evaluation, &summary, in, own));
+    const vg_evaluation *e = owner->evaluation;
+    VG_TRY(vg_evaluation__whole_table(&owner->whole, e));
+    VG_TRY(vg_evaluation__measures_table(&owner->measures, e));
+    VG_TRY(vg_evaluation__brief_table(&owner->brief, owner->measures, e));
+    owner->verdict = (vg_verdict)VG_VERDICT_INIT;
+    VG_TRY(vg_verdict_judge(&owner->verdict, &summary, e->rows - e->errors, e->rows));
+    VG_TRY(copy_class_names(owner, in));
     VG_TRY(vg_base__strdup(&owner->file, in->path));
     const vg_score_layout *layout = &in->layout;
     owner->result = (vg_evaluation_result){.struct_size = sizeof owner->result,
@@ -83,7 +104,12 @@ static vg_status fill(evaluation_owner *owner, vg_score_input *in, const vg_eval
                                            .evaluation = owner->evaluation,
                                            .whole = owner->whole,
                                            .measures = owner->measures,
-                                           .interval_columns = VG_RANKING_FIGURES};
+                                           .interval_columns = VG_RANKING_FIGURES,
+                                           .brief = owner->brief,
+                                           .verdict = &owner->verdict,
+                                           .findings = owner->findings,
+                                           .class_names = (const char *const *)owner->class_names};
+    owner->result.finding_count = vg_evaluation_findings(owner->findings, e, &owner->verdict);
     return VG_OK;
 }
 
@@ -111,6 +137,10 @@ void vg_evaluation_result_free(vg_evaluation_result *result) {
     evaluation_owner *owner = (evaluation_owner *)(void *)result;
     vg_figure_table__free(owner->whole);
     vg_figure_table__free(owner->measures);
+    vg_figure_table__free(owner->brief);
+    for (size_t c = 0; owner->class_names && owner->class_names[c]; c++)
+        vg_base__release(owner->class_names[c]);
+    vg_base__release(owner->class_names);
     vg_evaluation_free(owner->evaluation);
     vg_base__release(owner->file);
     free(owner);

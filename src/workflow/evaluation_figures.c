@@ -1,8 +1,10 @@
 /* evaluation_figures.c - names of the figures of an evaluation, and tables of them. See evaluation_figures.h. */
 #include "workflow/evaluation_figures.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct figure_place {
     vg_figure figure;
@@ -97,6 +99,65 @@ vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluati
             vg_figure_table__set(*out, r, column++, &ranking->risk_at[i]);
         for (size_t i = 0; i < e->risk_count; i++)
             vg_figure_table__set(*out, r, column++, &ranking->coverage_at[i]);
+    }
+    vg_figure_table__mark_best(*out);
+    return VG_OK;
+}
+
+/* --- a first look ------------------------------------------------------------------------------------------------- */
+enum { BRIEF_COLUMNS = 5 };
+
+/* AURC, error AUROC, error AUPR, risk at the first coverage, coverage at the first risk: as far as there are. */
+static size_t brief_columns(size_t columns[BRIEF_COLUMNS], const vg_evaluation *e) {
+    static const size_t rankings[] = {0, 3, 4};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof rankings / sizeof *rankings; i++)
+        columns[count++] = rankings[i];
+    if (e->coverage_count > 0)
+        columns[count++] = VG_RANKING_FIGURES;
+    if (e->risk_count > 0)
+        columns[count++] = VG_RANKING_FIGURES + e->coverage_count;
+    return count;
+}
+
+/* The gated measure of largest error AUROC; measure_count when there is none. */
+static size_t best_gated(const vg_evaluation *e) {
+    size_t best = e->measure_count;
+    for (size_t i = 0; i < e->measure_count; i++) {
+        double area = e->measures[i].error_auroc.value;
+        if (strchr(e->measures[i].name, '@') && !isnan(area) &&
+            (best == e->measure_count || area > e->measures[best].error_auroc.value))
+            best = i;
+    }
+    return best;
+}
+
+static bool is_brief_row(size_t row, const vg_figure_table *measures, const size_t *columns, size_t count,
+                         size_t gated) {
+    static const char *const usual[] = {"tu", "eu", "gmu", "snr"};
+    bool shown = row == gated;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        shown = shown || strcmp(measures->names[row], usual[i]) == 0;
+    for (size_t i = 0; i < count; i++)
+        shown = shown || measures->best[columns[i]] == row;
+    return shown;
+}
+
+vg_status vg_evaluation__brief_table(vg_figure_table **out, const vg_figure_table *measures, const vg_evaluation *e) {
+    size_t columns[BRIEF_COLUMNS], count = brief_columns(columns, e), gated = best_gated(e), rows = 0, at = 0;
+    vg_figure figures[BRIEF_COLUMNS];
+    for (size_t i = 0; i < count; i++)
+        figures[i] = measures->figures[columns[i]];
+    for (size_t r = 0; r < measures->rows; r++)
+        rows += is_brief_row(r, measures, columns, count, gated);
+    VG_TRY(vg_figure_table__new(out, rows, figures, count));
+    for (size_t r = 0; r < measures->rows; r++) {
+        if (!is_brief_row(r, measures, columns, count, gated))
+            continue;
+        vg_figure_table__name(*out, at, measures->names[r]);
+        for (size_t i = 0; i < count; i++)
+            vg_figure_table__set(*out, at, i, &measures->values[r * measures->columns + columns[i]]);
+        at++;
     }
     vg_figure_table__mark_best(*out);
     return VG_OK;

@@ -16,5 +16,7 @@ vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation 
 /* One row a measure: the ranking figures, then risks and coverages at the operating points, which have no key. The
  * table borrows the evaluation's names. */
 vg_status vg_evaluation__measures_table(vg_figure_table **out, const vg_evaluation *evaluation);
+/* The rows and columns of that table that a first look needs. It borrows the table's names. */
+vg_status vg_evaluation__brief_table(vg_figure_table **out, const vg_figure_table *measures, const vg_evaluation *e);
 
 #endif

@@ -106,11 +106,56 @@ static json_t *class_row_json(const vg_class_row *row) {
     return object;
 }
 
-static json_t *classes_json(const vg_evaluation *e) {
+static json_t *classes_json(const vg_evaluation *e, const char *const *names) {
     json_t *array = json_array();
-    for (size_t i = 0; i < e->classes; i++)
-        vg_json__append(array, class_row_json(&e->per_class[i]));
+    for (size_t i = 0; i < e->classes; i++) {
+        const vg_class_figures *more = &e->class_figures[i];
+        json_t *row = class_row_json(&e->per_class[i]);
+        vg_json__put_number(row, "mean_uncertainty", more->uncertainty);
+        if (e->rule_count > 0)
+            vg_json__put_count(row, "abstained", more->abstained);
+        if (names)
+            vg_json__put_text(row, "name", names[i]);
+        if (e->resamples) {
+            json_t *ends = json_object();
+            put_interval(ends, "recall", &more->recall);
+            put_interval(ends, "precision", &more->precision);
+            vg_json__put(row, "intervals", ends);
+        }
+        vg_json__append(array, row);
+    }
     return array;
+}
+
+static json_t *findings_json(const vg_evaluation_result *result) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < result->finding_count; i++) {
+        const vg_finding *finding = &result->findings[i];
+        json_t *row = json_object();
+        vg_json__put_text(row, "about", finding->about);
+        vg_json__put_text(row, "verdict", finding->verdict);
+        if (finding->choice[0])
+            vg_json__put_text(row, "choice", finding->choice);
+        vg_json__put_text(row, "text", finding->text);
+        vg_json__append(array, row);
+    }
+    return array;
+}
+
+/* The best measure against the one to be preferred unless it is beaten. */
+static json_t *lead_json(const vg_evaluation *e) {
+    json_t *out = json_object();
+    if (e->lead.leader < e->measure_count)
+        vg_json__put_text(out, "leader", e->measures[e->lead.leader].name);
+    if (e->lead.rival < e->measure_count) {
+        double ends[2] = {e->lead.difference.low, e->lead.difference.high};
+        vg_json__put_text(out, "rival", e->measures[e->lead.rival].name);
+        vg_json__put_number(out, "difference", e->lead.difference.value);
+        vg_json__put(out, "interval", vg_json__numbers(ends, 2));
+        vg_json__put_number(out, "p_value", e->lead.p_value);
+        vg_json__put_number(out, "p_corrected", e->lead.corrected);
+    }
+    return out;
 }
 
 static json_t *labels_json(const vg_evaluation *e) {
@@ -197,12 +242,16 @@ json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     vg_json__put(out, "measures", rankings_json(e, e->measures, e->resamples > 0));
     vg_json__put(out, "best", vg_json__best(result->measures));
     vg_json__put(out, "rule", rule_json(e));
-    vg_json__put(out, "per_class", classes_json(e));
+    vg_json__put(out, "lead", lead_json(e));
+    if (e->class_measure < e->measure_count)
+        vg_json__put_text(out, "class_measure", e->measures[e->class_measure].name);
+    vg_json__put(out, "per_class", classes_json(e, result->class_names));
     if (e->confusion)
         vg_json__put(out, "confusion", confusion_json(e));
     vg_json__put(out, "reliability", reliability_json(e));
     if (e->label_count)
         vg_json__put(out, "per_label", labels_json(e));
+    vg_json__put(out, "findings", findings_json(result));
     return out;
 }
 

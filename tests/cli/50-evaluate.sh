@@ -41,10 +41,47 @@ run evaluate $example
 exits 0
 quiet
 matches evaluate-example.txt
+# A first look fits 80 columns, with intervals too; --all shows every measure.
+for how in "" "--bootstrap 50"; do
+    # shellcheck disable=SC2086
+    run evaluate $example $how
+    exits 0
+    if awk 'length > 80 { exit 1 }' "$folder/out"; then pass; else fail "a line is wider than 80 columns"; fi
+    prints "measures; --all shows every measure"
+done
+# Intervals in every table: of the data set, the measures, the rule, the classes.
+if [ "$(grep -c '95 % interval' "$folder/out")" -ge 4 ]; then pass; else fail "a table has no intervals"; fi
+run evaluate $example --all
+exits 0
+for name in gepkl@3 gau@1 E-AURC risk@95% cov@5%risk; do prints "$name"; done
+prints_not "6 of 26 measures"
+# Names of classes, in the table and in JSON; what abstaining costs each.
+cat >named.csv <<'END'
+id,label,cat,dog
+a,cat,0.9,0.1
+b,dog,0.2,0.8
+c,cat,0.7,0.3
+d,dog,0.6,0.4
+END
+run evaluate named.csv
+exits 0
+if grep -q '^  cat  *2  *100.00 %  *66.67 %  *0.8 ' "$folder/out"; then pass; else fail "no row of the class cat"; fi
+prints "1 error is too few to tell which measure finds them best."
+run evaluate named.csv --json
+exits 0
+prints '"name": "dog"'
+prints '"verdict": "one-member"'
+# The words agree with the figures.
+run evaluate $example
+prints "No measure is clearly best at finding errors: gepce@2"
+prints "Not calibrated, overconfident: mean confidence 96.78 %"
+prints "it catches 12 of 16 errors"
 run evaluate $example --json
 exits 0
 is_json
 cp "$folder/out" plain.json
+near "$(json lead p_corrected)" 1
+prints '"choice": "tu"'
 run evaluate $example --json --threads 1
 if cmp -s "$folder/out" plain.json; then pass; else fail "another thread count gives other figures"; fi
 run score $example --json
@@ -96,7 +133,7 @@ while [ $i -lt 200 ]; do
 done >calibrated.jsonl
 run evaluate calibrated.jsonl
 exits 0
-prints "ECE 0.0000 is no larger than a perfectly calibrated model would show with these samples"
+prints "ECE 0.0000 is no larger than a perfectly calibrated model would show"
 run evaluate two.jsonl
 fails_with 1 "two.jsonl"
 printf '{"p": [[0.9, 0.1]]}\n' >unlabelled.jsonl

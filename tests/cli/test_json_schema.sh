@@ -60,6 +60,8 @@ prints score score "$example" --measures mean
 prints evaluate evaluate "$example"
 refuses evaluate 'd["rule"]["1"]["abstained"] = 0.5'
 refuses evaluate 'd["measures"]["tu"]["error_auroc"] = 1.5'
+refuses evaluate 'd["findings"][0]["about"] = "weather"'
+refuses evaluate 'd["lead"]["p_corrected"] = 2'
 prints evaluate evaluate "$example" --bootstrap 20 --curve 5
 prints evaluate evaluate "$folder/multi.jsonl" --multilabel --bootstrap 10
 prints evaluate evaluate "$folder/right.jsonl"

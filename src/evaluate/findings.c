@@ -1,0 +1,194 @@
+/* findings.c - an evaluation in plain words; the same for the command line, Python and the report. */
+#include <stdio.h>
+
+#include "evaluate/evaluate_internal.h"
+
+enum { FEWEST_ERRORS = 10 }; /* with fewer, measures are not compared */
+static const double level = 0.05;
+
+static void name_p(char out[32], double p) {
+    if (p < 0.001)
+        snprintf(out, 32, "p < 0.001");
+    else
+        snprintf(out, 32, "p = %.2g", p);
+}
+
+static void set(vg_finding *out, const char *about, const char *verdict, const char *choice) {
+    snprintf(out->about, sizeof out->about, "%s", about);
+    snprintf(out->verdict, sizeof out->verdict, "%s", verdict);
+    snprintf(out->choice, sizeof out->choice, "%s", choice);
+}
+
+/* --- is it calibrated --------------------------------------------------------------------------------------------- */
+/* Mean confidence, and how many standard errors it lies above the accuracy if confidences are right. */
+static double mean_confidence(const vg_evaluation *e, double *deviation) {
+    double sum = 0, variance = 0, rows = (double)e->rows;
+    for (size_t b = 0; b < e->bins; b++) {
+        const vg_reliability_bin *bin = &e->reliability[b];
+        if (bin->count == 0)
+            continue;
+        sum += (double)bin->count * bin->confidence;
+        variance += (double)bin->count * (bin->confidence - bin->square);
+    }
+    double mean = sum / rows;
+    *deviation = variance > 0 ? (mean - e->accuracy.value) * rows / sqrt(variance) : 0;
+    return mean;
+}
+
+static void find_calibration(vg_finding *out, const vg_evaluation *e) {
+    const vg_calibration_check *c = &e->calibration;
+    double deviation, confidence = mean_confidence(e, &deviation);
+    char p[32];
+    name_p(p, c->p_value);
+    if (isnan(c->p_value)) {
+        set(out, "calibration", "unknown", "");
+        snprintf(out->text, sizeof out->text, "Calibration: ECE %.4f; too many bins to tell it from chance.",
+                 e->ece.value);
+    } else if (c->p_value >= level) {
+        set(out, "calibration", "calibrated", "");
+        snprintf(out->text, sizeof out->text,
+                 "Calibrated: ECE %.4f is what chance alone gives with these samples (%.4f on average; %s).",
+                 e->ece.value, c->expected, p);
+    } else {
+        bool one_sided = fabs(deviation) > 2;
+        const char *verdict = !one_sided ? "miscalibrated" : deviation > 0 ? "overconfident" : "underconfident";
+        set(out, "calibration", verdict, "");
+        snprintf(out->text, sizeof out->text,
+                 "Not calibrated, %s: mean confidence %.2f %%, accuracy %.2f %%; ECE %.4f, of which %.4f is more than "
+                 "chance (%s). Temperatures fitted to validation logits (vargate calibrate) may help.",
+                 one_sided ? verdict : "right on average but not at every confidence", 100 * confidence,
+                 100 * e->accuracy.value, e->ece.value, c->debiased, p);
+    }
+}
+
+/* --- which measure ------------------------------------------------------------------------------------------------ */
+/* The lead in words: "leads tu (0.9012) by 0.0111 (95 % interval 0.004 to 0.018; ...)". */
+static void name_lead(char *out, size_t room, const vg_evaluation *e) {
+    const vg_measure_lead *lead = &e->lead;
+    const vg_ranking *rival = &e->measures[lead->rival];
+    char p[32];
+    name_p(p, lead->corrected);
+    snprintf(out, room,
+             "%s (%.4f) by %.4f (%g %% interval %.4f to %.4f; paired DeLong test, %s corrected for %zu comparison%s)",
+             rival->name, rival->error_auroc.value, lead->difference.value, 100 * e->confidence, lead->difference.low,
+             lead->difference.high, p, e->measure_count - 1, e->measure_count == 2 ? "" : "s");
+}
+
+static void find_measure_to_use(vg_finding *out, const vg_evaluation *e) {
+    const vg_measure_lead *lead = &e->lead;
+    char words[240];
+    if (e->errors < FEWEST_ERRORS || lead->leader == e->measure_count) {
+        set(out, "measure", "few-errors", "");
+        snprintf(out->text, sizeof out->text, "Measures: %zu error%s %s too few to tell which measure finds them best.",
+                 e->errors, e->errors == 1 ? "" : "s", e->errors == 1 ? "is" : "are");
+        return;
+    }
+    const vg_ranking *leader = &e->measures[lead->leader];
+    if (lead->rival == e->measure_count || isnan(lead->corrected)) {
+        set(out, "measure", "alone", leader->name);
+        snprintf(out->text, sizeof out->text, "Errors are found by %s with an error AUROC of %.4f.", leader->name,
+                 leader->error_auroc.value);
+        return;
+    }
+    name_lead(words, sizeof words, e);
+    if (lead->corrected < level) {
+        set(out, "measure", "clear", leader->name);
+        snprintf(out->text, sizeof out->text,
+                 "To find errors use %s: its error AUROC of %.4f leads %s, which is more than noise.", leader->name,
+                 leader->error_auroc.value, words);
+        return;
+    }
+    bool leads = strcmp(leader->name, "tu") == 0;
+    const char *simple = leads ? leader->name : e->measures[lead->rival].name;
+    set(out, "measure", "noise", simple);
+    snprintf(out->text, sizeof out->text,
+             "No measure is clearly best at finding errors: %s, with an error AUROC of %.4f, leads %s, which is within "
+             "noise. Use %s%s.",
+             leader->name, leader->error_auroc.value, words, simple, strcmp(simple, "tu") == 0 ? ", the simplest" : "");
+}
+
+/* --- what abstaining buys ----------------------------------------------------------------------------------------- */
+/* The chance that as many errors or more are among the abstained if they were drawn blindly (hypergeometric). */
+static double blind_chance(const vg_rule_row *r) {
+    double errors = (double)(r->kept_errors + r->abstained_errors), right = (double)r->rows - errors;
+    double drawn = (double)r->abstained,
+           all = lgamma((double)r->rows + 1) - lgamma(drawn + 1) - lgamma((double)r->kept + 1);
+    double sum = 0;
+    for (double x = (double)r->abstained_errors; x <= errors && x <= drawn; x++) {
+        if (drawn - x > right)
+            continue;
+        double term = lgamma(errors + 1) - lgamma(x + 1) - lgamma(errors - x + 1) + lgamma(right + 1) -
+                      lgamma(drawn - x + 1) - lgamma(right - drawn + x + 1) - all;
+        sum += exp(term);
+        if (term < -60 && x > drawn * errors / (double)r->rows)
+            break; /* what follows is smaller still */
+    }
+    return fmin(sum, 1);
+}
+
+/* Errors caught less correct predictions given up, as shares. */
+static double gain(const vg_rule_row *r) {
+    double errors = (double)(r->kept_errors + r->abstained_errors);
+    double right = (double)(r->rows) - errors;
+    return (errors > 0 ? (double)r->abstained_errors / errors : 0) -
+           (right > 0 ? (double)r->abstained_correct / right : 0);
+}
+
+static const vg_rule_row *best_rule(const vg_evaluation *e) {
+    const vg_rule_row *best = &e->rule[0];
+    for (size_t i = 1; i < e->rule_count; i++)
+        if (gain(&e->rule[i]) > gain(best))
+            best = &e->rule[i];
+    return best;
+}
+
+static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
+    const vg_rule_row *r = best_rule(e);
+    size_t errors = r->kept_errors + r->abstained_errors;
+    const char *unit = e->label_count ? "labels" : "samples";
+    double chance = errors > 0 ? fmin(1, blind_chance(r) * (double)e->rule_count) : 1;
+    char p[32];
+    name_p(p, chance);
+    if (r->abstained == 0 || r->kept == 0) {
+        set(out, "abstaining", r->kept == 0 ? "keeps-nothing" : "keeps-all", "");
+        snprintf(out->text, sizeof out->text, "Abstaining: the rule %s at every k of these, so that it buys nothing.",
+                 r->kept == 0 ? "keeps nothing" : "abstains on nothing");
+    } else if (chance >= level) {
+        set(out, "abstaining", "noise", "");
+        snprintf(
+            out->text, sizeof out->text,
+            "Abstaining at k = %s on %.2f %% of the %s catches %zu of %zu error%s: no more than chance would (%s).",
+            r->name, 100 * (1 - r->coverage.value), unit, r->abstained_errors, errors, errors == 1 ? "" : "s", p);
+    } else {
+        double side = 1 - (1 - e->confidence) / 2;
+        set(out, "abstaining", "helps", r->name);
+        snprintf(out->text, sizeof out->text,
+                 "Abstaining at k = %s on %.2f %% of the %s raises accuracy on the rest from %.2f to %.2f %% (%g %% "
+                 "interval %.2f to %.2f): it catches %zu of %zu errors and gives up %zu of %zu correct predictions (%s "
+                 "against chance).",
+                 r->name, 100 * (1 - r->coverage.value), unit, 100 * e->accuracy.value, 100 * r->accuracy.value,
+                 100 * e->confidence, 100 * (1 - vg_clopper_pearson_upper(r->kept_errors, r->kept, side)),
+                 100 * vg_clopper_pearson_upper(r->kept - r->kept_errors, r->kept, side), r->abstained_errors, errors,
+                 r->abstained_correct, r->rows - errors, p);
+    }
+}
+
+size_t vg_evaluation_findings(vg_finding findings[VG_MAX_FINDINGS], const vg_evaluation *e, const vg_verdict *verdict) {
+    size_t count = 0;
+    if (verdict && verdict->state != VG_VERDICT_UNKNOWN) {
+        set(&findings[count], "diversity", verdict->name, "");
+        size_t length = strlen(verdict->text);
+        bool ended = length > 0 && verdict->text[length - 1] == '.';
+        snprintf(findings[count].text, VG_FINDING_SIZE, "%s%s", verdict->text, ended ? "" : ".");
+        char *first = findings[count++].text;
+        *first = (char)(*first >= 'a' && *first <= 'z' ? *first - 'a' + 'A' : *first);
+    }
+    if (e->rows == 0)
+        return count;
+    find_calibration(&findings[count++], e);
+    if (e->measure_count > 0)
+        find_measure_to_use(&findings[count++], e);
+    if (e->rule_count > 0)
+        find_abstaining(&findings[count++], e);
+    return count;
+}

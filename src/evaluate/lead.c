@@ -1,0 +1,117 @@
+/* lead.c - what an evaluation says beyond single figures: whether the lead of the best measure is more than noise, and
+ * how each class fares. */
+#include "evaluate/evaluate_internal.h"
+
+/* --- the lead of the best measure --------------------------------------------------------------------------------- */
+static size_t find_measure(const vg_evaluation *e, const char *name) {
+    size_t i = 0;
+    while (i < e->measure_count && strcmp(e->measures[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* The measure of largest error AUROC other than `without`; measure_count when there is none. */
+static size_t best_auroc(const vg_evaluation *e, size_t without) {
+    size_t best = e->measure_count;
+    for (size_t i = 0; i < e->measure_count; i++) {
+        double area = e->measures[i].error_auroc.value;
+        if (i != without && !isnan(area) && (best == e->measure_count || area > e->measures[best].error_auroc.value))
+            best = i;
+    }
+    return best;
+}
+
+static vg_status copy_values(double **out, vg_measure *measure, const vg_rank_column *column, size_t rows) {
+    VG_TRY(vg_base__alloc(out, rows, sizeof **out, "values of a measure"));
+    for (size_t i = 0; i < rows; i++)
+        (*out)[i] = vg_evaluate__value(column, i);
+    *measure = column->measure;
+    measure->values = *out;
+    measure->stride = 1;
+    return VG_OK;
+}
+
+static vg_status compare(vg_auroc_comparison *out, const vg_tally *t, const vg_rank_column *first,
+                         const vg_rank_column *second, double confidence) {
+    double *values[2] = {NULL, NULL};
+    vg_measure measures[2];
+    vg_auroc_options how = VG_AUROC_OPTIONS_INIT;
+    how.confidence = confidence;
+    how.rows_per_sample = t->multilabel ? t->classes : 1;
+    vg_status status = copy_values(&values[0], &measures[0], first, t->rows);
+    if (status == VG_OK)
+        status = copy_values(&values[1], &measures[1], second, t->rows);
+    if (status == VG_OK)
+        status = vg_auroc_compare(out, &measures[0], &measures[1], t->error, t->rows, &how);
+    vg_base__release(values[0]);
+    vg_base__release(values[1]);
+    return status;
+}
+
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
+    vg_measure_lead *lead = &e->lead;
+    vg_auroc_comparison found;
+    size_t usual = find_measure(e, "tu");
+    *lead = (vg_measure_lead){best_auroc(e, e->measure_count), e->measure_count, {NAN, NAN, NAN}, NAN, NAN};
+    if (lead->leader == e->measure_count)
+        return VG_OK;
+    lead->rival = usual < e->measure_count && usual != lead->leader ? usual : best_auroc(e, lead->leader);
+    if (lead->rival == e->measure_count)
+        return VG_OK;
+    VG_TRY(compare(&found, t, &columns[lead->leader], &columns[lead->rival], e->confidence));
+    lead->difference = found.difference;
+    lead->p_value = found.p_value;
+    lead->corrected = fmin(1, found.p_value * (double)(e->measure_count - 1));
+    if (isnan(found.p_value))
+        lead->corrected = NAN;
+    return VG_OK;
+}
+
+/* --- classes ------------------------------------------------------------------------------------------------------ */
+static vg_estimate proportion(size_t part, size_t whole, double value, double confidence) {
+    vg_estimate e = {value, NAN, NAN};
+    double side = 1 - (1 - confidence) / 2;
+    if (whole == 0)
+        return e;
+    e.low = 1 - vg_clopper_pearson_upper(whole - part, whole, side);
+    e.high = vg_clopper_pearson_upper(part, whole, side);
+    return e;
+}
+
+static void mean_uncertainties(vg_evaluation *e, const vg_tally *t, const vg_rank_column *column) {
+    for (size_t c = 0; c < e->classes; c++)
+        e->class_figures[c].uncertainty = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t c = t->multilabel ? i % t->classes : (size_t)t->label[i];
+        e->class_figures[c].uncertainty += vg_evaluate__value(column, i);
+    }
+    for (size_t c = 0; c < e->classes; c++) {
+        size_t rows = t->multilabel ? t->n : e->per_class[c].support;
+        e->class_figures[c].uncertainty = rows ? e->class_figures[c].uncertainty / (double)rows : NAN;
+    }
+}
+
+vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
+    VG_TRY(vg_base__zalloc(&e->class_figures, e->classes, sizeof *e->class_figures, "figures of classes"));
+    e->class_measure = find_measure(e, "gmu");
+    if (e->class_measure == e->measure_count && e->measure_count > 0)
+        e->class_measure = 0;
+    if (e->class_measure < e->measure_count)
+        mean_uncertainties(e, t, &columns[e->class_measure]);
+    for (size_t c = 0; c < e->classes; c++) {
+        vg_class_figures *out = &e->class_figures[c];
+        const vg_class_row *row = &e->per_class[c];
+        double confidence = e->resamples ? e->confidence : NAN;
+        out->recall = (vg_estimate){row->recall, NAN, NAN};
+        out->precision = (vg_estimate){row->precision, NAN, NAN};
+        if (!isnan(confidence)) {
+            out->recall = proportion(row->true_positive, row->support, row->recall, confidence);
+            out->precision = proportion(row->true_positive, row->predicted, row->precision, confidence);
+        }
+        if (e->class_measure == e->measure_count)
+            out->uncertainty = NAN;
+        if (e->rule_count > 0 && e->rule[0].abstained_by_label)
+            out->abstained = e->rule[0].abstained_by_label[c];
+    }
+    return VG_OK;
+}
