@@ -1,6 +1,7 @@
 /* findings.c - an evaluation in plain words; the same for the command line, Python and the report. */
 #include <stdio.h>
 
+#include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
 enum { FEWEST_ERRORS = 10 }; /* with fewer, measures are not compared */
@@ -167,8 +168,8 @@ static void find_abstaining(vg_finding *out, const vg_evaluation *e) {
                  "interval %.2f to %.2f): it catches %zu of %zu errors and gives up %zu of %zu correct predictions (%s "
                  "against chance).",
                  r->name, 100 * (1 - r->coverage.value), unit, 100 * e->accuracy.value, 100 * r->accuracy.value,
-                 100 * e->confidence, 100 * (1 - vg_clopper_pearson_upper(r->kept_errors, r->kept, side)),
-                 100 * vg_clopper_pearson_upper(r->kept - r->kept_errors, r->kept, side), r->abstained_errors, errors,
+                 100 * e->confidence, 100 * (1 - vg_bounds__clopper_pearson(r->kept_errors, r->kept, side)),
+                 100 * vg_bounds__clopper_pearson(r->kept - r->kept_errors, r->kept, side), r->abstained_errors, errors,
                  r->abstained_correct, r->rows - errors, p);
     }
 }

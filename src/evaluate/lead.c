@@ -1,5 +1,6 @@
 /* lead.c - what an evaluation says beyond single figures: whether the lead of the best measure is more than noise, and
  * how each class fares. */
+#include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
 
 /* --- the lead of the best measure --------------------------------------------------------------------------------- */
@@ -73,8 +74,8 @@ static vg_estimate proportion(size_t part, size_t whole, double value, double co
     double side = 1 - (1 - confidence) / 2;
     if (whole == 0)
         return e;
-    e.low = 1 - vg_clopper_pearson_upper(whole - part, whole, side);
-    e.high = vg_clopper_pearson_upper(part, whole, side);
+    e.low = 1 - vg_bounds__clopper_pearson(whole - part, whole, side);
+    e.high = vg_bounds__clopper_pearson(part, whole, side);
     return e;
 }
 

@@ -2,6 +2,7 @@
 #ifndef VG_WORKFLOW_DECIDE_H
 #define VG_WORKFLOW_DECIDE_H
 
+#include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 #include "vargate/workflow.h"
 #include "workflow/prediction_input.h"

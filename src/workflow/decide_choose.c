@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "evaluate/select_internal.h"
+#include "formats/arrays.h"
 #include "workflow/decide.h"
 #include "workflow/job.h"
 
@@ -129,7 +130,7 @@ vg_status vg_policy__choose(vg_policy *shown, const vg_decide_request *request, 
     shown->selection = &policy->selection;
     shown->chosen = 1;
     vg_policy__show(policy);
-    if (decided && vg_same_file(decided, policy->calibration))
+    if (decided && vg_target__same_file(decided, policy->calibration))
         vg_job__warn(&request->own.job,
                      "%s is also the --calibration file: what was chosen on it says little about it; give another",
                      decided);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "evaluate/bounds.h"
 #include "vargate/evaluate.h"
 
 enum { N = 4000, C = 3 };
@@ -184,7 +185,7 @@ static void classes_by_hand(void **state) {
         assert_true(fabs(f->uncertainty - sum / (double)count) < 1e-12);
         assert_true(f->recall.low <= f->recall.value && f->recall.value <= f->recall.high);
         size_t hits = e->per_class[c].true_positive;
-        assert_true(f->recall.high == vg_clopper_pearson_upper(hits, count, 0.975));
+        assert_true(f->recall.high == vg_bounds__clopper_pearson(hits, count, 0.975));
     }
     vg_evaluation_free(e);
 }

@@ -23,7 +23,7 @@ static int64_t labels[MOST];
 
 static void assert_ok(vg_status status) {
     if (status != VG_OK)
-        fail_msg("%s: %s", vg_status_name(status), vg_error_message());
+        fail_msg("%d: %s", (int)status, vg_error_message());
 }
 
 static void write_file(const char *path, size_t n, size_t c) {
