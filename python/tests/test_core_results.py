@@ -175,13 +175,12 @@ def test_ood_multilabel(command: Command, files: Path, multilabel: Any) -> None:
 @pytest.mark.parametrize("by", ["k", "gmu", "snr", "gtu@2"])
 def test_select(command: Command, files: Path, logits: Any, by: str, target: str, value: float) -> None:
     z, y = logits
-    arguments = ["--calibration", files / "z.npz", f"--target-{target}", value]
+    arguments = ["--calibration", files / "z.npz", f"--target-{target}", value, "--by", by]
     options: dict[str, Any] = {f"target_{target}": value, "logits": True}
     if by == "k":
         chosen = vargate.select_k(z, y, **options)
     else:
         chosen = vargate.select_threshold(z, y, by=by, **options)
-        arguments += ["--by", by]
     theirs = command("decide", files / "z.npz", *arguments)
     equal(theirs["calibration"], chosen.to_dict())
     threshold = theirs["k" if by == "k" else "threshold"]
@@ -221,9 +220,8 @@ def test_select_multilabel_by_sample(multilabel: Any, command: Command, tmp_path
     assert chosen.samples + chosen.set_aside == len(u)
     assert chosen.n == chosen.samples * u.shape[2]
     assert chosen.bound in ("hoeffding-bentkus", "betting")
-    theirs = command(
-        "decide", tmp_path / "u.npz", "--multilabel", "--calibration", tmp_path / "u.npz", "--target-risk", 0.45
-    )
+    arguments = ["--multilabel", "--calibration", tmp_path / "u.npz", "--target-risk", 0.45, "--by", "k"]
+    theirs = command("decide", tmp_path / "u.npz", *arguments)
     equal(theirs["calibration"], chosen.to_dict())
 
 

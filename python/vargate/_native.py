@@ -80,6 +80,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [POINTER(_structs.CalibrationCheck), POINTER(_structs.ReliabilityBin), c_size_t],
     ),
     "vg_evaluation_notes": (c_size_t, [_P, POINTER(_structs.Evaluation)]),
+    "vg_evaluation_findings": (c_size_t, [_P, POINTER(_structs.Evaluation), _P]),
     "vg_auroc": (
         c_int,
         [POINTER(_structs.Estimate), POINTER(_structs.Measure), _P, c_size_t, POINTER(_structs.AurocOptions)],

@@ -32,6 +32,7 @@ __all__ = [
     "F16",
     "F32",
     "F64",
+    "MAX_FINDINGS",
     "MAX_NOTES",
     "MAX_OPERATING_POINTS",
     "MAX_RANK",
@@ -45,13 +46,16 @@ __all__ = [
     "CalibrateOptions",
     "CalibrationCheck",
     "Candidate",
+    "ClassFigures",
     "ClassRow",
     "Estimate",
     "EvaluateOptions",
     "Evaluation",
+    "Finding",
     "LabelRow",
     "Measure",
     "MeasureInfo",
+    "MeasureLead",
     "OodOptions",
     "OodRow",
     "Predictions",
@@ -70,7 +74,7 @@ __all__ = [
 ]
 
 NAME_SIZE = 32
-NOTE_SIZE, MAX_NOTES = 256, 4
+NOTE_SIZE, MAX_NOTES, MAX_FINDINGS = 256, 4, 4
 MAX_OPERATING_POINTS = 8
 MAX_RANK = 8
 
@@ -354,6 +358,35 @@ class CalibrationCheck(Structure):
     _fields_ = [("expected", c_double), ("p_value", c_double), ("debiased", c_double), ("mce_rows", c_size_t)]
 
 
+class ClassFigures(Structure):
+    """vg_class_figures"""
+
+    _fields_ = [("recall", Estimate), ("precision", Estimate), ("uncertainty", c_double), ("abstained", c_size_t)]
+
+
+class MeasureLead(Structure):
+    """vg_measure_lead"""
+
+    _fields_ = [
+        ("leader", c_size_t),
+        ("rival", c_size_t),
+        ("difference", Estimate),
+        ("p_value", c_double),
+        ("corrected", c_double),
+    ]
+
+
+class Finding(Structure):
+    """vg_finding"""
+
+    _fields_ = [
+        ("about", c_char * 16),
+        ("verdict", c_char * 16),
+        ("choice", c_char * NAME_SIZE),
+        ("text", c_char * 480),
+    ]
+
+
 class AurocOptions(Structure):
     """vg_auroc_options"""
 
@@ -406,6 +439,9 @@ class Evaluation(Structure):
         ("labels", POINTER(LabelRow)),
         ("calibration", CalibrationCheck),
         ("errors", c_size_t),
+        ("lead", MeasureLead),
+        ("class_measure", c_size_t),
+        ("class_figures", POINTER(ClassFigures)),
     ]
 
 
@@ -545,7 +581,10 @@ SIZES: dict[type[Structure], int] = {
     CalibrationCheck: 32,
     AurocOptions: 24,
     AurocComparison: 80,
-    Evaluation: 600,
+    Evaluation: 672,
+    ClassFigures: 64,
+    MeasureLead: 56,
+    Finding: 544,
     SelectOptions: 120,
     Selection: 184,
     Candidate: 96,

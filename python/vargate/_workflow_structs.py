@@ -222,6 +222,11 @@ class EvaluationResult(Structure):
         ("whole", c_void_p),
         ("measures", c_void_p),
         ("interval_columns", c_size_t),
+        ("brief", c_void_p),
+        ("verdict", c_void_p),
+        ("finding_count", c_size_t),
+        ("findings", c_void_p),
+        ("class_names", c_void_p),
     ]
 
 
@@ -309,7 +314,7 @@ class RunResult(Structure):
 # As in `_structs`.
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
-    EvaluationResult: 80,
+    EvaluationResult: 120,
     InputOptions: 104,
     Job: 16,
     JobMessage: 40,

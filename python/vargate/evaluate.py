@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import whole
 from ._options import ScoringOptions, thread_count
+from ._summary import Verdict, judge
 from ._tally import as_scores, chosen_columns, extra_columns, measure_list, number, points, tally
 from .scores import Scores
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Unpack
 
-__all__ = ["ClassFigures", "Evaluation", "LabelFigures", "Ranking", "ReliabilityBin", "RuleFigures"]
+__all__ = ["ClassFigures", "Evaluation", "Finding", "LabelFigures", "Lead", "Ranking", "ReliabilityBin", "RuleFigures"]
 __all__ += ["evaluate"]
 
 Interval = tuple[float, float]
@@ -102,10 +103,55 @@ class ClassFigures:
     precision: float
     recall: float
     f1: float
+    mean_uncertainty: float | None = None  # of a class: the mean of Evaluation.class_measure
+    abstained: int | None = None  # of a class: at the first k of the rule
+    intervals: dict[str, Interval] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {name: getattr(self, name) for name in ("support", "predicted", "true_positive")}
-        return out | {name: number(getattr(self, name)) for name in ("precision", "recall", "f1")}
+        out |= {name: number(getattr(self, name)) for name in ("precision", "recall", "f1")}
+        if self.mean_uncertainty is not None:
+            out["mean_uncertainty"] = number(self.mean_uncertainty)
+        if self.abstained is not None:
+            out["abstained"] = self.abstained
+        if self.intervals is not None:
+            out["intervals"] = _intervals(self.intervals)
+        return out
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the figures say about one question, in plain words (docs/evaluation.md lists the verdicts)."""
+
+    about: Literal["diversity", "calibration", "measure", "abstaining"]
+    verdict: str
+    choice: str | None
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        out = {"about": self.about, "verdict": self.verdict, "choice": self.choice, "text": self.text}
+        return {name: value for name, value in out.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The measure of largest error AUROC against TU, or the second best where TU leads: DeLong's paired test, and its
+    p-value corrected for the pick of the leader."""
+
+    leader: str
+    rival: str | None = None
+    difference: float = np.nan
+    interval: Interval = (np.nan, np.nan)
+    p_value: float = np.nan
+    p_corrected: float = np.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"leader": self.leader}
+        if self.rival is not None:
+            out |= {"rival": self.rival, "difference": number(self.difference)}
+            out |= {"interval": [number(end) for end in self.interval]}
+            out |= {"p_value": number(self.p_value), "p_corrected": number(self.p_corrected)}
+        return out
 
 
 @dataclass(frozen=True)
@@ -155,7 +201,8 @@ class Evaluation:
     to its ends; a figure for which no interval that holds its level is known has none. `ece_expected` is the ECE that a
     perfectly calibrated model would show on average with these samples, `ece_p_value` the chance of one as large as
     seen, `ece_debiased` the ECE less what chance adds to it, `mce_rows` the size of the bin that decides MCE, `notes`
-    what a reader of the figures must know. `classes` are the names of the classes, where they were given.
+    what a reader of the figures must know. `findings` says in plain words whether the ensemble is diverse and calibrated,
+    which measure to use for errors and whether its lead is noise (`lead`), and what abstaining buys. `classes` are the names of the classes, where they were given.
     """
 
     n: int
@@ -192,6 +239,9 @@ class Evaluation:
     confidence: float = 0.95
     seed: int = 1
     classes: tuple[str, ...] | None = None
+    findings: tuple[Finding, ...] = ()
+    lead: Lead | None = None
+    class_measure: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of ``vargate evaluate --json`` but for ``schema``, ``command`` and ``file``."""
@@ -209,12 +259,19 @@ class Evaluation:
         out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
         out["best"] = dict(self.best)
         out["rule"] = {name: rule.to_dict() for name, rule in self.rule.items()}
+        out["lead"] = self.lead.to_dict() if self.lead else {}
+        if self.class_measure is not None:
+            out["class_measure"] = self.class_measure
         out["per_class"] = [row.to_dict() for row in self.per_class]
+        for row, name in zip(out["per_class"], self.classes or (), strict=False):
+            at_end = row.pop("intervals", None)
+            row |= {"name": name} | ({} if at_end is None else {"intervals": at_end})
         if self.confusion is not None:
             out["confusion"] = self.confusion.tolist()
         out["reliability"] = [row.to_dict() for row in self.reliability]
         if self.per_label:
             out["per_label"] = [row.to_dict() for row in self.per_label]
+        out["findings"] = [finding.to_dict() for finding in self.findings]
         return out
 
     def to_pandas(self, what: Literal["measures", "classes", "confusion"] = "measures") -> pd.DataFrame:
@@ -236,6 +293,7 @@ class Evaluation:
             lines.append(f"{measure:<10}" + "".join(f"{value:>12.4g}{mark}" for value, mark in marks))
         for k, rule in self.rule.items():
             lines.append(f"k = {k}: coverage {rule.coverage:.4g}, accuracy on the kept {rule.accuracy:.4g}")
+        lines += [finding.text for finding in self.findings]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -286,6 +344,46 @@ def _notes(e: Any) -> tuple[str, ...]:
     return tuple(room.raw[i * _native.NOTE_SIZE :].split(b"\0", 1)[0].decode() for i in range(count))
 
 
+def _findings(e: Any, verdict: Verdict | None) -> tuple[Finding, ...]:
+    rows = (_native.Finding * _native.MAX_FINDINGS)()
+    judged = None
+    if verdict is not None and verdict.name != "unknown":
+        judged = _native.Verdict(_native.size(_native.Verdict), 1, verdict.name.encode())
+        judged.text = verdict.text.encode()
+    count = _native.lib.vg_evaluation_findings(rows, byref(e), byref(judged) if judged is not None else None)
+    return tuple(
+        Finding(row.about.decode(), row.verdict.decode(), row.choice.decode() or None, row.text.decode())
+        for row in rows[:count]
+    )
+
+
+def _lead(e: Any) -> Lead | None:
+    lead = e.lead
+    if lead.leader >= e.measure_count:
+        return None
+    leader = e.measures[lead.leader].name.decode()
+    if lead.rival >= e.measure_count:
+        return Lead(leader)
+    ends = (lead.difference.low, lead.difference.high)
+    rival = e.measures[lead.rival].name.decode()
+    return Lead(leader, rival, lead.difference.value, ends, lead.p_value, lead.corrected)
+
+
+def _classes(e: Any) -> list[ClassFigures]:
+    out = []
+    for c in range(e.classes):
+        row, more = e.per_class[c], e.class_figures[c]
+        out.append(
+            ClassFigures(
+                *(row.support, row.predicted, row.true_positive, row.precision, row.recall, row.f1),
+                more.uncertainty,
+                more.abstained if e.rule_count else None,
+                _ends(more, ("recall", "precision")) if e.resamples else None,
+            )
+        )
+    return out
+
+
 def _ranking(e: Any, r: Any, intervals: bool) -> Ranking:
     return Ranking(
         **{name: getattr(r, name).value for name in _RANKING},
@@ -331,7 +429,9 @@ def best_of(figures: dict[str, Any], names: Sequence[str], higher: Sequence[str]
     return best
 
 
-def evaluation_of(e: Any, members: int, classes: tuple[str, ...] | None = None) -> Evaluation:
+def evaluation_of(
+    e: Any, members: int, classes: tuple[str, ...] | None = None, figures: _native.ScoreSummary | None = None
+) -> Evaluation:
     """The library's evaluation as an object."""
     measures = _rankings(e, e.measures, e.resamples > 0)
     confusion = None
@@ -347,7 +447,7 @@ def evaluation_of(e: Any, members: int, classes: tuple[str, ...] | None = None) 
         measures=measures,
         best=best_of(measures, _RANKING, _RANKING[3:]),
         rule={e.rule[i].name.decode(): _rule(e, e.rule[i]) for i in range(e.rule_count)},
-        per_class=[_class(e.per_class[i]) for i in range(e.classes)],
+        per_class=_classes(e),
         confusion=confusion,
         reliability=[
             ReliabilityBin(b.low, b.high, b.count, b.confidence, b.accuracy)
@@ -370,6 +470,9 @@ def evaluation_of(e: Any, members: int, classes: tuple[str, ...] | None = None) 
         confidence=e.confidence,
         seed=e.seed,
         classes=classes,
+        findings=_findings(e, judge(figures, e.rows - e.errors, e.rows) if figures is not None else None),
+        lead=_lead(e),
+        class_measure=e.measures[e.class_measure].name.decode() if e.class_measure < e.measure_count else None,
     )
 
 
@@ -462,6 +565,6 @@ def evaluate(
         with _native.Interruptible():
             _native.check(_native.lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(o)))
         try:
-            return evaluation_of(out.contents, s.m, s.classes)
+            return evaluation_of(out.contents, s.m, s.classes, s._figures)
         finally:
             _native.lib.vg_evaluation_free(out)
