@@ -201,8 +201,9 @@ class Evaluation:
     to its ends; a figure for which no interval that holds its level is known has none. `ece_expected` is the ECE that a
     perfectly calibrated model would show on average with these samples, `ece_p_value` the chance of one as large as
     seen, `ece_debiased` the ECE less what chance adds to it, `mce_rows` the size of the bin that decides MCE, `notes`
-    what a reader of the figures must know. `findings` says in plain words whether the ensemble is diverse and calibrated,
-    which measure to use for errors and whether its lead is noise (`lead`), and what abstaining buys. `classes` are the names of the classes, where they were given.
+    what a reader of the figures must know. `findings` says in plain words whether the ensemble is diverse and
+    calibrated, which measure to use for errors and whether its lead is noise (`lead`), and what abstaining buys.
+    `classes` are the names of the classes, where they were given.
     """
 
     n: int

@@ -1,5 +1,5 @@
-/* test_evaluate_findings.c - an evaluation in words: verdicts on data whose answer is known, the lead of the best measure
- * against vg_auroc_compare, figures of classes against counts made here, Fisher's test against its sum. */
+/* test_evaluate_findings.c - an evaluation in words: verdicts on data whose answer is known, the lead of the best
+ * measure against vg_auroc_compare, figures of classes against counts made here, Fisher's test against its sum. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
