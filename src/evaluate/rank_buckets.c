@@ -1,6 +1,6 @@
 /* rank_buckets.c - the rows of a measure in order, one small bucket at a time: what every ranking starts from.
  *
- *  1. A sample of the rows tells how the keys are spread. Cells of equal width (the sign, the exponent and a few bits
+ *  1. A sample of the rows shows how the keys are spread. Cells of equal width (the sign, the exponent and a few bits
  *     of the mantissa) become buckets of about equal mass: full cells are cut in equal parts, sparse neighbours are
  *     joined.
  *  2. One pass makes the keys and appends each to its bucket, a chain of chunks: 9 bytes a row are read, 8 written.
@@ -8,8 +8,8 @@
  *     The key's highest bit does not fit into the item; it is the same for all items of a bucket.
  *  3. A bucket of some hundred or thousand rows fits the first-level cache and is sorted there: its items are counted
  *     into about as many fine cells as it has rows, then the few inversions that are left are removed, by exchanges
- *     of neighbours in vector registers and by insertion. Buckets that are too large, or whose keys are too close
- *     together for that, go to the general sort.
+ *     of neighbours in vector registers and by insertion. Buckets that are too large, joined of sparse cells, or
+ *     whose keys are too close together for that, go to the general sort.
  *
  * The sample decides how even the buckets are, never the order, which is exact whatever the values. */
 #include "evaluate/evaluate_internal.h"
@@ -171,30 +171,14 @@ static bool fix_bucket_order(const vg_rank_room *room, uint64_t *items, size_t n
     return room->kernels->fix_bucket_order(items, n, PATIENCE * (n + SMALL));
 }
 
-/* Sorts n items, `least` the smallest and all below least + 2^range; the result lies in one of the two arrays, which is
- * returned. */
-static uint64_t *sort_items(const vg_rank_room *room, uint64_t *from, uint64_t *to, size_t n, uint64_t least,
-                            unsigned range) {
-    uint16_t *cells = room->fine;
-    unsigned bits = bits_of(n) + room->kernels->finer, shift = range > bits ? range - bits : 0;
-    if (n <= SMALL || n > LARGE) {
-        if (n > LARGE || !fix_bucket_order(room, from, n))
-            vg_evaluate__sort_keys(from, to, n);
-        return from;
-    }
-    memset(cells, 0, sizeof *cells << (range - shift));
-    for (size_t i = 0; i < n; i++)
-        cells[(from[i] - least) >> shift]++;
-    room->kernels->prefix_sums(cells, (size_t)1 << (range - shift));
-    for (size_t i = 0; i < n; i++)
-        to[cells[(from[i] - least) >> shift]++] = from[i];
-    if (shift > 0 && !fix_bucket_order(room, to, n))
-        vg_evaluate__sort_keys(to, from, n);
-    return to;
+/* Sorts n items; `scratch` has room for as many. */
+static void sort_items(const vg_rank_room *room, uint64_t *items, uint64_t *scratch, size_t n) {
+    if (n > SMALL || !fix_bucket_order(room, items, n))
+        vg_evaluate__sort_keys(items, scratch, n);
 }
 
-/* The same for a bucket whose bounds are known, straight from its chunks into `to`. NULL, and nothing done, where it
- * is too small or too large for that. */
+/* Sorts the items of a bucket whose bounds are known, straight from its chunks into `to`. NULL, and nothing done, where
+ * it is too small or too large for that. */
 static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
     vg_rank_bounds bounds = room->bounds[bucket];
     uint64_t least = bounds.least;
@@ -225,21 +209,10 @@ static uint64_t *sort_chunks(uint64_t *to, const vg_rank_room *room, size_t buck
     return to;
 }
 
-/* The n items of a bucket out of its chunks, the least of them, and how many bits their distance from it takes. */
-static unsigned gather(uint64_t *to, uint64_t *least, const vg_rank_room *room, size_t bucket, size_t n) {
-    uint64_t low = UINT64_MAX, high = 0;
-    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk]) {
-        const uint64_t *from = room->items + chunk * VG_CHUNK;
-        size_t here = n - done < VG_CHUNK ? n - done : VG_CHUNK;
-        for (size_t i = 0; i < here; i++) {
-            uint64_t item = from[i];
-            to[done + i] = item;
-            low = item < low ? item : low;
-            high = item > high ? item : high;
-        }
-    }
-    *least = low;
-    return bits_of(high - low);
+/* Copies the n items of a bucket out of its chunks. */
+static void gather(uint64_t *to, const vg_rank_room *room, size_t bucket, size_t n) {
+    for (size_t done = 0, chunk = bucket; done < n; done += VG_CHUNK, chunk = room->link[chunk])
+        memcpy(to + done, room->items + chunk * VG_CHUNK, (n - done < VG_CHUNK ? n - done : VG_CHUNK) * sizeof *to);
 }
 
 bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
@@ -251,9 +224,10 @@ bool vg_evaluate__rank_next(vg_rank_run *run, vg_rank_order *order) {
         return false;
     run->items = sort_chunks(room->hot, room, order->next, n);
     if (!run->items) {
-        uint64_t least, *items = n > LARGE ? room->spill : room->hot, *other = items + (n > LARGE ? n : (size_t)LARGE);
-        unsigned range = gather(items, &least, room, order->next, n);
-        run->items = sort_items(room, items, other, n, least, range);
+        uint64_t *items = n > LARGE ? room->spill : room->hot;
+        gather(items, room, order->next, n);
+        sort_items(room, items, items + (n > LARGE ? n : (size_t)LARGE), n);
+        run->items = items;
     }
     run->count = n;
     run->high = order->next >= order->upper ? (uint64_t)1 << 63 : 0;
