@@ -16,6 +16,7 @@ typedef struct run_values {
     const char *data, *out, *device;
     option_texts set;
     size_t threads, jobs;
+    bool tensorboard;
 } run_values;
 
 #define PLACE(member) offsetof(run_values, member)
@@ -27,6 +28,7 @@ static const option_entry entries[] = {
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
     {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
+    {"tensorboard", 0, OPTION_FLAG, PLACE(tensorboard), NULL, NULL, "write the epochs for TensorBoard as well", 0, 0},
 };
 
 enum { PATH_ROOM = 4200 };
@@ -135,6 +137,7 @@ static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run
     options.device = own->device;
     options.threads = (unsigned)own->threads;
     options.jobs = (unsigned)own->jobs;
+    options.tensorboard = own->tensorboard;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_run_recipe(result, &options);
@@ -163,8 +166,10 @@ static int run(const command *self, int argc, char **argv) {
         return code;
     report_stage(result->folder, own.data);
     code = show(result);
-    console_note("%s/results.json has every figure; predictions are those of %s.safetensors", result->folder,
-                 recipe.checkpoint ? "best" : "last");
+    console_note("%s/results.json has every figure; predictions are those of %s", result->folder,
+                 recipe.snapshots    ? "all snapshots"
+                 : recipe.checkpoint ? "best.safetensors"
+                                     : "last.safetensors");
     vg_run_result_free(result);
     return code;
 }

@@ -9,7 +9,7 @@ typedef struct train_values {
     const char *data, *out, *device;
     option_texts set;
     size_t threads, jobs;
-    bool resume, show;
+    bool resume, show, tensorboard;
 } train_values;
 
 #define PLACE(member) offsetof(train_values, member)
@@ -22,6 +22,7 @@ static const option_entry entries[] = {
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
     {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
+    {"tensorboard", 0, OPTION_FLAG, PLACE(tensorboard), NULL, NULL, "write the epochs for TensorBoard as well", 0, 0},
     {"show", 0, OPTION_FLAG, PLACE(show), NULL, NULL, "print the recipe with every key and stop", 0, 0},
 };
 
@@ -47,6 +48,7 @@ static int train(const vg_recipe *recipe, const train_values *own) {
     options.threads = (unsigned)own->threads;
     options.resume = own->resume;
     options.jobs = (unsigned)own->jobs;
+    options.tensorboard = own->tensorboard;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_train_recipe(&result, &options);
@@ -55,16 +57,19 @@ static int train(const vg_recipe *recipe, const train_values *own) {
         return console_fail("%s; --resume goes on from it", vg_error_message());
     if (status != VG_OK)
         return console_fail_library();
+    const char *taken = recipe->snapshots    ? "all snapshots"
+                        : recipe->checkpoint ? "best.safetensors"
+                                             : "last.safetensors";
     if (recipe->ensemble >= VG_ENSEMBLE_DEEP) {
-        console_note("%s: %s, validation accuracy of a network %.4f on average (best %.4f); predictions take "
-                     "%s.safetensors of each",
-                     options.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
-                     result.best.val_accuracy, recipe->checkpoint ? "best" : "last");
+        console_note(
+            "%s: %s, validation accuracy of a network %.4f on average (best %.4f); predictions take %s of each",
+            options.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
+            result.best.val_accuracy, taken);
         return CLI_OK;
     }
-    console_note("%s: %s, validation accuracy %.4f (best %.4f after epoch %zu); predictions take %s.safetensors",
-                 options.folder, result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
-                 result.best.val_accuracy, result.best.epoch, recipe->checkpoint ? "best" : "last");
+    console_note("%s: %s, validation accuracy %.4f (best %.4f after epoch %zu); predictions take %s", options.folder,
+                 result.epochs_done ? "done" : "was finished already", result.last.val_accuracy,
+                 result.best.val_accuracy, result.best.epoch, taken);
     return CLI_OK;
 }
 

@@ -32,6 +32,7 @@ extern "C" {
 
 /* --- recipes */
 enum { VG_RECIPE_TEXT = 128, VG_RECIPE_LIST = 8 }; /* bytes of a text with its NUL; entries of a list */
+enum { VG_RECIPE_WEIGHTS = 256 };                  /* entries of class_weights */
 
 /* What the members of an ensemble are: stochastic passes with dropout, heads on one trunk, or heads with dropout.
  * A deep ensemble is several networks, each trained from a seed of its own: one member a network, or the members that
@@ -78,13 +79,27 @@ typedef struct vg_recipe {
     /* optimisation */
     size_t batch, epochs;
     double rate, weight_decay, beta1, beta2, epsilon;
-    int schedule; /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1) */
+    int schedule;     /* 0 constant, 1 cosine (up from 0.1 over 25 %, down to 0.1), 2 cyclic (one cosine a snapshot) */
+    int optimiser;    /* 0 adam, 1 adamw, 2 sgd */
+    double momentum;  /* of sgd */
+    int nesterov;     /* sgd with momentum */
+    double clip_norm; /* largest norm of all gradients together; 0: any */
+    double ema;       /* decay of the running mean of the parameters, which predictions then use; 0: none */
+    double label_smoothing;
+    int class_balance; /* class_weights: 0 none, 1 balanced, 2 the list */
+    double class_weights[VG_RECIPE_WEIGHTS];
+    size_t class_weight_count;
+    int sampling; /* 0 shuffle: every image once an epoch; 1 balanced: drawn with replacement, classes equally often */
     int bfloat16; /* compute: 0 float32, 1 bfloat16, 2 tf32 (float32 with the products' operands rounded, on GPUs) */
     uint64_t seed;
     uint64_t split_seed; /* of the validation split alone, so that runs of other seeds hold out the same images */
     uint64_t limit_seed; /* of the samples that train_limit and test_limit draw; VG_LIMIT_SEED_AS_SEED: seed */
     /* monitoring and checkpoints */
     int checkpoint;            /* which one predictions use: 0 last, 1 best */
+    int best_by;               /* what makes a checkpoint the best: 0 validation accuracy, 1 validation loss */
+    size_t patience;           /* stop after so many epochs in which the validation loss has not fallen; 0: never */
+    double min_delta;          /* by how much it must fall to count */
+    size_t snapshots;          /* checkpoints kept along the schedule, whose networks make the ensemble; 0: none */
     size_t checkpoint_every;   /* epochs between checkpoints; 0: by time */
     double checkpoint_seconds; /* time between checkpoints, also within an epoch; 0: by epochs */
     size_t monitor_passes;     /* stochastic passes an image in the validation of an MCD network */
@@ -194,12 +209,16 @@ typedef struct vg_train_options {
     int (*event)(void *context, const vg_train_event *event);
     void *event_context;
     const char *const *class_names; /* `classes` names in the order of the labels, kept with the run; NULL: none */
+    /* Factors of the classes in the loss, `classes` of them; NULL: the recipe's. Needed for class_weights: balanced,
+     * which vg_train cannot count. */
+    const double *class_weights;
+    int tensorboard;                /* 1: figures of the epochs also as FOLDER/tensorboard/events.out.tfevents.* */
     struct vg_train_device *shared; /* internal: a device that several trainings use; NULL: one of its own */
 } vg_train_options;
 #define VG_TRAIN_OPTIONS_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},              \
-            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL, NULL                           \
+            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL, NULL, 0, NULL                  \
     }
 
 typedef struct vg_train_result {
@@ -214,8 +233,8 @@ typedef struct vg_train_result {
  * same folder is refused with VG_ERR_IO, and the message names the first.
  *
  * A resumed run may change what does not touch its training (name, ood, test_limit, members, checkpoint,
- * checkpoint_every, collapse_*, k, calibrate), and epochs: the schedule is then that of the new number of epochs from
- * there on. VG_ERR_DATA for other changes, or for other data.
+ * checkpoint_every, collapse_*, k, calibrate), patience and epochs: the schedule is then that of the new number of
+ * epochs from there on. VG_ERR_DATA for other changes, or for other data.
  *
  * `result` is set also on failure, with the epochs that were finished. VG_ERR_NUMERIC, naming the step, when a loss is
  * not finite; the last checkpoint stays. VG_ERR_INTERRUPTED after the event callback asked to stop. VG_ERR_UNSUPPORTED

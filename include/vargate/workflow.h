@@ -88,12 +88,12 @@ typedef struct vg_train_recipe_options {
     void *event_context;
     vg_job job;
     /* Networks of a deep ensemble trained at once on the CPU, each with `threads` threads (0: the cores divided by
-     * jobs); fewer where memory does not suffice. The result is that of one after another with as many threads each. A
-     * GPU trains them one after another. 0: 1. */
+     * jobs); fewer where memory does not suffice. The result is the same one by one, as a GPU trains them. 0: 1. */
     unsigned jobs;
+    int tensorboard; /* 1: figures of the epochs also as an event file in RUN/tensorboard */
 } vg_train_recipe_options;
 #define VG_TRAIN_RECIPE_OPTIONS_INIT                                                                                   \
-    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0 }
+    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0, 0 }
 
 /* Opens the recipe's data set, holds out its validation images and trains with vg_train, whose files and errors are the
  * same. The job hears every epoch's figures as a note, steps as progress (whose text changes with epoch and loss), and
@@ -587,10 +587,11 @@ typedef struct vg_run_recipe_options {
     int (*event)(void *context, const vg_train_event *event); /* as in vg_train_recipe_options */
     void *event_context;
     vg_job job;
-    unsigned jobs; /* as in vg_train_recipe_options */
+    unsigned jobs;   /* as in vg_train_recipe_options */
+    int tensorboard; /* likewise */
 } vg_run_recipe_options;
 #define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0 }
+    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0 }
 
 /* Everything belongs to the result. */
 typedef struct vg_run_result {

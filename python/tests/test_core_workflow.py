@@ -135,6 +135,13 @@ def test_a_deep_ensemble_by_two_jobs(tmp_path: Path, data: Path) -> None:
         vargate.train(deep, tmp_path / "three", jobs=0)
 
 
+def test_snapshots_and_events(tmp_path: Path, data: Path) -> None:
+    keys: dict[str, Any] = {"epochs": 2, "snapshots": 2, "schedule": "cyclic", "optimiser": "sgd", "momentum": 0.9}
+    vargate.train(SMALL, tmp_path / "run", data=data, tensorboard=True, class_weights=[1.0] * 10, **keys)
+    assert list((tmp_path / "run" / "tensorboard").glob("*tfevents*"))
+    assert vargate.predict(tmp_path / "run", data=data).m == 2 * SMALL["heads"]
+
+
 def test_a_line_of_text(tmp_path: Path, data: Path, capfd: pytest.CaptureFixture[str]) -> None:
     vargate.train(SMALL, tmp_path / "run", data=data, epochs=1, progress=True)
     said = capfd.readouterr()

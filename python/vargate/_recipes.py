@@ -53,12 +53,24 @@ class RecipeKeys(TypedDict, total=False):
     beta1: float
     beta2: float
     epsilon: float
-    schedule: Literal["constant", "cosine"]
+    optimiser: Literal["adam", "adamw", "sgd"]
+    momentum: float
+    nesterov: bool
+    clip_norm: float
+    ema: float
+    label_smoothing: float
+    class_weights: Literal["none", "balanced"] | Sequence[float]
+    sampling: Literal["shuffle", "balanced"]
+    schedule: Literal["constant", "cosine", "cyclic"]
     compute: Literal["float32", "bfloat16", "tf32"]
     seed: int
     split_seed: int
     limit_seed: int
     checkpoint: Literal["last", "best"]
+    best_by: Literal["accuracy", "loss"]
+    patience: int
+    min_delta: float
+    snapshots: int
     checkpoint_every: int | str
     monitor_passes: int
     collapse_fraction: float

@@ -101,6 +101,7 @@ class TrainRecipeOptions(Structure):
         ("event_context", c_void_p),
         ("job", Job),
         ("jobs", c_uint),
+        ("tensorboard", c_int),
     ]
 
 
@@ -293,6 +294,7 @@ class RunRecipeOptions(Structure):
         ("event_context", c_void_p),
         ("job", Job),
         ("jobs", c_uint),
+        ("tensorboard", c_int),
     ]
 
 

@@ -113,6 +113,7 @@ def train(
     threads: int | None = None,
     resume: bool = False,
     jobs: int = 1,
+    tensorboard: bool = False,
     progress: bool | Listener = False,
     **keys: Unpack[RecipeKeys],
 ) -> TrainResult:
@@ -134,6 +135,8 @@ def train(
         Go on from the folder's last checkpoint if there is one.
     jobs : int
         Networks of a deep ensemble that are trained at once on the CPU, each with `threads` threads.
+    tensorboard : bool
+        Write the figures of the epochs for TensorBoard as well, into the folder ``tensorboard`` of the run.
     progress : bool or function
         True: a line of text on standard error. A function is called with a `Progress`; what it raises stops the work
         and is raised from here.
@@ -171,6 +174,7 @@ def train(
             bool(resume),
             job=job.native,
             jobs=whole(jobs, "jobs", 1, 1024),
+            tensorboard=bool(tensorboard),
         )
         job.done(_native.lib.vg_train_recipe(byref(found), byref(options)), go_on="; resume=True goes on from it")
     return _training(found, folder)
@@ -184,6 +188,7 @@ def run(
     device: Device = "auto",
     threads: int | None = None,
     jobs: int = 1,
+    tensorboard: bool = False,
     progress: bool | Listener = False,
     **keys: Unpack[RecipeKeys],
 ) -> RunResult:
@@ -215,6 +220,7 @@ def run(
             thread_count(threads),
             job=job.native,
             jobs=whole(jobs, "jobs", 1, 1024),
+            tensorboard=bool(tensorboard),
         )
         job.done(_native.lib.vg_run_recipe(byref(found), byref(options)), go_on="; the same call goes on from it")
     try:

@@ -170,14 +170,19 @@ typedef enum vg_loss_form {
     VG_LOSS_MIXTURE = 1 /* cross-entropy of the heads' mean probability */
 } vg_loss_form;
 
+/* With smoothing e or class weights w the target of a row is t(c) = w(c) ((1 - e) [c = y] + e / C) in place of [c = y],
+ * a head's cross-entropy is -sum_c t(c) log p(c), and the mean over rows is weighted: the sum over rows divided by the
+ * sum of w(y). This is PyTorch's cross_entropy(weight, label_smoothing). Not for a mixture. */
 typedef struct vg_head_loss {
     size_t heads, classes;
     vg_loss_form form;
+    float smoothing;                /* of labels; 0: none */
+    const vg_tensor *class_weights; /* PLAIN, one row of `classes`; NULL: all 1 */
 } vg_head_loss;
 
 /* Totals that loss() accumulates on the device until loss_read returns and clears them. */
 typedef struct vg_loss_totals {
-    double loss; /* sum over rows of the row's loss */
+    double loss; /* sum over rows of the row's loss; weighted rows so that the mean over a batch is its loss */
     uint64_t rows;
     uint64_t correct; /* rows whose largest mean probability is the label's (ties: lower class) */
     int64_t bad_step; /* step.number at which a row's loss was first not finite; -1: none */
@@ -216,8 +221,14 @@ typedef struct vg_step {
     uint64_t batch;  /* store_batch: index in the plan of the batch's first sample */
     float momentum;  /* of running statistics */
     /* Adam: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2, theta -= rate * (m / correction1) / (sqrt(v / correction2) +
-     * epsilon), g including decay * theta. correction = 1 - beta^t. */
+     * epsilon), g including decay * theta. correction = 1 - beta^t. decoupled (AdamW): g is without it, and theta is
+     * multiplied by 1 - rate * decay first. */
     float rate, beta1, beta2, epsilon, decay, correction1, correction2;
+    bool decoupled;
+    /* SGD: m = inertia m + g, g including decay * theta; theta -= rate * m, or rate * (g + inertia m) with nesterov. */
+    bool nesterov;
+    float inertia;
+    float average; /* share of the new parameters in block_average */
 } vg_step;
 
 typedef struct vg_backend_ops {
@@ -293,6 +304,13 @@ typedef struct vg_backend_ops {
     vg_status (*block_anchor)(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *, double *penalty);
     /* One Adam step over whole blocks, by step_set's figures. */
     vg_status (*adam)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
+    /* One step of stochastic gradient descent over whole blocks, likewise. */
+    vg_status (*sgd)(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m);
+    /* The next adam or sgd takes grad times min(1, most / (|grad| + 1e-6)), |grad| over the whole block: PyTorch's
+     * clip_grad_norm_. Whether grad itself is changed is the backend's choice. */
+    vg_status (*clip)(vg_backend *, vg_block *grad, float most);
+    /* mean += step.average (theta - mean). */
+    vg_status (*block_average)(vg_backend *, vg_block *mean, const vg_block *theta);
 
     /* --- folding passes: y row r = dropout(x row (first + r) / repeat); masks as anywhere (row number step.row + r) */
     vg_status (*repeat_rows)(vg_backend *, vg_tensor *y, const vg_tensor *x, uint64_t first, uint64_t repeat,

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "data/augment.h"
+#include "data/balance.h"
 
 /* Separates the orders from all other draws that use the seed of the run. */
 static const uint64_t order_domain = 0x6f72646572206f66ULL;
@@ -41,6 +42,7 @@ struct vg_loader {
     size_t *order;   /* count: the order of the epoch in which the next ticket lies */
     size_t count, batch, steps;
     bool shuffle;
+    vg_balance balance; /* groups 0: every sample once an epoch */
     uint64_t order_epoch;
     bool order_known;
 
@@ -60,14 +62,18 @@ struct vg_loader {
 
 static void order_of(size_t *order, const vg_loader *loader, uint64_t epoch) {
     memcpy(order, loader->samples, loader->count * sizeof *order);
-    if (loader->shuffle) {
+    if (loader->shuffle || loader->balance.groups) {
         vg_random random = vg_random__start(loader->plan.seed ^ order_domain, epoch);
+        if (loader->balance.groups) {
+            vg_balance__draw(order, loader->count, &loader->balance, &random);
+            return;
+        }
         vg_random__shuffle(&random, order, loader->count);
     }
 }
 
 static void set_order(vg_loader *loader, uint64_t epoch) {
-    if (loader->order_known && (loader->order_epoch == epoch || !loader->shuffle))
+    if (loader->order_known && (loader->order_epoch == epoch || (!loader->shuffle && !loader->balance.groups)))
         return;
     order_of(loader->order, loader, epoch);
     loader->order_epoch = epoch;
@@ -207,6 +213,8 @@ vg_status vg_loader__new(vg_loader **out, const vg_dataset *set, const size_t *i
         status = vg_base__alloc(&loader->order, count, sizeof *loader->order, "an epoch's order");
     for (size_t i = 0; status == VG_OK && i < count; i++)
         loader->samples[i] = indices ? indices[i] : i;
+    if (status == VG_OK && o.balance)
+        status = vg_balance__new(&loader->balance, loader->samples, count, set->labels);
     if (status == VG_OK)
         status = make_slots(loader, image);
     if (status == VG_OK)
@@ -241,6 +249,7 @@ void vg_loader__free(vg_loader *loader) {
     vg_base__release(loader->slots);
     vg_base__release(loader->samples);
     vg_base__release(loader->order);
+    vg_balance__free(&loader->balance);
     pthread_cond_destroy(&loader->work);
     pthread_cond_destroy(&loader->ready);
     pthread_cond_destroy(&loader->idle);

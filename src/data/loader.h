@@ -45,9 +45,12 @@ typedef struct vg_loader_options {
     unsigned threads;         /* workers that prepare batches; 0: one per core, at most 4 (16 for images that are not
                                  in memory). They change no content */
     unsigned prefetch;        /* batches prepared ahead; 0: 2 per worker (1 for images that are not in memory) */
+    /* An epoch is as many samples as there are, drawn with replacement from (seed, epoch): classes equally often, the
+     * samples of a class equally often. Stands in place of shuffle. */
+    int balance;
 } vg_loader_options;
 #define VG_LOADER_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_loader_options), 128, 1, 0, 0, VG_LAYOUT_NCHW, VG_AUGMENT_NONE, {0, {0}, {0}}, 0, 0 }
+    { sizeof(vg_loader_options), 128, 1, 0, 0, VG_LAYOUT_NCHW, VG_AUGMENT_NONE, {0, {0}, {0}}, 0, 0, 0 }
 
 /* Pointers are borrowed from the loader until the next call of vg_loader__next, _seek or _free. */
 typedef struct vg_batch {

@@ -2,7 +2,8 @@
  *
  *   NAME                           parameters, float32, PyTorch's shapes: (o, i, h, w), (o, i*h*w), (o)
  *   NORM.running_mean, _var        batch-norm statistics; NORM.refreshed_mean, _var: the set taken without dropout
- *   adam.m/NAME, adam.v/NAME       moments (last.safetensors only)
+ *                                  with ema their running mean, and raw/NAME what is trained (last.safetensors only)
+ *   adam.m/NAME, adam.v/NAME       moments of Adam and AdamW; sgd.momentum/NAME: of SGD (last.safetensors only)
  *   prior/NAME                     the fixed random network of head_prior
  *   heads.mask                     (H*C, F) uint8, head_features;  heads.start/weight, heads.start/bias: head_anchor
  * Metadata: "recipe" (YAML), "state" (JSON: see vg_train_state), "vargate" (version), "classes" (JSON list of the class
@@ -31,10 +32,16 @@ vg_learner_options vg_checkpoint__learner_options(const vg_recipe *r, const vg_t
         .head_init_scale = r->head_init_scale,
         .uniform_init = r->init == 1,
         .head_anchor = r->head_anchor,
+        .optimiser = (vg_optimiser)r->optimiser,
         .weight_decay = r->weight_decay,
         .beta1 = r->beta1,
         .beta2 = r->beta2,
         .epsilon = r->epsilon,
+        .momentum = r->momentum,
+        .nesterov = r->nesterov != 0,
+        .clip_norm = r->clip_norm,
+        .ema = r->ema,
+        .label_smoothing = r->label_smoothing,
         .seed = r->seed,
         .training = training,
     };
@@ -145,7 +152,7 @@ static vg_status pass_all(walk *w, vg_learner *l, bool full) {
             largest = count > largest ? count : largest;
         }
     VG_TRY(vg_base__alloc(&w->work, largest, sizeof(float), "checkpoint"));
-    VG_TRY(pass_block(w, model, model->theta, ""));
+    VG_TRY(pass_block(w, model, l->average ? l->average : model->theta, ""));
     VG_TRY(pass_statistics(w, model, model->running, "running"));
     if (model->has_refreshed)
         VG_TRY(pass_statistics(w, model, model->refreshed, "refreshed"));
@@ -155,11 +162,14 @@ static vg_status pass_all(walk *w, vg_learner *l, bool full) {
         VG_TRY(pass_mask(w, l));
     if (l->anchor_weight)
         VG_TRY(pass_anchor(w, l));
-    if (full) {
-        VG_TRY(pass_block(w, model, model->m, "adam.m/"));
-        VG_TRY(pass_block(w, model, model->v, "adam.v/"));
-    }
-    return VG_OK;
+    if (!full)
+        return VG_OK;
+    if (l->average)
+        VG_TRY(pass_block(w, model, model->theta, "raw/"));
+    if (l->options.optimiser == VG_OPTIMISER_SGD)
+        return l->options.momentum > 0 ? pass_block(w, model, model->m, "sgd.momentum/") : VG_OK;
+    VG_TRY(pass_block(w, model, model->m, "adam.m/"));
+    return pass_block(w, model, model->v, "adam.v/");
 }
 
 /* --- the state as JSON */
@@ -171,14 +181,16 @@ static vg_status state_text(char **out, const vg_train_state *s, const vg_learne
         json_array_append_new(std, json_real(s->std[i]));
     }
     json_t *state = json_pack(
-        "{s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:I}",
+        "{s:I, s:I, s:I, s:f, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:I, "
+        "s:f, "
+        "s:I}",
         "epoch", (json_int_t)s->epoch, "step", (json_int_t)s->step, "total_steps", (json_int_t)s->total_steps,
         "loss_sum", s->loss_sum, "loss_rows", (json_int_t)s->loss_rows, "correct", (json_int_t)s->correct, "seconds",
         s->seconds, "best_epoch", (json_int_t)s->best_epoch, "best_accuracy", s->best_accuracy, "best_loss",
         s->best_loss, "peak_diversity", s->peak_diversity, "low_epochs", (json_int_t)s->low_epochs, "collapsed",
         s->collapsed, "channels", (json_int_t)s->channels, "height", (json_int_t)s->height, "width",
         (json_int_t)s->width, "classes", (json_int_t)s->classes, "refreshed", l->model->has_refreshed, "mean", mean,
-        "std", std, "threads", (json_int_t)s->threads);
+        "std", std, "threads", (json_int_t)s->threads, "lowest_loss", s->lowest_loss, "waited", (json_int_t)s->waited);
     *out = state ? json_dumps(state, JSON_REAL_PRECISION(17) | JSON_SORT_KEYS) : NULL;
     json_decref(state);
     return *out ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "no memory for the state of training");
@@ -215,6 +227,8 @@ static vg_status state_read(vg_train_state *s, bool *refreshed, const char *path
     s->width = whole(j, "width");
     s->classes = whole(j, "classes");
     s->threads = (unsigned)whole(j, "threads");
+    s->lowest_loss = real(j, json_object_get(j, "lowest_loss") ? "lowest_loss" : "best_loss");
+    s->waited = whole(j, "waited");
     for (size_t i = 0; i < 16; i++) {
         s->mean[i] = json_number_value(json_array_get(json_object_get(j, "mean"), i));
         s->std[i] = json_number_value(json_array_get(json_object_get(j, "std"), i));
@@ -332,7 +346,7 @@ static vg_status recipe_from_text(vg_recipe *recipe, const char *path, const cha
     bool split_known = false;
     vg_recipe_defaults(recipe);
     for (const char *line = text; *line;) { /* written by vg_recipe_text: one key a line */
-        char one[2 * VG_RECIPE_TEXT * VG_RECIPE_LIST];
+        char one[8192];
         size_t length = strcspn(line, "\n"), colon = strcspn(line, ":");
         if (length >= sizeof one || colon >= length)
             return vg_base__fail(VG_ERR_FORMAT, "%s: its recipe is damaged", path);

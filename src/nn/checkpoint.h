@@ -17,7 +17,9 @@ typedef struct vg_train_state {
     size_t best_epoch;
     double best_accuracy, best_loss;
     double peak_diversity;
-    size_t low_epochs; /* epochs in a row below the alarm */
+    double lowest_loss; /* of validation, that patience compares with */
+    size_t waited;      /* epochs since it was reached */
+    size_t low_epochs;  /* epochs in a row below the alarm */
     bool collapsed;
     size_t channels, height, width, classes;
     double mean[16], std[16];

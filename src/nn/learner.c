@@ -34,6 +34,8 @@ void vg_learner__free(vg_learner *l) {
     vg_model__free(l->prior);
     b->ops->block_free(b, l->mask);
     b->ops->block_free(b, l->anchor);
+    b->ops->block_free(b, l->average);
+    b->ops->tensor_free(b, l->class_weights);
     b->ops->tensor_free(b, l->labels);
     b->ops->tensor_free(b, l->weights);
     b->ops->tensor_free(b, l->kept);
@@ -52,6 +54,8 @@ static vg_status check(const vg_learner_options *o) {
     if (o->loss == VG_LOSS_MIXTURE && o->head_bootstrap)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "head_bootstrap weighs each head's cross-entropy: it needs loss 'mean', not 'mixture'");
+    if (o->loss == VG_LOSS_MIXTURE && (o->label_smoothing > 0 || o->class_weights))
+        return vg_base__fail(VG_ERR_ARGUMENT, "label_smoothing and class_weights need loss 'mean', not 'mixture'");
     return VG_OK;
 }
 
@@ -62,6 +66,14 @@ static vg_status make(vg_learner *l) {
     if (l->options.head_prior > 0) {
         VG_TRY(vg_network__prior(&net, &l->options.network));
         VG_TRY(vg_model__new(&l->prior, net, l->backend, false));
+    }
+    if (l->options.training && l->options.ema > 0)
+        VG_TRY(l->backend->ops->block_new(l->backend, &l->average, l->model->theta->count));
+    if (l->options.training && l->options.class_weights) {
+        vg_shape shape = {l->options.network.classes, 1, 1};
+        VG_TRY(l->backend->ops->tensor_new(l->backend, &l->class_weights, VG_TENSOR_PLAIN, 1, shape));
+        vg_tensor__rows(l->class_weights, 1);
+        VG_TRY(l->backend->ops->tensor_upload(l->backend, l->class_weights, l->options.class_weights));
     }
     return vg_learner__room_for_heads(l);
 }
@@ -75,6 +87,7 @@ vg_status vg_learner__new(vg_learner **out, vg_backend *backend, const vg_learne
     l->backend = backend;
     vg_status status = make(l);
     l->options.network.architecture = NULL; /* borrowed until here */
+    l->options.class_weights = NULL;
     if (status != VG_OK)
         vg_learner__free(l);
     else
@@ -140,6 +153,10 @@ vg_status vg_learner__initialise(vg_learner *l) {
     if (l->anchor_weight) {
         VG_TRY(vg_model__get(l->model, l->anchor_weight, l->model->theta, w));
         VG_TRY(vg_model__get(l->model, l->anchor_bias, l->model->theta, bias));
+    }
+    if (l->average) {
+        VG_TRY(l->backend->ops->step_set(l->backend, &(vg_step){.average = 1}));
+        VG_TRY(l->backend->ops->block_average(l->backend, l->average, l->model->theta));
     }
     return vg_learner__place_heads(l);
 }
@@ -257,7 +274,11 @@ static vg_status set_step(vg_learner *l, uint32_t number, double rate, uint64_t 
                     .epsilon = (float)o->epsilon,
                     .decay = (float)o->weight_decay,
                     .correction1 = (float)(1 - pow(o->beta1, t)),
-                    .correction2 = (float)(1 - pow(o->beta2, t))};
+                    .correction2 = (float)(1 - pow(o->beta2, t)),
+                    .decoupled = o->optimiser == VG_OPTIMISER_ADAMW,
+                    .nesterov = o->nesterov,
+                    .inertia = (float)o->momentum,
+                    .average = number == 0 ? 1.0f : (float)(1 - o->ema)};
     return l->backend->ops->step_set(l->backend, &step);
 }
 
@@ -267,7 +288,11 @@ static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     vg_backend *b = l->backend;
     vg_model *model = l->model;
     vg_pass pass = {VG_USE_BATCH, true, true, 0, model->net->node_count};
-    vg_head_loss loss = {model->net->heads, model->net->classes, l->options.loss};
+    vg_head_loss loss = {.heads = model->net->heads,
+                         .classes = model->net->classes,
+                         .form = l->options.loss,
+                         .smoothing = (float)l->options.label_smoothing,
+                         .class_weights = l->class_weights};
     vg_tensor *dlogits, *addend = NULL;
     VG_TRY(vg_model__forward(model, &pass));
     if (l->prior) {
@@ -295,17 +320,40 @@ static vg_status compute(vg_learner *l, size_t n, size_t *settled) {
     return VG_OK;
 }
 
-/* Computes the gradients and runs the optimiser. Where the gradients of the heads are changed after backward
- * (anchor, mask), Adam starts at the end of the step. */
-static vg_status compute_and_step(vg_learner *l, size_t n) {
+/* Runs the optimiser on what is left: values 0 .. rest - 1 of the block. */
+static vg_status optimise(vg_learner *l, size_t rest) {
     const vg_backend_ops *ops = l->backend->ops;
     vg_model *model = l->model;
-    size_t rest = model->theta->count;
-    VG_TRY(compute(l, n, l->anchor || l->mask ? NULL : &rest));
     if (rest < model->theta->count)
         return ops->adam_part(l->backend, model->theta, model->grad, model->m, model->v,
                               &(vg_adam_range){.count = rest});
+    if (l->options.clip_norm > 0)
+        VG_TRY(ops->clip(l->backend, model->grad, (float)l->options.clip_norm));
+    if (l->options.optimiser == VG_OPTIMISER_SGD)
+        return ops->sgd(l->backend, model->theta, model->grad, model->m);
     return ops->adam(l->backend, model->theta, model->grad, model->m, model->v);
+}
+
+/* Computes the gradients and runs the optimiser. Where the gradients of the heads are changed after backward
+ * (anchor, mask), where all gradients are needed first (clipping), and for SGD it starts at the end of the step. */
+static vg_status compute_and_step(vg_learner *l, size_t n) {
+    size_t rest = l->model->theta->count;
+    bool late = l->anchor || l->mask || l->options.clip_norm > 0 || l->options.optimiser == VG_OPTIMISER_SGD;
+    VG_TRY(compute(l, n, late ? NULL : &rest));
+    VG_TRY(optimise(l, rest));
+    return l->average ? l->backend->ops->block_average(l->backend, l->average, l->model->theta) : VG_OK;
+}
+
+/* The versions of both change as well: replayed steps change the values without counting, and no cache may take one
+ * block for the other. */
+void vg_learner__exchange(vg_learner *l) {
+    vg_block *theta = l->model->theta;
+    if (!l->average)
+        return;
+    l->model->theta = l->average;
+    l->average = theta;
+    l->average->version++;
+    l->model->theta->version++;
 }
 
 /* Sends a batch and the values of the step to the device. */

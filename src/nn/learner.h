@@ -5,6 +5,8 @@
 
 #include "nn/model.h"
 
+typedef enum vg_optimiser { VG_OPTIMISER_ADAM = 0, VG_OPTIMISER_ADAMW = 1, VG_OPTIMISER_SGD = 2 } vg_optimiser;
+
 typedef struct vg_learner_options {
     vg_network_spec network;
     vg_loss_form loss;
@@ -14,8 +16,15 @@ typedef struct vg_learner_options {
     double head_init_scale; /* head weights start with standard deviation scale/sqrt(fan in); 0: as the other weights */
     bool uniform_init;      /* PyTorch's default initialisation instead of He's */
     double head_anchor;     /* 0: none */
+    vg_optimiser optimiser;
     double weight_decay;
     double beta1, beta2, epsilon;
+    double momentum; /* of SGD */
+    bool nesterov;
+    double clip_norm;           /* largest norm of all gradients together; 0: any */
+    double ema;                 /* decay of the running mean of the parameters; 0: none */
+    double label_smoothing;     /* 0: none */
+    const float *class_weights; /* network.classes; NULL: all 1. Borrowed by vg_learner__new */
     uint64_t seed;
     bool training;
 } vg_learner_options;
@@ -29,6 +38,8 @@ typedef struct vg_learner {
     vg_block *mask;                     /* the same, laid out as the head weights */
     float *anchor_weight, *anchor_bias; /* the heads at the start; NULL: none */
     vg_block *anchor;
+    vg_block *average;        /* running mean of the parameters (ema), which predictions use; NULL: none */
+    vg_tensor *class_weights; /* NULL: all 1 */
     vg_tensor *labels, *weights;
     float *host_weights;
     size_t batch_room;
@@ -51,6 +62,10 @@ vg_status vg_learner__scale_prior(vg_learner *learner, const float *images, size
 vg_status vg_learner__place_heads(vg_learner *learner);
 /* Allocates the mask and the anchor, which a loader of checkpoints fills. */
 vg_status vg_learner__room_for_heads(vg_learner *learner);
+
+/* Exchanges the parameters and their running mean, for work that is not training: on before, off after. Nothing where
+ * there is no running mean. */
+void vg_learner__exchange(vg_learner *learner);
 
 /* One optimiser step on a batch; number counts from 0, indices are the positions of the images in the training set
  * (bootstrap). The loss is added to the totals of the backend. */

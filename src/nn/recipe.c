@@ -25,7 +25,8 @@ typedef enum key_kind {
     SEED,
     LIMIT_SEED,
     EVERY,
-    SIZE
+    SIZE,
+    WEIGHTS
 } key_kind;
 
 typedef struct key {
@@ -77,12 +78,24 @@ static const key keys[] = {
     {"beta1", REAL, AT(beta1), 0, NULL, 0, 0.999999},
     {"beta2", REAL, AT(beta2), 0, NULL, 0, 0.99999999},
     {"epsilon", REAL, AT(epsilon), 0, NULL, 1e-30, 1},
-    {"schedule", CHOICE, AT(schedule), 0, "constant|cosine", 0, 0},
+    {"optimiser", CHOICE, AT(optimiser), 0, "adam|adamw|sgd", 0, 0},
+    {"momentum", REAL, AT(momentum), 0, NULL, 0, 0.999999},
+    {"nesterov", SWITCH, AT(nesterov), 0, NULL, 0, 0},
+    {"clip_norm", REAL, AT(clip_norm), 0, NULL, 0, 1e9},
+    {"ema", REAL, AT(ema), 0, NULL, 0, 0.99999999},
+    {"label_smoothing", REAL, AT(label_smoothing), 0, NULL, 0, 0.999},
+    {"class_weights", WEIGHTS, AT(class_weights), AT(class_weight_count), "none|balanced", 1e-6, 1e6},
+    {"sampling", CHOICE, AT(sampling), 0, "shuffle|balanced", 0, 0},
+    {"schedule", CHOICE, AT(schedule), 0, "constant|cosine|cyclic", 0, 0},
     {"compute", CHOICE, AT(bfloat16), 0, "float32|bfloat16|tf32", 0, 0},
     {"seed", SEED, AT(seed), 0, NULL, 0, 0},
     {"split_seed", SEED, AT(split_seed), 0, NULL, 0, 0},
     {"limit_seed", LIMIT_SEED, AT(limit_seed), 0, NULL, 0, 0},
     {"checkpoint", CHOICE, AT(checkpoint), 0, "last|best", 0, 0},
+    {"best_by", CHOICE, AT(best_by), 0, "accuracy|loss", 0, 0},
+    {"patience", COUNT, AT(patience), 0, NULL, 0, 1e6},
+    {"min_delta", REAL, AT(min_delta), 0, NULL, 0, 1e6},
+    {"snapshots", COUNT, AT(snapshots), 0, NULL, 0, 64},
     {"checkpoint_every", EVERY, AT(checkpoint_every), 0, NULL, 1, 1e6},
     {"monitor_passes", COUNT, AT(monitor_passes), 0, NULL, 1, 1000},
     {"collapse_fraction", REAL, AT(collapse_fraction), 0, NULL, 0, 1},
@@ -229,13 +242,38 @@ static vg_status size_of(size_t *out, const char *where, const key *k, const cha
     return VG_OK;
 }
 
+/* A word, or one number of a list. */
+static vg_status weights_of(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
+    int choice;
+    char *end;
+    strtod(text, &end);
+    if (item == 0 && end == text) {
+        if (choice_of(&choice, where, k, k->choices, text) != VG_OK)
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s must be none, balanced or a list of numbers, found '%.60s'",
+                                 where, k->name, text);
+        r->class_balance = choice;
+        r->class_weight_count = 0;
+        memset(r->class_weights, 0, sizeof r->class_weights);
+        return VG_OK;
+    }
+    if (item == 0)
+        memset(r->class_weights, 0, sizeof r->class_weights);
+    VG_TRY(number_of(&r->class_weights[item], where, k, text));
+    r->class_balance = 2;
+    r->class_weight_count = item + 1;
+    return VG_OK;
+}
+
+static bool is_list(const key *k) { return k->kind == TEXTS || k->kind == REALS || k->kind == WEIGHTS; }
+static size_t most_items(const key *k) { return k->kind == WEIGHTS ? VG_RECIPE_WEIGHTS : VG_RECIPE_LIST; }
+
 /* Stores one scalar; item: its position in a list. */
 static vg_status put(vg_recipe *r, const char *where, const key *k, const char *text, size_t item) {
     void *place = (char *)r + k->offset;
     double number = 0;
     int choice = 0;
-    if (item >= VG_RECIPE_LIST)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s takes at most %d values", where, k->name, VG_RECIPE_LIST);
+    if (item >= most_items(k))
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %s takes at most %zu values", where, k->name, most_items(k));
     switch (k->kind) {
     case TEXT: return text_of(place, where, k, text);
     case TEXTS: return text_of((char *)place + item * VG_RECIPE_TEXT, where, k, text);
@@ -247,6 +285,7 @@ static vg_status put(vg_recipe *r, const char *where, const key *k, const char *
         return VG_OK;
     case EVERY: return every_of(r, where, k, text);
     case SIZE: return size_of(place, where, k, text);
+    case WEIGHTS: return weights_of(r, where, k, text, item);
     case REAL: return number_of(place, where, k, text);
     case REALS: return number_of((double *)place + item, where, k, text);
     case SWITCH:
@@ -308,10 +347,9 @@ static vg_status take_scalar(reading *state, const char *where, const char *text
         return VG_OK;
     }
     const key *k = state->current;
-    bool list = k->kind == TEXTS || k->kind == REALS;
     VG_TRY(put(state->recipe, where, k, text, state->items));
     state->items++;
-    if (list)
+    if (is_list(k) && k->kind != WEIGHTS)
         *(size_t *)((char *)state->recipe + k->count_offset) = state->items;
     if (!state->in_list)
         state->current = NULL;
@@ -328,10 +366,12 @@ static vg_status take_event(reading *state, const yaml_event_t *event) {
         state->in_mapping = true;
         return VG_OK;
     case YAML_SEQUENCE_START_EVENT:
-        if (!state->current || state->in_list || (state->current->kind != TEXTS && state->current->kind != REALS))
+        if (!state->current || state->in_list || !is_list(state->current))
             return vg_base__fail(VG_ERR_FORMAT, "%s: no list is expected here", where);
         state->in_list = true;
         *(size_t *)((char *)state->recipe + state->current->count_offset) = 0;
+        if (state->current->kind == WEIGHTS)
+            state->recipe->class_balance = 2;
         return VG_OK;
     case YAML_SEQUENCE_END_EVENT:
         state->in_list = false;
@@ -452,6 +492,18 @@ static void say_real(buffer *b, double value) {
     say(b, "%s", text);
 }
 
+static void say_weights(buffer *b, const vg_recipe *r) {
+    if (r->class_balance < 2) {
+        say(b, "%s", r->class_balance ? "balanced" : "none");
+        return;
+    }
+    for (size_t i = 0; i < r->class_weight_count; i++) {
+        say(b, "%s", i ? ", " : "[");
+        say_real(b, r->class_weights[i]);
+    }
+    say(b, "]");
+}
+
 static void say_value(buffer *b, const vg_recipe *r, const key *k) {
     const void *place = (const char *)r + k->offset;
     size_t count = k->kind == TEXTS || k->kind == REALS ? *(const size_t *)((const char *)r + k->count_offset) : 0;
@@ -471,6 +523,7 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
         if (((const size_t *)place)[1])
             say(b, "x%zu", ((const size_t *)place)[1]);
         break;
+    case WEIGHTS: say_weights(b, r); break;
     case REAL: say_real(b, *(const double *)place); break;
     case SWITCH: say(b, "%s", *(const int *)place ? "yes" : "no"); break;
     case TRISTATE: say(b, "%s", *(const int *)place < 0 ? "auto" : *(const int *)place ? "yes" : "no"); break;
@@ -500,7 +553,7 @@ static void say_value(buffer *b, const vg_recipe *r, const key *k) {
 }
 
 vg_status vg_recipe_text(char **out, const vg_recipe *recipe) {
-    buffer b = {NULL, 0, 8192};
+    buffer b = {NULL, 0, 16384};
     *out = NULL;
     VG_TRY(vg_base__alloc(&b.text, b.room, 1, "recipe"));
     b.text[0] = 0;

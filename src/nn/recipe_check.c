@@ -80,8 +80,45 @@ static vg_status check_deep(const vg_recipe *r) {
     return check_ensemble(&one);
 }
 
+static vg_status refuse(const vg_recipe *r, const char *why) {
+    return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: %s", r->name, why);
+}
+
+static vg_status check_optimiser(const vg_recipe *r) {
+    if (r->optimiser != 2 && (r->momentum > 0 || r->nesterov))
+        return refuse(r, "momentum and nesterov are for optimiser sgd; Adam's momentum is beta1");
+    if (r->nesterov && !(r->momentum > 0))
+        return refuse(r, "nesterov needs momentum above 0");
+    if (r->mixture && (r->label_smoothing > 0 || r->class_balance))
+        return refuse(r, "label_smoothing and class_weights need loss mean");
+    if (r->class_balance == 2 && !r->class_weight_count)
+        return refuse(r, "class_weights needs a number for every class");
+    if (r->class_balance && r->sampling)
+        return refuse(r, "class_weights and sampling balanced correct for the same thing: choose one");
+    return VG_OK;
+}
+
+static vg_status check_course(const vg_recipe *r) {
+    if (r->min_delta > 0 && !r->patience)
+        return refuse(r, "min_delta is for patience, which is 0");
+    if (r->schedule == 2 && !r->snapshots)
+        return refuse(r, "schedule cyclic has one cycle a snapshot: set snapshots");
+    if (r->snapshots > r->epochs)
+        return refuse(r, "there are fewer epochs than snapshots");
+    if (r->snapshots && r->patience)
+        return refuse(r, "patience and snapshots exclude each other: snapshots need the whole schedule");
+    if (r->snapshots && r->checkpoint)
+        return refuse(r, "checkpoint best and snapshots exclude each other: predictions take the snapshots");
+    if (r->snapshots * vg_recipe__networks(r) > MOST_NETWORKS)
+        return vg_base__fail(VG_ERR_ARGUMENT, "recipe %s: %zu snapshots of %zu networks are more than %d networks",
+                             r->name, r->snapshots, vg_recipe__networks(r), MOST_NETWORKS);
+    return VG_OK;
+}
+
 vg_status vg_recipe__check(const vg_recipe *r) {
     VG_TRY(is_deep(r) ? check_deep(r) : check_ensemble(r));
+    VG_TRY(check_optimiser(r));
+    VG_TRY(check_course(r));
     if (r->passes && r->ensemble != VG_ENSEMBLE_DEEP_MCD)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "recipe %s: passes is for ensemble deep-mcd; of mcd the passes are its members", r->name);

@@ -33,6 +33,11 @@ vg_status vg_train__folder(vg_training *t) {
     return VG_OK;
 }
 
+const char *vg_train__snapshot_name(char out[VG_SNAPSHOT_NAME], size_t i) {
+    snprintf(out, VG_SNAPSHOT_NAME, "snapshot-%zu.safetensors", i);
+    return out;
+}
+
 static vg_status write_text(const char *path, const char *text, size_t length) {
     vg_text *file;
     VG_TRY(vg_text_open(&file, path));
@@ -53,7 +58,8 @@ static bool is_free(const char *line, size_t length) {
                                        "checkpoint", "checkpoint_every",
                                        "k",          "collapse_fraction",
                                        "calibrate",  "collapse_epochs",
-                                       "epochs",     "in_memory"};
+                                       "epochs",     "in_memory",
+                                       "patience"};
     size_t name = strcspn(line, ":");
     for (size_t i = 0; name < length && i < sizeof keys / sizeof *keys; i++)
         if (strlen(keys[i]) == name && strncmp(keys[i], line, name) == 0)
@@ -136,6 +142,10 @@ vg_status vg_train__resumable(vg_training *t, bool *resumed) {
     if (t->recipe.epochs < state.epoch + (state.step > 0))
         return vg_base__fail(VG_ERR_ARGUMENT, "%s has trained for %zu epochs%s already: epochs %zu is less", path,
                              state.epoch, state.step > 0 ? " and a part" : "", t->recipe.epochs);
+    if (t->recipe.snapshots && t->recipe.epochs != recipe.epochs)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "%s has snapshots along a schedule of %zu epochs: a run of %zu needs another folder", path,
+                             recipe.epochs, t->recipe.epochs);
     t->old_epochs = recipe.epochs;
     t->old_threads = state.threads;
     t->state = state;
@@ -202,21 +212,30 @@ static vg_status read_log(vg_training *t) {
     return status;
 }
 
-/* Writes the current recipe into both checkpoints and recipe.yaml, because prediction reads it from there. */
-static vg_status adopt_recipe(vg_training *t, const char *last) {
-    char best[4096];
+/* Writes the current recipe into a checkpoint that is not the last one. */
+static vg_status adopt_in(vg_training *t, const char *name) {
+    char path[4096];
     vg_recipe recipe;
     vg_train_state state = t->state;
+    VG_TRY(vg_train__path(path, sizeof path, t, name));
+    VG_TRY(vg_checkpoint__peek(path, &recipe, &t->state));
+    vg_status status = vg_checkpoint__load(path, t->learner, false);
+    if (status == VG_OK)
+        status = vg_train__save(t, name, false);
+    t->state = state;
+    return status;
+}
+
+/* Writes the current recipe into all checkpoints and recipe.yaml, because prediction reads it from there. */
+static vg_status adopt_recipe(vg_training *t, const char *last) {
+    char name[VG_SNAPSHOT_NAME];
     bool refreshed = t->learner->model->has_refreshed;
-    VG_TRY(vg_train__path(best, sizeof best, t, "best.safetensors"));
-    if (state.best_epoch > 0) {
-        VG_TRY(vg_checkpoint__peek(best, &recipe, &t->state));
-        VG_TRY(vg_checkpoint__load(best, t->learner, false));
-        vg_status status = vg_train__save(t, "best.safetensors", false);
-        t->state = state;
-        VG_TRY(status);
-        VG_TRY(vg_checkpoint__load(last, t->learner, true));
-    }
+    if (t->state.best_epoch > 0)
+        VG_TRY(adopt_in(t, "best.safetensors"));
+    for (size_t i = 1; i <= t->recipe.snapshots; i++)
+        if (vg_train__snapshot_epoch(&t->recipe, i) <= t->state.epoch)
+            VG_TRY(adopt_in(t, vg_train__snapshot_name(name, i)));
+    VG_TRY(vg_checkpoint__load(last, t->learner, true));
     t->learner->model->has_refreshed = refreshed;
     VG_TRY(vg_train__describe(t));
     return vg_train__save(t, "last.safetensors", true);
@@ -231,7 +250,7 @@ vg_status vg_train__resume(vg_training *t) {
     t->result.best.val_accuracy = t->state.best_accuracy;
     t->result.best.val_loss = t->state.best_loss;
     VG_TRY(read_log(t));
-    if (t->state.epoch < t->recipe.epochs) /* a finished run that is extended */
+    if (!vg_train__finished(t)) /* a finished run that is extended */
         t->learner->model->has_refreshed = false;
     if (t->changes[0])
         VG_TRY(adopt_recipe(t, path));
@@ -276,10 +295,12 @@ static double finite(double value) { return isfinite(value) ? value : 0; }
 static vg_status log_object(vg_training *t, json_t *j) {
     char path[4096];
     char *line = j ? json_dumps(j, JSON_REAL_PRECISION(17)) : NULL;
+    vg_status status = line ? vg_train__write_event(t, j) : VG_OK;
     json_decref(j);
     if (!line)
         return vg_base__fail(VG_ERR_MEMORY, "no memory for metrics.jsonl");
-    vg_status status = extend_log(t, line, strlen(line));
+    if (status == VG_OK)
+        status = extend_log(t, line, strlen(line));
     if (status == VG_OK)
         status = extend_log(t, "\n", 1);
     if (status == VG_OK)

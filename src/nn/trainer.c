@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "formats/tfevents.h"
 #include "nn/recipe.h"
 #include "nn/resident_data.h"
 #include "nn/train_device.h"
@@ -23,17 +24,34 @@ double vg_train__clock(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Rises from 0.1 to 1 over the first quarter of all steps and falls back to 0.1 over the rest, both along a cosine. */
+size_t vg_train__snapshot_epoch(const vg_recipe *recipe, size_t i) { return i * recipe->epochs / recipe->snapshots; }
+
+/* One cosine from the rate to 0 for each snapshot (Huang et al., Snapshot ensembles; PyTorch's
+ * CosineAnnealingWarmRestarts). */
+static double cyclic_rate(const vg_recipe *recipe, uint64_t step, uint64_t steps) {
+    const double pi = 3.14159265358979323846;
+    uint64_t each = steps / recipe->epochs, begin = 0, end = 0;
+    for (size_t i = 1; i <= recipe->snapshots && end <= step; i++) {
+        begin = end;
+        end = vg_train__snapshot_epoch(recipe, i) * each;
+    }
+    return recipe->rate * 0.5 * (1 + cos(pi * (double)(step - begin) / (double)(end - begin)));
+}
+
+/* Cosine: rises from 0.1 to 1 over the first quarter of all steps and falls back to 0.1 over the rest, both along a
+ * cosine. */
 double vg_train__rate(const vg_recipe *recipe, uint64_t step, uint64_t steps) {
     const double pi = 3.14159265358979323846, low = 0.1;
     if (!recipe->schedule)
         return recipe->rate;
+    if (recipe->schedule == 2)
+        return cyclic_rate(recipe, step, steps);
     double p = (double)step / (double)steps;
     double part = p < 0.25 ? 0.5 * (1 - cos(pi * p / 0.25)) : 0.5 * (1 + cos(pi * (p - 0.25) / 0.75));
     return recipe->rate * (low + (1 - low) * part);
 }
 
-static int send_event(vg_training *t, vg_train_event event) {
+int vg_train__event(vg_training *t, vg_train_event event) {
     event.epochs = t->recipe.epochs;
     event.epoch = t->state.epoch;
     event.steps = t->options.train.steps;
@@ -44,14 +62,13 @@ static int send_event(vg_training *t, vg_train_event event) {
     return t->stop;
 }
 
-/* Sends a line of text to the user. */
-VG_PRINTF(3, 4) static void send_text(vg_training *t, vg_train_event_kind kind, const char *format, ...) {
+void vg_train__text(vg_training *t, vg_train_event_kind kind, const char *format, ...) {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    send_event(t, (vg_train_event){.kind = kind, .text = text, .loss = NAN});
+    vg_train__event(t, (vg_train_event){.kind = kind, .text = text, .loss = NAN});
 }
 
 /* --- one epoch */
@@ -70,8 +87,7 @@ static vg_status read_totals(vg_training *t) {
     return VG_OK;
 }
 
-/* The number of images in step `step` of an epoch on resident data. */
-static size_t resident_rows(const vg_training *t, size_t step) {
+size_t vg_train__resident_rows(const vg_training *t, size_t step) {
     size_t left = t->options.train.samples - step * t->recipe.batch;
     return left < t->recipe.batch ? left : t->recipe.batch;
 }
@@ -84,7 +100,8 @@ static vg_status next_step(vg_training *t) {
     t->rate = vg_train__rate(&t->recipe, s->total_steps, (uint64_t)t->recipe.epochs * feed->steps);
     if (t->resident)
         return vg_learner__step_stored(t->learner, vg_resident_data__store(t->resident),
-                                       (uint64_t)s->step * t->recipe.batch, resident_rows(t, s->step), number, t->rate);
+                                       (uint64_t)s->step * t->recipe.batch, vg_train__resident_rows(t, s->step), number,
+                                       t->rate);
     VG_TRY(feed->next(feed->context, &batch));
     return vg_learner__step(t->learner, batch.images, batch.labels, batch.indices, batch.n, number, t->rate);
 }
@@ -110,8 +127,8 @@ static vg_status train_epoch(vg_training *t) {
         if (read)
             VG_TRY(read_totals(t));
         s->seconds += vg_train__clock() - start;
-        send_event(t, (vg_train_event){.kind = VG_TRAIN_STEP,
-                                       .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN});
+        vg_train__event(t, (vg_train_event){.kind = VG_TRAIN_STEP,
+                                            .loss = s->loss_rows ? s->loss_sum / (double)s->loss_rows : NAN});
         bool due = is_due(t) && s->step < feed->steps && !t->stop;
         if ((t->stop || due) && !read) /* a checkpoint follows, which contains the sums of the loss */
             VG_TRY(read_totals(t));
@@ -148,8 +165,7 @@ static vg_status feed_monitor(vg_training *t, vg_monitor *monitor, const vg_memb
     return VG_OK;
 }
 
-/* Measures the network on the validation set: all heads without dropout, or for MCD a few stochastic passes. */
-static vg_status validate(vg_training *t, vg_epoch_metrics *metrics) {
+vg_status vg_train__validate(vg_training *t, vg_epoch_metrics *metrics) {
     bool mcd = t->recipe.ensemble == VG_ENSEMBLE_MCD;
     vg_members members = {mcd, mcd ? t->recipe.monitor_passes : 1, mcd ? 1 : t->recipe.heads, false, 0};
     members.count = members.passes * members.heads;
@@ -161,7 +177,9 @@ static vg_status validate(vg_training *t, vg_epoch_metrics *metrics) {
         options.k = t->recipe.k[i] > options.k ? t->recipe.k[i] : options.k;
     vg_monitor *monitor;
     VG_TRY(vg_monitor__new(&monitor, &options));
+    vg_learner__exchange(t->learner);
     vg_status status = feed_monitor(t, monitor, &members);
+    vg_learner__exchange(t->learner);
     if (status == VG_OK)
         status = vg_monitor__figures(monitor, metrics);
     vg_monitor__free(monitor);
@@ -190,7 +208,44 @@ static void check_collapse(vg_training *t, const vg_epoch_metrics *metrics) {
         return;
     s->collapsed = true;
     t->result.collapsed = 1;
-    send_event(t, (vg_train_event){.kind = VG_TRAIN_COLLAPSE, .metrics = metrics, .diversity_peak = s->peak_diversity});
+    vg_train__event(
+        t, (vg_train_event){.kind = VG_TRAIN_COLLAPSE, .metrics = metrics, .diversity_peak = s->peak_diversity});
+}
+
+bool vg_train__finished(const vg_training *t) {
+    return t->state.epoch >= t->recipe.epochs || (t->recipe.patience && t->state.waited >= t->recipe.patience);
+}
+
+/* The best by the recipe's rule; ties are decided by the other figure. */
+static bool is_best(const vg_training *t, const vg_epoch_metrics *m) {
+    const vg_train_state *s = &t->state;
+    bool lower = m->val_loss<s->best_loss, higher = m->val_accuracy> s->best_accuracy;
+    if (s->best_epoch == 0)
+        return true;
+    if (t->recipe.best_by)
+        return lower || (m->val_loss == s->best_loss && higher);
+    return higher || (m->val_accuracy == s->best_accuracy && lower);
+}
+
+/* Counts the epochs since the validation loss was lowest. One that is not finite has not fallen. */
+static void count_waiting(vg_training *t, const vg_epoch_metrics *m) {
+    vg_train_state *s = &t->state;
+    bool first = s->waited == s->epoch - 1; /* no finite one was seen yet */
+    if (isfinite(m->val_loss) && (first || m->val_loss < s->lowest_loss - t->recipe.min_delta)) {
+        s->lowest_loss = m->val_loss;
+        s->waited = 0;
+    } else {
+        s->waited++;
+    }
+}
+
+/* Snapshots are written before the last checkpoint, so that a kill between the two loses nothing. */
+static vg_status save_snapshot(vg_training *t) {
+    char name[VG_SNAPSHOT_NAME];
+    for (size_t i = 1; i <= t->recipe.snapshots; i++)
+        if (t->state.epoch == vg_train__snapshot_epoch(&t->recipe, i))
+            return vg_train__save(t, vg_train__snapshot_name(name, i), false);
+    return VG_OK;
 }
 
 static vg_status finish_epoch(vg_training *t) {
@@ -201,13 +256,13 @@ static vg_status finish_epoch(vg_training *t) {
                           .train_accuracy = (double)s->correct / rows,
                           .rate = t->rate,
                           .images_per_s = s->seconds > 0 ? rows / s->seconds : 0};
-    VG_TRY(validate(t, &m));
+    VG_TRY(vg_train__validate(t, &m));
     s->epoch++;
     s->step = 0;
     s->loss_sum = s->seconds = 0;
     s->loss_rows = s->correct = 0;
-    bool best = s->best_epoch == 0 || m.val_accuracy > s->best_accuracy ||
-                (m.val_accuracy == s->best_accuracy && m.val_loss < s->best_loss);
+    bool best = is_best(t, &m);
+    count_waiting(t, &m);
     if (best && isfinite(m.val_loss)) {
         s->best_epoch = s->epoch;
         s->best_accuracy = m.val_accuracy;
@@ -220,72 +275,12 @@ static vg_status finish_epoch(vg_training *t) {
     VG_TRY(vg_train__log(t, &m));
     if (best)
         VG_TRY(vg_train__save(t, "best.safetensors", false));
+    VG_TRY(save_snapshot(t));
     size_t every = t->recipe.checkpoint_every;
-    if (every ? s->epoch % every == 0 || s->epoch == t->recipe.epochs : is_due(t) || s->epoch == t->recipe.epochs)
+    if (vg_train__finished(t) || (every ? s->epoch % every == 0 : is_due(t)))
         VG_TRY(vg_train__save(t, "last.safetensors", true));
-    send_event(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
+    vg_train__event(t, (vg_train_event){.kind = VG_TRAIN_EPOCH, .metrics = &t->result.last});
     return VG_OK;
-}
-
-/* --- batch-norm refresh */
-
-static bool wants_refresh(const vg_training *t) {
-    const vg_network *net = t->learner->model->net;
-    bool both = net->norm_count > 0 && net->first_dropout < net->node_count;
-    return t->recipe.bn_refresh < 0 ? both : t->recipe.bn_refresh && net->norm_count > 0;
-}
-
-static vg_status refresh_once(vg_training *t) {
-    const vg_feed *feed = &t->options.train;
-    VG_TRY(t->resident ? vg_resident_data__epoch(t->resident, t->recipe.epochs)
-                       : feed->seek(feed->context, t->recipe.epochs, 0));
-    for (size_t i = 0; i < feed->steps; i++) {
-        vg_nn_batch batch = {.n = t->resident ? resident_rows(t, i) : 0};
-        if (!t->resident)
-            VG_TRY(feed->next(feed->context, &batch));
-        VG_TRY(vg_learner__refresh(t->learner, batch.images, t->resident ? vg_resident_data__store(t->resident) : NULL,
-                                   (uint64_t)i * t->recipe.batch, batch.n, i));
-        if (send_event(t, (vg_train_event){.kind = VG_TRAIN_REFRESH, .step = i + 1, .loss = NAN}))
-            return vg_base__fail(
-                VG_ERR_INTERRUPTED,
-                "stopped while taking batch-norm statistics again; the checkpoint is %s/last.safetensors, and "
-                "resume takes them from the start",
-                t->options.folder);
-    }
-    t->learner->model->has_refreshed = true;
-    return VG_OK;
-}
-
-/* Refreshes the best checkpoint first, so that the last one, whose statistics mark the run as finished, is written
- * last. */
-static vg_status refresh(vg_training *t) {
-    char best[4096];
-    vg_train_state state = t->state;
-    VG_TRY(vg_train__path(best, sizeof best, t, "best.safetensors"));
-    if (state.best_epoch > 0 && state.best_epoch < state.epoch) {
-        vg_recipe recipe;
-        char last[4096];
-        VG_TRY(vg_train__path(last, sizeof last, t, "last.safetensors"));
-        VG_TRY(vg_checkpoint__peek(best, &recipe, &t->state));
-        VG_TRY(vg_checkpoint__load(best, t->learner, false));
-        vg_status status = refresh_once(t);
-        if (status == VG_OK)
-            status = vg_train__save(t, "best.safetensors", false);
-        t->state = state;
-        VG_TRY(status);
-        VG_TRY(vg_checkpoint__load(last, t->learner, true));
-    }
-    VG_TRY(refresh_once(t));
-    if (state.best_epoch == state.epoch)
-        VG_TRY(vg_train__save(t, "best.safetensors", false));
-    if (t->recipe.ensemble != VG_ENSEMBLE_MCD) { /* MCD is validated with dropout, on the running statistics */
-        vg_epoch_metrics m = {0};
-        VG_TRY(validate(t, &m));
-        VG_TRY(vg_train__log_refreshed(t, &m));
-        send_text(t, VG_TRAIN_NOTE, "with batch-norm refreshed: val loss %.4f  accuracy %.4f  ECE %.4f", m.val_loss,
-                  m.val_accuracy, m.val_ece);
-    }
-    return vg_train__save(t, "last.safetensors", true);
 }
 
 /* --- the run */
@@ -315,22 +310,29 @@ static vg_status scale_prior(vg_training *t) {
 }
 
 static vg_status run_epochs(vg_training *t) {
-    while (t->state.epoch < t->recipe.epochs && !t->stop) {
+    bool was_finished = vg_train__finished(t);
+    while (!vg_train__finished(t) && !t->stop) {
         VG_TRY(train_epoch(t));
         if (t->state.step == t->options.train.steps)
             VG_TRY(finish_epoch(t));
     }
+    if (t->state.epoch < t->recipe.epochs && vg_train__finished(t))
+        vg_train__text(t, VG_TRAIN_NOTE,
+                       "%s after epoch %zu: the validation loss has not fallen below %.4f, that of epoch %zu, for %zu "
+                       "epochs; a larger patience goes on",
+                       was_finished ? "stopped early" : "stopping early", t->state.epoch, t->state.lowest_loss,
+                       t->state.epoch - t->state.waited, t->state.waited);
     if (t->stop) {
         VG_TRY(vg_train__save(t, "last.safetensors", true));
         return vg_base__fail(VG_ERR_INTERRUPTED,
                              "stopped in epoch %zu after step %zu of %zu; the checkpoint is %s/last.safetensors",
                              t->state.epoch + 1, t->state.step, t->options.train.steps, t->options.folder);
     }
-    if (wants_refresh(t) && !t->learner->model->has_refreshed)
-        VG_TRY(refresh(t));
+    if (vg_train__wants_refresh(t) && !t->learner->model->has_refreshed)
+        VG_TRY(vg_train__refresh(t));
     /* A finished run without metrics.jsonl: its figures are computed again. */
     if (t->result.last.epoch < t->state.epoch) {
-        VG_TRY(validate(t, &t->result.last));
+        VG_TRY(vg_train__validate(t, &t->result.last));
         t->result.last.epoch = t->state.epoch;
     }
     return VG_OK;
@@ -353,31 +355,55 @@ static void report_settings(vg_training *t, bool resumed) {
     const vg_recipe *r = &t->recipe;
     bool on_cpu = strcmp(t->backend->name, "cuda") != 0;
     if (t->changes[0])
-        send_text(t, VG_TRAIN_NOTE, "going on with other settings: %s", t->changes);
+        vg_train__text(t, VG_TRAIN_NOTE, "going on with other settings: %s", t->changes);
     if (resumed && r->epochs != t->old_epochs && r->schedule)
-        send_text(t, VG_TRAIN_NOTE,
-                  "the learning rate follows the schedule of %zu epochs from here on, no longer that of %zu", r->epochs,
-                  t->old_epochs);
+        vg_train__text(t, VG_TRAIN_NOTE,
+                       "the learning rate follows the schedule of %zu epochs from here on, no longer that of %zu",
+                       r->epochs, t->old_epochs);
     if (r->bfloat16 == VG_COMPUTE_TF32 && t->backend->compute != VG_COMPUTE_TF32)
-        send_text(t, VG_TRAIN_WARNING, "compute tf32 is for GPUs: %s computes in float32", t->backend->device);
-    if (resumed && on_cpu && t->old_threads && t->old_threads != t->backend->threads && t->state.epoch < r->epochs)
-        send_text(
+        vg_train__text(t, VG_TRAIN_WARNING, "compute tf32 is for GPUs: %s computes in float32", t->backend->device);
+    if (resumed && on_cpu && t->old_threads && t->old_threads != t->backend->threads && !vg_train__finished(t))
+        vg_train__text(
             t, VG_TRAIN_WARNING,
             "going on with %u threads after %u: sums are taken in another order, so the bits differ from those of a "
             "run that was not stopped",
             t->backend->threads, t->old_threads);
     if (r->batch > t->options.train.samples)
-        send_text(t, VG_TRAIN_WARNING, "batch %zu is larger than the %zu training images: every step takes all of them",
-                  r->batch, t->options.train.samples);
-    if (wants_refresh(t) && r->ensemble != VG_ENSEMBLE_MCD && t->state.epoch < r->epochs)
-        send_text(t, VG_TRAIN_NOTE,
-                  "validation figures are taken without dropout before batch-norm is refreshed, and improve by the "
-                  "refresh that follows the last epoch");
+        vg_train__text(t, VG_TRAIN_WARNING,
+                       "batch %zu is larger than the %zu training images: every step takes all of them", r->batch,
+                       t->options.train.samples);
+    if (vg_train__wants_refresh(t) && r->ensemble != VG_ENSEMBLE_MCD && !vg_train__finished(t))
+        vg_train__text(
+            t, VG_TRAIN_NOTE,
+            "validation figures are taken without dropout before batch-norm is refreshed, and improve by the "
+            "refresh that follows the last epoch");
+}
+
+/* The learner, with the class weights of the caller or of the recipe. */
+static vg_status make_learner(vg_training *t) {
+    vg_learner_options lo = vg_checkpoint__learner_options(&t->recipe, &t->state, true);
+    const vg_recipe *r = &t->recipe;
+    const double *given = t->options.class_weights ? t->options.class_weights : r->class_weights;
+    size_t classes = t->options.classes;
+    float *weights;
+    if (!r->class_balance)
+        return vg_learner__new(&t->learner, t->backend, &lo);
+    if (r->class_balance == 1 && !t->options.class_weights)
+        return vg_base__fail(VG_ERR_ARGUMENT, "class_weights balanced needs vg_train_options.class_weights");
+    if (r->class_balance == 2 && r->class_weight_count != classes)
+        return vg_base__fail(VG_ERR_ARGUMENT, "class_weights has %zu numbers, the data %zu classes",
+                             r->class_weight_count, classes);
+    VG_TRY(vg_base__alloc(&weights, classes, sizeof *weights, "class weights"));
+    for (size_t c = 0; c < classes; c++)
+        weights[c] = (float)given[c];
+    lo.class_weights = weights;
+    vg_status status = vg_learner__new(&t->learner, t->backend, &lo);
+    vg_base__release(weights);
+    return status;
 }
 
 static vg_status start_learner(vg_training *t, bool resumed) {
-    vg_learner_options lo = vg_checkpoint__learner_options(&t->recipe, &t->state, true);
-    VG_TRY(vg_learner__new(&t->learner, t->backend, &lo));
+    VG_TRY(make_learner(t));
     t->saved_at = vg_train__clock();
     t->state.threads = t->backend->threads;
     if (resumed)
@@ -407,12 +433,13 @@ static vg_status begin(vg_training *t) {
     VG_TRY(o->shared ? vg_train_device__backend(&t->backend, o->shared, o->device, &device)
                      : vg_backend__open(&t->backend, o->device, &device));
     VG_TRY(start_learner(t, resumed));
+    VG_TRY(vg_train__begin_events(t));
     if (o->resident.plan && vg_learner__takes_store(t->learner)) {
         vg_status status = vg_resident_data__new(&t->resident, t->backend, o, o->train.samples);
         if (status != VG_OK && status != VG_ERR_UNSUPPORTED)
             return status;
     }
-    send_event(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
+    vg_train__event(t, (vg_train_event){.kind = VG_TRAIN_START, .text = t->backend->device, .loss = NAN});
     report_settings(t, resumed);
     return VG_OK;
 }
@@ -434,6 +461,8 @@ vg_status vg_train(vg_train_result *result, const vg_train_options *options) {
     *result = t->result;
     result->seconds = vg_train__clock() - start;
     vg_resident_data__free(t->resident);
+    vg_status closed = vg_events__close(t->events);
+    status = status == VG_OK ? closed : status;
     vg_learner__free(t->learner);
     if (!o.shared)
         vg_backend__close(t->backend);

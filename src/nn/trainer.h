@@ -3,6 +3,8 @@
 #ifndef VG_TRAINER_H
 #define VG_TRAINER_H
 
+#include <jansson.h>
+
 #include "nn/checkpoint.h"
 #include "nn/learner.h"
 #include "nn/monitor.h"
@@ -27,6 +29,7 @@ typedef struct vg_training {
     char changes[512];              /* settings that differ from the resumed checkpoint's; "": none */
     size_t old_epochs;              /* epochs in the recipe of the resumed checkpoint; 0: not resumed */
     unsigned old_threads;           /* and its thread count; 0: not known */
+    struct vg_events *events;       /* the same for TensorBoard; NULL: not wanted */
     char *log;                      /* metrics.jsonl so far */
     size_t log_length;
     float *logits;
@@ -35,6 +38,25 @@ typedef struct vg_training {
 
 double vg_train__clock(void);
 double vg_train__rate(const vg_recipe *recipe, uint64_t step, uint64_t steps);
+/* The epoch after which snapshot i, from 1, is taken. */
+size_t vg_train__snapshot_epoch(const vg_recipe *recipe, size_t i);
+/* snapshot-I.safetensors. */
+enum { VG_SNAPSHOT_NAME = 48 };
+const char *vg_train__snapshot_name(char out[VG_SNAPSHOT_NAME], size_t i);
+
+/* Sends an event; whether the listener wants to stop. */
+int vg_train__event(vg_training *t, vg_train_event event);
+/* Sends a line of text to the user. */
+VG_PRINTF(3, 4) void vg_train__text(vg_training *t, vg_train_event_kind kind, const char *format, ...);
+/* The number of images in step `step` of an epoch on resident data. */
+size_t vg_train__resident_rows(const vg_training *t, size_t step);
+/* Measures the network on the validation set: all heads without dropout, or for MCD a few stochastic passes. */
+vg_status vg_train__validate(vg_training *t, vg_epoch_metrics *metrics);
+/* Whether all epochs are done, or the validation loss has not fallen for `patience` of them. */
+bool vg_train__finished(const vg_training *t);
+/* Batch-norm statistics without dropout (refresh.c). */
+bool vg_train__wants_refresh(const vg_training *t);
+vg_status vg_train__refresh(vg_training *t);
 
 /* FOLDER/name. */
 vg_status vg_train__path(char *out, size_t room, const vg_training *t, const char *name);
@@ -52,6 +74,10 @@ vg_status vg_train__begin_log(vg_training *t);
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *metrics);
 /* Adds the validation figures taken after the batch-norm refresh to its last line. */
 vg_status vg_train__log_refreshed(vg_training *t, const vg_epoch_metrics *metrics);
+/* Opens the event file for TensorBoard, with the epochs so far. Nothing where it is not wanted. */
+vg_status vg_train__begin_events(vg_training *t);
+/* Adds a line of metrics.jsonl to it. */
+vg_status vg_train__write_event(vg_training *t, const json_t *line);
 vg_status vg_train__save(vg_training *t, const char *name, bool full);
 
 #endif

@@ -259,7 +259,7 @@ vg_status vg_prediction__begin(vg_prediction *p, const vg_predict_runs_options *
     *p = (vg_prediction){.options = VG_PREDICT_RUNS_OPTIONS_INIT};
     VG_TRY(vg_workflow__options(&p->options, sizeof p->options, options, "vg_predict_runs_options"));
     VG_TRY(check_options(&p->options));
-    VG_TRY(vg_run_list__expand(&p->runs, p->options.runs, p->options.run_count));
+    VG_TRY(vg_run_list__expand(&p->runs, p->options.runs, p->options.run_count, p->options.checkpoint));
     p->options.runs = p->runs.items;
     p->options.run_count = p->runs.count;
     return VG_OK;

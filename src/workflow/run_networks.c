@@ -23,10 +23,32 @@ static vg_status add(vg_run_list *list, const char *path) {
     return VG_OK;
 }
 
+/* The snapshots of a run, or the run itself where there are none. */
+static vg_status add_run(vg_run_list *list, const char *run, int checkpoint) {
+    char path[VG_NETWORK_PATH];
+    vg_recipe recipe;
+    snprintf(path, sizeof path, "%.4000s/recipe.yaml", run);
+    if (checkpoint >= 0 || !is_there(run, "snapshot-1.safetensors") || !is_there(run, "recipe.yaml"))
+        return add(list, run);
+    VG_TRY(vg_recipe__read(&recipe, path));
+    if (!recipe.snapshots)
+        return add(list, run);
+    for (size_t i = 1; i <= recipe.snapshots; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "snapshot-%zu.safetensors", i);
+        if (!is_there(run, name))
+            return vg_base__fail(VG_ERR_DATA, "%s: snapshot %zu of %zu is not there yet; --resume goes on", run, i,
+                                 recipe.snapshots);
+        snprintf(path, sizeof path, "%.4000s/%s", run, name);
+        VG_TRY(add(list, path));
+    }
+    return VG_OK;
+}
+
 /* A deep ensemble's folder has a recipe and no checkpoint of its own. */
 static bool is_deep(const char *run) { return is_there(run, "recipe.yaml") && is_there(run, "network-1"); }
 
-static vg_status add_networks(vg_run_list *list, const char *run) {
+static vg_status add_networks(vg_run_list *list, const char *run, int checkpoint) {
     char path[VG_NETWORK_PATH];
     vg_recipe recipe;
     snprintf(path, sizeof path, "%.4000s/recipe.yaml", run);
@@ -36,16 +58,16 @@ static vg_status add_networks(vg_run_list *list, const char *run) {
         if (!is_there(path, "last.safetensors"))
             return vg_base__fail(VG_ERR_DATA, "%s: network %zu of %zu is not trained yet; --resume trains it", run,
                                  i + 1, vg_recipe__networks(&recipe));
-        VG_TRY(add(list, path));
+        VG_TRY(add_run(list, path, checkpoint));
     }
     return VG_OK;
 }
 
-vg_status vg_run_list__expand(vg_run_list *list, const char *const *runs, size_t count) {
+vg_status vg_run_list__expand(vg_run_list *list, const char *const *runs, size_t count, int checkpoint) {
     memset(list, 0, sizeof *list);
     VG_TRY(vg_base__alloc(&list->paths, VG_MAX_RUNS, sizeof *list->paths, "names of runs"));
     for (size_t i = 0; i < count; i++)
-        VG_TRY(is_deep(runs[i]) ? add_networks(list, runs[i]) : add(list, runs[i]));
+        VG_TRY(is_deep(runs[i]) ? add_networks(list, runs[i], checkpoint) : add_run(list, runs[i], checkpoint));
     return VG_OK;
 }
 

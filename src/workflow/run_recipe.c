@@ -62,6 +62,7 @@ static vg_status train_stage(vg_run *run) {
     options.event_context = run->options.event_context;
     options.job = run->options.job;
     options.jobs = run->options.jobs;
+    options.tensorboard = run->options.tensorboard;
     return vg_train_recipe(&run->result.training, &options);
 }
 
@@ -93,7 +94,7 @@ static vg_status predict_one(vg_run *run, const char *output, const char *split,
     vg_predict_runs_options options = VG_PREDICT_RUNS_OPTIONS_INIT;
     options.runs = runs;
     options.run_count = 1;
-    options.checkpoint = run->recipe.checkpoint;
+    options.checkpoint = run->recipe.snapshots ? -1 : run->recipe.checkpoint;
     options.split = split;
     options.input = input;
     options.data = run->options.data;

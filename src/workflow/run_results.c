@@ -63,7 +63,7 @@ vg_status vg_run__write_results(const vg_run *run) {
     vg_json__put_count(results, "seed", recipe->seed);
     vg_json__put_count(results, "split_seed", recipe->split_seed);
     vg_json__put_count(results, "networks", vg_recipe__networks(recipe));
-    vg_json__put_text(results, "checkpoint", recipe->checkpoint ? "best" : "last");
+    vg_json__put_text(results, "checkpoint", recipe->snapshots ? "snapshots" : recipe->checkpoint ? "best" : "last");
     put_evaluation(results, "test", run->evaluations[0]);
     put_evaluation(results, "test_calibrated", run->evaluations[1]);
     put_ood(results, "ood", run, run->comparisons[0]);

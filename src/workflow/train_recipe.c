@@ -20,6 +20,7 @@ vg_status vg_train_recipe__network(vg_train_result *result, const vg_network_tas
     options.event = vg_training_watch__event;
     options.event_context = task->watch;
     options.shared = task->device;
+    options.tensorboard = o->tensorboard;
     VG_TRY(vg_training_data__describe(&options, task->data, task->recipe));
     return vg_train(result, &options);
 }

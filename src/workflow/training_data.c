@@ -60,12 +60,15 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, con
 void vg_training_data__borrow(vg_training_data *out, const vg_training_data *data) {
     *out = *data;
     out->train = out->validation = NULL;
+    out->class_weights = NULL;
 }
 
 void vg_training_data__close_loaders(vg_training_data *data) {
     vg_loader__free(data->train);
     vg_loader__free(data->validation);
+    vg_base__release(data->class_weights);
     data->train = data->validation = NULL;
+    data->class_weights = NULL;
 }
 
 void vg_training_data__close(vg_training_data *data) {
@@ -112,16 +115,34 @@ static vg_status make_loaders(vg_training_data *data, const vg_recipe *r) {
     bool jitter = r->brightness > 0 || r->contrast > 0 || r->saturation > 0 || r->hue > 0;
     bool decodes = vg_dataset__pixels(data->set) == NULL;
     options.threads = jitter || decodes ? 0 : 1;
+    options.balance = r->sampling;
     VG_TRY(vg_loader__new(&data->train, data->set, data->fit, data->fit_count, &options));
-    options.shuffle = 0;
+    options.shuffle = options.balance = 0;
     options.threads = decodes ? 0 : 1;
     options.augment = (vg_augment)VG_AUGMENT_NONE;
     return vg_loader__new(&data->validation, data->set, data->held, data->held_count, &options);
 }
 
+/* The images trained on divided by classes times the images of the class: scikit-learn's "balanced". A class without
+ * images has no part in the loss. */
+static vg_status balance_classes(vg_training_data *data, size_t classes) {
+    const int32_t *labels = vg_dataset__labels(data->set);
+    double *w;
+    VG_TRY(vg_base__zalloc(&w, classes, sizeof *w, "class weights"));
+    data->class_weights = w;
+    for (size_t i = 0; i < data->fit_count; i++)
+        w[labels[data->fit[i]]]++;
+    for (size_t c = 0; c < classes; c++)
+        w[c] = w[c] > 0 ? (double)data->fit_count / ((double)classes * w[c]) : 0;
+    return VG_OK;
+}
+
 vg_status vg_training_data__describe(vg_train_options *options, vg_training_data *data, const vg_recipe *recipe) {
     vg_dataset_info info = vg_dataset__info(data->set);
     VG_TRY(make_loaders(data, recipe));
+    if (recipe->class_balance == 1)
+        VG_TRY(balance_classes(data, info.classes));
+    options->class_weights = data->class_weights;
     options->channels = info.channels;
     options->height = info.height;
     options->width = info.width;

@@ -17,6 +17,7 @@ typedef struct vg_training_data {
     size_t fit_count, held_count;
     vg_statistics statistics; /* of the images trained on */
     vg_loader *train, *validation;
+    double *class_weights; /* balanced ones, where the recipe wants them; else NULL */
 } vg_training_data;
 
 /* How the recipe reads image files; `folder` is searched first for data sets, NULL: none. */
@@ -31,7 +32,7 @@ vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *recipe
 void vg_training_data__close(vg_training_data *data);
 
 /* The same images with loaders of their own, for another training at the same time. `data` must stay open; what is
- * closed of the copy is its loaders. */
+ * closed of the copy is what vg_training_data__describe makes. */
 void vg_training_data__borrow(vg_training_data *out, const vg_training_data *data);
 void vg_training_data__close_loaders(vg_training_data *data);
 

@@ -131,6 +131,10 @@ typedef struct problem {
     int kind; /* 0 conv, 1 pooling, 2 norm, 3 average, 4 linear, 5 loss, 6 adam, 7 repeat */
     size_t n, c, h, w, o, kernel, stride, pad, pool, heads, classes;
     float p;
+    float smoothing; /* loss: of labels */
+    bool classes_weighted;
+    float clip; /* optimiser: largest norm of the gradients; 0: any */
+    bool decoupled, sgd, nesterov;
     bool addend, training, mixture, weights, in_place, bare; /* bare: a pooling without bias */
     float *x, *dy, *wgt, *bias, *gamma, *beta, *add, *prior, *wts, *running;
     int32_t *labels;
@@ -266,7 +270,17 @@ static inline void solve_linear(vg_backend *b, const problem *q, result *r) {
 }
 
 static inline void solve_loss(vg_backend *b, const problem *q, result *r) {
-    vg_head_loss loss = {q->heads, q->classes, q->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN};
+    vg_head_loss loss = {.heads = q->heads, .classes = q->classes, .form = q->mixture ? VG_LOSS_MIXTURE : VG_LOSS_MEAN};
+    vg_tensor *factors = NULL;
+    if (q->classes_weighted) {
+        float *values = malloc(q->classes * sizeof *values);
+        for (size_t c = 0; c < q->classes; c++)
+            values[c] = 0.5f + 0.75f * (float)(c % 4);
+        factors = tensor(b, VG_TENSOR_PLAIN, 1, (vg_shape){q->classes, 1, 1}, values);
+        free(values);
+    }
+    loss.smoothing = q->smoothing;
+    loss.class_weights = factors;
     vg_shape row = {q->heads * q->classes, 1, 1}, head = {q->heads, 1, 1}, one = {1, 1, 1};
     vg_tensor *z = tensor(b, VG_TENSOR_PLAIN, q->n, row, q->x), *dz = tensor(b, VG_TENSOR_PLAIN, q->n, row, NULL);
     vg_tensor *prior = q->addend ? tensor(b, VG_TENSOR_PLAIN, q->n, row, q->prior) : NULL;
@@ -288,33 +302,48 @@ static inline void solve_loss(vg_backend *b, const problem *q, result *r) {
     b->ops->tensor_free(b, prior);
     b->ops->tensor_free(b, wts);
     b->ops->tensor_free(b, labels);
+    b->ops->tensor_free(b, factors);
 }
 
 static inline void solve_adam(vg_backend *b, const problem *q, result *r) {
+    vg_step usual = b->step, step = usual;
+    step.decoupled = q->decoupled;
+    step.nesterov = q->nesterov;
+    step.inertia = q->sgd ? 0.875f : 0;
+    step.average = 0.25f;
+    OK(b->ops->step_set(b, &step));
     vg_param p = {VG_PARAM_CONV, q->o, q->c, q->kernel, q->kernel, 0, 0};
-    vg_block *theta, *grad, *m, *v, *mask;
+    vg_block *theta, *grad, *m, *v, *mask, *mean;
     double penalty = 0;
     lay_out(b, &p, 1, &theta, &grad);
     OK(b->ops->block_new(b, &m, theta->count));
     OK(b->ops->block_new(b, &v, theta->count));
     OK(b->ops->block_new(b, &mask, theta->count));
+    OK(b->ops->block_new(b, &mean, theta->count));
     OK(b->ops->param_upload(b, theta, &p, q->wgt));
     OK(b->ops->param_upload(b, grad, &p, q->x));
     OK(b->ops->param_upload(b, mask, &p, q->dy));
     OK(b->ops->block_anchor(b, grad, theta, &(vg_anchor){mask, 0, theta->count, 0.25f}, &penalty));
     OK(b->ops->block_multiply(b, grad, 0, mask, theta->count));
-    for (int i = 0; i < 3; i++)
-        OK(b->ops->adam(b, theta, grad, m, v));
+    for (int i = 0; i < 3; i++) {
+        if (q->clip > 0)
+            OK(b->ops->clip(b, grad, q->clip));
+        OK(q->sgd ? b->ops->sgd(b, theta, grad, m) : b->ops->adam(b, theta, grad, m, v));
+        OK(b->ops->block_average(b, mean, theta));
+    }
     keep_param(r, b, theta, &p);
-    keep_param(r, b, grad, &p);
+    if (!(q->clip > 0)) /* a backend may leave the gradients as they are and scale them in the optimiser */
+        keep_param(r, b, grad, &p);
     keep_param(r, b, m, &p);
     keep_param(r, b, v, &p);
+    keep_param(r, b, mean, &p);
     float *figure = malloc(sizeof *figure);
     *figure = (float)penalty;
     keep(r, figure, 1);
-    vg_block *all[] = {theta, grad, m, v, mask};
-    for (int i = 0; i < 5; i++)
+    vg_block *all[] = {theta, grad, m, v, mask, mean};
+    for (int i = 0; i < 6; i++)
         b->ops->block_free(b, all[i]);
+    OK(b->ops->step_set(b, &usual));
 }
 
 static inline void solve_repeat(vg_backend *b, const problem *q, result *r) {

@@ -11,7 +11,7 @@ if [ -e "$control/none" ]; then fail "began all the same"; else pass; fi
 run train quickstart --set lr=1
 fails_with 1 "unknown key 'lr'; it is called 'rate' here"
 run train quickstart --set optimizer=sgd
-fails_with 1 "unknown key 'optimizer': the optimiser is Adam"
+fails_with 1 "unknown key 'optimizer'; it is called 'optimiser' here"
 
 # two trainings into one folder; a stop
 # shellcheck disable=SC2086

@@ -161,7 +161,7 @@ static void cuda_batch_labels(void **state) {
     OK(b->ops->step_set(b, &(vg_step){.batch = 21}));
     OK(b->ops->store_batch(b, store, images, labels));
     vg_loss_totals totals;
-    OK(b->ops->loss(b, &(vg_head_loss){1, 10, VG_LOSS_MEAN}, NULL, logits, NULL, labels, NULL));
+    OK(b->ops->loss(b, &(vg_head_loss){.heads = 1, .classes = 10}, NULL, logits, NULL, labels, NULL));
     OK(b->ops->loss_read(b, &totals));
     double wanted = 0;
     for (int i = 0; i < BATCH; i++) {

@@ -312,6 +312,55 @@ static void draws_of_an_epoch(void **state) {
     vg_dataset_free(set);
 }
 
+/* Classes equally often, and the samples of a class: the distribution of PyTorch's WeightedRandomSampler with weights
+ * 1 / (samples of the class), by a chi-square test at 1e-6. */
+static void balanced_classes(void **state) {
+    (void)state;
+    enum { EPOCHS = 400, CLASSES = 3 };
+    static const size_t sizes[CLASSES] = {90, 10, 3};
+    static unsigned char bytes[N];
+    static int32_t labels[N];
+    size_t counts[N] = {0}, by_class[CLASSES] = {0};
+    for (size_t i = 0; i < N; i++)
+        labels[i] = i < sizes[0] ? 0 : i < sizes[0] + sizes[1] ? 2 : 5; /* classes without samples between them */
+    vg_dataset *set;
+    OK(vg_dataset__from_memory(
+        &set, &(vg_dataset_images){sizeof(vg_dataset_images), "unequal", bytes, 0, labels, N, 1, 1, 1, 7}));
+    vg_loader_options options = VG_LOADER_OPTIONS_INIT;
+    options.batch = 16;
+    options.threads = 2;
+    options.balance = 1;
+    vg_loader *loader;
+    OK(vg_loader__new(&loader, set, NULL, 0, &options));
+    for (size_t i = 0; i < EPOCHS * vg_loader__steps(loader); i++) {
+        vg_batch batch;
+        OK(vg_loader__next(loader, &batch));
+        for (size_t k = 0; k < batch.count; k++) {
+            counts[batch.indices[k]]++;
+            assert_int_equal(batch.labels[k], labels[batch.indices[k]]);
+            by_class[batch.labels[k] / 2]++;
+        }
+    }
+    double total = EPOCHS * (double)N, square = 0;
+    for (size_t i = 0; i < N; i++) {
+        double expected = total / CLASSES / (double)sizes[labels[i] / 2];
+        square += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
+    }
+    assert_true(square < 180 && square > 45); /* 102 degrees of freedom */
+    for (int c = 0; c < CLASSES; c++)
+        assert_true(fabs((double)by_class[c] - total / 3) < 5 * sqrt(total * 2 / 9));
+    /* The draws of an epoch for devices are the same ones, and a seek finds them again. */
+    vg_sample_draw draws[N];
+    vg_batch batch;
+    OK(vg_loader__draws(loader, 7, draws));
+    OK(vg_loader__seek(loader, 7, 1));
+    OK(vg_loader__next(loader, &batch));
+    for (size_t k = 0; k < batch.count; k++)
+        assert_int_equal(batch.indices[k], draws[16 + k].index);
+    vg_loader__free(loader);
+    vg_dataset_free(set);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_at_any_thread_count),
                                        cmocka_unit_test(same_after_any_seek),
@@ -320,6 +369,7 @@ int main(void) {
                                        cmocka_unit_test(seeds_and_epochs_differ),
                                        cmocka_unit_test(options_of_an_older_header),
                                        cmocka_unit_test(edges),
-                                       cmocka_unit_test(draws_of_an_epoch)};
+                                       cmocka_unit_test(draws_of_an_epoch),
+                                       cmocka_unit_test(balanced_classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

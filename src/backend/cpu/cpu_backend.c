@@ -216,7 +216,8 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
     enum { PIECE = 16384 };
     const vg_step *s = &backend->step;
     const vg_cpu_kernels *kernels = cpu_of(backend)->kernels;
-    const float figures[7] = {s->rate / s->correction1,     s->beta1,       s->beta2, s->epsilon, s->decay,
+    const float decay = s->decoupled ? 0.0f : s->decay, shrink = 1.0f - s->rate * s->decay;
+    const float figures[7] = {s->rate / s->correction1,     s->beta1,       s->beta2, s->epsilon, decay,
                               1.0f / sqrtf(s->correction2), 1.0f - s->beta1};
     size_t count = theta->count, pieces = (count + PIECE - 1) / PIECE;
     float *t = ((cpu_block *)theta)->data, *mm = ((cpu_block *)m)->data, *vv = ((cpu_block *)v)->data;
@@ -225,12 +226,68 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
     CPU_PARALLEL
     for (size_t i = 0; i < pieces; i++) {
         size_t at = i * PIECE, length = count - at < PIECE ? count - at : PIECE;
+        for (size_t k = at; s->decoupled && k < at + length; k++)
+            t[k] *= shrink;
         kernels->adam(t + at, g + at, mm + at, vv + at, length, figures);
         if (shadow)
             kernels->to_bf16(shadow + at, t + at, length);
     }
     theta->version++;
     ((cpu_block *)theta)->shadow_version = theta->version;
+    return VG_OK;
+}
+
+static vg_status sgd(vg_backend *backend, vg_block *theta, const vg_block *grad, vg_block *m) {
+    const vg_step s = backend->step;
+    size_t count = theta->count;
+    float *t = ((cpu_block *)theta)->data, *mm = ((cpu_block *)m)->data;
+    const float *gg = ((const cpu_block *)grad)->data;
+    CPU_PARALLEL
+    for (size_t i = 0; i < count; i++) {
+        float g = gg[i] + s.decay * t[i];
+        mm[i] = s.inertia * mm[i] + g;
+        t[i] -= s.rate * (s.nesterov ? g + s.inertia * mm[i] : mm[i]);
+    }
+    theta->version++;
+    return VG_OK;
+}
+
+/* Squares are summed by pieces of a fixed size and the pieces in order: the same bits at any number of threads. */
+static vg_status clip(vg_backend *backend, vg_block *grad, float most) {
+    enum { PIECE = 16384 };
+    size_t count = grad->count, pieces = (count + PIECE - 1) / PIECE;
+    float *g = ((cpu_block *)grad)->data, *work;
+    VG_TRY(vg_cpu__work(backend, 2 * pieces, &work));
+    double *sums = (double *)(void *)work, sum = 0;
+    CPU_PARALLEL
+    for (size_t i = 0; i < pieces; i++) {
+        size_t end = (i + 1) * PIECE < count ? (i + 1) * PIECE : count;
+        double own = 0;
+        for (size_t k = i * PIECE; k < end; k++)
+            own += (double)g[k] * g[k];
+        sums[i] = own;
+    }
+    for (size_t i = 0; i < pieces; i++)
+        sum += sums[i];
+    const float factor = (float)(most / (sqrt(sum) + 1e-6));
+    if (factor < 1) {
+        CPU_PARALLEL
+        for (size_t i = 0; i < count; i++)
+            g[i] *= factor;
+    }
+    grad->version++;
+    return VG_OK;
+}
+
+static vg_status block_average(vg_backend *backend, vg_block *mean, const vg_block *theta) {
+    const float share = backend->step.average;
+    size_t count = mean->count;
+    float *a = ((cpu_block *)mean)->data;
+    const float *t = ((const cpu_block *)theta)->data;
+    CPU_PARALLEL
+    for (size_t i = 0; i < count; i++)
+        a[i] += share * (t[i] - a[i]);
+    mean->version++;
     return VG_OK;
 }
 
@@ -301,6 +358,9 @@ static const vg_backend_ops ops = {
     .block_multiply = block_multiply,
     .block_anchor = block_anchor,
     .adam = adam,
+    .sgd = sgd,
+    .clip = clip,
+    .block_average = block_average,
     .repeat_rows = vg_cpu__repeat_rows,
 };
 

@@ -60,6 +60,52 @@ static double row_loss(const vg_head_loss *loss, const head_row *row, float scal
     return mixture ? -log((double)mean[label] / (double)H) : total / (double)H;
 }
 
+/* What the label gives each class: t(c) and their sum, and the weight of a batch's rows (ref/ref_heads.c). */
+typedef struct soft_targets {
+    float on, off;        /* of the label's class and of any other, before the class weight */
+    const float *weights; /* C; NULL: all 1 */
+    double rows;          /* the sum over rows of the label's weight */
+} soft_targets;
+
+static float target(const soft_targets *t, size_t c, size_t label) {
+    return (c == label ? t->on : t->off) * (t->weights ? t->weights[c] : 1.0f);
+}
+
+/* As row_loss in the mean form, with targets. */
+static double target_loss(const vg_head_loss *loss, const head_row *row, const soft_targets *t, bool *right) {
+    size_t H = loss->heads, C = loss->classes, best = 0;
+    double total = 0, all = 0;
+    memset(row->mean, 0, C * sizeof(float));
+    for (size_t c = 0; c < C; c++)
+        all += target(t, c, row->label);
+    for (size_t h = 0; h < H; h++) {
+        const float *z = row->z + h * C, *add = row->add ? row->add + h * C : NULL;
+        float *p = row->p + h * C, weight = (row->weights ? row->weights[h] : 1.0f) / (float)H;
+        double own = head_softmax(p, z, add, C, row->label), head = 0;
+        double normaliser = (double)z[row->label] + (add ? add[row->label] : 0.0f) - own;
+        for (size_t c = 0; c < C; c++) {
+            head -= target(t, c, row->label) * ((double)z[c] + (add ? add[c] : 0.0f) - normaliser);
+            row->mean[c] += p[c];
+            p[c] = (float)(weight / t->rows * (p[c] * all - target(t, c, row->label)));
+        }
+        total += weight * head;
+    }
+    for (size_t c = 1; c < C; c++)
+        best = row->mean[c] > row->mean[best] ? c : best;
+    *right = best == row->label;
+    return total;
+}
+
+static soft_targets targets_of(const vg_head_loss *loss, const int32_t *y, size_t rows) {
+    soft_targets t = {.on = 1 - loss->smoothing + loss->smoothing / (float)loss->classes,
+                      .off = loss->smoothing / (float)loss->classes,
+                      .weights = loss->class_weights ? cpu_tensor_of(loss->class_weights)->data : NULL,
+                      .rows = loss->class_weights ? 0 : (double)rows};
+    for (size_t n = 0; n < rows && t.weights; n++)
+        t.rows += t.weights[y[n]];
+    return t;
+}
+
 vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
     vg_loss_totals *totals = &cpu_of(backend)->totals;
@@ -72,6 +118,8 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor 
     /* layout: one double a row, one flag a row, then C floats a row, then K floats a row */
     double *losses = (double *)work;
     float *right = work + 2 * rows, *means = work + 4 * rows, *spare = means + rows * C;
+    const bool soft = loss->smoothing > 0 || loss->class_weights;
+    const soft_targets t = targets_of(loss, y, rows);
     CPU_PARALLEL
     for (size_t n = 0; n < rows; n++) {
         bool good;
@@ -81,7 +129,8 @@ vg_status vg_cpu__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor 
                         .label = (size_t)y[n],
                         .p = gradient ? gradient + n * K : spare + n * K,
                         .mean = means + n * C};
-        losses[n] = row_loss(loss, &row, 1.0f / (float)rows, &good);
+        losses[n] = soft ? target_loss(loss, &row, &t, &good) * (double)rows / t.rows
+                         : row_loss(loss, &row, 1.0f / (float)rows, &good);
         right[n] = good;
     }
     for (size_t n = 0; n < rows; n++) {

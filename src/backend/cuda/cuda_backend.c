@@ -445,6 +445,7 @@ static void close_cuda(vg_backend *b) {
         vg_cuda__free(c, c->side_scratch, c->side_scratch_size);
         vg_cuda__free(c, c->step, sizeof *c->step);
         vg_cuda__free(c, c->totals, sizeof(cuda_totals));
+        vg_cuda__free(c, c->clip, sizeof *c->clip);
         vg_cuda__free(c, c->counters, CUDA_COUNTERS * sizeof *c->counters);
         if (c->totals_host)
             cudaFreeHost(c->totals_host);
@@ -481,6 +482,9 @@ static const vg_backend_ops ops = {
     .block_multiply = vg_cuda__block_multiply,
     .block_anchor = vg_cuda__block_anchor,
     .adam = vg_cuda__adam,
+    .sgd = vg_cuda__sgd,
+    .clip = vg_cuda__clip,
+    .block_average = vg_cuda__block_average,
     .repeat_rows = vg_cuda__repeat_rows,
     .conv_norm_forward = vg_cuda__conv_norm_forward,
     .conv_pooling_forward = vg_cuda__conv_pooling_forward,

@@ -86,6 +86,8 @@ typedef struct cuda_context {
     size_t third_size;
     /* device, zero between operations: counts finished blocks, for kernels whose last block finishes the work */
     unsigned *counters;
+    float *clip;  /* device: the factor of clipped gradients; NULL until first needed */
+    bool clipped; /* the next step of the optimiser uses it */
     int multiprocessors;
     /* direction in which the next convolution with batch-norm walks through memory (hopper/hopper_conv.c) */
     bool backwards;
@@ -191,6 +193,9 @@ vg_status vg_cuda__block_multiply(vg_backend *, vg_block *a, size_t offset, cons
 vg_status vg_cuda__block_anchor(vg_backend *, vg_block *grad, const vg_block *theta, const vg_anchor *,
                                 double *penalty);
 vg_status vg_cuda__adam(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v);
+vg_status vg_cuda__sgd(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m);
+vg_status vg_cuda__clip(vg_backend *, vg_block *grad, float most);
+vg_status vg_cuda__block_average(vg_backend *, vg_block *mean, const vg_block *theta);
 vg_status vg_cuda__adam_part(vg_backend *, vg_block *theta, const vg_block *grad, vg_block *m, vg_block *v,
                              const vg_adam_range *range);
 

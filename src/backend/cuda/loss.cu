@@ -250,10 +250,86 @@ static __global__ void __launch_bounds__(THREADS) few_kernel(const __grid_consta
     leave(w, room);
 }
 
+/* --- smoothed labels and class weights */
+
+/* What the label gives class c, before smoothing is spread: see vg_head_loss. */
+__device__ static inline float target(const cuda_loss_work &w, size_t c, size_t label) {
+    float t = w.smoothing / (float)w.classes + (c == label ? 1.0f - w.smoothing : 0.0f);
+    return w.class_weights ? t * w.class_weights[c] : t;
+}
+
+/* The sum over rows of the weight of the label's class. */
+__device__ static double weight_of_rows(const cuda_loss_work &w, double *room) {
+    if (!w.class_weights)
+        return (double)w.rows;
+    double sum = 0;
+    for (size_t r = threadIdx.x; r < w.rows; r += THREADS)
+        sum += (double)w.class_weights[w.labels[r]];
+    return block_sum(sum, room);
+}
+
+/* The row's loss over heads and classes, of this thread. */
+__device__ static double target_part(const cuda_loss_work &w, const float *normaliser, size_t base, size_t label) {
+    const size_t C = w.classes, K = w.heads * C;
+    double loss = 0;
+    for (size_t i = threadIdx.x; i < K; i += THREADS) {
+        size_t h = i / C, c = i - h * C;
+        double weight = w.weights ? w.weights[blockIdx.x * w.heads + h] : 1.0;
+        loss -= weight * (double)target(w, c, label) * (double)(value(w, base + i) - normaliser[h]);
+    }
+    return loss;
+}
+
+__device__ static void put_target_gradient(const cuda_loss_work &w, const float *normaliser, size_t base, size_t label,
+                                           float all, float over_rows) {
+    const size_t C = w.classes, K = w.heads * C, width = w.twin && w.twin_row > K ? w.twin_row : K;
+    const float over_heads = 1.0f / (float)w.heads;
+    for (size_t i = threadIdx.x; i < width; i += THREADS) {
+        float gradient = 0;
+        if (i < K) {
+            size_t h = i / C, c = i - h * C;
+            float p = expf(value(w, base + i) - normaliser[h]);
+            float factor = (w.weights ? w.weights[blockIdx.x * w.heads + h] : 1.0f) * over_heads;
+            gradient = over_rows * factor * (p * all - target(w, c, label));
+            w.dlogits[base + i] = gradient;
+        }
+        if (w.twin)
+            ((__nv_bfloat16 *)w.twin)[blockIdx.x * w.twin_row + i] = __float2bfloat16(gradient);
+    }
+}
+
+static __global__ void __launch_bounds__(THREADS) target_kernel(const __grid_constant__ cuda_loss_work w) {
+    extern __shared__ float shared[]; /* normaliser[H], sums[C] */
+    __shared__ float partial[THREADS];
+    __shared__ double room[5 * WARPS];
+    float *normaliser = shared, *sums = shared + w.heads, all = 0;
+    const size_t row = blockIdx.x, C = w.classes, base = row * w.heads * C, label = (size_t)w.labels[row];
+    normalisers(w, row, normaliser);
+    __syncthreads();
+    class_sums(w, row, normaliser, sums, partial);
+    for (size_t c = 0; c < C; c++)
+        all += target(w, c, label);
+    const double rows = weight_of_rows(w, room + 3 * WARPS);
+    const double loss = block_sum(target_part(w, normaliser, base, label), room);
+    if (threadIdx.x == 0) {
+        size_t best = 0;
+        for (size_t c = 1; c < C; c++)
+            if (sums[c] > sums[best])
+                best = c;
+        w.row_right[row] = best == label;
+        w.row_loss[row] = loss / (double)w.heads * (double)w.rows / rows;
+    }
+    if (w.dlogits)
+        put_target_gradient(w, normaliser, base, label, all, (float)(1.0 / rows));
+    leave(w, room);
+}
+
 extern "C" void vg_cuda__k_loss(cudaStream_t stream, const cuda_loss_work *w) {
     size_t shared = (w->heads + w->classes) * sizeof(float);
     size_t few = (w->heads * w->classes + 2 * w->heads + w->classes) * sizeof(float);
-    if (w->classes <= FEW_CLASSES && few <= FEW_BYTES)
+    if (w->targets)
+        target_kernel<<<(unsigned)w->rows, THREADS, shared, stream>>>(*w);
+    else if (w->classes <= FEW_CLASSES && few <= FEW_BYTES)
         few_kernel<<<(unsigned)w->rows, THREADS, few, stream>>>(*w);
     else
         loss_kernel<<<(unsigned)w->rows, THREADS, shared, stream>>>(*w);

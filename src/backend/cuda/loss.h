@@ -22,8 +22,11 @@ typedef struct cuda_loss_work {
     size_t twin_row;
     size_t rows, heads, classes;
     bool mixture;
-    double *row_loss;    /* rows */
-    unsigned *row_right; /* rows */
+    bool targets; /* smoothed labels or class weights: see vg_head_loss */
+    float smoothing;
+    const float *class_weights; /* classes; NULL: all 1 */
+    double *row_loss;           /* rows */
+    unsigned *row_right;        /* rows */
     unsigned *counter;
     cuda_totals *totals;
     const cuda_step *step;

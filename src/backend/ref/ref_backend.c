@@ -105,14 +105,52 @@ static vg_status adam(vg_backend *backend, vg_block *theta, const vg_block *grad
     const vg_step *s = &backend->step;
     float *t = ((ref_block *)theta)->data, *mm = ((ref_block *)m)->data, *vv = ((ref_block *)v)->data;
     const float *gg = ((const ref_block *)grad)->data;
+    double decay = s->decoupled ? 0 : s->decay;
     for (size_t i = 0; i < theta->count; i++) {
-        double g = (double)gg[i] + (double)s->decay * t[i];
+        if (s->decoupled)
+            t[i] = (float)((1.0 - (double)s->rate * s->decay) * t[i]);
+        double g = (double)gg[i] + decay * t[i];
         mm[i] = (float)(s->beta1 * (double)mm[i] + (1.0 - s->beta1) * g);
         vv[i] = (float)(s->beta2 * (double)vv[i] + (1.0 - s->beta2) * g * g);
         t[i] = (float)(t[i] - (double)s->rate * (mm[i] / s->correction1) /
                                   (sqrt((double)vv[i] / s->correction2) + s->epsilon));
     }
     theta->version++;
+    return VG_OK;
+}
+
+static vg_status sgd(vg_backend *backend, vg_block *theta, const vg_block *grad, vg_block *m) {
+    const vg_step *s = &backend->step;
+    float *t = ((ref_block *)theta)->data, *mm = ((ref_block *)m)->data;
+    const float *gg = ((const ref_block *)grad)->data;
+    for (size_t i = 0; i < theta->count; i++) {
+        double g = (double)gg[i] + (double)s->decay * t[i];
+        mm[i] = (float)(s->inertia * (double)mm[i] + g);
+        t[i] = (float)(t[i] - (double)s->rate * (s->nesterov ? g + s->inertia * (double)mm[i] : (double)mm[i]));
+    }
+    theta->version++;
+    return VG_OK;
+}
+
+static vg_status clip(vg_backend *backend, vg_block *grad, float most) {
+    (void)backend;
+    float *g = ((ref_block *)grad)->data;
+    double sum = 0;
+    for (size_t i = 0; i < grad->count; i++)
+        sum += (double)g[i] * g[i];
+    double factor = most / (sqrt(sum) + 1e-6);
+    for (size_t i = 0; i < grad->count && factor < 1; i++)
+        g[i] = (float)(factor * g[i]);
+    grad->version++;
+    return VG_OK;
+}
+
+static vg_status block_average(vg_backend *backend, vg_block *mean, const vg_block *theta) {
+    float *a = ((ref_block *)mean)->data;
+    const float *t = ((const ref_block *)theta)->data;
+    for (size_t i = 0; i < mean->count; i++)
+        a[i] = (float)(a[i] + (double)backend->step.average * ((double)t[i] - a[i]));
+    mean->version++;
     return VG_OK;
 }
 
@@ -158,6 +196,9 @@ static const vg_backend_ops ops = {
     .block_multiply = block_multiply,
     .block_anchor = block_anchor,
     .adam = adam,
+    .sgd = sgd,
+    .clip = clip,
+    .block_average = block_average,
     .repeat_rows = vg_ref__repeat_rows,
     .members = vg_ref__members,
 };

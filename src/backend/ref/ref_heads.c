@@ -3,6 +3,9 @@
  * Mean form:     L_n = 1/H sum_h w_nh (-log p_nh(y)),   dL_n/dz_nh(c) = w_nh / H (p_nh(c) - [c = y])
  * Mixture form:  L_n = -log(1/H sum_h p_nh(y)),         dL_n/dz_nh(c) = -r_nh ([c = y] - p_nh(c)),
  *                r_nh = p_nh(y) / sum_j p_nj(y)
+ * Targets:       with smoothing e or class weights w, t_n(c) = w(c) ((1 - e) [c = y] + e / C) in the mean form:
+ *                L_n = 1/H sum_h w_nh (-sum_c t_n(c) log p_nh(c)),
+ *                dL_n/dz_nh(c) = w_nh / H (p_nh(c) sum_j t_n(j) - t_n(c)), and W = sum_n w(y_n) stands for N
  * Gradients are of the mean over rows: divided by N. */
 #include <math.h>
 
@@ -107,10 +110,45 @@ static double row_loss(const vg_head_loss *loss, const head_row *row, double sca
     return loss->form == VG_LOSS_MIXTURE ? -log(mixture / (double)H) : total;
 }
 
+/* The target of class c in a row with this label. */
+static double target(const vg_head_loss *loss, size_t c, size_t label) {
+    double w = loss->class_weights ? ref_data(loss->class_weights)[c] : 1.0, e = loss->smoothing;
+    return w * ((c == label ? 1.0 - e : 0.0) + e / (double)loss->classes);
+}
+
+/* As row_loss in the mean form, with targets; *right is left to row_loss. */
+static double target_loss(const vg_head_loss *loss, const head_row *row, double scale) {
+    size_t H = loss->heads, C = loss->classes, label = (size_t)row->label;
+    double total = 0, all = 0;
+    for (size_t c = 0; c < C; c++)
+        all += target(loss, c, label);
+    for (size_t h = 0; h < H; h++) {
+        const float *zh = row->z + h * C, *ah = row->add ? row->add + h * C : NULL;
+        double normaliser = log_sum(zh, ah, C), weight = (row->weights ? row->weights[h] : 1.0) / (double)H;
+        for (size_t c = 0; c < C; c++) {
+            double own = log_p(zh, ah, c, normaliser), t = target(loss, c, label);
+            total -= weight * t * own;
+            if (row->dz)
+                row->dz[h * C + c] = (float)(scale * weight * (exp(own) * all - t));
+        }
+    }
+    return total;
+}
+
+/* The sum over rows of the weight of the label's class; without class weights, the rows. */
+static double row_weight(const vg_head_loss *loss, const vg_tensor *labels, size_t rows) {
+    double sum = 0;
+    for (size_t n = 0; n < rows && loss->class_weights; n++)
+        sum += ref_data(loss->class_weights)[((const ref_tensor *)labels)->index[n]];
+    return loss->class_weights ? sum : (double)rows;
+}
+
 vg_status vg_ref__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor *dlogits, const vg_tensor *logits,
                        const vg_tensor *addend, const vg_tensor *labels, const vg_tensor *weights) {
     vg_loss_totals *totals = &((ref_context *)backend->context)->totals;
     size_t K = loss->heads * loss->classes;
+    bool targets = loss->smoothing > 0 || loss->class_weights;
+    double sum = row_weight(loss, labels, logits->n);
     for (size_t n = 0; n < logits->n; n++) {
         bool right;
         head_row row = {.z = ref_data(logits) + n * K,
@@ -119,6 +157,8 @@ vg_status vg_ref__loss(vg_backend *backend, const vg_head_loss *loss, vg_tensor 
                         .dz = dlogits ? ref_data(dlogits) + n * K : NULL,
                         .label = ((const ref_tensor *)labels)->index[n]};
         double value = row_loss(loss, &row, 1.0 / (double)logits->n, &right);
+        if (targets)
+            value = target_loss(loss, &row, 1.0 / sum) * (double)logits->n / sum;
         totals->loss += value;
         totals->correct += right;
         if (!isfinite(value) && totals->bad_step < 0)
