@@ -22,6 +22,7 @@
 #include "folder_util.h"
 #include "nn/learner.h"
 #include "nn/predictor.h"
+#include "nn/train_device.h"
 #include "vargate/formats.h"
 #include "vargate/nn.h"
 
@@ -140,6 +141,7 @@ typedef struct job {
     const char *const *changes;
     int stop_at, kill_at, kill_in_checkpoint;
     bool resume, resident;
+    bool second; /* on a device that another network was trained on just before, as in a deep ensemble */
 } job;
 
 typedef struct outcome {
@@ -164,6 +166,21 @@ static int on_event(void *context, const vg_train_event *event) {
 
 static void path_of(char out[512], const char *run, const char *file) {
     snprintf(out, 512, "%s/%s/%s", folder, run, file);
+}
+
+/* Opens a device to be shared, and trains a network of another seed on it. */
+static void train_another(vg_train_options *options) {
+    vg_train_options first;
+    vg_recipe recipe = *options->recipe;
+    vg_train_result result;
+    char run[600];
+    OK(vg_train_device__new(&options->shared, 0));
+    first = *options;
+    recipe.seed += 1;
+    snprintf(run, sizeof run, "%s-first", options->folder);
+    first.recipe = &recipe;
+    first.folder = run;
+    OK(vg_train(&result, &first));
 }
 
 static outcome train_here(const job *j) {
@@ -204,8 +221,11 @@ static outcome train_here(const job *j) {
     if (j->resident)
         options.resident = (vg_resident){&training, training.pixels, 0, training.classes, training.count, plan};
     options.event = on_event;
+    if (j->second)
+        train_another(&options);
     o.status = (int)vg_train(&result, &options);
     snprintf(o.message, sizeof o.message, "%s", o.status ? vg_error_message() : "");
+    vg_train_device__free(options.shared);
     return o;
 }
 
@@ -267,6 +287,17 @@ static const char *const stored[] = {"head_features=0.25", "schedule=cosine", "w
                                      NULL};
 static const char *const wide[] = {"network=wrn-10-1", "dropout=0.3", "epochs=2", "compute=bfloat16", NULL};
 
+static const char *const steered[] = {"optimiser=sgd", "rate=0.02", "momentum=0.9",        "nesterov=yes",
+                                      "clip_norm=1",   "ema=0.9",   "label_smoothing=0.1", "schedule=cyclic",
+                                      "snapshots=3",   NULL};
+static const char *const weighted[] = {"optimiser=adamw",
+                                       "weight_decay=0.1",
+                                       "clip_norm=0.5",
+                                       "ema=0.5",
+                                       "class_weights=[1, 2, 1, 1, 0.5, 1, 1, 3, 1, 1]",
+                                       "compute=bfloat16",
+                                       NULL};
+
 static const struct {
     const char *once, *again, *killed;
     const char *const *changes;
@@ -274,6 +305,8 @@ static const struct {
     int steps;
 } runs[] = {{"sent", "sent-again", "sent-killed", sent, false, 3 * STEPS},
             {"stored", "stored-again", "stored-killed", stored, true, 3 * STEPS},
+            {"steered", "steered-again", "steered-killed", steered, true, 3 * STEPS},
+            {"weighted", "weighted-again", "weighted-killed", weighted, true, 3 * STEPS},
             {"wide", "wide-again", "wide-killed", wide, true, 2 * STEPS}};
 enum { RUNS = sizeof runs / sizeof runs[0] };
 
@@ -284,6 +317,18 @@ static void same_seed_same_bits(void **state) {
         trained((job){.name = runs[i].once, .changes = runs[i].changes, .resident = runs[i].resident});
         trained((job){.name = runs[i].again, .changes = runs[i].changes, .resident = runs[i].resident});
         same_checkpoint(runs[i].once, runs[i].again);
+    }
+}
+
+/* The networks of a deep ensemble follow each other on one device, with the images on it once. */
+static void a_shared_device_changes_nothing(void **state) {
+    (void)state;
+    need_device();
+    for (size_t i = 0; i < RUNS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s-second", runs[i].once);
+        trained((job){.name = name, .changes = runs[i].changes, .resident = runs[i].resident, .second = true});
+        same_checkpoint(runs[i].once, name);
     }
 }
 
@@ -526,9 +571,13 @@ int main(void) {
     if (getenv("VARGATE_TEST_ONLY")) /* a pattern */
         cmocka_set_test_filter(getenv("VARGATE_TEST_ONLY"));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_bits), cmocka_unit_test(stopped_killed_and_resumed),
-        cmocka_unit_test(gradients_agree),     cmocka_unit_test(losses_agree),
-        cmocka_unit_test(stored_agree),        cmocka_unit_test(predictions_agree),
+        cmocka_unit_test(same_seed_same_bits),
+        cmocka_unit_test(a_shared_device_changes_nothing),
+        cmocka_unit_test(stopped_killed_and_resumed),
+        cmocka_unit_test(gradients_agree),
+        cmocka_unit_test(losses_agree),
+        cmocka_unit_test(stored_agree),
+        cmocka_unit_test(predictions_agree),
     };
     return cmocka_run_group_tests(tests, find_device, remove_folder);
 }
