@@ -12,7 +12,7 @@
 #include "vargate/temperatures.h"
 
 typedef struct calibrate_values {
-    const char *labels, *labels_key, *classes, *key, *output;
+    const char *labels, *labels_key, *classes, *separator, *decimal, *key, *output;
     bool per_member, shared, json, force;
     int axes, solver;
     size_t evaluations, initial, seed, bins, folds, threads, labels_from;
@@ -30,6 +30,10 @@ static const option_entry own_entries[] = {
      0, 1},
     {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
      "columns of a table that are classes; for arrays the names of the classes", 0, 0},
+    {"separator", 0, OPTION_TEXT, PLACE(separator), "CHAR", NULL,
+     "between the fields of a table: comma, semicolon, tab or space (default: recognised)", 0, 0},
+    {"decimal", 0, OPTION_TEXT, PLACE(decimal), "point|comma", NULL,
+     "decimal mark of the numbers in a table (default: recognised)", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
@@ -133,6 +137,8 @@ static vg_input_options reading_options(const calibrate_values *own) {
     out.labels_key = own->labels_key;
     out.labels_from = (int)own->labels_from;
     out.classes = own->classes;
+    out.separator = own->separator;
+    out.decimal = own->decimal;
     out.key = own->key;
     out.axes = own->axes;
     return out;

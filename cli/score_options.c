@@ -21,6 +21,10 @@ const option_entry score_option_entries[] = {
      "column, array or field of the samples' ids (default: id, sample, index)", 0, 0},
     {"member", 0, OPTION_TEXT, PLACE(member), "NAME", NULL, "column of the members in a table (default: member, head)",
      0, 0},
+    {"separator", 0, OPTION_TEXT, PLACE(separator), "CHAR", NULL,
+     "between the fields of a table: comma, semicolon, tab or space (default: recognised)", 0, 0},
+    {"decimal", 0, OPTION_TEXT, PLACE(decimal), "point|comma", NULL,
+     "decimal mark of the numbers in a table (default: recognised)", 0, 0},
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL,
      "the file holds logits (known by itself for arrays named Z or logits)", 0, 0},
     {"temperature", 0, OPTION_TEXT, PLACE(temperature), "T|FILE", NULL,
@@ -53,7 +57,8 @@ const option_entry score_option_entries[] = {
     {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
-     "array to take from the file (default: P, Q or Z, or the only one that fits)", 0, 0},
+     "array to take from the file (default: P, Q or Z, or the only one that fits); A,B,... or PREFIX*: one a member", 0,
+     0},
     {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
      1024},
 };
@@ -124,6 +129,8 @@ int score_options_request(score_request *out, const score_options *options) {
     input.classes = options->classes;
     input.id = options->id;
     input.member = options->member;
+    input.separator = options->separator;
+    input.decimal = options->decimal;
     input.labels = options->labels;
     input.labels_key = options->labels_key;
     input.labels_from = (int)options->labels_from;

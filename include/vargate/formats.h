@@ -1,4 +1,4 @@
-/* formats.h - predictions in files: .npy, .npz, .safetensors, .csv, .jsonl.
+/* formats.h - predictions in files: .npy, .npz, .safetensors, .csv, .tsv, .jsonl, .json, and these with .gz.
  *
  *     vg_prediction_file *file;
  *     if (vg_prediction_file_open(&file, "preds.npz", NULL) != VG_OK) puts(vg_error_message());
@@ -81,7 +81,8 @@ typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;
     /* array to take; NULL: "P", "Q", "probs", "probabilities", "Z" or "logits", the first there is, or the only
-     * array of rank 2 or 3 that is not named as labels are */
+     * array of rank 2 or 3 that is not named as labels are, or model_0, model_1, ...: one array (N, C) a member. The
+     * arrays of the members may also be named, "a,b,c", or by "prefix*". */
     const char *key;
     vg_axes axes;
     int logits;             /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
@@ -92,9 +93,11 @@ typedef struct vg_prediction_options {
     const char *member;     /* a table: the column of the members; NULL: by the usual names */
     int multilabel;         /* labels: 1: (N, C) of 0 and 1; 0: one class a sample, or one-hot; -1: as stored */
     int labels_from;        /* the number of the first class in labels: 0 or 1 */
+    const char *separator;  /* a table: between its fields, "," ";" "tab" or "space"; NULL: recognised */
+    const char *decimal;    /* a table: "point" or "comma"; NULL: recognised */
 } vg_prediction_options;
 #define VG_PREDICTION_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0 }
+    { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL }
 
 /* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. A shorter struct of options, from a program
  * built with an earlier version, is completed by the defaults. What is ambiguous (a column that may be no class, logits

@@ -204,9 +204,13 @@ typedef struct vg_input_options {
     const vg_score_options *scoring; /* conventions, gate settings, task, threads; NULL: the defaults. Its logits and
                                         temperature are not read: the fields above decide */
     vg_score_device device;
+    const char *separator, *decimal; /* of a table, see vg_prediction_options; NULL: recognised */
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, VG_SCORE_ON_CPU }
+    {                                                                                                                  \
+        sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, VG_SCORE_ON_CPU, NULL, \
+            NULL                                                                                                       \
+    }
 
 /* A result as JSON text (one document, without a newline at its end) is freed with this; NULL is allowed. */
 VG_API void vg_json_free(char *text);

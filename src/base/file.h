@@ -20,6 +20,11 @@ typedef struct vg_mapping {
  * temporary one, in $TMPDIR or else /tmp. An empty file gives size 0. */
 vg_status vg_file__map(vg_mapping *out, const char *path);
 void vg_file__unmap(vg_mapping *mapping);
+/* An unnamed temporary file in $TMPDIR or else /tmp, which disappears when its descriptor is closed and its mapping
+ * ended; -1 with errno where none can be made. */
+int vg_file__temporary(void);
+/* Maps all that was written to it. The descriptor stays the caller's. */
+vg_status vg_file__map_temporary(vg_mapping *out, int fd, const char *path);
 
 /* Hints that cannot fail. prefetch starts reading a range from the disk where it is not cached; forget releases its
  * pages, which stay in the page cache and return when they are touched. Ranges are clipped to the mapping. */

@@ -44,8 +44,7 @@ vg_status vg_file__read_at(int fd, uint64_t offset, void *out, size_t size, cons
     return VG_OK;
 }
 
-/* An unnamed temporary file for a pipe's bytes. */
-static int open_spool(void) {
+int vg_file__temporary(void) {
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder)
         folder = "/tmp";
@@ -67,7 +66,7 @@ static int open_spool(void) {
 
 /* Copies everything that can be read from *fd to a temporary file, which takes its place. */
 static vg_status spool(int *fd, const char *path) {
-    int copy = open_spool();
+    int copy = vg_file__temporary();
     if (copy < 0)
         return vg_base__fail(VG_ERR_IO, "%s: cannot make a temporary file for a pipe: %s", path, strerror(errno));
     uint8_t *buffer;
@@ -93,6 +92,28 @@ static vg_status spool(int *fd, const char *path) {
     return VG_OK;
 }
 
+static vg_status map_size(vg_mapping *out, int fd, off_t size, const char *path) {
+    if (size < 0 || (uintmax_t)size > SIZE_MAX / 2)
+        return vg_base__fail(VG_ERR_IO, "%s: its size does not fit the address space", path);
+    out->size = (size_t)size;
+    if (out->size == 0)
+        return VG_OK;
+    void *bytes = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return vg_base__fail(VG_ERR_IO, "%s: cannot map %zu bytes: %s", path, out->size, strerror(errno));
+    out->bytes = bytes;
+    out->mapped = true;
+    return VG_OK;
+}
+
+vg_status vg_file__map_temporary(vg_mapping *out, int fd, const char *path) {
+    struct stat about;
+    *out = (vg_mapping){(const uint8_t *)"", 0, false};
+    if (fstat(fd, &about) != 0)
+        return vg_base__fail(VG_ERR_IO, "%s: cannot stat its copy: %s", path, strerror(errno));
+    return map_size(out, fd, about.st_size, path);
+}
+
 static vg_status map_descriptor(vg_mapping *out, int *fd, const char *path) {
     struct stat about;
     if (fstat(*fd, &about) != 0)
@@ -104,17 +125,7 @@ static vg_status map_descriptor(vg_mapping *out, int *fd, const char *path) {
         if (fstat(*fd, &about) != 0)
             return vg_base__fail(VG_ERR_IO, "%s: cannot stat its copy: %s", path, strerror(errno));
     }
-    if (about.st_size < 0 || (uintmax_t)about.st_size > SIZE_MAX / 2)
-        return vg_base__fail(VG_ERR_IO, "%s: its size does not fit the address space", path);
-    out->size = (size_t)about.st_size;
-    if (out->size == 0)
-        return VG_OK;
-    void *bytes = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, *fd, 0);
-    if (bytes == MAP_FAILED)
-        return vg_base__fail(VG_ERR_IO, "%s: cannot map %zu bytes: %s", path, out->size, strerror(errno));
-    out->bytes = bytes;
-    out->mapped = true;
-    return VG_OK;
+    return map_size(out, *fd, about.st_size, path);
 }
 
 vg_status vg_file__map(vg_mapping *out, const char *path) {

@@ -31,9 +31,10 @@ typedef struct vg_array_info {
 typedef struct vg_source vg_source;
 
 /* Opens by content and extension. "-" is an .npy (or another of the binary kinds) on standard input, spooled to an
- * unnamed temporary file when it is a pipe. .csv and .jsonl are parsed on opening into arrays P or Z, and L; see
- * docs/formats.md for their columns and keys. Arrays of types that have no place here (strings, objects) are left out
- * of the count; vg_source__find says why. A source serves one caller at a time. */
+ * unnamed temporary file when it is a pipe; files compressed by gzip are expanded to such a file. Tables and JSON are
+ * parsed on opening into arrays P or Z, and L; see docs/formats.md for their columns and keys. Arrays of types that
+ * have no place here (strings, objects) are left out of the count; vg_source__find says why. Pickles, PyTorch's and
+ * other programs' files are refused with the lines of Python that convert them. One caller at a time. */
 vg_status vg_source__open(vg_source **out, const char *path);
 /* The same from memory (borrowed for the life of the source); `name` serves in messages and as the extension. */
 vg_status vg_source__open_memory(vg_source **out, const void *bytes, size_t size, const char *name);

@@ -1,61 +1,43 @@
-/* csv.c - predictions and labels in comma-separated text.
+/* csv.c - predictions and labels in tables of text.
  *
  *     long    sample,member,<C columns>[,label]   one row a sample and member, any order; P or Z (N, M, C) and L (N)
  *     wide    [sample,]<C columns>[,label]        one row a sample, one member;           P or Z (N, C) and L (N)
  *     plain   <C columns>, no header line         one row a sample;                          array P (N, C)
  *
  * The first line is a header when one of its fields is no number, or when its fields are 0, 1, 2, ... What each column
- * is: csv_columns.c. Samples and members of the long form are whole numbers without gaps from any start; the wide
+ * is: csv_columns.c; what stands between fields, and decimal commas: csv_dialect.c. Samples and members of the long
+ * form are whole numbers without gaps from any start, or names, which count in the order of their first rows; the wide
  * form's sample column may be any text: the ids. Value columns named z0, z1, ... or logit... make the array Z. Several
  * columns named label0, label1, ... make L (N, columns). A column of labels may hold names: those of the classes. */
 #include <stdio.h>
 #include <string.h>
 
 #include "formats/csv_columns.h"
+#include "formats/csv_dialect.h"
 #include "formats/lines.h"
+
+/* The samples or the members of the long form, one row after the other: whole numbers as long as all are, and always
+ * the codes of their texts. */
+typedef struct key_column {
+    vg_column number, code;
+    vg_strings names; /* names.at(code) is the text */
+    bool named;       /* one of them is no whole number, so that all are names */
+} key_column;
 
 typedef struct table {
     vg_source *source;
     vg_lines lines;
+    vg_csv_dialect dialect;
     vg_csv_columns columns;
-    vg_column value, sample, member, label, line; /* one row after the other */
-    bool named;                                   /* labels are names, and `label` holds their codes */
-    bool named_known;                             /* whether they are was found out */
+    key_column sample, member;
+    vg_column value, label, line; /* one row after the other */
+    bool named;                   /* labels are names, and `label` holds their codes */
+    bool named_known;             /* whether they are was found out */
     size_t rows;
 } table;
 
 static vg_status wrong(const table *t, const char *reason) {
     return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: %s", t->source->path, t->lines.number, reason);
-}
-
-/* The next field of the current line from *at, quotes taken off (no quote may stand inside); *at goes behind its
- * comma, or to length + 1 behind the last field. */
-static bool next_field(const vg_lines *lines, size_t *at, const char **text, size_t *length) {
-    size_t start = *at, end;
-    while (start < lines->length && (lines->text[start] == ' ' || lines->text[start] == '\t'))
-        start++;
-    if (start < lines->length && lines->text[start] == '"') {
-        const char *close = memchr(lines->text + start + 1, '"', lines->length - start - 1);
-        if (!close)
-            return false;
-        *text = lines->text + start + 1;
-        *length = (size_t)(close - *text);
-        end = (size_t)(close - lines->text) + 1;
-        while (end < lines->length && (lines->text[end] == ' ' || lines->text[end] == '\t'))
-            end++;
-        if (end < lines->length && lines->text[end] != ',')
-            return false;
-        *at = end + 1;
-        return true;
-    }
-    const char *comma = start < lines->length ? memchr(lines->text + start, ',', lines->length - start) : NULL;
-    end = comma ? (size_t)(comma - lines->text) : lines->length;
-    *at = end + 1;
-    while (end > start && (lines->text[end - 1] == ' ' || lines->text[end - 1] == '\t'))
-        end--;
-    *text = lines->text + start;
-    *length = end - start;
-    return true;
 }
 
 /* Takes the fields of the first line as names; *header when one of them is no number, or when they are 0, 1, 2, ... */
@@ -66,9 +48,9 @@ static vg_status read_first(table *t, bool *header) {
     *header = false;
     while (at <= t->lines.length) {
         double number;
-        if (!next_field(&t->lines, &at, &text, &length))
+        if (!vg_csv__field(&t->lines, t->dialect.separator, &at, &text, &length))
             return wrong(t, "a quoted field is not closed, or has text behind it");
-        bool numeric = vg_number__parse(&number, text, length);
+        bool numeric = vg_csv__is_number(&t->dialect, text, length, &number);
         *header |= !numeric;
         counted &= numeric && number == (double)t->columns.count;
         t->columns.count++;
@@ -91,11 +73,13 @@ static vg_status read_first(table *t, bool *header) {
     return VG_OK;
 }
 
-static vg_status number_field(const table *t, size_t column, const char *text, size_t length, bool whole, double *out) {
-    if (!vg_number__parse(out, text, length))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: '%.*s' is no number", t->source->path,
-                             t->lines.number, column + 1, (int)(length > 60 ? 60 : length), text);
-    if (whole && !(*out >= -0x1p53 && *out <= 0x1p53 && (double)(int64_t)*out == *out))
+static bool is_whole(double number) {
+    return number >= -0x1p53 && number <= 0x1p53 && (double)(int64_t)number == number;
+}
+
+static vg_status number_field(table *t, size_t column, const char *text, size_t length, bool whole, double *out) {
+    VG_TRY(vg_csv__number(&t->dialect, &t->lines, column, text, length, out));
+    if (whole && !is_whole(*out))
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: '%.*s', expected a whole number",
                              t->source->path, t->lines.number, column + 1, (int)(length > 60 ? 60 : length), text);
     return VG_OK;
@@ -114,7 +98,7 @@ static bool are_names(table *t, const char *text, size_t length) {
     size_t index;
     if (classes->count && vg_strings__find(classes, text, length, &index, &found) != VG_OK)
         found = false;
-    return numbers || found || !vg_number__parse(&number, text, length);
+    return numbers || found || !vg_csv__is_number(&t->dialect, text, length, &number);
 }
 
 static vg_status label_field(table *t, size_t column, const char *text, size_t length) {
@@ -131,7 +115,7 @@ static vg_status label_field(table *t, size_t column, const char *text, size_t l
     if (length == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: the label is empty", t->source->path,
                              t->lines.number, column + 1);
-    const char *point = memchr(text, '.', length);
+    const char *point = memchr(text, t->dialect.decimal == ',' ? ',' : '.', length);
     size_t whole = point ? (size_t)(point - text) : 0, zeros = whole + 1;
     while (whole && zeros < length && text[zeros] == '0')
         zeros++;
@@ -139,6 +123,24 @@ static vg_status label_field(table *t, size_t column, const char *text, size_t l
         length = whole;
     VG_TRY(vg_strings__intern(&t->source->labels.names, text, length, &code));
     return vg_column__push_i64(&t->label, (int64_t)code);
+}
+
+/* A sample or a member of the long form. */
+static vg_status key_field(table *t, key_column *key, size_t column, const char *text, size_t length) {
+    double number;
+    size_t code;
+    if (length == 0)
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu, column %zu: the %s is empty", t->source->path,
+                             t->lines.number, column + 1, key == &t->sample ? "sample" : "member");
+    VG_TRY(vg_strings__intern(&key->names, text, length, &code));
+    VG_TRY(vg_column__push_i64(&key->code, (int64_t)code));
+    if (key->named)
+        return VG_OK;
+    if (vg_number__parse(&number, text, length) && is_whole(number))
+        return vg_column__push_i64(&key->number, (int64_t)number);
+    key->named = true;
+    vg_column__free(&key->number);
+    return VG_OK;
 }
 
 /* A field of a row by its column's role; `values` is where the row's values go. */
@@ -150,11 +152,8 @@ static vg_status take_field(table *t, size_t column, const char *text, size_t le
     case VG_ROLE_SAMPLE:
         if (!t->columns.members)
             return vg_strings__push(&t->source->ids, text, length);
-        VG_TRY(number_field(t, column, text, length, true, &number));
-        return vg_column__push_i64(&t->sample, (int64_t)number);
-    case VG_ROLE_MEMBER:
-        VG_TRY(number_field(t, column, text, length, true, &number));
-        return vg_column__push_i64(&t->member, (int64_t)number);
+        return key_field(t, &t->sample, column, text, length);
+    case VG_ROLE_MEMBER: return key_field(t, &t->member, column, text, length);
     case VG_ROLE_VALUE:
         VG_TRY(number_field(t, column, text, length, false, &number));
         t->value.f64[values + t->columns.places[column]] = number;
@@ -169,7 +168,7 @@ static vg_status read_row(table *t) {
     for (; at <= t->lines.length; column++) {
         const char *text;
         size_t length;
-        if (!next_field(&t->lines, &at, &text, &length))
+        if (!vg_csv__field(&t->lines, t->dialect.separator, &at, &text, &length))
             return wrong(t, "a quoted field is not closed, or has text behind it");
         if (column < t->columns.count) /* more are counted, then refused below */
             VG_TRY(take_field(t, column, text, length, values));
@@ -187,12 +186,23 @@ typedef struct extent {
     size_t count;
 } extent;
 
-/* The numbers' lowest, and how many there are from it to the highest; at most 2^54, as numbers are exact float64. */
-static extent extent_of(const vg_column *column) {
-    int64_t low = column->i64[0], high = low;
-    for (size_t i = 1; i < column->count; i++) {
-        low = column->i64[i] < low ? column->i64[i] : low;
-        high = column->i64[i] > high ? column->i64[i] : high;
+/* The key of a row: its number, or the code of its name. */
+static int64_t key_at(const key_column *key, size_t row) {
+    return key->named ? key->code.i64[row] : key->number.i64[row];
+}
+
+static const char *key_text(const key_column *key, size_t row) {
+    return vg_strings__at(&key->names, (size_t)key->code.i64[row]);
+}
+
+/* The lowest key, and how many there are from it to the highest; at most 2^54, as numbers are exact float64. */
+static extent extent_of(const key_column *key) {
+    if (key->named)
+        return (extent){0, key->names.count};
+    int64_t low = key->number.i64[0], high = low;
+    for (size_t i = 1; i < key->number.count; i++) {
+        low = key->number.i64[i] < low ? key->number.i64[i] : low;
+        high = key->number.i64[i] > high ? key->number.i64[i] : high;
     }
     return (extent){low, (size_t)(high - low) + 1};
 }
@@ -200,12 +210,12 @@ static extent extent_of(const vg_column *column) {
 /* Moves row `row` to its cell (n, m); `seen` holds the line each cell came from and, behind the cells, each sample's
  * first. */
 static vg_status place(table *t, size_t row, extent n, extent m, double *values, int64_t *labels, int64_t *seen) {
-    size_t sample = (size_t)(t->sample.i64[row] - n.low),
-           cell = sample * m.count + (size_t)(t->member.i64[row] - m.low);
+    size_t sample = (size_t)(key_at(&t->sample, row) - n.low),
+           cell = sample * m.count + (size_t)(key_at(&t->member, row) - m.low);
     long long line = (long long)t->line.i64[row];
     if (seen[cell])
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %lld, member %lld stands already in line %lld",
-                             t->source->path, line, (long long)t->sample.i64[row], (long long)t->member.i64[row],
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %.60s, member %.60s stands already in line %lld",
+                             t->source->path, line, key_text(&t->sample, row), key_text(&t->member, row),
                              (long long)seen[cell]);
     int64_t *first_line = seen + n.count * m.count + sample;
     bool first = *first_line == 0;
@@ -219,9 +229,18 @@ static vg_status place(table *t, size_t row, extent n, extent m, double *values,
                t->columns.labels * sizeof *labels);
     else if (t->columns.labels && memcmp(labels + sample * t->columns.labels, t->label.i64 + row * t->columns.labels,
                                          t->columns.labels * sizeof *labels) != 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %lld has another label than in line %lld",
-                             t->source->path, line, (long long)t->sample.i64[row], (long long)*first_line);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %.60s has another label than in line %lld",
+                             t->source->path, line, key_text(&t->sample, row), (long long)*first_line);
     return VG_OK;
+}
+
+/* "samples 3 .. 7", or "5 samples" of names. */
+static void describe(char *out, size_t room, const key_column *key, extent keys, const char *what) {
+    if (key->named)
+        snprintf(out, room, "%zu %s", keys.count, what);
+    else
+        snprintf(out, room, "%s %lld .. %lld", what, (long long)keys.low,
+                 (long long)keys.low + (long long)keys.count - 1);
 }
 
 /* Brings the rows into the order (sample, member). */
@@ -231,11 +250,13 @@ static vg_status arrange(table *t, size_t *n, size_t *m) {
         return VG_OK;
     extent samples = extent_of(&t->sample), members = extent_of(&t->member);
     size_t cells;
-    if (!vg_base__mul(&cells, samples.count, members.count) || cells != t->rows)
-        return vg_base__fail(
-            VG_ERR_FORMAT, "%s: %zu rows, expected one for each of samples %lld .. %lld and members %lld .. %lld",
-            t->source->path, t->rows, (long long)samples.low, (long long)samples.low + (long long)samples.count - 1,
-            (long long)members.low, (long long)members.low + (long long)members.count - 1);
+    if (!vg_base__mul(&cells, samples.count, members.count) || cells != t->rows) {
+        char left[80], right[80];
+        describe(left, sizeof left, &t->sample, samples, "samples");
+        describe(right, sizeof right, &t->member, members, "members");
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %zu rows, expected one for each of %s and %s", t->source->path,
+                             t->rows, left, right);
+    }
     double *values = NULL;
     int64_t *labels = NULL, *seen = NULL;
     vg_status status = vg_base__alloc(&values, t->value.count, sizeof *values, "values of a text file");
@@ -271,8 +292,13 @@ static vg_status give_names(table *t, size_t n) {
     return vg_source__skip(t->source, "L", 1);
 }
 
-/* The long form's samples are numbers; their ids are those. */
-static vg_status number_ids(table *t, size_t n, int64_t low) {
+/* The ids of the long form's samples: their names, or numbers from `low`. */
+static vg_status give_ids(table *t, size_t n, int64_t low) {
+    if (t->sample.named) {
+        t->source->ids = t->sample.names;
+        t->sample.names = (vg_strings){.bytes = NULL};
+        return VG_OK;
+    }
     for (size_t i = 0; i < n; i++) {
         char text[32];
         int length = snprintf(text, sizeof text, "%lld", (long long)low + (long long)i);
@@ -286,7 +312,7 @@ static vg_status finish(table *t) {
     if (t->columns.members) {
         int64_t low = t->rows ? extent_of(&t->sample).low : 0;
         VG_TRY(arrange(t, &n, &m));
-        VG_TRY(number_ids(t, n, low));
+        VG_TRY(give_ids(t, n, low));
     }
     const char *name = t->columns.logits ? "Z" : "P";
     if (values && t->columns.members)
@@ -301,6 +327,8 @@ static vg_status finish(table *t) {
 }
 
 static vg_status read_table(table *t) {
+    VG_TRY(vg_csv__detect(&t->dialect, t->source));
+    t->lines.keep_tabs = t->dialect.separator == '\t';
     if (!vg_lines__next(&t->lines))
         return vg_base__fail(VG_ERR_FORMAT, "%s: holds only blank lines", t->source->path);
     bool header;
@@ -309,15 +337,22 @@ static vg_status read_table(table *t) {
         VG_TRY(read_row(t));
     while (vg_lines__next(&t->lines))
         VG_TRY(read_row(t));
+    VG_TRY(vg_csv__check_decimals(&t->dialect, t->source));
     return finish(t);
+}
+
+static void free_key(key_column *key) {
+    vg_column__free(&key->number);
+    vg_column__free(&key->code);
+    vg_strings__free(&key->names);
 }
 
 vg_status vg_csv__read(vg_source *source) {
     table t = {.source = source, .lines = {.source = source}};
     vg_status status = read_table(&t);
     vg_column__free(&t.value);
-    vg_column__free(&t.sample);
-    vg_column__free(&t.member);
+    free_key(&t.sample);
+    free_key(&t.member);
     vg_column__free(&t.label);
     vg_column__free(&t.line);
     vg_csv__free(&t.columns);

@@ -18,9 +18,13 @@ bool vg_lines__next(vg_lines *lines) {
         size_t length = end ? (size_t)(end - text) : map->size - lines->at;
         lines->at += length + (end != NULL);
         lines->number++;
+        size_t whole = length;
         while (length > 0 && (text[length - 1] == '\r' || text[length - 1] == ' ' || text[length - 1] == '\t'))
             length--;
         if (length > 0) {
+            if (lines->keep_tabs)
+                for (length = whole; text[length - 1] == '\r' || text[length - 1] == ' ';)
+                    length--;
             lines->text = text, lines->length = length;
             return true;
         }

@@ -8,7 +8,8 @@
 typedef struct vg_lines {
     const vg_source *source;
     size_t at, dropped;
-    size_t number; /* of the current line, from 1 */
+    bool keep_tabs; /* a tab at the end of a line is the end of an empty field */
+    size_t number;  /* of the current line, from 1 */
     const char *text;
     size_t length;
 } vg_lines;

@@ -133,6 +133,24 @@ static vg_status characters(cursor *c, vg_stored *array, const char *text, size_
     return VG_OK;
 }
 
+/* An array of Python objects: refused with the lines that convert it. `what` is "FILE" or "FILE: member 'NAME.npy'". */
+static vg_status objects(const cursor *c) {
+    static const char mark[] = ": member '";
+    const char *member = strstr(c->what, mark), *name = member ? member + sizeof mark - 1 : NULL;
+    size_t length = member ? (size_t)(member - c->what) : strlen(c->what), named = name ? strcspn(name, "'") : 0;
+    named -= named > 4 ? 4 : named; /* without .npy */
+    const char *file = c->what + length;
+    while (file > c->what && file[-1] != '/')
+        file--;
+    char from[400];
+    snprintf(from, sizeof from, "np.load(\"%.*s\", allow_pickle=True)%s%.*s%s", (int)(c->what + length - file), file,
+             name ? "[\"" : "", (int)(named > 60 ? 60 : named), name ? name : "", name ? "\"]" : "");
+    return vg_base__fail(VG_ERR_UNSUPPORTED,
+                         "%s: holds Python objects, which only pickle can read; convert it in Python: a = %s; "
+                         "np.savez(\"numbers.npz\", P=np.stack(a).astype(float)), or a.astype(str) if it holds names",
+                         c->what, from);
+}
+
 static vg_status descr(cursor *c, vg_stored *array) {
     static const struct {
         char kind;
@@ -154,9 +172,7 @@ static vg_status descr(cursor *c, vg_stored *array) {
             "safetensors, which can carry bfloat16",
             c->what, length > 8 ? 8 : (int)length, text);
     if (length >= 2 && text[length - 1] == 'O')
-        return vg_base__fail(VG_ERR_UNSUPPORTED,
-                             "%s: holds Python objects, which only pickle can read; save names as text: y.astype(str)",
-                             c->what);
+        return objects(c);
     if (length >= 3 && (text[1] == 'U' || text[1] == 'S'))
         return characters(c, array, text, length);
     const uint16_t one = 1;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats/labels.h"
+#include "formats/prediction_arrays.h"
 #include "formats/prediction_file.h"
 #include "formats/source.h"
 
@@ -18,9 +19,9 @@ enum { WINDOW = 64 << 20 }; /* bytes of a mapping that may stay resident behind 
 
 struct vg_prediction_file {
     vg_source *source;
-    size_t index;
+    vg_prediction_arrays arrays;
     size_t n, m, c;
-    char order[4]; /* axes as stored, slowest first: "nmc", "mnc", "cmn", "cnm", "nc", "cn" */
+    char order[4]; /* axes as stored, slowest first: "nmc", "mnc", "cmn", "cnm", "nc", "cn"; "mcn" of parts */
     size_t outer, inner;
     bool logits, direct; /* direct: views of the mapping */
     vg_element target;   /* what the buffer holds: VG_ELEMENT_F32 or _F64 */
@@ -30,6 +31,7 @@ struct vg_prediction_file {
     size_t label_columns;
     bool labels_read;
     char *labels_key, *id_key; /* as the options name them, or NULL */
+    char separator, decimal;   /* of tables, as the options name them, or 0 */
     int multilabel;
     int64_t labels_from;
     bool may_be_mnc; /* three axes, read as (N, M, C) */
@@ -38,69 +40,33 @@ struct vg_prediction_file {
     char notice[256];
 };
 
-static const char *const probability_keys[] = {"P", "Q", "probs", "probabilities", NULL};
-static const char *const logit_keys[] = {"Z", "logits", NULL};
-static const char *const class_keys[] = {"classes", "class_names", NULL};
-static const char *const id_keys[] = {"id", "ids", NULL};
-
-static bool listed(const char *const *list, const char *name) {
-    for (; *list; list++)
-        if (strcmp(*list, name) == 0)
-            return true;
-    return false;
+static vg_status check_lengths(const vg_prediction_file *file, const vg_stored *array) {
+    if (file->m == 0 || file->c == 0)
+        return vg_base__fail(VG_ERR_FORMAT,
+                             "%s: array '%.100s' has %zu members and %zu classes, expected at least one of each",
+                             file->source->path, array->name, file->m, file->c);
+    return VG_OK;
 }
 
-/* The index of the first array whose name is in the list; false when there is none. */
-static bool find_listed(const vg_source *source, const char *const *list, size_t *index) {
-    for (; *list; list++)
-        for (size_t i = 0; i < source->count; i++)
-            if (strcmp(source->arrays[i].name, *list) == 0) {
-                *index = i;
-                return true;
-            }
-    return false;
-}
-
-static vg_status choose_array(vg_prediction_file *file, const char *key) {
-    vg_source *source = file->source;
-    if (key)
-        return vg_source__find(source, key, &file->index);
-    if (find_listed(source, probability_keys, &file->index) || find_listed(source, logit_keys, &file->index))
-        return VG_OK;
-    size_t found = 0, used = 0;
-    char names[300] = "";
-    for (size_t i = 0; i < source->count; i++) {
-        const char *name = source->arrays[i].name;
-        if ((source->arrays[i].rank != 2 && source->arrays[i].rank != 3) || vg_labels__is_usual(name) ||
-            listed(class_keys, name) || listed(id_keys, name) ||
-            (file->labels_key && strcmp(name, file->labels_key) == 0))
-            continue;
-        file->index = i;
-        if (used + 64 < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", found ? ", " : "", name);
-        found++;
-    }
-    if (found == 1)
-        return VG_OK;
-    if (source->count == 1 && source->arrays[0].name[0] == '\0')
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
-                             source->path, source->arrays[0].rank);
-    if (found == 0 && source->skipped_count == 1 && source->count == 0)
-        return vg_base__fail_text(VG_ERR_UNSUPPORTED, source->skipped[0].reason);
-    if (found == 0)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: holds no predictions: no array has 2 or 3 axes and is not named as labels are",
-                             source->path);
-    return vg_base__fail(
-        VG_ERR_FORMAT,
-        "%s: holds no array named P, Q or Z, and %zu others that could be predictions (%s); name one: --key NAME",
-        source->path, found, names);
+/* One array (N, C) a member: the axis of the members is the slowest. */
+static vg_status lay_out_parts(vg_prediction_file *file) {
+    const vg_stored *array = file->source->arrays + file->arrays.index;
+    size_t all;
+    file->n = array->shape[0], file->m = file->arrays.count, file->c = array->shape[1];
+    VG_TRY(check_lengths(file, array));
+    if (!vg_base__mul(&all, file->m, file->c) || !vg_base__mul(&all, all, file->n ? file->n : 1))
+        return vg_base__fail(VG_ERR_FORMAT, "%s: its arrays do not fit in memory", file->source->path);
+    memcpy(file->order, array->fortran ? "mcn" : "mnc", 4);
+    file->outer = array->fortran ? file->m * file->c : file->m;
+    file->inner = array->fortran ? 1 : file->c;
+    return VG_OK;
 }
 
 /* Shape and storage order from the array and the axes it is said to have. */
 static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
-    const vg_stored *array = file->source->arrays + file->index;
+    const vg_stored *array = file->source->arrays + file->arrays.index;
+    if (file->arrays.parts)
+        return lay_out_parts(file);
     if (array->rank != 2 && array->rank != 3)
         return vg_base__fail(
             VG_ERR_FORMAT,
@@ -115,10 +81,7 @@ static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
         *length = array->shape[i];
         file->order[array->fortran ? array->rank - 1 - i : i] = names[i];
     }
-    if (file->m == 0 || file->c == 0)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: array '%.100s' has %zu members and %zu classes, expected at least one of each",
-                             file->source->path, array->name, file->m, file->c);
+    VG_TRY(check_lengths(file, array));
     bool behind = false;
     for (const char *p = file->order; *p; p++) {
         size_t length = *p == 'm' ? file->m : *p == 'c' ? file->c : 1;
@@ -128,18 +91,31 @@ static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
     return VG_OK;
 }
 
+/* Whether the elements of an array become float32 when they are read. */
+static bool is_single(const vg_stored *array) {
+    return array->element == VG_ELEMENT_F16 || array->element == VG_ELEMENT_BF16 || array->element == VG_ELEMENT_F32;
+}
+
 static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *options) {
-    VG_TRY(choose_array(file, options->key));
+    vg_source *source = file->source;
+    VG_TRY(vg_prediction_arrays__choose(&file->arrays, source, options->key, file->labels_key));
     VG_TRY(lay_out(file, options->axes));
-    const vg_stored *array = file->source->arrays + file->index;
-    file->logits = options->logits < 0 ? listed(logit_keys, array->name) : options->logits != 0;
-    bool single =
-        array->element == VG_ELEMENT_F16 || array->element == VG_ELEMENT_BF16 || array->element == VG_ELEMENT_F32;
+    const vg_stored *array = source->arrays + file->arrays.index;
+    size_t parts = file->arrays.parts ? file->arrays.count : 1;
+    file->logits = options->logits < 0 ? vg_prediction_arrays__are_logits(array->name) : options->logits != 0;
+    bool single = is_single(array);
+    for (size_t i = 1; i < parts; i++)
+        single &= is_single(source->arrays + file->arrays.parts[i]);
     file->target = single ? VG_ELEMENT_F32 : VG_ELEMENT_F64;
-    file->direct = array->element == file->target && !array->stream && !array->swapped &&
+    file->direct = parts == 1 && array->element == file->target && !array->stream && !array->swapped &&
                    (uintptr_t)array->data % vg_element__size(array->element) == 0;
-    if (file->outer > 1 && array->stream) /* runs all over a deflated member */
-        VG_TRY(vg_source__hold(file->source, file->index));
+    if (file->outer == parts)
+        return VG_OK;
+    for (size_t i = 0; i < parts; i++) { /* runs all over a deflated member */
+        size_t index = file->arrays.parts ? file->arrays.parts[i] : file->arrays.index;
+        if (source->arrays[index].stream)
+            VG_TRY(vg_source__hold(source, index));
+    }
     return VG_OK;
 }
 
@@ -148,7 +124,7 @@ static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *
 static vg_status name_classes(vg_prediction_file *file, const char *listed_names) {
     vg_source *source = file->source;
     bool table =
-        source->free_columns || source->classes.count || source->ids.count || source->arrays[file->index].owned;
+        source->free_columns || source->classes.count || source->ids.count || source->arrays[file->arrays.index].owned;
     if (source->classes.count) {
         file->classes = source->classes;
         source->classes = (vg_strings){.bytes = NULL};
@@ -162,7 +138,7 @@ static vg_status name_classes(vg_prediction_file *file, const char *listed_names
             p += length;
         }
         if (!listed_names)
-            VG_TRY(vg_names__read(&file->classes, source, NULL, class_keys, file->c));
+            VG_TRY(vg_names__read(&file->classes, source, NULL, vg_prediction_class_keys, file->c));
         if (!listed_names && !file->classes.count)
             VG_TRY(vg_names__metadata(&file->classes, source));
     }
@@ -252,8 +228,8 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
     if (!file->ids_read && file->source->ids.count) {
         file->ids = file->source->ids;
         file->source->ids = (vg_strings){.bytes = NULL};
-    } else if (!file->ids_read && !file->source->arrays[file->index].owned) {
-        VG_TRY(vg_names__read(&file->ids, file->source, file->id_key, id_keys, file->n));
+    } else if (!file->ids_read && !file->source->arrays[file->arrays.index].owned) {
+        VG_TRY(vg_names__read(&file->ids, file->source, file->id_key, vg_prediction_id_keys, file->n));
     }
     file->ids_read = true;
     return file->ids.count ? vg_strings__list(&file->ids, out) : VG_OK;
@@ -269,15 +245,46 @@ static vg_status complete(vg_prediction_options *out, const vg_prediction_option
     return VG_OK;
 }
 
-static vg_roles roles_of(const vg_prediction_options *options) {
-    return (vg_roles){.id = options->id,
+/* The character that an option names by itself or by a word; 0 for NULL. */
+static vg_status mark_of(char *out, const char *text, const char *option, const char *const words[][2]) {
+    char known[120] = "";
+    size_t used = 0;
+    *out = 0;
+    if (!text)
+        return VG_OK;
+    for (size_t i = 0; words[i][0]; i++) {
+        if (strcmp(text, words[i][0]) == 0 || strcmp(text, words[i][1]) == 0) {
+            *out = words[i][0][0];
+            return VG_OK;
+        }
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", words[i][1]);
+    }
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: '%.20s' is none of %s", option, text, known);
+}
+
+static vg_status dialect_of(char *separator, char *decimal, const vg_prediction_options *options) {
+    static const char *const separators[][2] = {
+        {",", "comma"}, {";", "semicolon"}, {"\t", "tab"}, {" ", "space"}, {NULL, NULL}};
+    static const char *const decimals[][2] = {{".", "point"}, {",", "comma"}, {NULL, NULL}};
+    VG_TRY(mark_of(separator, options->separator, "--separator", separators));
+    return mark_of(decimal, options->decimal, "--decimal", decimals);
+}
+
+static vg_status roles_of(vg_roles *out, const vg_prediction_options *options) {
+    char separator, decimal;
+    VG_TRY(dialect_of(&separator, &decimal, options));
+    *out = (vg_roles){.id = options->id,
                       .label = options->labels_key,
                       .member = options->member,
                       .classes = options->classes,
-                      .key = options->key};
+                      .key = options->key,
+                      .separator = separator,
+                      .decimal = decimal};
+    return VG_OK;
 }
 
 static vg_status settle(vg_prediction_file *file, const vg_prediction_options *options) {
+    VG_TRY(dialect_of(&file->separator, &file->decimal, options));
     file->multilabel = options->multilabel;
     file->labels_from = options->labels_from;
     if (options->labels_key)
@@ -317,7 +324,8 @@ vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path, co
     vg_prediction_options chosen;
     VG_TRY(complete(&chosen, options));
     vg_source *source;
-    vg_roles roles = roles_of(&chosen);
+    vg_roles roles;
+    VG_TRY(roles_of(&roles, &chosen));
     VG_TRY(vg_source__open_as(&source, path, &roles));
     return open_source(out, source, &chosen);
 }
@@ -330,7 +338,8 @@ vg_status vg_prediction_file__open_memory(vg_prediction_file **out, const void *
     vg_prediction_options chosen;
     VG_TRY(complete(&chosen, options));
     vg_source *source;
-    vg_roles roles = roles_of(&chosen);
+    vg_roles roles;
+    VG_TRY(roles_of(&roles, &chosen));
     VG_TRY(vg_source__open_memory_as(&source, bytes, size, name, &roles));
     return open_source(out, source, &chosen);
 }
@@ -343,6 +352,7 @@ void vg_prediction_file_close(vg_prediction_file *file) {
     vg_strings__free(&file->ids);
     vg_base__release(file->labels_key);
     vg_base__release(file->id_key);
+    vg_base__release(file->arrays.parts);
     vg_base__release(file->buffer);
     vg_base__release(file->labels);
     vg_base__release(file->other_labels);
@@ -375,20 +385,20 @@ static void set_strides(const vg_prediction_file *file, vg_predictions *view, si
 }
 
 /* True when the array's pages are this process's to ask for and to let go. */
-static bool is_paged(const vg_prediction_file *file) {
-    const vg_stored *array = file->source->arrays + file->index;
+static bool is_paged(const vg_prediction_file *file, size_t index) {
+    const vg_stored *array = file->source->arrays + index;
     return file->source->map.mapped && !array->stream && !array->owned;
 }
 
 /* What a run of `rows` samples may make resident: its bytes, and the neighbours that are mapped with a page. */
 static size_t footprint(const vg_prediction_file *file, size_t rows) {
-    return rows * file->inner * vg_element__size(file->source->arrays[file->index].element) + 65536;
+    return rows * file->inner * vg_element__size(file->source->arrays[file->arrays.index].element) + 65536;
 }
 
 /* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind.
  * Mapping the pages is left to the threads that touch them: it costs least there. */
 static void page_forward(vg_prediction_file *file, size_t first, size_t rows) {
-    vg_stored *array = file->source->arrays + file->index;
+    vg_stored *array = file->source->arrays + file->arrays.index;
     const vg_mapping *map = &file->source->map;
     size_t start = (size_t)(array->data - map->bytes), run = file->inner * vg_element__size(array->element);
     size_t begin = first * run, end = begin + rows * run, bytes = rows * run < WINDOW ? rows * run : WINDOW;
@@ -401,8 +411,8 @@ static void page_forward(vg_prediction_file *file, size_t first, size_t rows) {
 }
 
 /* Other orders: runs lie all over the array, which is let go whole whenever enough of it was touched. */
-static void page_around(vg_prediction_file *file, size_t bytes) {
-    vg_stored *array = file->source->arrays + file->index;
+static void page_around(vg_prediction_file *file, size_t index, size_t bytes) {
+    vg_stored *array = file->source->arrays + index;
     array->touched += bytes;
     if (array->touched > WINDOW) {
         vg_file__forget(&file->source->map, (size_t)(array->data - file->source->map.bytes), array->bytes);
@@ -418,10 +428,12 @@ static vg_status fill_buffer(vg_prediction_file *file, size_t first, size_t rows
         VG_TRY(vg_base__alloc(&file->buffer, wanted, width, "a block of predictions"));
         file->buffer_room = wanted;
     }
+    size_t parts = file->arrays.parts ? file->arrays.count : 1, each = file->outer / parts;
     for (size_t o = 0; o < file->outer; o++) {
-        if (file->outer > 1 && is_paged(file))
-            page_around(file, footprint(file, rows));
-        VG_TRY(vg_source__read(file->source, file->index, (o * file->n + first) * file->inner, run, file->target,
+        size_t index = file->arrays.parts ? file->arrays.parts[o / each] : file->arrays.index;
+        if (file->outer > 1 && is_paged(file, index))
+            page_around(file, index, footprint(file, rows));
+        VG_TRY(vg_source__read(file->source, index, (o % each * file->n + first) * file->inner, run, file->target,
                                (uint8_t *)file->buffer + o * run * width));
     }
     return VG_OK;
@@ -430,24 +442,25 @@ static vg_status fill_buffer(vg_prediction_file *file, size_t first, size_t rows
 /* Whether a block is viewed in the mapping: elements as in memory, and runs that do not make too much of it resident
  * at once. */
 static bool view_directly(const vg_prediction_file *file, size_t rows) {
-    return file->direct && (file->outer == 1 || !is_paged(file) || footprint(file, rows) <= WINDOW / file->outer);
+    return file->direct &&
+           (file->outer == 1 || !is_paged(file, file->arrays.index) || footprint(file, rows) <= WINDOW / file->outer);
 }
 
 vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
     if (rows == 0 || first > file->n || rows > file->n - first)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples from %zu wanted, but it has %zu", file->source->path,
                              rows, first, file->n);
-    if (file->outer == 1 && is_paged(file))
+    if (file->outer == 1 && is_paged(file, file->arrays.index))
         page_forward(file, first, rows);
     *view = (vg_predictions){
         .dtype = file->target == VG_ELEMENT_F32 ? VG_F32 : VG_F64, .n = rows, .m = file->m, .c = file->c};
     if (view_directly(file, rows)) {
-        const vg_stored *array = file->source->arrays + file->index;
+        const vg_stored *array = file->source->arrays + file->arrays.index;
         size_t size = vg_element__size(array->element);
-        if (file->outer > 1 && is_paged(file))
-            page_around(file, file->outer * footprint(file, rows));
+        if (file->outer > 1 && is_paged(file, file->arrays.index))
+            page_around(file, file->arrays.index, file->outer * footprint(file, rows));
         size_t end = file->outer == 1 ? (first + rows) * file->inner * size : array->bytes;
-        VG_TRY(vg_source__check_crc(file->source, file->index, end));
+        VG_TRY(vg_source__check_crc(file->source, file->arrays.index, end));
         view->data = array->data + first * file->inner * size;
         set_strides(file, view, file->n);
         return VG_OK;
@@ -476,7 +489,7 @@ vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **ou
     size_t index;
     if (!file->labels_read) {
         vg_label_frame frame = frame_of(file, file->source->path);
-        VG_TRY(vg_labels__find(file->source, file->labels_key, file->index, &kind, &index));
+        VG_TRY(vg_labels__find(file->source, file->labels_key, file->arrays.index, &kind, &index));
         if (kind != VG_LABELS_NONE)
             VG_TRY(vg_labels__load(&file->labels, &file->label_columns, file->source, kind, index, &frame));
     }
@@ -498,11 +511,10 @@ static vg_status find_only(const vg_source *source, vg_label_kind *kind, size_t 
     return VG_OK;
 }
 
-static vg_status open_labels(vg_source **out, vg_label_kind *kind, size_t *index, const char *path, const char *key,
-                             vg_strings *known) {
-    vg_roles roles = {.label = key, .labels_only = true, .known = known};
-    VG_TRY(vg_source__open_as(out, path, &roles));
-    vg_status status = vg_labels__find(*out, key, SIZE_MAX, kind, index);
+static vg_status open_labels(vg_source **out, vg_label_kind *kind, size_t *index, const char *path,
+                             const vg_roles *roles) {
+    VG_TRY(vg_source__open_as(out, path, roles));
+    vg_status status = vg_labels__find(*out, roles->label, SIZE_MAX, kind, index);
     if (status == VG_OK)
         status = find_only(*out, kind, index);
     if (status != VG_OK)
@@ -516,7 +528,12 @@ vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_
     vg_source *source;
     vg_label_kind kind;
     size_t index;
-    VG_TRY(open_labels(&source, &kind, &index, path, key, &file->classes));
+    vg_roles roles = {.label = key,
+                      .labels_only = true,
+                      .known = &file->classes,
+                      .separator = file->separator,
+                      .decimal = file->decimal};
+    VG_TRY(open_labels(&source, &kind, &index, path, &roles));
     vg_label_frame frame = frame_of(file, path);
     int64_t *labels;
     vg_status status = vg_labels__load(&labels, columns, source, kind, index, &frame);
@@ -534,7 +551,7 @@ vg_status vg_labels__read(int64_t **out, size_t *n, size_t *columns, const char 
     vg_source *source;
     vg_label_kind kind;
     size_t index;
-    VG_TRY(open_labels(&source, &kind, &index, path, key, NULL));
+    VG_TRY(open_labels(&source, &kind, &index, path, &(vg_roles){.label = key, .labels_only = true}));
     vg_status status = kind == VG_LABELS_NUMBERS
                            ? vg_labels__numbers(out, n, columns, source, index)
                            : vg_base__fail(VG_ERR_DATA,

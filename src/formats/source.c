@@ -185,11 +185,12 @@ static bool has_extension(const char *path, const char *extension) {
 }
 
 static vg_status read_by_kind(vg_source *source) {
-    const char *path = source->path;
+    const char *path = source->name;
     const uint8_t *bytes = source->map.bytes;
     size_t size = source->map.size;
     if (size == 0)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: is empty", path);
+        return vg_base__fail(VG_ERR_FORMAT, "%s: is empty", source->path);
+    VG_TRY(vg_foreign__refuse(source));
     bool npy = size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0;
     bool zip = size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
     if (npy || has_extension(path, ".npy"))
@@ -200,10 +201,23 @@ static vg_status read_by_kind(vg_source *source) {
         return vg_safetensors__read(source);
     if (has_extension(path, ".jsonl") || has_extension(path, ".ndjson"))
         return vg_jsonl__read(source);
-    if (has_extension(path, ".csv") || has_extension(path, ".txt"))
+    if (has_extension(path, ".json"))
+        return vg_json__read(source);
+    if (has_extension(path, ".csv") || has_extension(path, ".tsv") || has_extension(path, ".tab") ||
+        has_extension(path, ".txt"))
         return vg_csv__read(source);
-    return vg_base__fail(VG_ERR_FORMAT, "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv or .jsonl",
-                         path);
+    return vg_base__fail(VG_ERR_FORMAT,
+                         "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv, .tsv, .jsonl or .json, "
+                         "or one of them compressed by gzip",
+                         source->path);
+}
+
+/* Puts a gzip file's content in its place, and the name without .gz beside it. */
+static vg_status expand(vg_source *source) {
+    const char *path = source->path;
+    bool gzip = source->map.size >= 2 && source->map.bytes[0] == 0x1f && source->map.bytes[1] == 0x8b;
+    VG_TRY(copy_text(&source->name, path, strlen(path) - (has_extension(path, ".gz") ? 3 : 0)));
+    return gzip ? vg_gzip__expand(&source->map, path) : VG_OK;
 }
 
 static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path, const vg_roles *roles) {
@@ -216,6 +230,8 @@ static vg_status open_mapping(vg_source **out, vg_mapping map, const char *path,
     source->map = map;
     source->roles = *roles;
     status = vg_base__strdup(&source->path, path);
+    if (status == VG_OK)
+        status = expand(source);
     if (status == VG_OK)
         status = read_by_kind(source);
     if (status == VG_OK)
@@ -283,6 +299,7 @@ void vg_source__close(vg_source *source) {
     vg_base__release(source->skipped);
     vg_base__release(source->arrays);
     vg_base__release(source->path);
+    vg_base__release(source->name);
     vg_file__unmap(&source->map);
     vg_base__release(source);
 }

@@ -52,7 +52,9 @@ typedef struct vg_roles {
     const char *id, *label, *member; /* columns of a table; id and label also fields of JSON lines and arrays */
     /* columns of a table: a list, or a regular expression; elsewhere a list of names */
     const char *classes;
-    const char *key;  /* field of the predictions in JSON lines */
+    const char *key;  /* field of the predictions in JSON */
+    char separator;   /* of a table's fields: ',', ';', tab or space; 0: recognised */
+    char decimal;     /* '.' or ','; 0: recognised */
     bool labels_only; /* only labels are wanted */
     /* with labels_only: names of the classes, by which a first line is known to be a label */
     vg_strings *known;
@@ -68,6 +70,7 @@ typedef struct vg_named_labels {
 struct vg_source {
     vg_roles roles; /* while it is opened */
     char *path;     /* as in messages */
+    char *name;     /* the path without .gz: its ending tells the kind */
     vg_mapping map;
     vg_stored *arrays;
     size_t count, room;
@@ -90,6 +93,13 @@ vg_status vg_npz__read(vg_source *source);
 vg_status vg_safetensors__read(vg_source *source);
 vg_status vg_csv__read(vg_source *source);
 vg_status vg_jsonl__read(vg_source *source);
+vg_status vg_json__read(vg_source *source);
+
+/* Replaces the mapping of a gzip file by one of its content. */
+vg_status vg_gzip__expand(vg_mapping *map, const char *path);
+/* Files of other programs (Parquet, PyTorch, pickles, ...), by content or ending: refused with the lines of Python that
+ * convert them. VG_OK for every other file. */
+vg_status vg_foreign__refuse(const vg_source *source);
 
 /* Opens with roles; vg_source__open is this with none. */
 vg_status vg_source__open_as(vg_source **out, const char *path, const vg_roles *roles);

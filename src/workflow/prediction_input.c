@@ -18,6 +18,8 @@ static vg_status open_file(vg_score_input *in, const vg_input_options *options, 
     how.classes = options->classes;
     how.id = options->id;
     how.member = options->member;
+    how.separator = options->separator;
+    how.decimal = options->decimal;
     how.multilabel = in->options.task != VG_TASK_MULTICLASS;
     how.labels_from = options->labels_from;
     vg_status status = vg_prediction_file_open(&in->file, in->path, &how);

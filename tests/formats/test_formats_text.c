@@ -77,7 +77,7 @@ static void csv_refused(void **state) {
         {"sample,member,p\n0,0,1\n0,1,1\n0,1,1\n1,1,1\n", "line 4: sample 0, member 1 stands already in line 3"},
         {"sample,member,p\n0,0,1\n9007199254740992,9007199254740992,1\n", "2 rows"},
         {"sample,member,p,y\n0,0,1,1\n0,1,1,2\n", "line 3: sample 0 has another label than in line 2"},
-        {"sample,member,p\ncat,0,1\n", "line 2, column 1: 'cat' is no number"},
+        {"sample,member,p\n,0,1\n", "line 2, column 1: the sample is empty"},
         {"member,p\n0,1\n", "needs a sample column"},
         {"sample,id,p\n0,1,1\n", "more than one sample"},
         {"sample\n0\n", "no columns of values"},
@@ -124,7 +124,7 @@ static void jsonl_refused(void **state) {
         {"{\"p\": [1], \"label\": 1}\n{\"p\": [1]}\n", "line 2: has other keys"},
         {"{\"p\": [1], \"label\": 1.5}\n", "no whole number"},
         {"{\"label\": [1, 2]}\n{\"label\": [1]}\n", "line 2: 1 labels, the first line has 2"},
-        {"{\"q\": 1}\n", "none of the keys"},
+        {"{\"x\": 1}\n", "none of the keys"},
         {"[1]\n", "no JSON object"},
         {"\n\n", "blank"},
     };
