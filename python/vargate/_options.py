@@ -80,6 +80,22 @@ class ThreadedOptions(ScoringOptions, total=False):
     threads: int | None
 
 
+class ReadingOptions(TypedDict, total=False):
+    """How a file of predictions is read: the command's options of these names."""
+
+    key: str | None
+    axes: Literal["NMC", "MNC"] | None
+    logits: bool | None
+    label: str | None
+    labels_from: int
+    multilabel: bool | None
+    classes: str | None
+    id: str | None
+    member: str | None
+    separator: str | None
+    decimal: Literal["point", "comma"] | None
+
+
 PRESETS = ("paper", "vge", "mljku")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p, cast, string_at
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array, as_labels
 from ._measures import FILE_ORDER, MEASURES, SCORE_FIELDS
+from ._parquet import is_parquet, parquet_as_text
 from ._score import score
 from ._summary import Spread, figures_of
 from .calibrate import Calibration, _from_text
@@ -24,11 +25,47 @@ from .scores import Scores
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import ThreadedOptions
+    from ._options import ReadingOptions, ThreadedOptions
 
 __all__ = ["Predictions", "load"]
 
 _ELEMENTS: dict[int, Any] = {_native.F32: np.dtype(np.float32), _native.F64: np.dtype(np.float64)}
+
+
+def _reading_options(
+    *,
+    key: str | None = None,
+    axes: Literal["NMC", "MNC"] | None = None,
+    logits: bool | None = None,
+    label: str | None = None,
+    labels_from: int = 0,
+    multilabel: bool | None = None,
+    classes: str | None = None,
+    id: str | None = None,
+    member: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> _native.PredictionOptions:
+    if axes not in (None, "NMC", "MNC"):
+        raise ValueError(f"axes={axes!r} of a file is 'NMC' or 'MNC'")
+
+    def text(value: str | None) -> bytes | None:
+        return None if value is None else value.encode()
+
+    return _native.PredictionOptions(
+        _native.size(_native.PredictionOptions),
+        text(key),
+        axes == "MNC",
+        -1 if logits is None else int(bool(logits)),
+        text(label),
+        text(id),
+        text(classes),
+        text(member),
+        -1 if multilabel is None else int(bool(multilabel)),
+        labels_from,
+        text(separator),
+        text(decimal),
+    )
 
 
 class Predictions:
@@ -52,8 +89,9 @@ class Predictions:
         The file; None for predictions that are in memory alone.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], **reading: Unpack[ReadingOptions]) -> None:
         self._file = Path(path)
+        self._reading = _reading_options(**reading)
         self.path: Path | None = self._file
         self._values: Array | None = None
         n, m, c, logits = c_size_t(), c_size_t(), c_size_t(), c_int()
@@ -68,13 +106,17 @@ class Predictions:
 
     @contextmanager
     def _open(self) -> Iterator[c_void_p]:
-        options = _native.PredictionOptions(_native.size(_native.PredictionOptions), logits=-1, multilabel=-1)
-        file = c_void_p()
-        _native.check(_native.lib.vg_prediction_file_open(byref(file), os.fsencode(self._file), byref(options)))
-        try:
+        with ExitStack() as stack:
+            parquet = is_parquet(self._file)
+            text = stack.enter_context(parquet_as_text(self._file)) if parquet else self._file
+            file = c_void_p()
+            status = _native.lib.vg_prediction_file_open(byref(file), os.fsencode(text), byref(self._reading))
+            if status and parquet:  # the message names the file that the caller knows
+                error = _native.error(status)
+                raise type(error)(str(error).replace(os.fspath(text), os.fspath(self._file)))
+            _native.check(status)
+            stack.callback(_native.lib.vg_prediction_file_close, file)
             yield file
-        finally:
-            _native.lib.vg_prediction_file_close(file)
 
     def _read_labels(self, file: c_void_p) -> npt.NDArray[np.int64] | None:
         found, columns = c_void_p(), c_size_t()
@@ -260,15 +302,25 @@ Kind = Literal["scores", "predictions", "calibration"]
 @overload
 def load(path: str | os.PathLike[str], kind: Literal["scores"], *, labels: Any = ...) -> Scores: ...
 @overload
-def load(path: str | os.PathLike[str], kind: Literal["predictions"], *, labels: None = ...) -> Predictions: ...
+def load(
+    path: str | os.PathLike[str],
+    kind: Literal["predictions"],
+    *,
+    labels: None = ...,
+    **reading: Unpack[ReadingOptions],
+) -> Predictions: ...
 @overload
 def load(path: str | os.PathLike[str], kind: Literal["calibration"], *, labels: None = ...) -> Calibration: ...
 @overload
 def load(
-    path: str | os.PathLike[str], kind: None = ..., *, labels: Any = ...
+    path: str | os.PathLike[str], kind: None = ..., *, labels: Any = ..., **reading: Unpack[ReadingOptions]
 ) -> Scores | Predictions | Calibration: ...
 def load(
-    path: str | os.PathLike[str], kind: Kind | None = None, *, labels: Any = None
+    path: str | os.PathLike[str],
+    kind: Kind | None = None,
+    *,
+    labels: Any = None,
+    **reading: Unpack[ReadingOptions],
 ) -> Scores | Predictions | Calibration:
     """Reads what vargate has written, or predictions in any format that it reads.
 
@@ -276,11 +328,15 @@ def load(
     ----------
     path : path
         Scores (`Scores.save`, ``vargate score -o``), predictions (``.npz``, ``.npy``, ``.safetensors``, ``.csv``,
-        ``.jsonl``), or the temperatures of a calibration (``.json``).
+        ``.tsv``, ``.jsonl``, ``.json``, any of them with ``.gz``, and Parquet where pyarrow is installed), or the
+        temperatures of a calibration (``.json``).
     kind : {"scores", "predictions", "calibration"}, optional
         What is expected; another kind of file raises ValueError, and type checkers know what comes back.
     labels : array_like of int, optional
         Of scores, whose files do not have them.
+    **reading
+        Of predictions, the command's options of these names: `key`, `axes`, `logits`, `label`, `labels_from`,
+        `multilabel`, `classes`, `id`, `member`, `separator`, `decimal`.
 
     Returns
     -------
@@ -296,7 +352,7 @@ def load(
     >>> again.classes, bool((again.gtu == s.gtu).all()), again.verdict().name == s.verdict().name
     (('a', 'b', 'c'), True, True)
     """
-    found = _load(Path(path), labels)
+    found = _load(Path(path), labels, reading)
     if kind is not None and type(found).__name__.lower() != kind:
         raise ValueError(f"{os.fspath(path)} holds {_KINDS[type(found)]}, expected {kind}")
     return found
@@ -305,7 +361,7 @@ def load(
 _KINDS: dict[type, Kind] = {Scores: "scores", Predictions: "predictions", Calibration: "calibration"}
 
 
-def _load(place: Path, labels: Any) -> Scores | Predictions | Calibration:
+def _load(place: Path, labels: Any, reading: ReadingOptions) -> Scores | Predictions | Calibration:
     if place.suffix.lower() == ".json":
         text = place.read_text(encoding="utf-8")
         held = json.loads(text)
@@ -317,4 +373,4 @@ def _load(place: Path, labels: Any) -> Scores | Predictions | Calibration:
             return _scores_of(found, place, labels)
     if labels is not None:
         raise ValueError(f"{place} holds predictions: give labels to the function that takes them")
-    return Predictions(place)
+    return Predictions(place, **reading)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from ctypes import byref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,9 @@ from ._options import (
     resolve,
 )
 from .scores import Scores
+
+if TYPE_CHECKING:
+    from ._predictions import Predictions
 
 __all__ = ["collect", "refuse", "score"]
 
@@ -69,6 +73,12 @@ def refuse(status: int, view: _native.Predictions, resolved: Resolved) -> None:
     _native.check(status)
 
 
+def _from_file(path: str | os.PathLike[str], axes: Any, logits: bool, multilabel: bool) -> Predictions:
+    from ._predictions import Predictions
+
+    return Predictions(path, axes=axes, logits=True if logits else None, multilabel=multilabel)
+
+
 def score(
     p: Any,
     *,
@@ -96,10 +106,11 @@ def score(
 
     Parameters
     ----------
-    p : array_like (N, M, C), or (N, C) for one member
+    p : array_like (N, M, C), or (N, C) for one member; or the path of a file
         What member m says of class c for sample n: probabilities, or logits. A NumPy array, or anything with DLPack,
         ``__array_interface__`` or the buffer protocol, in host memory. float32, float64, float16 and bfloat16 are read
-        where they lie, whatever the strides; other types are converted to float64 first.
+        where they lie, whatever the strides; other types are converted to float64 first. A file is read as by `load`,
+        with the labels and names in it; whether it holds logits is known by its names.
     k : float or sequence of float
         Gate settings, each > 0.
     logits : bool
@@ -165,6 +176,12 @@ def score(
     array([[ 0,  0],
            [-1, -1]], dtype=int32)
     """
+    if isinstance(p, (str, os.PathLike)):
+        found = _from_file(p, axes, logits, multilabel)
+        p, logits, axes = found.values, found.logits, "NMC"
+        labels = found.labels if labels is None else labels
+        classes = found.classes if classes is None else classes
+        ids = found.ids if ids is None else ids
     view, owner = predictions(p, axes, settled=labels is not None)
     shape = (view.n, view.m, view.c)
     long = shape[0] * shape[1] * shape[2] > _SHORT

@@ -157,6 +157,8 @@ class PredictionOptions(Structure):
         ("member", c_char_p),
         ("multilabel", c_int),
         ("labels_from", c_int),
+        ("separator", c_char_p),
+        ("decimal", c_char_p),
     ]
 
 
@@ -178,6 +180,8 @@ class InputOptions(Structure):
         ("fields", ctypes.c_uint32),
         ("scoring", POINTER(ScoreOptions)),
         ("device", c_int),
+        ("separator", c_char_p),
+        ("decimal", c_char_p),
     ]
 
 
@@ -317,7 +321,7 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluationResult: 120,
-    InputOptions: 104,
+    InputOptions: 120,
     Job: 16,
     JobMessage: 40,
     NamedFile: 16,
@@ -326,7 +330,7 @@ SIZES: dict[type[Structure], int] = {
     PageOptions: 88,
     PredictRunsOptions: 144,
     PredictRunsResult: 48,
-    PredictionOptions: 64,
+    PredictionOptions: 80,
     RunRecipeOptions: 88,
     RunResult: 1200,
     ScoreFileOptions: 40,
