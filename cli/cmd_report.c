@@ -1,6 +1,7 @@
 /* cmd_report.c - vargate report: a page that opens alone, and figures, of a run, of scores or of predictions. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -62,6 +63,8 @@ static int read_ood(vg_named_file *out, char (*names)[NAME_ROOM], const option_t
 static int tell(const vg_page *page, bool with_figures) {
     char figures[PATH_ROOM];
     size_t drawn = 0;
+    if (!with_figures)
+        report_page_clear(page);
     int code = with_figures ? report_page_draw(page, figures, sizeof figures, &drawn) : CLI_OK;
     if (code != CLI_OK)
         return code;
@@ -71,8 +74,7 @@ static int tell(const vg_page *page, bool with_figures) {
     return CLI_OK;
 }
 
-static int make(const report_values *own, const score_options *scoring, const char *input) {
-    vg_page_options options = VG_PAGE_OPTIONS_INIT;
+static int make(const report_values *own, const score_options *scoring, const char *input, vg_page_options options) {
     vg_named_file ood[VG_PAGE_OOD];
     char names[VG_PAGE_OOD][NAME_ROOM];
     score_request request;
@@ -102,7 +104,19 @@ static int make(const report_values *own, const score_options *scoring, const ch
     return code;
 }
 
-static int run(const command *self, int argc, char **argv) {
+/* The words of the command, which the page shows; taken before the options are parsed, which reorders `argv`. */
+static const char **words_of(const command *self, int argc, char **argv) {
+    const char **words = malloc(((size_t)argc + 2) * sizeof *words);
+    if (!words)
+        return NULL;
+    words[0] = "vargate";
+    words[1] = self->name;
+    for (int i = 0; i < argc; i++)
+        words[2 + i] = argv[i];
+    return words;
+}
+
+static int run_words(const command *self, int argc, char **argv, vg_page_options *page) {
     static report_values own;
     static score_options options;
     option_files files;
@@ -120,7 +134,19 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("expected a run folder, scores or predictions, found %zu files", files.count);
     if (!own.out && !is_folder(files.items[0]))
         return console_usage("where to? give -o DIR");
-    return make(&own, &options, files.items[0]);
+    return make(&own, &options, files.items[0], *page);
+}
+
+static int run(const command *self, int argc, char **argv) {
+    vg_page_options page = VG_PAGE_OPTIONS_INIT;
+    const char **words = words_of(self, argc, argv);
+    if (!words)
+        return console_fail_memory("the command");
+    page.command = words;
+    page.command_words = (size_t)argc + 2;
+    int code = run_words(self, argc, argv, &page);
+    free(words);
+    return code;
 }
 
 const command command_report = {

@@ -41,7 +41,10 @@ static int make_page(const char *folder, const char *data, char path[PATH_ROOM])
     size_t drawn;
     console_job state;
     vg_page *page;
+    const char *words[] = {"vargate", "report", folder, "--data", data};
     options.data = data;
+    options.command = words;
+    options.command_words = data ? 5 : 3;
     options.job = console_job_guarded(&state);
     int code = console_status(vg_page_write(&page, folder, NULL, NULL, &options));
     console_job_end(&state);

@@ -18,6 +18,7 @@ static const struct {
     const char *terminal, *ending;
 } kinds[] = {{"svg", "svg"}, {"pdfcairo", "pdf"}, {"pngcairo", "png"}};
 enum { KINDS = sizeof kinds / sizeof *kinds, NAME_ROOM = 64 };
+static const size_t NOT_INSTALLED = (size_t)-1; /* instead of a number of figures */
 
 static void file_name(char out[NAME_ROOM], size_t figure, int kind, bool part) {
     snprintf(out, NAME_ROOM, part ? ".%s.%s.part" : "%s.%s", vg_figure_name(figure), kinds[kind].ending);
@@ -102,11 +103,24 @@ static int draw_figures(const vg_page *page, const char *folder, size_t *drawn) 
         waitpid(child, &status, 0);
     if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127) {
         console_note("no figures: gnuplot is not installed");
+        *drawn = NOT_INSTALLED;
         return CLI_OK;
     }
     if (written != VG_OK && written != VG_ERR_IO)
         return console_fail_library();
     return settle(page, folder, child > 0 && written == VG_OK && WIFEXITED(status) && WEXITSTATUS(status) == 0, drawn);
+}
+
+void report_page_clear(const vg_page *page) {
+    char folder[4200], path[4300], name[NAME_ROOM];
+    snprintf(folder, sizeof folder, "%.4100s/figures", vg_page_folder(page));
+    for (size_t f = 0; vg_figure_name(f); f++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            file_name(name, f, kind, false);
+            snprintf(path, sizeof path, "%s/%s", folder, name);
+            unlink(path);
+        }
+    rmdir(folder); /* only where nothing else is in it */
 }
 
 int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn) {
@@ -117,5 +131,10 @@ int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *dra
         return console_fail("%s: %s", folder, strerror(errno));
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
         return console_fail("%s: not a folder", folder);
-    return draw_figures(page, folder, drawn);
+    int code = draw_figures(page, folder, drawn);
+    if (*drawn == NOT_INSTALLED) {
+        *drawn = 0;
+        report_page_clear(page);
+    }
+    return code;
 }

@@ -9,4 +9,7 @@
  * no gnuplot. Returns an exit code. */
 int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn);
 
+/* Removes figures that an earlier report left in the page's folder: they would belong to other data. */
+void report_page_clear(const vg_page *page);
+
 #endif

@@ -549,9 +549,12 @@ typedef struct vg_page_options {
     const char *data;        /* folder searched first for data sets */
     int force;               /* replace an existing page even if it is not one of ours */
     vg_job job;
+    const char *const *command; /* words of the command that makes the page, which it shows; NULL: none */
+    size_t command_words;
+    int transient; /* the input does not outlast the call: the page shows no command that reads it */
 } vg_page_options;
 #define VG_PAGE_OPTIONS_INIT                                                                                           \
-    { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT }
+    { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0 }
 
 /* A page that was written, and what it shows. Threads: may be read by several at once. */
 typedef struct vg_page vg_page;

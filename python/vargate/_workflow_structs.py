@@ -281,6 +281,9 @@ class PageOptions(Structure):
         ("data", c_char_p),
         ("force", c_int),
         ("job", Job),
+        ("command", POINTER(c_char_p)),
+        ("command_words", c_size_t),
+        ("transient", c_int),
     ]
 
 
@@ -327,7 +330,7 @@ SIZES: dict[type[Structure], int] = {
     NamedFile: 16,
     OodResult: 56,
     OodSet: 40,
-    PageOptions: 88,
+    PageOptions: 112,
     PredictRunsOptions: 144,
     PredictRunsResult: 48,
     PredictionOptions: 80,

@@ -387,6 +387,10 @@ class _Inputs:
         return ",".join(map(repr, reals(temperature, "temperature"))).encode()  # type: ignore[arg-type]
 
 
+# What a command line can name: nothing, a file, a number.
+_NAMED = (type(None), str, os.PathLike, int, float)
+
+
 def report(
     source: Any,
     out: str | os.PathLike[str] | None = None,
@@ -480,6 +484,9 @@ def report(
             data_folder(data),
             bool(force),
             job.native,
+            None,
+            0,
+            from_memory or not all(isinstance(v, _NAMED) for v in (labels, temperature)),  # written to `scratch`
         )
         folder = None if out is None else os.fsencode(out)
         path = inputs.file(source, "predictions", bool(logits))

@@ -12,6 +12,7 @@
  *     vg-topclass, -topmean, -topstd, -topvotes    W, and uint16: the `top` largest classes of a sample
  *     vg-agree                 uint32: votes of the most voted class
  *     vg-oodS-NAME             float32: measure NAME of some samples of OOD set S
+ *     vg-ids                   JSON: names of the samples in vg-sample, cut after 120 bytes; only where they have names
  *     vg-imagerows, -images    uint32 positions in vg-sample, and their pixels as bytes, planar */
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ typedef struct page {
     bool wide; /* class numbers need 32 bits */
 } page;
 
+enum { ID_BYTES = 120 };
 static const char marker[] = "<!--VARGATE-DATA-->";
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
@@ -144,6 +146,23 @@ static void emit_samples(page *p) {
     column_end(&b);
 }
 
+/* Names of the samples in the page. A hostile one could be as long as the page: the rest of it is left out. */
+static void emit_ids(page *p) {
+    const vg_report *r = p->report;
+    if (!r->ids)
+        return;
+    vg_report__raw(p->out, "<script type=\"application/json\" id=\"vg-ids\">");
+    p->out->comma = false;
+    vg_report__open(p->out, '[');
+    for (size_t i = 0; i < p->chosen.count; i++) {
+        char text[ID_BYTES + 1];
+        snprintf(text, sizeof text, "%s", r->ids[p->chosen.samples[i]]);
+        vg_report__text(p->out, text);
+    }
+    vg_report__close(p->out, ']');
+    vg_report__raw(p->out, "</script>\n");
+}
+
 /* GAU and GEU of some samples of each OOD set, evenly picked, at every k. */
 static void emit_ood_points(page *p) {
     const vg_report *r = p->report;
@@ -233,6 +252,9 @@ static void emit_header(page *p) {
     vg_report__key_text(e, "ensemble", r->ensemble);
     vg_report__key_text(e, "source", r->source);
     vg_report__key_text(e, "note", r->note);
+    vg_report__key_text(e, "created", r->created);
+    vg_report__key_text(e, "command", r->command);
+    vg_report__key_text(e, "decide", r->decide);
     vg_report__key_count(e, "n", r->n);
     vg_report__key_count(e, "m", r->members);
     vg_report__key_count(e, "c", r->classes);
@@ -294,6 +316,7 @@ static vg_status emit_page(page *p) {
     VG_TRY(emit_meta(p));
     emit_rule(p);
     emit_samples(p);
+    emit_ids(p);
     emit_measures(p);
     emit_top(p);
     emit_ood_points(p);

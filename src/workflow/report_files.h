@@ -36,8 +36,8 @@ vg_status vg_report_images__pixels(void *context, size_t sample, uint8_t *pixels
 /* One name a line of a file, or names separated by commas. `*out` has `classes` names, freed with
  * vg_report_names__free. */
 vg_status vg_report_names__read(char ***out, size_t classes, const char *text);
-/* The names kept in a file of predictions; *out = NULL when it has none. */
-vg_status vg_report_names__of(char ***out, size_t classes, const char *path);
+/* A copy of `count` names; *out = NULL for NULL. */
+vg_status vg_report_names__copy(char ***out, const char *const *names, size_t count);
 void vg_report_names__free(char **names, size_t classes);
 
 /* metrics.jsonl. collapse: the first epoch with "collapsed": true; in files that do not say, the first whose diversity

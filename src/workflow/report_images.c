@@ -132,27 +132,20 @@ vg_status vg_report_names__read(char ***out, size_t classes, const char *text) {
     return vg_base__fail(VG_ERR_DATA, "--class-names: %zu names for %zu classes", count, classes);
 }
 
-vg_status vg_report_names__of(char ***out, size_t classes, const char *path) {
-    vg_prediction_file *file;
-    const char *const *known = NULL;
+vg_status vg_report_names__copy(char ***out, const char *const *names, size_t count) {
     *out = NULL;
-    if (vg_prediction_file_open(&file, path, NULL) != VG_OK) /* scores: they have no names */
+    if (!names)
         return VG_OK;
-    size_t n, m, c;
-    vg_prediction_file_shape(file, &n, &m, &c, NULL);
-    char **names = NULL;
-    bool failed = false;
-    if (vg_prediction_file_classes(file, &known) == VG_OK && known && c == classes) {
-        names = calloc(classes, sizeof *names);
-        failed = !names;
-        for (size_t i = 0; names && i < classes && !failed; i++)
-            failed = !(names[i] = strdup(known[i]));
+    char **copy = calloc(count ? count : 1, sizeof *copy);
+    bool failed = !copy;
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = !(copy[i] = strdup(names[i]));
+    if (failed) {
+        vg_report_names__free(copy, count);
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for names of classes or samples");
     }
-    vg_prediction_file_close(file);
-    *out = failed ? NULL : names;
-    if (failed)
-        vg_report_names__free(names, classes);
-    return failed ? vg_base__fail(VG_ERR_MEMORY, "out of memory for the class names") : VG_OK;
+    *out = copy;
+    return VG_OK;
 }
 
 void vg_report_names__free(char **names, size_t classes) {

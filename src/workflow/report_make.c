@@ -13,6 +13,7 @@
 
 #include "nn/recipe.h"
 #include "vargate/nn.h"
+#include "workflow/report_command.h"
 #include "workflow/report_files.h"
 #include "workflow/report_subject.h"
 #include "workflow/workflow_options.h"
@@ -34,6 +35,7 @@ struct vg_page {
     vg_recipe recipe;
     char predictions[PATH_ROOM], temperatures[PATH_ROOM], metrics[PATH_ROOM], folder[PATH_ROOM], path[PATH_ROOM + 32];
     char *title, ensemble[256], note[256]; /* title: a copy of the caller's; NULL: none was given */
+    char *command, *decide, created[32];
     vg_report_subject subject;
     vg_evaluation *other;
     ood_set ood[VG_PAGE_OOD];
@@ -232,8 +234,6 @@ static vg_status read_all(vg_page *page) {
     VG_TRY(read_images(page));
     if (own->class_names)
         VG_TRY(vg_report_names__read(&page->names, page->subject.c, own->class_names));
-    else
-        VG_TRY(vg_report_names__of(&page->names, page->subject.c, page->predictions));
     if (!page->metrics[0] || !(own->metrics || is_there(page->metrics)))
         return VG_OK;
     VG_TRY(vg_report_epochs__read(&page->epochs, page->metrics));
@@ -300,8 +300,9 @@ static void fill_subject(vg_page *page) {
 static void fill_images(vg_page *page) {
     const vg_dataset_info *info = &page->images.info;
     vg_report *r = &page->report;
-    if (page->names)
-        r->class_names = (const char *const *)page->names;
+    r->ids = (const char *const *)page->subject.ids;
+    if (page->names || page->subject.class_names)
+        r->class_names = (const char *const *)(page->names ? page->names : page->subject.class_names);
     else if (page->images.set && info->class_names && info->classes == page->subject.c)
         r->class_names = info->class_names;
     if (!page->images.set)
@@ -324,6 +325,14 @@ static vg_status fill_report(vg_page *page) {
     r->ensemble = page->ensemble[0] ? page->ensemble : NULL;
     r->source = base_name(page->predictions);
     r->note = page->note[0] ? page->note : NULL;
+    if (page->own.command)
+        VG_TRY(vg_report_command__join(&page->command, page->own.command, page->own.command_words));
+    if (!page->subject.is_scores && !page->own.transient) /* decisions are made of predictions */
+        VG_TRY(vg_report_command__decide(&page->decide, page->predictions, &page->reading));
+    vg_report_command__now(page->created, sizeof page->created);
+    r->created = page->created;
+    r->command = page->command;
+    r->decide = page->decide;
     r->verdict = page->verdict.state == VG_VERDICT_UNKNOWN ? NULL : page->verdict.name;
     r->verdict_text = r->verdict ? page->verdict.text : NULL;
     fill_subject(page);
@@ -416,6 +425,8 @@ void vg_page_free(vg_page *page) {
     vg_report_images__close(&page->images);
     vg_report_epochs__free(&page->epochs);
     vg_base__release(page->title);
+    vg_base__release(page->command);
+    vg_base__release(page->decide);
     vg_base__release(page);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "workflow/measure_columns.h"
+#include "workflow/report_files.h"
 #include "workflow/score_pass.h"
 
 typedef struct subject_job {
@@ -98,6 +99,15 @@ static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
     return VG_OK;
 }
 
+/* Names of classes and samples, for the page. */
+static vg_status keep_names(vg_report_subject *out, const vg_score_input *in) {
+    const char *const *names;
+    VG_TRY(vg_prediction_file_classes(in->file, &names));
+    VG_TRY(vg_report_names__copy(&out->class_names, names, out->c));
+    VG_TRY(vg_prediction_file_ids(in->file, &names));
+    return vg_report_names__copy(&out->ids, names, out->n);
+}
+
 static vg_status score_for_ood(vg_report_subject *out, vg_score_input *in) {
     subject_job job = {.out = out, .in = in, .spread = vg_measure_columns__rule_spread(in)};
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
@@ -127,6 +137,8 @@ static vg_status read_predictions(vg_report_subject *out, const vg_report_source
     const char *labels = source->for_ood ? vg_score_no_labels : source->options->labels;
     VG_TRY(vg_score_input__open_labels(&in, out->path, source->options, labels, source->job));
     vg_status status = keep_shape(out, &in);
+    if (status == VG_OK && !source->for_ood)
+        status = keep_names(out, &in);
     if (status == VG_OK)
         status = vg_columns__new(&out->columns, out->n, out->k, out->k_count, vg_measure_columns__bits(in.measures));
     if (status == VG_OK)
@@ -164,6 +176,8 @@ vg_status vg_report_subject__evaluate_at(vg_evaluation **out, const vg_report_so
 }
 
 void vg_report_subject__free(vg_report_subject *subject) {
+    vg_report_names__free(subject->class_names, subject->c);
+    vg_report_names__free(subject->ids, subject->n);
     free(subject->k);
     free(subject->labels);
     free(subject->measures);

@@ -22,6 +22,7 @@ typedef struct vg_report_subject {
     int64_t *labels;      /* NULL: none */
     vg_score_summary summary;
     vg_evaluation *evaluation; /* NULL without labels */
+    char **class_names, **ids; /* c and n, or NULL: the file has none */
 } vg_report_subject;
 
 /* What is read, and how. All borrowed. */

@@ -35,6 +35,31 @@ if command -v gnuplot >/dev/null 2>&1; then
         fail "figures are not what their names say"
     fi
 fi
+# What is no figure of this page does not stay: figures of an earlier one, with --no-figures and without gnuplot.
+mkdir -p stale/figures other/figures
+for kind in svg pdf png; do echo old >stale/figures/gated.$kind; done
+run report $example -o stale --no-figures
+exits 0
+leaves stale report.html
+echo mine >other/figures/gated-notes.txt
+echo old >other/figures/ood.svg
+run report $example -o other --no-figures
+exits 0
+leaves other/figures gated-notes.txt
+
+# What a page that is handed over says of itself, and the command that repeats its decisions.
+cp $example "it's.npz"
+SOURCE_DATE_EPOCH=1763319900
+export SOURCE_DATE_EPOCH
+run report "it's.npz" -o said --no-figures --logits --temperature 2
+exits 0
+run report "it's.npz" -o said-again --no-figures --logits --temperature 2
+unset SOURCE_DATE_EPOCH
+for words in '"created":"2025-11-16T19:05:00Z"' "s.npz' --logits --temperature 2\","; do
+    if grep -qF "$words" said/report.html; then pass; else fail "the page does not say $words"; fi
+done
+sed 's/said-again/said/' said-again/report.html >said-again/renamed.html
+if cmp -s said-again/renamed.html said/report.html; then pass; else fail "equal inputs give other pages"; fi
 mkdir empty-path
 command="report without gnuplot"
 PATH=$folder/report/empty-path "$vargate" report $example -o bare >"$folder/out" 2>"$folder/err"

@@ -11,12 +11,14 @@ import {
   measureName,
   meta,
   predictions,
+  sampleIds,
   samples,
   topClass,
   topMean,
   topStd,
   topVotes,
 } from "./data";
+import { changed, inAddress } from "./address";
 import { h, labelled, perFrame, section, select, svg } from "./dom";
 import { count, figure, percent } from "./format";
 import { csvOf, download } from "./csv";
@@ -73,6 +75,8 @@ const filters: [string, string][] = [
 ];
 
 const sampleOf = (row: number): number => samples()[row];
+/** The name of a case: its id, or its number. */
+const nameOf = (row: number): string => sampleIds?.[row] ?? `#${sampleOf(row)}`;
 const truthOf = (row: number): number | null => labels()?.[sampleOf(row)] ?? null;
 
 function wanted(row: number): boolean {
@@ -100,6 +104,7 @@ function found(row: number, words: string[]): boolean {
   const truth = truthOf(row);
   const text = [
     `#${sample}`,
+    sampleIds?.[row] ?? "",
     className(predictions()[sample]),
     truth === null ? "" : className(truth),
     isKept(sample, getK()) ? "answered" : "abstained",
@@ -120,6 +125,7 @@ function columns(): TableColumn[] {
   const k = meta.k.length ? String(meta.k[0]) : null;
   const list: TableColumn[] = [
     { key: "sample", title: "sample", value: sampleOf, show: (r) => `#${sampleOf(r)}` },
+    ...(sampleIds ? [{ key: "id", title: "id", value: (r: number) => nameOf(r), show: nameOf }] : []),
     ...(hasLabels
       ? [
           {
@@ -178,8 +184,9 @@ function chosen(): number[] {
   const rows: number[] = [];
   for (let row = 0; row < rowCount; row++) if (wanted(row) && (!words.length || found(row, words))) rows.push(row);
   const column = all.find((c) => c.key === state.sort);
-  if (column)
-    return rows.sort((a, b) => state.direction * (Number(column.value(a)) - Number(column.value(b))) || a - b);
+  const compare = (a: number | string, b: number | string): number =>
+    typeof a === "string" ? a.localeCompare(String(b), "en", { numeric: true }) : a - Number(b);
+  if (column) return rows.sort((a, b) => state.direction * compare(column.value(a), column.value(b)) || a - b);
   if (state.filter === "disagree") {
     const [a, b] = [rank(state.a), rank(state.b)];
     return rows.sort((x, y) => Math.abs(a[y] - b[y]) - Math.abs(a[x] - b[x]) || x - y);
@@ -256,7 +263,8 @@ function card(row: number): HTMLElement {
       h(
         "div",
         {},
-        h("h3", {}, `#${sample}`),
+        h("h3", {}, nameOf(row)),
+        sampleIds ? h("p", { class: "hint" }, `#${sample}`) : null,
         h(
           "p",
           {},
@@ -379,6 +387,7 @@ export function cases(): HTMLElement {
     () => update(),
   );
   const update = (): void => {
+    changed();
     rows = chosen();
     cards();
     list.draw();
@@ -410,7 +419,7 @@ export function cases(): HTMLElement {
   const search = h("input", {
     type: "search",
     id: "case-search",
-    placeholder: "number, class, wrong, abstained \u2026",
+    placeholder: `number, ${sampleIds ? "id, " : ""}class, wrong, abstained \u2026`,
     oninput: perFrame(() => {
       state.search = search.value;
       state.page = 0;
@@ -421,6 +430,37 @@ export function cases(): HTMLElement {
     update();
     download("cases.csv", csvOf(rows, getK()));
   };
+  inAddress(
+    "show",
+    () => (state.filter === "uncertain" ? null : state.filter),
+    (text) => {
+      if (!filters.some(([key]) => key === text)) return;
+      filter.value = text;
+      filter.dispatchEvent(new Event("change"));
+    },
+  );
+  const by = select(names, state.by, (v) => {
+    state.by = v;
+    state.sort = "";
+    update();
+  });
+  inAddress(
+    "by",
+    () => (state.by === MAIN ? null : state.by),
+    (text) => {
+      if (!hasMeasure(text)) return;
+      by.value = text;
+      by.dispatchEvent(new Event("change"));
+    },
+  );
+  inAddress(
+    "search",
+    () => state.search.trim() || null,
+    (text) => {
+      search.value = text.slice(0, 200);
+      search.dispatchEvent(new Event("input"));
+    },
+  );
   let seen = false;
   const host = section(
     "cases",
@@ -431,14 +471,7 @@ export function cases(): HTMLElement {
       "div",
       { class: "row" },
       labelled("Show", filter),
-      labelled(
-        "Measure",
-        select(names, state.by, (v) => {
-          state.by = v;
-          state.sort = "";
-          update();
-        }),
-      ),
+      labelled("Measure", by),
       pairs,
       labelled("Search", search),
       h("button", { type: "button", id: "case-export", onclick: exported }, "Export CSV"),

@@ -1,5 +1,17 @@
 // Cases as a CSV file (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front.
-import { agreement, className, labels, measure, meta, predictions, ratio, samples, topMean, topStd } from "./data";
+import {
+  agreement,
+  className,
+  labels,
+  measure,
+  meta,
+  predictions,
+  ratio,
+  sampleIds,
+  samples,
+  topMean,
+  topStd,
+} from "./data";
 import { hasLabels, isKept } from "./rule";
 
 function field(value: string | number): string {
@@ -13,6 +25,7 @@ export function csvOf(rows: number[], k: number): string {
   const truth = labels();
   const head = [
     "sample",
+    ...(sampleIds ? ["id"] : []),
     ...(hasLabels ? ["label", "label_name"] : []),
     "pred",
     "pred_name",
@@ -31,6 +44,7 @@ export function csvOf(rows: number[], k: number): string {
     const label = truth ? [truth[sample], className(truth[sample])] : [];
     const cells: (string | number)[] = [
       sample,
+      ...(sampleIds ? [sampleIds[row]] : []),
       ...label,
       pred,
       className(pred),

@@ -86,6 +86,9 @@ export interface Meta {
   ensemble: string | null;
   source: string | null;
   note: string | null;
+  created: string | null;
+  command: string | null;
+  decide: string | null;
   n: number;
   m: number;
   c: number;
@@ -149,6 +152,8 @@ export const labels = (): Uint16Array | Uint32Array | null => once("label", clas
 
 /** Of the samples held in the page (rows): their indices, whether they belong to the random sample, measures. */
 export const samples = (): Uint32Array => once("sample", u32) ?? new Uint32Array(0);
+/** Names of the samples held in the page, null where they have none. */
+export const sampleIds: string[] | null = JSON.parse(text("ids") ?? "null");
 export const plotted = (): Uint8Array => once("plotted", (raw) => raw) ?? new Uint8Array(0);
 export const measure = (name: string): Float32Array => once(name, f32) ?? new Float32Array(0);
 export const topClass = (): Uint16Array | Uint32Array => once("topclass", classes) ?? new Uint16Array(0);

@@ -28,6 +28,8 @@ export interface Entry {
   box: HTMLInputElement;
   host: HTMLElement;
   show(text: string): void;
+  /** As if somebody typed it. */
+  type(text: string): void;
 }
 
 /** `use` is called with each number, and with null for an empty box (`wrong` false) or for one that cannot be used. */
@@ -63,5 +65,9 @@ export function entry(
     box.value = text;
     complain("");
   };
-  return { box, show, host: h("span", { class: "control" }, h("label", { for: id }, label), box, problem) };
+  const type = (text: string): void => {
+    box.value = text;
+    box.dispatchEvent(new Event(event));
+  };
+  return { box, show, type, host: h("span", { class: "control" }, h("label", { for: id }, label), box, problem) };
 }

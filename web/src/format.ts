@@ -16,6 +16,9 @@ export function figure(value: number | null | undefined, digits = 4): string {
 /** A number somebody chose: no digits beyond its own. */
 export const plain = (value: number): string => String(Number(value.toPrecision(6)));
 
+/** "2026-11-16T19:05:00Z" -> "2026-11-16 19:05 UTC" */
+export const date = (text: string): string => text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*Z$/, "$1 $2 UTC");
+
 export const count = (value: number): string => value.toLocaleString("en-US");
 
 /** The shortest decimal in [low, high), above 0. */

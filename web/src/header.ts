@@ -1,7 +1,7 @@
 // The head of the page: what was scored, the figures, and the verdict on collapse in words.
 import { Evaluation, isSampled, meta } from "./data";
 import { h } from "./dom";
-import { count, figure, percent } from "./format";
+import { count, date, figure, percent } from "./format";
 import { switchTheme } from "./theme";
 
 function tile(name: string, value: string, help: string, id: string, under: string | null = null): HTMLElement {
@@ -80,6 +80,7 @@ function facts(): HTMLElement {
     ["Classes C", count(meta.c)],
     ["Gate settings k", meta.k.join(", ")],
     ["File", meta.source],
+    ["Made", meta.created ? date(meta.created) : null],
   ];
   return h(
     "dl",

@@ -1,13 +1,16 @@
 // The k control: who is answered by the machine and who goes to a person, for any k, live.
+import { changed, inAddress } from "./address";
 import { Chart, dot, line } from "./chart";
 import { className, meta } from "./data";
 import { h, labelled, perFrame, section, select } from "./dom";
-import { entry } from "./entry";
+import { entry, readNumber } from "./entry";
+import type { Entry } from "./entry";
 import { count, percent, plain } from "./format";
 import {
   abstainedByClass,
   curve,
   forCoverage,
+  forObservedRisk,
   forRisk,
   getK,
   getPromise,
@@ -26,6 +29,23 @@ const STEPS = 1000;
 const toStep = (k: number): number =>
   Math.round((STEPS * Math.log(Math.min(Math.max(k, low), high) / low)) / Math.log(high / low));
 const toK = (step: number): number => Number((low * (high / low) ** (step / STEPS)).toPrecision(3));
+
+/** Whether a typed risk is promised for new cases, and bounds are shown; else what these samples show counts. */
+let promising = meta.promise !== null;
+const promiseListeners: (() => void)[] = [];
+const confidence = (): string => plain(100 * (meta.promise?.confidence ?? 0.95));
+
+/** The answer to a typed risk that is not to be a promise. */
+function observed(target: number, choose: (k: number, text: string) => void): string {
+  const k = forObservedRisk(target);
+  if (k === null) return `At no k the risk among these samples is at most ${plain(100 * target)} %.`;
+  const o = outcome(k);
+  const text =
+    `k = ${k}: among these samples ${count(o.errors)} of ${count(o.kept)} answers are wrong (${percent(o.risk)}). ` +
+    "This is what was observed, no promise for new cases.";
+  choose(k, text);
+  return text;
+}
 
 function controls(): HTMLElement {
   const slider = h("input", {
@@ -58,8 +78,8 @@ function controls(): HTMLElement {
     cover.show("");
     forget();
     if (percentage === null) return;
+    if (!promising) return void (answer.textContent = observed(percentage / 100, choose));
     const found = forRisk(percentage / 100);
-    const confidence = plain(100 * (meta.promise?.confidence ?? 0));
     if (!found || !meta.promise) return void (answer.textContent = "A risk below 0.01 % cannot be promised here.");
     const asked = `${plain(100 * found.target)} %`;
     if (found.k === null) {
@@ -70,13 +90,13 @@ function controls(): HTMLElement {
           : found.needed
             ? `at the risks found it would take about ${count(found.needed)} labelled samples`
             : "the risk found is above it at every k";
-      answer.textContent = `No k can promise a risk of ${asked} with ${confidence} % confidence: ${why}.`;
+      answer.textContent = `No k can promise a risk of ${asked} with ${confidence()} % confidence: ${why}.`;
       return;
     }
     const o = outcome(found.k);
     choose(
       found.k,
-      `k = ${found.k}: on new cases like these the risk is at most ${asked} with ${confidence} % confidence. ` +
+      `k = ${found.k}: on new cases like these the risk is at most ${asked} with ${confidence()} % confidence. ` +
         `${count(meta.n - o.kept)} of ${count(meta.n)} cases go to a person. ` +
         `Tested on ${count(meta.promise.tested)} samples; ${count(meta.promise.set_aside)} others placed ` +
         "the ks to try.",
@@ -109,6 +129,20 @@ function controls(): HTMLElement {
     cover.show("");
     forget();
   });
+  const box = h("input", {
+    type: "checkbox",
+    id: "promise",
+    onchange: () => {
+      promising = box.checked;
+      for (const listener of promiseListeners) listener();
+      if (risk.box.value) risk.type(risk.box.value);
+      changed();
+    },
+  });
+  box.checked = promising;
+  const promise = h("label", { class: "switch" }, box, h("span", {}, `promise at ${confidence()} % confidence`));
+  for (const typed of [risk.box, cover.box]) typed.addEventListener("input", changed);
+  keepInAddress(box, risk, cover);
   const presets = meta.k.map((k) =>
     h("button", { type: "button", class: "quiet", onclick: () => setK(k) }, `k = ${k}`),
   );
@@ -116,9 +150,41 @@ function controls(): HTMLElement {
     "div",
     { class: "controls" },
     h("div", { class: "row" }, labelled("k", slider), number.host, h("span", { class: "presets" }, ...presets)),
-    h("div", { class: "row" }, hasLabels ? risk.host : null, cover.host),
+    h("div", { class: "row" }, hasLabels ? risk.host : null, cover.host, hasLabels && meta.promise ? promise : null),
     answer,
   );
+}
+
+/** k comes first, so that a risk that cannot be promised leaves it as it was. */
+function keepInAddress(promise: HTMLInputElement, risk: Entry, cover: Entry): void {
+  const first = getK();
+  inAddress(
+    "promise",
+    () => (promising || !meta.promise ? null : "off"),
+    (text) => {
+      if (!meta.promise) return;
+      promise.checked = text !== "off";
+      promise.dispatchEvent(new Event("change"));
+    },
+  );
+  inAddress(
+    "k",
+    () => (getK() === first ? null : String(getK())),
+    (text) => {
+      const k = readNumber(text, { above: 0 });
+      if (typeof k === "number") setK(k);
+    },
+  );
+  const target = (box: Entry, name: string, most: number): void =>
+    inAddress(
+      name,
+      () => (typeof readNumber(box.box.value, { above: 0, most }) === "number" ? box.box.value.trim() : null),
+      (text) => {
+        if (typeof readNumber(text, { above: 0, most }) === "number") box.type(text.trim());
+      },
+    );
+  if (hasLabels) target(risk, "risk", 50);
+  target(cover, "share", 100);
 }
 
 function figures(): HTMLElement {
@@ -134,7 +200,7 @@ function figures(): HTMLElement {
       ? [
           cell("kept-accuracy", "Accuracy on the answered"),
           cell("risk", "Risk"),
-          cell("risk-bound", "Risk on new cases, 95 % upper bound"),
+          cell("risk-bound", `Risk on new cases, ${confidence()} % upper bound`),
           cell("caught", "Errors caught"),
         ]
       : []),
@@ -144,6 +210,10 @@ function figures(): HTMLElement {
     const target = list.querySelector(`#${id}`);
     if (target) target.textContent = value;
   };
+  const bound = list.querySelector<HTMLElement>("#risk-bound")?.parentElement;
+  promiseListeners.push(() => {
+    if (bound) bound.hidden = !promising;
+  });
   onK((k) => {
     const o = outcome(k);
     set("coverage", percent(o.coverage));

@@ -1,7 +1,10 @@
 // The page: its sections in order. The head is drawn first; what lies below the screen follows when it comes near.
+import { followAddress } from "./address";
+import { classes } from "./classes";
 import { meta } from "./data";
 import { h } from "./dom";
 import { cases } from "./cases";
+import { handover } from "./handover";
 import { header } from "./header";
 import { kControl, kStatus } from "./kcontrol";
 import { measures } from "./measures";
@@ -12,6 +15,8 @@ import { scatter } from "./scatter";
 function navigation(sections: HTMLElement[]): HTMLElement {
   const names: Record<string, string> = {
     rule: "k",
+    handover: "Hand over",
+    classes: "Classes",
     measures: "Measures",
     selective: "Errors",
     reliability: "Reliability",
@@ -30,9 +35,18 @@ function navigation(sections: HTMLElement[]): HTMLElement {
 
 const page = document.getElementById("page");
 if (page) {
-  const sections = [kControl(), measures(), selective(), reliability(), training(), ood(), scatter(), cases()].filter(
-    (s): s is HTMLElement => s !== null,
-  );
+  const sections = [
+    kControl(),
+    handover(),
+    measures(),
+    selective(),
+    classes(),
+    reliability(),
+    training(),
+    ood(),
+    scatter(),
+    cases(),
+  ].filter((s): s is HTMLElement => s !== null);
   page.replaceChildren(
     header(),
     navigation(sections),
@@ -40,4 +54,5 @@ if (page) {
     h("footer", {}, `vargate ${meta.version} \u00b7 this file holds its data and loads nothing`),
   );
   setK(getK());
+  followAddress();
 }

@@ -144,6 +144,15 @@ export function forRisk(target: number): Answer | null {
   return found;
 }
 
+/** The k that answers most with at most the risk `target` among these very samples; null when none does. */
+export function forObservedRisk(target: number): number | null {
+  let best: number | null = null;
+  walk((kept, errors, value, next) => {
+    if (errors <= target * kept) best = niceBetween(next, value);
+  });
+  return best;
+}
+
 /** The largest k that keeps at least the share `target`; null when none keeps so many. */
 export function forCoverage(target: number): number | null {
   const need = Math.ceil(target * meta.n - 1e-6);

@@ -1,0 +1,119 @@
+/* report_command.c - the line that repeats a page's decisions, and the time the page was made. See report_command.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* gmtime_r */
+#endif
+#include "workflow/report_command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vargate/formats.h"
+
+typedef struct line {
+    char *text;
+    size_t used, room;
+    vg_status status;
+} line;
+
+static void append(line *l, const char *bytes, size_t length) {
+    if (l->status == VG_OK && l->used + length + 1 > l->room) {
+        char *wider;
+        size_t room = 2 * (l->used + length + 1);
+        l->status = vg_base__alloc(&wider, room, 1, "a command line");
+        if (l->status != VG_OK)
+            return;
+        if (l->used)
+            memcpy(wider, l->text, l->used);
+        vg_base__release(l->text);
+        l->text = wider;
+        l->room = room;
+    }
+    if (l->status != VG_OK)
+        return;
+    memcpy(l->text + l->used, bytes, length);
+    l->used += length;
+    l->text[l->used] = '\0';
+}
+
+/* A word as a shell reads it back: in single quotes unless it holds only characters that mean nothing to a shell. */
+static void append_word(line *l, const char *word) {
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (l->used)
+        append(l, " ", 1);
+    if (*word && strspn(word, safe) == strlen(word)) {
+        append(l, word, strlen(word));
+        return;
+    }
+    append(l, "'", 1);
+    for (; *word; word++)
+        append(l, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    append(l, "'", 1);
+}
+
+static void append_option(line *l, const char *option, const char *value) {
+    if (!value)
+        return;
+    append_word(l, option);
+    append_word(l, value);
+}
+
+static void append_reading(line *l, const vg_input_options *reading) {
+    append_option(l, "--labels", reading->labels);
+    append_option(l, "--labels-key", reading->labels_key);
+    append_option(l, "--labels-from", reading->labels_from == 1 ? "1" : NULL);
+    append_option(l, "--classes", reading->classes);
+    append_option(l, "--id", reading->id);
+    append_option(l, "--member", reading->member);
+    append_option(l, "--separator", reading->separator);
+    append_option(l, "--decimal", reading->decimal);
+    append_option(l, "--key", reading->key);
+    append_option(l, "--axes", reading->axes == VG_AXES_MNC ? "MNC" : NULL);
+    if (reading->logits > 0)
+        append_word(l, "--logits");
+    append_option(l, "--temperature", reading->temperature);
+    if (!reading->scoring)
+        return;
+    append_option(l, "--sigma", reading->scoring->sigma_margin == VG_SIGMA_SAMPLE ? "sample" : NULL);
+    if (reading->scoring->renormalise)
+        append_word(l, "--renormalise");
+}
+
+static vg_status finish(char **out, line *l) {
+    if (l->status != VG_OK) {
+        vg_base__release(l->text);
+        l->text = NULL;
+    }
+    *out = l->text;
+    return l->status;
+}
+
+vg_status vg_report_command__join(char **out, const char *const *words, size_t count) {
+    line l = {.text = NULL};
+    for (size_t i = 0; i < count; i++)
+        append_word(&l, words[i]);
+    return finish(out, &l);
+}
+
+vg_status vg_report_command__decide(char **out, const char *path, const vg_input_options *reading) {
+    line l = {.text = NULL};
+    append_word(&l, "vargate");
+    append_word(&l, "decide");
+    append_word(&l, path);
+    append_reading(&l, reading);
+    return finish(out, &l);
+}
+
+void vg_report_command__now(char *out, size_t room) {
+    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    char *end;
+    time_t now = time(NULL);
+    if (fixed && *fixed) {
+        long long seconds = strtoll(fixed, &end, 10);
+        if (*end == '\0')
+            now = (time_t)seconds;
+    }
+    struct tm utc;
+    if (!gmtime_r(&now, &utc) || strftime(out, room, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+        out[0] = '\0';
+}

@@ -1,0 +1,19 @@
+/* report_command.h - lines to type: what a page shows so that its decisions can be repeated. Internal. */
+#ifndef VG_WORKFLOW_REPORT_COMMAND_H
+#define VG_WORKFLOW_REPORT_COMMAND_H
+
+#include "base/base.h"
+#include "vargate/workflow.h"
+
+/* "vargate decide FILE" with the options by which `reading` reads and scores the file; -k K is added by the page. Words
+ * are quoted for a shell where they need it. `*out` is released by vg_base__release. */
+vg_status vg_report_command__decide(char **out, const char *path, const vg_input_options *reading);
+
+/* Any words as one line. */
+vg_status vg_report_command__join(char **out, const char *const *words, size_t count);
+
+/* The time in UTC as 2026-11-16T19:05:00Z; that of $SOURCE_DATE_EPOCH where it is set, so that equal inputs give equal
+ * pages. */
+void vg_report_command__now(char *out, size_t room);
+
+#endif
