@@ -11,6 +11,7 @@
 #include "output_path.h"
 #include "report_gnuplot.h"
 #include "score_options.h"
+#include "vargate/compare.h"
 
 enum { PATH_ROOM = 4300, NAME_ROOM = 256 };
 
@@ -116,6 +117,39 @@ static const char **words_of(const command *self, int argc, char **argv) {
     return words;
 }
 
+/* Several inputs become one page that compares them. */
+static int compare_inputs(const report_values *own, const score_options *scoring, const option_files *files) {
+    const char *const *paths = (const char *const *)files->items;
+    const char *folder = own->out ? own->out : "comparison";
+    vg_compare_options how = VG_COMPARE_OPTIONS_INIT;
+    score_request request;
+    console_job listener;
+    vg_compare_result *result;
+    char page[PATH_ROOM];
+    int code = score_options_request(&request, scoring);
+    if (own->k.count > 0) {
+        request.scoring.k = own->k.values;
+        request.scoring.k_count = own->k.count;
+    }
+    if (code == CLI_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
+        code = console_fail("%s: %s", folder, strerror(errno));
+    snprintf(page, sizeof page, "%.4200s/report.html", folder);
+    if (code == CLI_OK)
+        code = output_path_check(page, VG_PRODUCT_COMPARISON, own->force, paths, files->count);
+    if (code != CLI_OK)
+        return code;
+    how.job = console_job_listener(&listener);
+    code = console_status(vg_compare(&result, paths, files->count, &request.input, &how));
+    console_job_end(&listener);
+    if (code != CLI_OK)
+        return code;
+    code = console_status(vg_compare_result_save(result, page));
+    if (code == CLI_OK)
+        printf("%s\n", page);
+    vg_compare_result_free(result);
+    return code;
+}
+
 static int run_words(const command *self, int argc, char **argv, vg_page_options *page) {
     static report_values own;
     static score_options options;
@@ -130,6 +164,8 @@ static int run_words(const command *self, int argc, char **argv, vg_page_options
         code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
+    if (files.count > 1)
+        return compare_inputs(&own, &options, &files);
     if (files.count != 1)
         return console_usage("expected a run folder, scores or predictions, found %zu files", files.count);
     if (!own.out && !is_folder(files.items[0]))
@@ -152,14 +188,13 @@ static int run(const command *self, int argc, char **argv) {
 const command command_report = {
     .name = "report",
     .summary = "a page to look at, and figures, of a run or of scores",
-    .usage = "RUN|SCORES.npz|PRED.npz [--labels FILE] [--ood NAME=FILE ...] -o DIR",
+    .usage = "RUN|SCORES.npz|PRED.npz [RUN ...] [--labels FILE] [--ood NAME=FILE ...] -o DIR",
     .details =
-        "Writes DIR/report.html, one file that opens alone and offline, and DIR/figures/*.svg, .pdf, .png (drawn by "
-        "gnuplot,\n"
-        "left out where it is not installed). RUN is a folder that 'vargate run' made; SCORES is what 'vargate score "
-        "-o' "
-        "wrote;\n"
-        "predictions are scored here. With a run's temps.json the page shows reliability before and after calibration.",
+        "Writes DIR/report.html, one file that opens alone and offline, and DIR/figures/*.svg, .pdf, .png (drawn by\n"
+        "gnuplot, left out where it is not installed). RUN is a folder that 'vargate run' made; SCORES is what\n"
+        "'vargate score -o' wrote; predictions are scored here. With a run's temps.json the page shows reliability\n"
+        "before and after calibration.\n"
+        "Several runs or files of predictions become one page that compares them, as 'vargate compare' does.",
     .example = "vargate report test.npz --temperature temps.json --ood svhn=svhn.npz -o report",
     .run = run,
 };

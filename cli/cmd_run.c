@@ -1,30 +1,26 @@
-/* cmd_run.c - vargate run: a recipe from training to results and a report page. The library does the work and skips
+/* cmd_run.c - vargate run: recipes from training to results and a report page. The library does the work and skips
  * what is done already (vg_run_recipe); here are the page's figures, drawn by gnuplot, and the tables at the end. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
 #include "report_gnuplot.h"
+#include "run_recipes.h"
 #include "text_table.h"
 #include "vargate/workflow.h"
-
-typedef struct run_values {
-    const char *data, *out, *device;
-    option_texts set;
-    size_t threads, jobs;
-    bool tensorboard;
-} run_values;
 
 #define PLACE(member) offsetof(run_values, member)
 static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times",
      0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
-    {"out", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL, "run folder (default: runs/NAME of the recipe)", 0, 0},
+    {"out", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL,
+     "run folder (default: runs/NAME of the recipe); of several recipes the folder of all of them", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
     {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
@@ -57,13 +53,13 @@ static int make_page(const char *folder, const char *data, char path[PATH_ROOM])
 }
 
 /* A run without its page is still a run: a failure is reported but does not fail the run. */
-static void report_stage(const char *folder, const char *data) {
+static void report_stage(const char *folder, const run_values *own) {
     char path[PATH_ROOM];
     bool quiet = console_quiet();
     console_set_command("report");
     console_set_quiet(true);
-    int code = make_page(folder, data, path);
-    console_set_command("run");
+    int code = make_page(folder, own->data, path);
+    console_set_command(own->mcd_lle ? "reproduce" : "run");
     console_set_quiet(quiet);
     if (code == CLI_OK)
         console_note("%s shows the run", path);
@@ -131,16 +127,17 @@ static int show(const vg_run_result *result) {
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run_values *own) {
+static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run_values *own, const char *folder) {
     vg_run_recipe_options options = VG_RUN_RECIPE_OPTIONS_INIT;
     console_job state;
     options.recipe = recipe;
-    options.folder = own->out;
+    options.folder = folder;
     options.data = own->data;
     options.device = own->device;
     options.threads = (unsigned)own->threads;
     options.jobs = (unsigned)own->jobs;
     options.tensorboard = own->tensorboard;
+    options.mcd_lle = own->mcd_lle;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_run_recipe(result, &options);
@@ -150,41 +147,80 @@ static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run
     return console_status(status);
 }
 
-static int run(const command *self, int argc, char **argv) {
-    run_values own = {0};
-    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
-    option_files files;
-    vg_recipe recipe;
+static int run_one(const vg_recipe *recipe, const run_values *own, const char *folder) {
     vg_run_result *result;
-    int code = options_parse(self, groups, 1, argc, argv, &files);
+    int code = run_stages(&result, recipe, own, folder);
     if (code != CLI_OK)
         return code;
-    if (files.count > 1)
-        return console_usage("expected at most one recipe, found %zu", files.count);
-    const char *name = files.count ? files.items[0] : "quickstart";
-    code = console_status(vg_recipe_find(&recipe, name, own.set.items, own.set.count));
-    if (code == CLI_OK)
-        code = run_stages(&result, &recipe, &own);
-    if (code != CLI_OK)
-        return code;
-    report_stage(result->folder, own.data);
+    report_stage(result->folder, own);
     code = show(result);
     console_note("%s/results.json has every figure; predictions are those of %s", result->folder,
-                 recipe.snapshots    ? "all snapshots"
-                 : recipe.checkpoint ? "best.safetensors"
-                                     : "last.safetensors");
+                 recipe->snapshots    ? "all snapshots"
+                 : recipe->checkpoint ? "best.safetensors"
+                                      : "last.safetensors");
     vg_run_result_free(result);
     return code;
 }
 
+/* Every recipe is read and checked before the first one is trained. */
+static int find_recipes(vg_recipe *recipes, const char *const *names, size_t count, const run_values *own) {
+    for (size_t i = 0; i < count; i++) {
+        int code = console_status(vg_recipe_find(&recipes[i], names[i], own->set.items, own->set.count));
+        if (code != CLI_OK)
+            return code;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(recipes[i].name, recipes[j].name) == 0)
+                return console_usage("%s and %s are both named '%s', so they would share a run folder", names[j],
+                                     names[i], recipes[i].name);
+    }
+    return CLI_OK;
+}
+
+/* One after the other, each in a folder of its name. */
+static int run_several(const vg_recipe *recipes, size_t count, const run_values *own) {
+    int code = CLI_OK;
+    for (size_t i = 0; i < count && code == CLI_OK; i++) {
+        char folder[PATH_ROOM];
+        snprintf(folder, sizeof folder, "%s/%s", own->out ? own->out : "runs", recipes[i].name);
+        printf("%s%s: run %zu of %zu\n", i ? "\n" : "", recipes[i].name, i + 1, count);
+        fflush(stdout);
+        code = run_one(&recipes[i], own, folder);
+    }
+    return code;
+}
+
+int run_recipes(const char *const *names, size_t count, const run_values *own) {
+    vg_recipe *recipes = malloc(count * sizeof *recipes);
+    if (!recipes)
+        return console_fail("out of memory");
+    int code = find_recipes(recipes, names, count, own);
+    if (code == CLI_OK)
+        code = count == 1 && !own->mcd_lle ? run_one(recipes, own, own->out) : run_several(recipes, count, own);
+    free(recipes);
+    return code;
+}
+
+static int run(const command *self, int argc, char **argv) {
+    static const char *const first[] = {"quickstart"};
+    run_values own = {0};
+    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
+    option_files files;
+    int code = options_parse(self, groups, 1, argc, argv, &files);
+    if (code != CLI_OK)
+        return code;
+    if (files.count == 0)
+        return run_recipes(first, 1, &own);
+    return run_recipes((const char *const *)files.items, files.count, &own);
+}
+
 const command command_run = {
     "run",
-    "train, calibrate, predict, score, evaluate and report a recipe",
-    "[RECIPE] [options]",
-    "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the digits "
-    "that "
-    "ship.\n"
-    "Everything is kept in the run folder; called again, what is done already is skipped and what was stopped goes on.",
+    "train, calibrate, predict, score, evaluate and report recipes",
+    "[RECIPE ...] [options]",
+    "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the\n"
+    "digits that ship. Everything is kept in the run folder; called again, what is done already is skipped and what\n"
+    "was stopped goes on.\n"
+    "Several recipes run one after the other, each in a folder of its name inside that of --out.",
     "vargate run mnist-lle --out runs/mnist",
     run,
 };

@@ -120,7 +120,6 @@ if(nn IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_nn PkgConfig::jansson)
 endif()
 list(APPEND VG_LIBS_workflow PkgConfig::jansson)
-list(APPEND VG_DEFS_workflow VG_RECIPEDIR="${CMAKE_INSTALL_FULL_DATADIR}/vargate/recipes")
 if(report IN_LIST VG_MODULES)
   list(APPEND VG_LIBS_report PkgConfig::jansson)
   find_program(VG_GNUPLOT gnuplot) # used at run time, for figures

@@ -59,6 +59,13 @@ if(TARGET vargate-report)
   include(cmake/Embed.cmake)
   vg_embed(vargate-report ${PROJECT_SOURCE_DIR}/src/report/report_template.html vg_report__template)
 endif()
+# The page that `vargate compare -o PAGE.html` fills, and the recipes that are known by name wherever a program runs.
+if(TARGET vargate-workflow)
+  include(cmake/Embed.cmake)
+  vg_embed(vargate-workflow ${PROJECT_SOURCE_DIR}/src/workflow/compare_page.html vg_compare__template)
+  file(GLOB recipes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/recipes/*.yaml)
+  vg_embed_texts(vargate-workflow vg_recipes__shipped ${recipes})
+endif()
 
 add_library(vargate STATIC ${VG_OBJECTS})
 set(VG_LIBRARY_TARGETS vargate)

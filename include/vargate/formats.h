@@ -62,7 +62,8 @@ typedef enum vg_product {
     VG_PRODUCT_PREDICTIONS,
     VG_PRODUCT_TEMPERATURES,
     VG_PRODUCT_PAGE,
-    VG_PRODUCT_POLICY
+    VG_PRODUCT_POLICY,
+    VG_PRODUCT_COMPARISON
 } vg_product;
 /* Notes in the file's metadata which product it is (.npz, .safetensors; an .npy has no place for it), so that a later
  * run may replace it. */

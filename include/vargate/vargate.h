@@ -16,6 +16,7 @@
 #define VARGATE_VARGATE_H
 
 #include "vargate/calibrate.h"
+#include "vargate/compare.h"
 #include "vargate/data.h"
 #include "vargate/device.h"
 #include "vargate/evaluate.h"

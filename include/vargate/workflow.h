@@ -69,9 +69,8 @@ VG_API const char *vg_nearest_name(const char *word, const char *const *names, s
 
 /* --- recipes and training ----------------------------------------------------------------------------------------- */
 
-/* Reads a recipe: a file, or the name of one that ships (recipes/ in the working folder, then those installed with the
- * program or the library), then applies `change_count` changes "key=value" and refuses settings that cannot be
- * combined. */
+/* Reads a recipe: a file, or the name of one that ships (a copy in recipes/ of the working folder comes first), then
+ * applies `change_count` changes "key=value" and refuses settings that cannot be combined. */
 VG_API vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count);
 
 typedef struct vg_train_recipe_options {
@@ -596,9 +595,10 @@ typedef struct vg_run_recipe_options {
     vg_job job;
     unsigned jobs;   /* as in vg_train_recipe_options */
     int tensorboard; /* likewise */
+    int mcd_lle;     /* of a last-layer ensemble with dropout, evaluate the members with dropout too: mcd-lle.json */
 } vg_run_recipe_options;
 #define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0 }
+    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0 }
 
 /* Everything belongs to the result. */
 typedef struct vg_run_result {

@@ -302,6 +302,7 @@ class RunRecipeOptions(Structure):
         ("job", Job),
         ("jobs", c_uint),
         ("tensorboard", c_int),
+        ("mcd_lle", c_int),
     ]
 
 
@@ -334,7 +335,7 @@ SIZES: dict[type[Structure], int] = {
     PredictRunsOptions: 144,
     PredictRunsResult: 48,
     PredictionOptions: 80,
-    RunRecipeOptions: 88,
+    RunRecipeOptions: 96,
     RunResult: 1200,
     ScoreFileOptions: 40,
     ScoreSet: 104,

@@ -7,6 +7,7 @@
  * nor the number of resamples changes what it holds. Multilabel: whole samples are drawn, their labels together. */
 #include "base/random.h"
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/paired.h"
 
 vg_status vg_evaluate__weights(double *weights, size_t n, uint64_t seed, uint64_t stream, size_t first, vg_pulse *pulse,
                                unsigned worker) {
@@ -62,7 +63,9 @@ typedef struct bootstrap_work {
     const vg_tally *tally;
     const vg_rank_plan *plan;
     const vg_evaluate_options *options;
-    const rank_order *orders;
+    rank_order *orders; /* of every measure; their rows and marks lie in the two arrays below */
+    uint32_t *order_rows;
+    uint8_t *order_marks;
     vg_pulse *pulse;
     size_t figures, per_measure; /* values of a resample, of a measure in it */
     double *values;              /* blocks x VG_LANES x figures */
@@ -299,7 +302,7 @@ static vg_status make_orders(order_work *work, size_t count, vg_pool *pool) {
     return status;
 }
 
-static vg_status run_blocks(vg_evaluation *e, bootstrap_work *work, vg_pool *pool) {
+static vg_status run_blocks(bootstrap_work *work, vg_pool *pool) {
     size_t blocks = (work->options->resamples + VG_LANES - 1) / VG_LANES, values, scratch;
     if (!vg_base__mul(&scratch, work->tally->n, VG_LANES) ||
         !vg_base__add(&scratch, scratch, vg_evaluate__tally_scratch(work->tally)) ||
@@ -308,47 +311,91 @@ static vg_status run_blocks(vg_evaluation *e, bootstrap_work *work, vg_pool *poo
     work->scratch_size = scratch;
     if (!vg_base__mul(&scratch, scratch, vg_pool__threads(pool)))
         return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu resamples do not fit memory", work->options->resamples);
-    vg_status status = vg_base__alloc(&work->scratch, scratch, sizeof(double), "bootstrap weights");
-    if (status == VG_OK)
-        status = vg_base__alloc(&work->values, values, sizeof(double), "bootstrap figures");
+    VG_TRY(vg_base__alloc(&work->scratch, scratch, sizeof(double), "bootstrap weights"));
+    vg_status status = vg_base__alloc(&work->values, values, sizeof(double), "bootstrap figures");
     if (status == VG_OK)
         status = vg_pool__run(pool, blocks, bootstrap_job, work);
-    if (status == VG_OK)
-        status = collect(e, work);
     vg_base__release(work->scratch);
-    vg_base__release(work->values);
     return status;
+}
+
+/* The figures of every resample, in work->values; work->orders and they are released by release_resamples, also after a
+ * failure. */
+static vg_status resample(bootstrap_work *work, const vg_rank_column *columns, vg_pool *pool) {
+    const vg_tally *t = work->tally;
+    size_t places, count = work->evaluation->measure_count;
+    if (!vg_base__mul(&places, count, t->rows))
+        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu measures of %zu rows do not fit memory", count, t->rows);
+    work->per_measure = VG_RANK_FIXED + work->plan->coverage_count + work->plan->risk_count;
+    work->figures = VG_TALLY_FIGURES + count * work->per_measure + 2 * work->evaluation->rule_count;
+    VG_TRY(vg_base__alloc(&work->orders, count, sizeof *work->orders, "bootstrap orders"));
+    VG_TRY(vg_base__alloc(&work->order_rows, places, sizeof *work->order_rows, "bootstrap orders"));
+    VG_TRY(vg_base__alloc(&work->order_marks, places, 1, "bootstrap orders"));
+    for (size_t m = 0; m < count; m++)
+        work->orders[m] = (rank_order){work->order_rows + m * t->rows, work->order_marks + m * t->rows};
+    order_work ordering = {.tally = t, .columns = columns, .orders = work->orders, .pulse = work->pulse};
+    VG_TRY(make_orders(&ordering, count, pool));
+    return run_blocks(work, pool);
+}
+
+static void release_resamples(bootstrap_work *work) {
+    vg_base__release(work->values);
+    vg_base__release(work->orders);
+    vg_base__release(work->order_rows);
+    vg_base__release(work->order_marks);
 }
 
 vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns,
                                  const vg_rank_plan *plan, const vg_evaluate_options *o, vg_pulse *pulse,
                                  vg_pool *pool) {
-    size_t places;
-    if (!vg_base__mul(&places, e->measure_count, t->rows))
-        return vg_base__fail(VG_ERR_MEMORY, "bootstrap: %zu measures of %zu rows do not fit memory", e->measure_count,
-                             t->rows);
     bootstrap_work work = {.evaluation = e, .tally = t, .plan = plan, .options = o, .pulse = pulse};
-    work.per_measure = VG_RANK_FIXED + plan->coverage_count + plan->risk_count;
-    work.figures = VG_TALLY_FIGURES + e->measure_count * work.per_measure + 2 * e->rule_count;
-    rank_order *orders = NULL;
-    uint32_t *rows = NULL;
-    uint8_t *marks = NULL;
-    vg_status status = vg_base__alloc(&orders, e->measure_count, sizeof *orders, "bootstrap orders");
+    vg_status status = resample(&work, columns, pool);
     if (status == VG_OK)
-        status = vg_base__alloc(&rows, places, sizeof *rows, "bootstrap orders");
+        status = collect(e, &work);
+    release_resamples(&work);
+    return status;
+}
+
+/* --- two systems on the same samples ------------------------------------------------------------------------------ */
+
+/* Where the paired figures stand in a resample of one measure. */
+static const size_t paired_places[VG_PAIRED_FIGURES] = {
+    [VG_PAIRED_ACCURACY] = VG_TALLY_ACCURACY,
+    [VG_PAIRED_F1] = VG_TALLY_F1_MACRO,
+    [VG_PAIRED_NLL] = VG_TALLY_NLL,
+    [VG_PAIRED_BRIER] = VG_TALLY_BRIER,
+    [VG_PAIRED_AURC] = VG_TALLY_FIGURES + VG_RANK_AURC,
+    [VG_PAIRED_AUROC] = VG_TALLY_FIGURES + VG_RANK_AUROC,
+};
+
+static vg_status replicate(double *out, bootstrap_work *work, const vg_measure *measure, vg_pool *pool) {
+    vg_rank_column column = {.measure = *measure};
+    vg_status status = resample(work, &column, pool);
+    for (size_t r = 0; status == VG_OK && r < work->options->resamples; r++)
+        for (size_t f = 0; f < VG_PAIRED_FIGURES; f++)
+            out[r * VG_PAIRED_FIGURES + f] = work->values[r * work->figures + paired_places[f]];
+    release_resamples(work);
+    return status;
+}
+
+vg_status vg_evaluate__replicates(double *out, const vg_tally *tally, const vg_measure *measure, size_t resamples,
+                                  uint64_t seed, unsigned threads) {
+    vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
+    vg_evaluation one = {.measure_count = 1};
+    vg_rank_plan plan;
+    vg_pool *pool;
+    double *tail = NULL;
+    options.resamples = resamples;
+    options.seed = seed;
+    VG_TRY(vg_evaluate__harmonic_tail(&tail, tally->rows));
+    vg_status status = vg_evaluate__rank_plan(&plan, tail, tally->rows, &options);
     if (status == VG_OK)
-        status = vg_base__alloc(&marks, places, 1, "bootstrap orders");
+        status = vg_pool__new(&pool, threads);
     if (status == VG_OK) {
-        for (size_t m = 0; m < e->measure_count; m++)
-            orders[m] = (rank_order){rows + m * t->rows, marks + m * t->rows};
-        order_work ordering = {.tally = t, .columns = columns, .orders = orders, .pulse = pulse};
-        status = make_orders(&ordering, e->measure_count, pool);
+        bootstrap_work work = {.evaluation = &one, .tally = tally, .plan = &plan, .options = &options};
+        status = replicate(out, &work, measure, pool);
+        vg_pool__free(pool);
     }
-    work.orders = orders;
-    if (status == VG_OK)
-        status = run_blocks(e, &work, pool);
-    vg_base__release(orders);
-    vg_base__release(rows);
-    vg_base__release(marks);
+    vg_base__release(tail);
     return status;
 }

@@ -9,6 +9,7 @@
  *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies: one
  *                          whose "command" is "policy"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
+ *     comparisons          the page's mark, or how the .csv, .md and .json of vg_compare_result_save begin
  *
  * An empty file holds nothing that could be lost and may be replaced. */
 #ifndef _GNU_SOURCE
@@ -41,6 +42,7 @@ static const struct {
     [VG_PRODUCT_TEMPERATURES] = {"temperatures", "a file of temperatures", {NULL}, {NULL}},
     [VG_PRODUCT_PAGE] = {"page", "a report page", {NULL}, {NULL}},
     [VG_PRODUCT_POLICY] = {"policy", "a policy", {NULL}, {NULL}},
+    [VG_PRODUCT_COMPARISON] = {"comparison", "a comparison of runs", {NULL}, {NULL}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -120,6 +122,13 @@ static bool is_page(const char *text, size_t size) {
     return memmem(text, size < HTML_HEAD ? size : HTML_HEAD, mark, sizeof mark - 1) != NULL;
 }
 
+static bool is_comparison(const char *text, size_t size) {
+    static const char command[] = "\"command\": \"compare\"";
+    return is_page(text, size) || begins(text, size, "name,path,n,m,c,measure,accuracy,") ||
+           begins(text, size, "| run | accuracy |") ||
+           memmem(text, size < HTML_HEAD ? size : HTML_HEAD, command, sizeof command - 1) != NULL;
+}
+
 static bool is_ours(const char *path, vg_product product) {
     vg_mapping map;
     if (vg_file__map(&map, path) != VG_OK)
@@ -134,6 +143,8 @@ static bool is_ours(const char *path, vg_product product) {
         ours = is_policy(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_PAGE) {
         ours = is_page(text, map.size);
+    } else if (map.size > 0 && product == VG_PRODUCT_COMPARISON) {
+        ours = is_comparison(text, map.size);
     } else if (map.size > 0) {
         const char *end = memchr(text, '\n', map.size < LONGEST_LINE ? map.size : LONGEST_LINE);
         size_t length = end ? (size_t)(end - text) : 0;

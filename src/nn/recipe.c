@@ -421,6 +421,17 @@ vg_status vg_recipe__read(vg_recipe *recipe, const char *path) {
     return status == VG_OK ? vg_recipe__check(recipe) : status;
 }
 
+vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, const char *name) {
+    yaml_parser_t parser;
+    vg_recipe_defaults(recipe);
+    if (!yaml_parser_initialize(&parser))
+        return vg_base__fail(VG_ERR_MEMORY, "no memory for the YAML parser");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+    vg_status status = parse(recipe, &parser, name, true);
+    yaml_parser_delete(&parser);
+    return status == VG_OK ? vg_recipe__check(recipe) : status;
+}
+
 vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment) {
     const char *equals = strchr(assignment, '=');
     yaml_parser_t parser;

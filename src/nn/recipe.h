@@ -10,6 +10,8 @@
  * file cannot be read, VG_ERR_FORMAT when it is not such a mapping, VG_ERR_ARGUMENT for an unknown key (the message
  * names the line and the nearest known key), a value out of range, or what vg_recipe__check refuses. */
 vg_status vg_recipe__read(vg_recipe *recipe, const char *path);
+/* The same from `size` bytes of text; `name` stands for the file in messages. */
+vg_status vg_recipe__parse(vg_recipe *recipe, const char *text, size_t size, const char *name);
 /* VG_ERR_ARGUMENT for settings that cannot be combined. vg_train calls it. */
 vg_status vg_recipe__check(const vg_recipe *recipe);
 /* The number of networks that a recipe trains: 1, or `members` of a deep ensemble. */

@@ -76,8 +76,7 @@ static vg_dataset_options image_options(const vg_prediction *p) {
     return options;
 }
 
-/* An input that is not a name of the catalogue and not "path:...": a file or folder. */
-static vg_status open_input(vg_dataset **out, const char *input, const vg_dataset_options *options) {
+vg_status vg_prediction__open_set(vg_dataset **out, const char *input, const vg_dataset_options *options) {
     char path[4200];
     if (strncmp(input, "path:", 5) == 0 || vg_data_find(input, NULL))
         return vg_dataset_open(out, input, VG_PART_ANY, options);
@@ -108,7 +107,7 @@ static vg_status open_images(vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     vg_dataset_options options = image_options(p);
     VG_TRY(r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, &options)
-                    : open_input(&p->set, r->input, &options));
+                    : vg_prediction__open_set(&p->set, r->input, &options));
     vg_training_data__report_skipped(&r->job, p->set);
     vg_dataset_info info = vg_dataset__info(p->set);
     if (!r->split && (info.channels != net->channels || info.height != net->height || info.width != net->width)) {

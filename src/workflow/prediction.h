@@ -54,6 +54,9 @@ vg_status vg_prediction__logits(vg_prediction *p, size_t first, size_t count);
 /* Label of sample i; only where p->labels. */
 int64_t vg_prediction__label(const vg_prediction *p, size_t i);
 
+/* The images that `input` of vg_predict_runs_options names: a data set, or a file or folder. */
+vg_status vg_prediction__open_set(vg_dataset **out, const char *input, const vg_dataset_options *options);
+
 /* The logits as input of a scoring pass, which computes them on the way; they are scored where the networks run. Of the
  * options the temperature, fields and scoring are used. Closed with vg_score_input__close, before the prediction. */
 vg_status vg_prediction__input(vg_score_input *in, vg_prediction *p, const vg_input_options *options);

@@ -1,43 +1,81 @@
 /* recipe_find.c - a recipe by the name a person types: a file, or one that ships, with changes to its keys. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/base.h"
-#include "base/file.h"
 #include "nn/recipe.h"
 #include "vargate/workflow.h"
 
-enum { PATH_ROOM = 8300 };
+enum { PATH_ROOM = 8300, MOST_RECIPES = 64, NAME_ROOM = 64 };
 
-/* PLACE/NAME.yaml, if there is one. */
-static bool recipe_in(char out[PATH_ROOM], const char *place, const char *name) {
-    size_t length = strlen(name);
-    bool yaml = length > 5 && strcmp(name + length - 5, ".yaml") == 0;
-    int written = snprintf(out, PATH_ROOM, "%s/%s%s", place, name, yaml ? "" : ".yaml");
-    return written > 0 && written < PATH_ROOM && access(out, R_OK) == 0;
+/* The recipes that ship, one after the other, each behind a line "%%% NAME" (cmake/Embed.cmake). */
+extern const unsigned char vg_recipes__shipped[];
+extern const size_t vg_recipes__shipped_size;
+
+typedef struct shipped_recipe {
+    char name[NAME_ROOM];
+    const char *text;
+    size_t size;
+} shipped_recipe;
+
+static size_t list_shipped(shipped_recipe *out, size_t room) {
+    const char *at = (const char *)vg_recipes__shipped, *end = at + vg_recipes__shipped_size;
+    size_t count = 0;
+    while (at < end) {
+        const char *line = memchr(at, '\n', (size_t)(end - at)), *next = line ? line + 1 : end;
+        if (strncmp(at, "%%% ", 4) == 0 && line && count < room) {
+            snprintf(out[count].name, NAME_ROOM, "%.*s", (int)(line - at - 4), at + 4);
+            out[count].text = next;
+            out[count++].size = 0;
+        } else if (count > 0) {
+            out[count - 1].size += (size_t)(next - at);
+        }
+        at = next;
+    }
+    return count;
 }
 
-/* A recipe that ships: recipes/ here, beside the program, then where the library was configured to be installed. */
-static bool shipped_recipe(char out[PATH_ROOM], const char *name) {
-    char prefix[4096], place[4200];
-    if (recipe_in(out, "recipes", name))
-        return true;
-    if (vg_file__install_prefix(prefix, sizeof prefix)) {
-        snprintf(place, sizeof place, "%s/share/vargate/recipes", prefix);
-        if (recipe_in(out, place, name))
-            return true;
+/* A folder of that name, a run for example, is no recipe. */
+static bool is_file(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+/* recipes/NAME.yaml in the working folder, if there is one: a copy that a person may have changed. */
+static bool recipe_here(char out[PATH_ROOM], const char *name) {
+    size_t length = strlen(name);
+    bool yaml = length > 5 && strcmp(name + length - 5, ".yaml") == 0;
+    int written = snprintf(out, PATH_ROOM, "recipes/%s%s", name, yaml ? "" : ".yaml");
+    return written > 0 && written < PATH_ROOM && is_file(out);
+}
+
+static vg_status read_shipped(vg_recipe *recipe, const char *name) {
+    shipped_recipe shipped[MOST_RECIPES];
+    const char *names[MOST_RECIPES];
+    size_t count = list_shipped(shipped, MOST_RECIPES);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = shipped[i].name;
+        if (strcmp(names[i], name) == 0)
+            return vg_recipe__parse(recipe, shipped[i].text, shipped[i].size, name);
     }
-    return recipe_in(out, VG_RECIPEDIR, name);
+    const char *near = vg_nearest_name(name, names, count);
+    if (near)
+        return vg_base__fail(VG_ERR_IO, "%s: no such file, and no recipe of that name ships; did you mean '%s'?", name,
+                             near);
+    return vg_base__fail(VG_ERR_IO, "%s: no such file, and no recipe of that name ships", name);
 }
 
 vg_status vg_recipe_find(vg_recipe *recipe, const char *name, const char *const *changes, size_t change_count) {
     char path[PATH_ROOM];
     if (!recipe || !name || (!changes && change_count))
         return vg_base__fail(VG_ERR_ARGUMENT, "recipe: a name and a place for the recipe are needed");
-    if (access(name, R_OK) != 0 && !strchr(name, '/') && shipped_recipe(path, name))
-        name = path;
-    VG_TRY(vg_recipe__read(recipe, name));
+    bool plain = !is_file(name) && !strchr(name, '/');
+    if (plain && recipe_here(path, name))
+        VG_TRY(vg_recipe__read(recipe, path));
+    else
+        VG_TRY(plain && !strchr(name, '.') ? read_shipped(recipe, name) : vg_recipe__read(recipe, name));
     for (size_t i = 0; i < change_count; i++)
         VG_TRY(vg_recipe_set(recipe, changes[i]));
     return vg_recipe__check(recipe);

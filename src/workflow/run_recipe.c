@@ -5,15 +5,19 @@
  *   predict    val.npz, test.npz, ood-NAME.npz (logits Z, labels L)
  *   calibrate  temps.json (one temperature a head; one in all for MCD)
  *   score      scores.npz
- *   evaluate   results.json: "test", "test_calibrated", "ood", "ood_calibrated", "training" (run_results.c) */
+ *   evaluate   results.json: "test", "test_calibrated", "ood", "ood_calibrated", "training" (run_results.c)
+ *   mcd-lle    mcd-lle.npz, mcd-lle.json: where asked for, a last-layer ensemble's members with dropout */
 #include "workflow/run_recipe.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "nn/recipe.h"
 #include "vargate/calibrate.h"
+#include "workflow/prediction.h"
+#include "workflow/training_data.h"
 #include "workflow/workflow_options.h"
 
 void vg_run__file(char out[VG_RUN_PATH], const vg_run *run, const char *name) {
@@ -85,7 +89,8 @@ static bool newer_than_networks(const vg_run *run, const char *output) {
     return up_to_date(output, path);
 }
 
-static vg_status predict_one(vg_run *run, const char *output, const char *split, const char *input) {
+/* `ensemble`: a vg_ensemble, or -1 for the recipe's. */
+static vg_status predict_one(vg_run *run, const char *output, const char *split, const char *input, int ensemble) {
     const char *runs[] = {run->folder};
     if (newer_than_networks(run, output)) {
         vg_job__note(&run->options.job, "%s is up to date", output);
@@ -101,16 +106,17 @@ static vg_status predict_one(vg_run *run, const char *output, const char *split,
     options.device = run->options.device;
     options.threads = run->options.threads;
     options.logits = 1;
+    options.ensemble = ensemble;
     options.output = output;
     options.job = run->options.job;
     return vg_predict_runs(NULL, &options);
 }
 
 static vg_status predict_stage(vg_run *run) {
-    VG_TRY(predict_one(run, run->val, "val", NULL));
-    VG_TRY(predict_one(run, run->test, "test", NULL));
+    VG_TRY(predict_one(run, run->val, "val", NULL, -1));
+    VG_TRY(predict_one(run, run->test, "test", NULL, -1));
     for (size_t i = 0; i < run->recipe.ood_count; i++)
-        VG_TRY(predict_one(run, run->ood[i], NULL, run->recipe.ood[i]));
+        VG_TRY(predict_one(run, run->ood[i], NULL, run->recipe.ood[i], -1));
     return VG_OK;
 }
 
@@ -163,6 +169,25 @@ static vg_status evaluate_stage(vg_run *run) {
     return vg_run__write_results(run);
 }
 
+/* The members of a last-layer ensemble with dropout: MCD-LLE of the same network. */
+static vg_status mcd_lle_stage(vg_run *run) {
+    char test[VG_RUN_PATH], figures[VG_RUN_PATH];
+    vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
+    vg_evaluation_result *evaluation;
+    if (!run->options.mcd_lle || run->recipe.ensemble != VG_ENSEMBLE_LLE || !(run->recipe.dropout > 0))
+        return VG_OK;
+    vg_run__file(test, run, "mcd-lle.npz");
+    vg_run__file(figures, run, "mcd-lle.json");
+    VG_TRY(predict_one(run, test, "test", NULL, VG_ENSEMBLE_MCD_LLE));
+    if (up_to_date(figures, test))
+        return VG_OK;
+    how.job = run->quiet;
+    VG_TRY(vg_evaluate_file(&evaluation, test, &run->input, &how));
+    vg_status status = vg_run__write_evaluation(evaluation, figures);
+    vg_evaluation_result_free(evaluation);
+    return status;
+}
+
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
 static void name_files(vg_run *run) {
@@ -173,12 +198,28 @@ static void name_files(vg_run *run) {
         ood_file(run->ood[i], run, i);
 }
 
+/* Images that are needed after training and are not there would cost the training. Predictions that are made already
+ * need none. */
+static vg_status check_sets(const vg_run *run) {
+    for (size_t i = 0; i < run->recipe.ood_count; i++) {
+        vg_dataset_options options = vg_training_data__options(&run->recipe, run->options.data);
+        vg_dataset *set;
+        if (access(run->ood[i], F_OK) == 0)
+            continue;
+        VG_TRY(vg_prediction__open_set(&set, run->recipe.ood[i], &options));
+        vg_dataset_free(set);
+    }
+    return VG_OK;
+}
+
 static vg_status run_stages(vg_run *run) {
+    VG_TRY(check_sets(run));
     VG_TRY(train_stage(run));
     VG_TRY(predict_stage(run));
     VG_TRY(calibrate_stage(run));
     VG_TRY(score_stage(run));
-    return evaluate_stage(run);
+    VG_TRY(evaluate_stage(run));
+    return mcd_lle_stage(run);
 }
 
 static void fill_result(vg_run *run) {

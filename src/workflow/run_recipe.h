@@ -27,5 +27,7 @@ typedef struct vg_run {
 void vg_run__file(char out[VG_RUN_PATH], const vg_run *run, const char *name);
 /* results.json, from the evaluations and comparisons. */
 vg_status vg_run__write_results(const vg_run *run);
+/* An evaluation alone, as `vargate evaluate --json` prints it. */
+vg_status vg_run__write_evaluation(const vg_evaluation_result *evaluation, const char *path);
 
 #endif

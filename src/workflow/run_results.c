@@ -54,6 +54,14 @@ static vg_status write_text(const char *path, const char *text) {
     return status;
 }
 
+vg_status vg_run__write_evaluation(const vg_evaluation_result *evaluation, const char *path) {
+    char *text;
+    VG_TRY(vg_evaluation_result_json(&text, evaluation));
+    vg_status status = write_text(path, text);
+    vg_json_free(text);
+    return status;
+}
+
 vg_status vg_run__write_results(const vg_run *run) {
     const vg_recipe *recipe = &run->recipe;
     char path[VG_RUN_PATH], *text;

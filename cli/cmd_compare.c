@@ -1,0 +1,157 @@
+/* cmd_compare.c - vargate compare: runs or predictions side by side, each tested against the first. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "best_marks.h"
+#include "commands.h"
+#include "console.h"
+#include "console_job.h"
+#include "json_print.h"
+#include "output_path.h"
+#include "score_options.h"
+#include "vargate/compare.h"
+
+typedef struct compare_values {
+    const char *output;
+    bool json, force;
+    size_t bootstrap, seed;
+    double confidence;
+} compare_values;
+
+#define PLACE(member) offsetof(compare_values, member)
+static const option_entry own_entries[] = {
+    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+     "write the comparison: .json, .csv, .md or .html (a page)", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
+    {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "1000",
+     "resamples for intervals and paired tests; 0: neither", 0, 1000000},
+    {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "1", "seed of the bootstrap", 0, 9007199254740992.0},
+    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the intervals", 0.5, 0.999999},
+};
+
+/* Rows whose differences to the first are tested: value, interval and p. */
+static int print_differences(const vg_compare_result *result) {
+    const vg_figure_table *figures = result->table;
+    text_table table;
+    bool any = false;
+    table_begin(&table, "against the first|difference|interval|p");
+    for (size_t r = 1; r < result->count; r++) {
+        for (size_t c = 0; c < figures->columns; c++) {
+            size_t at = r * figures->columns + c;
+            char name[TABLE_CELL];
+            if (isnan(result->p_values[at]))
+                continue;
+            snprintf(name, sizeof name, "%.14s: %.14s", result->rows[r].name, figures->figures[c].title);
+            size_t row = table_row(&table, name);
+            table_number(&table, row, 1, result->differences[at].value, 3);
+            interval_cell(&table, row, 2, &result->differences[at]);
+            table_number(&table, row, 3, result->p_values[at], 2);
+            any = true;
+        }
+    }
+    if (!any)
+        printf("No row has the same samples as the first: differences are not tested.\n");
+    return table_print(&table);
+}
+
+/* Rows in the order given; '*' at the best of a column where rows differ in it. */
+static int print_figures(const vg_compare_result *result) {
+    const vg_figure_table *figures = result->table;
+    text_table table;
+    table_begin(&table, "run|accuracy|F1|ECE|NLL|Brier|D|AURC|error AUROC|by|OOD AUROC");
+    for (size_t r = 0; r < result->count; r++) {
+        size_t row = table_row(&table, result->rows[r].name);
+        for (size_t c = 0, at = 1; c < figures->columns; c++, at++) {
+            double value = figures->values[r * figures->columns + c].value;
+            table_number(&table, row, at, value, 4);
+            bool tied = true;
+            for (size_t other = 0; other < result->count; other++)
+                tied = tied && figures->values[other * figures->columns + c].value == value;
+            if (figures->best[c] == r && !tied)
+                table_mark(&table, row, at);
+            if (strcmp(figures->figures[c].key, "error_auroc") == 0)
+                table_text(&table, row, ++at, *result->rows[r].measure ? result->rows[r].measure : "-");
+        }
+    }
+    int code = table_print(&table);
+    printf("AURC and error AUROC are by the measure of lowest AURC. * the best of a column.\n");
+    return code;
+}
+
+static int print_comparison(const vg_compare_result *result) {
+    int code = print_figures(result);
+    if (code == CLI_OK && result->count > 1 && result->resamples > 0) {
+        printf("\n");
+        code = print_differences(result);
+    }
+    return code;
+}
+
+static int output(const vg_compare_result *result, const compare_values *own) {
+    char *text = NULL;
+    int code = CLI_OK;
+    if (own->output) {
+        code = console_status(vg_compare_result_save(result, own->output));
+        if (code == CLI_OK)
+            console_note("wrote %s", own->output);
+        if (!own->json)
+            return code;
+    }
+    if (code != CLI_OK)
+        return code;
+    return own->json ? json_print_result(vg_compare_result_json(&text, result), &text) : print_comparison(result);
+}
+
+static int compare(const score_options *options, const compare_values *own, const option_files *files) {
+    score_request request;
+    vg_compare_options how = VG_COMPARE_OPTIONS_INIT;
+    vg_compare_result *result;
+    console_job state;
+    const char *const *paths = (const char *const *)files->items;
+    int code = score_options_request(&request, options);
+    if (code == CLI_OK)
+        code = output_path_check(own->output, VG_PRODUCT_COMPARISON, own->force, paths, files->count);
+    if (code != CLI_OK)
+        return code;
+    how.resamples = own->bootstrap;
+    how.seed = own->seed;
+    how.confidence = own->confidence;
+    how.job = console_job_listener(&state);
+    code = console_status(vg_compare(&result, paths, files->count, &request.input, &how));
+    console_job_end(&state);
+    if (code != CLI_OK)
+        return code;
+    code = output(result, own);
+    vg_compare_result_free(result);
+    return code;
+}
+
+static int run(const command *self, int argc, char **argv) {
+    static score_options options;
+    compare_values own;
+    option_files files;
+    option_group groups[] = {{"Comparison", own_entries, sizeof own_entries / sizeof *own_entries, &own},
+                             SCORE_OPTION_GROUP(options)};
+    int code = options_parse(self, groups, 2, argc, argv, &files);
+    if (code != CLI_OK)
+        return code;
+    if (files.count == 0)
+        return console_usage("expected runs or files of predictions; 'vargate help compare' shows the usage");
+    if (files.count > VG_COMPARE_MOST)
+        return console_usage("%zu inputs, expected at most %d", files.count, VG_COMPARE_MOST);
+    return compare(&options, &own, &files);
+}
+
+const command command_compare = {
+    .name = "compare",
+    .summary = "runs or predictions side by side, tested against the first",
+    .usage = "RUN [RUN ...] [options]",
+    .details =
+        "RUN is the folder of a finished run, a file of predictions with labels, or JSON of 'vargate evaluate'. A run\n"
+        "that was calibrated has two rows. Rows with the samples of the first are tested against it: accuracy by\n"
+        "McNemar's exact test, F1, NLL, Brier, AURC and error AUROC by resampling both with the same draws.",
+    .example = "vargate compare runs/a runs/b -o comparison.md",
+    .run = run,
+};

@@ -1,0 +1,363 @@
+/* compare_rows.c - the figures of one input of a comparison. See compare_rows.h.
+ *
+ * Predictions are scored and evaluated; of what that takes only the figures, the error marks and the labels are kept,
+ * so that memory does not grow with the measures of every input. Stored results are read from their JSON. */
+#include "workflow/compare_rows.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "workflow/evaluation_figures.h"
+#include "workflow/measure_columns.h"
+
+enum { PATH_ROOM = 4400 };
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static void release_row(vg_compare_row *row) {
+    for (size_t i = 0; row->ood_names && i < row->shown.ood_count; i++)
+        free(row->ood_names[i]);
+    void *parts[] = {row->name, row->path, row->labels, row->errors, row->replicates, row->ood_names, row->ood_auroc};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]);
+}
+
+void vg_compare_rows__free(vg_compare_rows *rows) {
+    for (size_t i = 0; i < rows->count; i++)
+        release_row(&rows->items[i]);
+    free(rows->items);
+    *rows = (vg_compare_rows){0};
+}
+
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* A new row named after the input's last part, with what tells it from the input's other rows. */
+static vg_status new_row(vg_compare_row **out, vg_compare_rows *rows, const char *path, const char *variant) {
+    char name[300];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    size_t first = length;
+    while (first > 0 && path[first - 1] != '/')
+        first--;
+    snprintf(name, sizeof name, "%.*s%s%s", (int)(length - first < 200 ? length - first : 200), path + first,
+             *variant ? " " : "", variant);
+    if (rows->count == rows->room) {
+        size_t room = rows->room ? 2 * rows->room : 8;
+        vg_compare_row *items = realloc(rows->items, room * sizeof *items);
+        if (!items)
+            return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+        rows->items = items;
+        rows->room = room;
+    }
+    vg_compare_row *row = *out = &rows->items[rows->count++];
+    *row = (vg_compare_row){.name = copy_text(name), .path = copy_text(path)};
+    for (size_t f = 0; f < VG_COMPARE_FIGURES; f++)
+        row->figures[f] = (vg_estimate){NAN, NAN, NAN};
+    if (!row->name || !row->path)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    return VG_OK;
+}
+
+/* --- predictions -------------------------------------------------------------------------------------------------- */
+
+static void take_figures(vg_compare_row *row, const vg_evaluation *e, const vg_ranking *best) {
+    row->figures[VG_COMPARE_ACCURACY] = e->accuracy;
+    row->figures[VG_COMPARE_F1] = e->f1_macro;
+    row->figures[VG_COMPARE_ECE] = e->ece;
+    row->figures[VG_COMPARE_NLL] = e->nll;
+    row->figures[VG_COMPARE_BRIER] = e->brier;
+    if (!best)
+        return;
+    row->figures[VG_COMPARE_AURC] = best->aurc;
+    row->figures[VG_COMPARE_AUROC] = best->error_auroc;
+    snprintf(row->measure, sizeof row->measure, "%s", best->name);
+    if (best->curve) {
+        memcpy(row->curve, best->curve, sizeof row->curve);
+        row->shown.curve_points = VG_COMPARE_CURVE;
+    }
+}
+
+/* The measure of lowest AURC; NULL where none is defined. */
+static const vg_ranking *lowest_aurc(const vg_evaluation *e) {
+    const vg_ranking *best = NULL;
+    for (size_t i = 0; i < e->measure_count; i++)
+        if (!isnan(e->measures[i].aurc.value) && (!best || e->measures[i].aurc.value < best->aurc.value))
+            best = &e->measures[i];
+    return best;
+}
+
+static vg_status keep_pairs(vg_compare_row *row, const vg_score_input *in, const vg_tally *tally,
+                            const vg_columns *columns, const vg_compare_options *own) {
+    vg_measure measure;
+    size_t rows = vg_tally_rows(tally);
+    row->rows = rows;
+    row->label_count = in->layout.n * (in->layout.multilabel ? in->layout.c : 1);
+    row->labels = malloc((row->label_count ? row->label_count : 1) * sizeof *row->labels);
+    row->errors = malloc(rows ? rows : 1);
+    if (!row->labels || !row->errors)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    memcpy(row->labels, in->labels, row->label_count * sizeof *row->labels);
+    memcpy(row->errors, vg_tally_errors(tally), rows);
+    if (own->resamples == 0 || !*row->measure)
+        return VG_OK;
+    row->replicates = malloc(own->resamples * VG_PAIRED_FIGURES * sizeof *row->replicates);
+    if (!row->replicates)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    VG_TRY(vg_columns__find(columns, row->measure, &measure));
+    return vg_evaluate__replicates(row->replicates, tally, &measure, own->resamples, own->seed, in->options.threads);
+}
+
+static vg_status evaluate_columns(vg_compare_row *row, const vg_score_input *in, const vg_tally *tally,
+                                  const vg_columns *columns, const vg_compare_options *own) {
+    vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
+    vg_job_part part = {in->job, "evaluating"};
+    vg_evaluation *evaluation = NULL;
+    options.k = in->layout.k;
+    options.k_count = in->layout.k_count;
+    options.curve_points = VG_COMPARE_CURVE;
+    options.resamples = own->resamples;
+    options.seed = own->seed;
+    options.confidence = own->confidence;
+    options.threads = in->options.threads;
+    options.progress = vg_job__callback;
+    options.progress_context = &part;
+    vg_status status = vg_job__begin(in->job, "evaluating", "steps");
+    if (status == VG_OK)
+        status = vg_evaluate__columns(&evaluation, tally, columns, &options);
+    vg_job__end(in->job);
+    if (status == VG_OK) {
+        take_figures(row, evaluation, lowest_aurc(evaluation));
+        status = keep_pairs(row, in, tally, columns, own);
+    }
+    vg_evaluation_free(evaluation);
+    return status;
+}
+
+static vg_status evaluate_input(vg_compare_row *row, vg_score_input *in, const vg_compare_options *own) {
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    vg_tally *tally = NULL;
+    vg_columns *columns = NULL;
+    vg_score_summary summary;
+    VG_TRY(vg_score_input__need_labels(in));
+    options.task = in->options.task;
+    options.bootstrap = own->resamples > 0;
+    options.expected = in->layout.n;
+    VG_TRY(vg_tally_new(&tally, in->layout.c, &options));
+    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, false, &summary);
+    if (status == VG_OK)
+        status = evaluate_columns(row, in, tally, columns, own);
+    if (status == VG_OK)
+        row->figures[VG_COMPARE_DIVERSITY].value = summary.diversity;
+    vg_columns__free(columns);
+    vg_tally_free(tally);
+    return status;
+}
+
+/* A file of predictions as one row. */
+static vg_status add_predictions(vg_compare_rows *rows, const char *path, const char *shown, const char *variant,
+                                 const vg_input_options *input, const vg_compare_options *own) {
+    vg_compare_row *row;
+    vg_score_input in;
+    VG_TRY(new_row(&row, rows, shown, variant));
+    VG_TRY(vg_score_input__open(&in, path, input, &own->job));
+    row->shown.n = in.layout.n;
+    row->shown.m = in.layout.m;
+    row->shown.c = in.layout.c;
+    row->multilabel = in.layout.multilabel;
+    vg_status status = evaluate_input(row, &in, own);
+    vg_score_input__close(&in);
+    row->shown.predictions = 1;
+    return status;
+}
+
+/* --- stored results ----------------------------------------------------------------------------------------------- */
+
+static double number_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static size_t count_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) && json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
+}
+
+static void stored_ranking(vg_compare_row *row, const json_t *measures) {
+    const char *name;
+    json_t *measure;
+    double best = NAN;
+    json_object_foreach((json_t *)measures, name, measure) {
+        double aurc = number_of(measure, "aurc");
+        if (isnan(aurc) || (!isnan(best) && aurc >= best))
+            continue;
+        best = aurc;
+        row->figures[VG_COMPARE_AURC].value = aurc;
+        row->figures[VG_COMPARE_AUROC].value = number_of(measure, "error_auroc");
+        snprintf(row->measure, sizeof row->measure, "%.*s", (int)sizeof row->measure - 1, name);
+    }
+}
+
+/* An evaluation document becomes a row. */
+static vg_status add_stored(vg_compare_rows *rows, const json_t *document, const char *path, const char *variant) {
+    static const struct {
+        vg_compare_figure figure;
+        const char *key;
+    } keys[] = {{VG_COMPARE_ACCURACY, "accuracy"},
+                {VG_COMPARE_F1, "f1_macro"},
+                {VG_COMPARE_ECE, "ece"},
+                {VG_COMPARE_NLL, "nll"},
+                {VG_COMPARE_BRIER, "brier"}};
+    vg_compare_row *row;
+    VG_TRY(new_row(&row, rows, path, variant));
+    row->shown.n = count_of(document, "n");
+    row->shown.m = count_of(document, "m");
+    row->shown.c = count_of(document, "c");
+    row->multilabel = json_is_true(json_object_get(document, "multilabel"));
+    if (row->shown.n == 0 || row->shown.c == 0 || isnan(number_of(document, "accuracy")))
+        return vg_base__fail(VG_ERR_DATA, "%s: no evaluation is in it ('vargate evaluate --json' makes one)", path);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *ends = json_object_get(json_object_get(document, "intervals"), keys[i].key);
+        vg_estimate *e = &row->figures[keys[i].figure];
+        e->value = number_of(document, keys[i].key);
+        if (json_array_size(ends) == 2) {
+            e->low = json_number_value(json_array_get(ends, 0));
+            e->high = json_number_value(json_array_get(ends, 1));
+        }
+    }
+    stored_ranking(row, json_object_get(document, "measures"));
+    return VG_OK;
+}
+
+static vg_status load_json(json_t **out, const char *path) {
+    json_error_t error;
+    *out = json_load_file(path, 0, &error);
+    if (!json_is_object(*out)) {
+        json_decref(*out);
+        *out = NULL;
+        return vg_base__fail(VG_ERR_DATA, "%s: line %d: %s", path, error.line, error.text);
+    }
+    return VG_OK;
+}
+
+/* --- out-of-distribution sets of a run ---------------------------------------------------------------------------- */
+
+/* The largest AUROC of all measures on one set; NaN when there is none. */
+static double best_auroc(const json_t *set) {
+    const char *name;
+    json_t *measure;
+    double best = NAN;
+    json_object_foreach(json_object_get(set, "measures"), name, measure) best = fmax(best, number_of(measure, "auroc"));
+    return best;
+}
+
+static vg_status take_ood(vg_compare_row *row, const json_t *sets) {
+    size_t count = json_object_size(sets);
+    const char *name;
+    json_t *set;
+    double sum = 0;
+    if (count == 0)
+        return VG_OK;
+    row->ood_names = calloc(count, sizeof *row->ood_names);
+    row->ood_auroc = calloc(count, sizeof *row->ood_auroc);
+    if (!row->ood_names || !row->ood_auroc)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    json_object_foreach((json_t *)sets, name, set) {
+        size_t i = row->shown.ood_count++;
+        row->ood_names[i] = copy_text(name);
+        row->ood_auroc[i] = best_auroc(set);
+        sum += row->ood_auroc[i];
+        if (!row->ood_names[i])
+            return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
+    }
+    row->figures[VG_COMPARE_OOD].value = sum / (double)count;
+    return VG_OK;
+}
+
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
+
+static bool is_file(const char *folder, const char *name, char path[PATH_ROOM]) {
+    struct stat info;
+    snprintf(path, PATH_ROOM, "%.4000s/%.300s", folder, name);
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* One variant of a run: of its predictions where they are, else of its results. */
+static vg_status add_variant(vg_compare_rows *rows, const char *folder, const json_t *results, bool calibrated,
+                             const vg_input_options *input, const vg_compare_options *own) {
+    char test[PATH_ROOM], temps[PATH_ROOM];
+    const char *variant = calibrated ? "calibrated" : "";
+    const json_t *stored = json_object_get(results, calibrated ? "test_calibrated" : "test");
+    vg_input_options reading = *input;
+    if (!stored)
+        return VG_OK;
+    if (is_file(folder, "test.npz", test) && (!calibrated || is_file(folder, "temps.json", temps))) {
+        reading.temperature = calibrated ? temps : NULL;
+        VG_TRY(add_predictions(rows, test, folder, variant, &reading, own));
+    } else {
+        VG_TRY(add_stored(rows, stored, folder, variant));
+        if (!calibrated)
+            rows->items[rows->count - 1].figures[VG_COMPARE_DIVERSITY].value =
+                number_of(json_object_get(results, "training"), "diversity");
+    }
+    return take_ood(&rows->items[rows->count - 1], json_object_get(results, calibrated ? "ood_calibrated" : "ood"));
+}
+
+static vg_status add_results(vg_compare_rows *rows, const char *folder, const json_t *results,
+                             const vg_input_options *input, const vg_compare_options *own) {
+    char path[PATH_ROOM];
+    json_t *document;
+    if (!json_object_get(results, "test"))
+        return vg_base__fail(VG_ERR_DATA, "%s: results.json has no test set's figures", folder);
+    VG_TRY(add_variant(rows, folder, results, false, input, own));
+    VG_TRY(add_variant(rows, folder, results, true, input, own));
+    if (!is_file(folder, "mcd-lle.json", path))
+        return VG_OK;
+    VG_TRY(load_json(&document, path));
+    vg_status status = add_stored(rows, document, folder, "mcd-lle");
+    json_decref(document);
+    return status;
+}
+
+static vg_status add_run(vg_compare_rows *rows, const char *folder, const vg_input_options *input,
+                         const vg_compare_options *own) {
+    char path[PATH_ROOM];
+    json_t *results;
+    if (!is_file(folder, "results.json", path))
+        return vg_base__fail(VG_ERR_DATA, "%s: not a finished run (no results.json); 'vargate run' goes on with it",
+                             folder);
+    VG_TRY(load_json(&results, path));
+    vg_status status = add_results(rows, folder, results, input, own);
+    json_decref(results);
+    return status;
+}
+
+/* results.json by its own name, or the document of an evaluation. */
+static vg_status add_document(vg_compare_rows *rows, const char *path, const vg_input_options *input,
+                              const vg_compare_options *own) {
+    json_t *document;
+    VG_TRY(load_json(&document, path));
+    vg_status status = json_object_get(document, "test") ? add_results(rows, path, document, input, own)
+                                                         : add_stored(rows, document, path, "");
+    json_decref(document);
+    return status;
+}
+
+vg_status vg_compare_rows__add(vg_compare_rows *rows, const char *path, const vg_input_options *input,
+                               const vg_compare_options *options) {
+    struct stat info;
+    const char *dot = strrchr(path, '.');
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return add_run(rows, path, input, options);
+    if (dot && strcmp(dot, ".json") == 0)
+        return add_document(rows, path, input, options);
+    return add_predictions(rows, path, path, "", input, options);
+}

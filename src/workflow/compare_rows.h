@@ -1,0 +1,55 @@
+/* compare_rows.h - what a comparison knows of one input: figures, and what paired tests need. Internal. */
+#ifndef VG_WORKFLOW_COMPARE_ROWS_H
+#define VG_WORKFLOW_COMPARE_ROWS_H
+
+#include <stdbool.h>
+
+#include "evaluate/paired.h"
+#include "vargate/compare.h"
+
+/* The columns of the table. */
+typedef enum vg_compare_figure {
+    VG_COMPARE_ACCURACY,
+    VG_COMPARE_F1,
+    VG_COMPARE_ECE,
+    VG_COMPARE_NLL,
+    VG_COMPARE_BRIER,
+    VG_COMPARE_DIVERSITY,
+    VG_COMPARE_AURC,
+    VG_COMPARE_AUROC,
+    VG_COMPARE_OOD,
+    VG_COMPARE_FIGURES
+} vg_compare_figure;
+
+enum { VG_COMPARE_CURVE = 100 }; /* points of a risk-coverage curve */
+
+typedef struct vg_compare_row {
+    vg_compared shown; /* what the caller sees; its texts and arrays are those below */
+    char *name, *path;
+    char measure[VG_NAME_SIZE];
+    double curve[VG_COMPARE_CURVE]; /* of the measure; shown.curve_points is 0 without one */
+    bool multilabel;
+    vg_estimate figures[VG_COMPARE_FIGURES];
+    /* Of predictions: */
+    int64_t *labels;
+    size_t label_count;
+    uint8_t *errors; /* rows: samples, or (sample, label) pairs */
+    size_t rows;
+    double *replicates; /* resamples x VG_PAIRED_FIGURES; NULL without a bootstrap */
+    /* OOD sets of a run. */
+    char **ood_names;
+    double *ood_auroc;
+} vg_compare_row;
+
+typedef struct vg_compare_rows {
+    vg_compare_row *items;
+    size_t count, room;
+} vg_compare_rows;
+
+/* Appends the rows of one input: a run folder, a file of predictions, a JSON document. Rows are released by
+ * vg_compare_rows__free, also after a failure. */
+vg_status vg_compare_rows__add(vg_compare_rows *rows, const char *path, const vg_input_options *input,
+                               const vg_compare_options *options);
+void vg_compare_rows__free(vg_compare_rows *rows);
+
+#endif

@@ -1,0 +1,164 @@
+/* compare_text.c - a comparison as a file: JSON, CSV, Markdown, or a page. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "vargate/formats.h"
+#include "vargate/compare.h"
+
+/* compare_page.html, embedded; the result's JSON takes the place of the marker. */
+extern const unsigned char vg_compare__template[];
+extern const size_t vg_compare__template_size;
+
+static vg_status put(vg_text *file, const char *text) { return vg_text_write(file, text, strlen(text)); }
+
+static vg_status put_number(vg_text *file, const char *format, double value, const char *missing) {
+    char text[64];
+    snprintf(text, sizeof text, format, value);
+    return put(file, isnan(value) ? missing : text);
+}
+
+/* --- CSV ---------------------------------------------------------------------------------------------------------- */
+
+/* A text between quotes, quotes doubled (RFC 4180). One that a spreadsheet would take for a formula gets an apostrophe
+ * before it. */
+static vg_status put_cell(vg_text *file, const char *text) {
+    VG_TRY(put(file, strchr("=+-@\t\r", *text) && *text ? "\"'" : "\""));
+    for (const char *c = text; *c; c++)
+        VG_TRY(vg_text_write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
+    return put(file, "\"");
+}
+
+static vg_status csv_row(vg_text *file, const vg_compare_result *result, size_t row) {
+    const vg_figure_table *table = result->table;
+    const vg_compared *shown = &result->rows[row];
+    char counts[96];
+    VG_TRY(put_cell(file, shown->name));
+    VG_TRY(put(file, ","));
+    VG_TRY(put_cell(file, shown->path));
+    snprintf(counts, sizeof counts, ",%zu,%zu,%zu,%s", shown->n, shown->m, shown->c, shown->measure);
+    VG_TRY(put(file, counts));
+    for (size_t c = 0; c < table->columns; c++) {
+        size_t at = row * table->columns + c;
+        const double values[] = {table->values[at].value, table->values[at].low, table->values[at].high,
+                                 result->differences[at].value, result->p_values[at]};
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            VG_TRY(put(file, ","));
+            VG_TRY(put_number(file, "%.17g", values[i], ""));
+        }
+    }
+    return put(file, "\n");
+}
+
+static vg_status write_csv(vg_text *file, const vg_compare_result *result) {
+    const vg_figure_table *table = result->table;
+    VG_TRY(put(file, "name,path,n,m,c,measure"));
+    for (size_t c = 0; c < table->columns; c++) {
+        char heading[160];
+        const char *key = table->figures[c].key;
+        snprintf(heading, sizeof heading, ",%s,%s_low,%s_high,%s_difference,%s_p", key, key, key, key, key);
+        VG_TRY(put(file, heading));
+    }
+    VG_TRY(put(file, "\n"));
+    for (size_t r = 0; r < result->count; r++)
+        VG_TRY(csv_row(file, result, r));
+    return VG_OK;
+}
+
+/* --- Markdown ----------------------------------------------------------------------------------------------------- */
+
+/* A text in which nothing is markup. */
+static vg_status put_plain(vg_text *file, const char *text) {
+    for (const char *c = text; *c; c++) {
+        if (strchr("\\`*_{}[]()#+!|<>&", *c))
+            VG_TRY(put(file, "\\"));
+        VG_TRY(vg_text_write(file, (unsigned char)*c < ' ' ? " " : c, 1));
+    }
+    return VG_OK;
+}
+
+static vg_status write_markdown(vg_text *file, const vg_compare_result *result) {
+    const vg_figure_table *table = result->table;
+    VG_TRY(put(file, "| run |"));
+    for (size_t c = 0; c < table->columns; c++) {
+        VG_TRY(put(file, " "));
+        VG_TRY(put(file, table->figures[c].title));
+        VG_TRY(put(file, " |"));
+    }
+    VG_TRY(put(file, "\n| --- |"));
+    for (size_t c = 0; c < table->columns; c++)
+        VG_TRY(put(file, " ---: |"));
+    for (size_t r = 0; r < result->count; r++) {
+        VG_TRY(put(file, "\n| "));
+        VG_TRY(put_plain(file, result->rows[r].name));
+        VG_TRY(put(file, " |"));
+        for (size_t c = 0; c < table->columns; c++) {
+            double p = result->p_values[r * table->columns + c];
+            VG_TRY(put(file, r == table->best[c] && table->rows > 1 ? " **" : " "));
+            VG_TRY(put_number(file, "%.4g", table->values[r * table->columns + c].value, "-"));
+            VG_TRY(put(file, r == table->best[c] && table->rows > 1 ? "**" : ""));
+            VG_TRY(put(file, p < 0.05 ? " \\* |" : " |"));
+        }
+    }
+    return put(file, "\n\n\\* differs from the first row (paired test, p < 0.05, one test a figure). Bold: best.\n");
+}
+
+/* --- JSON and the page -------------------------------------------------------------------------------------------- */
+
+static vg_status write_json(vg_text *file, const vg_compare_result *result) {
+    char *text;
+    VG_TRY(vg_compare_result_json(&text, result));
+    vg_status status = put(file, text);
+    if (status == VG_OK)
+        status = put(file, "\n");
+    vg_json_free(text);
+    return status;
+}
+
+/* JSON inside a script element: no text in it may end the element. */
+static vg_status put_script(vg_text *file, const char *json) {
+    for (const char *c = json; *c; c++)
+        VG_TRY(*c == '<' ? put(file, "\\u003c") : vg_text_write(file, c, 1));
+    return VG_OK;
+}
+
+static vg_status write_page(vg_text *file, const vg_compare_result *result) {
+    static const char marker[] = "/*RESULT*/null";
+    const char *page = (const char *)vg_compare__template;
+    size_t at = 0, length = sizeof marker - 1;
+    char *text;
+    while (at + length <= vg_compare__template_size && memcmp(page + at, marker, length) != 0)
+        at++;
+    if (at + length > vg_compare__template_size)
+        return vg_base__fail(VG_ERR_FORMAT, "the template of the comparison has no place for its result");
+    VG_TRY(vg_compare_result_json(&text, result));
+    vg_status status = vg_text_write(file, page, at);
+    if (status == VG_OK)
+        status = put_script(file, text);
+    if (status == VG_OK)
+        status = vg_text_write(file, page + at + length, vg_compare__template_size - at - length);
+    vg_json_free(text);
+    return status;
+}
+
+vg_status vg_compare_result_save(const vg_compare_result *result, const char *path) {
+    static const struct {
+        const char *ending;
+        vg_status (*write)(vg_text *file, const vg_compare_result *result);
+    } kinds[] = {{".json", write_json}, {".csv", write_csv}, {".md", write_markdown}, {".html", write_page}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(dot, kinds[i].ending) != 0)
+            continue;
+        vg_text *file;
+        VG_TRY(vg_text_open(&file, path));
+        vg_status status = kinds[i].write(file, result);
+        if (status == VG_OK)
+            return vg_text_close(file);
+        vg_text_abandon(file);
+        return status;
+    }
+    return vg_base__fail(VG_ERR_ARGUMENT, "%s: expected a name that ends in .json, .csv, .md or .html", path);
+}

@@ -1,0 +1,206 @@
+/* reproduction_page.c - the paper's table and the runs' figures as files: table.md, table.json, index.html.
+ *
+ * The page needs nothing beside it: the figures, which the runs' reports have drawn as SVG, are put into it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "report/report_emit.h"
+#include "vargate/formats.h"
+#include "workflow/json_build.h"
+#include "workflow/reproduction.h"
+
+static const char *ensemble_title(const vg_paper_cell *cell) {
+    static const char *const names[][2] = {
+        {"mcd", "MCD"}, {"mcd-lle", "MCD-LLE"}, {"lle", "LLE"}, {"lle-calibrated", "LLE, calibrated"}};
+    size_t i = 0;
+    while (strcmp(names[i][0], cell->ensemble) != 0)
+        i++;
+    return names[i][1];
+}
+
+static const char *dataset_title(const vg_paper_cell *cell) {
+    static const char *const names[][2] = {
+        {"mnist", "MNIST"}, {"svhn", "SVHN"}, {"cifar10", "CIFAR-10"}, {"cifar100", "CIFAR-100"}};
+    size_t i = 0;
+    while (strcmp(names[i][0], cell->dataset) != 0)
+        i++;
+    return names[i][1];
+}
+
+/* accuracy / F1 / ECE with the digits the paper has, or four. */
+static void triple(char out[64], const double values[3], int digits) {
+    if (isnan(values[0]))
+        snprintf(out, 64, "-");
+    else
+        snprintf(out, 64, "%.*f / %.*f / %.*f", digits, values[0], digits, values[1], digits, values[2]);
+}
+
+static void differences(char out[64], const vg_paper_cell *cell) {
+    if (!cell->there)
+        snprintf(out, 64, "-");
+    else
+        snprintf(out, 64, "%+.4f / %+.4f / %+.4f", cell->ours[0] - cell->paper[0], cell->ours[1] - cell->paper[1],
+                 cell->ours[2] - cell->paper[2]);
+}
+
+static const char *judgement(const vg_paper_cell *cell) {
+    return !cell->there ? "not run" : cell->within ? "reproduced" : "off";
+}
+
+/* --- Markdown and JSON -------------------------------------------------------------------------------------------- */
+
+static void emit_markdown(vg_emit *e, const vg_reproduction_owner *owner) {
+    vg_report__raw(e, "Accuracy / macro F1 / ECE on the test set.\n\n"
+                      "| data | ensemble | ours | the paper | difference | |\n| --- | --- | --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
+        const vg_paper_cell *cell = &owner->cells[i];
+        char ours[64], paper[64], off[64];
+        triple(ours, cell->ours, 4);
+        triple(paper, cell->paper, 3);
+        differences(off, cell);
+        vg_report__format(e, "| %s | %s | %s | %s | %s | %s |\n", dataset_title(cell), ensemble_title(cell), ours,
+                          paper, off, judgement(cell));
+    }
+}
+
+static vg_status table_json(char **text, const vg_reproduction_owner *owner) {
+    json_t *out = vg_json__document("reproduce"), *cells = json_array();
+    for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
+        const vg_paper_cell *cell = &owner->cells[i];
+        json_t *one = json_object();
+        vg_json__put_text(one, "dataset", cell->dataset);
+        vg_json__put_text(one, "ensemble", cell->ensemble);
+        vg_json__put_text(one, "run", cell->recipe);
+        vg_json__put(one, "paper", vg_json__numbers(cell->paper, 3));
+        vg_json__put(one, "ours", vg_json__numbers(cell->ours, 3));
+        vg_json__put_text(one, "judgement", judgement(cell));
+        vg_json__append(cells, one);
+    }
+    vg_json__put(out, "cells", cells);
+    return vg_json__indented(text, out);
+}
+
+static void emit_json(vg_emit *e, const vg_reproduction_owner *owner) {
+    char *text;
+    vg_status status = table_json(&text, owner);
+    if (status != VG_OK) {
+        e->status = status;
+        return;
+    }
+    vg_report__raw(e, text);
+    vg_report__raw(e, "\n");
+    vg_json_free(text);
+}
+
+/* --- the page ----------------------------------------------------------------------------------------------------- */
+
+static const char head[] =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"generator\" content=\"vargate\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\"\n"
+    "  content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+    "<title>The paper's table, reproduced</title>\n<style>\n"
+    ":root { color-scheme: light dark; --line: #c9d0d8; --good: #0b6e4f; --bad: #b3401b; }\n"
+    "@media (prefers-color-scheme: dark) { :root { --line: #3a434e; --good: #58c99b; --bad: #ff9a76; } }\n"
+    "body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1.5rem; max-width: 68rem; }\n"
+    "h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }\n"
+    ".scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }\n"
+    "th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }\n"
+    ".reproduced { color: var(--good); } .off { color: var(--bad); font-weight: 600; }\n"
+    "figure { margin: 1rem 0; } img { width: 100%; max-width: 52rem; background: #fff; border-radius: 4px; }\n"
+    "@media print { * { print-color-adjust: exact; } figure { break-inside: avoid; } }\n"
+    "</style>\n</head>\n<body>\n<h1>The paper's table, reproduced</h1>\n"
+    "<p>Accuracy / macro F1 / ECE on the test set: ours, as published, and the difference.</p>\n"
+    "<div class=\"scroll\"><table>\n<tr><th>data</th><th>ensemble</th><th>ours</th><th>the paper</th>"
+    "<th>difference</th><th></th></tr>\n";
+
+static void emit_cells(vg_emit *e, const vg_reproduction_owner *owner) {
+    for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
+        const vg_paper_cell *cell = &owner->cells[i];
+        char ours[64], paper[64], off[64];
+        triple(ours, cell->ours, 4);
+        triple(paper, cell->paper, 3);
+        differences(off, cell);
+        const char *kind = !cell->there ? "" : cell->within ? "reproduced" : "off";
+        vg_report__format(e, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>", dataset_title(cell),
+                          ensemble_title(cell), ours, paper, off);
+        vg_report__format(e, "<td class=\"%s\">%s</td></tr>\n", kind, judgement(cell));
+    }
+}
+
+/* An SVG of a run's report as an image; nothing where it was not drawn. */
+static void emit_figure(vg_emit *e, const vg_reproduction_owner *owner, const char *run, const char *figure,
+                        const char *caption) {
+    char path[VG_PAPER_FOLDER + 200];
+    vg_mapping map;
+    snprintf(path, sizeof path, "%s/%s/report/figures/%s.svg", owner->folder, run, figure);
+    if (vg_file__map(&map, path) != VG_OK)
+        return;
+    vg_base64 coded = {.out = e};
+    vg_report__format(e, "<figure><figcaption>%s: %s</figcaption>\n<img alt=\"%s of %s\" ", run, caption, figure, run);
+    vg_report__raw(e, "src=\"data:image/svg+xml;base64,");
+    vg_report__base64(&coded, map.bytes, map.size);
+    vg_report__base64_finish(&coded);
+    vg_report__raw(e, "\"></figure>\n");
+    vg_file__unmap(&map);
+}
+
+static void emit_figures(vg_emit *e, const vg_reproduction_owner *owner) {
+    static const struct {
+        const char *name, *caption;
+    } figures[] = {{"decomposition", "measures of the test samples, sorted, over the largest of them"},
+                   {"gated", "gated measures at each k"},
+                   {"diversity", "diversity of the members over epochs"},
+                   {"ood", "in- and out-of-distribution samples"}};
+    const char *before = "";
+    for (size_t i = 0; i < VG_PAPER_CELLS; i++) {
+        const vg_paper_cell *cell = &owner->cells[i];
+        if (!cell->there || strcmp(cell->recipe, before) == 0)
+            continue;
+        before = cell->recipe;
+        vg_report__format(e, "<h2>%s</h2>\n", cell->recipe);
+        for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+            emit_figure(e, owner, cell->recipe, figures[f].name, figures[f].caption);
+    }
+}
+
+static void emit_page(vg_emit *e, const vg_reproduction_owner *owner) {
+    vg_report__raw(e, head);
+    emit_cells(e, owner);
+    vg_report__raw(e, "</table></div>\n");
+    emit_figures(e, owner);
+    vg_report__raw(e, "</body>\n</html>\n");
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static vg_status write_bytes(void *context, const void *bytes, size_t size) {
+    return vg_text_write(context, bytes, size);
+}
+
+static vg_status save(const vg_reproduction_owner *owner, const char *name,
+                      void (*emit)(vg_emit *e, const vg_reproduction_owner *owner)) {
+    char path[VG_PAPER_FOLDER + 64];
+    vg_text *file;
+    vg_emit text;
+    snprintf(path, sizeof path, "%s/%s", owner->folder, name);
+    VG_TRY(vg_text_open(&file, path));
+    vg_sink sink = {.context = file, .write = write_bytes};
+    vg_report__emit_begin(&text, &sink);
+    emit(&text, owner);
+    vg_status status = vg_report__emit_end(&text);
+    if (status == VG_OK)
+        return vg_text_close(file);
+    vg_text_abandon(file);
+    return status;
+}
+
+vg_status vg_reproduction_save(const vg_reproduction *reproduction) {
+    const vg_reproduction_owner *owner = (const vg_reproduction_owner *)(const void *)reproduction;
+    VG_TRY(save(owner, "table.md", emit_markdown));
+    VG_TRY(save(owner, "table.json", emit_json));
+    return save(owner, "index.html", emit_page);
+}
