@@ -25,6 +25,11 @@ class RecipeKeys(TypedDict, total=False):
     validation: float
     train_limit: int
     test_limit: int
+    resize: int | str
+    center_crop: int | str
+    channels: Literal["auto", 1, 3]
+    skip_corrupt: bool
+    in_memory: bool | Literal["auto"]
     crop: int
     flip: float
     erase: float
