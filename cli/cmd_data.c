@@ -122,17 +122,20 @@ static int tell_contents(const data_values *own, const char *name, vg_part part,
     return code;
 }
 
-/* One's own set: each of its parts, or all of it where it has no parts. */
+/* One's own set: each of its parts, or all of it where it has no parts. A part that is there and cannot be read is a
+ * failure. */
 static int info_own(const data_values *own, const char *name) {
-    vg_dataset *sets[2];
+    vg_dataset *sets[2] = {NULL, NULL};
     int code = CLI_OK;
-    for (int part = 0; part < 2; part++)
-        if (vg_dataset_open(&sets[part], name, (vg_part)part, &own->reading) != VG_OK)
-            sets[part] = NULL;
+    for (int part = 0; part < 2 && code == CLI_OK; part++) {
+        vg_status status = vg_dataset_open(&sets[part], name, (vg_part)part, &own->reading);
+        if (status != VG_OK && status != VG_ERR_ARGUMENT)
+            code = console_fail_library();
+    }
     for (int part = 0; part < 2 && code == CLI_OK; part++)
         if (sets[part])
             code = tell_set(sets[part], sets[0] && sets[1] ? part_names[part] : "holds");
-    if (!sets[0] && !sets[1])
+    if (code == CLI_OK && !sets[0] && !sets[1])
         code = tell_contents(own, name, VG_PART_ANY, "holds");
     for (int part = 0; part < 2; part++)
         vg_dataset_free(sets[part]);

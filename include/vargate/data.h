@@ -75,7 +75,7 @@ typedef struct vg_dataset_options {
  * folder of JPEG, PNG or WebP files a class, a flat folder of such files (no labels), or a CSV or TSV that names files,
  * labels and splits. docs/data.md describes each. Sets known by name are searched in the places of vg_data_places.
  * options may be NULL. *out is the caller's. VG_ERR_IO, naming the places that were searched, when the set is not on
- * this machine. */
+ * this machine; VG_ERR_ARGUMENT when one's own set has no such part. */
 VG_API vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options);
 /* Frees the set and all that was borrowed from it. NULL is fine. */
 VG_API void vg_dataset_free(vg_dataset *set);

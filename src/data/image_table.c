@@ -196,7 +196,7 @@ static vg_status choose_part(vg_image_list *list, const char *path, vg_part part
         count[list->entries[i].held]++;
     bool test = !one_part && (part == VG_PART_TEST || (part == VG_PART_ANY && count[SPLIT_TEST] > 0));
     if (test ? count[SPLIT_TEST] == 0 : count[SPLIT_TRAIN] == 0)
-        return vg_base__fail(VG_ERR_DATA, "%s: its column split has no '%s'", path, test ? "test" : "train");
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: its column split has no '%s'", path, test ? "test" : "train");
     for (size_t i = 0; i < list->count; i++) {
         vg_image_entry entry = list->entries[i];
         if (test != (entry.held == SPLIT_TEST)) {

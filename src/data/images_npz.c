@@ -50,7 +50,7 @@ static vg_status pick(vg_source *source, const char *path, vg_part part, size_t 
              * would be the training set. */
             if (tried[part][t] == 2 && part == VG_PART_TEST)
                 return vg_base__fail(
-                    VG_ERR_DATA,
+                    VG_ERR_ARGUMENT,
                     "%s: has one part only, so no test part beside its training part; store test_images and "
                     "test_labels in it, or train.npz and test.npz in one folder",
                     path);

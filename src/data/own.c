@@ -34,7 +34,7 @@ static bool has_folder(char path[PATH], const char *folder, const char *name) {
 static vg_status one_part(const char *path, vg_part part) {
     if (part == VG_PART_TEST)
         return vg_base__fail(
-            VG_ERR_DATA,
+            VG_ERR_ARGUMENT,
             "%s: has one part only, so no test part beside its training part; see docs/data.md for folders "
             "with both",
             path);
@@ -206,13 +206,13 @@ static vg_status read_folder(vg_dataset **out, const char *folder, vg_part part,
     if (kind != VG_FOLDER_NONE) {
         char path[PATH];
         if (has_folder(path, folder, "train") || has_folder(path, folder, "test"))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: has no folder '%s' with one folder of images a class", folder,
+            return vg_base__fail(VG_ERR_ARGUMENT, "%s: has no folder '%s' with one folder of images a class", folder,
                                  part == VG_PART_TRAIN ? "train" : "test");
         VG_TRY(one_part(folder, part));
         return read_images(out, folder, kind, NULL, options);
     }
     return vg_base__fail(
-        VG_ERR_FORMAT,
+        part == VG_PART_ANY ? VG_ERR_FORMAT : VG_ERR_ARGUMENT,
         "%s: no %s found in it (train.npz and test.npz, IDX files, CIFAR batches, SVHN files, or one folder of "
         "JPEG, PNG or WebP files a class)",
         folder,

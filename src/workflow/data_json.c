@@ -95,17 +95,21 @@ static vg_status put_contents(json_t *document, const char *key, const char *nam
     return status;
 }
 
-static bool has_part(const char *name, vg_part part, const vg_dataset_options *options) {
+/* A part that is there and cannot be read is a failure. */
+static vg_status has_part(bool *found, const char *name, vg_part part, const vg_dataset_options *options) {
     vg_dataset *set;
-    if (vg_dataset_open(&set, name, part, options) != VG_OK)
-        return false;
-    vg_dataset_free(set);
-    return true;
+    vg_status status = vg_dataset_open(&set, name, part, options);
+    *found = status == VG_OK;
+    if (*found)
+        vg_dataset_free(set);
+    return status == VG_ERR_ARGUMENT ? VG_OK : status;
 }
 
 /* One's own set: each of its parts, or all of it where it has no parts. */
 static vg_status put_own(json_t *document, const char *name, const vg_dataset_options *options) {
-    const bool parts[2] = {has_part(name, VG_PART_TRAIN, options), has_part(name, VG_PART_TEST, options)};
+    bool parts[2];
+    VG_TRY(has_part(&parts[0], name, VG_PART_TRAIN, options));
+    VG_TRY(has_part(&parts[1], name, VG_PART_TEST, options));
     if (!parts[0] && !parts[1])
         return put_contents(document, "holds", name, VG_PART_ANY, options);
     for (int part = 0; part < 2; part++) {

@@ -245,7 +245,7 @@ static void mixed_sizes(void **state) {
     info = vg_dataset__info(set);
     assert_true(info.channels == 1 && info.height == 15 && info.width == 17);
     vg_dataset_free(set);
-    FAILS(vg_dataset_open(&set, name, VG_PART_TEST, &options), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset_open(&set, name, VG_PART_TEST, &options), VG_ERR_ARGUMENT, "one part only");
     options.center_crop[0] = options.center_crop[1] = 30;
     FAILS(vg_dataset_open(&set, name, VG_PART_TRAIN, &options), VG_ERR_ARGUMENT, "center_crop 30x30 does not fit");
     options.resize[0] = 0;

@@ -43,7 +43,7 @@ static void idx_without_labels(void **state) {
     assert_null(vg_dataset__labels(set));
     assert_int_equal(vg_dataset__info(set).classes, 0);
     vg_dataset_free(set);
-    FAILS(vg_dataset__read(&set, in("b-images-idx3-ubyte"), VG_PART_TEST), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset__read(&set, in("b-images-idx3-ubyte"), VG_PART_TEST), VG_ERR_ARGUMENT, "one part only");
 }
 
 /* Cut after every byte, images and labels, plain and gzipped: always an error that names the file, never anything
@@ -176,7 +176,7 @@ static void cifar_batches(void **state) {
     OK(vg_dataset__read(&set, in("c100/test.bin.gz"), VG_PART_ANY));
     check_cifar(set, 2);
     vg_dataset_free(set);
-    FAILS(vg_dataset__read(&set, in("c100"), VG_PART_TEST), VG_ERR_FORMAT, "no test set found");
+    FAILS(vg_dataset__read(&set, in("c100"), VG_PART_TEST), VG_ERR_ARGUMENT, "no test set found");
     put(in("c10/test_batch.bin"), bytes, 3 * 3073 - 1);
     FAILS(
         vg_dataset__read(&set, in("c10"), VG_PART_TEST), VG_ERR_FORMAT,
@@ -221,7 +221,7 @@ static void npz_layouts(void **state) {
         assert_int_equal(vg_dataset__labels(set)[0], 4);
         vg_dataset_free(set);
     }
-    FAILS(vg_dataset__read(&set, in("own.npz"), VG_PART_TEST), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset__read(&set, in("own.npz"), VG_PART_TEST), VG_ERR_ARGUMENT, "one part only");
     const size_t grey[3] = {2, 15, 4};
     write_npz(in("own.npz"), "images", VG_ELEMENT_U8, 3, grey, chw, NULL, NULL, 0);
     OK(vg_dataset__read(&set, in("own.npz"), VG_PART_ANY));
@@ -357,7 +357,7 @@ static void png_colour(void **state) {
                 assert_int_equal(pixels[144 + at], x == c ? 255 : 0);
             }
     vg_dataset_free(set);
-    FAILS(vg_dataset__read(&set, "tests/data/datasets/colour", VG_PART_TEST), VG_ERR_DATA, "one part only");
+    FAILS(vg_dataset__read(&set, "tests/data/datasets/colour", VG_PART_TEST), VG_ERR_ARGUMENT, "one part only");
     FAILS(vg_dataset__read(&set, "tests/data/datasets/mixed", VG_PART_ANY), VG_ERR_DATA, "one size expected");
 }
 
@@ -393,7 +393,7 @@ static void nothing_there(void **state) {
     vg_dataset *set;
     FAILS(vg_dataset__read(&set, in("nowhere"), VG_PART_ANY), VG_ERR_IO, "no such file or folder");
     mkdir(in("empty"), 0777);
-    FAILS(vg_dataset__read(&set, in("empty"), VG_PART_TRAIN), VG_ERR_FORMAT, "no training set found in it");
+    FAILS(vg_dataset__read(&set, in("empty"), VG_PART_TRAIN), VG_ERR_ARGUMENT, "no training set found in it");
     put(in("notes.txt"), "hello", 5);
     FAILS(vg_dataset__read(&set, in("notes.txt"), VG_PART_ANY), VG_ERR_FORMAT, "starts with 0x68656c6c");
     put(in("broken.npz"), "PK", 2);

@@ -58,7 +58,7 @@ static void splits(void **state) {
     vg_image_list list = {0};
     bool one_part;
     path = table("t.csv", "file,split\na.jpg,train\n");
-    FAILS(vg_image_list__table(&list, &one_part, path, VG_PART_TEST), VG_ERR_DATA, "has no 'test'");
+    FAILS(vg_image_list__table(&list, &one_part, path, VG_PART_TEST), VG_ERR_ARGUMENT, "has no 'test'");
     vg_image_list__free(&list);
 }
 
@@ -144,7 +144,7 @@ static void a_set(void **state) {
     vg_dataset_free(set);
     FAILS(vg_dataset_open(&set, strcat(strcpy(name, "path:"), table("one.csv", "file\npics/0.png\n")), VG_PART_TEST,
                           &options),
-          VG_ERR_DATA, "one part only");
+          VG_ERR_ARGUMENT, "one part only");
 }
 
 int main(void) {
