@@ -88,10 +88,10 @@ static int print_temperatures(const vg_calibration *result) {
                sorted[result->count - 1]);
     free(sorted);
     if (result->newton)
-        printf("newton         %u sweeps over the data (%.1f passes of work)\n", result->newton_sweeps,
-               result->newton_passes);
+        printf("newton         %u sweep%s over the data (%.1f passes of work)\n", result->newton_sweeps,
+               plural(result->newton_sweeps), result->newton_passes);
     if (result->bayes)
-        printf("bayes          %u sweeps over the data\n", result->bayes_sweeps);
+        printf("bayes          %u sweep%s over the data\n", result->bayes_sweeps, plural(result->bayes_sweeps));
     if (result->newton && result->bayes && isnan(result->gap_log_t_max))
         printf("gap            in the loss: worst %.3g (no minimiser lies inside the range of T)\n",
                result->gap_loss_max);
@@ -107,8 +107,8 @@ static int print_temperatures(const vg_calibration *result) {
 
 static int print_table(const char *path, const vg_calibration *result) {
     text_table table;
-    printf("%s: %zu samples, %zu member%s, %zu classes\n\n", path, result->samples, result->members,
-           result->members == 1 ? "" : "s", result->classes);
+    printf("%s: %zu sample%s, %zu member%s, %zu classes\n\n", path, result->samples, plural(result->samples),
+           result->members, plural(result->members), result->classes);
     const vg_calibration_metrics *was = &result->before, *is = &result->after, *held = &result->held_out;
     table_begin(&table, result->folds ? "|before|after|held out" : "|before|after");
     metric_row(&table, "NLL", was->nll, is->nll, held->nll);

@@ -26,10 +26,11 @@ static const option_entry own_entries[] = {
 /* With a bootstrap: the intervals of each set; the last column, the detection error, has none. */
 static int print_tables(const vg_ood_result *result) {
     int code = CLI_OK;
-    printf("In distribution: %s, %zu samples. OOD is the positive class.\n", result->id_file, result->id_n);
+    printf("In distribution: %s, %zu sample%s. OOD is the positive class.\n", result->id_file, result->id_n,
+           plural(result->id_n));
     for (size_t i = 0; i < result->set_count && code == CLI_OK; i++) {
         const vg_ood_set *set = &result->sets[i];
-        printf("\n%s: %s, %zu samples\n", set->name, set->file, set->n);
+        printf("\n%s: %s, %zu sample%s\n", set->name, set->file, set->n, plural(set->n));
         code = best_table_print(set->table);
         if (code == CLI_OK && result->resamples > 0) {
             printf("%g %% intervals:\n", 100 * result->confidence);

@@ -86,8 +86,8 @@ static int score(const predict_values *own, const score_options *scoring, const 
     vg_status status = vg_score_runs(&result, &runs, &request.input, &how);
     code = score_finish(status, result, &how, own->json, &state);
     if (code == CLI_OK && own->output)
-        console_note("%s: scores of %zu images, %zu members, %zu classes", own->output, result->n, result->m,
-                     result->c);
+        console_note("%s: scores of %zu image%s, %zu member%s, %zu classes", own->output, result->n, plural(result->n),
+                     result->m, plural(result->m), result->c);
     vg_score_result_free(result);
     return code;
 }

@@ -71,7 +71,7 @@ static int tell(const vg_page *page, bool with_figures) {
         return code;
     printf("%s\n", vg_page_path(page));
     if (drawn)
-        printf("%s: %zu files\n", figures, drawn);
+        printf("%s: %zu file%s\n", figures, drawn, plural(drawn));
     return CLI_OK;
 }
 

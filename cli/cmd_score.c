@@ -34,7 +34,7 @@ static int score(const score_options *options, const score_values *own, const ch
     vg_status status = vg_score_file(&result, path, &request.input, &how);
     code = score_finish(status, result, &how, own->json, &state);
     if (code == CLI_OK && own->output)
-        console_note("wrote %s: %zu samples", own->output, result->n);
+        console_note("wrote %s: %zu sample%s", own->output, result->n, plural(result->n));
     vg_score_result_free(result);
     return code;
 }

@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
+#include "terminal.h"
+
+enum { HELP_COLUMN = 30, HELP_WIDTH = 100, HELP_NARROWEST = 60 };
 
 /* Prints `text` from column HELP_COLUMN on, broken at spaces. */
 static void print_wrapped(const char *text) {
-    size_t room = HELP_WIDTH - HELP_COLUMN;
+    size_t columns = terminal_columns(stdout, HELP_WIDTH), width = columns < HELP_WIDTH ? columns : HELP_WIDTH;
+    size_t room = (width > HELP_NARROWEST ? width : HELP_NARROWEST) - HELP_COLUMN;
     while (strlen(text) > room) {
         size_t cut = room;
         while (cut > 0 && text[cut] != ' ')

@@ -11,6 +11,7 @@
 
 #include "command_help.h"
 #include "console.h"
+#include "terminal.h"
 #include "vargate/workflow.h"
 
 bool options_number(const char *text, double *out) {
@@ -129,10 +130,13 @@ int options_defaults(const option_group *groups, size_t group_count) {
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 typedef struct common_values {
     bool help, quiet;
+    int colour;
 } common_values;
 
 static const option_entry common_entries[] = {
     {"quiet", 'q', OPTION_FLAG, offsetof(common_values, quiet), NULL, NULL, "no progress and no notes", 0, 0},
+    {"color", 0, OPTION_CHOICE, offsetof(common_values, colour), TERMINAL_COLOUR_WORDS, "auto",
+     "colours in tables and messages; auto: on a terminal, unless NO_COLOR is set", 0, 0},
     {"help", 'h', OPTION_FLAG, offsetof(common_values, help), NULL, NULL, "show this help", 0, 0},
 };
 
@@ -239,7 +243,7 @@ static bool asks_for_help(int argc, char **argv) {
 
 int options_parse(const command *self, const option_group *groups, size_t group_count, int argc, char **argv,
                   option_files *files) {
-    common_values common = {false, false};
+    common_values common = {.quiet = false};
     reader in = {.group_count = group_count + 1, .argc = argc, .next = 0, .argv = argv};
     memcpy(in.groups, groups, group_count * sizeof *groups);
     in.groups[group_count] =
@@ -253,5 +257,6 @@ int options_parse(const command *self, const option_group *groups, size_t group_
     }
     code = read_arguments(&in, files);
     console_set_quiet(common.quiet);
+    terminal_set_colour((terminal_colour)common.colour);
     return code;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "terminal.h"
+
 static const char *command_name;
 static bool quiet_mode;
 static int output_error; /* errno of the first failed write to standard output */
@@ -18,7 +20,8 @@ const char *console_command(void) { return command_name; }
 void console_set_quiet(bool quiet) { quiet_mode = quiet; }
 bool console_quiet(void) { return quiet_mode; }
 
-/* Prints one line; file names and data in it may hold anything, so control characters are shown as '?'. */
+/* Prints one line of a kind: "error" (not shown), "warning: " or "". File names and data in it may hold anything, so
+ * control characters are shown as '?'. */
 static void say(const char *kind, const char *format, va_list arguments) {
     char line[2048];
     vsnprintf(line, sizeof line, format, arguments);
@@ -29,16 +32,16 @@ static void say(const char *kind, const char *format, va_list arguments) {
     fflush(stdout);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr); /* over a progress bar */
-    if (command_name)
-        fprintf(stderr, "vargate %s: %s%s\n", command_name, kind, line);
-    else
-        fprintf(stderr, "vargate: %s%s\n", kind, line);
+    bool warning = strcmp(kind, "warning: ") == 0, error = strcmp(kind, "error") == 0;
+    const char *begin = error ? terminal_begin(stderr, STYLE_BAD) : warning ? terminal_begin(stderr, STYLE_FAIR) : "";
+    fprintf(stderr, "%svargate%s%s:%s %s%s\n", begin, command_name ? " " : "", command_name ? command_name : "",
+            *begin ? terminal_end(stderr) : "", error ? "" : kind, line);
 }
 
 int console_fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("", format, arguments);
+    say("error", format, arguments);
     va_end(arguments);
     return CLI_FAILED;
 }
@@ -46,7 +49,7 @@ int console_fail(const char *format, ...) {
 int console_usage(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("", format, arguments);
+    say("error", format, arguments);
     va_end(arguments);
     return CLI_USAGE;
 }

@@ -35,6 +35,9 @@ void console_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* A line about something doubtful in the input; shown even with --quiet. */
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The ending of a word behind a count: "" for 1, else "s". */
+static inline const char *plural(unsigned long long count) { return count == 1 ? "" : "s"; }
+
 /* A text of any length on standard output; a failure is kept for console_finish_output. */
 void console_print(const char *text);
 /* Flushes standard output and stays silent about failures; console_finish_output tells of them. */

@@ -89,7 +89,7 @@ int decision_stdin_run(vg_decision_stream *stream, bool strict) {
         return console_fail_memory("the stream");
     int code = run_lines(stream, &counts, &in, strict);
     if (counts.bad > 0 && !strict)
-        console_note("%llu of %llu lines could not be decided", counts.bad, counts.lines);
+        console_note("%llu of %llu line%s could not be decided", counts.bad, counts.lines, plural(counts.lines));
     free(in.bytes);
     return code;
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "console.h"
+
 static double share(unsigned long long part, unsigned long long whole) {
     return whole ? (double)part / (double)whole : NAN;
 }
@@ -32,7 +34,7 @@ static void print_selection(const vg_policy *policy, int several) {
                policy->searched, policy->tuning, s->candidates);
     printf("Chosen on validation data: coverage %.2f %% of %zu", 100 * s->coverage, s->rows);
     if (policy->labelled)
-        printf(", risk %.4g (%zu errors in %zu kept)", s->risk, s->errors, s->kept);
+        printf(", risk %.4g (%zu error%s in %zu kept)", s->risk, s->errors, plural(s->errors), s->kept);
     if (policy->target_risk > 0)
         print_promise(policy, several);
     else
@@ -41,7 +43,7 @@ static void print_selection(const vg_policy *policy, int several) {
 
 void decision_summary_print(const char *path, const vg_policy *policy, const vg_decide_result *result) {
     const vg_decide_result *r = result;
-    printf("%s: %zu samples, %s\n", path, r->samples, policy->text);
+    printf("%s: %zu sample%s, %s\n", path, r->samples, plural(r->samples), policy->text);
     if (policy->selection) {
         printf("%s\n", policy->sentence);
         print_selection(policy, r->multilabel);

@@ -37,7 +37,8 @@ static int print_measures(const vg_evaluation_result *result, bool all) {
     const vg_figure_table *shown = all ? result->measures : result->brief;
     if (shown->rows == 0)
         return CLI_OK;
-    printf("\nTelling errors from correct predictions, most certain first:\n");
+    printf("\n");
+    text_wrap_print("Telling errors from correct predictions, most certain first:");
     int code = best_table_print(shown);
     if (code == CLI_OK && shown->rows < result->measures->rows)
         printf("  %zu of %zu measures; --all shows every measure and figure\n", shown->rows, result->measures->rows);
@@ -193,8 +194,11 @@ static int print_labels(const vg_evaluation_result *result) {
 
 int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
-    printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", result->file, result->n, result->m,
-           result->m == 1 ? "" : "s", result->c, result->multilabel ? "labels" : "classes",
+    printf("%s: %zu sample%s, %zu member%s, %zu %s (%s)\n\n", result->file, result->n, plural(result->n), result->m,
+           plural(result->m), result->c,
+           !result->multilabel ? "classes"
+           : result->c == 1    ? "label"
+                               : "labels",
            result->logits ? "logits" : "probabilities");
     int code = print_whole(e, result->whole);
     if (code == CLI_OK)

@@ -47,17 +47,20 @@ static int print_rule(const vg_score_result *r) {
 }
 
 static int print_text(const vg_score_result *r) {
-    printf("%s: %zu samples, %zu member%s, %zu %s (%s)\n\n", r->file, r->n, r->m, r->m == 1 ? "" : "s", r->c,
-           r->multilabel ? "labels" : "classes", r->logits ? "logits" : "probabilities");
+    printf("%s: %zu sample%s, %zu member%s, %zu %s (%s)\n\n", r->file, r->n, plural(r->n), r->m, plural(r->m), r->c,
+           !r->multilabel ? "classes"
+           : r->c == 1    ? "label"
+                          : "labels",
+           r->logits ? "logits" : "probabilities");
     int code = print_measures(r);
     if (code == CLI_OK && r->rule)
         code = print_rule(r);
     if (r->judged)
         printf("\nAccuracy       %.2f %% of %llu%s\n", 100 * r->accuracy, r->entries,
                r->multilabel ? " (sample, label) pairs" : "");
-    printf("%sDiversity D    %.4g\n", r->labelled ? "" : "\n", r->summary->diversity);
+    printf("%sDiversity D    %.4g\n", r->labelled ? "" : "\n", table_value(r->summary->diversity));
     if (!isnan(r->summary->k_sensitivity))
-        printf("k-sensitivity  %.4g\n", r->summary->k_sensitivity);
+        printf("k-sensitivity  %.4g\n", table_value(r->summary->k_sensitivity));
     if (code == CLI_OK && r->verdict)
         verdict_print("Verdict        ", r->verdict);
     if (r->gated_out)

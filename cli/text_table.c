@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "console.h"
+#include "terminal.h"
 
 enum { MAX_COLUMNS = 32 };
 
@@ -55,13 +56,15 @@ void table_text(text_table *table, size_t row, size_t column, const char *text) 
         snprintf(cell(table, row, column), TABLE_CELL - 2, "%s", text);
 }
 
+double table_value(double value) { return fabs(value) < 1e-14 ? 0 : value; }
+
 void table_number(text_table *table, size_t row, size_t column, double value, int digits) {
     if (table->failed)
         return;
     if (isnan(value))
         table_text(table, row, column, "-");
     else
-        snprintf(cell(table, row, column), TABLE_CELL - 2, "%.*g", digits, value);
+        snprintf(cell(table, row, column), TABLE_CELL - 2, "%.*g", digits, table_value(value));
 }
 
 void table_percent(text_table *table, size_t row, size_t column, double value) {
@@ -70,7 +73,7 @@ void table_percent(text_table *table, size_t row, size_t column, double value) {
     if (isnan(value))
         table_text(table, row, column, "-");
     else
-        snprintf(cell(table, row, column), TABLE_CELL - 2, "%.2f %%", 100 * value);
+        snprintf(cell(table, row, column), TABLE_CELL - 2, "%.2f %%", fabs(value) < 5e-5 ? 0 : 100 * value);
 }
 
 void table_mark(text_table *table, size_t row, size_t column) {
@@ -88,31 +91,67 @@ static bool has_mark(text_table *table, size_t column) {
     return false;
 }
 
-static void print_cell(const char *text, size_t width, bool first, bool mark_room) {
-    size_t length = strlen(text);
-    bool marked = length > 0 && text[length - 1] == '*';
-    if (first)
-        printf("  %-*s", (int)width, text);
-    else
-        printf("  %*s%s", (int)(width + (marked ? 1 : 0)), text, mark_room && !marked ? " " : "");
-}
+/* How a table is laid out: widths of its columns, and whether room is kept for marks. */
+typedef struct layout {
+    size_t width[MAX_COLUMNS], columns;
+    bool marks[MAX_COLUMNS];
+} layout;
 
-int table_print(text_table *table) {
-    size_t width[MAX_COLUMNS] = {0};
-    bool marks[MAX_COLUMNS] = {false}, failed = table->failed;
-    size_t columns = table->columns < MAX_COLUMNS ? table->columns : MAX_COLUMNS;
-    for (size_t c = 0; c < columns && !failed; c++) {
-        marks[c] = has_mark(table, c);
+static layout lay_out(text_table *table) {
+    layout l = {.columns = table->columns < MAX_COLUMNS ? table->columns : MAX_COLUMNS};
+    for (size_t c = 0; c < l.columns; c++) {
+        l.marks[c] = has_mark(table, c);
         for (size_t r = 0; r < table->rows; r++) {
             size_t length = strlen(cell(table, r, c));
             length -= c > 0 && length > 0 && cell(table, r, c)[length - 1] == '*';
-            width[c] = length > width[c] ? length : width[c];
+            l.width[c] = length > l.width[c] ? length : l.width[c];
         }
     }
-    for (size_t r = 0; r < table->rows && !failed; r++) {
-        for (size_t c = 0; c < columns; c++)
-            print_cell(cell(table, r, c), width[c], c == 0, marks[c] && c + 1 < columns);
+    return l;
+}
+
+/* Spaces in front of a text, and behind it where marks stand, lie outside the colours. */
+static void print_cell(const layout *l, size_t column, const char *text, bool heading, bool last) {
+    size_t length = strlen(text);
+    bool marked = column > 0 && length > 0 && text[length - 1] == '*';
+    size_t width = l->width[column] + marked, padding = width > length ? width - length : 0;
+    const char *begin = heading  ? terminal_begin(stdout, STYLE_HEADING)
+                        : marked ? terminal_begin(stdout, STYLE_BEST)
+                                 : "";
+    const char *end = *begin ? terminal_end(stdout) : "";
+    if (column == 0)
+        printf("  %s%s%s%*s", begin, text, end, (int)padding, "");
+    else
+        printf("  %*s%s%s%s%s", (int)padding, "", begin, text, end, l->marks[column] && !marked && !last ? " " : "");
+}
+
+static size_t space_of(const layout *l, size_t column) { return 2 + l->width[column] + l->marks[column]; }
+
+/* Columns first .. end - 1 behind the names. */
+static void print_block(text_table *table, const layout *l, size_t first, size_t end) {
+    for (size_t r = 0; r < table->rows; r++) {
+        print_cell(l, 0, cell(table, r, 0), r == 0, false);
+        for (size_t c = first; c < end; c++)
+            print_cell(l, c, cell(table, r, c), r == 0, c + 1 == end);
         printf("\n");
+    }
+}
+
+/* A table that is wider than the terminal is printed in parts, each with the names in front. */
+int table_print(text_table *table) {
+    bool failed = table->failed;
+    if (!failed) {
+        layout l = lay_out(table);
+        size_t room = terminal_columns(stdout, 0), first = 1;
+        do {
+            size_t used = space_of(&l, 0), end = first;
+            while (end < l.columns && (end == first || room == 0 || used + space_of(&l, end) <= room))
+                used += space_of(&l, end++);
+            if (first > 1)
+                printf("\n");
+            print_block(table, &l, first, end);
+            first = end;
+        } while (first < l.columns);
     }
     free(table->cells);
     *table = (text_table){0};

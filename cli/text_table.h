@@ -18,14 +18,16 @@ void table_begin(text_table *table, const char *heading);
 /* Adds a row; cells left unset stay empty. Returns its index. */
 size_t table_row(text_table *table, const char *name);
 void table_text(text_table *table, size_t row, size_t column, const char *text);
+/* The value as it is shown: what is left of rounding (below 1e-14, of either sign) is 0. */
+double table_value(double value);
 /* A figure with `digits` significant digits; NaN is shown as '-'. */
 void table_number(text_table *table, size_t row, size_t column, double value, int digits);
 /* A share as a percentage with two decimals. */
 void table_percent(text_table *table, size_t row, size_t column, double value);
 /* Appends '*' to the cell. */
 void table_mark(text_table *table, size_t row, size_t column);
-/* Prints to standard output: first column left-aligned, the others right-aligned; frees the table. Returns an exit
- * code. */
+/* Prints to standard output: first column left-aligned, the others right-aligned, in parts where it is wider than the
+ * terminal; frees the table. Returns an exit code. */
 int table_print(text_table *table);
 
 #endif

@@ -289,8 +289,11 @@ class Evaluation:
         )
         lines += self.notes
         lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in _RANKING))
+        # Where all are equal, the first is no better than the others.
+        distinct = {name for name in _RANKING if len({getattr(r, name) for r in self.measures.values()}) > 1}
+        best = {name: measure for name, measure in self.best.items() if name in distinct}
         for measure, ranking in self.measures.items():
-            marks = [(getattr(ranking, name), "*" if self.best.get(name) == measure else " ") for name in _RANKING]
+            marks = [(getattr(ranking, name), "*" if best.get(name) == measure else " ") for name in _RANKING]
             lines.append(f"{measure:<10}" + "".join(f"{value:>12.4g}{mark}" for value, mark in marks))
         for k, rule in self.rule.items():
             lines.append(f"k = {k}: coverage {rule.coverage:.4g}, accuracy on the kept {rule.accuracy:.4g}")

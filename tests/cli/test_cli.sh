@@ -16,7 +16,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 passed=0
 failed=0
-unset VARGATE_SPOOL_BYTES
+unset VARGATE_SPOOL_BYTES COLUMNS NO_COLOR
 . "$here/helpers"
 for script in "$here"/[0-9]*.sh; do
     . "$script"

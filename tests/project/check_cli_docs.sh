@@ -22,6 +22,15 @@ offered() { "$VARGATE" help "$1" | sed -n 's/^  \(-[a-zA-Z], \|    \)\(--[a-z][a
 commands=$("$VARGATE" --help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on && $1 != "help" { print $1 }')
 [ -n "$commands" ] || { echo "vargate --help lists no commands" && exit 1; }
 : >"$folder/all"
+# The table of commands lists every one, and no other.
+awk '/^## / { exit } /^\| `|^\| \[`/ { gsub(/[][`|]/, " "); print $1 }' "$page" | sort >"$folder/listed"
+{ echo "$commands" && echo help; } | sort >"$folder/commands"
+for command in $(comm -23 "$folder/commands" "$folder/listed"); do
+    echo "$page: the table of commands has no $command" && failed=1
+done
+for command in $(comm -13 "$folder/commands" "$folder/listed"); do
+    echo "$page: the table of commands has $command, which is none" && failed=1
+done
 for command in $commands; do
     grep -q "^## $command\$" "$page" || { echo "$page has no section on $command" && failed=1; }
     documented "$command" >"$folder/own"
