@@ -11,12 +11,14 @@
 typedef struct reproduce_values {
     run_values runs;
     const char *only;
+    bool table;
 } reproduce_values;
 
 #define PLACE(member) offsetof(reproduce_values, member)
 static const option_entry reproduce_entries[] = {
     {"only", 0, OPTION_TEXT, PLACE(only), "SET,...", NULL, "these data sets alone: mnist, svhn, cifar10, cifar100", 0,
      0},
+    {"table", 0, OPTION_FLAG, PLACE(table), NULL, NULL, "run nothing: the table of the runs that are there", 0, 0},
     {"set", 's', OPTION_TEXTS, PLACE(runs.set), "KEY=VALUE", NULL, "change a key of every recipe", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(runs.data), "DIR", NULL, "folder searched first for data sets", 0, 0},
     {"out", 'o', OPTION_TEXT, PLACE(runs.out), "DIR", "reproduction", "folder of the runs, the table and the page", 0,
@@ -51,6 +53,11 @@ static int show_paper(const char *folder) {
     int code = console_status(vg_reproduction_read(&paper, folder));
     if (code != CLI_OK)
         return code;
+    code = console_status(vg_reproduction_save(paper));
+    if (code != CLI_OK) {
+        vg_reproduction_free(paper);
+        return code;
+    }
     table_begin(&table, "cell|accuracy|paper|F1|paper|ECE|paper|");
     for (size_t i = 0; i < paper->count; i++) {
         const vg_paper_cell *cell = &paper->cells[i];
@@ -65,8 +72,6 @@ static int show_paper(const char *folder) {
     }
     printf("\n");
     code = table_print(&table);
-    if (code == CLI_OK)
-        code = console_status(vg_reproduction_save(paper));
     if (code == CLI_OK)
         console_note("%s/index.html shows the table and the figures; table.md and table.json beside it", folder);
     vg_reproduction_free(paper);
@@ -96,6 +101,8 @@ static int reproduce(const command *self, int argc, char **argv) {
         recipes[count] = names[count];
         count++;
     }
+    if (own.table)
+        return show_paper(own.runs.out);
     own.runs.mcd_lle = true;
     code = run_recipes(recipes, count, &own.runs);
     return code == CLI_OK ? show_paper(own.runs.out) : code;

@@ -29,12 +29,22 @@ static const char *dataset_title(const vg_paper_cell *cell) {
     return names[i][1];
 }
 
+/* A share as the paper prints it, without the zero before the point. */
+static void share(char out[16], double value, int digits) {
+    char text[16];
+    snprintf(text, sizeof text, "%.*f", digits, value);
+    snprintf(out, 16, "%s", text[0] == '0' ? text + 1 : text);
+}
+
 /* accuracy / F1 / ECE with the digits the paper has, or four. */
 static void triple(char out[64], const double values[3], int digits) {
+    char parts[3][16];
+    for (size_t i = 0; i < 3; i++)
+        share(parts[i], values[i], digits);
     if (isnan(values[0]))
         snprintf(out, 64, "-");
     else
-        snprintf(out, 64, "%.*f / %.*f / %.*f", digits, values[0], digits, values[1], digits, values[2]);
+        snprintf(out, 64, "%s / %s / %s", parts[0], parts[1], parts[2]);
 }
 
 static void differences(char out[64], const vg_paper_cell *cell) {

@@ -101,3 +101,14 @@ run reproduce --only mnist,imagenet -o "$compare/paper"
 fails_with 2 "'imagenet' is not one of"
 run reproduce extra
 fails_with 2 "expected no argument"
+run reproduce --table -o "$compare/absent"
+fails_with 1 "absent"
+mkdir "$compare/paper" "$compare/paper/mnist-lle"
+cp "$a/results.json" "$compare/paper/mnist-lle/"
+run reproduce --table -o "$compare/paper"
+exits 0
+prints "mnist lle-calibrated"
+prints "off"
+prints "not run"
+if grep -q '^| MNIST | LLE | \.' "$compare/paper/table.md"; then pass; else fail "table.md lacks the run"; fi
+if grep -q "The paper's table" "$compare/paper/index.html"; then pass; else fail "no page of the paper's table"; fi
