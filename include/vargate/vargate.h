@@ -21,6 +21,7 @@
 #include "vargate/device.h"
 #include "vargate/evaluate.h"
 #include "vargate/formats.h"
+#include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
 #include "vargate/status.h"

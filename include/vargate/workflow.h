@@ -4,10 +4,7 @@
  * streams them through a scorer, evaluates, writes outputs beside their names and renames them. The command line and
  * the Python package are two faces of it.
  *
- * Listening to a job. The options of every function that takes its time end in a `vg_job`. Its function hears how far
- * the work is, notes and warnings that a person would want to read, and can stop the work by returning non-zero: the
- * call then fails with VG_ERR_INTERRUPTED and leaves no partial output (training leaves a checkpoint). It is called
- * from the calling thread only. An empty vg_job is silent and cannot stop anything.
+ * Listening to a job. The options of every function that takes its time end in a `vg_job` (listener.h).
  *
  * Threads. Functions here may be called from several threads at once, each with its own options and results. */
 #ifndef VARGATE_WORKFLOW_H
@@ -20,6 +17,7 @@
 #include "vargate/calibrate.h"
 #include "vargate/data.h"
 #include "vargate/evaluate.h"
+#include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
 #include "vargate/status.h"
@@ -28,33 +26,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* --- listening to a job ------------------------------------------------------------------------------------------- */
-
-typedef enum vg_job_event {
-    VG_JOB_BEGIN = 0, /* a part of the work begins: `text` names it ("scoring"), `unit` what is counted ("samples") */
-    VG_JOB_PROGRESS = 1, /* `done` of `total` units (0: unknown); sent often, so the listener limits its own output.
-                            `text` names the part as it is now: "epoch 3/20  loss 0.1234" */
-    VG_JOB_END = 2,      /* the part that began last has ended, well or not */
-    VG_JOB_NOTE = 3,     /* `text`: one line of information */
-    VG_JOB_WARNING = 4   /* `text`: one line about something doubtful in the input or the result */
-} vg_job_event;
-
-typedef struct vg_job_message {
-    vg_job_event event;
-    const char *text, *unit; /* borrowed for the call; NULL where the event has none */
-    unsigned long long done, total;
-} vg_job_message;
-
-/* A non-zero return asks the job to stop. The return value for NOTE, WARNING and END is ignored. */
-typedef int (*vg_job_fn)(void *context, const vg_job_message *message);
-
-typedef struct vg_job {
-    vg_job_fn tell; /* NULL: no listener */
-    void *context;
-} vg_job;
-#define VG_JOB_INIT                                                                                                    \
-    { NULL, NULL }
 
 /* --- data sets and names ------------------------------------------------------------------------------------------ */
 

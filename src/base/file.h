@@ -36,6 +36,10 @@ void vg_file__forget(const vg_mapping *mapping, size_t offset, size_t size);
 bool vg_file__install_prefix(char *out, size_t room);
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
+/* Makes a folder and the folders above it that are missing. VG_ERR_IO, naming the one that cannot be made; a file of
+ * that name is not noticed here. */
+vg_status vg_file__make_folders(const char *path);
+
 /* A file being written beside its final place. Until commit nothing appears under the final name; after a failure,
  * or after abandon, nothing is left behind. A symbolic link is followed: its target is replaced. */
 typedef struct vg_output vg_output;

@@ -246,3 +246,20 @@ vg_status vg_output__scratch(int *fd, const vg_output *output) {
     unlink(name);
     return VG_OK;
 }
+
+vg_status vg_file__make_folders(const char *path) {
+    char *part;
+    size_t length = strlen(path);
+    VG_TRY(vg_base__strdup(&part, path));
+    vg_status status = VG_OK;
+    for (size_t i = 1; i <= length && status == VG_OK; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            status = vg_base__fail(VG_ERR_IO, "%s: %s", part, strerror(errno));
+        part[i] = path[i];
+    }
+    vg_base__release(part);
+    return status;
+}

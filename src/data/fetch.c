@@ -47,17 +47,9 @@ static vg_status path_in(char out[PATH], const char *folder, const char *name) {
 }
 
 static vg_status make_folders(const char *path) {
-    char part[PATH];
-    size_t length = strlen(path);
-    if (length >= PATH)
+    if (strlen(path) >= PATH)
         return vg_base__fail(VG_ERR_ARGUMENT, "%s: the path is too long", path);
-    for (size_t i = 1; i <= length; i++)
-        if (path[i] == '/' || path[i] == '\0') {
-            memcpy(part, path, i);
-            part[i] = '\0';
-            if (mkdir(part, 0777) != 0 && errno != EEXIST)
-                return vg_base__fail(VG_ERR_IO, "%s: %s", part, strerror(errno));
-        }
+    VG_TRY(vg_file__make_folders(path));
     if (!vg_data__is_folder(path))
         return vg_base__fail(VG_ERR_IO, "%s: is not a folder", path);
     return VG_OK;

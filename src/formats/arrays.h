@@ -75,6 +75,9 @@ vg_status vg_writer__metadata(vg_writer *writer, const char *key, const char *va
 /* A list of UTF-8 texts (class names) as an array of NumPy's str_ type: .npy and .npz only. */
 vg_status vg_writer__texts(vg_writer *writer, const char *name, const char *const *texts, size_t count);
 
+/* Writes a whole text file: beside, then renamed. */
+vg_status vg_text__save(const char *path, const char *text, size_t length);
+
 /* 1 when both names lead to the same file; 0 when not, or when one of them cannot be found. */
 int vg_target__same_file(const char *a, const char *b);
 

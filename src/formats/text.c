@@ -1,6 +1,7 @@
 /* text.c - plain text files written beside and renamed into place. */
 #include "base/base.h"
 #include "base/file.h"
+#include "formats/arrays.h"
 #include "vargate/formats.h"
 
 struct vg_text {
@@ -51,4 +52,14 @@ void vg_text_abandon(vg_text *text) {
         return;
     vg_output__abandon(text->output);
     vg_base__release(text);
+}
+
+vg_status vg_text__save(const char *path, const char *text, size_t length) {
+    vg_text *file;
+    VG_TRY(vg_text_open(&file, path));
+    vg_status status = vg_text_write(file, text, length);
+    if (status == VG_OK)
+        return vg_text_close(file);
+    vg_text_abandon(file);
+    return status;
 }

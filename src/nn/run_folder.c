@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/names.h"
+#include "formats/arrays.h"
 #include "nn/predictor.h"
 #include "nn/trainer.h"
 #include "vargate/formats.h"
@@ -22,31 +24,12 @@ vg_status vg_train__path(char *out, size_t room, const vg_training *t, const cha
 vg_status vg_train__folder(vg_training *t) {
     char path[4096];
     VG_TRY(vg_train__path(path, sizeof path, t, ""));
-    for (char *c = path + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = 0;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
-        *c = '/';
-    }
-    return VG_OK;
+    return vg_file__make_folders(t->options.folder);
 }
 
 const char *vg_train__snapshot_name(char out[VG_SNAPSHOT_NAME], size_t i) {
     snprintf(out, VG_SNAPSHOT_NAME, "snapshot-%zu.safetensors", i);
     return out;
-}
-
-static vg_status write_text(const char *path, const char *text, size_t length) {
-    vg_text *file;
-    VG_TRY(vg_text_open(&file, path));
-    vg_status status = vg_text_write(file, text, length);
-    if (status != VG_OK) {
-        vg_text_abandon(file);
-        return status;
-    }
-    return vg_text_close(file);
 }
 
 /* --- resuming */
@@ -255,7 +238,7 @@ vg_status vg_train__resume(vg_training *t) {
     if (t->changes[0])
         VG_TRY(adopt_recipe(t, path));
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
-    return write_text(path, t->log ? t->log : "", t->log_length);
+    return vg_text__save(path, t->log ? t->log : "", t->log_length);
 }
 
 /* --- writing */
@@ -265,7 +248,7 @@ vg_status vg_train__describe(vg_training *t) {
     VG_TRY(vg_recipe_text(&text, &t->recipe));
     vg_status status = vg_train__path(path, sizeof path, t, "recipe.yaml");
     if (status == VG_OK)
-        status = write_text(path, text, strlen(text));
+        status = vg_text__save(path, text, strlen(text));
     vg_recipe_text_free(text);
     VG_TRY(status);
     json_t *j = json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:I}", "version", vg_version(), "recipe", t->recipe.name,
@@ -278,7 +261,7 @@ vg_status vg_train__describe(vg_training *t) {
         return vg_base__fail(VG_ERR_MEMORY, "no memory for run.json");
     status = vg_train__path(path, sizeof path, t, "run.json");
     if (status == VG_OK)
-        status = write_text(path, json, strlen(json));
+        status = vg_text__save(path, json, strlen(json));
     free(json);
     return status;
 }
@@ -286,7 +269,7 @@ vg_status vg_train__describe(vg_training *t) {
 vg_status vg_train__begin_log(vg_training *t) {
     char path[4096];
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
-    return write_text(path, "", 0);
+    return vg_text__save(path, "", 0);
 }
 
 static double finite(double value) { return isfinite(value) ? value : 0; }
@@ -306,7 +289,7 @@ static vg_status log_object(vg_training *t, json_t *j) {
     if (status == VG_OK)
         status = vg_train__path(path, sizeof path, t, "metrics.jsonl");
     free(line);
-    return status == VG_OK ? write_text(path, t->log, t->log_length) : status;
+    return status == VG_OK ? vg_text__save(path, t->log, t->log_length) : status;
 }
 
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {

@@ -4,13 +4,13 @@
  * A run is a folder: test.npz (or scores.npz where there are no predictions), temps.json, metrics.jsonl, ood-NAME.npz,
  * recipe.yaml. Figures are scripts (vg_report__figure_script); drawing them is left to the caller. */
 #include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "nn/recipe.h"
 #include "vargate/nn.h"
 #include "workflow/report_command.h"
@@ -343,17 +343,7 @@ static vg_status fill_report(vg_page *page) {
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static vg_status make_folder(const char *path) {
-    char part[PATH_ROOM];
-    size_t length = strlen(path);
-    snprintf(part, sizeof part, "%s", path);
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return vg_base__fail(VG_ERR_IO, "%s: %s", part, strerror(errno));
-        part[i] = path[i];
-    }
+    VG_TRY(vg_file__make_folders(path));
     return is_folder(path) ? VG_OK : vg_base__fail(VG_ERR_IO, "%s: not a folder", path);
 }
 

@@ -8,7 +8,6 @@
  * All networks read one data set and one split. On a GPU they follow each other on one device, which holds the images
  * once; on the CPU `jobs` threads train a network each. A network is a function of its recipe, the data and its thread
  * count, so that the number of jobs has no part in the result. */
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "data/dataset.h"
+#include "formats/arrays.h"
 #include "nn/network.h"
 #include "nn/recipe.h"
 #include "nn/run_lock.h"
@@ -45,25 +46,7 @@ static vg_status make_folder(const char *folder) {
     char path[VG_NETWORK_PATH];
     if (snprintf(path, sizeof path, "%s/", folder) >= (int)sizeof path - 64)
         return vg_base__fail(VG_ERR_ARGUMENT, "the run folder's name is too long");
-    for (char *c = path + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = 0;
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return vg_base__fail(VG_ERR_IO, "%s: %s", path, strerror(errno));
-        *c = '/';
-    }
-    return VG_OK;
-}
-
-static vg_status write_text(const char *path, const char *text, size_t length) {
-    vg_text *file;
-    VG_TRY(vg_text_open(&file, path));
-    vg_status status = vg_text_write(file, text, length);
-    if (status == VG_OK)
-        return vg_text_close(file);
-    vg_text_abandon(file);
-    return status;
+    return vg_file__make_folders(folder);
 }
 
 /* Whether the file holds exactly this text. */
@@ -85,7 +68,7 @@ static vg_status write_recipe(const ensemble *e) {
     snprintf(path, sizeof path, "%s/recipe.yaml", e->options->folder);
     vg_status status = vg_recipe_text(&text, e->options->recipe);
     if (status == VG_OK && !holds(path, text))
-        status = write_text(path, text, strlen(text));
+        status = vg_text__save(path, text, strlen(text));
     vg_recipe_text_free(text);
     return status;
 }

@@ -191,7 +191,12 @@ typedef struct vg_dataset_info {
     int is_float, verified;
 } vg_dataset_info;
 typedef struct vg_dataset vg_dataset;
-extern vg_status vg_dataset_open(vg_dataset **out, const char *name, int part, const char *folder);
+/* Without resize and what follows it. */
+typedef struct vg_dataset_options {
+    size_t struct_size;
+    const char *folder;
+} vg_dataset_options;
+extern vg_status vg_dataset_open(vg_dataset **out, const char *name, int part, const vg_dataset_options *options);
 extern vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set);
 extern void vg_dataset_free(vg_dataset *set);
 

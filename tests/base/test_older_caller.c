@@ -126,7 +126,8 @@ static void describe_data(void **state) {
     (void)state;
     vg_dataset *set;
     GUARDED(vg_dataset_info, older, {.struct_size = sizeof older.options});
-    assert_int_equal(vg_dataset_open(&set, "digits", 1, "data"), 0);
+    GUARDED(vg_dataset_options, how, {sizeof how.options, "data"});
+    assert_int_equal(vg_dataset_open(&set, "digits", 1, &how.options), 0);
     assert_int_equal(vg_dataset_describe(&older.options, set), 0);
     assert_string_equal(older.options.name, "digits");
     assert_true(older.options.channels == 1 && older.options.classes == 10 && older.options.verified == 1);

@@ -19,7 +19,8 @@
 typedef struct P(set) { /* sums over classes of one set of members, the ungated or a gated one */
     P(acc) tu, eu, reverse, pairs; /* reverse: without its floors */
     P(acc) floors, diagonal;
-    vr exponent_part, rest_part, eu_part, reverse_part, pairs_part; /* of the latest columns, not yet in the sums above */
+    /* of the latest columns, not yet in the sums above */
+    vr exponent_part, rest_part, eu_part, reverse_part, pairs_part;
 } P(set);
 
 typedef struct P(panel) {

@@ -5,8 +5,8 @@
 typedef uint16_t vhalves __attribute__((vector_size(VG_LANES * 4)));
 typedef uint32_t vu __attribute__((vector_size(VG_LANES * 8)));
 
-/* 2 VG_LANES float16 or bfloat16 as floats. Infinite and NaN float16 become numbers above 65504, which no check of a row
- * passes. */
+/* 2 VG_LANES float16 or bfloat16 as floats. Infinite and NaN float16 become numbers above 65504, which no check of a
+ * row passes. */
 INLINE vf half_floats(const uint16_t *from, vg_element type) {
     vhalves bits;
     memcpy(&bits, from, sizeof bits);

@@ -1,5 +1,5 @@
-/* panel_real.h - the arithmetic of a panel, in float or in double: VG_PANEL_DOUBLE says which. Included once before each
- * pass over panel_*.h; the names of a pass end in _s (single) or _d.
+/* panel_real.h - the arithmetic of a panel, in float or in double: VG_PANEL_DOUBLE says which. Included once before
+ * each pass over panel_*.h; the names of a pass end in _s (single) or _d.
  *
  * vr: a working vector of PANEL_LANES reals. acc: one double for each of its lanes, PANEL_HALVES vectors of double. */
 #undef P

@@ -71,7 +71,8 @@ static __attribute__((noinline)) P(acc) P(floored)(const P(panel) *t, size_t j, 
         vd sum = {0}, diag = {0}, product = vd_set(1.0);
         for (size_t m = 0; m < t->M; m++) {
             vd scale = set ? gate * P(half)(t->over[(set - 1) * t->M + m], h) : vd_set(1.0);
-            vd p = P(half)(t->x[m * t->block + (j - t->from)], h), x = p * scale, used = vd_max(p, vd_set(TINY)) * scale;
+            vd p = P(half)(t->x[m * t->block + (j - t->from)], h), x = p * scale;
+            vd used = vd_max(p, vd_set(TINY)) * scale;
             vd ratio = vd_min(vd_max(x, floor) / used, vd_set(1e45));
             if (distinct)
                 diag -= x * vm_log(ratio);
@@ -137,7 +138,8 @@ static void P(ungated_pairs)(P(panel) *t, const P(column) *at, vr *r) {
     for (size_t m = 0; m < t->M; m++)
         half[m] = (PANEL_REAL)0.5 * r[m];
     if (t->job->out.epjs)
-        t->sets[0].pairs_part += P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(half, t->M)));
+        t->sets[0].pairs_part +=
+            P(choose)(at->empty, vr_set(0), vr_rounded(t->mu_high[at->j] * P(pair_sum)(half, t->M)));
 }
 
 /* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone. */

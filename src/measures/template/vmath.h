@@ -70,8 +70,8 @@ INLINE void vm_bregman32(vf y, vf r, vf *lambda, vf *psi) {
 }
 
 #if defined(VG_TIER_IS_AVX512)
-/* y = 2^e m, m in 1 .. 2, f = m c - 1 with c next to 1/m from a table of 16; log y = base + log1p(f). The first and last
- * sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other c are chosen so that their
+/* y = 2^e m, m in 1 .. 2, f = m c - 1 with c next to 1/m from a table of 16; log y = base + log1p(f). The first and
+ * last sixteenth have c = 1 and 1/2, so that log(1) is 0 and nearby f is y - 1; the other c are chosen so that their
  * logarithms are floats to within 1e-11. */
 INLINE vf vm_table32(vf y, vf *base) {
     const vf inverse = {1.0f,         0.914179265f, 0.864982545f, 0.820661068f, 0.780449152f, 0.744031608f,
