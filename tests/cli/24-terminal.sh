@@ -76,7 +76,9 @@ printf 'sample,member,p0,p1\n0,0,0.3,0.7\n0,1,0.3,0.7\n0,2,0.3,0.7\n1,0,0.1,0.9\
 run score agree.csv
 exits 0
 if grep -q 'e-1[4-9]' "$folder/out"; then fail "shows what rounding left"; else pass; fi
-if awk '$1 == "eu" && $2 == "0" && $3 == "0" && $4 == "0" { found = 1 } END { exit !found }' "$folder/out"; then pass; else
+if awk '$1 == "eu" && $2 == "0" && $3 == "0" && $4 == "0" { found = 1 } END { exit !found }' "$folder/out"; then
+    pass
+else
     fail "EU is not 0"
 fi
 prints_not "-0"
@@ -84,7 +86,11 @@ prints_not "-0"
 # All equal: no measure is best. Some equal: all of them are.
 run evaluate "$sample"
 if grep -q '^  \* best:.*risk@80%' "$folder/out"; then fail "a best among equals"; else pass; fi
-if awk '/^  measure/ { on = 1; next } /^  \*/ { on = 0 } on && /\*$/ { last++ } END { exit last < 2 }' "$folder/out"; then
+if awk '
+    /^  measure/ { on = 1; next }
+    /^  \*/ { on = 0 }
+    on && /\*$/ { last++ }
+    END { exit last < 2 }' "$folder/out"; then
     pass
 else
     fail "of several best one is marked"

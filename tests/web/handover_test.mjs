@@ -201,7 +201,7 @@ equal(
 );
 await usual.context().close();
 
-// --- a promise, or what was observed -----------------------------------------------------------------------------------
+// --- a promise, or what was observed ---------------------------------------------------------------------------------
 const view = await open(sent_path);
 await view.fill("#target-risk", "3");
 await settle(view);
@@ -231,7 +231,7 @@ await settle(view);
 equal("the promise comes back", await text(view, "#target-answer"), promised);
 check("and the bound", await view.isVisible("#risk-bound"));
 
-// --- class by class, against evaluate ---------------------------------------------------------------------------------
+// --- class by class, against evaluate --------------------------------------------------------------------------------
 await setK(view, 2);
 await settle(view);
 const evaluation = json("evaluate", file, "-k", "2");
