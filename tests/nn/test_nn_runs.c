@@ -279,7 +279,8 @@ static void unknown_keys_lead_to_known_ones(void **state) {
     expect_advice("lr=0.1", "it is called 'rate' here");
     expect_advice("learning_rate=0.1", "it is called 'rate' here");
     expect_advice("learning-rate=0.1", "it is called 'rate' here");
-    expect_advice("optimizer=sgd", "the optimiser is Adam");
+    expect_advice("optimizer=sgd", "it is called 'optimiser' here");
+    expect_advice("early_stopping=3", "it is called 'patience' here");
     expect_advice("weight-decay=0.1", "the nearest known one is 'weight_decay'");
     expect_advice("batch_size=5", "it is called 'batch' here");
     expect_advice("Epochs=5", "the nearest known one is 'epochs'");
