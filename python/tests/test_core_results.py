@@ -177,10 +177,8 @@ def test_select(command: Command, files: Path, logits: Any, by: str, target: str
     z, y = logits
     arguments = ["--calibration", files / "z.npz", f"--target-{target}", value, "--by", by]
     options: dict[str, Any] = {f"target_{target}": value, "logits": True}
-    if by == "k":
-        chosen = vargate.select_k(z, y, **options)
-    else:
-        chosen = vargate.select_threshold(z, y, by=by, **options)
+    rule = by == "k"
+    chosen = vargate.select_k(z, y, **options) if rule else vargate.select_threshold(z, y, by=by, **options)
     theirs = command("decide", files / "z.npz", *arguments)
     equal(theirs["calibration"], chosen.to_dict())
     threshold = theirs["k" if by == "k" else "threshold"]

@@ -29,9 +29,9 @@ def test_policy_of_the_command_line(program: str, tmp_path: Path, options: list[
         z, labels = draw(seed)
         np.savez(tmp_path / f"{name}.npz", Z=z, L=labels)
     saved = tmp_path / "policy.json"
+    files = [str(tmp_path / "test.npz"), "--calibration", str(tmp_path / "val.npz"), "-o", str(tmp_path / "d.npz")]
     subprocess.run(
-        [program, "decide", str(tmp_path / "test.npz"), "--calibration", str(tmp_path / "val.npz")]
-        + ["--target-risk", "0.05", "--save", str(saved), "-o", str(tmp_path / "d.npz"), "-q", *options],
+        [program, "decide", *files, "--target-risk", "0.05", "--save", str(saved), "-q", *options],
         check=True,
         capture_output=True,
     )
