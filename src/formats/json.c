@@ -169,8 +169,20 @@ typedef struct column_counts {
     size_t values, labels, ids;
 } column_counts;
 
+/* A table of columns, as pandas.DataFrame.to_json writes it: refused with the lines that make a .csv of it. */
+static vg_status refuse_table(const vg_source *source, const char *found) {
+    const char *slash = strrchr(source->path, '/'), *base = slash ? slash + 1 : source->path;
+    size_t length = strlen(base), ending = length > 5 ? length - 5 : length; /* without .json */
+    return vg_base__fail(VG_ERR_FORMAT,
+                         "%s: holds no predictions: %s; if it is a table that pandas wrote, convert it in Python: "
+                         "t = pandas.read_json(\"%.100s\"); t.to_csv(\"%.*s.csv\", index=False)",
+                         source->path, found, base, (int)(ending > 100 ? 100 : ending), base);
+}
+
 static vg_status read_list(vg_json_records *r, span s, entry_reader read, const char *key, size_t *count) {
     size_t end;
+    if (r->source->map.bytes[s.begin] == '{')
+        return refuse_table(r->source, "its keys hold objects, not lists");
     if (r->source->map.bytes[s.begin] != '[')
         return vg_base__fail(VG_ERR_FORMAT, "%s: '%.60s' is no list", r->source->path, key);
     VG_TRY(each_entry(r, s.begin, read, &end));
@@ -261,6 +273,8 @@ static vg_status read_document(vg_json_records *r) {
         return bad(&c, "nothing behind the document; if it is one object a line, name it .jsonl");
     if (r->count == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: holds no samples", r->source->path);
+    if (!r->has_values && !r->source->roles.labels_only)
+        return refuse_table(r->source, "its samples have no key p or z (--key names another)");
     return vg_json__finish(r);
 }
 

@@ -187,7 +187,8 @@ vg_status vg_json__add_record(vg_json_records *r, json_t *object) {
     if (f.value_count > 1 || f.label_count > 1)
         return wrong(r, "has predictions or labels under two keys");
     if (!f.values && !f.label)
-        return wrong(r, "has none of the keys p, z and label; if each of its fields is a class, write a .csv of them");
+        return wrong(r, "has none of the keys p, z and label; if each of its fields is a class, write a .csv of them "
+                        "(pandas.read_json, to_csv)");
     if (r->count == 0)
         r->has_values = f.values != NULL, r->has_labels = f.label != NULL;
     if (r->has_values != (f.values != NULL) || r->has_labels != (f.label != NULL))

@@ -261,6 +261,12 @@ static void json_refused(void **state) {
         {"[{\"cat\": 0.5, \"dog\": 0.5}]", "sample 0: has none of the keys p, z and label; if each of its fields is a "
                                            "class, write a .csv of them"},
         {"[\"\\", "closing quote"},
+        {"[{\"cat\": 0.5, \"dog\": 0.5, \"y_true\": \"cat\"}]",
+         "its samples have no key p or z (--key names another); if it is a table that pandas wrote, convert it in "
+         "Python: "
+         "t = pandas.read_json(\"x.json\"); t.to_csv(\"x.csv\", index=False)"},
+        {"{\"cat\": {\"0\": 0.5}, \"y\": {\"0\": 1}}",
+         "its keys hold objects, not lists; if it is a table that pandas wrote"},
     };
     vg_prediction_options options = plain();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
