@@ -96,12 +96,14 @@ typedef struct vg_report {
     /* What whoever gets the page must know, any bytes; NULL: not shown. When it was made (2026-11-16T19:05:00Z), the
      * command that made it, and the one that decides these samples, to which the page adds -k K. */
     const char *created, *command, *decide;
+    /* The command that finds the page's promise again, to which the page adds --target-risk R --save policy.json. */
+    const char *policy;
 } vg_report;
 #define VG_REPORT_INIT                                                                                                 \
     {                                                                                                                  \
         sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL,                  \
             {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0,  \
-            NULL, NULL, NULL, NULL, NULL                                                                               \
+            NULL, NULL, NULL, NULL, NULL, NULL                                                                         \
     }
 
 /* The page: one HTML file, self-contained. */

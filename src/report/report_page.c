@@ -255,6 +255,7 @@ static void emit_header(page *p) {
     vg_report__key_text(e, "created", r->created);
     vg_report__key_text(e, "command", r->command);
     vg_report__key_text(e, "decide", r->decide);
+    vg_report__key_text(e, "policy", r->policy);
     vg_report__key_count(e, "n", r->n);
     vg_report__key_count(e, "m", r->members);
     vg_report__key_count(e, "c", r->classes);

@@ -104,6 +104,17 @@ vg_status vg_report_command__decide(char **out, const char *path, const vg_input
     return finish(out, &l);
 }
 
+vg_status vg_report_command__policy(char **out, const char *path, const vg_input_options *reading) {
+    line l = {.text = NULL};
+    append_word(&l, "vargate");
+    append_word(&l, "decide");
+    append_word(&l, path);
+    append_option(&l, "--calibration", path);
+    append_option(&l, "--by", "k");
+    append_reading(&l, reading);
+    return finish(out, &l);
+}
+
 void vg_report_command__now(char *out, size_t room) {
     const char *fixed = getenv("SOURCE_DATE_EPOCH");
     char *end;

@@ -9,6 +9,9 @@
  * are quoted for a shell where they need it. `*out` is released by vg_base__release. */
 vg_status vg_report_command__decide(char **out, const char *path, const vg_input_options *reading);
 
+/* The same for a policy: FILE is also the --calibration file, and k of the rule is chosen; --target-risk R and --save
+ * FILE are added by the page. */
+vg_status vg_report_command__policy(char **out, const char *path, const vg_input_options *reading);
 /* Any words as one line. */
 vg_status vg_report_command__join(char **out, const char *const *words, size_t count);
 

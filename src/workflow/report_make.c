@@ -35,7 +35,7 @@ struct vg_page {
     vg_recipe recipe;
     char predictions[PATH_ROOM], temperatures[PATH_ROOM], metrics[PATH_ROOM], folder[PATH_ROOM], path[PATH_ROOM + 32];
     char *title, ensemble[256], note[256]; /* title: a copy of the caller's; NULL: none was given */
-    char *command, *decide, created[32];
+    char *command, *decide, *policy, created[32];
     vg_report_subject subject;
     vg_evaluation *other;
     ood_set ood[VG_PAGE_OOD];
@@ -329,10 +329,13 @@ static vg_status fill_report(vg_page *page) {
         VG_TRY(vg_report_command__join(&page->command, page->own.command, page->own.command_words));
     if (!page->subject.is_scores && !page->own.transient) /* decisions are made of predictions */
         VG_TRY(vg_report_command__decide(&page->decide, page->predictions, &page->reading));
+    if (page->decide && page->subject.labels)
+        VG_TRY(vg_report_command__policy(&page->policy, page->predictions, &page->reading));
     vg_report_command__now(page->created, sizeof page->created);
     r->created = page->created;
     r->command = page->command;
     r->decide = page->decide;
+    r->policy = page->policy;
     r->verdict = page->verdict.state == VG_VERDICT_UNKNOWN ? NULL : page->verdict.name;
     r->verdict_text = r->verdict ? page->verdict.text : NULL;
     fill_subject(page);
@@ -417,6 +420,7 @@ void vg_page_free(vg_page *page) {
     vg_base__release(page->title);
     vg_base__release(page->command);
     vg_base__release(page->decide);
+    vg_base__release(page->policy);
     vg_base__release(page);
 }
 

@@ -229,6 +229,22 @@ check("no bound without a promise", !(await view.isVisible("#risk-bound")));
 await view.check("#promise");
 await settle(view);
 equal("the promise comes back", await text(view, "#target-answer"), promised);
+await view.fill("#target-risk", "6");
+await settle(view);
+const line = await text(view, "#policy");
+execFileSync("sh", ["-c", `vargate() { "${resolve(vargate)}" "$@"; }; ${line} -q`], { cwd: folder, stdio: "pipe" });
+const saved = JSON.parse(readFileSync(join(folder, "policy.json"), "utf8"));
+equal("the policy that is saved has the page's k", String(saved.k), await view.inputValue("#k-number"));
+equal(
+  "and is applied as the page decides",
+  json("decide", file, "--policy", "policy.json").kept,
+  number(await text(view, "#kept")),
+);
+await setK(view, 2);
+await settle(view);
+check("no policy without a promise", !(await view.isVisible("#policy")));
+await view.fill("#target-risk", "3");
+await settle(view);
 check("and the bound", await view.isVisible("#risk-bound"));
 
 // --- class by class, against evaluate --------------------------------------------------------------------------------

@@ -89,6 +89,7 @@ export interface Meta {
   created: string | null;
   command: string | null;
   decide: string | null;
+  policy: string | null;
   n: number;
   m: number;
   c: number;

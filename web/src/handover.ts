@@ -4,7 +4,7 @@ import { addressHash, changed, inAddress, onAddress } from "./address";
 import { meta } from "./data";
 import { h, section } from "./dom";
 import { count, date } from "./format";
-import { getK, onK } from "./rule";
+import { getK, getPromise, onK } from "./rule";
 
 const LONGEST_NOTE = 2000;
 
@@ -105,9 +105,15 @@ export function handover(): HTMLElement {
   const command = copied("command", "These decisions", "Copy the command", () =>
     meta.decide ? `${meta.decide} -k ${getK()} -o decisions.csv` : "",
   );
+  const policy = copied("policy", "This promise", "Copy the policy's", () => {
+    const promise = getPromise();
+    return meta.policy && promise ? `${meta.policy} --target-risk ${promise.target} --save policy.json` : "";
+  });
   const address = copied("address", "This state", "Copy the address", () => `${fileName()}${addressHash()}`);
   onK(() => {
     command.draw();
+    policy.draw();
+    policy.host.hidden = !getPromise() || !meta.policy;
     changed();
   });
   onAddress(address.draw);
@@ -115,8 +121,12 @@ export function handover(): HTMLElement {
     "handover",
     "Hand over",
     "Send this file with the address below: who opens it, offline too, sees this k, these notes and these tables. " +
-      (meta.decide ? "The command writes the decisions of every case." : ""),
+      (meta.decide ? "The command writes the decisions of every case. " : "") +
+      (meta.policy
+        ? "That of a promise saves it as a policy for other files: vargate decide --policy policy.json."
+        : ""),
     meta.decide ? command.host : null,
+    policy.host,
     address.host,
     notes(),
     origin(),

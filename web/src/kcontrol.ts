@@ -310,7 +310,7 @@ export function kControl(): HTMLElement {
     "How sure is sure enough: k",
     "A case is answered when the two best classes lie more than k spreads apart, else it goes to a person. " +
       (hasLabels
-        ? "A risk typed below gives the k that vargate decide --target-risk promises with these samples as " +
+        ? "A risk typed below gives the k that vargate decide --by k --target-risk promises with these samples as " +
           "--calibration, corrected for " +
           "every k tried. The bound of any other k holds if that k was fixed before these labels were seen."
         : ""),
