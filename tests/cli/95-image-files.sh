@@ -46,6 +46,12 @@ if "$vargate" data info "path:$photos" --set resize=16 --set skip_corrupt=yes 2>
     # shellcheck disable=SC2086
     run train quickstart $quick --set "dataset=path:$pics" --resume --out "$pics/run2" -q
     exits 0
+    # odd sides: the CPU's kernels follow the reference
+    # shellcheck disable=SC2086
+    run train quickstart $quick --set "dataset=path:$pics" --device ref --out "$pics/run-ref" -q
+    exits 0
+    val_loss() { sed -n '$s/.*"val_loss": *\([-+.0-9e]*\).*/\1/p' "$1/metrics.jsonl"; }
+    near "$(val_loss "$pics/run")" "$(val_loss "$pics/run-ref")" 1e-4
     for which in 1 2; do
         run predict "$pics/run${which#1}" --split test --logits -o "$pics/test$which.npz" -q
         exits 0
