@@ -5,6 +5,7 @@
 
 #include "best_marks.h"
 #include "commands.h"
+#include "comparison_print.h"
 #include "console.h"
 #include "console_job.h"
 #include "json_print.h"
@@ -57,7 +58,7 @@ static int print_differences(const vg_compare_result *result) {
 }
 
 /* Rows in the order given; '*' at the best of a column where rows differ in it. */
-static int print_figures(const vg_compare_result *result) {
+int comparison_print_figures(const vg_compare_result *result) {
     const vg_figure_table *figures = result->table;
     text_table table;
     table_begin(&table, "run|accuracy|F1|ECE|NLL|Brier|D|AURC|error AUROC|by|OOD AUROC");
@@ -81,7 +82,7 @@ static int print_figures(const vg_compare_result *result) {
 }
 
 static int print_comparison(const vg_compare_result *result) {
-    int code = print_figures(result);
+    int code = comparison_print_figures(result);
     if (code == CLI_OK && result->count > 1 && result->resamples > 0) {
         printf("\n");
         code = print_differences(result);

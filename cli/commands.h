@@ -15,6 +15,7 @@ extern const command command_predict;
 extern const command command_run;
 extern const command command_report;
 extern const command command_compare;
+extern const command command_sweep;
 extern const command command_reproduce;
 
 #endif

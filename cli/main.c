@@ -7,10 +7,10 @@
 #include "vargate/measures.h"
 #include "vargate/workflow.h"
 
-static const command *const commands[] = {&command_score,  &command_calibrate, &command_evaluate,
-                                          &command_decide, &command_ood,       &command_data,
-                                          &command_train,  &command_predict,   &command_run,
-                                          &command_report, &command_compare, &command_reproduce};
+static const command *const commands[] = {&command_score,    &command_calibrate, &command_evaluate, &command_decide,
+                                          &command_ood,      &command_data,      &command_train,    &command_predict,
+                                          &command_run,      &command_report,    &command_compare,  &command_sweep,
+                                          &command_reproduce};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {

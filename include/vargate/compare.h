@@ -72,6 +72,30 @@ VG_API vg_status vg_compare_result_json(char **out, const vg_compare_result *res
 /* The table as a file: .json, .csv, .md, or .html (a page with curves), written beside and renamed. */
 VG_API vg_status vg_compare_result_save(const vg_compare_result *result, const char *path);
 
+/* --- a grid of runs ----------------------------------------------------------------------------------------------- */
+
+typedef struct vg_sweep_options {
+    size_t struct_size;          /* sizeof(vg_sweep_options), set by VG_SWEEP_OPTIONS_INIT */
+    const char *recipe;          /* as of vg_recipe_find */
+    const char *const *settings; /* "key=value", or "key=a,b,c" for a run with each; commas in [] belong to a value */
+    size_t setting_count;
+    const char *folder; /* of the runs, made if need be; NULL: runs/NAME-sweep of the recipe */
+    const char *data;   /* folder searched first for data sets; NULL: the places of vg_data_places alone */
+    const char *device; /* "auto", "cpu", "cuda"; NULL: auto */
+    unsigned threads;   /* of each run on the CPU; 0: the cores divided by jobs */
+    unsigned jobs;      /* runs at once; 0: 1. They have no part in the results */
+    size_t resamples;   /* as of vg_compare_options */
+    vg_job job;         /* hears the lines of every run with its name, and finished runs as progress */
+} vg_sweep_options;
+#define VG_SWEEP_OPTIONS_INIT                                                                                          \
+    { sizeof(vg_sweep_options), NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 1000, VG_JOB_INIT }
+
+/* Runs the recipe with every combination of the settings (vg_run_recipe), at most VG_COMPARE_MOST, into
+ * FOLDER/KEY=VALUE,..., and compares them (vg_compare) with the first; writes FOLDER/comparison.md and .html. All
+ * recipes are checked before the first training. Called again, it skips what is finished and goes on with what was
+ * stopped. `*out` is the caller's, freed with vg_compare_result_free. */
+VG_API vg_status vg_sweep(vg_compare_result **out, const vg_sweep_options *options);
+
 /* --- the paper's table -------------------------------------------------------------------------------------------- */
 
 /* A cell of the paper's table of accuracy, macro F1 and ECE. */

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #ifdef _OPENMP
@@ -293,7 +294,11 @@ static vg_status block_average(vg_backend *backend, vg_block *mean, const vg_blo
 
 /* --- life */
 
+/* Backends that are open: only the first binds its threads, because those of several would meet on the same cores. */
+static atomic_int open_backends;
+
 static void close_cpu(vg_backend *backend) {
+    atomic_fetch_sub(&open_backends, 1);
     cpu_context *cpu = cpu_of(backend);
     if (cpu) {
         vg_dnnl__free(cpu->dnnl);
@@ -395,10 +400,11 @@ vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *optio
     backend->threads = options->threads ? options->threads : vg_base__cores();
 #ifdef _OPENMP
     omp_set_num_threads((int)backend->threads);
-    if (!options->unbound)
+    if (atomic_fetch_add(&open_backends, 1) == 0 && !options->unbound)
         bind_threads(backend->threads);
 #else
     backend->threads = 1;
+    atomic_fetch_add(&open_backends, 1);
     bind_threads(1);
 #endif
     vg_status status = vg_base__zalloc(&backend->context, 1, sizeof(cpu_context), "backend");

@@ -1,0 +1,86 @@
+/* cmd_sweep.c - vargate sweep: a recipe for every combination of some settings, and the table of all runs. */
+#include <stddef.h>
+
+#include "commands.h"
+#include "comparison_print.h"
+#include "console.h"
+#include "console_job.h"
+#include "json_print.h"
+#include "vargate/compare.h"
+
+typedef struct sweep_values {
+    const char *data, *out, *device;
+    option_texts set;
+    size_t threads, jobs, bootstrap;
+    bool json;
+} sweep_values;
+
+#define PLACE(member) offsetof(sweep_values, member)
+static const option_entry entries[] = {
+    {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=A,B,C", NULL,
+     "a run for each value of a key of the recipe; may be given several times, all combinations are run", 0, 0},
+    {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
+    {"out", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL, "folder of the runs (default: runs/NAME-sweep)", 0, 0},
+    {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
+    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0",
+     "threads of each run on the CPU; 0: the cores divided by the jobs", 0, 4096},
+    {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "runs at once", 1, 64},
+    {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "1000",
+     "resamples for intervals and paired tests; 0: neither", 0, 1000000},
+    {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the comparison as JSON", 0, 0},
+};
+
+static int sweep(const char *recipe, const sweep_values *own) {
+    vg_sweep_options options = VG_SWEEP_OPTIONS_INIT;
+    vg_compare_result *result;
+    console_job state;
+    char *text = NULL;
+    options.recipe = recipe;
+    options.settings = own->set.items;
+    options.setting_count = own->set.count;
+    options.folder = own->out;
+    options.data = own->data;
+    options.device = own->device;
+    options.threads = (unsigned)own->threads;
+    options.jobs = (unsigned)own->jobs;
+    options.resamples = own->bootstrap;
+    options.job = console_job_listener(&state);
+    console_guard();
+    vg_status status = vg_sweep(&result, &options);
+    console_unguard();
+    console_job_end(&state);
+    if (status == VG_ERR_INTERRUPTED)
+        return console_fail("%s; the same command goes on from it", vg_error_message());
+    if (status != VG_OK)
+        return console_fail_library();
+    int code =
+        own->json ? json_print_result(vg_compare_result_json(&text, result), &text) : comparison_print_figures(result);
+    if (code == CLI_OK)
+        console_note("comparison.md and .html beside the runs mark and test the differences to the first run");
+    vg_compare_result_free(result);
+    return code;
+}
+
+static int run(const command *self, int argc, char **argv) {
+    sweep_values own = {0};
+    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
+    option_files files;
+    int code = options_parse(self, groups, 1, argc, argv, &files);
+    if (code != CLI_OK)
+        return code;
+    if (files.count != 1)
+        return console_usage("expected one recipe, found %zu", files.count);
+    return sweep(files.items[0], &own);
+}
+
+const command command_sweep = {
+    .name = "sweep",
+    .summary = "run a recipe for every combination of some settings, and compare",
+    .usage = "RECIPE --set KEY=A,B,C [options]",
+    .details =
+        "Every combination of the values is run as by 'vargate run', into a folder named after it. The table is\n"
+        "that of 'vargate compare', tested against the first combination; comparison.md and comparison.html are\n"
+        "written beside the runs. Called again, finished runs are skipped and what was stopped goes on.",
+    .example = "vargate sweep quickstart --set ensemble=lle,mcd-lle --set head_features=0,0.25",
+    .run = run,
+};
