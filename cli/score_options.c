@@ -49,10 +49,10 @@ const option_entry score_option_entries[] = {
     {"renormalise", 0, OPTION_FLAG, PLACE(renormalise), NULL, NULL, "divide rows by their sum instead of refusing them",
      0, 0},
     {"measures", 0, OPTION_TEXT, PLACE(measures), "LIST", "all",
-     "what to compute: tu au eu epce epkl epjs gmu snr gtu gau geu gepce gepkl gepjs pred second decision mean std "
-     "flags, or "
-     "the "
-     "groups all, entropies, pairwise, ungated, gated, margin",
+     "what to compute: tu au eu epce epkl epjs gmu snr maxprob gap topstd votes maxlogit energy gtu gau geu gepce "
+     "gepkl gepjs pred second decision mean std flags, or the groups all (without maxprob to energy), entropies, "
+     "pairwise, "
+     "baselines (maxprob gap topstd votes), ungated, gated, margin",
      0, 0},
     {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},

@@ -120,13 +120,20 @@ typedef struct vg_scores {
     int32_t *decision;  /* n K: the class, or -1 = uncertain */
     double *mean, *std; /* N C: member mean and population spread */
     uint32_t *flags;    /* n */
+    /* n: measures from the literature, to compare with; larger is less certain. mu(i), mu(j): the two largest means */
+    double *maxprob;  /* 1 - mu(i) */
+    double *gap;      /* 1 - (mu(i) - mu(j)) */
+    double *topstd;   /* sigma(i), population form */
+    double *votes;    /* 1 - share of the members whose most probable class is the one most of them name */
+    double *maxlogit; /* -max_c mean_m z_m(c)/T_m; logits only */
+    double *energy;   /* -mean_m logsumexp(z_m/T_m); logits only */
 } vg_scores;
 
 /* --- the table of measures --------------------------------------------------------------------------------------
  *
- * One row for each measure of vg_scores, in the order of files and listings: tu au eu epce epkl epjs gmu snr, then the
- * gated gtu gau geu gepce gepkl gepjs. Rows are constants of the library, valid for the life of the program; any thread
- * may read them at any time. */
+ * One row for each measure of vg_scores, in the order of files and listings: tu au eu epce epkl epjs gmu snr, those
+ * to compare with, maxprob gap topstd votes maxlogit energy, then the gated gtu gau geu gepce gepkl gepjs. Rows are
+ * constants of the library, valid for the life of the program; any thread may read them at any time. */
 typedef struct vg_measure_info {
     const char *name;    /* "gtu": in files, options and JSON; a listing adds "@" and the gate setting */
     const char *symbol;  /* "GTU": in text and plots */

@@ -20,6 +20,7 @@
 #include "vargate/data.h"
 #include "vargate/device.h"
 #include "vargate/evaluate.h"
+#include "vargate/fields.h"
 #include "vargate/formats.h"
 #include "vargate/listener.h"
 #include "vargate/measures.h"

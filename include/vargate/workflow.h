@@ -17,6 +17,7 @@
 #include "vargate/calibrate.h"
 #include "vargate/data.h"
 #include "vargate/evaluate.h"
+#include "vargate/fields.h"
 #include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
@@ -116,44 +117,6 @@ typedef struct vg_predict_runs_result {
 VG_API vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predict_runs_options *options);
 
 /* --- predictions to be scored ------------------------------------------------------------------------------------- */
-
-/* What is computed of a sample. Those before VG_FIELD_PRED are measures of uncertainty. */
-typedef enum vg_field {
-    VG_FIELD_TU = 0,
-    VG_FIELD_AU,
-    VG_FIELD_EU,
-    VG_FIELD_EPCE,
-    VG_FIELD_EPKL,
-    VG_FIELD_EPJS,
-    VG_FIELD_GMU,
-    VG_FIELD_SNR,
-    VG_FIELD_GTU,
-    VG_FIELD_GAU,
-    VG_FIELD_GEU,
-    VG_FIELD_GEPCE,
-    VG_FIELD_GEPKL,
-    VG_FIELD_GEPJS,
-    VG_FIELD_PRED,
-    VG_FIELD_SECOND,
-    VG_FIELD_DECISION,
-    VG_FIELD_MEAN,
-    VG_FIELD_STD,
-    VG_FIELD_FLAGS,
-    VG_FIELD_COUNT,
-    VG_FIELD_MEASURES = VG_FIELD_PRED
-} vg_field;
-
-/* A set of fields, bit f for field f. */
-typedef uint32_t vg_field_set;
-#define VG_FIELD_BIT(field) ((vg_field_set)1 << (field))
-#define VG_FIELDS_ALL (VG_FIELD_BIT(VG_FIELD_COUNT) - 1)
-#define VG_FIELDS_MEASURES (VG_FIELD_BIT(VG_FIELD_MEASURES) - 1)
-
-/* A set from names (tu, au, ..., flags) and groups (all, entropies, pairwise, ungated, gated, margin) separated by
- * commas. VG_ERR_ARGUMENT, naming the word, where one is unknown. */
-VG_API vg_status vg_fields_parse(vg_field_set *out, const char *text);
-/* Word i of those that vg_fields_parse knows: fields in the order of vg_field, then groups. NULL past the last. */
-VG_API const char *vg_fields_word(size_t i);
 
 /* Where scores are computed. AUTO: on a GPU where there is one; a note tells when there is none. */
 typedef enum vg_score_device { VG_SCORE_ON_CPU = 0, VG_SCORE_ON_AUTO = 1, VG_SCORE_ON_CUDA = 2 } vg_score_device;

@@ -23,7 +23,7 @@ void vg_k_name(char name[VG_NAME_SIZE], double k) {
 }
 
 /* The table of measures lists PLAIN ungated measures, then GATED gated ones. */
-enum { PLAIN = 8, GATED = 6, MEASURES = PLAIN + GATED };
+enum { PLAIN = 14, GATED = 6, MEASURES = PLAIN + GATED };
 
 /* Where `scores` points to the values of a measure. */
 static double **place_of(vg_scores *scores, const vg_measure_info *info) {
@@ -34,7 +34,8 @@ static double **place_of(vg_scores *scores, const vg_measure_info *info) {
 static unsigned bit_of(const vg_measure_info *info) { return 1u << info->offset / sizeof(double *); }
 _Static_assert(1u << offsetof(vg_scores, epjs) / sizeof(double *) == VG_COLUMN_EPJS &&
                    1u << offsetof(vg_scores, gtu) / sizeof(double *) == VG_COLUMN_GTU &&
-                   1u << offsetof(vg_scores, snr) / sizeof(double *) == VG_COLUMN_SNR,
+                   1u << offsetof(vg_scores, snr) / sizeof(double *) == VG_COLUMN_SNR &&
+                   1u << offsetof(vg_scores, energy) / sizeof(double *) == VG_COLUMN_ENERGY,
                "VG_COLUMN_* are in the order of vg_scores");
 
 /* A measure; k: its gate setting, NULL for an ungated one. */
@@ -43,7 +44,7 @@ static vg_measure measure_of(const vg_measure_info *info, const double *k, const
     char k_name[VG_NAME_SIZE] = "";
     if (k)
         vg_k_name(k_name, *k);
-    snprintf(measure.name, sizeof measure.name, "%.5s%s%.25s", info->name, k ? "@" : "", k_name);
+    snprintf(measure.name, sizeof measure.name, "%.8s%s%.22s", info->name, k ? "@" : "", k_name);
     return measure;
 }
 
@@ -102,7 +103,7 @@ vg_status vg_columns__new(vg_columns **out, size_t rows, const double *k, size_t
     if (!out)
         return vg_base__fail(VG_ERR_ARGUMENT, "columns: the place for the result is NULL");
     *out = NULL;
-    unsigned unknown = which & ~(unsigned)(VG_COLUMNS_ALL | VG_COLUMNS_PLANES | VG_COLUMNS_LEAN);
+    unsigned unknown = which & ~(unsigned)(VG_COLUMNS_ALL | VG_COLUMNS_BASELINES | VG_COLUMNS_PLANES | VG_COLUMNS_LEAN);
     if (unknown)
         return vg_base__fail(VG_ERR_ARGUMENT, "columns: unknown bits %#x in which", unknown);
     if (!k || k_count == 0) {

@@ -10,11 +10,11 @@
 enum {
     /* Gated columns are K planes of `rows` values, one for each k, which are ranked faster than interleaved values. The
      * scorer must be told: vg_scorer__set_planes(scorer, rows). */
-    VG_COLUMNS_PLANES = 1 << 14,
+    VG_COLUMNS_PLANES = 1 << 28,
     /* AU and EPCE, gated or not, take no memory where TU, EU (and EPKL) are kept: vg_evaluate__columns computes AU =
      * max(TU - EU, 0) and EPCE = AU + EPKL while it ranks them. Equal to the scorer's values to the bit for natural
      * logarithms without normalisation, all pairs, and floors other than VG_FLOOR_ADD; not to be used otherwise. */
-    VG_COLUMNS_LEAN = 1 << 15
+    VG_COLUMNS_LEAN = 1 << 29
 };
 
 /* Requests the memory of `rows` rows from `row` on (fewer where the columns end) from the system at once, which is

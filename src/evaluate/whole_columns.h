@@ -37,7 +37,14 @@ enum {
     VG_COLUMN_GEPJS = 1 << 11,
     VG_COLUMN_GMU = 1 << 12,
     VG_COLUMN_SNR = 1 << 13,
-    VG_COLUMNS_ALL = (1 << 14) - 1
+    VG_COLUMN_MAXPROB = 1 << 20, /* after pred to flags of vg_scores */
+    VG_COLUMN_GAP = 1 << 21,
+    VG_COLUMN_TOPSTD = 1 << 22,
+    VG_COLUMN_VOTES = 1 << 23,
+    VG_COLUMN_MAXLOGIT = 1 << 24,
+    VG_COLUMN_ENERGY = 1 << 25,
+    VG_COLUMNS_ALL = (1 << 14) - 1, /* the paper's measures */
+    VG_COLUMNS_BASELINES = (1 << 26) - (1 << 20)
 };
 /* Whole columns (rows values each, rows x K, or K x rows, for gated measures) for a streaming scorer to write into. */
 typedef struct vg_columns vg_columns;

@@ -71,12 +71,9 @@ TOPS(tops_f32, float, float, AS_IS)
 TOPS(tops_f64, double, double, AS_IS)
 TOPS(tops_half, uint16_t, int32_t, half_order)
 
-double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *work) {
-    uint32_t *tops = work, *named = work + in->m; /* M; C, zero between calls */
+/* The class that each member of sample n names. */
+static void find_tops(uint32_t *tops, const vg_predictions *in, size_t n) {
     ptrdiff_t at = (ptrdiff_t)n * in->stride_n;
-    double agree = 0, members = (double)in->m;
-    if (in->m < 2)
-        return 0;
     switch (in->dtype) {
     case VG_F32:
         if (in->stride_c == 1 && in->c >= MANY_CLASSES)
@@ -91,6 +88,14 @@ double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *wor
     default: /* float16 and bfloat16; other types were refused before this */
         tops_half(tops, (const uint16_t *)in->data + at, in, in->stride_c);
     }
+}
+
+double vg_disagreement__sample(const vg_predictions *in, size_t n, uint32_t *work) {
+    uint32_t *tops = work, *named = work + in->m; /* M; C, zero between calls */
+    double agree = 0, members = (double)in->m;
+    if (in->m < 2)
+        return 0;
+    find_tops(tops, in, n);
     for (size_t m = 0; m < in->m; m++)
         agree += named[tops[m]]++; /* pairs with the members before that name the same class */
     for (size_t m = 0; m < in->m; m++)
@@ -105,4 +110,23 @@ double vg_disagreement__label(const vg_predictions *in, size_t n, size_t label, 
     for (size_t m = 0; m < in->m; m++)
         above += vg_measures__value(in, n, m, label) > half;
     return 2 * above * (members - above) / (members * (members - 1));
+}
+
+double vg_disagreement__votes(const vg_predictions *in, size_t n, uint32_t *work) {
+    uint32_t *tops = work, *named = work + in->m, most = 0;
+    if (in->m < 2)
+        return 0;
+    find_tops(tops, in, n);
+    for (size_t m = 0; m < in->m; m++)
+        most = ++named[tops[m]] > most ? named[tops[m]] : most;
+    for (size_t m = 0; m < in->m; m++)
+        named[tops[m]] = 0;
+    return (double)(in->m - most) / (double)in->m;
+}
+
+double vg_disagreement__label_votes(const vg_predictions *in, size_t n, size_t label, double half) {
+    size_t above = 0;
+    for (size_t m = 0; m < in->m; m++)
+        above += vg_measures__value(in, n, m, label) > half;
+    return (double)(above < in->m - above ? above : in->m - above) / (double)in->m;
 }

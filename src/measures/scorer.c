@@ -174,6 +174,9 @@ typedef struct chunk_work {
 } chunk_work;
 enum { RUN = 4 };
 
+/* A label's value above which a member votes for it. */
+static double half_of(const vg_scorer *s) { return s->options.logits ? 0 : 0.5; }
+
 /* The disagreement of units u .. end - 1, in those of samples that count. */
 static void compare_tops(const chunk_work *w, size_t u, size_t end, unsigned worker) {
     const vg_scorer *s = w->scorer;
@@ -189,8 +192,7 @@ static void compare_tops(const chunk_work *w, size_t u, size_t end, unsigned wor
     }
     for (; u < end; u++)
         if (vg_disagreement__next(from + u / labels, s->thinning, &weight) == from + u / labels)
-            w->unit_disagreement[u] =
-                vg_disagreement__label(&w->job->in, u / labels, u % labels, s->options.logits ? 0 : 0.5);
+            w->unit_disagreement[u] = vg_disagreement__label(&w->job->in, u / labels, u % labels, half_of(s));
 }
 
 static vg_status run_tiles(void *context, size_t index, unsigned worker) {
@@ -203,6 +205,10 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
         return VG_OK;
     VG_TRY(w->scorer->tier->score(w->job, workspace, u, stop - u));
     compare_tops(w, u, stop, worker);
+    double *votes = w->job->out.votes;
+    for (size_t labels = w->job->labels; votes && u < stop; u++)
+        votes[u] = labels ? vg_disagreement__label_votes(&w->job->in, u / labels, u % labels, half_of(w->scorer))
+                          : vg_disagreement__votes(&w->job->in, u, w->scorer->tops + worker * w->scorer->tops_room);
     return VG_OK;
 }
 
@@ -210,7 +216,8 @@ static vg_status run_tiles(void *context, size_t index, unsigned worker) {
 static vg_scores places_from(const vg_scores *out, size_t first, const vg_scorer *s, bool multilabel) {
     size_t c = s->c, k = s->k, n = multilabel ? first * c : first;
     vg_scores at = *out;
-    double **single[] = {&at.tu, &at.au, &at.eu, &at.epce, &at.epkl, &at.epjs, &at.gmu, &at.snr};
+    double **single[] = {&at.tu,  &at.au,      &at.eu,  &at.epce,   &at.epkl,  &at.epjs,     &at.gmu,
+                         &at.snr, &at.maxprob, &at.gap, &at.topstd, &at.votes, &at.maxlogit, &at.energy};
     double **gated[] = {&at.gtu, &at.gau, &at.geu, &at.gepce, &at.gepkl, &at.gepjs};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         *single[i] = *single[i] ? *single[i] + n : NULL;
@@ -304,6 +311,8 @@ static void leave(const vg_scorer *s) { atomic_flag_clear(&((vg_scorer *)s)->bus
 
 static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
+    if ((out->maxlogit || out->energy) && !s->options.logits)
+        return vg_base__fail(VG_ERR_ARGUMENT, "maxlogit and energy need logits, and the input holds probabilities");
     vg_kernel_job job;
     plan(&job, s, out, block);
     VG_TRY(ready(s, &job, job.labels ? block->n * job.labels : block->n));

@@ -63,7 +63,7 @@ static vg_status score_and_evaluate(vg_evaluation **out, vg_score_summary *summa
     vg_columns *columns = NULL;
     VG_TRY(vg_score_input__need_labels(in));
     VG_TRY(make_tally(&tally, in, own));
-    vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, true, summary);
+    vg_status status = vg_measure_columns__score(&columns, tally, in, vg_score_input__compared(in), true, summary);
     if (status == VG_OK)
         status = evaluate(out, in, tally, columns, own);
     vg_columns__free(columns);

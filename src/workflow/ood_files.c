@@ -66,6 +66,25 @@ static vg_status fill_table(set_storage *set, size_t count) {
     return VG_OK;
 }
 
+/* The measures that both files have: energy and maxlogit are there only for logits. One allocation, *inside, holds both
+ * lists. */
+static vg_status common_measures(vg_measure **inside, vg_measure **outside, size_t *count, const vg_sample_measures *id,
+                                 const vg_sample_measures *ood) {
+    *inside = calloc(id->count ? 2 * id->count : 1, sizeof **inside);
+    *count = 0;
+    if (!*inside)
+        return vg_base__fail(VG_ERR_MEMORY, "out of memory for the measures of two files");
+    *outside = *inside + id->count;
+    for (size_t i = 0; i < id->count; i++)
+        for (size_t j = 0; j < ood->count; j++)
+            if (strcmp(id->list[i].name, ood->list[j].name) == 0) {
+                (*inside)[*count] = id->list[i];
+                (*outside)[(*count)++] = ood->list[j];
+                break;
+            }
+    return VG_OK;
+}
+
 static vg_status evaluate(set_storage *set, const vg_sample_measures *ood, const ood_work *work) {
     const vg_sample_measures *id = work->id;
     vg_ood_options how = VG_OOD_OPTIONS_INIT;
@@ -73,9 +92,14 @@ static vg_status evaluate(set_storage *set, const vg_sample_measures *ood, const
     if (ood->c != id->c)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the in-distribution file has %zu", set->file, ood->c,
                              id->c);
-    set->rows = calloc(id->count ? id->count : 1, sizeof *set->rows);
-    if (!set->rows)
+    vg_measure *inside = NULL, *outside = NULL;
+    size_t count = 0;
+    VG_TRY(common_measures(&inside, &outside, &count, id, ood));
+    set->rows = calloc(count ? count : 1, sizeof *set->rows);
+    if (!set->rows) {
+        free(inside);
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the result");
+    }
     how.resamples = work->own->resamples;
     how.seed = work->own->seed;
     how.confidence = work->own->confidence;
@@ -84,12 +108,13 @@ static vg_status evaluate(set_storage *set, const vg_sample_measures *ood, const
     how.progress_context = &part;
     vg_status status = vg_job__begin(&work->own->job, "comparing", "steps");
     if (status == VG_OK) {
-        status = vg_ood_evaluate(set->rows, id->list, id->n, ood->list, ood->n, id->count, &how);
+        status = vg_ood_evaluate(set->rows, inside, id->n, outside, ood->n, count, &how);
         if (status != VG_OK)
             vg_base__fail(status, "%s: %s", set->file, vg_error_message());
     }
     vg_job__end(&work->own->job);
-    return status == VG_OK ? fill_table(set, id->count) : status;
+    free(inside);
+    return status == VG_OK ? fill_table(set, count) : status;
 }
 
 static vg_status compare(ood_owner *owner, size_t index, const char *path, const ood_work *work) {

@@ -132,6 +132,11 @@ vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_in
     return vg_score_input__open_labels(in, path, options, options ? options->labels : NULL, job);
 }
 
+vg_field_set vg_score_input__compared(const vg_score_input *in) {
+    vg_field_set more = VG_FIELDS_BASELINES & ~(in->logits ? 0 : VG_FIELDS_OF_LOGITS);
+    return in->measures == VG_FIELDS_ALL && in->device == VG_SCORE_ON_CPU ? in->measures | more : in->measures;
+}
+
 vg_status vg_score_input__need_labels(const vg_score_input *in) {
     if (in->labels)
         return VG_OK;

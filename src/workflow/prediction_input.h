@@ -48,6 +48,9 @@ vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, cons
                                       const char *labels, const vg_job *job);
 /* Closes what is open; safe on one that was never opened (all zero). */
 void vg_score_input__close(vg_score_input *in);
+/* The measures of a comparison: those asked for, and by default (all) the baselines too, as far as the input has them;
+ * on a GPU without the baselines. */
+vg_field_set vg_score_input__compared(const vg_score_input *in);
 /* VG_ERR_DATA with a message that names what to give when there are no labels. */
 vg_status vg_score_input__need_labels(const vg_score_input *in);
 

@@ -218,7 +218,10 @@ static void the_table_is_that_of_scores_and_columns(void **state) {
     vg_measure list[32];
     const double k = 2;
     const size_t count = vg_measure_count();
-    assert_int_equal(1u << count, VG_COLUMNS_ALL + 1);
+    unsigned bits = 0;
+    for (size_t i = 0; i < count; i++)
+        bits |= 1u << vg_measure_info_at(i)->offset / sizeof(double *);
+    assert_int_equal(bits, VG_COLUMNS_ALL | VG_COLUMNS_BASELINES);
     assert_null(vg_measure_info_at(count));
     for (size_t i = 0; i < count; i++) {
         double *at = values + i;

@@ -353,7 +353,7 @@ static void test_columns(void **state) {
     assert_non_null(strstr(vg_error_message(), "gtu@0.25"));
     vg_columns__free(columns);
     assert_int_equal(vg_columns__new(&columns, SIZE_MAX / 2, k, 2, VG_COLUMNS_ALL), VG_ERR_MEMORY);
-    assert_int_equal(vg_columns__new(&columns, 1, k, 2, 1u << 20), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_columns__new(&columns, 1, k, 2, 1u << 27), VG_ERR_ARGUMENT);
 }
 
 /* --- refusals --------------------------------------------------------------------------------------------------- */

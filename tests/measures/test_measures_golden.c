@@ -20,9 +20,26 @@ typedef struct small_result {
 static small_result small;
 
 static vg_scores small_places(void) {
-    return (vg_scores){small.tu,   small.au,     small.eu,       small.epce,  small.epkl,  small.epjs, small.gtu,
-                       small.gau,  small.geu,    small.gepce,    small.gepkl, small.gepjs, small.gmu,  small.snr,
-                       small.pred, small.second, small.decision, small.mean,  small.std,   small.flags};
+    return (vg_scores){.tu = small.tu,
+                       .au = small.au,
+                       .eu = small.eu,
+                       .epce = small.epce,
+                       .epkl = small.epkl,
+                       .epjs = small.epjs,
+                       .gtu = small.gtu,
+                       .gau = small.gau,
+                       .geu = small.geu,
+                       .gepce = small.gepce,
+                       .gepkl = small.gepkl,
+                       .gepjs = small.gepjs,
+                       .gmu = small.gmu,
+                       .snr = small.snr,
+                       .pred = small.pred,
+                       .second = small.second,
+                       .decision = small.decision,
+                       .mean = small.mean,
+                       .std = small.std,
+                       .flags = small.flags};
 }
 
 static void score_small(const double *data, size_t n, size_t m, size_t c, const vg_score_options *options) {

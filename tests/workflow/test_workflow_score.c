@@ -290,7 +290,7 @@ static void evaluates_a_file(void **state) {
     assert_string_equal(result->whole->figures[0].key, "accuracy");
     assert_true(result->whole->values[0].value == correct / N);
     const vg_figure_table *t = result->measures;
-    assert_true(t->rows == 8 + 6 * K && t->rows == result->evaluation->measure_count);
+    assert_true(t->rows == 8 + 6 + 6 * K && t->rows == result->evaluation->measure_count);
     assert_string_equal(t->figures[0].key, "aurc");
     assert_null(t->figures[5].key);
     for (size_t c = 0; c < t->columns; c++) {

@@ -258,6 +258,7 @@ static vl softmax_rows(tile *t) {
             sum += row[c];
         }
         vd inverse_sum = 1.0 / sum, offset = vm_log(sum);
+        t->total_lse += top + offset;
         for (size_t c = 0; c < t->C; c++) {
             log[c] = (log[c] - top) - offset;
             row[c] *= inverse_sum;

@@ -28,6 +28,12 @@ static void write_abstention(const vg_kernel_job *job, const margin *g, size_t f
         job->unit_abstains[first + i] = gap[i] > spread[i] ? 0.0 : 1.0;
 }
 
+/* Whether something is asked for that the leading classes give. */
+INLINE bool wants_margin(const vg_scores *out) {
+    return out->gmu || out->snr || out->pred || out->second || out->decision || out->flags || out->maxprob ||
+           out->gap || out->topstd;
+}
+
 static void write_margin(const vg_kernel_job *job, const margin *g, size_t first, size_t count) {
     const vg_score_options *o = &job->options;
     const vg_scores *out = &job->out;
@@ -43,6 +49,12 @@ static void write_margin(const vg_kernel_job *job, const margin *g, size_t first
             out->snr[n] = snr[i];
         if (out->gmu)
             out->gmu[n] = gmu[i];
+        if (out->maxprob)
+            out->maxprob[n] = 1.0 - g->mu1[i];
+        if (out->gap)
+            out->gap[n] = 1.0 - (g->mu1[i] - g->mu2[i]);
+        if (out->topstd)
+            out->topstd[n] = sqrt(g->var1[i]);
         if (out->pred)
             out->pred[n] = (int32_t)g->first[i];
         if (out->second)

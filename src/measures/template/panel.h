@@ -10,13 +10,13 @@
  *
  * x and log are [M][block]; arrays over columns have J entries; gamma is [J][K]; z, omega and over are [K][M]. */
 
-#define PANEL_PAIRS 10         /* the most members whose pairs are taken one by one */
-#define PANEL_FEW 6            /* the same where lanes are samples: tiles are faster above */
-#define PANEL_ACROSS 192       /* from this many classes on, lanes are classes */
-#define PANEL_BYTES 65536      /* of a block's members */
-#define PANEL_PART 16          /* columns whose terms are summed as reals, before they are added to sums in double */
+#define PANEL_PAIRS 10    /* the most members whose pairs are taken one by one */
+#define PANEL_FEW 6       /* the same where lanes are samples: tiles are faster above */
+#define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
+#define PANEL_BYTES 65536 /* of a block's members */
+#define PANEL_PART 16     /* columns whose terms are summed as reals, before they are added to sums in double */
 
-typedef struct P(set) { /* sums over classes of one set of members, the ungated or a gated one */
+typedef struct P(set) {            /* sums over classes of one set of members, the ungated or a gated one */
     P(acc) tu, eu, reverse, pairs; /* reverse: without its floors */
     P(acc) floors, diagonal;
     /* of the latest columns, not yet in the sums above */
@@ -30,23 +30,28 @@ typedef struct P(panel) {
     size_t block, from;  /* columns held, and the first of them */
     bool across, logs, extremes, pairs;
     vr *x, *log;
-    vr *dev; /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
-    vr *rows; /* [M] sums of rows */
-    P(acc) *mu;                              /* [J] */
-    vr *mu_high, *mu_low, *variance, *low;   /* [J] the mean as a real and the rest of it */
+    vr *dev;     /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
+    vr *rows;    /* [M] sums of rows */
+    P(acc) * mu; /* [J] */
+    vr *mu_high, *mu_low, *variance, *low; /* [J] the mean as a real and the rest of it */
     vr *gamma;
-    vr *zsum, *omega, *over; /* Z_m's deviation; Zbar/Z_m - 1 and Zbar/Z_m */
-    double *ztotal;          /* [K][M] across: zsum of the blocks before */
-    double *top, *offset;    /* [M] logits across: a row's largest logit over T, and logsumexp minus it */
-    P(acc) *zbar, *inverse_zbar, *psi_z; /* [K] */
-    vr *over_low, *inverse_real;         /* [K] the smallest over; 1/Zbar */
-    vr *zbar_part;                       /* [K] of the latest columns */
-    P(set) *sets;                        /* [1 + K] */
-    vd *results;                         /* [SET_RESULTS][K] */
-    PANEL_REAL *row;                     /* [lanes][M][C] samples as reals, where they are not so in memory */
+    vr *zsum, *omega, *over;              /* Z_m's deviation; Zbar/Z_m - 1 and Zbar/Z_m */
+    double *ztotal;                       /* [K][M] across: zsum of the blocks before */
+    double *kept_tu;                      /* [1 + K] TU of a lane's sets, handed to a panel that corrects it */
+    const double *given_tu;               /* a correcting panel: TU to use; else NULL */
+    double *top, *offset;                 /* [M] logits across: a row's largest logit over T, and logsumexp minus it */
+    P(acc) * zbar, *inverse_zbar, *psi_z; /* [K] */
+    vr *over_low, *inverse_real;          /* [K] the smallest over; 1/Zbar */
+    vr *zbar_part;                        /* [K] of the latest columns */
+    P(set) * sets;                        /* [1 + K] */
+    vd *results;                          /* [SET_RESULTS][K] */
+    PANEL_REAL *row;                      /* [lanes][M][C] samples as reals, where they are not so in memory */
     P(acc) variance_sum, total;
     vr variance_part; /* of the latest columns */
-    vri sign, gated_out; /* OR of all members; lanes of which a member was gated to nothing */
+#if VG_PANEL_DOUBLE
+    vr total_lse, top_log; /* logits: sum over members of logsumexp, and largest sum over members of log p */
+#endif
+    vri sign, gated_out;                     /* OR of all members; lanes of which a member was gated to nothing */
     vd mu1[PANEL_HALVES], mu2[PANEL_HALVES]; /* the two largest means, and their classes */
     vl first1[PANEL_HALVES], second1[PANEL_HALVES];
 } P(panel);
@@ -69,7 +74,7 @@ INLINE bool carve_bytes(char *base, size_t *used, void *out, size_t a, size_t b,
 }
 #endif
 
-static void P(measure_panel)(P(panel) *t, const vg_kernel_job *job, bool across) {
+static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across) {
     memset(t, 0, sizeof *t);
     t->job = job;
     t->M = job->m;
@@ -85,7 +90,7 @@ static void P(measure_panel)(P(panel) *t, const vg_kernel_job *job, bool across)
 }
 
 /* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
-static bool P(carve_panel)(P(panel) *t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
+static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
     P(measure_panel)(t, job, across);
     size_t M = t->M, J = t->J, K = t->K, lanes = across ? 0 : PANEL_LANES, logits = job->options.logits ? 1 : 0, row;
     if (!vg_base__mul(&row, M, t->C))
@@ -107,6 +112,7 @@ static bool P(carve_panel)(P(panel) *t, const vg_kernel_job *job, bool across, v
                  {&t->omega, K, M, sizeof(vr)},
                  {&t->over, K, M, sizeof(vr)},
                  {&t->ztotal, K, M, sizeof(double)},
+                 {&t->kept_tu, 1 + K, 1, sizeof(double)},
                  {&t->top, M, 1, sizeof(double)},
                  {&t->offset, M, 1, sizeof(double)},
                  {&t->zbar, K, 1, sizeof *t->zbar},

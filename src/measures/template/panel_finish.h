@@ -1,7 +1,7 @@
 /* panel_finish.h - one panel from input to results. */
 
 /* Sums over lanes of an across panel, and the leading classes of all lanes in lane 0. */
-static void P(join_lanes)(P(panel) *t) {
+static void P(join_lanes)(P(panel) * t) {
     t->variance_sum = P(complete)(t, t->variance_sum);
     t->total = P(complete)(t, t->total);
     for (size_t s = 0; s <= t->K; s++) {
@@ -16,7 +16,7 @@ static void P(join_lanes)(P(panel) *t) {
 }
 
 /* The two leading classes of half h; of an across panel those of all lanes, in lane 0. */
-static margin P(leaders)(const P(panel) *t, int h, size_t count) {
+static margin P(leaders)(const P(panel) * t, int h, size_t count) {
     margin g = {.mu1 = t->mu1[h], .mu2 = t->mu2[h], .first = t->first1[h], .second = t->second1[h]};
     for (int i = 0; t->across && i < PANEL_LANES; i++) {
         const double mu[2] = {t->mu1[i / VG_LANES][i % VG_LANES], t->mu2[i / VG_LANES][i % VG_LANES]};
@@ -42,7 +42,7 @@ static margin P(leaders)(const P(panel) *t, int h, size_t count) {
 }
 
 /* mean and std of every class. */
-static void P(write_columns)(const P(panel) *t) {
+static void P(write_columns)(const P(panel) * t) {
     const vg_scores *out = &t->job->out;
     for (size_t j = 0; (out->mean || out->std) && j < t->J; j++)
         for (size_t i = 0; i < PANEL_LANES; i++) {
@@ -56,7 +56,7 @@ static void P(write_columns)(const P(panel) *t) {
         }
 }
 
-static VG_NOINLINE void P(write_margins)(const P(panel) *t, int h, size_t first, size_t count) {
+static VG_NOINLINE void P(write_margins)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     margin g = P(leaders)(t, h, count);
     for (size_t i = 0; i < count; i++) {
@@ -64,19 +64,38 @@ static VG_NOINLINE void P(write_margins)(const P(panel) *t, int h, size_t first,
         job->unit_total[first + i] = t->total.h[h][i];
     }
     write_abstention(job, &g, first, count);
-    if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags)
+    if (wants_margin(&job->out))
         write_margin(job, &g, first, count);
 }
 
+#if VG_PANEL_DOUBLE
+/* maxlogit and energy, from log p = z/T - logsumexp(z/T). */
+static VG_NOINLINE void P(write_logits)(const P(panel) * t) {
+    const vg_scores *out = &t->job->out;
+    double inverse = 1.0 / (double)t->M;
+    vd total = t->total_lse * inverse, top = t->top_log * inverse;
+    for (int i = 1; t->across && i < VG_LANES; i++)
+        top[0] = top[i] > top[0] ? top[i] : top[0];
+    for (size_t i = 0; i < t->count; i++) {
+        if (out->energy)
+            out->energy[t->first + i] = -total[i];
+        if (out->maxlogit)
+            out->maxlogit[t->first + i] = -(top[i] + total[i]);
+    }
+}
+#endif
+
 /* EPJS of a set: panel_terms.h. */
-INLINE vd P(set_epjs)(const P(panel) *t, const measures *set, vd pairs) {
+INLINE vd P(set_epjs)(const P(panel) * t, const measures *set, vd pairs) {
     double M = (double)t->M;
     return vd_max(set->eu * (1.0 - 1.0 / M) - pairs * (2.0 / (M * M)), vd_set(0.0));
 }
 
-INLINE measures P(set_of)(const P(panel) *t, size_t s, int h) {
+INLINE measures P(set_of)(const P(panel) * t, size_t s, int h) {
     const P(set) *set = &t->sets[s];
     measures out = {set->tu.h[h], set->eu.h[h], set->reverse.h[h] - set->floors.h[h], set->diagonal.h[h]};
+    if (t->given_tu) /* AU is TU - EU of the TU that is written */
+        out.tu = vd_set(t->given_tu[s]);
     if (s > 0) {
         out.eu += t->psi_z[s - 1].h[h];
         out.reverse -= t->psi_z[s - 1].h[h];
@@ -84,7 +103,7 @@ INLINE measures P(set_of)(const P(panel) *t, size_t s, int h) {
     return out;
 }
 
-static VG_NOINLINE void P(write_ungated)(const P(panel) *t, int h, size_t first, size_t count) {
+static VG_NOINLINE void P(write_ungated)(const P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
     places to = {{out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs}};
@@ -99,16 +118,16 @@ static VG_NOINLINE void P(write_ungated)(const P(panel) *t, int h, size_t first,
 
 /* A unit's members and gates, one by one. */
 typedef struct P(lost) {
-    const P(panel) *t;
+    const P(panel) * t;
     size_t lane, k;
 } P(lost);
 
-static double P(lost_gate)(const P(lost) *of, size_t c) {
+static double P(lost_gate)(const P(lost) * of, size_t c) {
     const P(panel) *t = of->t;
     size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
     return (double)t->gamma[j * t->K + of->k][at];
 }
-static double P(lost_value)(const P(lost) *of, size_t m, size_t c) {
+static double P(lost_value)(const P(lost) * of, size_t m, size_t c) {
     const P(panel) *t = of->t;
     size_t j = t->across ? c / PANEL_LANES : c, at = t->across ? c % PANEL_LANES : of->lane;
     vr x = t->block < t->J ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
@@ -121,7 +140,7 @@ static double P(lost_member)(const void *context, size_t m, size_t c) {
 }
 
 /* A unit of which some member's Z_m vanished at some k: its gated sets are built and measured one by one. */
-static __attribute__((noinline)) void P(rescue)(P(panel) *t, size_t lane, size_t k, const places *to, size_t unit) {
+static __attribute__((noinline)) void P(rescue)(P(panel) * t, size_t lane, size_t k, const places *to, size_t unit) {
     const vg_kernel_job *job = t->job;
     double *sums = t->ztotal + k * t->M, results[6]; /* no longer needed: holds Z_m */
     P(lost) of = {t, lane, k};
@@ -136,7 +155,7 @@ static __attribute__((noinline)) void P(rescue)(P(panel) *t, size_t lane, size_t
             to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
 }
 
-static VG_NOINLINE void P(write_gated)(P(panel) *t, int h, size_t first, size_t count) {
+static VG_NOINLINE void P(write_gated)(P(panel) * t, int h, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
     size_t K = t->K;
@@ -168,7 +187,7 @@ static VG_NOINLINE void P(write_gated)(P(panel) *t, int h, size_t first, size_t 
 }
 
 /* Whether some row of a panel may not be a distribution, by its sum in float and by its signs. */
-static bool P(doubtful)(const P(panel) *t) {
+static bool P(doubtful)(const P(panel) * t) {
     vri bad = t->sign < 0;
     if (t->job->options.logits)
         return false;
@@ -180,11 +199,15 @@ static bool P(doubtful)(const P(panel) *t) {
     return vri_any(bad);
 }
 
-static vg_status P(run_panel)(P(panel) *t) {
+static vg_status P(run_panel)(P(panel) * t) {
     bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->job->out.tu;
     t->variance_sum = t->total = (P(acc)){{{0}}};
     t->sign = t->gated_out = (vri){0};
     t->variance_part = vr_set(0);
+#if VG_PANEL_DOUBLE
+    t->total_lse = vr_set(0);
+    t->top_log = vr_set(-INFINITY);
+#endif
     for (size_t m = 0; m < t->M; m++)
         t->rows[m] = vr_set(0);
     for (size_t i = 0; i < t->K * t->M; i++) {
@@ -233,7 +256,7 @@ static vg_status P(run_panel)(P(panel) *t) {
     return VG_OK;
 }
 
-static vg_status P(score_panel)(P(panel) *t, size_t first, size_t count) {
+static vg_status P(score_panel)(P(panel) * t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     t->first = first;
     t->count = count;
@@ -241,6 +264,10 @@ static vg_status P(score_panel)(P(panel) *t, size_t first, size_t count) {
     if (job->out.flags)
         memset(job->out.flags + first, 0, count * sizeof *job->out.flags);
     P(write_columns)(t);
+#if VG_PANEL_DOUBLE
+    if (job->options.logits && (job->out.energy || job->out.maxlogit))
+        P(write_logits)(t);
+#endif
     for (int h = 0; h < PANEL_HALVES; h++) {
         size_t done = (size_t)h * VG_LANES, some = count > done ? count - done : 0;
         if (some == 0)

@@ -47,7 +47,7 @@ INLINE vr P(load)(const char *row, vg_element type, size_t c) {
 }
 
 /* Column j of member m of an across panel's sample, as it is in memory; 0 past the last class. */
-static inline vr P(fetch)(const P(panel) *t, size_t m, size_t j) {
+static inline vr P(fetch)(const P(panel) * t, size_t m, size_t j) {
     const vg_predictions *in = &t->job->in;
     size_t c = j * PANEL_LANES;
     if (in->stride_c == 1 && c + PANEL_LANES <= t->C)
@@ -59,7 +59,7 @@ static inline vr P(fetch)(const P(panel) *t, size_t m, size_t j) {
 }
 
 /* All ones in the lanes of column j that are classes. */
-INLINE vri P(exists)(const P(panel) *t, size_t j) {
+INLINE vri P(exists)(const P(panel) * t, size_t j) {
     vri mask = {0};
     for (size_t i = 0; i < PANEL_LANES; i++)
         mask[i] = !t->across || j * PANEL_LANES + i < t->C ? -1 : 0;
@@ -74,12 +74,12 @@ INLINE double P(across_sum)(vr x) {
 }
 
 #if VG_PANEL_DOUBLE
-INLINE double P(inverse_temperature)(const P(panel) *t, size_t m) {
+INLINE double P(inverse_temperature)(const P(panel) * t, size_t m) {
     return t->job->inverse_temperature ? t->job->inverse_temperature[m] : 1.0;
 }
 
 /* Largest logit over T and logsumexp of every row of an across panel. Returns whether all are finite. */
-static bool P(row_totals)(P(panel) *t) {
+static bool P(row_totals)(P(panel) * t) {
     vri bad = {0};
     for (size_t m = 0; m < t->M; m++) {
         double inverse = P(inverse_temperature)(t, m), top = -INFINITY;
@@ -95,18 +95,19 @@ static bool P(row_totals)(P(panel) *t) {
             sum += P(choose)(P(exists)(t, j), vm_exp(P(fetch)(t, m, j) * inverse - top), vr_set(0));
         t->top[m] = top;
         t->offset[m] = log(P(across_sum)(sum));
+        t->total_lse += t->top[m] + t->offset[m];
     }
     return !vri_any(bad);
 }
 
 /* Column j of member m of an across panel: log p from a logit. */
-INLINE vr P(fetch_log)(const P(panel) *t, size_t m, size_t j) {
+INLINE vr P(fetch_log)(const P(panel) * t, size_t m, size_t j) {
     vr v = (P(fetch)(t, m, j) * P(inverse_temperature)(t, m) - t->top[m]) - t->offset[m];
     return P(choose)(P(exists)(t, j), v, vr_set(0));
 }
 
 /* The logits of every row of a panel of samples become log p in log and p in x. Returns whether all are finite. */
-static bool P(softmax)(P(panel) *t) {
+static bool P(softmax)(P(panel) * t) {
     vri bad = {0};
     for (size_t m = 0; m < t->M; m++) {
         vr *x = t->x + m * t->block, *log = t->log + m * t->block;
@@ -122,6 +123,7 @@ static bool P(softmax)(P(panel) *t) {
             sum += x[j];
         }
         vr inverse_sum = 1.0 / sum, offset = vm_log(sum);
+        t->total_lse += top + offset;
         for (size_t j = 0; j < t->J; j++) {
             log[j] = (log[j] - top) - offset;
             x[j] *= inverse_sum;
@@ -132,7 +134,7 @@ static bool P(softmax)(P(panel) *t) {
 #endif
 
 /* Column j of member m of an across panel: a probability. */
-INLINE vr P(fetch_value)(const P(panel) *t, size_t m, size_t j) {
+INLINE vr P(fetch_value)(const P(panel) * t, size_t m, size_t j) {
 #if VG_PANEL_DOUBLE
     if (t->job->options.logits)
         return P(choose)(P(exists)(t, j), vm_exp(P(fetch_log)(t, m, j)), vr_set(0));
@@ -141,7 +143,7 @@ INLINE vr P(fetch_value)(const P(panel) *t, size_t m, size_t j) {
 }
 
 /* The block of columns from `from` on of an across panel. */
-static VG_NOINLINE void P(load_block)(P(panel) *t, size_t from) {
+static VG_NOINLINE void P(load_block)(P(panel) * t, size_t from) {
     const vg_predictions *in = &t->job->in;
     size_t count = t->J - from < t->block ? t->J - from : t->block;
     size_t whole = in->stride_c == 1 ? t->C / PANEL_LANES : 0, plain = whole > from ? whole - from : 0;
@@ -209,7 +211,7 @@ static void P(transpose)(vr *out, const PANEL_REAL *const *rows, size_t count) {
 }
 
 /* All members of sample n as reals at `to`. */
-static void P(gather)(PANEL_REAL *to, const P(panel) *t, size_t n) {
+static void P(gather)(PANEL_REAL *to, const P(panel) * t, size_t n) {
     const vg_predictions *in = &t->job->in;
     for (size_t m = 0; m < t->M; m++) {
         const char *row = P(row_at)(in, n, m);
@@ -224,7 +226,7 @@ static void P(gather)(PANEL_REAL *to, const P(panel) *t, size_t n) {
 }
 
 /* All columns of a panel of samples; lanes past the last sample repeat it. */
-static VG_NOINLINE void P(load_samples)(P(panel) *t) {
+static VG_NOINLINE void P(load_samples)(P(panel) * t) {
     const vg_predictions *in = &t->job->in;
     const PANEL_REAL *rows[PANEL_LANES];
     bool direct = in->stride_c == 1 && in->dtype == (VG_PANEL_DOUBLE ? VG_F64 : VG_F32);

@@ -6,7 +6,7 @@
  * accuracy in float. */
 
 /* The two largest means among the columns of the block; ties go to the lower index. */
-static VG_NOINLINE void P(block_leaders)(P(panel) *t) {
+static VG_NOINLINE void P(block_leaders)(P(panel) * t) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
     for (int h = 0; h < PANEL_HALVES; h++) {
         vd mu1 = t->mu1[h], mu2 = t->mu2[h];
@@ -33,7 +33,7 @@ static VG_NOINLINE void P(block_leaders)(P(panel) *t) {
 }
 
 /* Sums of rows and the OR of all members, for the check of the rows. */
-static VG_NOINLINE void P(block_rows)(P(panel) *t) {
+static VG_NOINLINE void P(block_rows)(P(panel) * t) {
     size_t count = t->J - t->from < t->block ? t->J - t->from : t->block;
     vri sign = t->sign;
     for (size_t m = 0; m < t->M; m++) {
@@ -49,7 +49,7 @@ static VG_NOINLINE void P(block_rows)(P(panel) *t) {
 }
 
 /* Gamma of column j at every k, and with it the sums for Zbar and for the members' deviations from it. */
-static void P(column_gates)(P(panel) *t, size_t j) {
+static void P(column_gates)(P(panel) * t, size_t j) {
     const vg_score_options *o = &t->job->options;
     bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE, sample = o->sigma_gate == VG_SIGMA_SAMPLE && t->M > 1;
     PANEL_REAL eps = (PANEL_REAL)o->eps;
@@ -85,7 +85,7 @@ static void P(column_gates)(P(panel) *t, size_t j) {
 }
 
 /* Mean and variance of a column; the deviations are left in t->dev. */
-INLINE void P(column_moments)(P(panel) *t, size_t j, bool gated, bool extremes) {
+INLINE void P(column_moments)(P(panel) * t, size_t j, bool gated, bool extremes) {
     const vr *x = t->x + (j - t->from);
     size_t M = t->M, step = t->block;
     P(acc) sum = P(widen)(x[0]);
@@ -153,14 +153,22 @@ INLINE void P(column_moments)(P(panel) *t, size_t j, bool gated, bool extremes) 
 }
 
 /* The columns of the block. */
-static VG_NOINLINE void P(block_moments)(P(panel) *t) {
+static VG_NOINLINE void P(block_moments)(P(panel) * t) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
     for (size_t j = t->from; j < end; j++)
         t->K          ? t->extremes ? P(column_moments)(t, j, true, true) : P(column_moments)(t, j, true, false)
-        : t->extremes ? P(column_moments)(t, j, false, true)
+                 : t->extremes ? P(column_moments)(t, j, false, true)
                       : P(column_moments)(t, j, false, false);
     P(block_rows)(t);
     P(block_leaders)(t);
+#if VG_PANEL_DOUBLE
+    for (size_t j = t->from; t->job->options.logits && t->job->out.maxlogit && j < end; j++) {
+        vr sum = vr_set(0);
+        for (size_t m = 0; m < t->M; m++)
+            sum += t->log[m * t->block + (j - t->from)];
+        t->top_log = vr_max(P(choose)(P(exists)(t, j), sum, vr_set(-INFINITY)), t->top_log);
+    }
+#endif
     for (size_t i = 0; t->across && i < t->K * t->M; i++) {
         t->ztotal[i] += P(across_sum)(t->zsum[i]);
         t->zsum[i] = vr_set(0);
@@ -168,7 +176,7 @@ static VG_NOINLINE void P(block_moments)(P(panel) *t) {
 }
 
 /* The sum over lanes in every lane of an across panel; another panel's sums are complete. */
-INLINE P(acc) P(complete)(const P(panel) *t, P(acc) a) {
+INLINE P(acc) P(complete)(const P(panel) * t, P(acc) a) {
     if (!t->across)
         return a;
     double sum = 0;
@@ -181,7 +189,7 @@ INLINE P(acc) P(complete)(const P(panel) *t, P(acc) a) {
 }
 
 /* Z_m itself, for lanes in which it is so far below its mean that the deviation form has lost digits. */
-static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) *t, size_t k, size_t m) {
+static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) * t, size_t k, size_t m) {
     P(acc) sum = {{{0}}};
     for (size_t j = 0; j < t->J; j++) {
         vr x = t->across && t->block < t->J ? P(fetch_value)(t, m, j) : t->x[m * t->block + j];
@@ -193,7 +201,7 @@ static __attribute__((noinline)) P(acc) P(normaliser)(const P(panel) *t, size_t 
 }
 
 /* z = Z_m/Zbar - 1 of member m at gate k: omega and over; returns psi(z). */
-INLINE vr P(member_weight)(P(panel) *t, size_t k, size_t m, vr deviation, vr inverse, vri dead) {
+INLINE vr P(member_weight)(P(panel) * t, size_t k, size_t m, vr deviation, vr inverse, vri dead) {
     vr z = deviation * inverse, y = 1 + z, lambda, psi;
     vri low = (z < (PANEL_REAL)-0.5) | dead;
     if (vri_any(low)) {
@@ -218,7 +226,7 @@ INLINE vr P(member_weight)(P(panel) *t, size_t k, size_t m, vr deviation, vr inv
 }
 
 /* Between the passes: Zbar and the members' weights. */
-static VG_NOINLINE void P(weights)(P(panel) *t) {
+static VG_NOINLINE void P(weights)(P(panel) * t) {
     for (size_t k = 0; k < t->K; k++) {
         t->zbar[k] = P(complete)(t, t->zbar[k]);
         P(acc) psi = {{{0}}};

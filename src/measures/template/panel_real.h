@@ -81,7 +81,7 @@ INLINE vr P(narrow)(P(acc) a) {
     return vf_pack(a.h[0], a.h[1]);
 #endif
 }
-INLINE void P(add)(P(acc) *a, vr x) {
+INLINE void P(add)(P(acc) * a, vr x) {
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
         a->h[h] += P(half)(x, h);
@@ -153,7 +153,7 @@ INLINE vr P(gate)(vr x) {
 }
 
 /* log q = e log 2 + rest of q >= 0; `exact` is q in double, for q - 1 where q is next to 1. In double e is 0. */
-INLINE void P(log_parts)(vr q, const P(acc) *exact, vr *e, vr *rest) {
+INLINE void P(log_parts)(vr q, const P(acc) * exact, vr *e, vr *rest) {
 #if VG_PANEL_DOUBLE
     *e = vr_set(0);
     *rest = vm_log(vd_max(exact->h[0], vd_set(1e-300)));

@@ -22,8 +22,8 @@ static size_t tier_units(const vg_kernel_job *job) {
 static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     vg_kernel_job again = *job;
     const vg_scores *out = &job->out;
-    again.out = (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl,
-                            .gepjs = out->gepjs};
+    again.out =
+        (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl, .gepjs = out->gepjs};
     if (ungated) {
         again.out.au = out->au;
         again.out.eu = out->eu;
@@ -34,12 +34,17 @@ static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     return again;
 }
 
-static vg_status panel_correct(const vg_kernel_job *job, void *workspace, size_t unit, bool ungated) {
+static vg_status panel_correct(const panel_s *of, void *workspace, size_t lane, bool ungated) {
+    const vg_kernel_job *job = of->job;
     vg_kernel_job again = panel_again(job, ungated);
+    size_t unit = of->first + lane;
     panel_d t;
     size_t used = 0;
     const double kept[3] = {job->unit_variance[unit], job->unit_total[unit], job->unit_abstains[unit]};
     carve_panel_d(&t, &again, true, workspace, &used);
+    for (size_t s = 0; s <= of->K; s++)
+        of->kept_tu[s] = of->sets[s].tu.h[lane / VG_LANES][lane % VG_LANES];
+    t.given_tu = of->kept_tu;
     vg_status status = score_panel_d(&t, unit, 1);
     job->unit_variance[unit] = kept[0];
     job->unit_total[unit] = kept[1];
@@ -57,7 +62,7 @@ static vg_status panel_large(const panel_s *t, char *workspace) {
         for (size_t k = 0; k < t->K && (job->need_gated_logs || job->out.gepjs); k++)
             gated |= !(t->psi_z[k].h[h][lane] < LARGE) || !(t->sets[1 + k].reverse.h[h][lane] < LARGE);
         if (gated)
-            VG_TRY(panel_correct(job, workspace, t->first + i, large));
+            VG_TRY(panel_correct(t, workspace, i, large));
     }
     return VG_OK;
 }

@@ -11,13 +11,13 @@
 /* What the second pass knows of the current column. */
 typedef struct P(column) {
     size_t j;
-    vr inverse;  /* 1/mu, 1 where no member has probability */
+    vr inverse; /* 1/mu, 1 where no member has probability */
     vri empty;
     vr phi, psi; /* means over members */
 } P(column);
 
 /* phi and psi; p lambda is left in t->dev where `keep`. */
-INLINE void P(column_logs)(P(panel) *t, P(column) *at, bool from_logits, bool keep) {
+INLINE void P(column_logs)(P(panel) * t, P(column) * at, bool from_logits, bool keep) {
     size_t M = t->M, step = t->block, j = at->j;
     const vr *x = t->x + (j - t->from);
     vr mean = t->mu_high[j], rest = t->mu_low[j], inverse = at->inverse;
@@ -61,7 +61,7 @@ INLINE void P(column_logs)(P(panel) *t, P(column) *at, bool from_logits, bool ke
 
 /* Floors of cross terms, as floored() of entropy.h: mean_m log(max(x, floor)/x'), and mean_m x log(x'/max(x, floor))
  * into *diagonal. `set`: 0, or 1 + the gate. */
-static __attribute__((noinline)) P(acc) P(floored)(const P(panel) *t, size_t j, size_t set, P(acc) *diagonal) {
+static __attribute__((noinline)) P(acc) P(floored)(const P(panel) * t, size_t j, size_t set, P(acc) * diagonal) {
     vd floor = vd_set(t->job->options.floor);
     bool distinct = t->job->options.pairs == VG_PAIRS_DISTINCT;
     const double inverse = 1.0 / (double)t->M;
@@ -90,7 +90,7 @@ static __attribute__((noinline)) P(acc) P(floored)(const P(panel) *t, size_t j, 
 }
 
 /* Subtracts the floors of set s at column j; `mean`: the set's mean there. */
-static __attribute__((noinline)) void P(take_floors)(P(panel) *t, size_t j, size_t s, const P(acc) *mean) {
+static __attribute__((noinline)) void P(take_floors)(P(panel) * t, size_t j, size_t s, const P(acc) * mean) {
     P(acc) floors = P(floored)(t, j, s, &t->sets[s].diagonal);
     for (int h = 0; h < PANEL_HALVES; h++)
         t->sets[s].floors.h[h] += mean->h[h] * floors.h[h];
@@ -121,7 +121,7 @@ static vr P(pair_sum)(const vr *h, size_t M) {
 }
 
 /* r_m of the column's members: x_m = mu (1 + r_m). */
-INLINE void P(ratios)(vr *r, const P(panel) *t, const P(column) *at) {
+INLINE void P(ratios)(vr *r, const P(panel) * t, const P(column) * at) {
     const vr *x = t->x + (at->j - t->from);
     vr mean = t->mu_high[at->j], rest = t->mu_low[at->j];
     for (size_t m = 0; m < t->M; m++) {
@@ -132,7 +132,7 @@ INLINE void P(ratios)(vr *r, const P(panel) *t, const P(column) *at) {
     }
 }
 
-static void P(ungated_pairs)(P(panel) *t, const P(column) *at, vr *r) {
+static void P(ungated_pairs)(P(panel) * t, const P(column) * at, vr *r) {
     vr half[PANEL_PAIRS];
     P(ratios)(r, t, at);
     for (size_t m = 0; m < t->M; m++)
@@ -143,7 +143,7 @@ static void P(ungated_pairs)(P(panel) *t, const P(column) *at, vr *r) {
 }
 
 /* The gated members' ratios to their mean: (1 + r)(1 + omega)/(1 + u) - 1, u = U/mu, by differences alone. */
-static void P(gated_pairs)(P(panel) *t, const vr *r, size_t k, vr u, vr q) {
+static void P(gated_pairs)(P(panel) * t, const vr *r, size_t k, vr u, vr q) {
     vr own[PANEL_PAIRS], over = (PANEL_REAL)0.5 * vr_reciprocal(1 + u);
     const vr *omega = t->omega + k * t->M;
     for (size_t m = 0; m < t->M; m++)
@@ -152,7 +152,7 @@ static void P(gated_pairs)(P(panel) *t, const vr *r, size_t k, vr u, vr q) {
 }
 
 /* U and T of column j at gate k, over M. */
-INLINE void P(gate_sums)(const P(panel) *t, size_t j, size_t k, bool cross, const int G, vr *shift, vr *both) {
+INLINE void P(gate_sums)(const P(panel) * t, size_t j, size_t k, bool cross, const int G, vr *shift, vr *both) {
     const vr *x = t->x + (j - t->from), *omega = t->omega + k * t->M;
     size_t M = t->M, step = t->block;
     UNROLL
@@ -176,15 +176,15 @@ INLINE void P(gate_sums)(const P(panel) *t, size_t j, size_t k, bool cross, cons
 }
 
 /* One gate of a column, from its U and T. */
-INLINE void P(gate_terms)(P(panel) *t, const P(column) *at, size_t k, vr shift, vr cross, const vr *r, bool logs) {
+INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift, vr cross, const vr *r, bool logs) {
     size_t j = at->j;
     P(set) *set = &t->sets[1 + k];
     vr gamma = t->gamma[j * t->K + k], u = P(choose)(at->empty, vr_set(0), shift * at->inverse);
     P(acc) mean;
     UNROLL
     for (int h = 0; h < PANEL_HALVES; h++)
-        mean.h[h] = vd_max(P(half)(gamma, h) * t->inverse_zbar[k].h[h] * (t->mu[j].h[h] + P(half)(shift, h)),
-                           vd_set(0.0));
+        mean.h[h] =
+            vd_max(P(half)(gamma, h) * t->inverse_zbar[k].h[h] * (t->mu[j].h[h] + P(half)(shift, h)), vd_set(0.0));
     vr q = P(narrow)(mean), e, rest;
     P(log_parts)(q, &mean, &e, &rest);
     set->exponent_part += q * e;
@@ -202,7 +202,7 @@ INLINE void P(gate_terms)(P(panel) *t, const P(column) *at, size_t k, vr shift, 
         P(gated_pairs)(t, r, k, u, q);
 }
 
-INLINE void P(column_gated)(P(panel) *t, const P(column) *at, const vr *r, bool logs) {
+INLINE void P(column_gated)(P(panel) * t, const P(column) * at, const vr *r, bool logs) {
     vr shift[4], cross[4];
     size_t k = 0;
     for (; k + 3 <= t->K; k += 3) {
@@ -216,7 +216,7 @@ INLINE void P(column_gated)(P(panel) *t, const P(column) *at, const vr *r, bool 
     }
 }
 
-static void P(column_terms)(P(panel) *t, size_t j) {
+static void P(column_terms)(P(panel) * t, size_t j) {
     const vg_kernel_job *job = t->job;
     vr r[PANEL_PAIRS];
     P(column) at = {.j = j, .empty = t->mu_high[j] < (PANEL_REAL)PANEL_NONE};
@@ -245,7 +245,7 @@ static void P(column_terms)(P(panel) *t, size_t j) {
 }
 
 /* Moves the sums of the latest columns to those in double. */
-static void P(fold_parts)(P(panel) *t) {
+static void P(fold_parts)(P(panel) * t) {
     for (size_t s = 0; s <= t->K; s++) {
         P(set) *set = &t->sets[s];
         UNROLL
@@ -261,7 +261,7 @@ static void P(fold_parts)(P(panel) *t) {
     }
 }
 
-static void P(block_terms)(P(panel) *t) {
+static void P(block_terms)(P(panel) * t) {
     size_t end = t->from + t->block < t->J ? t->from + t->block : t->J;
     for (size_t j = t->from; j < end; j++) {
         P(column_terms)(t, j);

@@ -112,6 +112,20 @@ static void plain_classes(tile *t) {
         js_finish(t);
 }
 
+/* maxlogit and energy, from log p = z/T - logsumexp(z/T). */
+static void write_logits(const tile *t, size_t first, size_t count) {
+    double inverse = 1.0 / (double)t->M;
+    vd total = t->total_lse * inverse, top = vd_set(-INFINITY);
+    for (size_t c = 0; c < t->C; c++) {
+        vd sum = {0};
+        for (size_t m = 0; m < t->M; m++)
+            sum += t->log[m * t->C + c];
+        top = vd_max(sum, top);
+    }
+    put(t->job->out.energy, -total, first, count);
+    put(t->job->out.maxlogit, -(top * inverse + total), first, count);
+}
+
 static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t first, size_t count) {
     tile t;
     size_t bytes;
@@ -131,8 +145,10 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
         write_moments(&t, first, count);
         margin g = leaders(&t);
         write_abstention(job, &g, first, count);
-        if (job->out.gmu || job->out.snr || job->out.pred || job->out.second || job->out.decision || job->out.flags)
+        if (wants_margin(&job->out))
             write_margin(job, &g, first, count);
+        if (job->options.logits && (job->out.energy || job->out.maxlogit))
+            write_logits(&t, first, count);
         if (job->need_gated) {
             t.fused ? gates32(&t) : gates(&t);
             t.fused ? gated_weights32(&t) : gated_weights(&t);

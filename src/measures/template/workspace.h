@@ -48,6 +48,7 @@ typedef struct tile {
     vd *js_marked, *js_reach;
     vd *results;    /* [SET_RESULTS][K] finished results */
     double *single; /* [M][C] one lane's gated members, for lanes where some Z_m vanished */
+    vd total_lse;   /* logits: sum over members of logsumexp */
     vl gated_out;   /* lanes where some Z_m vanished */
     /* lanes that the double forms write (psi: the second result); all, except when they correct the float ones */
     vl write, write_psi;
