@@ -5,7 +5,7 @@
 #   BENCH_DIVIDE=20     a twentieth of the samples: shows that everything works, the figures mean little
 #   BENCH_DATA=trained  predictions as classifiers give them instead of Dirichlet(1)
 #   BENCH_THREADS=2
-#   BENCH_ONLY=score    scoring and its peers alone (score, evaluate, peers, others, python: comma list)
+#   BENCH_ONLY=score    scoring alone (score, evaluate, grid, peers, others, python: comma list)
 #   BENCH_PYTHON=...    a Python with numpy and torch to use; otherwise build/bench-venv is made, once
 #   BENCH_PIP_ARGS=...  more arguments for pip, e.g. --extra-index-url of PyTorch's CPU-only packages
 set -u
@@ -13,7 +13,7 @@ build=${1:?usage: run.sh BUILD}
 divide=${BENCH_DIVIDE:-1}
 data=${BENCH_DATA:-dirichlet}
 threads=${BENCH_THREADS:-2}
-only=,${BENCH_ONLY:-score,evaluate,peers,others,python},
+only=,${BENCH_ONLY:-score,evaluate,grid,peers,others,python},
 here=$(dirname "$0")
 lines=$build/bench.jsonl
 work=$build/bench-work
@@ -85,8 +85,13 @@ if wanted evaluate; then
 fi
 
 python=
-if wanted peers || wanted others || wanted python; then
+if wanted grid || wanted peers || wanted others || wanted python; then
     find_python || { note "no Python with torch and numpy: peers are left out"; python=; status=1; }
+fi
+# Every number of members and classes beside PyTorch's TU, AU and EU; its own table on stderr.
+if wanted grid && [ -n "$python" ]; then
+    keep env PYTHONPATH=python VARGATE_LIBRARY="$build/libvargate.so" "$python" "$here/peers/score_grid.py" \
+        --threads "$threads" --megabytes $((200 / divide > 0 ? 200 / divide : 1))
 fi
 if wanted peers && [ -n "$python" ]; then
     peers_at 10 10000 2000 2000 400

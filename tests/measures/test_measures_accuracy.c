@@ -104,6 +104,25 @@ static void add_class_sweep(void) {
     }
 }
 
+/* The grid of bench/peers/score_grid.py, as far as the reference's pairs allow: both layouts of the kernels, every
+ * number of members around their limits, many classes. Members are independent, near each other or peaked in turn. */
+static void add_grid(void) {
+    static const size_t members[] = {1, 2, 3, 5, 6, 7, 8, 10, 11, 16, 20, 50, 100, 1000};
+    static const size_t classes[] = {2, 10, 19, 100, 191, 192, 1000, 10000, 32000, 128000};
+    static const recipe kinds[] = {{MAKE_DIRICHLET, 1, 1, 0, 0}, {MAKE_NEAR, 1e-4, 1, 0, 0}, {MAKE_FLOOR, 1, 1, 0, 0}};
+    const size_t most = full_sweep() ? 1300000 : 33000;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        for (size_t j = 0; j < sizeof classes / sizeof *classes; j++) {
+            recipe r = kinds[(i + j) % 3];
+            r.m = members[i];
+            r.c = classes[j];
+            if (r.c > most / r.m / r.m || (r.kind == MAKE_FLOOR && r.c > 1000))
+                continue;
+            rng_state = 5000 + 100 * i + j + seed_shift();
+            add_case(&r, (i + j) % 4 == 3 ? VG_F64 : VG_F32);
+        }
+}
+
 /* Random kinds, shapes and k. */
 static void add_random(size_t count) {
     for (size_t trial = 0; trial < count; trial++) {
@@ -128,7 +147,7 @@ static void prepare(void) {
     size_t usual = sizeof recipes / sizeof *recipes,
            more = full_sweep() ? sizeof more_recipes / sizeof *more_recipes : 0;
     size_t random = full_sweep() ? 600 : 60;
-    cases = ref_alloc(2 * (usual + more) + 40 + random, sizeof *cases);
+    cases = ref_alloc(2 * (usual + more) + 40 + 140 + random, sizeof *cases);
     for (size_t i = 0; i < usual + more; i++) {
         const recipe *r = i < usual ? &recipes[i] : &more_recipes[i - usual];
         rng_state = 1000 + i + seed_shift();
@@ -136,6 +155,7 @@ static void prepare(void) {
         add_case(r, VG_F64);
     }
     add_class_sweep();
+    add_grid();
     add_random(random);
 }
 

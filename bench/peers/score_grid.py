@@ -1,0 +1,142 @@
+"""Scoring over the grid of members and classes, beside PyTorch's TU, AU and EU in the same run.
+
+    VARGATE_LIBRARY=build/release/libvargate.so PYTHONPATH=python python score_grid.py [--megabytes 200] [--threads 2]
+
+One JSON line a point on stdout, one table at the end on stderr. Ours, PyTorch's two plain forms (entr, xlogy; the
+faster one counts) and one sum over the array take turns, and of each the fastest run counts, so that other work on the
+machine hurts all alike; cpu_* are CPU times over the threads, for machines that are not quiet. Rows are uniform on the
+simplex. --kinds all adds logits, float64, float16 and bfloat16, for which PyTorch is not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from vargate import _native
+from vargate._measures import SCORE_FIELDS, SCORE_INDEX, ScorePlaces
+from vargate._structs import Predictions, ScoreOptions
+
+MEMBERS = (1, 2, 3, 5, 8, 10, 16, 20, 50, 100, 1000)
+CLASSES = (2, 10, 19, 100, 1000, 10000, 32000, 128000)
+THREE = ("tu", "au", "eu")
+EVERYTHING = (*THREE, "epce", "epkl", "epjs", "gtu", "gau", "geu", "gepce", "gepkl", "gepjs")
+EVERYTHING += ("gmu", "snr", "pred", "decision")
+TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def draw(n: int, m: int, c: int, logits: bool, dtype: torch.dtype) -> torch.Tensor:
+    """Whole samples, about two million values of them drawn and the rest repeated."""
+    few = max(1, min(n, 2_000_000 // (m * c)))
+    rng = np.random.default_rng(1)
+    x = 3 * rng.normal(size=(few, m, c)) if logits else rng.exponential(size=(few, m, c))
+    if not logits:
+        x /= x.sum(axis=-1, keepdims=True)
+    part = torch.from_numpy(x).to(dtype)
+    return part.repeat((n + few - 1) // few, 1, 1)[:n].contiguous()
+
+
+def ours(x: torch.Tensor, names: tuple[str, ...], logits: bool, threads: int) -> Callable[[], None]:
+    n, m, c = x.shape
+    view = Predictions(x.data_ptr(), list(TYPES.values()).index(x.dtype), n, m, c, m * c, c, 1)
+    options = ScoreOptions()
+    options.struct_size = ctypes.sizeof(options)
+    options.floor, options.eps, options.threads, options.logits = 1e-12, 1e-8, threads, int(logits)
+    places, kept = ScorePlaces(), []
+    for name in names:
+        element, kind = SCORE_FIELDS[name]
+        kept.append(np.ones(n * (3 if kind == "k" else 1), dtype=element))
+        places[SCORE_INDEX[name]] = kept[-1].ctypes.data
+
+    def run() -> None:
+        assert kept
+        _native.check(_native.lib.vg_score(ctypes.byref(places), None, ctypes.byref(view), ctypes.byref(options)))
+
+    return run
+
+
+def entr(p: torch.Tensor) -> torch.Tensor:
+    tu, au = torch.special.entr(p.mean(1)).sum(-1), torch.special.entr(p).sum(-1).mean(1)
+    return torch.stack([tu, au, tu - au])
+
+
+def xlogy(p: torch.Tensor) -> torch.Tensor:
+    mu = p.mean(1)
+    tu, au = -torch.special.xlogy(mu, mu).sum(-1), -torch.special.xlogy(p, p).sum(-1).mean(1)
+    return torch.stack([tu, au, tu - au])
+
+
+def best(jobs: dict[str, Callable[[], object]], runs: int) -> tuple[dict[str, float], dict[str, float]]:
+    wall, cpu = dict.fromkeys(jobs, 1e9), dict.fromkeys(jobs, 1e9)
+    for turn in range(runs + 1):
+        for name, job in jobs.items():
+            start, used = time.perf_counter(), time.process_time()
+            job()
+            if turn > 0:
+                wall[name] = min(wall[name], time.perf_counter() - start)
+                cpu[name] = min(cpu[name], time.process_time() - used)
+    return wall, cpu
+
+
+def point(m: int, c: int, kind: str, logits: bool, arguments: argparse.Namespace) -> dict[str, object]:
+    dtype = TYPES[kind]
+    n = max(1, int(arguments.megabytes * 1e6) // (m * c * dtype.itemsize))
+    x = draw(n, m, c, logits, dtype)
+    jobs: dict[str, Callable[[], object]] = {
+        "three": ours(x, THREE, logits, arguments.threads),
+        "everything": ours(x, EVERYTHING, logits, arguments.threads),
+        "read": x.sum,
+    }
+    if kind == "f32" and not logits:
+        jobs |= {"entr": lambda: entr(x), "xlogy": lambda: xlogy(x)}
+    wall, cpu = best(jobs, arguments.runs)
+    scale = 1e9 / (n * m * c)
+    line: dict[str, object] = {"bench": "grid", "m": m, "c": c, "n": n, "type": kind, "logits": logits}
+    line |= {name: round(seconds * scale, 4) for name, seconds in wall.items()}
+    line |= {f"cpu_{name}": round(cpu[name] * scale / arguments.threads, 4) for name in ("three", "everything")}
+    if "entr" in wall:
+        line["torch"] = round(min(wall["entr"], wall["xlogy"]) * scale, 4)
+    return line
+
+
+def table(lines: list[dict[str, object]]) -> None:
+    print("\nns an element; TU AU EU and everything (three k), PyTorch's TU AU EU, one read", file=sys.stderr)
+    print("type   logits     M       C   TU AU EU  torch/it   it/read  everything  it/torch", file=sys.stderr)
+    for line in lines:
+        three, everything, peer = float(line["three"]), float(line["everything"]), float(line.get("torch", "nan"))
+        print(
+            f"{line['type']:6} {line['logits']!s:6} {line['m']:5} {line['c']:7} {three:10.3f} {peer / three:9.1f}"
+            f" {three / float(line['read']):9.1f} {everything:11.3f} {everything / peer:9.2f}",
+            file=sys.stderr,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--megabytes", type=float, default=200)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--members", type=lambda text: [int(x) for x in text.split(",")], default=list(MEMBERS))
+    parser.add_argument("--classes", type=lambda text: [int(x) for x in text.split(",")], default=list(CLASSES))
+    parser.add_argument("--kinds", choices=("f32", "all"), default="f32")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    kinds = [("f32", False)]
+    if arguments.kinds == "all":
+        kinds += [(kind, logits) for logits in (False, True) for kind in TYPES if logits or kind != "f32"]
+    lines = []
+    for kind, logits in kinds:
+        for m in arguments.members:
+            for c in arguments.classes:
+                lines.append(point(m, c, kind, logits, arguments))
+                print(json.dumps(lines[-1]), flush=True)
+    table(lines)
+
+
+main()
