@@ -1,4 +1,4 @@
-/* fields.h - what can be computed of a sample, as numbers, sets and names. Functions here may be called by any thread. */
+/* fields.h - what can be computed of a sample, as numbers, sets and names. Any thread may call these functions. */
 #ifndef VARGATE_FIELDS_H
 #define VARGATE_FIELDS_H
 
