@@ -81,6 +81,11 @@ VG_API const uint8_t *vg_tally_errors(const vg_tally *tally);
 /* The margin ratio of each row; NULL without std. Borrowed, valid until the next feed. */
 VG_API const double *vg_tally_ratio(const vg_tally *tally);
 
+/* Signed gaps, by class and bin (classes x bins), which add up over parts of a set. by_label 0: sum of mean - [label]
+ * by bins of the class's own probability, for the classwise ECE; 1: sum of confidence - correct by bins of confidence,
+ * of a multilabel tally (else NULL). Borrowed, valid until the next feed. */
+VG_API const double *vg_tally_gaps(const vg_tally *tally, int by_label);
+
 /* A figure and its interval, which contains it; NaN, NaN: none was asked for, or none that holds its level is known. */
 typedef struct vg_estimate {
     double value, low, high;
@@ -289,6 +294,32 @@ VG_API vg_status vg_calibration_error(double *ece, double *mce, const void *p, v
  * risks and nothing else; out->curve is left NULL. */
 VG_API vg_status vg_rank(vg_ranking *out, const vg_measure *measure, const uint8_t *errors, size_t rows,
                          const vg_evaluate_options *options);
+/* --- ranking rows that no one memory holds --------------------------------------------------------------------------
+ *
+ * Cut the rows by value into parts, so that rows of equal uncertainty are in one part and every row of a part is more
+ * certain than those of the next. Each part is walked where it lies; the walks are merged. Figures are those of vg_rank
+ * but for the order of their additions. */
+typedef struct vg_rank_part {
+    size_t struct_size;                            /* sizeof(vg_rank_part), set by VG_RANK_PART_INIT */
+    unsigned long long rows_before, errors_before; /* in the parts before this one */
+    unsigned long long rows_total, errors_total;   /* in all parts */
+    double aurc, augrc, pairs, precision;          /* set by the walk, as all that follows */
+    double hits[VG_MAX_OPERATING_POINTS], covered[VG_MAX_OPERATING_POINTS];
+} vg_rank_part;
+#define VG_RANK_PART_INIT                                                                                              \
+    {                                                                                                                  \
+        sizeof(vg_rank_part), 0, 0, 0, 0, 0, 0, 0, 0, {0}, { 0 }                                                       \
+    }
+
+/* Walks the rows of one part, whose counts before it and in all are set. `rows` may be 0. Where `gap` is not NULL the
+ * measure is the confidence and rises with it: gap[bins] gets what the part adds to the bins of the adaptive ECE (the
+ * sum of their absolute values over all rows is N times the ECE), and nothing is ranked. */
+VG_API vg_status vg_rank_part_walk(vg_rank_part *part, double *gap, size_t bins, const vg_measure *measure,
+                                   const uint8_t *errors, size_t rows, const vg_evaluate_options *options);
+/* The ranking of all rows from the walks of all parts; `options` as in the walks. out->name is empty. */
+VG_API vg_status vg_rank_parts_merge(vg_ranking *out, const vg_rank_part *parts, size_t count,
+                                     const vg_evaluate_options *options);
+
 /* The risk-coverage curve: risk[i] among the most certain ceil(rows (i + 1) / points), ties averaged over their
  * orders. */
 VG_API vg_status vg_risk_coverage(double *risk, size_t points, const vg_measure *measure, const uint8_t *errors,

@@ -228,14 +228,22 @@ vg_status vg_evaluate__rank_groups(vg_rank_groups *groups, vg_rank_room *room, c
 /* tail[i] = 1/(i+1) + ... + 1/n for i = 0 .. n: n + 1 values. */
 vg_status vg_evaluate__harmonic_tail(double **tail, size_t n);
 
+/* 1/(a+1) + ... + 1/b for whole numbers a <= b, to full precision and without a table: for parts of a ranking whose
+ * rows are elsewhere. */
+double vg_evaluate__harmonic_between(double a, double b);
+
 /* Where operating points lie, the same for every measure and resample of n rows. */
 typedef struct vg_rank_plan {
     double n;           /* rows (weights sum to it) */
-    const double *tail; /* harmonic tail of n */
+    const double *tail; /* harmonic tail of n; NULL: vg_evaluate__harmonic_between is asked instead */
     size_t coverage_count, risk_count;
     double position[VG_MAX_OPERATING_POINTS]; /* ceil(coverage n), at least 1 */
     double risk[VG_MAX_OPERATING_POINTS];
 } vg_rank_plan;
+
+static inline double vg_evaluate__tail_at(const vg_rank_plan *plan, double row) {
+    return plan->tail ? plan->tail[(size_t)row] : vg_evaluate__harmonic_between(row, plan->n);
+}
 
 /* The sums of one walk from the most to the least certain. Only groups of tied rows that hold an error count. */
 typedef struct vg_rank_sums {
@@ -342,6 +350,10 @@ enum {
     VG_TALLY_FIGURES
 };
 double vg_evaluate__f1(double support, double predicted, double hit);
+/* The signed gap of each adaptive bin, sum of confidence - correct, from rows `before` .. `before + rows - 1` of
+ * `total` by rising confidence; added to gap[bins]. */
+vg_status vg_evaluate__adaptive_gaps(double *gap, size_t bins, vg_rank_room *room, const vg_rank_column *confidence,
+                                     const uint8_t *errors, size_t rows, double before, size_t total);
 /* All but adaptive ECE, which is left NaN; and that one, which needs the confidences sorted. */
 void vg_evaluate__tally_figures(double values[VG_TALLY_FIGURES], const vg_tally *tally);
 vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *tally);

@@ -71,8 +71,8 @@ static void cover(vg_rank_sums *sums, const vg_rank_plan *plan, double before) {
 
 void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors) {
     double after = before + mass, n = plan->n;
-    double later = plan->tail[(size_t)after];
-    double within = mass == 1 ? 1 / after : (mass - before * (plan->tail[(size_t)before] - later)) / mass;
+    double later = vg_evaluate__tail_at(plan, after);
+    double within = mass == 1 ? 1 / after : (mass - before * (vg_evaluate__tail_at(plan, before) - later)) / mass;
     sums->aurc += errors * (later + within);
     sums->augrc += errors * ((n - after) + (mass + 1) / 2);
     sums->pairs += errors * ((before - sums->seen) + (mass - errors) / 2);
@@ -90,7 +90,7 @@ void vg_evaluate__rank_figures(double *values, vg_rank_sums *sums, const vg_rank
     double n = plan->n, wrong = sums->total, right = n - wrong;
     cover(sums, plan, n);
     /* The best order has the errors last: risk 0, then (i - right) / i. */
-    double best = n > 0 ? (wrong - right * plan->tail[(size_t)right]) / n : NAN;
+    double best = n > 0 ? (wrong - right * vg_evaluate__tail_at(plan, right)) / n : NAN;
     values[VG_RANK_AURC] = n > 0 ? sums->aurc / n : NAN;
     values[VG_RANK_EAURC] = values[VG_RANK_AURC] - best;
     values[VG_RANK_AUGRC] = n > 0 ? sums->augrc / (n * n) : NAN;

@@ -328,4 +328,7 @@ size_t vg_tally_rows(const vg_tally *tally) { return tally->rows; }
 
 const uint8_t *vg_tally_errors(const vg_tally *tally) { return tally->error; }
 
+const double *vg_tally_gaps(const vg_tally *tally, int by_label) {
+    return !tally ? NULL : by_label ? tally->label_gap : tally->class_gap;
+}
 const double *vg_tally_ratio(const vg_tally *tally) { return tally->ratio; }

@@ -53,45 +53,50 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *t) {
 /* Adaptive ECE: rows by rising confidence, cut into bins as even as can be; G(i) = sum over the first i of confidence -
  * correct, rows of equal confidence spread evenly, so ECE = 1/N sum_j |G(edge j+1) - G(edge j)|. */
 typedef struct adaptive_bins {
-    const vg_tally *tally;
-    size_t bin;  /* now open */
-    double edge; /* its end */
-    double gap;  /* of it, so far */
-    double sum;
+    size_t rows, bins; /* of the whole set */
+    size_t bin;        /* now open */
+    double edge;       /* its end */
+    double *gap;       /* of each, so far */
 } adaptive_bins;
 
 /* A group of `mass` equal confidences of which `correct` are right, after `before` rows. */
 static void add_equal(adaptive_bins *b, double before, double mass, double confidence, double correct) {
     double gap = mass * confidence - correct, after = before + mass;
-    while (after >= b->edge && b->bin < b->tally->bins) {
+    while (after >= b->edge && b->bin < b->bins) {
         double share = (b->edge - before) / mass;
-        b->gap += gap * share;
-        b->sum += fabs(b->gap);
-        b->gap = 0;
+        b->gap[b->bin] += gap * share;
         gap -= gap * share;
         mass -= b->edge - before;
         before = b->edge;
-        b->edge = vg_evaluate__adaptive_edge(b->tally->rows, b->tally->bins, ++b->bin + 1);
+        b->edge = vg_evaluate__adaptive_edge(b->rows, b->bins, ++b->bin + 1);
         if (mass <= 0)
             return;
     }
-    b->gap += gap;
+    b->gap[b->bin] += gap;
 }
 
-vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *t) {
-    vg_rank_column confidence = {{"confidence", t->confidence, 1, 0}, NULL, NULL};
+/* The bins of a walk that begins after `before` rows. */
+static adaptive_bins open_bins(double *gap, size_t bins, size_t total, double before) {
+    adaptive_bins b = {.rows = total, .bins = bins, .edge = vg_evaluate__adaptive_edge(total, bins, 1), .gap = gap};
+    while (before > 0 && b.edge <= before && b.bin + 1 < bins)
+        b.edge = vg_evaluate__adaptive_edge(total, bins, ++b.bin + 1);
+    return b;
+}
+
+vg_status vg_evaluate__adaptive_gaps(double *gap, size_t bins, vg_rank_room *room, const vg_rank_column *confidence,
+                                     const uint8_t *errors, size_t rows, double before, size_t total) {
+    adaptive_bins open = open_bins(gap, bins, total, before);
     vg_rank_order order;
     vg_rank_run run;
-    VG_TRY(vg_evaluate__rank_order(&order, room, &confidence, t->error, 1, t->rows));
-    adaptive_bins bins = {.tally = t, .edge = vg_evaluate__adaptive_edge(t->rows, t->bins, 1)};
     size_t done = 0, slice = 0;
+    VG_TRY(vg_evaluate__rank_order(&order, room, confidence, errors, 1, rows));
     while (vg_evaluate__rank_next(&run, &order)) {
         for (size_t i = 0; i < run.count;) {
             size_t first = i, correct = 0;
             uint64_t key = run.items[i] >> 1;
             for (; i < run.count && run.items[i] >> 1 == key; i++)
                 correct += !(run.items[i] & 1);
-            add_equal(&bins, (double)(done + first), (double)(i - first), vg_evaluate__unkey(run.high | key),
+            add_equal(&open, before + (double)(done + first), (double)(i - first), vg_evaluate__unkey(run.high | key),
                       (double)correct);
         }
         done += run.count;
@@ -100,8 +105,18 @@ vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_ta
             VG_TRY(vg_evaluate__pulse(room->pulse, room->worker));
         }
     }
-    *out = bins.sum / (double)t->rows;
     return VG_OK;
+}
+
+vg_status vg_evaluate__adaptive_ece(double *out, vg_rank_room *room, const vg_tally *t) {
+    vg_rank_column confidence = {{"confidence", t->confidence, 1, 0}, NULL, NULL};
+    double *gap;
+    VG_TRY(vg_base__zalloc(&gap, t->bins + 1, sizeof *gap, "adaptive bins"));
+    vg_status status = vg_evaluate__adaptive_gaps(gap, t->bins, room, &confidence, t->error, t->rows, 0, t->rows);
+    if (status == VG_OK)
+        *out = absolute_sum(gap, t->bins) / (double)t->rows;
+    vg_base__release(gap);
+    return status;
 }
 
 static double macro_f1(const vg_tally *t) {

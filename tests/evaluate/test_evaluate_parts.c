@@ -1,0 +1,166 @@
+/* test_evaluate_parts.c - rankings and the adaptive ECE from parts of the rows, against the whole: vg_rank and
+ * vg_evaluate. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "evaluate/evaluate_internal.h"
+#include "vargate/evaluate.h"
+
+enum { ROWS = 3000, PARTS = 4, BINS = 15 };
+
+static double values[ROWS];
+static uint8_t errors[ROWS];
+
+/* `levels` distinct values: few make ties, many none. */
+static void draw(unsigned levels) {
+    unsigned state = 7 + levels;
+    for (size_t i = 0; i < ROWS; i++) {
+        state = state * 1664525u + 1013904223u;
+        values[i] = (double)((state >> 8) % levels) / levels;
+        state = state * 1664525u + 1013904223u;
+        errors[i] = (state >> 8) % 1000 < 30 + 400 * values[i];
+    }
+}
+
+/* Rows of part p: those whose value lies in the p-th of PARTS stretches, of which the last but one is empty. */
+static size_t rows_of(size_t p, int certainty, double *of, uint8_t *marks) {
+    static const double edge[PARTS + 1] = {-1, 0.2, 0.7, 0.7, 2};
+    size_t count = 0, at = certainty ? PARTS - 1 - p : p;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (values[i] > edge[at] && values[i] <= edge[at + 1]) {
+            of[count] = values[i];
+            marks[count++] = errors[i];
+        }
+    }
+    return count;
+}
+
+static void near(double a, double b) { assert_true(fabs(a - b) <= 1e-12 * (1 + fabs(b)) || (isnan(a) && isnan(b))); }
+
+static void compare(int certainty) {
+    static double of[ROWS];
+    static uint8_t marks[ROWS];
+    vg_rank_part parts[PARTS];
+    vg_measure whole = {"m", values, 1, certainty}, piece = {"m", of, 1, certainty};
+    vg_ranking expected, found;
+    unsigned long long rows = 0, wrong = 0, all = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        all += errors[i];
+    assert_int_equal(vg_rank(&expected, &whole, errors, ROWS, NULL), VG_OK);
+    for (size_t p = 0; p < PARTS; p++) {
+        size_t count = rows_of(p, certainty, of, marks);
+        parts[p] = (vg_rank_part)VG_RANK_PART_INIT;
+        parts[p].rows_before = rows, parts[p].errors_before = wrong;
+        parts[p].rows_total = ROWS, parts[p].errors_total = all;
+        assert_int_equal(vg_rank_part_walk(&parts[p], NULL, 0, &piece, marks, count, NULL), VG_OK);
+        rows += count;
+        for (size_t i = 0; i < count; i++)
+            wrong += marks[i];
+    }
+    assert_true(rows == ROWS && wrong == all);
+    assert_int_equal(vg_rank_parts_merge(&found, parts, PARTS, NULL), VG_OK);
+    near(found.aurc.value, expected.aurc.value);
+    near(found.eaurc.value, expected.eaurc.value);
+    near(found.augrc.value, expected.augrc.value);
+    near(found.error_auroc.value, expected.error_auroc.value);
+    near(found.error_aupr.value, expected.error_aupr.value);
+    for (size_t i = 0; i < 3; i++)
+        near(found.risk_at[i].value, expected.risk_at[i].value);
+    for (size_t i = 0; i < 2; i++)
+        near(found.coverage_at[i].value, expected.coverage_at[i].value);
+}
+
+static void ranks_parts_as_the_whole(void **state) {
+    (void)state;
+    static const unsigned levels[] = {1, 2, 7, 200, 1u << 24};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        draw(levels[i]);
+        compare(0);
+        compare(1);
+    }
+}
+
+static void adds_adaptive_bins(void **state) {
+    (void)state;
+    static double of[ROWS];
+    static uint8_t marks[ROWS];
+    static double mean[2 * ROWS];
+    static int64_t labels[ROWS];
+    vg_tally_options how = VG_TALLY_OPTIONS_INIT;
+    vg_tally *tally;
+    vg_evaluation *e;
+    double gap[BINS + 1] = {0}, sum = 0;
+    unsigned long long rows = 0;
+    draw(50);
+    for (size_t i = 0; i < ROWS; i++) {
+        values[i] = 0.51 + 0.49 * values[i];
+        mean[2 * i] = values[i];
+        mean[2 * i + 1] = 1 - values[i];
+        labels[i] = errors[i];
+    }
+    assert_int_equal(vg_tally_new(&tally, 2, &how), VG_OK);
+    assert_int_equal(vg_tally_feed(tally, mean, NULL, labels, ROWS), VG_OK);
+    assert_int_equal(vg_evaluate(&e, tally, NULL, 0, NULL), VG_OK);
+    for (size_t p = 0; p < PARTS; p++) {
+        size_t count = rows_of(p, 0, of, marks);
+        vg_rank_part part = VG_RANK_PART_INIT;
+        vg_measure piece = {"confidence", of, 1, 0};
+        part.rows_before = rows, part.rows_total = ROWS, part.errors_total = ROWS;
+        assert_int_equal(vg_rank_part_walk(&part, gap, BINS, &piece, marks, count, NULL), VG_OK);
+        rows += count;
+    }
+    for (size_t b = 0; b < BINS; b++)
+        sum += fabs(gap[b]);
+    near(sum / ROWS, e->ece_adaptive.value);
+    const double *class_gap = vg_tally_gaps(tally, 0);
+    sum = 0;
+    for (size_t b = 0; b < 2 * BINS; b++)
+        sum += fabs(class_gap[b]);
+    near(sum / (2.0 * ROWS), e->ece_classwise.value);
+    assert_null(vg_tally_gaps(tally, 1));
+    vg_evaluation_free(e);
+    vg_tally_free(tally);
+}
+
+static void knows_harmonic_sums(void **state) {
+    (void)state;
+    static const double ends[][2] = {{0, 1}, {0, 40}, {3, 3}, {31, 33}, {32, 100000}, {99999, 100000}, {7, 250000}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        long double sum = 0;
+        for (double j = ends[i][1]; j > ends[i][0]; j--)
+            sum += 1 / (long double)j;
+        near(vg_evaluate__harmonic_between(ends[i][0], ends[i][1]), (double)sum);
+    }
+}
+
+static void refuses_counts_that_do_not_fit(void **state) {
+    (void)state;
+    vg_rank_part part = VG_RANK_PART_INIT;
+    vg_measure piece = {"m", values, 1, 0};
+    vg_ranking out;
+    part.rows_total = 10;
+    assert_int_equal(vg_rank_part_walk(&part, NULL, 0, &piece, errors, 11, NULL), VG_ERR_ARGUMENT);
+    part.errors_before = 1;
+    assert_int_equal(vg_rank_part_walk(&part, NULL, 0, &piece, errors, 5, NULL), VG_ERR_ARGUMENT);
+    part.struct_size = 3;
+    assert_int_equal(vg_rank_part_walk(&part, NULL, 0, &piece, errors, 5, NULL), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_rank_parts_merge(&out, &part, 0, NULL), VG_ERR_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_parts_as_the_whole),
+        cmocka_unit_test(adds_adaptive_bins),
+        cmocka_unit_test(knows_harmonic_sums),
+        cmocka_unit_test(refuses_counts_that_do_not_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
