@@ -101,6 +101,12 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         c_int,
         [POINTER(_structs.Ranking), POINTER(_structs.Measure), _P, c_size_t, POINTER(_structs.EvaluateOptions)],
     ),
+    "vg_rank_part_walk": (
+        c_int,
+        [POINTER(_structs.RankPart), _P, c_size_t, POINTER(_structs.Measure), _P, c_size_t, _P],
+    ),
+    "vg_rank_parts_merge": (c_int, [POINTER(_structs.Ranking), POINTER(_structs.RankPart), c_size_t, _P]),
+    "vg_tally_gaps": (POINTER(c_double), [_P, c_int]),
     "vg_risk_coverage": (c_int, [_P, c_size_t, POINTER(_structs.Measure), _P, c_size_t]),
     "vg_select_threshold": (
         c_int,

@@ -23,9 +23,10 @@ from ._arrays import Array
 from ._summary import Spread
 from ._tally import tally
 from .decide import Selection, Target, options_of, selection
+from .evaluate import ClassFigures, ReliabilityBin
 from .scores import Scores
 
-__all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts", "select"]
+__all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts", "select", "tables"]
 
 Float64 = npt.NDArray[np.float64]
 COVERAGES = (0.8, 0.9, 0.95)
@@ -53,6 +54,12 @@ class Sums:
     classes: npt.NDArray[np.int64]  # (C, 3): support, predicted, true positive
     rule: npt.NDArray[np.int64]  # (K, 2): kept, errors among them
     k: tuple[float, ...]
+    # What only a full part has: signed gaps by class and bin (classwise ECE), by label and bin (multilabel), true
+    # against predicted classes, samples whose labels are all right.
+    class_gap: Float64 | None = None
+    label_gap: Float64 | None = None
+    confusion: npt.NDArray[np.int64] | None = None
+    subset: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,18 +81,30 @@ def _zeros(scores: Scores, bins: int) -> dict[str, Any]:
     }
 
 
-def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int) -> tuple[dict[str, Any], Rows]:
+def _gaps(counted: Any, by_label: int, shape: tuple[int, int]) -> Float64 | None:
+    held = _native.lib.vg_tally_gaps(counted, by_label)
+    return np.ctypeslib.as_array(held, shape).copy() if held else None
+
+
+def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int, full: bool) -> tuple[dict[str, Any], Rows]:
     lib, rows = _native.lib, scores.n * (scores.c if scores.multilabel else 1)
     k = _native.doubles(tuple(scores.k))
     how = _native.EvaluateOptions(struct_size=sizeof(_native.EvaluateOptions), seed=1, confidence=0.95, threads=1)
     how.k, how.k_count = cast(k, POINTER(c_double)), len(k)
     out = POINTER(_native.Evaluation)()
-    with tally(scores, labels, bins=bins, confusion=0) as counted:
+    more: dict[str, Any] = {}
+    with tally(scores, labels, bins=bins, confusion=-1 if full else 0) as counted:
         errors = np.frombuffer(string_at(lib.vg_tally_errors(counted), rows), np.uint8)
         ratio = np.frombuffer(string_at(lib.vg_tally_ratio(counted), 8 * rows), np.float64)
+        if full:
+            more = {name: _gaps(counted, i, (scores.c, bins)) for i, name in enumerate(("class_gap", "label_gap"))}
         _native.check(lib.vg_evaluate(byref(out), counted, None, 0, byref(how)))
     try:
         e = out.contents
+        if full and e.confusion:
+            more["confusion"] = np.ctypeslib.as_array(e.confusion, (scores.c, scores.c)).astype(np.int64)
+        if full and scores.multilabel:
+            more["subset"] = round(e.subset_accuracy.value * scores.n)
         found: dict[str, Any] = {
             "correct": rows - int(np.count_nonzero(errors)),
             "nll": e.nll.value * rows,
@@ -96,7 +115,7 @@ def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int) -> tuple[di
         }
     finally:
         lib.vg_evaluation_free(out)
-    return found, Rows(errors, ratio)
+    return found | more, Rows(errors, ratio)
 
 
 def _bin(b: _native.ReliabilityBin) -> tuple[float, ...]:
@@ -119,12 +138,12 @@ def _class(c: _native.ClassRow) -> tuple[int, int, int]:
     return c.support, c.predicted, c.true_positive
 
 
-def part(scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15) -> tuple[Sums, Rows]:
+def part(scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15, full: bool = False) -> tuple[Sums, Rows]:
     """The part of one block. With labels the block must have `mean` and `std`."""
     found, rows = _zeros(scores, bins), Rows(np.empty(0, np.uint8), np.empty(0))
     count = scores.n * (scores.c if scores.multilabel else 1)
     if scores.labels is not None and scores.n:
-        found, rows = _tally(scores, scores.labels, bins)
+        found, rows = _tally(scores, scores.labels, bins, full)
     weight = scores.n
     sums = Sums(
         n=scores.n,
@@ -170,7 +189,14 @@ def add(parts: Sequence[Sums]) -> Sums:
         classes=np.sum([p.classes for p in parts], axis=0),
         rule=np.sum([p.rule for p in parts], axis=0),
         k=first.k,
+        subset=sum(p.subset for p in parts),
+        **{name: _added([getattr(p, name) for p in parts if p.n]) for name in ("class_gap", "label_gap", "confusion")},
     )
+
+
+def _added(tables: list[Any]) -> Any:
+    """Tables of several blocks as one; None where a block has none."""
+    return None if not tables or any(table is None for table in tables) else np.sum(tables, axis=0)
 
 
 def _ratio(a: float, b: float) -> float:
@@ -212,6 +238,32 @@ def overall(s: Sums, labelled: bool) -> dict[str, Any]:
     }
     if s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not tell how
         out |= _check(s.bins)
+    return out
+
+
+def tables(s: Sums) -> dict[str, Any]:
+    """Figures of a set of full parts by class and bin: those of `vargate.Evaluation` under their names."""
+    multilabel, count = s.rows != s.n, s.bins[:, 0]
+    edges = np.arange(len(count) + 1) / len(count)
+    out: dict[str, Any] = {"errors": s.rows - s.correct, "confusion": s.confusion}
+    out["per_class"] = [
+        ClassFigures(a, b, hit, hit / b if b else 0.0, hit / a if a else 0.0, 2.0 * hit / (a + b) if a + b else 0.0)
+        for a, b, hit in s.classes.tolist()
+    ]
+    out["reliability"] = [
+        ReliabilityBin(edges[i], edges[i + 1], int(n), _ratio(sure, n), _ratio(right, n))
+        for i, (n, sure, right, *_) in enumerate(s.bins.tolist())
+    ]
+    gap = np.abs(s.bins[:, 1] - s.bins[:, 2])
+    out["mce_rows"] = int(count[np.argmax(np.divide(gap, count, out=np.zeros(len(count)), where=count > 0))])
+    if s.class_gap is not None:
+        out["ece_classwise"] = math.fsum(np.abs(s.class_gap).reshape(-1)) / (s.n * s.c)
+    if multilabel:
+        support, predicted, hit = (int(column.sum()) for column in s.classes.T)
+        out["f1_micro"] = 2.0 * hit / (support + predicted) if support + predicted else 0.0
+        out["subset_accuracy"] = s.subset / s.n
+        if s.label_gap is not None:
+            out["ece_macro"] = math.fsum(np.abs(s.label_gap).reshape(-1)) / (s.n * s.c)
     return out
 
 

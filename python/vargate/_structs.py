@@ -60,6 +60,7 @@ __all__ = [
     "OodRow",
     "Predictions",
     "ProgressFn",
+    "RankPart",
     "Ranking",
     "ReliabilityBin",
     "RuleRow",
@@ -295,6 +296,24 @@ class Ranking(Structure):
         ("risk_at", Estimate * MAX_OPERATING_POINTS),
         ("coverage_at", Estimate * MAX_OPERATING_POINTS),
         ("curve", POINTER(c_double)),
+    ]
+
+
+class RankPart(Structure):
+    """vg_rank_part"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rows_before", c_ulonglong),
+        ("errors_before", c_ulonglong),
+        ("rows_total", c_ulonglong),
+        ("errors_total", c_ulonglong),
+        ("aurc", c_double),
+        ("augrc", c_double),
+        ("pairs", c_double),
+        ("precision", c_double),
+        ("hits", c_double * MAX_OPERATING_POINTS),
+        ("covered", c_double * MAX_OPERATING_POINTS),
     ]
 
 
@@ -574,6 +593,7 @@ SIZES: dict[type[Structure], int] = {
     Estimate: 24,
     ClassRow: 48,
     ReliabilityBin: 56,
+    RankPart: 200,
     Ranking: 544,
     RuleRow: 152,
     EvaluateOptions: 112,

@@ -1,8 +1,9 @@
 """Scoring on a Dask cluster: predictions that no memory holds, blocks of samples, figures of the whole set.
 
 Each block is scored by the library where it lies. A sample's scores do not depend on its neighbours, so they are one
-machine's to the bit. Figures that are means add up from per-block sums; those that need an order over all samples
-(AURC, AUROC, the choice of k) bring one column and the error marks, 9 bytes a sample, to one worker and are exact.
+machine's to the bit. Figures that are means add up from per-block sums; for those that need an order over all samples
+(AURC, AUROC, adaptive ECE, percentiles) columns are cut by value into parts, which are ranked where they lie. The
+choice of k brings the margin ratio and the error marks, 9 bytes a sample, to one worker.
 
 >>> import dask.array as da, numpy as np, vargate, vargate.dask
 >>> p = np.random.default_rng(0).dirichlet(np.ones(5), size=(1000, 8))
@@ -21,26 +22,21 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
 import numpy as np
-import numpy.typing as npt
 from dask.delayed import Delayed, delayed
 
-from . import _native, _parts
-from ._arrays import Array, as_labels, check_members
+from . import _dask_tasks as tasks
+from . import _native, _ranges
+from ._arrays import as_labels, as_names, check_members
+from ._dask_tasks import WholeSet
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
 from ._options import ScoringOptions, gate_of, measure_names, resolve, temperatures, words
-from ._samples import concatenate
-from ._summary import Verdict, figures_of, judge
-from ._tally import number
 from .decide import Selection, Target
-from .evaluate import Ranking
-from .scorer import Scorer
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -49,159 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["DaskScores", "WholeSet", "score"]
 
 _DTYPES = {"f8": np.float64, "i4": np.int32, "u4": np.uint32}
-
-
-# --- tasks: what runs on a worker -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Block:
-    """A scored block."""
-
-    scores: Scores
-    mean_tu: float
-    mean_gtu: float
-
-
-def _score_block(p: Any, labels: Any, number_: int, first: int | None, options: dict[str, Any]) -> _Block:
-    """One block's scores. An error names the block and where it begins in the whole set."""
-    try:
-        with Scorer(**options) as scorer:
-            scores = scorer.feed(np.asarray(p), labels=labels)
-            block = {name: np.array(scores[name]) for name in scores.keys()}
-            return _Block(scores._but(arrays=block), scorer.mean_tu, scorer.mean_gtu)
-    except (ValueError, TypeError) as error:
-        where = f"block {number_}" + ("" if first is None else f", from sample {first} on")
-        raise type(error)(f"{where}: {error}") from None
-
-
-def _field(block: _Block, name: str) -> Array:
-    return block.scores[name]
-
-
-def _column(block: _Block, name: str) -> Array:
-    return np.ascontiguousarray(block.scores[name]).reshape(-1)
-
-
-def _part(block: _Block, bins: int) -> tuple[_parts.Sums, _parts.Rows]:
-    return _parts.part(block.scores, block.mean_tu, block.mean_gtu, bins)
-
-
-def _sums(part: tuple[_parts.Sums, _parts.Rows]) -> _parts.Sums:
-    return part[0]
-
-
-def _errors(part: tuple[_parts.Sums, _parts.Rows]) -> npt.NDArray[np.uint8]:
-    return part[1].errors
-
-
-def _ratio(block: _Block) -> Array:
-    return block.scores.margin_ratio().reshape(-1)
-
-
-def _add(parts: list[_parts.Sums]) -> _parts.Sums:
-    return _parts.add(parts)
-
-
-def _join(pieces: list[Array]) -> Array:
-    return np.concatenate(pieces) if pieces else np.empty(0)
-
-
-def _rank(name: str, column: Array, errors: Array) -> dict[str, Any]:
-    return _parts.rank(name, column, errors)
-
-
-def _choose(
-    ratio: Array, errors: Array, labelled: bool, target: Target, rows_per_sample: int, to_decide: Array | None
-) -> Selection:
-    marks = errors if labelled else np.zeros(len(ratio), np.uint8)
-    return _parts.select(ratio, marks, target, labelled, rows_per_sample=rows_per_sample, to_decide=to_decide)
-
-
-_FIGURES = ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")
-_CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
-
-
-def _judge(sums: _parts.Sums, figures: dict[str, Any], labelled: bool) -> Verdict:
-    outcomes, rows = 2 if sums.rows != sums.n else sums.c, sums.rows if labelled else 0
-    means = figures_of(sums.n, sums.m, outcomes, figures["diversity"], figures["spread"])
-    return judge(means, sums.correct if labelled else 0, rows)
-
-
-def _whole(sums: _parts.Sums, labelled: bool, rankings: dict[str, dict[str, Any]]) -> WholeSet:
-    figures = _parts.overall(sums, labelled)
-    nan = math.nan
-    return WholeSet(
-        n=sums.n,
-        m=sums.m,
-        c=sums.c,
-        diversity=figures["diversity"],
-        k_sensitivity=figures["k_sensitivity"],
-        verdict=_judge(sums, figures, labelled),
-        **{name: figures.get(name, nan) for name in (*_FIGURES, *_CHECK)},
-        rule=figures.get("rule", {}),
-        measures={name: Ranking(**row) for name, row in rankings.items()},
-    )
-
-
-def _shard(block: _Block, names: tuple[str, ...], path: str) -> str:
-    block.scores._but(arrays={name: block.scores[name] for name in names}).save(path, force=True)
-    return path
-
-
-def _gather(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> Scores:
-    parts = [block.scores._but(arrays={name: block.scores[name] for name in names}) for block in blocks]
-    found = _parts.overall(sums, False)
-    outcomes = 2 if sums.rows != sums.n else sums.c
-    figures = figures_of(sums.n, sums.m, outcomes, found["diversity"], found["spread"])
-    figures.k_sensitivity = found["k_sensitivity"]
-    return concatenate(parts)._but(figures=figures)
-
-
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class WholeSet:
-    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without
-    any, are NaN; so are the expected and debiased ECE and its p-value in multilabel mode, which need the rows of a
-    sample together.
-    """
-
-    n: int
-    m: int
-    c: int
-    diversity: float
-    k_sensitivity: float
-    verdict: Verdict
-    accuracy: float
-    f1_macro: float
-    ece: float
-    mce: float
-    nll: float
-    brier: float
-    ece_expected: float
-    ece_p_value: float
-    ece_debiased: float
-    rule: dict[str, dict[str, float]]
-    measures: dict[str, Ranking]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Keyed as `vargate.Evaluation.to_dict`, with ``diversity``, ``k_sensitivity`` and the verdict besides."""
-        out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c")}
-        for name in ("diversity", "k_sensitivity", *_FIGURES):
-            out[name] = number(getattr(self, name))
-        for name in _CHECK:  # not known of labels that belong to one sample
-            if not math.isnan(getattr(self, name)):
-                out[name] = getattr(self, name)
-        out |= {
-            "verdict": self.verdict.name,
-            "verdict_text": self.verdict.text,
-            "verdict_figures": self.verdict.figures(),
-        }
-        out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
-        out["rule"] = {k: {name: number(value) for name, value in row.items()} for k, row in self.rule.items()}
-        return out
 
 
 class DaskScores:
@@ -221,6 +64,7 @@ class DaskScores:
         k: tuple[float, ...],
         multilabel: bool,
         labelled: bool,
+        classes: tuple[str, ...] | None = None,
     ) -> None:
         self._blocks = blocks
         self._sizes = tuple(sizes)
@@ -229,6 +73,7 @@ class DaskScores:
         self._k = k
         self._multilabel = multilabel
         self._labelled = labelled
+        self._classes = classes
 
     def keys(self) -> list[str]:
         """Names of the arrays."""
@@ -246,7 +91,7 @@ class DaskScores:
         element, kind = SCORE_FIELDS[name]
         tail: tuple[int, ...] = (self._c,) if self._multilabel or kind == "c" else ()
         tail += (len(self._k),) if kind == "k" else ()
-        pick = delayed(_field)
+        pick = delayed(tasks.field_of)
         pieces = [
             da.from_delayed(pick(block, name), shape=(size, *tail), dtype=_DTYPES[element])
             for block, size in zip(self._blocks, self._sizes, strict=True)
@@ -269,7 +114,14 @@ class DaskScores:
         """Starts scoring; results stay on the workers."""
         blocks = list(dask.persist(*self._blocks))
         return DaskScores(
-            blocks, self._sizes, self._names, c=self._c, k=self._k, multilabel=self._multilabel, labelled=self._labelled
+            blocks,
+            self._sizes,
+            self._names,
+            c=self._c,
+            k=self._k,
+            multilabel=self._multilabel,
+            labelled=self._labelled,
+            classes=self._classes,
         )
 
     def compute(self) -> Scores:
@@ -279,7 +131,7 @@ class DaskScores:
 
     def compute_later(self) -> Delayed:
         """`compute` as a task, for ``dask.compute`` of several results at once or ``client.compute``."""
-        task: Delayed = delayed(_gather)(self._blocks, self._names, self._total(15))
+        task: Delayed = delayed(tasks.gather_scores)(self._blocks, self._names, self._total(15))
         return task
 
     def to_shards(self, folder: str | os.PathLike[str], suffix: str = ".npz") -> list[str]:
@@ -299,19 +151,19 @@ class DaskScores:
         place = Path(folder).absolute()
         place.mkdir(parents=True, exist_ok=True)
         paths = [str(place / f"scores-{i:05d}{suffix}") for i in range(len(self._blocks))]
-        write = delayed(_shard)
+        write = delayed(tasks.shard)
         return list(
             dask.compute(*[write(block, self._names, path) for block, path in zip(self._blocks, paths, strict=True)])
         )
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def _tallies(self, bins: int) -> list[Delayed]:
-        tally = delayed(_part)
-        return [tally(block, bins) for block in self._blocks]
+    def _tallies(self, bins: int, full: bool = False) -> list[Delayed]:
+        tally = delayed(tasks.part_of)
+        return [tally(block, bins, full) for block in self._blocks]
 
     def _total(self, bins: int) -> Delayed:
-        pick = delayed(_sums)
+        pick = delayed(tasks.sums_of)
         return _tree([pick(part) for part in self._tallies(bins)])
 
     def evaluate(self, measures: str | Iterable[str] = "all", bins: int = 15) -> Delayed:
@@ -320,8 +172,9 @@ class DaskScores:
         Parameters
         ----------
         measures : sequence of str
-            Measures to rank errors by, of those computed: ``"gmu"``, ``"tu"``, ``"gtu@1"``. Each brings 9 bytes a
-            sample to one worker. ``"all"``: every one; needs labels, without which no measure is ranked.
+            Measures to rank errors by, of those computed: ``"gmu"``, ``"tu"``, ``"gtu@1"``. Columns are cut by value
+            and ranked in parts, each on a worker of its own: no worker holds a whole one. ``"all"``: every one; needs
+            labels, without which no measure is ranked.
         bins : int
             Of the calibration error.
         """
@@ -335,13 +188,54 @@ class DaskScores:
         for name in names:
             if name not in self._rankable():
                 raise ValueError(f"measures: {name!r} was not computed, expected {', '.join(self._rankable())}")
-        tallies, sums, errors, column = self._tallies(bins), delayed(_sums), delayed(_errors), delayed(_column)
-        join, rank = delayed(_join), delayed(_rank)
-        marks = join([errors(part) for part in tallies])
-        rankings = {name: rank(name, join([column(block, name) for block in self._blocks]), marks) for name in names}
-        total = _tree([sums(part) for part in tallies])
-        result: Delayed = delayed(_whole)(total, self._labelled, rankings)
+        tallies, sums, rows = self._tallies(bins, full=True), delayed(tasks.sums_of), delayed(tasks.rank_rows)
+        total, walks = _tree([sums(part) for part in tallies]), []
+        if self._labelled:
+            columns = [rows(block, part, names) for block, part in zip(self._blocks, tallies, strict=True)]
+            parts, places = self._by_value(columns)
+            walk = delayed(_ranges.walk)
+            walks = [walk(part, places, i, tasks.CONFIDENCE, bins) for i, part in enumerate(parts)]
+        result: Delayed = delayed(tasks.whole_set)(total, self._labelled, names, walks, self._classes)
         return result
+
+    def summary(self) -> Delayed:
+        """What `vargate.Scores.summary` says of the whole set; ``.compute()`` gives a `vargate.ScoreSummary`.
+
+        Medians and percentiles are exact: columns are cut by value, each part on a worker of its own.
+        """
+        names = self._rankable()
+        rows, means, sums = delayed(tasks.statistics_rows), delayed(tasks.measure_sums), delayed(tasks.sums_of)
+        parts, places = self._by_value([rows(block, names) for block in self._blocks])
+        found = delayed(_ranges.order_statistics)
+        statistics = [found(part, places, i, (0.5, 0.95)) for i, part in enumerate(parts)]
+        counted = None
+        if "decision" in self._names and "flags" in self._names:
+            count = delayed(tasks.decision_counts)
+            counted = [count(block) for block in self._blocks]
+        total = _tree([sums(part) for part in self._tallies(15)])
+        averages = [means(block, names) for block in self._blocks]
+        result: Delayed = delayed(tasks.summarise_set)(total, self._labelled, names, averages, statistics, counted)
+        return result
+
+    def decide(self, k: float | Selection | Delayed = 1.0) -> da.Array:
+        """The decision rule at `k`, or what `select_k` chose (its task, or the `Selection` it gives): the class of each
+        sample, or -1, as a Dask array with the blocks of the input."""
+        task, tail = delayed(tasks.decide), (self._c,) if self._multilabel else ()
+        pieces = [
+            da.from_delayed(task(block, k), shape=(size, *tail), dtype=np.int32)
+            for block, size in zip(self._blocks, self._sizes, strict=True)
+        ]
+        return da.concatenate(pieces)
+
+    def _by_value(self, columns: list[Delayed]) -> tuple[list[Delayed], Delayed]:
+        """Columns of all blocks cut by value into about as many parts as there are blocks, and their counts."""
+        count = min(max(len(self._blocks), 1), tasks.MOST_PARTS)
+        cut, choose, split, pick = (delayed(f) for f in (_ranges.cuts, _ranges.splitters, _ranges.split, tasks.item))
+        between = choose([cut(column) for column in columns], count)
+        pieces = [split(column, between, count) for column in columns]
+        gather, tell, offsets = delayed(_ranges.gather), delayed(_ranges.counts), delayed(_ranges.offsets)
+        parts = [gather([pick(piece, i) for piece in pieces]) for i in range(count)]
+        return parts, offsets([tell(part) for part in parts])
 
     def _rankable(self) -> list[str]:
         plain = [name for name in PLAIN if name in self._names]
@@ -366,19 +260,19 @@ class DaskScores:
             raise ValueError("expected one of target_risk and target_coverage")
         if target_risk is not None and not self._labelled:
             raise ValueError("labels are needed to choose by risk")
-        join, ratio, errors = delayed(_join), delayed(_ratio), delayed(_errors)
+        join, ratio, errors = delayed(tasks.join), delayed(tasks.ratio_of), delayed(tasks.errors_of)
         ratios = join([ratio(block) for block in self._blocks])
         marks = join([errors(part) for part in self._tallies(15)])
         others = join([ratio(block) for block in to_decide._blocks]) if to_decide is not None else None
         target = Target(target_risk, target_coverage, confidence)
         each = self._c if self._multilabel else 1
-        result: Delayed = delayed(_choose)(ratios, marks, self._labelled, target, each, others)
+        result: Delayed = delayed(tasks.choose)(ratios, marks, self._labelled, target, each, others)
         return result
 
 
 def _tree(parts: list[Delayed], width: int = 16) -> Delayed:
     """Sums of sums, so that no worker needs every block's."""
-    join = delayed(_add)
+    join = delayed(tasks.add)
     while len(parts) > 1:
         parts = [join(parts[i : i + width]) for i in range(0, len(parts), width)]
     return parts[0]
@@ -459,7 +353,8 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
         check_members((int(array.shape[0]), int(array.shape[1]), int(array.shape[2])), "array")
     if "temperature" in how:  # a path is read here, not on workers that may not see it
         how["temperature"] = temperatures(how["temperature"]) or None
-    measures = how.pop("measures", "all")
+    measures, given_names = how.pop("measures", "all"), how.pop("classes", None)
+    classes_named = None if given_names is None else as_names(given_names, int(array.shape[-1]))
     resolved = resolve(**how, threads=threads)  # refuses unknown and wrong options now
     wanted = measure_names(measures, resolved.k)
     classes = int(array.shape[-1])
@@ -472,6 +367,15 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     how |= {"threads": threads, "measures": needed, "axes": "NMC"}
     known = not any(math.isnan(size) for size in sizes)
     firsts = [int(v) for v in np.cumsum([0, *sizes[:-1]])] if known else [None] * len(blocks)
-    run = delayed(_score_block)
+    run = delayed(tasks.score_block)
     scored = [run(p, y, i, first, how) for i, (p, y, first) in enumerate(zip(blocks, given, firsts, strict=True))]
-    return DaskScores(scored, sizes, names, c=classes, k=resolved.k, multilabel=resolved.multilabel, labelled=labelled)
+    return DaskScores(
+        scored,
+        sizes,
+        names,
+        c=classes,
+        k=resolved.k,
+        multilabel=resolved.multilabel,
+        labelled=labelled,
+        classes=classes_named,
+    )

@@ -30,7 +30,7 @@ Points = dict[str, Interval]
 _WHOLE = ["accuracy", "f1_macro", "f1_micro", "subset_accuracy"]
 _WHOLE += ["ece", "ece_macro", "ece_adaptive", "ece_classwise", "mce", "nll", "brier"]
 _MULTILABEL_ONLY = ("f1_micro", "subset_accuracy", "ece_macro")
-_RANKING = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
+RANKING = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
 
 
 def _intervals(intervals: Mapping[str, Interval]) -> dict[str, list[float | None]]:
@@ -54,7 +54,7 @@ class Ranking:
     coverage_intervals: Points | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {name: number(getattr(self, name)) for name in _RANKING}
+        out: dict[str, Any] = {name: number(getattr(self, name)) for name in RANKING}
         out["risk_at_coverage"] = {name: number(value) for name, value in self.risk_at_coverage.items()}
         out["coverage_at_risk"] = {name: number(value) for name, value in self.coverage_at_risk.items()}
         if self.curve is not None:
@@ -288,12 +288,12 @@ class Evaluation:
             ", ".join(f"{name} {getattr(self, name):.4g}" for name in _WHOLE if not np.isnan(getattr(self, name)))
         )
         lines += self.notes
-        lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in _RANKING))
+        lines.append(f"{'measure':<10}" + "".join(f"{name:>13}" for name in RANKING))
         # Where all are equal, the first is no better than the others.
-        distinct = {name for name in _RANKING if len({getattr(r, name) for r in self.measures.values()}) > 1}
+        distinct = {name for name in RANKING if len({getattr(r, name) for r in self.measures.values()}) > 1}
         best = {name: measure for name, measure in self.best.items() if name in distinct}
         for measure, ranking in self.measures.items():
-            marks = [(getattr(ranking, name), "*" if best.get(name) == measure else " ") for name in _RANKING]
+            marks = [(getattr(ranking, name), "*" if best.get(name) == measure else " ") for name in RANKING]
             lines.append(f"{measure:<10}" + "".join(f"{value:>12.4g}{mark}" for value, mark in marks))
         for k, rule in self.rule.items():
             lines.append(f"k = {k}: coverage {rule.coverage:.4g}, accuracy on the kept {rule.accuracy:.4g}")
@@ -390,11 +390,11 @@ def _classes(e: Any) -> list[ClassFigures]:
 
 def _ranking(e: Any, r: Any, intervals: bool) -> Ranking:
     return Ranking(
-        **{name: getattr(r, name).value for name in _RANKING},
+        **{name: getattr(r, name).value for name in RANKING},
         risk_at_coverage={_native.k_name(e.coverages[i]): r.risk_at[i].value for i in range(e.coverage_count)},
         coverage_at_risk={_native.k_name(e.risks[i]): r.coverage_at[i].value for i in range(e.risk_count)},
         curve=r.curve[: e.curve_points] if r.curve else None,
-        intervals=_ends(r, _RANKING) if intervals else None,
+        intervals=_ends(r, RANKING) if intervals else None,
         risk_intervals=_point_ends(e.coverages, r.risk_at, e.coverage_count) if intervals else None,
         coverage_intervals=_point_ends(e.risks, r.coverage_at, e.risk_count) if intervals else None,
     )
@@ -449,7 +449,7 @@ def evaluation_of(
         bins=e.bins,
         **{name: getattr(e, name).value for name in _WHOLE},
         measures=measures,
-        best=best_of(measures, _RANKING, _RANKING[3:]),
+        best=best_of(measures, RANKING, RANKING[3:]),
         rule={e.rule[i].name.decode(): _rule(e, e.rule[i]) for i in range(e.rule_count)},
         per_class=_classes(e),
         confusion=confusion,

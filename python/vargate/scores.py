@@ -237,9 +237,7 @@ class Scores:
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 
-    def decide(
-        self, k: float | Selection = 1.0, *, policy: Policy | str | os.PathLike[str] | None = None
-    ) -> Int32:
+    def decide(self, k: float | Selection = 1.0, *, policy: Policy | str | os.PathLike[str] | None = None) -> Int32:
         """The decision rule at `k`: the predicted class, or -1 where the classes cannot be told apart.
 
         Parameters
