@@ -124,7 +124,10 @@ def test_class_names_in_evaluations() -> None:
     names = ["ant", "bee", "cat", "dog"]
     e = vargate.evaluate(Z, Y, logits=True, classes=names)
     assert e.classes == tuple(names)
-    assert e.to_dict() == vargate.evaluate(Z, Y, logits=True).to_dict()
+    assert [row["name"] for row in e.to_dict()["per_class"]] == names
+    plain = vargate.evaluate(Z, Y, logits=True).to_dict()
+    assert e.to_dict()["confusion"] == plain["confusion"]
+    assert not any("name" in row for row in plain["per_class"])
     table = e.to_pandas("classes")
     assert table.index.tolist() == names
     assert table.loc["bee", "support"] == (Y == 1).sum()
@@ -143,7 +146,7 @@ def test_files_of_predictions_are_evaluated(tmp_path: Any) -> None:
     np.savez(tmp_path / "other.npz", Z=OTHER)
     p = vargate.load(tmp_path / "z.npz", "predictions")
     e = vargate.evaluate(p, measures="tu")
-    assert e.to_dict() == vargate.evaluate(Z, Y, logits=True, measures="tu").to_dict()
+    assert e.to_dict() == vargate.evaluate(Z, Y, logits=True, measures="tu", classes=list("abcd")).to_dict()
     assert e.classes == ("a", "b", "c", "d")
     assert vargate.evaluate(p, (Y + 1) % 4).accuracy < e.accuracy
     assert vargate.ood(p, vargate.load(tmp_path / "other.npz")).measures == vargate.ood(Z, OTHER, logits=True).measures

@@ -2,9 +2,9 @@
 them.
 
 Every block tells some of its order statistics (`cuts`), from which the values between parts are chosen (`splitters`).
-Blocks send each part its rows (`split`, `gather`), so that equal values are in one part and a part holds about its share
-of all rows. With the counts of the parts before it (`offsets`) each part is ranked where it lies (`walk`), and what the
-parts found is put together (`merge`): the library's figures but for the order of their additions.
+Blocks send each part its rows (`split`, `gather`), so that equal values are in one part and a part holds about its
+share of all rows. With the counts of the parts before it (`offsets`) each part is ranked where it lies (`walk`), and
+what the parts found is put together (`merge`): the library's figures but for the order of their additions.
 """
 
 from __future__ import annotations
