@@ -16,6 +16,7 @@ from ._measures import SCORE_FIELDS, SCORE_INDEX, ScorePlaces
 __all__ = ["allocate"]
 
 Float64 = npt.NDArray[np.float64]
+Places = npt.NDArray[np.uint64]
 _DTYPES: dict[str, np.dtype[Any]] = {"f8": np.dtype(np.float64), "i4": np.dtype(np.int32), "u4": np.dtype(np.uint32)}
 # Results of fewer values share one allocation.
 _SMALL = 1 << 12
@@ -24,22 +25,22 @@ _SMALL = 1 << 12
 @lru_cache(maxsize=256)
 def _layout(
     names: tuple[str, ...], shape: tuple[int, int, int], k_count: int, multilabel: bool
-) -> tuple[dict[str, tuple[int, tuple[int, ...], str]], tuple[int, ...], int]:
+) -> tuple[dict[str, tuple[int, tuple[int, ...], str]], Places, Places, int]:
     """Where each field begins in one block of memory (in doubles), its shape and element; for the library, offsets in
-    bytes or -1."""
+    bytes and which there are (1) or not (0, and offset 0)."""
     n, _, c = shape
     shapes = (
         {"": (n, c), "k": (n, c, k_count), "c": (n, c)} if multilabel else {"": (n,), "k": (n, k_count), "c": (n, c)}
     )
     fields: dict[str, tuple[int, tuple[int, ...], str]] = {}
-    offsets = [-1] * len(ScorePlaces())
+    offsets, present = np.zeros((2, len(ScorePlaces())), np.uint64)
     used = 0
     for name in names:
         element, kind = SCORE_FIELDS[name]
         fields[name] = (used, shapes[kind], element)
-        offsets[SCORE_INDEX[name]] = 8 * used
+        offsets[SCORE_INDEX[name]], present[SCORE_INDEX[name]] = 8 * used, 1
         used += math.prod(shapes[kind])
-    return fields, tuple(offsets), used
+    return fields, offsets, present, used
 
 
 class _Block(Mapping[str, Array]):
@@ -77,10 +78,10 @@ def allocate(
 ) -> tuple[Mapping[str, Array], Any]:
     """Room for the named fields, and the library's list of where they are."""
     if shape[0] * (len(names) + shape[2]) <= _SMALL:
-        fields, offsets, size = _layout(names, shape, k_count, multilabel)
+        fields, offsets, present, size = _layout(names, shape, k_count, multilabel)
         block = np.empty(size)
-        base = block.ctypes.data
-        return _Block(block, fields), ScorePlaces(*[base + o if o >= 0 else None for o in offsets])
+        places = ScorePlaces.from_buffer_copy((offsets + present * block.ctypes.data).data)
+        return _Block(block, fields), places
     arrays: dict[str, Array] = {}
     places = ScorePlaces()
     for name, (_, field_shape, element) in _layout(names, shape, k_count, multilabel)[0].items():
