@@ -38,7 +38,8 @@ def _layout(
     for name in names:
         element, kind = SCORE_FIELDS[name]
         fields[name] = (used, shapes[kind], element)
-        offsets[SCORE_INDEX[name]], present[SCORE_INDEX[name]] = 8 * used, 1
+        if used < 1 << 32:  # offsets are for small results alone; sizes may be anything
+            offsets[SCORE_INDEX[name]], present[SCORE_INDEX[name]] = 8 * used, 1
         used += math.prod(shapes[kind])
     return fields, offsets, present, used
 

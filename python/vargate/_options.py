@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from ctypes import POINTER, byref, c_double, c_size_t, cast
 from functools import lru_cache
-from typing import Any, Literal, Protocol, SupportsFloat, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsFloat, TypedDict, Union
 
 from . import _native
 from ._arrays import Array, reals, whole
 from ._measures import FILE_ORDER, GATED, GROUPS
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = [
+    "DEFAULTS",
     "Axes",
     "DecisionOptions",
     "Form",
@@ -27,6 +32,7 @@ __all__ = [
     "choice",
     "measure_names",
     "resolve",
+    "show_options",
     "temperatures",
     "words",
 ]
@@ -238,39 +244,48 @@ def thread_count(threads: int | None) -> int:
     return 0 if threads is None else whole(threads, "threads", 0, 1024)
 
 
-def resolve(
-    *,
-    k: Gates = (1.0, 2.0, 3.0),
-    logits: bool = False,
-    temperature: Temperature = None,
-    preset: Preset = "paper",
-    multilabel: bool = False,
-    multilabel_form: Form = "continuous",
-    pairs: Pairs | None = None,
-    sigma: Sigma | None = None,
-    log_base: LogBase | None = None,
-    normalise: bool | None = None,
-    renormalise: bool = False,
-    floor: float | None = None,
-    eps: float | None = None,
-    threads: int | None = None,
-    interruptible: bool = False,
-) -> Resolved:
+# What `resolve` takes, and `vargate.score` without saying so.
+DEFAULTS: dict[str, Any] = {
+    "k": (1.0, 2.0, 3.0),
+    "logits": False,
+    "temperature": None,
+    "preset": "paper",
+    "multilabel": False,
+    "multilabel_form": "continuous",
+    "threads": None,
+    "renormalise": False,
+    **dict.fromkeys(("pairs", "sigma", "log_base", "normalise", "floor", "eps")),
+}
+
+
+def resolve(*, interruptible: bool = False, **options: Unpack[ThreadedOptions]) -> Resolved:
     """The library's options for these keyword arguments (see `vargate.score`)."""
+    o: dict[str, Any] = {**DEFAULTS, **options}
+    if len(o) > len(DEFAULTS):
+        unknown = ", ".join(repr(name) for name in o if name not in DEFAULTS)
+        raise TypeError(f"unexpected keyword argument {unknown}, expected some of {', '.join(DEFAULTS)}")
     return _resolve(
-        reals(k, "k"),
-        bool(logits),
-        () if temperature is None else temperatures(temperature),
-        preset,
-        bool(multilabel),
-        multilabel_form,
-        pairs,
-        sigma,
-        log_base,
-        normalise,
-        bool(renormalise),
-        floor,
-        eps,
-        thread_count(threads),
+        reals(o["k"], "k"),
+        bool(o["logits"]),
+        () if o["temperature"] is None else temperatures(o["temperature"]),
+        o["preset"],
+        bool(o["multilabel"]),
+        o["multilabel_form"],
+        o["pairs"],
+        o["sigma"],
+        o["log_base"],
+        o["normalise"],
+        bool(o["renormalise"]),
+        o["floor"],
+        o["eps"],
+        thread_count(o["threads"]),
         interruptible,
     )
+
+
+def show_options(taker: type, of: Callable[..., Any], without: Collection[str]) -> None:
+    """Lets `inspect.signature`, and with it the help of notebooks, show the options that a class takes as keywords."""
+    own = [p for p in inspect.signature(taker).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    theirs = [p for name, p in inspect.signature(of).parameters.items() if name not in without]
+    held = {p.name for p in own}
+    setattr(taker, "__signature__", inspect.Signature([*own, *(p for p in theirs if p.name not in held)]))  # noqa: B010

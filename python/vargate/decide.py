@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Selection", "decide", "select_k", "select_threshold"]
 
+Multiplicity = Literal["auto", "sequence", "bonferroni", "none"]
 MULTIPLICITIES = ("auto", "sequence", "bonferroni", "none")
 BOUNDS = ("clopper-pearson", "hoeffding-bentkus", "betting")
 SOURCES = ("none", "given", "unlabelled", "set-aside")
@@ -189,6 +190,19 @@ def decide(
     return made.decide(k) if policy is None else made.decide(policy=chosen)
 
 
+class SelectionOptions(ThreadedOptions, total=False):
+    """The options of `select_k`, which `select_threshold` takes as well."""
+
+    target_risk: float | None
+    target_coverage: float | None
+    confidence: float
+    grid: Sequence[float] | None
+    multiplicity: Multiplicity
+    starts: int
+    to_decide: Any
+    must_meet: bool
+
+
 def select_k(
     p: Any,
     labels: Any = None,
@@ -197,7 +211,7 @@ def select_k(
     target_coverage: float | None = None,
     confidence: float = 0.95,
     grid: Sequence[float] | None = None,
-    multiplicity: Literal["auto", "sequence", "bonferroni", "none"] = "auto",
+    multiplicity: Multiplicity = "auto",
     starts: int = 0,
     to_decide: Any = None,
     must_meet: bool = True,
@@ -247,24 +261,12 @@ def select_k(
 
 
 def select_threshold(
-    p: Any,
-    labels: Any = None,
-    *,
-    by: str | Sequence[str] = "gmu",
-    target_risk: float | None = None,
-    target_coverage: float | None = None,
-    confidence: float = 0.95,
-    grid: Sequence[float] | None = None,
-    multiplicity: Literal["auto", "sequence", "bonferroni", "none"] = "auto",
-    starts: int = 0,
-    to_decide: Any = None,
-    must_meet: bool = True,
-    **scoring: Unpack[ThreadedOptions],
+    p: Any, labels: Any = None, *, by: str | Sequence[str] = "gmu", **options: Unpack[SelectionOptions]
 ) -> Selection:
     """A threshold of the measure `by` (gated ones with their setting, ``"gtu@2"``), chosen as `select_k` chooses k.
 
     Several measures in `by`, ``"k"`` among them if wanted, compete for the largest coverage at a target risk; 1 -
-    `confidence` is shared among them, so that the choice is paid for.
+    `confidence` is shared among them, so that the choice is paid for. The other options are `select_k`'s.
 
     Examples
     --------
@@ -286,10 +288,18 @@ def select_threshold(
                 gates.add(float(gate))
             except ValueError:
                 raise ValueError(f"by is {name!r}, expected a number after @") from None
+    own: Any = {name: value for name, value in options.items() if name not in ThreadedOptions.__annotations__}
+    scoring: Any = {name: value for name, value in options.items() if name not in own}
     if gates and "k" not in scoring:
         scoring["k"] = sorted(gates)
-    target = Target(target_risk, target_coverage, confidence, grid, multiplicity, starts)
-    return _select(p, labels, names, target, to_decide, must_meet, scoring)
+    to_decide, must_meet = own.pop("to_decide", None), bool(own.pop("must_meet", True))
+    return _select(p, labels, names, _target(**own), to_decide, must_meet, scoring)
+
+
+def _target(
+    target_risk: Any = None, target_coverage: Any = None, confidence: Any = 0.95, grid: Any = None, **rest: Any
+) -> Target:
+    return Target(target_risk, target_coverage, confidence, grid, **rest)
 
 
 @dataclass(frozen=True)

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Sequence
 from ctypes import byref, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._allocate import allocate
-from ._arrays import as_labels, predictions, refuse_probabilities
-from ._options import (
-    Axes,
-    Form,
-    Gates,
-    LogBase,
-    Pairs,
-    Preset,
-    Sigma,
-    Temperature,
-    measure_names,
-    resolve,
-    temperatures,
-)
-from ._score import collect, refuse
+from ._arrays import as_labels, as_names, predictions, refuse_probabilities
+from ._options import ThreadedOptions, measure_names, resolve, show_options, temperatures
+from ._score import collect, refuse, score
 from ._summary import NO_FIGURES, Verdict, judge
 from .scores import Scores
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Scorer"]
 
@@ -50,47 +40,14 @@ class Scorer:
     (True, True, 100)
     """
 
-    def __init__(
-        self,
-        *,
-        k: Gates = (1.0, 2.0, 3.0),
-        logits: bool = False,
-        temperature: Temperature = None,
-        preset: Preset = "paper",
-        measures: str | Sequence[str] = "all",
-        axes: Axes | None = None,
-        multilabel: bool = False,
-        threads: int | None = None,
-        multilabel_form: Form = "continuous",
-        pairs: Pairs | None = None,
-        sigma: Sigma | None = None,
-        log_base: LogBase | None = None,
-        normalise: bool | None = None,
-        renormalise: bool = False,
-        floor: float | None = None,
-        eps: float | None = None,
-    ) -> None:
-        self._options: dict[str, Any] = {
-            "k": k,
-            "logits": logits,
-            "temperature": temperatures(temperature)
-            or None,  # read once: a file may be gone, or changed, when it is needed again
-            "preset": preset,
-            "multilabel": multilabel,
-            "multilabel_form": multilabel_form,
-            "pairs": pairs,
-            "sigma": sigma,
-            "log_base": log_base,
-            "normalise": normalise,
-            "renormalise": renormalise,
-            "floor": floor,
-            "eps": eps,
-            "threads": threads,
-        }
-        self._resolved = resolve(**self._options, interruptible=True)
-        self._options["k"] = self._resolved.k
-        self._names = measure_names(measures, self._resolved.k)
-        self._axes = axes
+    def __init__(self, **options: Unpack[ThreadedOptions]) -> None:
+        how: dict[str, Any] = dict(options)
+        measures, self._axes, self._classes = (how.pop(name, None) for name in ("measures", "axes", "classes"))
+        if how.get("temperature") is not None:  # read once: a file may be gone, or changed, when it is needed again
+            how["temperature"] = temperatures(how["temperature"]) or None
+        self._resolved = resolve(**how, interruptible=True)
+        self._options: dict[str, Any] = {**how, "k": self._resolved.k}
+        self._names = measure_names("all" if measures is None else measures, self._resolved.k)
         self._handle: int | None = None
         self._closed = False
         self._shape = (0, 0)
@@ -110,7 +67,10 @@ class Scorer:
         shape = (view.n, view.m, view.c)
         if self._resolved.options.logits and not self._resolved.multilabel:
             refuse_probabilities(view, "p", "make the scorer with logits=False")
-        packed = None if labels is None else as_labels(labels, shape, self._resolved.multilabel, axes=self._axes)
+        names = None if self._classes is None else as_names(self._classes, shape[2])
+        packed = None
+        if labels is not None:
+            packed = as_labels(labels, shape, self._resolved.multilabel, axes=self._axes, classes=names)
         if self._handle is None:
             self._make(*shape[1:])
         elif shape[1:] != self._shape:
@@ -126,7 +86,7 @@ class Scorer:
         figures = _native.ScoreSummary()
         _native.check(_native.lib.vg_scorer_summary(self._handle, byref(figures)))
         self._figures = figures
-        return collect(self._resolved, arrays, shape, figures, packed)
+        return collect(self._resolved, arrays, shape, figures, packed, names)
 
     def _make(self, members: int, classes: int) -> None:
         handle = c_void_p()
@@ -146,6 +106,7 @@ class Scorer:
                 "options": self._options,
                 "names": self._names,
                 "axes": self._axes,
+                "classes": self._classes,
                 "closed": self._closed,
                 "shape": self._shape,
                 "figures": bytes(self._figures),
@@ -156,6 +117,7 @@ class Scorer:
         self._options = state["options"]
         self._resolved = resolve(**self._options, interruptible=True)
         self._names, self._axes, self._closed = state["names"], state["axes"], state["closed"]
+        self._classes = state["classes"]
         self._handle, self._shape = None, state["shape"]
         self._figures = _native.ScoreSummary.from_buffer_copy(state["figures"])
         self._lock = threading.Lock()
@@ -208,3 +170,6 @@ class Scorer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+show_options(Scorer, score, without=("p", "labels", "ids"))

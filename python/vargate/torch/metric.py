@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,13 @@ from torch import Tensor
 
 from .. import _parts
 from .._arrays import whole
-from .._options import Axes, Form, Gates, LogBase, Pairs, Preset, Sigma, Temperature, resolve, temperatures, words
+from .._options import DEFAULTS, ThreadedOptions, resolve, show_options, temperatures, words
+from .._score import score
 from .._summary import Spread
 from ..scorer import Scorer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["UncertaintyMetric"]
 
@@ -152,27 +156,12 @@ class UncertaintyMetric(_Base):
     def __init__(
         self,
         *,
-        k: Gates = (1.0, 2.0, 3.0),
-        logits: bool = True,
-        measures: str | Sequence[str] = ("tu", "eu", "gmu"),
         bins: int = 15,
-        temperature: Temperature = None,
-        preset: Preset = "paper",
-        axes: Axes | None = None,
-        multilabel: bool = False,
-        threads: int | None = None,
-        multilabel_form: Form = "continuous",
-        pairs: Pairs | None = None,
-        sigma: Sigma | None = None,
-        log_base: LogBase | None = None,
-        normalise: bool | None = None,
-        renormalise: bool = False,
-        floor: float | None = None,
-        eps: float | None = None,
         process_group: Any = None,
         sync_on_compute: bool = True,
         compute_on_cpu: bool = False,
         dist_sync_fn: Any = None,
+        **scoring: Unpack[ThreadedOptions],
     ) -> None:
         if _Base is _Plain:
             super().__init__()
@@ -183,23 +172,11 @@ class UncertaintyMetric(_Base):
                 compute_on_cpu=compute_on_cpu,
                 dist_sync_fn=dist_sync_fn,
             )
-        self._options: dict[str, Any] = {
-            "k": k,
-            "logits": logits,
-            "temperature": temperatures(temperature) or None,
-            "preset": preset,
-            "axes": axes,
-            "multilabel": multilabel,
-            "threads": threads,
-            "multilabel_form": multilabel_form,
-            "pairs": pairs,
-            "sigma": sigma,
-            "log_base": log_base,
-            "normalise": normalise,
-            "renormalise": renormalise,
-            "floor": floor,
-            "eps": eps,
-        }
+        how: dict[str, Any] = {**DEFAULTS, "axes": None, "logits": True, **scoring}
+        how["temperature"] = temperatures(how["temperature"]) or None
+        measures = how.pop("measures", ("tu", "eu", "gmu"))
+        how.pop("classes", None)
+        self._options = how
         self._measures = tuple(words(measures))
         self._bins = whole(bins, "bins", 1, 10000)
         resolved = resolve(**{name: value for name, value in self._options.items() if name != "axes"})
@@ -283,3 +260,6 @@ class UncertaintyMetric(_Base):
                 ranking = _parts.rank(name, values, errors)
                 out |= {f"aurc/{name}": ranking["aurc"], f"auroc/{name}": ranking["error_auroc"]}
         return out
+
+
+show_options(UncertaintyMetric, score, without=("p", "labels", "ids", "classes"))
