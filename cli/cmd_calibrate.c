@@ -2,11 +2,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
 #include "output_path.h"
+#include "score_options.h"
 #include "text_table.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
@@ -14,7 +16,7 @@
 typedef struct calibrate_values {
     const char *labels, *labels_key, *classes, *separator, *decimal, *key, *output;
     bool per_member, shared, json, force;
-    int axes, solver;
+    int axes, solver, format;
     size_t evaluations, initial, seed, bins, folds, threads, labels_from;
     double t_min, t_max;
 } calibrate_values;
@@ -34,7 +36,8 @@ static const option_entry own_entries[] = {
      "between the fields of a table: comma, semicolon, tab or space (default: recognised)", 0, 0},
     {"decimal", 0, OPTION_TEXT, PLACE(decimal), "point|comma", NULL,
      "decimal mark of the numbers in a table (default: recognised)", 0, 0},
-    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the temperatures as JSON: temps.json", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+     "write the temperatures as JSON: temps.json, - for standard output", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
     {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
@@ -52,11 +55,13 @@ static const option_entry own_entries[] = {
     {"folds", 0, OPTION_COUNT, PLACE(folds), "F", "2",
      "held-out figures: each fold at temperatures fitted to the others; 0: none", 0, 100},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
+    {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
+     "of logits on standard input, VAL = - (default: a binary one, known by its content)", 0, 0},
     {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
      "array to take from the file (default: Z, or the only one that fits)", 0, 0},
-    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
+    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
      1024},
 };
 
@@ -141,6 +146,7 @@ static vg_input_options reading_options(const calibrate_values *own) {
     out.decimal = own->decimal;
     out.key = own->key;
     out.axes = own->axes;
+    out.format = score_format_word(own->format);
     return out;
 }
 
@@ -193,6 +199,10 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("--initial %zu is more than --evaluations %zu", own.initial, own.evaluations);
     if (own.t_min >= own.t_max)
         return console_usage("--t-min %g is not below --t-max %g", own.t_min, own.t_max);
+    if (own.output && strcmp(own.output, "-") == 0) { /* what the file would hold, on standard output */
+        own.output = NULL;
+        own.json = true;
+    }
     if (own.folds == 1)
         return console_usage("--folds 1 leaves nothing to fit to; give 0 or 2 and more");
     return calibrate(&own, files.items[0]);

@@ -41,7 +41,7 @@ static const option_entry own_entries[] = {
     {"policy", 0, OPTION_TEXT, PLACE(policy), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
     {"save", 0, OPTION_TEXT, PLACE(save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
-     "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl", 0, 0},
+     "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl, - for CSV on standard output", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
@@ -54,6 +54,8 @@ static int check_usage(const decide_values *own, size_t files) {
         return console_usage("--stdin-jsonl reads standard input and writes standard output: no file, -o or --json");
     if (own->strict && !own->stream)
         return console_usage("--strict goes with --stdin-jsonl");
+    if (own->json && own->output && strcmp(own->output, "-") == 0)
+        return console_usage("--json and -o - both write to standard output");
     if (!own->stream && files != 1)
         return console_usage("expected one prediction file, found %zu; 'vargate help decide' shows the usage", files);
     return CLI_OK;
@@ -125,6 +127,8 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     console_job_end(&listener);
     if (code != CLI_OK)
         return code;
+    if (own->output && strcmp(own->output, "-") == 0)
+        return CLI_OK;
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
     decision_summary_print(path, policy, &result);

@@ -1,13 +1,21 @@
 /* cmd_evaluate.c - vargate evaluate: what predictions and their uncertainties are worth, given the labels. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
 #include "evaluation_report.h"
-#include "json_print.h"
+#include "figures_file.h"
+#include "file_list.h"
+#include "output_path.h"
 #include "score_options.h"
+#include "text_table.h"
 
 typedef struct evaluate_values {
-    bool json, all;
+    const char *output;
+    bool json, all, force;
     size_t bins, bootstrap, seed, curve;
     double confidence;
     option_reals coverages, risks;
@@ -15,7 +23,10 @@ typedef struct evaluate_values {
 
 #define PLACE(member) offsetof(evaluate_values, member)
 static const option_entry own_entries[] = {
-    {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+     "write every figure: .json or .csv, - for JSON on standard output; a folder: one .json for each input", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON; of several files a list", 0, 0},
     {"all", 0, OPTION_FLAG, PLACE(all), NULL, NULL, "show every measure, figure and class", 0, 0},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration errors", 1, 10000},
     {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0,
@@ -39,15 +50,8 @@ static int check_points(const char *name, const option_reals *points) {
     return CLI_OK;
 }
 
-static int evaluate(const score_options *options, const evaluate_values *own, const char *path) {
-    score_request request;
+static vg_evaluate_file_options file_options(const evaluate_values *own) {
     vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
-    vg_evaluation_result *result;
-    console_job state;
-    char *text = NULL;
-    int code = score_options_request(&request, options);
-    if (code != CLI_OK)
-        return code;
     how.bins = own->bins;
     how.resamples = own->bootstrap;
     how.seed = own->seed;
@@ -57,14 +61,103 @@ static int evaluate(const score_options *options, const evaluate_values *own, co
     how.risks = own->risks.values;
     how.risk_count = own->risks.count;
     how.curve_points = own->curve;
-    how.job = console_job_listener(&state);
-    code = console_status(vg_evaluate_file(&result, path, &request.input, &how));
+    return how;
+}
+
+/* Where the results of all files go: one file of figures, a file each in a folder, the terminal. */
+typedef struct evaluate_work {
+    const evaluate_values *own;
+    score_request request;
+    figures_file figures; /* open where `writes` */
+    bool writes;
+    text_table table; /* several files on the terminal: one row a file */
+    bool several;
+} evaluate_work;
+
+static int write_one(evaluate_work *work, const vg_evaluation_result *result, const char *path) {
+    char output[4096];
+    figures_file file;
+    const char *inputs[] = {path, work->request.input.labels};
+    int code = file_list_output(output, sizeof output, work->own->output, path, ".json");
+    if (code == CLI_OK)
+        code = figures_file_check(output, work->own->force, inputs, 2);
+    if (code == CLI_OK)
+        code = figures_file_open(&file, output, false);
+    if (code == CLI_OK)
+        code = figures_file_close(&file, figures_file_evaluation(&file, result));
+    if (code == CLI_OK)
+        console_note("wrote %s", output);
+    return code;
+}
+
+static void add_row(text_table *table, const vg_evaluation_result *result) {
+    const vg_evaluation *e = result->evaluation;
+    size_t row = table_row(table, result->file), leader = e->lead.leader;
+    table_number(table, row, 1, (double)result->n, 12);
+    table_percent(table, row, 2, e->accuracy.value);
+    table_number(table, row, 3, e->ece.value, 4);
+    table_number(table, row, 4, e->nll.value, 4);
+    table_text(table, row, 5, result->verdict->name);
+    table_text(table, row, 6, leader < e->measure_count ? e->measures[leader].name : "-");
+    table_number(table, row, 7, leader < e->measure_count ? e->measures[leader].error_auroc.value : NAN, 4);
+}
+
+static int show(evaluate_work *work, const vg_evaluation_result *result, const char *path) {
+    if (work->writes)
+        return figures_file_evaluation(&work->figures, result);
+    if (work->own->output)
+        return write_one(work, result, path);
+    if (!work->several)
+        return evaluation_print_tables(result, work->own->all);
+    add_row(&work->table, result);
+    return CLI_OK;
+}
+
+static int evaluate(evaluate_work *work, const char *path) {
+    vg_evaluate_file_options how = file_options(work->own);
+    vg_evaluation_result *result;
+    console_job state;
+    how.job = work->own->output ? console_job_guarded(&state) : console_job_listener(&state);
+    int code = console_status(vg_evaluate_file(&result, path, &work->request.input, &how));
     console_job_end(&state);
     if (code != CLI_OK)
         return code;
-    code = own->json ? json_print_result(vg_evaluation_result_json(&text, result), &text)
-                     : evaluation_print_tables(result, own->all);
+    code = show(work, result, path);
     vg_evaluation_result_free(result);
+    return code;
+}
+
+/* --json is -o - for one document or a list; a file of figures takes all inputs, a folder one each. */
+static int begin_output(evaluate_work *work, const file_list *list) {
+    const char *output = work->own->json && !work->own->output ? "-" : work->own->output;
+    if (!output)
+        return CLI_OK;
+    if (file_list_is_folder(output))
+        return file_list_check(list, output);
+    int code = figures_file_check(output, work->own->force, (const char *const *)list->items, list->count);
+    if (code == CLI_OK)
+        code = figures_file_open(&work->figures, output, work->several);
+    work->writes = code == CLI_OK;
+    return code;
+}
+
+static int evaluate_all(evaluate_work *work, const file_list *list) {
+    work->several = list->count > 1;
+    int code = begin_output(work, list);
+    if (code != CLI_OK)
+        return code;
+    if (work->several)
+        table_begin(&work->table, "file|samples|accuracy|ECE|NLL|ensemble|best measure|error AUROC");
+    for (size_t i = 0; i < list->count && code == CLI_OK; i++)
+        code = evaluate(work, list->items[i]);
+    if (work->writes) {
+        code = figures_file_close(&work->figures, code);
+        if (code == CLI_OK && work->own->output && strcmp(work->own->output, "-") != 0)
+            console_note("wrote %s: %zu file%s", work->own->output, list->count, list->count == 1 ? "" : "s");
+    }
+    if (work->several && code == CLI_OK && !work->own->output && !work->own->json)
+        return table_print(&work->table);
+    free(work->table.cells);
     return code;
 }
 
@@ -81,16 +174,23 @@ static int run(const command *self, int argc, char **argv) {
         code = check_points("risks", &own.risks);
     if (code != CLI_OK)
         return code;
-    if (files.count != 1)
-        return console_usage("expected one prediction file, found %zu; 'vargate help evaluate' shows the usage",
-                             files.count);
-    return evaluate(&options, &own, files.items[0]);
+    if (files.count == 0)
+        return console_usage("expected a prediction file; 'vargate help evaluate' shows the usage");
+    file_list list;
+    evaluate_work work = {.own = &own};
+    code = file_list_open(&list, &files);
+    if (code == CLI_OK)
+        code = score_options_request(&work.request, &options);
+    if (code == CLI_OK)
+        code = evaluate_all(&work, &list);
+    file_list_free(&list);
+    return code;
 }
 
 const command command_evaluate = {
     .name = "evaluate",
     .summary = "accuracy, calibration, selective prediction and error detection",
-    .usage = "PRED [--labels FILE] [options]",
+    .usage = "PRED [PRED ...] [--labels FILE] [options]",
     .details =
         "Every measure is judged by how well it tells errors from correct predictions; the best of each column is\n"
         "marked with *. AURC, E-AURC, AUGRC and risks: lower is better; AUROC, AUPR and coverages: higher.",

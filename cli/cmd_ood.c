@@ -1,21 +1,28 @@
 /* cmd_ood.c - vargate ood: how well each measure tells out-of-distribution samples from in-distribution ones. */
 #include <stdio.h>
+#include <string.h>
 
 #include "best_marks.h"
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
+#include "figures_file.h"
 #include "json_print.h"
+#include "output_path.h"
 #include "score_options.h"
 
 typedef struct ood_values {
-    bool json;
+    const char *output;
+    bool json, force;
     size_t bootstrap, seed;
     double confidence;
 } ood_values;
 
 #define PLACE(member) offsetof(ood_values, member)
 static const option_entry own_entries[] = {
+    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+     "write every figure: .json or .csv, - for JSON on standard output", 0, 0},
+    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
     {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0,
      1000000},
@@ -40,6 +47,16 @@ static int print_tables(const vg_ood_result *result) {
     return code;
 }
 
+static int write_figures(const ood_values *own, const vg_ood_result *result) {
+    figures_file file;
+    int code = figures_file_open(&file, own->output, false);
+    if (code == CLI_OK)
+        code = figures_file_close(&file, figures_file_ood(&file, result));
+    if (code == CLI_OK && strcmp(own->output, "-") != 0)
+        console_note("wrote %s", own->output);
+    return code;
+}
+
 static int compare(const score_options *options, const ood_values *own, const option_files *files) {
     score_request request;
     vg_ood_files_options how = VG_OOD_FILES_OPTIONS_INIT;
@@ -47,6 +64,8 @@ static int compare(const score_options *options, const ood_values *own, const op
     console_job state;
     char *text = NULL;
     int code = score_options_request(&request, options);
+    if (code == CLI_OK && own->output)
+        code = figures_file_check(own->output, own->force, (const char *const *)files->items, files->count);
     if (code != CLI_OK)
         return code;
     how.resamples = own->bootstrap;
@@ -58,7 +77,10 @@ static int compare(const score_options *options, const ood_values *own, const op
     console_job_end(&state);
     if (code != CLI_OK)
         return code;
-    code = own->json ? json_print_result(vg_ood_result_json(&text, result), &text) : print_tables(result);
+    if (own->output)
+        code = write_figures(own, result);
+    else
+        code = own->json ? json_print_result(vg_ood_result_json(&text, result), &text) : print_tables(result);
     vg_ood_result_free(result);
     return code;
 }

@@ -93,9 +93,9 @@ static int score(const predict_values *own, const score_options *scoring, const 
 }
 
 static int run(const command *self, int argc, char **argv) {
-    static const char *const without[] = {"labels",      "logits",  "multilabel", "multilabel-form", "renormalise",
-                                          "axes",        "key",     "threads",    "labels-key",      "label",
-                                          "labels-from", "classes", "id",         "member",          NULL};
+    static const char *const without[] = {
+        "labels",     "logits", "multilabel",  "multilabel-form", "renormalise", "axes",   "key",    "threads",
+        "labels-key", "label",  "labels-from", "classes",         "id",          "member", "format", NULL};
     static score_options scoring;
     static option_entry score_entries[SCORE_OPTION_ROOM];
     predict_values own = {0};
@@ -110,6 +110,8 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("expected a run folder or a checkpoint");
     if (!own.output && !own.score)
         return console_usage("expected -o PRED.npz");
+    if (!own.score && strcmp(own.output, "-") == 0)
+        return console_usage("-o -: predictions are arrays; name a file that ends in .npz or .safetensors");
     if (!own.score && (own.json || scoring.temperature))
         return console_usage("%s goes with --score", own.json ? "--json" : "--temperature");
     if (own.score && own.logits)

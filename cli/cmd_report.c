@@ -24,7 +24,7 @@ typedef struct report_values {
 
 #define PLACE(member) offsetof(report_values, member)
 static const option_entry own_entries[] = {
-    {"out", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL,
+    {"output", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL,
      "folder for report.html and figures/ (default: RUN/report of a run)", 0, 0},
     {"ood", 0, OPTION_TEXTS, PLACE(ood), "NAME=FILE", NULL,
      "an out-of-distribution set's predictions or scores; repeatable", 0, 0},
@@ -155,13 +155,16 @@ static int run_words(const command *self, int argc, char **argv, vg_page_options
     static score_options options;
     option_files files;
     option_entry scoring[SCORE_OPTION_ROOM];
-    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", NULL};
+    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", "format", NULL};
     size_t count = score_option_subset(scoring, without);
     option_group groups[] = {{"Report", own_entries, sizeof own_entries / sizeof *own_entries, &own},
                              {"Scoring", scoring, count, &options}};
     int code = score_options_defaults(&options);
     if (code == CLI_OK)
         code = options_parse(self, groups, 2, argc, argv, &files);
+    if (code != CLI_OK)
+        return code;
+    code = output_folder_check(own.out);
     if (code != CLI_OK)
         return code;
     if (files.count > 1)

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
+#include "output_path.h"
 #include "report_gnuplot.h"
 #include "run_recipes.h"
 #include "text_table.h"
@@ -19,7 +20,7 @@ static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times",
      0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
-    {"out", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL,
+    {"output", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL,
      "run folder (default: runs/NAME of the recipe); of several recipes the folder of all of them", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
@@ -206,6 +207,8 @@ static int run(const command *self, int argc, char **argv) {
     option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
     option_files files;
     int code = options_parse(self, groups, 1, argc, argv, &files);
+    if (code == CLI_OK)
+        code = output_folder_check(own.out);
     if (code != CLI_OK)
         return code;
     if (files.count == 0)
@@ -220,7 +223,7 @@ const command command_run = {
     "RECIPE is a YAML file or the name of one that ships; without it 'quickstart', a last-layer ensemble on the\n"
     "digits that ship. Everything is kept in the run folder; called again, what is done already is skipped and what\n"
     "was stopped goes on.\n"
-    "Several recipes run one after the other, each in a folder of its name inside that of --out.",
-    "vargate run mnist-lle --out runs/mnist",
+    "Several recipes run one after the other, each in a folder of its name inside that of -o.",
+    "vargate run mnist-lle -o runs/mnist",
     run,
 };

@@ -1,10 +1,16 @@
 /* cmd_score.c - vargate score: uncertainty of every sample of a prediction file, as a file or as a summary. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
+#include "file_list.h"
 #include "output_path.h"
 #include "score_options.h"
 #include "score_summary.h"
+#include "text_table.h"
 
 typedef struct score_values {
     const char *output;
@@ -14,28 +20,97 @@ typedef struct score_values {
 
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, offsetof(score_values, output), "FILE", NULL,
-     "write the scores of every sample: .npz, .csv or .jsonl; without it a summary is printed", 0, 0},
+     "write the scores of every sample: .npz, .csv or .jsonl, - for CSV on standard output; a folder, or a name with a "
+     "star: one file for each input; without it a summary is printed",
+     0, 0},
     {"force", 0, OPTION_FLAG, offsetof(score_values, force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, offsetof(score_values, json), NULL, NULL, "print the summary as JSON (with -o too)", 0, 0},
     {"device", 0, OPTION_CHOICE, offsetof(score_values, device), SCORE_DEVICE_WORDS, "cpu",
      "where to compute; auto: on a GPU where there is one", 0, 0},
 };
 
-static int score(const score_options *options, const score_values *own, const char *path) {
+/* Where the results of all files go. */
+typedef struct score_work {
+    const score_values *own;
     score_request request;
-    vg_score_file_options how;
-    vg_score_result *result = NULL;
+    text_table table; /* several files on the terminal: one row a file */
+    size_t done;
+    bool several;
+} score_work;
+
+static void add_row(text_table *table, const vg_score_result *result) {
+    size_t row = table_row(table, result->file);
+    table_number(table, row, 1, (double)result->n, 12);
+    table_number(table, row, 2, (double)result->m, 12);
+    table_number(table, row, 3, (double)result->c, 12);
+    table_number(table, row, 4, result->summary->diversity, 4);
+    table_text(table, row, 5, result->verdict->name);
+    if (result->rule_count > 0)
+        table_percent(table, row, 6, 1 - result->rule[0].coverage);
+    table_percent(table, row, 7, result->accuracy);
+}
+
+static int show(score_work *work, const vg_score_result *result, const char *output) {
+    const score_values *own = work->own;
+    int code = CLI_OK;
+    if (own->json && work->several)
+        printf(work->done ? ",\n" : "[\n");
+    if (own->json || (!output && !work->several))
+        code = score_summary_print(result, own->json);
+    else if (!output)
+        add_row(&work->table, result);
+    if (code == CLI_OK && output && strcmp(output, "-") != 0)
+        console_note("wrote %s: %zu samples", output, result->n);
+    work->done++;
+    return code;
+}
+
+static int score(score_work *work, const char *path) {
+    vg_score_file_options how = VG_SCORE_FILE_OPTIONS_INIT;
+    const score_values *own = work->own;
+    vg_score_result *result;
     console_job state;
-    const score_output to = {own->output, own->force, own->json};
-    int code = score_prepare(&request, &how, options, &to, &state);
+    char named[4096];
+    int code = CLI_OK;
+    how.output = own->output;
+    if (file_list_is_folder(own->output)) {
+        code = file_list_output(named, sizeof named, own->output, path, ".npz");
+        how.output = named;
+    }
+    if (code == CLI_OK && how.output)
+        code = console_usage_status(vg_score_output_check(how.output));
     if (code != CLI_OK)
         return code;
-    request.input.device = (vg_score_device)own->device;
-    vg_status status = vg_score_file(&result, path, &request.input, &how);
-    code = score_finish(status, result, &how, own->json, &state);
-    if (code == CLI_OK && own->output)
-        console_note("wrote %s: %zu sample%s", own->output, result->n, plural(result->n));
+    how.force = own->force;
+    how.summary = !own->output || own->json;
+    how.job = own->output ? console_job_guarded(&state) : console_job_listener(&state);
+    code = console_status(vg_score_file(&result, path, &work->request.input, &how));
+    console_job_end(&state);
+    if (code != CLI_OK)
+        return code;
+    code = show(work, result, how.output);
     vg_score_result_free(result);
+    return code;
+}
+
+static int score_all(score_work *work, const file_list *list) {
+    work->several = list->count > 1;
+    int code = work->own->output && (work->several || file_list_is_folder(work->own->output))
+                   ? file_list_check(list, work->own->output)
+                   : CLI_OK;
+    if (code == CLI_OK && work->own->json && work->own->output && strcmp(work->own->output, "-") == 0)
+        code = console_usage("--json and -o - both write to standard output");
+    if (code != CLI_OK)
+        return code;
+    if (work->several)
+        table_begin(&work->table, "file|samples|members|classes|diversity|ensemble|abstained|accuracy");
+    for (size_t i = 0; i < list->count && code == CLI_OK; i++)
+        code = score(work, list->items[i]);
+    if (work->several && work->own->json && code == CLI_OK)
+        printf("]\n");
+    if (work->several && code == CLI_OK && !work->own->output && !work->own->json)
+        return table_print(&work->table);
+    free(work->table.cells);
     return code;
 }
 
@@ -48,18 +123,27 @@ static int run(const command *self, int argc, char **argv) {
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
-    if (files.count != 1)
-        return console_usage("expected one prediction file, found %zu; 'vargate help score' shows the usage",
-                             files.count);
-    return score(&options, &own, files.items[0]);
+    if (files.count == 0)
+        return console_usage("expected a prediction file; 'vargate help score' shows the usage");
+    file_list list;
+    score_work work = {.own = &own};
+    code = file_list_open(&list, &files);
+    if (code == CLI_OK)
+        code = score_options_request(&work.request, &options);
+    work.request.input.device = (vg_score_device)own.device;
+    if (code == CLI_OK)
+        code = score_all(&work, &list);
+    file_list_free(&list);
+    return code;
 }
 
 const command command_score = {
     .name = "score",
     .summary = "uncertainty of every sample of a prediction file",
-    .usage = "PRED [options]",
+    .usage = "PRED [PRED ...] [options]",
     .details = "PRED holds predictions (N samples, M members, C classes) as .npy, .npz, .safetensors, .csv or .jsonl;\n"
-               "'-' reads an .npy from standard input. Probabilities, or logits (arrays named Z, or --logits).",
+               "'-' is standard input, of the kind that --format tells. Probabilities, or logits (arrays named Z, or "
+               "--logits).",
     .example = "vargate score predictions.npz -k 0.5,1,2 -o scores.npz",
     .run = run,
 };

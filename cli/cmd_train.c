@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
+#include "output_path.h"
 
 typedef struct train_values {
     const char *data, *out, *device;
@@ -17,7 +18,7 @@ static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times",
      0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for the data set", 0, 0},
-    {"out", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL, "run folder (default: runs/NAME of the recipe)", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL, "run folder (default: runs/NAME of the recipe)", 0, 0},
     {"resume", 'r', OPTION_FLAG, PLACE(resume), NULL, NULL, "go on from the folder's last checkpoint", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
@@ -81,6 +82,9 @@ static int run(const command *self, int argc, char **argv) {
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code != CLI_OK)
         return code;
+    code = output_folder_check(own.out);
+    if (code != CLI_OK)
+        return code;
     if (files.count != 1)
         return console_usage("expected one recipe, found %zu", files.count);
     if (vg_recipe_find(&recipe, files.items[0], own.set.items, own.set.count) != VG_OK)
@@ -99,6 +103,6 @@ const command command_train = {
     "it and "
     "ends\n"
     "with the same bits as a run that was not stopped.",
-    "vargate train mnist-lle --set epochs=20 --out runs/short",
+    "vargate train mnist-lle --set epochs=20 -o runs/short",
     run,
 };

@@ -147,7 +147,16 @@ typedef struct reader {
     char **argv;
 } reader;
 
+/* Names that options had before every command spelled them alike; still understood. */
+static const struct { const char *old, *name; } former_names[] = {{"out", "output"}};
+
 static const option_entry *find_entry(const reader *in, const char *name, size_t length, char letter, void **values) {
+    for (size_t i = 0; name && i < sizeof former_names / sizeof *former_names; i++) {
+        if (strlen(former_names[i].old) == length && memcmp(former_names[i].old, name, length) == 0) {
+            name = former_names[i].name;
+            length = strlen(name);
+        }
+    }
     for (size_t g = 0; g < in->group_count; g++) {
         for (size_t i = 0; i < in->groups[g].count; i++) {
             const option_entry *entry = &in->groups[g].entries[i];

@@ -61,8 +61,17 @@ int console_fail_library(void) {
     return console_fail("%s", message[0] ? message : "failed for an unknown reason");
 }
 
+/* Whether the library could not write because the reader of standard output went away: nothing to be said. */
+static bool reader_left(void) {
+    static const char start[] = "standard output: ";
+    const char *message = vg_error_message();
+    return strncmp(message, start, sizeof start - 1) == 0 && strcmp(message + sizeof start - 1, strerror(EPIPE)) == 0;
+}
+
 int console_status(vg_status status) {
     bool option = status == VG_ERR_ARGUMENT && vg_error_message()[0] == '-';
+    if (status == VG_ERR_IO && reader_left())
+        return CLI_FAILED;
     return option ? console_usage("%s", vg_error_message()) : status == VG_OK ? CLI_OK : console_fail_library();
 }
 

@@ -11,5 +11,7 @@
 /* CLI_FAILED, with a line, when `path` is one of the inputs (NULL entries are passed over) or
  * would replace a file that is no such product of ours, unless forced. CLI_OK for path NULL. */
 int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count);
+/* CLI_USAGE, with a line, for a folder named "-"; CLI_OK for any other and for NULL. */
+int output_folder_check(const char *path);
 
 #endif

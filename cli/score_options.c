@@ -56,10 +56,12 @@ const option_entry score_option_entries[] = {
      0, 0},
     {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
      "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
+    {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
+     "of predictions on standard input, PRED = - (default: a binary one, known by its content)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
      "array to take from the file (default: P, Q or Z, or the only one that fits); A,B,... or PREFIX*: one a member", 0,
      0},
-    {"threads", 0, OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
+    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
      1024},
 };
 const size_t score_option_count = sizeof score_option_entries / sizeof *score_option_entries;
@@ -116,6 +118,11 @@ static int scoring_options(vg_score_options *out, const score_options *options) 
     return CLI_OK;
 }
 
+const char *score_format_word(int index) {
+    static const char *const words[] = {"npy", "npz", "safetensors", "csv", "tsv", "jsonl", "json"};
+    return index < 0 ? NULL : words[index];
+}
+
 int score_options_request(score_request *out, const score_options *options) {
     vg_input_options input = VG_INPUT_OPTIONS_INIT;
     int code = parse_measures(options->measures, &input.fields);
@@ -136,6 +143,7 @@ int score_options_request(score_request *out, const score_options *options) {
     input.labels_from = (int)options->labels_from;
     input.temperature = options->temperature;
     input.scoring = &out->scoring;
+    input.format = score_format_word(options->format);
     out->input = input;
     return CLI_OK;
 }

@@ -15,7 +15,7 @@ typedef struct score_options {
     const char *labels, *key, *temperature, *measures;
     const char *labels_key, *classes, *id, *member, *separator, *decimal;
     bool logits, multilabel, normalise, renormalise;
-    int multilabel_form, preset, pairs, sigma, log_base, axes;
+    int multilabel_form, preset, pairs, sigma, log_base, axes, format;
     option_reals k;
     size_t threads, labels_from;
 } score_options;
@@ -29,6 +29,10 @@ extern const size_t score_option_count;
 size_t score_option_subset(option_entry *out, const char *const *without);
 #define SCORE_OPTION_GROUP(options)                                                                                    \
     { "Scoring", score_option_entries, score_option_count, &(options) }
+
+/* Words of --format; its value as the library takes it, NULL where it was not given. */
+#define SCORE_FORMAT_WORDS "npy|npz|safetensors|csv|tsv|jsonl|json"
+const char *score_format_word(int index);
 
 /* Words of --device, in the order of vg_score_device. */
 #define SCORE_DEVICE_WORDS "cpu|auto|cuda"

@@ -42,7 +42,8 @@ VG_API vg_status vg_writer_close(vg_writer *writer);
 /* Removes what was written and frees the writer. NULL is fine. */
 VG_API void vg_writer_abandon(vg_writer *writer);
 
-/* A plain text file written the same way: beside, then renamed. One caller at a time. */
+/* A plain text file written the same way: beside, then renamed. "-" is standard output, written at once. One caller at
+ * a time. */
 typedef struct vg_text vg_text;
 /* *out is the caller's until vg_text_close or vg_text_abandon. */
 VG_API vg_status vg_text_open(vg_text **out, const char *path);
@@ -63,14 +64,15 @@ typedef enum vg_product {
     VG_PRODUCT_TEMPERATURES,
     VG_PRODUCT_PAGE,
     VG_PRODUCT_POLICY,
-    VG_PRODUCT_COMPARISON
+    VG_PRODUCT_COMPARISON,
+    VG_PRODUCT_FIGURES /* of an evaluation or a comparison */
 } vg_product;
 /* Notes in the file's metadata which product it is (.npz, .safetensors; an .npy has no place for it), so that a later
  * run may replace it. */
 VG_API vg_status vg_writer_mark(vg_writer *writer, vg_product product);
-/* Whether `path` may be written. VG_ERR_ARGUMENT when it is one of the inputs (the same file by device and inode, so
- * also through links; "-" is standard input; NULL entries are passed over), and, unless `force`, when it exists and is
- * no `product` of ours. */
+/* Whether `path` may be written; "-", standard output, always. VG_ERR_ARGUMENT when it is one of the inputs (the same
+ * file by device and inode, so also through links; "-" is standard input; NULL entries are passed over), and, unless
+ * `force`, when it exists and is no `product` of ours. */
 VG_API vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
                                  int force);
 /* --- predictions and labels as people store them ------------------------------------------------------------------ */

@@ -96,10 +96,15 @@ typedef struct vg_predict_runs_options {
     const char *output;            /* .npz or .safetensors, written beside and renamed */
     int force;                     /* replace an existing output even if it is not one of ours */
     vg_job job;
-    int skip_corrupt; /* leave out image files that cannot be decoded, also where the recipe does not */
+    int skip_corrupt;    /* leave out image files that cannot be decoded, also where the recipe does not */
+    int labels_optional; /* labels that the network does not know are left out without a word: images of another
+                            distribution */
 } vg_predict_runs_options;
 #define VG_PREDICT_RUNS_OPTIONS_INIT                                                                                   \
-    { sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT, 0 }
+    {                                                                                                                  \
+        sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT, \
+            0, 0                                                                                                       \
+    }
 
 typedef struct vg_predict_runs_result {
     size_t struct_size; /* set by the caller: VG_PREDICT_RUNS_RESULT_INIT */
@@ -138,11 +143,13 @@ typedef struct vg_input_options {
                                         temperature are not read: the fields above decide */
     vg_score_device device;
     const char *separator, *decimal; /* of a table, see vg_prediction_options; NULL: recognised */
+    const char *format; /* of predictions on standard input: an ending of file names without its dot ("csv"); NULL: a
+                           binary kind, known by its content */
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, VG_SCORE_ON_CPU, NULL, \
-            NULL                                                                                                       \
+            NULL, NULL                                                                                                 \
     }
 
 /* A result as JSON text (one document, without a newline at its end) is freed with this; NULL is allowed. */
@@ -200,9 +207,9 @@ typedef struct vg_score_result {
     const vg_verdict *verdict;
 } vg_score_result;
 
-/* Scores the predictions in `path` ("-": an .npy from standard input). `input` and `options` may be NULL: defaults.
- * `out` may be NULL where only the output file is wanted; else `*out` is the caller's, freed with vg_score_result_free.
- * The output appears under its name, complete, or not at all. */
+/* Scores the predictions in `path` ("-": from standard input, in the format of `input`). `input` and `options` may be
+ * NULL: defaults. `out` may be NULL where only the output file is wanted; else `*out` is the caller's, freed with
+ * vg_score_result_free. The output appears under its name, complete, or not at all. */
 VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg_input_options *input,
                                const vg_score_file_options *options);
 /* The same for what networks predict: their logits are scored as they are computed, where the networks run, and never

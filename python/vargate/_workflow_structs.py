@@ -127,6 +127,7 @@ class PredictRunsOptions(Structure):
         ("force", c_int),
         ("job", Job),
         ("skip_corrupt", c_int),
+        ("labels_optional", c_int),
     ]
 
 
@@ -182,6 +183,7 @@ class InputOptions(Structure):
         ("device", c_int),
         ("separator", c_char_p),
         ("decimal", c_char_p),
+        ("format", c_char_p),
     ]
 
 
@@ -325,7 +327,7 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluationResult: 120,
-    InputOptions: 120,
+    InputOptions: 128,
     Job: 16,
     JobMessage: 40,
     NamedFile: 16,

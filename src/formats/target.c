@@ -7,7 +7,7 @@
  *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions "id,pred..."
  *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision
  *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies: one
- *                          whose "command" is "policy"
+ *                          whose "command" is "policy"; figures: "evaluate" or "ood", or a list of such
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
  *     comparisons          the page's mark, or how the .csv, .md and .json of vg_compare_result_save begin
  *
@@ -43,6 +43,7 @@ static const struct {
     [VG_PRODUCT_PAGE] = {"page", "a report page", {NULL}, {NULL}},
     [VG_PRODUCT_POLICY] = {"policy", "a policy", {NULL}, {NULL}},
     [VG_PRODUCT_COMPARISON] = {"comparison", "a comparison of runs", {NULL}, {NULL}},
+    [VG_PRODUCT_FIGURES] = {"figures", "a file of figures", {NULL}, {NULL}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -88,6 +89,8 @@ static bool is_heading(const char *line, size_t length, vg_product product) {
     if (product == VG_PRODUCT_SCORES)
         return (begins(line, length, "n,") || begins(line, length, "id,")) &&
                ends(line, length, ",diversity,k_sensitivity");
+    if (product == VG_PRODUCT_FIGURES)
+        return begins(line, length, "file,n,") && memmem(line, length, "measure,", 8);
     return product == VG_PRODUCT_DECISIONS && begins(line, length, "id,pred") && memmem(line, length, ",decision", 9);
 }
 
@@ -109,10 +112,12 @@ static bool is_temperatures(const char *text, size_t size) {
     return ours;
 }
 
-static bool is_policy(const char *text, size_t size) {
+/* A JSON document, or a list that begins with one, of one of two commands. */
+static bool is_document(const char *text, size_t size, const char *first, const char *second) {
     json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
-    const char *command = json_string_value(json_object_get(object, "command"));
-    bool ours = command && strcmp(command, "policy") == 0;
+    const json_t *one = json_is_array(object) ? json_array_get(object, 0) : object;
+    const char *command = json_string_value(json_object_get(one, "command"));
+    bool ours = command && (strcmp(command, first) == 0 || strcmp(command, second) == 0);
     json_decref(object);
     return ours;
 }
@@ -140,7 +145,9 @@ static bool is_ours(const char *path, vg_product product) {
     } else if (map.size > 0 && product == VG_PRODUCT_TEMPERATURES) {
         ours = is_temperatures(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_POLICY) {
-        ours = is_policy(text, map.size);
+        ours = is_document(text, map.size, "policy", "policy");
+    } else if (map.size > 0 && product == VG_PRODUCT_FIGURES && (text[0] == '{' || text[0] == '[')) {
+        ours = is_document(text, map.size, "evaluate", "ood");
     } else if (map.size > 0 && product == VG_PRODUCT_PAGE) {
         ours = is_page(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_COMPARISON) {
@@ -170,6 +177,8 @@ vg_status vg_target_check(const char *path, vg_product product, const char *cons
     if (!path || (input_count && !inputs) || (unsigned)product >= PRODUCTS)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "vg_target_check: path and inputs must not be NULL, and the product must be one");
+    if (strcmp(path, "-") == 0) /* standard output */
+        return VG_OK;
     for (size_t i = 0; i < input_count; i++)
         if (vg_target__same_file(path, inputs[i]))
             return vg_base__fail(VG_ERR_ARGUMENT,

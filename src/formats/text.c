@@ -1,13 +1,34 @@
-/* text.c - plain text files written beside and renamed into place. */
+/* text.c - plain text files written beside and renamed into place; "-" is standard output, written as it comes. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/base.h"
 #include "base/file.h"
 #include "formats/arrays.h"
 #include "vargate/formats.h"
 
 struct vg_text {
-    vg_output *output;
+    vg_output *output; /* NULL: standard output */
     bool failed;
 };
+
+static const char *name_of(const vg_text *text) {
+    return text->output ? vg_output__path(text->output) : "standard output";
+}
+
+static vg_status write_stream(const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t done = write(STDOUT_FILENO, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return vg_base__fail(VG_ERR_IO, "standard output: %s", strerror(errno));
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return VG_OK;
+}
 
 vg_status vg_text_open(vg_text **out, const char *path) {
     if (!out || !path)
@@ -15,7 +36,7 @@ vg_status vg_text_open(vg_text **out, const char *path) {
     *out = NULL;
     vg_text *text;
     VG_TRY(vg_base__zalloc(&text, 1, sizeof *text, "a text file"));
-    vg_status status = vg_output__open(&text->output, path);
+    vg_status status = strcmp(path, "-") == 0 ? VG_OK : vg_output__open(&text->output, path);
     if (status != VG_OK) {
         vg_base__release(text);
         return status;
@@ -28,8 +49,8 @@ vg_status vg_text_write(vg_text *text, const void *bytes, size_t size) {
     if (!text || (!bytes && size))
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_text_write: text and bytes must not be NULL");
     if (text->failed)
-        return vg_base__fail(VG_ERR_IO, "%s: an earlier write failed", vg_output__path(text->output));
-    vg_status status = vg_output__write(text->output, bytes, size);
+        return vg_base__fail(VG_ERR_IO, "%s: an earlier write failed", name_of(text));
+    vg_status status = text->output ? vg_output__write(text->output, bytes, size) : write_stream(bytes, size);
     text->failed = status != VG_OK;
     return status;
 }
@@ -38,19 +59,20 @@ vg_status vg_text_close(vg_text *text) {
     if (!text)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_text_close: text must not be NULL");
     if (text->failed) {
-        vg_base__fail(VG_ERR_IO, "%s: an earlier write failed", vg_output__path(text->output));
+        vg_base__fail(VG_ERR_IO, "%s: an earlier write failed", name_of(text));
         vg_text_abandon(text);
         return VG_ERR_IO;
     }
     vg_output *output = text->output;
     vg_base__release(text);
-    return vg_output__commit(output);
+    return output ? vg_output__commit(output) : VG_OK;
 }
 
 void vg_text_abandon(vg_text *text) {
     if (!text)
         return;
-    vg_output__abandon(text->output);
+    if (text->output)
+        vg_output__abandon(text->output);
     vg_base__release(text);
 }
 

@@ -1,7 +1,8 @@
 /* decide_file.c - decisions for a whole prediction file: .npz, .csv or .jsonl with id, pred, decision, gmu, snr; what
  * they amount to. As JSON: decide_json.c.
  *
- * id is the sample's index. In multilabel mode the other columns have one value a label (pred_0, ... in CSV). */
+ * id is the sample's id, or its number. In multilabel mode the other columns have one value a label (pred_0, ... in
+ * CSV). */
 #include <math.h>
 #include <string.h>
 
@@ -62,8 +63,11 @@ static vg_status write_decisions(decide_work *work, const char *output) {
         work->keep = true;
         status = run_pass(work);
         if (status == VG_OK)
+            status = vg_score_input__names(&file.names, &work->in);
+        if (status == VG_OK)
             status = vg_decision_rows__write(&file, &work->store, p->by_rule ? "k" : "threshold",
                                              p->by_rule ? p->k : p->threshold, work->in.job);
+        vg_row_names__free(&file.names);
         vg_column_store__close(&work->store);
     }
     return vg_score_writer__close(&file, status);

@@ -1,5 +1,6 @@
-/* decision_rows.c - writes decisions as arrays (.npz), CSV or JSON lines. id is the sample's index; in multilabel mode
- * the other columns have one value a label (pred_0, ... in CSV). */
+/* decision_rows.c - writes decisions as arrays (.npz), CSV or JSON lines. id is the sample's id, or its number where it
+ * has none; in multilabel mode the other columns have one value a label (pred_0, ... in CSV). Where classes have names,
+ * the arrays are followed by `classes`, the other columns by pred_name and decision_name. */
 #include "workflow/decision_rows.h"
 
 #include <stdio.h>
@@ -17,23 +18,10 @@ static vg_status begin_field(vg_score_writer *file, const vg_column_store *store
     return vg_writer__begin(file->arrays, vg_field__name(field), vg_field__element(field), rank, shape);
 }
 
-static vg_status write_ids(vg_score_writer *file, size_t n) {
-    enum { PIECE = 1024 };
-    int64_t ids[PIECE];
-    VG_TRY(vg_writer__begin(file->arrays, "id", VG_ELEMENT_I64, 1, &n));
-    for (size_t first = 0; first < n; first += PIECE) {
-        size_t count = n - first < PIECE ? n - first : PIECE;
-        for (size_t i = 0; i < count; i++)
-            ids[i] = (int64_t)(first + i);
-        VG_TRY(vg_writer__append(file->arrays, ids, count * sizeof *ids));
-    }
-    return VG_OK;
-}
-
 static vg_status write_arrays(vg_score_writer *file, const vg_column_store *store, const vg_scores *block, size_t step,
                               const vg_job *job) {
     size_t n = store->layout.n;
-    VG_TRY(write_ids(file, n));
+    VG_TRY(vg_row_names__write_ids(file->arrays, file->path, &file->names, n, true));
     for (size_t f = 0; f < FIELDS; f++) {
         size_t row = vg_field__bytes(fields[f], &store->layout);
         void *piece = vg_score_block__place(block, fields[f]);
@@ -55,11 +43,24 @@ static void write_value(vg_text_rows *rows, vg_field field, const void *values, 
         vg_text_rows__real(rows, ((const double *)values)[index], json);
 }
 
-static void write_row(vg_text_rows *rows, const vg_column_store *store, const vg_scores *block, size_t id, size_t row,
-                      bool json) {
-    bool array = json && store->layout.multilabel;
+static bool has_names(const vg_score_writer *file, const vg_column_store *store) {
+    return file->names.classes && !store->layout.multilabel;
+}
+
+/* The names of the predicted and of the decided class. */
+static void write_names(vg_text_rows *rows, const vg_score_writer *file, const vg_scores *block, size_t row,
+                        bool json) {
+    vg_text_rows__put(rows, json ? ",\"pred_name\":" : ",");
+    vg_row_names__put_class(rows, &file->names, block->pred[row], json);
+    vg_text_rows__put(rows, json ? ",\"decision_name\":" : ",");
+    vg_row_names__put_class(rows, &file->names, block->decision[row], json);
+}
+
+static void write_row(vg_text_rows *rows, const vg_score_writer *file, const vg_column_store *store,
+                      const vg_scores *block, size_t id, size_t row) {
+    bool json = file->kind == VG_FILE_JSONL, array = json && store->layout.multilabel;
     vg_text_rows__put(rows, json ? "{\"id\":" : "");
-    vg_text_rows__int(rows, (long long)id);
+    vg_row_names__put_id(rows, &file->names, id, json);
     for (int f = 0; f < FIELDS; f++) {
         size_t width = vg_field__width(fields[f], &store->layout);
         vg_text_rows__put(rows, json ? ",\"" : ",");
@@ -71,10 +72,12 @@ static void write_row(vg_text_rows *rows, const vg_column_store *store, const vg
         }
         vg_text_rows__put(rows, array ? "]" : "");
     }
+    if (has_names(file, store))
+        write_names(rows, file, block, row, json);
     vg_text_rows__put(rows, json ? "}\n" : "\n");
 }
 
-static void write_heading(vg_text_rows *rows, const vg_column_store *store) {
+static void write_heading(vg_text_rows *rows, const vg_score_writer *file, const vg_column_store *store) {
     vg_text_rows__put(rows, "id");
     for (int f = 0; f < FIELDS; f++) {
         for (size_t i = 0; i < vg_field__width(fields[f], &store->layout); i++) {
@@ -83,15 +86,15 @@ static void write_heading(vg_text_rows *rows, const vg_column_store *store) {
             vg_text_rows__put(rows, name);
         }
     }
-    vg_text_rows__put(rows, "\n");
+    vg_text_rows__put(rows, has_names(file, store) ? ",pred_name,decision_name\n" : "\n");
 }
 
-static vg_status write_text_block(vg_text_rows *rows, const vg_column_store *store, const vg_scores *block,
-                                  size_t first, size_t count, bool json) {
+static vg_status write_text_block(vg_text_rows *rows, const vg_score_writer *file, const vg_column_store *store,
+                                  const vg_scores *block, size_t first, size_t count) {
     for (int f = 0; f < FIELDS; f++)
         VG_TRY(vg_column_store__get(store, fields[f], first, count, vg_score_block__place(block, fields[f])));
     for (size_t i = 0; i < count; i++)
-        write_row(rows, store, block, first + i, i, json);
+        write_row(rows, file, store, block, first + i, i);
     return rows->status;
 }
 
@@ -106,11 +109,11 @@ static vg_status write_text(vg_score_writer *file, const vg_column_store *store,
     rows->status = VG_OK;
     rows->used = 0;
     if (!json)
-        write_heading(rows, store);
+        write_heading(rows, file, store);
     vg_status status = VG_OK;
     for (size_t first = 0; first < n && status == VG_OK; first += step) {
         size_t count = n - first < step ? n - first : step;
-        status = write_text_block(rows, store, block, first, count, json);
+        status = write_text_block(rows, file, store, block, first, count);
         if (status == VG_OK)
             status = vg_job__progress(job, "writing", first + count, n);
     }
@@ -133,5 +136,7 @@ vg_status vg_decision_rows__write(vg_score_writer *file, const vg_column_store *
     vg_score_block__free(&block);
     if (status == VG_OK && arrays)
         status = vg_writer_array(file->arrays, name, VG_ELEMENT_F64, 0, NULL, &value);
+    if (status == VG_OK && arrays)
+        status = vg_row_names__write_classes(file->arrays, file->path, &file->names, store->layout.c);
     return status;
 }

@@ -1,9 +1,6 @@
 /* predict_runs.c - ensemble predictions over a set of images, streamed to an .npz: P (or logits Z) of shape (N, M, C),
- * the labels L where the set has them, the names of the classes where they are known (classes), and those of the files
- * where the images are files (id). */
-#include <string.h>
-#include <strings.h>
-
+ * the labels L where the set has them, the images' ids (the names of their files, or their numbers in the set), and the
+ * names of the classes where they are known (classes). */
 #include "formats/arrays.h"
 #include "nn/predictor.h"
 #include "vargate/formats.h"
@@ -21,29 +18,16 @@ static vg_status write_labels(vg_prediction *p, vg_writer *writer) {
     return status;
 }
 
-/* Name of sample i below the folder (of the list) that was read, "cat/17.jpg". */
-static const char *file_name(const vg_prediction *p, const vg_dataset_info *info, size_t i) {
-    const char *path = info->files[p->indices ? p->indices[i] : i], *source = info->source;
-    size_t length = strlen(source);
-    bool table = length > 4 && (!strcasecmp(source + length - 4, ".csv") || !strcasecmp(source + length - 4, ".tsv"));
-    if (table) {
-        const char *slash = strrchr(source, '/');
-        length = slash ? (size_t)(slash - source) : 0;
+/* Names of the images' files, else their numbers in the data set: what a split or a limit left of it can be told. */
+static vg_status write_ids(vg_prediction *p, vg_writer *writer) {
+    VG_TRY(vg_prediction__id_names(p));
+    if (p->id_names)
+        return vg_name_list__write(writer, p->options.output, "id", p->id_names, p->n);
+    vg_status status = vg_writer__begin(writer, "id", VG_ELEMENT_I64, 1, &p->n);
+    for (size_t i = 0; i < p->n && status == VG_OK; i++) {
+        int64_t id = (int64_t)(p->indices ? p->indices[i] : i);
+        status = vg_writer__append(writer, &id, sizeof id);
     }
-    return length && strncmp(path, source, length) == 0 && path[length] == '/' ? path + length + 1 : path;
-}
-
-/* The file of every sample, where samples are image files. */
-static vg_status write_files(const vg_prediction *p, vg_writer *writer) {
-    vg_dataset_info info = vg_dataset__info(p->source);
-    const char **names;
-    if (!info.files)
-        return VG_OK;
-    VG_TRY(vg_base__alloc(&names, p->n, sizeof *names, "names of files"));
-    for (size_t i = 0; i < p->n; i++)
-        names[i] = file_name(p, &info, i);
-    vg_status status = vg_name_list__write(writer, p->options.output, "id", names, p->n);
-    vg_base__release(names);
     return status;
 }
 
@@ -71,10 +55,10 @@ static vg_status write_all(vg_prediction *p, vg_writer *writer) {
     vg_job__end(&p->options.job);
     if (status == VG_OK && p->labels)
         status = write_labels(p, writer);
+    if (status == VG_OK)
+        status = write_ids(p, writer);
     if (status == VG_OK && p->info[0].class_names)
         status = vg_name_list__write(writer, p->options.output, "classes", p->info[0].class_names, p->info[0].classes);
-    if (status == VG_OK)
-        status = write_files(p, writer);
     return status;
 }
 

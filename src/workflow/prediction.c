@@ -163,7 +163,8 @@ static vg_status settle_labels(vg_prediction *p) {
         vg_status status = vg_dataset__map_classes(p->set, net->class_names, net->classes);
         if (status == VG_OK || p->options.split)
             return status;
-        vg_job__note(job, "%s; labels are left out", vg_error_message());
+        if (!p->options.labels_optional)
+            vg_job__note(job, "%s; labels are left out", vg_error_message());
         p->labels = false;
         return VG_OK;
     }
@@ -173,8 +174,9 @@ static vg_status settle_labels(vg_prediction *p) {
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the checkpoint has %zu", info.source, info.classes,
                              net->classes);
     if (info.classes > net->classes) {
-        vg_job__warn(job, "%s has %zu classes, the checkpoint %zu: labels are left out", info.source, info.classes,
-                     net->classes);
+        if (!p->options.labels_optional)
+            vg_job__warn(job, "%s has %zu classes, the checkpoint %zu: labels are left out", info.source, info.classes,
+                         net->classes);
         p->labels = false;
     }
     return VG_OK;
@@ -294,4 +296,5 @@ void vg_prediction__close(vg_prediction *p) {
     vg_base__release(p->one);
     vg_base__release(p->all);
     vg_base__release(p->all_labels);
+    vg_base__release(p->id_names);
 }

@@ -29,6 +29,7 @@ typedef struct vg_prediction {
     size_t n;
     bool labels;               /* the labels of the source are in the network's numbers */
     float *images, *one, *all; /* a chunk: images, logits of one network, logits[chunk][members][classes] of all */
+    const char **id_names;     /* n: names of the images' files, made by vg_prediction__id_names; NULL: none */
     int64_t *all_labels;       /* n, made by vg_prediction__input */
     vg_block_source blocks;    /* of that input */
 } vg_prediction;
@@ -51,6 +52,8 @@ void vg_prediction__close(vg_prediction *p);
 vg_status vg_prediction__images(vg_prediction *p, size_t k, size_t first, size_t count);
 /* Logits of those samples into p->all, the members of the networks side by side. */
 vg_status vg_prediction__logits(vg_prediction *p, size_t first, size_t count);
+/* Makes p->id_names, where the images are files. */
+vg_status vg_prediction__id_names(vg_prediction *p);
 /* Label of sample i; only where p->labels. */
 int64_t vg_prediction__label(const vg_prediction *p, size_t i);
 

@@ -4,9 +4,24 @@
 #include "formats/prediction_file.h"
 #include "workflow/workflow_options.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/stream_bytes.h"
 
 const char vg_score_no_labels[] = "";
 const char vg_score_labels_if_any[] = " ";
+
+/* The named file, or the bytes that were read from standard input. */
+static vg_status open_as(vg_score_input *in, const vg_input_options *options, const vg_stream_bytes *bytes,
+                         const vg_prediction_options *how) {
+    char name[64];
+    if (!bytes->text)
+        return vg_prediction_file_open(&in->file, in->path, how);
+    snprintf(name, sizeof name, "standard input.%.32s", options->format);
+    return vg_prediction_file__open_memory(&in->file, bytes->text, bytes->size, name, how);
+}
 
 /* Opens the file; `labels_optional`: one without the labels that labels_key names is opened all the same. */
 static vg_status open_file(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
@@ -22,10 +37,14 @@ static vg_status open_file(vg_score_input *in, const vg_input_options *options, 
     how.decimal = options->decimal;
     how.multilabel = in->options.task != VG_TASK_MULTICLASS;
     how.labels_from = options->labels_from;
-    vg_status status = vg_prediction_file_open(&in->file, in->path, &how);
+    vg_stream_bytes bytes = {NULL, 0};
+    if (options->format && strcmp(in->path, "-") == 0 && !vg_stream_bytes__is_binary(options->format))
+        VG_TRY(vg_stream_bytes__read(&bytes));
+    in->streamed = bytes.text;
+    vg_status status = open_as(in, options, &bytes, &how);
     if (status != VG_OK && labels_optional && how.labels_key) {
         how.labels_key = NULL;
-        status = vg_prediction_file_open(&in->file, in->path, &how);
+        status = open_as(in, options, &bytes, &how);
     }
     return status;
 }
@@ -146,8 +165,21 @@ vg_status vg_score_input__need_labels(const vg_score_input *in) {
                          in->path);
 }
 
+vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in) {
+    if (in->file)
+        return vg_row_names__of_file(out, in->file);
+    *out = (vg_row_names){.classes = in->class_names, .ids = in->ids};
+    if (!in->source || in->ids)
+        return VG_OK;
+    VG_TRY(vg_base__alloc(&out->numbers, in->layout.n, sizeof *out->numbers, "ids of the samples"));
+    for (size_t i = 0; i < in->layout.n; i++)
+        out->numbers[i] = (int64_t)(in->sample_numbers ? in->sample_numbers[i] : i);
+    return VG_OK;
+}
+
 void vg_score_input__close(vg_score_input *in) {
     vg_prediction_file_close(in->file);
+    free(in->streamed);
     vg_temperature__free(in->temperature, in->temperature_loaded);
     *in = (vg_score_input){0};
 }

@@ -5,6 +5,7 @@
 #include "vargate/device.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
+#include "workflow/row_names.h"
 #include "workflow/score_fields.h"
 
 /* Blocks of predictions that are computed on the way instead of being read from a file. */
@@ -29,6 +30,10 @@ typedef struct vg_score_input {
     vg_field_set measures;    /* the fields that are asked for */
     const char *own_key;      /* the labels' name, for need_labels */
     const int64_t *labels;    /* borrowed from the file: N, or N x C in multilabel mode; NULL: none */
+    /* Of a source: names of the classes, ids of the samples, their numbers in the data set; NULL: unknown, 0, 1, ... */
+    const char *const *class_names, *const *ids;
+    const size_t *sample_numbers;
+    char *streamed; /* the bytes of a text format on standard input; the file borrows them */
     double *temperature;
     bool temperature_loaded;
     vg_score_device device;
@@ -51,6 +56,8 @@ void vg_score_input__close(vg_score_input *in);
 /* The measures of a comparison: those asked for, and by default (all) the baselines too, as far as the input has them;
  * on a GPU without the baselines. */
 vg_field_set vg_score_input__compared(const vg_score_input *in);
+/* Ids of the samples and names of the classes, for outputs; freed with vg_row_names__free before the input is. */
+vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in);
 /* VG_ERR_DATA with a message that names what to give when there are no labels. */
 vg_status vg_score_input__need_labels(const vg_score_input *in);
 

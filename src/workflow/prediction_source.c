@@ -55,6 +55,10 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
     in->options.temperature_count = in->temperature ? count : 0;
     in->options.logits = 1;
     in->options.threads = p->options.threads;
+    in->class_names = p->info[0].class_names;
+    VG_TRY(vg_prediction__id_names(p));
+    in->ids = p->id_names;
+    in->sample_numbers = p->indices;
     in->layout = (vg_score_layout){p->n, p->members, p->classes, in->options.k_count, in->options.k, false};
     return take_labels(in, p);
 }

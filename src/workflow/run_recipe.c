@@ -102,6 +102,7 @@ static vg_status predict_one(vg_run *run, const char *output, const char *split,
     options.checkpoint = run->recipe.snapshots ? -1 : run->recipe.checkpoint;
     options.split = split;
     options.input = input;
+    options.labels_optional = input != NULL; /* OOD images */
     options.data = run->options.data;
     options.device = run->options.device;
     options.threads = run->options.threads;

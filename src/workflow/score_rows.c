@@ -1,8 +1,8 @@
 /* score_rows.c - scores as CSV or JSON lines, one row a sample.
  *
- * CSV heading: n, then per field its name, with _c for class or label c and @k for a gate setting (tu, gtu@1, mean_0,
- * gtu_0@1), then diversity and k_sensitivity, the same in every row. JSONL: the names of the .npz arrays as keys,
- * arrays nested alike. */
+ * CSV heading: n, id where the samples have ids, then per field its name, with _c for class or label c and @k for a
+ * gate setting (tu, gtu@1, mean_0, gtu_0@1), pred_name after pred where classes have names, then diversity and
+ * k_sensitivity, the same in every row. JSONL: the names of the .npz arrays as keys, arrays nested alike. */
 #include "workflow/score_rows.h"
 
 #include <stdio.h>
@@ -16,8 +16,14 @@ typedef struct row_writer {
     bool json;
     const vg_column_store *store;
     const vg_score_summary *summary;
+    const vg_row_names *names;
     const vg_job *job;
 } row_writer;
+
+/* Whether the name of the predicted class follows field f. */
+static bool has_name(const row_writer *w, int f) {
+    return f == VG_FIELD_PRED && w->names->classes && !w->store->layout.multilabel;
+}
 
 /* Columns of a field: `outer` classes or labels (0: none), each with `inner` gate settings (0: none). */
 static void field_axes(const vg_column_store *store, vg_field field, size_t *outer, size_t *inner) {
@@ -27,7 +33,7 @@ static void field_axes(const vg_column_store *store, vg_field field, size_t *out
 }
 
 static void write_heading(row_writer *w) {
-    vg_text_rows__put(&w->rows, "n");
+    vg_text_rows__put(&w->rows, vg_row_names__has_ids(w->names) ? "n,id" : "n");
     for (int f = 0; f < VG_FIELD_COUNT; f++) {
         size_t outer, inner;
         if (!(w->store->set & VG_FIELD_BIT(f)))
@@ -44,6 +50,8 @@ static void write_heading(row_writer *w) {
             }
             vg_text_rows__put(&w->rows, name);
         }
+        if (has_name(w, f))
+            vg_text_rows__put(&w->rows, ",pred_name");
     }
     vg_text_rows__put(&w->rows, ",diversity,k_sensitivity\n");
 }
@@ -58,11 +66,19 @@ static void write_value(row_writer *w, vg_field field, const void *values, size_
 
 static void write_csv_row(row_writer *w, size_t n, const vg_scores *block, size_t row) {
     vg_text_rows__int(&w->rows, (long long)n);
+    if (vg_row_names__has_ids(w->names)) {
+        vg_text_rows__put(&w->rows, ",");
+        vg_row_names__put_id(&w->rows, w->names, n, false);
+    }
     for (int f = 0; f < VG_FIELD_COUNT; f++) {
         size_t width = vg_field__width(f, &w->store->layout);
         for (size_t i = 0; (w->store->set & VG_FIELD_BIT(f)) && i < width; i++) {
             vg_text_rows__put(&w->rows, ",");
             write_value(w, f, vg_score_block__place(block, f), row * width + i);
+        }
+        if ((w->store->set & VG_FIELD_BIT(f)) && has_name(w, f)) {
+            vg_text_rows__put(&w->rows, ",");
+            vg_row_names__put_class(&w->rows, w->names, block->pred[row], false);
         }
     }
     vg_text_rows__put(&w->rows, ",");
@@ -95,9 +111,18 @@ static void write_json_row(row_writer *w, size_t n, const vg_scores *block, size
     const vg_score_layout *layout = &w->store->layout;
     vg_text_rows__put(&w->rows, "{\"n\":");
     vg_text_rows__int(&w->rows, (long long)n);
+    if (vg_row_names__has_ids(w->names)) {
+        vg_text_rows__put(&w->rows, ",\"id\":");
+        vg_row_names__put_id(&w->rows, w->names, n, true);
+    }
     for (int f = 0; f < VG_FIELD_COUNT; f++) {
-        if (w->store->set & VG_FIELD_BIT(f))
-            write_json_field(w, f, vg_score_block__place(block, f), row);
+        if (!(w->store->set & VG_FIELD_BIT(f)))
+            continue;
+        write_json_field(w, f, vg_score_block__place(block, f), row);
+        if (has_name(w, f)) {
+            vg_text_rows__put(&w->rows, ",\"pred_name\":");
+            vg_row_names__put_class(&w->rows, w->names, block->pred[row], true);
+        }
     }
     vg_text_rows__put(&w->rows, ",\"k\":[");
     for (size_t i = 0; i < layout->k_count; i++) {
@@ -145,8 +170,8 @@ static vg_status write_all(row_writer *w, const vg_scores *block, size_t step) {
     return status == VG_OK ? w->rows.status : status;
 }
 
-vg_status vg_score_rows__write(vg_text *out, bool json, const vg_column_store *store, const vg_score_summary *summary,
-                               const vg_job *job) {
+vg_status vg_score_rows__write(const vg_score_writer *file, const vg_column_store *store,
+                               const vg_score_summary *summary, const vg_job *job) {
     size_t row = vg_field__set_bytes(store->set, &store->layout);
     size_t step = row < 1 << 20 ? ((size_t)1 << 20) / (row + 1) + 1 : 1;
     vg_scores block;
@@ -154,10 +179,11 @@ vg_status vg_score_rows__write(vg_text *out, bool json, const vg_column_store *s
     row_writer *w = malloc(sizeof *w);
     vg_status status = w ? VG_OK : vg_base__fail(VG_ERR_MEMORY, "out of memory for the output");
     if (w) {
-        w->rows.out = out;
+        w->rows.out = file->text;
         w->rows.status = VG_OK;
         w->rows.used = 0;
-        w->json = json;
+        w->json = file->kind == VG_FILE_JSONL;
+        w->names = &file->names;
         w->store = store;
         w->summary = summary;
         w->job = job;

@@ -2,11 +2,9 @@
 #ifndef VG_WORKFLOW_SCORE_ROWS_H
 #define VG_WORKFLOW_SCORE_ROWS_H
 
-#include "vargate/formats.h"
-#include "workflow/column_store.h"
-#include "workflow/job.h"
+#include "workflow/score_writer.h"
 
-vg_status vg_score_rows__write(vg_text *out, bool json, const vg_column_store *store, const vg_score_summary *summary,
-                               const vg_job *job);
+vg_status vg_score_rows__write(const vg_score_writer *file, const vg_column_store *store,
+                               const vg_score_summary *summary, const vg_job *job);
 
 #endif

@@ -1,6 +1,5 @@
 /* score_set.c - scores that a caller holds in memory: their file and their figures, by the same code as those of a
  * file of predictions (score_task.c). */
-#include "workflow/name_list.h"
 #include "workflow/score_result.h"
 #include "workflow/score_writer.h"
 #include "workflow/workflow_options.h"
@@ -14,22 +13,17 @@ static vg_status check(const vg_score_set *set, const vg_score_file_options *own
     return vg_target_check(own->output, VG_PRODUCT_SCORES, NULL, 0, own->force);
 }
 
-/* Texts are written after the arrays, so that the arrays of a set with names are those of one without. */
-static vg_status write_names(vg_score_writer *file, const vg_score_set *set, const char *path) {
-    if (file->kind != VG_FILE_ARRAYS)
-        return VG_OK;
-    if (set->class_names)
-        VG_TRY(vg_name_list__write(file->arrays, path, "classes", set->class_names, set->c));
-    return set->ids ? vg_name_list__write(file->arrays, path, "id", set->ids, set->n) : VG_OK;
-}
-
 static vg_status write_file(const vg_score_set *set, const vg_column_store *store, const vg_score_file_options *own) {
     vg_score_writer file;
-    VG_TRY(vg_score_writer__open(&file, own->output, VG_PRODUCT_SCORES));
-    vg_status status = vg_score_writer__write(&file, store, set->summary, &own->job);
-    if (status == VG_OK)
-        status = write_names(&file, set, own->output);
-    return vg_score_writer__close(&file, status);
+    vg_row_names names;
+    VG_TRY(vg_row_names__of_texts(&names, set->class_names, set->ids, set->n));
+    vg_status status = vg_score_writer__open(&file, own->output, VG_PRODUCT_SCORES);
+    if (status == VG_OK) {
+        file.names = names;
+        status = vg_score_writer__close(&file, vg_score_writer__write(&file, store, set->summary, &own->job));
+    }
+    vg_row_names__free(&names);
+    return status;
 }
 
 static vg_status make_result(vg_score_result **out, const vg_score_set *set, const vg_column_store *store,

@@ -41,9 +41,16 @@ vg_status vg_score_task__take(void *context, size_t first, size_t rows, const vg
     return vg_column_store__put(&task->store, first, rows, block);
 }
 
+static vg_status write_file(vg_score_task *task) {
+    VG_TRY(vg_score_input__names(&task->file.names, task->in));
+    vg_status status = vg_score_writer__write(&task->file, &task->store, &task->summary, task->in->job);
+    vg_row_names__free(&task->file.names);
+    return status;
+}
+
 static vg_status finish(vg_score_task *task, vg_score_result **out) {
     if (task->output)
-        VG_TRY(vg_score_writer__write(&task->file, &task->store, &task->summary, task->in->job));
+        VG_TRY(write_file(task));
     if (!out)
         return VG_OK;
     vg_score_outcome outcome = {task->in, &task->store, &task->tally, &task->summary, task->computed, task->summarise};

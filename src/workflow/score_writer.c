@@ -16,7 +16,7 @@ static bool ends_with(const char *path, const char *ending) {
 vg_status vg_score_writer__kind(const char *path, vg_file_kind *out) {
     if (ends_with(path, ".npz") || ends_with(path, ".safetensors"))
         *out = VG_FILE_ARRAYS;
-    else if (ends_with(path, ".csv"))
+    else if (ends_with(path, ".csv") || strcmp(path, "-") == 0)
         *out = VG_FILE_CSV;
     else if (ends_with(path, ".jsonl"))
         *out = VG_FILE_JSONL;
@@ -98,14 +98,20 @@ static vg_status write_arrays(vg_score_writer *file, const vg_column_store *stor
     }
     vg_job__end(job);
     free(piece);
-    return status == VG_OK ? write_scalars(file, store, summary) : status;
+    if (status == VG_OK)
+        status = write_scalars(file, store, summary);
+    /* Names follow the arrays, so that the arrays of a set with names are those of one without. */
+    if (status == VG_OK)
+        status = vg_row_names__write_classes(file->arrays, file->path, &file->names, store->layout.c);
+    return status == VG_OK ? vg_row_names__write_ids(file->arrays, file->path, &file->names, store->layout.n, false)
+                           : status;
 }
 
 vg_status vg_score_writer__write(vg_score_writer *file, const vg_column_store *store, const vg_score_summary *summary,
                                  const vg_job *job) {
     if (file->kind == VG_FILE_ARRAYS)
         return write_arrays(file, store, summary, job);
-    return vg_score_rows__write(file->text, file->kind == VG_FILE_JSONL, store, summary, job);
+    return vg_score_rows__write(file, store, summary, job);
 }
 
 vg_status vg_score_writer__close(vg_score_writer *file, vg_status status) {

@@ -52,8 +52,6 @@ run score "$example" -k two
 fails_with 2 "list of numbers"
 run score "$example" --measures tu,gmy
 fails_with 2 "did you mean 'gmu'?"
-run score "$example" "$example"
-fails_with 2 "expected one prediction file, found 2"
 run score "$example" -o scores.txt
 fails_with 2 "must end in .npz, .csv or .jsonl"
 run score --labels

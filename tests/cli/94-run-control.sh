@@ -83,6 +83,7 @@ run run quickstart $small --set epochs=3 --set "k=[0.5, 4]" --set "ood=[digits-o
 exits 0
 says "k: [0.5, 4] (was [1])"
 says "calibrate: no (was yes)"
+if grep -q "labels are left out" "$folder/err"; then fail "speaks of labels that OOD images do not need"; else pass; fi
 if grep -q "epoch " "$folder/err" && grep -q "images/s" "$folder/err"; then fail "trains again"; else pass; fi
 near "$(wc -l <"$control/b/metrics.jsonl")" "$lines"
 valid run "$control/b/results.json"

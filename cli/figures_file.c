@@ -1,0 +1,155 @@
+/* figures_file.c - figures in a file. See figures_file.h.
+ *
+ * CSV: one row a measure and file, the figures of the whole data set repeated: file, n, accuracy, ..., measure, aurc,
+ * ...; with intervals KEY_low and KEY_high beside each figure. What is undefined is left empty. */
+#include "figures_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "console.h"
+
+static bool ends_with(const char *path, const char *ending) {
+    size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcasecmp(path + length - tail, ending) == 0;
+}
+
+int figures_file_check(const char *path, bool force, const char *const *inputs, size_t count) {
+    if (strcmp(path, "-") != 0 && !ends_with(path, ".json") && !ends_with(path, ".csv"))
+        return console_usage("-o %s: the name must end in .json or .csv, or be -", path);
+    return vg_target_check(path, VG_PRODUCT_FIGURES, inputs, count, force) == VG_OK ? CLI_OK : console_fail_library();
+}
+
+int figures_file_open(figures_file *file, const char *path, bool list) {
+    *file = (figures_file){.csv = ends_with(path, ".csv"), .list = list};
+    return strcmp(path, "-") == 0 ? CLI_OK : console_status(vg_text_open(&file->text, path));
+}
+
+/* The first failure is kept by the text: what follows it is dropped, and closing tells. */
+static void put(figures_file *file, const char *text) {
+    if (file->text)
+        vg_text_write(file->text, text, strlen(text));
+    else
+        console_print(text);
+}
+
+int figures_file_close(figures_file *file, int code) {
+    if (code == CLI_OK && file->list && !file->csv)
+        put(file, "\n]\n");
+    if (!file->text)
+        return code;
+    if (code == CLI_OK)
+        return console_status(vg_text_close(file->text));
+    vg_text_abandon(file->text);
+    return code;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+static int put_document(figures_file *file, vg_status status, char **text) {
+    if (status != VG_OK)
+        return console_fail_library();
+    if (file->list)
+        put(file, file->documents ? ",\n" : "[\n");
+    put(file, *text);
+    if (!file->list)
+        put(file, "\n");
+    file->documents++;
+    vg_json_free(*text);
+    return CLI_OK;
+}
+
+/* --- CSV ---------------------------------------------------------------------------------------------------------- */
+/* A text with a comma or a quote in quotes. */
+static void put_name(figures_file *file, const char *text) {
+    bool plain = !strpbrk(text, ",\"\n");
+    put(file, plain ? "" : "\"");
+    for (const char *p = text; *p; p++) {
+        char one[3] = {*p, *p == '"' ? '"' : '\0', '\0'};
+        put(file, one);
+    }
+    put(file, plain ? "" : "\"");
+}
+
+static void put_number(figures_file *file, double value) {
+    char text[40] = ",";
+    if (isfinite(value))
+        snprintf(text, sizeof text, ",%.17g", value);
+    put(file, text);
+}
+
+static void put_heading(figures_file *file, const vg_figure_table *table, bool intervals) {
+    for (size_t c = 0; c < table->columns; c++) {
+        const char *name = table->figures[c].key ? table->figures[c].key : table->figures[c].title;
+        char text[160];
+        if (intervals)
+            snprintf(text, sizeof text, ",%.40s,%.40s_low,%.40s_high", name, name, name);
+        else
+            snprintf(text, sizeof text, ",%.40s", name);
+        put(file, text);
+    }
+}
+
+static void put_figures(figures_file *file, const vg_figure_table *table, size_t row, bool intervals) {
+    for (size_t c = 0; c < table->columns; c++) {
+        const vg_estimate *value = &table->values[row * table->columns + c];
+        put_number(file, value->value);
+        if (intervals) {
+            put_number(file, value->low);
+            put_number(file, value->high);
+        }
+    }
+}
+
+/* The rows of one file. */
+typedef struct csv_part {
+    const char *name;
+    size_t n;
+    const vg_figure_table *whole; /* figures of all of it; NULL: none */
+    const vg_figure_table *measures;
+    bool intervals;
+} csv_part;
+
+static void put_rows(figures_file *file, const csv_part *part) {
+    char count[32];
+    snprintf(count, sizeof count, ",%zu", part->n);
+    if (file->documents++ == 0) {
+        put(file, "file,n");
+        if (part->whole)
+            put_heading(file, part->whole, part->intervals);
+        put(file, ",measure");
+        put_heading(file, part->measures, part->intervals);
+        put(file, "\n");
+    }
+    for (size_t r = 0; r < part->measures->rows; r++) {
+        put_name(file, part->name);
+        put(file, count);
+        if (part->whole)
+            put_figures(file, part->whole, 0, part->intervals);
+        put(file, ",");
+        put(file, part->measures->names[r]);
+        put_figures(file, part->measures, r, part->intervals);
+        put(file, "\n");
+    }
+}
+
+int figures_file_evaluation(figures_file *file, const vg_evaluation_result *result) {
+    char *text = NULL;
+    if (!file->csv)
+        return put_document(file, vg_evaluation_result_json(&text, result), &text);
+    csv_part part = {result->file, result->n, result->whole, result->measures, result->evaluation->resamples > 0};
+    put_rows(file, &part);
+    return CLI_OK;
+}
+
+int figures_file_ood(figures_file *file, const vg_ood_result *result) {
+    char *text = NULL;
+    if (!file->csv)
+        return put_document(file, vg_ood_result_json(&text, result), &text);
+    for (size_t i = 0; i < result->set_count; i++) {
+        csv_part part = {result->sets[i].file, result->sets[i].n, NULL, result->sets[i].table, result->resamples > 0};
+        put_rows(file, &part);
+    }
+    return CLI_OK;
+}

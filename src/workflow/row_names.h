@@ -1,0 +1,37 @@
+/* row_names.h - ids of the samples and names of the classes on their way from an input to every output. Internal.
+ *
+ * Ids that are all whole numbers, as a program writes them, go on as numbers; others as texts. So a table of results
+ * joins with the table it came from by `id`. */
+#ifndef VG_WORKFLOW_ROW_NAMES_H
+#define VG_WORKFLOW_ROW_NAMES_H
+
+#include <stdbool.h>
+
+#include "vargate/formats.h"
+#include "workflow/text_rows.h"
+
+typedef struct vg_row_names {
+    const char *const *classes; /* c; NULL: not known. Borrowed */
+    const char *const *ids;     /* n; NULL: none, or numbers. Borrowed */
+    int64_t *numbers;           /* n: ids that are whole numbers; NULL: none */
+} vg_row_names;
+
+/* Those of a file; of texts that are all numbers the numbers. */
+vg_status vg_row_names__of_file(vg_row_names *out, vg_prediction_file *file);
+/* Those that a caller holds; either may be NULL. */
+vg_status vg_row_names__of_texts(vg_row_names *out, const char *const *classes, const char *const *ids, size_t n);
+void vg_row_names__free(vg_row_names *names);
+static inline bool vg_row_names__has_ids(const vg_row_names *names) { return names->ids || names->numbers; }
+
+/* The id of a sample in a row of CSV or JSON; its number where there are no ids. */
+void vg_row_names__put_id(vg_text_rows *rows, const vg_row_names *names, size_t n, bool json);
+/* The name of a class; -1: nothing in CSV, null in JSON. */
+void vg_row_names__put_class(vg_text_rows *rows, const vg_row_names *names, int32_t c, bool json);
+
+/* Arrays `id`, where there are ids or `always` (then the samples' numbers), and `classes`. `path`: as of
+ * vg_name_list__write. */
+vg_status vg_row_names__write_ids(vg_writer *writer, const char *path, const vg_row_names *names, size_t n,
+                                  bool always);
+vg_status vg_row_names__write_classes(vg_writer *writer, const char *path, const vg_row_names *names, size_t c);
+
+#endif
