@@ -7,7 +7,6 @@
 #include "console.h"
 #include "console_job.h"
 #include "evaluation_report.h"
-#include "figures_file.h"
 #include "file_list.h"
 #include "output_path.h"
 #include "score_options.h"
@@ -68,96 +67,84 @@ static vg_evaluate_file_options file_options(const evaluate_values *own) {
 typedef struct evaluate_work {
     const evaluate_values *own;
     score_request request;
-    figures_file figures; /* open where `writes` */
-    bool writes;
-    text_table table; /* several files on the terminal: one row a file */
-    bool several;
+    const char *output; /* --json is -o - */
+    vg_evaluation_result **results;
+    size_t count;
 } evaluate_work;
 
-static int write_one(evaluate_work *work, const vg_evaluation_result *result, const char *path) {
-    char output[4096];
-    figures_file file;
-    const char *inputs[] = {path, work->request.input.labels};
-    int code = file_list_output(output, sizeof output, work->own->output, path, ".json");
-    if (code == CLI_OK)
-        code = figures_file_check(output, work->own->force, inputs, 2);
-    if (code == CLI_OK)
-        code = figures_file_open(&file, output, false);
-    if (code == CLI_OK)
-        code = figures_file_close(&file, figures_file_evaluation(&file, result));
-    if (code == CLI_OK)
-        console_note("wrote %s", output);
+static int write_each(const evaluate_work *work, const file_list *list) {
+    int code = CLI_OK;
+    for (size_t i = 0; i < list->count && code == CLI_OK; i++) {
+        char output[4096];
+        const char *inputs[] = {list->items[i], work->request.input.labels};
+        const vg_evaluation_result *one = work->results[i];
+        code = file_list_output(output, sizeof output, work->output, list->items[i], ".json");
+        if (code == CLI_OK)
+            code = console_status(vg_figures_check(output, inputs, 2, work->own->force));
+        if (code == CLI_OK)
+            code = console_status(vg_evaluation_results_save(&one, 1, output));
+        if (code == CLI_OK)
+            console_note("wrote %s", output);
+    }
     return code;
 }
 
-static void add_row(text_table *table, const vg_evaluation_result *result) {
-    const vg_evaluation *e = result->evaluation;
-    size_t row = table_row(table, result->file), leader = e->lead.leader;
-    table_number(table, row, 1, (double)result->n, 12);
-    table_percent(table, row, 2, e->accuracy.value);
-    table_number(table, row, 3, e->ece.value, 4);
-    table_number(table, row, 4, e->nll.value, 4);
-    table_text(table, row, 5, result->verdict->name);
-    table_text(table, row, 6, leader < e->measure_count ? e->measures[leader].name : "-");
-    table_number(table, row, 7, leader < e->measure_count ? e->measures[leader].error_auroc.value : NAN, 4);
+static int print_files(const evaluate_work *work) {
+    text_table table;
+    table_begin(&table, "file|samples|accuracy|ECE|NLL|ensemble|best measure|error AUROC");
+    for (size_t i = 0; i < work->count; i++) {
+        const vg_evaluation_result *result = work->results[i];
+        const vg_evaluation *e = result->evaluation;
+        size_t row = table_row(&table, result->file), leader = e->lead.leader;
+        table_number(&table, row, 1, (double)result->n, 12);
+        table_percent(&table, row, 2, e->accuracy.value);
+        table_number(&table, row, 3, e->ece.value, 4);
+        table_number(&table, row, 4, e->nll.value, 4);
+        table_text(&table, row, 5, result->verdict->name);
+        table_text(&table, row, 6, leader < e->measure_count ? e->measures[leader].name : "-");
+        table_number(&table, row, 7, leader < e->measure_count ? e->measures[leader].error_auroc.value : NAN, 4);
+    }
+    return table_print(&table);
 }
 
-static int show(evaluate_work *work, const vg_evaluation_result *result, const char *path) {
-    if (work->writes)
-        return figures_file_evaluation(&work->figures, result);
-    if (work->own->output)
-        return write_one(work, result, path);
-    if (!work->several)
-        return evaluation_print_tables(result, work->own->all);
-    add_row(&work->table, result);
-    return CLI_OK;
-}
-
-static int evaluate(evaluate_work *work, const char *path) {
-    vg_evaluate_file_options how = file_options(work->own);
-    vg_evaluation_result *result;
-    console_job state;
-    how.job = work->own->output ? console_job_guarded(&state) : console_job_listener(&state);
-    int code = console_status(vg_evaluate_file(&result, path, &work->request.input, &how));
-    console_job_end(&state);
-    if (code != CLI_OK)
-        return code;
-    code = show(work, result, path);
-    vg_evaluation_result_free(result);
+static int show(const evaluate_work *work, const file_list *list) {
+    if (!work->output)
+        return work->count == 1 ? evaluation_print_tables(work->results[0], work->own->all) : print_files(work);
+    if (file_list_is_folder(work->output))
+        return write_each(work, list);
+    int code = console_status(
+        vg_evaluation_results_save((const vg_evaluation_result *const *)work->results, work->count, work->output));
+    if (code == CLI_OK && strcmp(work->output, "-") != 0)
+        console_note("wrote %s", work->output);
     return code;
 }
 
-/* --json is -o - for one document or a list; a file of figures takes all inputs, a folder one each. */
-static int begin_output(evaluate_work *work, const file_list *list) {
-    const char *output = work->own->json && !work->own->output ? "-" : work->own->output;
-    if (!output)
-        return CLI_OK;
-    if (file_list_is_folder(output))
-        return file_list_check(list, output);
-    int code = figures_file_check(output, work->own->force, (const char *const *)list->items, list->count);
-    if (code == CLI_OK)
-        code = figures_file_open(&work->figures, output, work->several);
-    work->writes = code == CLI_OK;
-    return code;
+static int evaluate(evaluate_work *work, const file_list *list) {
+    const char *output = work->output;
+    int code = CLI_OK;
+    if (output && file_list_is_folder(output))
+        code = file_list_check(list, output);
+    else if (output)
+        code =
+            console_status(vg_figures_check(output, (const char *const *)list->items, list->count, work->own->force));
+    for (size_t i = 0; i < list->count && code == CLI_OK; i++) {
+        vg_evaluate_file_options how = file_options(work->own);
+        console_job state;
+        how.job = console_job_listener(&state);
+        code = console_status(vg_evaluate_file(&work->results[i], list->items[i], &work->request.input, &how));
+        console_job_end(&state);
+        work->count += code == CLI_OK;
+    }
+    return code == CLI_OK ? show(work, list) : code;
 }
 
 static int evaluate_all(evaluate_work *work, const file_list *list) {
-    work->several = list->count > 1;
-    int code = begin_output(work, list);
-    if (code != CLI_OK)
-        return code;
-    if (work->several)
-        table_begin(&work->table, "file|samples|accuracy|ECE|NLL|ensemble|best measure|error AUROC");
-    for (size_t i = 0; i < list->count && code == CLI_OK; i++)
-        code = evaluate(work, list->items[i]);
-    if (work->writes) {
-        code = figures_file_close(&work->figures, code);
-        if (code == CLI_OK && work->own->output && strcmp(work->own->output, "-") != 0)
-            console_note("wrote %s: %zu file%s", work->own->output, list->count, list->count == 1 ? "" : "s");
-    }
-    if (work->several && code == CLI_OK && !work->own->output && !work->own->json)
-        return table_print(&work->table);
-    free(work->table.cells);
+    work->results = calloc(list->count, sizeof *work->results);
+    work->output = work->own->json && !work->own->output ? "-" : work->own->output;
+    int code = work->results ? evaluate(work, list) : console_fail_memory("the results");
+    for (size_t i = 0; i < work->count; i++)
+        vg_evaluation_result_free(work->results[i]);
+    free(work->results);
     return code;
 }
 

@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "console.h"
 #include "console_job.h"
-#include "figures_file.h"
 #include "json_print.h"
 #include "output_path.h"
 #include "score_options.h"
@@ -48,10 +47,7 @@ static int print_tables(const vg_ood_result *result) {
 }
 
 static int write_figures(const ood_values *own, const vg_ood_result *result) {
-    figures_file file;
-    int code = figures_file_open(&file, own->output, false);
-    if (code == CLI_OK)
-        code = figures_file_close(&file, figures_file_ood(&file, result));
+    int code = console_status(vg_ood_result_save(result, own->output));
     if (code == CLI_OK && strcmp(own->output, "-") != 0)
         console_note("wrote %s", own->output);
     return code;
@@ -65,7 +61,8 @@ static int compare(const score_options *options, const ood_values *own, const op
     char *text = NULL;
     int code = score_options_request(&request, options);
     if (code == CLI_OK && own->output)
-        code = figures_file_check(own->output, own->force, (const char *const *)files->items, files->count);
+        code =
+            console_status(vg_figures_check(own->output, (const char *const *)files->items, files->count, own->force));
     if (code != CLI_OK)
         return code;
     how.resamples = own->bootstrap;

@@ -309,6 +309,12 @@ VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 /* docs/schema/evaluate.schema.json. */
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
 
+/* Writes every figure of `count` evaluations, beside and renamed: .json (one document, or a list of them) or .csv (one
+ * row a file and measure); "-": JSON on standard output. An existing file is replaced: vg_figures_check asks before. */
+VG_API vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, const char *path);
+/* Whether figures may be written to `path`: VG_ERR_ARGUMENT for another ending and as vg_target_check refuses. */
+VG_API vg_status vg_figures_check(const char *path, const char *const *inputs, size_t count, int force);
+
 /* --- detecting out-of-distribution samples ------------------------------------------------------------------------ */
 
 typedef struct vg_ood_files_options {
@@ -348,6 +354,8 @@ VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const ch
                               const vg_input_options *input, const vg_ood_files_options *options);
 /* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_ood_result_free(vg_ood_result *result);
+/* The same of a comparison as vg_evaluation_results_save of evaluations. */
+VG_API vg_status vg_ood_result_save(const vg_ood_result *result, const char *path);
 /* docs/schema/ood.schema.json. */
 VG_API vg_status vg_ood_result_json(char **out, const vg_ood_result *result);
 

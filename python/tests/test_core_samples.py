@@ -186,4 +186,4 @@ def test_saving_does_not_replace_what_is_not_ours(tmp_path: Path) -> None:
     assert path.read_text() == "my,notes\n1,2\n"
     S.save(path, force=True)
     S.save(path)
-    assert path.read_text().startswith("n,tu,")
+    assert path.read_text().startswith("n,id,tu,")

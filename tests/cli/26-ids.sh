@@ -9,12 +9,20 @@ s-3,cat,0.9,0.1
 END
 run score named.csv --measures tu,pred,decision -k 1 -q -o scores.csv
 exits 0
-if [ "$(head -n 1 scores.csv)" = "n,id,tu,pred,pred_name,decision@1,diversity,k_sensitivity" ]; then pass; else fail "$(head -n 1 scores.csv)"; fi
-if grep -q '^0,s-3,.*,0,cat,' scores.csv && grep -q '^1,"b,2",.*,1,dog,' scores.csv; then pass; else fail "$(cat scores.csv)"; fi
+if [ "$(head -n 1 scores.csv)" = "n,id,tu,pred,pred_name,decision@1,diversity,k_sensitivity" ]; then pass; else
+    fail "$(head -n 1 scores.csv)"
+fi
+if grep -q '^0,s-3,.*,0,cat,' scores.csv && grep -q '^1,"b,2",.*,1,dog,' scores.csv; then pass; else
+    fail "$(cat scores.csv)"
+fi
 run decide named.csv -q -o decisions.csv
 exits 0
-if [ "$(head -n 1 decisions.csv)" = "id,pred,decision,gmu,snr,pred_name,decision_name" ]; then pass; else fail "$(head -n 1 decisions.csv)"; fi
-if grep -q '^007,0,-1,1,0,cat,$' decisions.csv; then pass; else fail "no abstention with its id: $(cat decisions.csv)"; fi
+if [ "$(head -n 1 decisions.csv)" = "id,pred,decision,gmu,snr,pred_name,decision_name" ]; then pass; else
+    fail "$(head -n 1 decisions.csv)"
+fi
+if grep -q '^007,0,-1,1,0,cat,$' decisions.csv; then pass; else
+    fail "no abstention with its id: $(cat decisions.csv)"
+fi
 run decide named.csv -q -o decisions.jsonl
 if grep -q '^{"id":"b,2","pred":1,.*"pred_name":"dog","decision_name":"dog"}$' decisions.jsonl &&
     grep -q '"id":"007".*"decision_name":null}$' decisions.jsonl; then pass; else fail "$(cat decisions.jsonl)"; fi

@@ -4,7 +4,9 @@ cd "$folder/several" || exit 1
 for f in one two; do cp "$root/$example" $f.npz; done
 run score one.npz two.npz
 exits 0
-if [ "$(grep -c '^  \(one\|two\).npz  *300  *100  *10 ' "$folder/out")" -eq 2 ]; then pass; else fail "$(cat "$folder/out")"; fi
+if [ "$(grep -c '^  \(one\|two\).npz  *300  *100  *10 ' "$folder/out")" -eq 2 ]; then pass; else
+    fail "$(cat "$folder/out")"
+fi
 run score 'o*.npz' two.npz -q -o scores/
 exits 0
 leaves scores "one.npz two.npz"
@@ -17,7 +19,9 @@ run score 'none*.npz'
 fails_with 1 "none*.npz: no file matches"
 run score one.npz two.npz --json
 exits 0
-if [ "$(grep -c '"command": "score"' "$folder/out")" -eq 2 ] && [ "$(head -n 1 "$folder/out")" = "[" ]; then pass; else fail "no list"; fi
+if [ "$(grep -c '"command": "score"' "$folder/out")" -eq 2 ] && [ "$(head -n 1 "$folder/out")" = "[" ]; then pass; else
+    fail "no list"
+fi
 # One file with a name that is also a pattern is taken as it is.
 cp one.npz 'odd[1].npz'
 run score 'odd[1].npz' --json
@@ -37,7 +41,9 @@ run evaluate one.npz two.npz -o all.csv -q
 exits 0
 if [ "$(wc -l <all.csv)" -eq 53 ]; then pass; else fail "$(wc -l <all.csv) lines, expected a heading and 2 x 26"; fi
 near "$(csv all.csv accuracy 30)" 0.94666666666666666
-if [ "$(csv all.csv measure 26)" = tu ] && [ "$(csv all.csv file 26)" = two.npz ]; then pass; else fail "rows are not by file"; fi
+if [ "$(csv all.csv measure 26)" = tu ] && [ "$(csv all.csv file 26)" = two.npz ]; then pass; else
+    fail "rows are not by file"
+fi
 run evaluate one.npz -o one.csv --bootstrap 20 -q
 near "$(csv one.csv error_auroc_low 0)" 0.87 0.01
 run evaluate one.npz two.npz -o each/ -q
@@ -57,7 +63,9 @@ run ood one.npz two.npz --json
 if cmp -s "$folder/out" ood.json; then pass; else fail "ood -o and --json differ"; fi
 run ood one.npz two.npz -o ood.csv -q
 exits 0
-if [ "$(head -n 1 ood.csv)" = "file,n,measure,auroc,aupr_out,aupr_in,fpr95,detection_error" ]; then pass; else fail "$(head -n 1 ood.csv)"; fi
+if [ "$(head -n 1 ood.csv)" = "file,n,measure,auroc,aupr_out,aupr_in,fpr95,detection_error" ]; then pass; else
+    fail "$(head -n 1 ood.csv)"
+fi
 # Standard output: the rows that a file would have.
 run decide one.npz -o -
 exits 0

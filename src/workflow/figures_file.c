@@ -1,63 +1,60 @@
-/* figures_file.c - figures in a file. See figures_file.h.
+/* figures_file.c - figures of evaluations and comparisons with OOD sets in a file: JSON or CSV by its name.
  *
- * CSV: one row a measure and file, the figures of the whole data set repeated: file, n, accuracy, ..., measure, aurc,
- * ...; with intervals KEY_low and KEY_high beside each figure. What is undefined is left empty. */
-#include "figures_file.h"
-
+ * JSON: the document of `--json`, or a list of them. CSV: one row a measure and file, the figures of the whole data set
+ * repeated: file, n, accuracy, ..., measure, aurc, ...; with intervals KEY_low and KEY_high beside each figure. What is
+ * undefined is left empty. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "console.h"
+#include "base/base.h"
+#include "vargate/formats.h"
+#include "vargate/workflow.h"
+
+typedef struct figures_file {
+    vg_text *text;
+    vg_status status; /* the first failure; what follows it is dropped */
+    size_t documents; /* written so far */
+    bool list;        /* JSON: several documents */
+} figures_file;
 
 static bool ends_with(const char *path, const char *ending) {
     size_t length = strlen(path), tail = strlen(ending);
     return length > tail && strcasecmp(path + length - tail, ending) == 0;
 }
 
-int figures_file_check(const char *path, bool force, const char *const *inputs, size_t count) {
-    if (strcmp(path, "-") != 0 && !ends_with(path, ".json") && !ends_with(path, ".csv"))
-        return console_usage("-o %s: the name must end in .json or .csv, or be -", path);
-    return vg_target_check(path, VG_PRODUCT_FIGURES, inputs, count, force) == VG_OK ? CLI_OK : console_fail_library();
+vg_status vg_figures_check(const char *path, const char *const *inputs, size_t count, int force) {
+    if (!path || (strcmp(path, "-") != 0 && !ends_with(path, ".json") && !ends_with(path, ".csv")))
+        return vg_base__fail(VG_ERR_ARGUMENT, "-o %s: the name must end in .json or .csv, or be -", path ? path : "");
+    return vg_target_check(path, VG_PRODUCT_FIGURES, inputs, count, force);
 }
 
-int figures_file_open(figures_file *file, const char *path, bool list) {
-    *file = (figures_file){.csv = ends_with(path, ".csv"), .list = list};
-    return strcmp(path, "-") == 0 ? CLI_OK : console_status(vg_text_open(&file->text, path));
-}
-
-/* The first failure is kept by the text: what follows it is dropped, and closing tells. */
 static void put(figures_file *file, const char *text) {
-    if (file->text)
-        vg_text_write(file->text, text, strlen(text));
-    else
-        console_print(text);
+    if (file->status == VG_OK)
+        file->status = vg_text_write(file->text, text, strlen(text));
 }
 
-int figures_file_close(figures_file *file, int code) {
-    if (code == CLI_OK && file->list && !file->csv)
-        put(file, "\n]\n");
-    if (!file->text)
-        return code;
-    if (code == CLI_OK)
-        return console_status(vg_text_close(file->text));
+static vg_status close_file(figures_file *file) {
+    if (file->status == VG_OK)
+        return vg_text_close(file->text);
     vg_text_abandon(file->text);
-    return code;
+    return file->status;
 }
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
-static int put_document(figures_file *file, vg_status status, char **text) {
-    if (status != VG_OK)
-        return console_fail_library();
+static void put_document(figures_file *file, vg_status status, char **text) {
+    if (file->status == VG_OK)
+        file->status = status;
     if (file->list)
         put(file, file->documents ? ",\n" : "[\n");
+    if (status != VG_OK)
+        return;
     put(file, *text);
     if (!file->list)
         put(file, "\n");
     file->documents++;
     vg_json_free(*text);
-    return CLI_OK;
 }
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------- */
@@ -134,22 +131,37 @@ static void put_rows(figures_file *file, const csv_part *part) {
     }
 }
 
-int figures_file_evaluation(figures_file *file, const vg_evaluation_result *result) {
+static void put_evaluation(figures_file *file, const vg_evaluation_result *result, bool csv) {
     char *text = NULL;
-    if (!file->csv)
-        return put_document(file, vg_evaluation_result_json(&text, result), &text);
     csv_part part = {result->file, result->n, result->whole, result->measures, result->evaluation->resamples > 0};
-    put_rows(file, &part);
-    return CLI_OK;
+    if (csv)
+        put_rows(file, &part);
+    else
+        put_document(file, vg_evaluation_result_json(&text, result), &text);
 }
 
-int figures_file_ood(figures_file *file, const vg_ood_result *result) {
+vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, const char *path) {
+    figures_file file = {.list = count > 1};
+    VG_TRY(vg_figures_check(path, NULL, 0, 1));
+    VG_TRY(vg_text_open(&file.text, path));
+    bool csv = ends_with(path, ".csv");
+    for (size_t i = 0; i < count; i++)
+        put_evaluation(&file, results[i], csv);
+    if (file.list && !csv)
+        put(&file, "\n]\n");
+    return close_file(&file);
+}
+
+vg_status vg_ood_result_save(const vg_ood_result *result, const char *path) {
+    figures_file file = {.list = false};
     char *text = NULL;
-    if (!file->csv)
-        return put_document(file, vg_ood_result_json(&text, result), &text);
-    for (size_t i = 0; i < result->set_count; i++) {
+    VG_TRY(vg_figures_check(path, NULL, 0, 1));
+    VG_TRY(vg_text_open(&file.text, path));
+    for (size_t i = 0; i < result->set_count && ends_with(path, ".csv"); i++) {
         csv_part part = {result->sets[i].file, result->sets[i].n, NULL, result->sets[i].table, result->resamples > 0};
-        put_rows(file, &part);
+        put_rows(&file, &part);
     }
-    return CLI_OK;
+    if (!ends_with(path, ".csv"))
+        put_document(&file, vg_ood_result_json(&text, result), &text);
+    return close_file(&file);
 }
