@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+
 from vargate import _native
 from vargate._measures import SCORE_FIELDS, SCORE_INDEX, ScorePlaces
 from vargate._structs import Predictions, ScoreOptions
