@@ -35,6 +35,22 @@ class Spread(NamedTuple):
     abstained: float
 
 
+class Figured:
+    """What has figures over its samples, as the library's summary of them."""
+
+    _figures: _native.ScoreSummary
+
+    @property
+    def diversity(self) -> float:
+        """Mean variance over members of all samples so far; NaN before the first."""
+        return float(self._figures.diversity)
+
+    @property
+    def k_sensitivity(self) -> float:
+        """``1 - mean(gtu at the largest k) / mean(tu)`` of all samples so far; NaN unless both are computed."""
+        return float(self._figures.k_sensitivity)
+
+
 NO_FIGURES = _native.ScoreSummary(0, *[math.nan] * 4, 0, 0, *[math.nan] * 4)
 
 

@@ -12,7 +12,7 @@ from ._allocate import allocate
 from ._arrays import as_labels, as_names, predictions, refuse_probabilities
 from ._options import ThreadedOptions, measure_names, resolve, show_options, temperatures
 from ._score import collect, refuse, score
-from ._summary import NO_FIGURES, Verdict, judge
+from ._summary import NO_FIGURES, Figured, Verdict, judge
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Scorer"]
 
 
-class Scorer:
+class Scorer(Figured):
     """Scores blocks of samples of the same members and classes.
 
     Results are those of `score` on the whole array, to the bit, however it is cut into blocks. Options are `score`'s.
@@ -132,16 +132,6 @@ class Scorer:
     def samples(self) -> int:
         """Samples fed so far."""
         return int(self._figures.samples)
-
-    @property
-    def diversity(self) -> float:
-        """Mean variance over members of all samples so far; NaN before the first."""
-        return float(self._figures.diversity)
-
-    @property
-    def k_sensitivity(self) -> float:
-        """``1 - mean(gtu at the largest k) / mean(tu)`` of all samples so far; NaN unless both are computed."""
-        return float(self._figures.k_sensitivity)
 
     def verdict(self, *, correct: int = 0, labelled: int = 0) -> Verdict:
         """`Scores.verdict` of all samples so far; `correct` of `labelled` predictions, where labels are known."""

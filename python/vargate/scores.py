@@ -15,7 +15,7 @@ from ._arrays import Array, real
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS, is_certainty
 from ._options import gate_of
 from ._samples import Sample, SampleIndex, take
-from ._summary import NO_FIGURES, ScoreSummary, Spread, Verdict, judge, summarise
+from ._summary import NO_FIGURES, Figured, ScoreSummary, Spread, Verdict, judge, summarise
 from .policy import as_policy
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _Field(Generic[_T]):
             raise AttributeError(f"{self.name} was not computed; measures={self.name!r} asks for it") from None
 
 
-class Scores:
+class Scores(Figured):
     """Uncertainty of every sample. Made by `score` and `Scorer.feed`.
 
     Attributes
@@ -168,14 +168,6 @@ class Scores:
     @property
     def k(self) -> Float64:
         return np.array(self._k)
-
-    @property
-    def diversity(self) -> float:
-        return float(self._figures.diversity)
-
-    @property
-    def k_sensitivity(self) -> float:
-        return float(self._figures.k_sensitivity)
 
     @property
     def _spread(self) -> Spread:
