@@ -152,3 +152,23 @@ def test_files_of_predictions_are_evaluated(tmp_path: Any) -> None:
     assert vargate.ood(p, vargate.load(tmp_path / "other.npz")).measures == vargate.ood(Z, OTHER, logits=True).measures
     assert vargate.select_k(p, target_coverage=0.5) == vargate.select_k(Z, Y, logits=True, target_coverage=0.5)
     np.testing.assert_array_equal(vargate.decide(p, 2.0), vargate.decide(Z, 2.0, logits=True))
+
+
+def test_baselines_stand_beside_our_measures() -> None:
+    """Their values against NumPy; evaluate and ood rank them unless measures are named."""
+    p = np.exp(Z) / np.exp(Z).sum(axis=-1, keepdims=True)
+    s = vargate.score(Z, logits=True, measures="all,baselines,maxlogit,energy")
+    top = np.sort(p.mean(axis=1), axis=1)
+    np.testing.assert_allclose(s.maxprob, 1 - top[:, -1], atol=1e-12)
+    np.testing.assert_allclose(s.gap, 1 - (top[:, -1] - top[:, -2]), atol=1e-12)
+    np.testing.assert_allclose(s.topstd, np.take_along_axis(p.std(axis=1), s.pred[:, None], axis=1)[:, 0], atol=1e-12)
+    votes = np.array([np.bincount(row, minlength=4).max() for row in p.argmax(axis=-1)])
+    np.testing.assert_allclose(s.votes, 1 - votes / 6, atol=1e-12)
+    np.testing.assert_allclose(s.maxlogit, -Z.mean(axis=1).max(axis=1), atol=1e-12)
+    np.testing.assert_allclose(s.energy, -np.log(np.exp(Z).sum(axis=-1)).mean(axis=1), atol=1e-12)
+    of_logits, of_both = {"maxlogit", "energy"}, {"maxprob", "gap", "topstd", "votes"}
+    assert of_logits | of_both <= set(vargate.evaluate(Z, Y, logits=True).measures)
+    assert set(vargate.evaluate(p, Y).measures) & (of_logits | of_both) == of_both
+    assert of_both <= set(vargate.ood(p, p[:50]).measures)
+    assert "maxprob" not in vargate.score(p)
+    assert list(vargate.evaluate(p, Y, measures="votes").measures) == ["votes"]

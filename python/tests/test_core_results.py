@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import vargate
+from vargate._options import compared
 
 Command = Callable[..., Any]
 
@@ -122,8 +123,9 @@ def test_evaluate_multilabel(command: Command, files: Path, multilabel: Any) -> 
 def test_evaluate_of_scores(logits: Any) -> None:
     z, y = logits
     expected = vargate.evaluate(z, y, logits=True).to_dict()
-    equal(expected, vargate.evaluate(vargate.score(z, logits=True, labels=y)).to_dict())
-    equal(expected, vargate.evaluate(vargate.score(z, logits=True), y, threads=2).to_dict())
+    named = compared(logits=True)
+    equal(expected, vargate.evaluate(vargate.score(z, logits=True, labels=y, measures=named)).to_dict())
+    equal(expected, vargate.evaluate(vargate.score(z, logits=True, measures=named), y, threads=2).to_dict())
     with pytest.raises(TypeError, match="preset"):
         vargate.evaluate(vargate.score(z, logits=True), y, preset="vge")
     with pytest.raises(ValueError, match="labels are needed"):
@@ -152,7 +154,9 @@ def test_ood(command: Command, files: Path, logits: Any) -> None:
     z, other = logits[0], np.load(files / "ood.npz")["Z"]
     equal(command("ood", files / "z.npz", files / "ood.npz"), vargate.ood(z, other, logits=True).to_dict())
     theirs = command("ood", files / "z.npz", files / "ood.npz", "--bootstrap", "15", "--seed", "2")
-    equal(theirs, vargate.ood(z, vargate.score(other, logits=True), logits=True, bootstrap=15, seed=2).to_dict())
+    measures = compared(logits=True)
+    scored = vargate.score(other, logits=True, measures=measures)
+    equal(theirs, vargate.ood(z, scored, logits=True, bootstrap=15, seed=2, measures=measures).to_dict())
     two = vargate.ood(z, {"ood": other, "z": z}, logits=True)
     equal(command("ood", files / "z.npz", files / "ood.npz", files / "z.npz"), two.to_dict())
     assert two.sets["z"].measures["tu"].auroc == 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from . import _native
 
-__all__ = ["FILE_ORDER", "GATED", "GROUPS", "MEASURES", "PLAIN", "MeasureInfo", "is_certainty", "measures"]
+__all__ = ["FILE_ORDER", "GATED", "GROUPS", "MEASURES", "OF_LOGITS", "PLAIN", "MeasureInfo", "is_certainty", "measures"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,9 @@ _WORDS = _words()
 # The order of the fields in files: measures, gated ones after the others, and the rest.
 FILE_ORDER = _WORDS[: _WORDS.index("all")]
 GROUPS: dict[str, tuple[str, ...]] = {group: _members(group, FILE_ORDER) for group in _WORDS[len(FILE_ORDER) :]}
+
+# Fields in neither group: baselines that only logits have.
+OF_LOGITS = tuple(name for name in PLAIN if name not in (*GROUPS["all"], *GROUPS["baselines"]))
 
 # Element and shape of each field: "" one value a sample (or label), "k" one for each gate setting besides, "c" one a
 # class; and the places of those that are not measures.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsFloat, TypedDi
 
 from . import _native
 from ._arrays import Array, reals, whole
-from ._measures import FILE_ORDER, GATED, GROUPS
+from ._measures import FILE_ORDER, GATED, GROUPS, OF_LOGITS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,6 +30,7 @@ __all__ = [
     "Sigma",
     "Temperature",
     "choice",
+    "compared",
     "measure_names",
     "resolve",
     "show_options",
@@ -156,6 +157,11 @@ def measure_names(measures: str | Sequence[str], k: tuple[float, ...] = (1.0, 2.
     ('tu', 'gtu')
     """
     return _measure_names(tuple(words(measures)), k)
+
+
+def compared(logits: bool) -> list[str]:
+    """What `evaluate` and `ood` compute where no measures are named: ours and the literature's baselines."""
+    return ["all", "baselines", *(OF_LOGITS if logits else ())]
 
 
 def temperatures(temperature: Temperature) -> tuple[float, ...]:

@@ -40,8 +40,10 @@ def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *,
     return p._but(labels=packed)
 
 
-def chosen_columns(columns: dict[str, Float64], measures: str | Sequence[str]) -> dict[str, Float64]:
+def chosen_columns(columns: dict[str, Float64], measures: str | Sequence[str] | None) -> dict[str, Float64]:
     """The columns asked for: ``"gtu@1"`` is one, ``"gtu"`` those of all gate settings, a group its members."""
+    if measures is None:
+        return columns
     wanted: set[str] = set()
     for word in words(measures):
         stem, at, gate = word.partition("@")

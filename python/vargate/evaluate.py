@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import whole
-from ._options import ScoringOptions, thread_count
+from ._options import ScoringOptions, compared, thread_count
 from ._summary import Verdict, judge
 from ._tally import as_scores, chosen_columns, extra_columns, measure_list, number, points, tally
 from .scores import Scores
@@ -534,7 +534,10 @@ def evaluate(
     >>> e.accuracy, e.measures["gmu"].aurc
     (1.0, 0.0)
     """
-    asked = scoring.pop("measures", "all") if isinstance(p, Scores) else scoring.get("measures", "all")
+    if not isinstance(p, Scores):
+        logits = scoring.get("logits", getattr(p, "logits", False))
+        scoring.setdefault("measures", compared(bool(logits)))
+    asked = scoring.pop("measures", None) if isinstance(p, Scores) else scoring["measures"]
     if threads is not None and not isinstance(p, Scores):
         s = as_scores(p, labels, {**scoring, "threads": threads})
     else:

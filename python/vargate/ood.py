@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from ._arrays import whole
 from ._measures import is_certainty
-from ._options import ScoringOptions, ThreadedOptions, thread_count
+from ._options import ScoringOptions, ThreadedOptions, compared, thread_count
 from ._predictions import Predictions
 from ._score import score
 from ._tally import chosen_columns, extra_columns, measure_list, number
@@ -178,7 +178,9 @@ def ood(
     if not sets:
         raise ValueError("ood is empty, expected at least one set")
     how: ThreadedOptions = {"threads": threads, **scoring}
-    asked = scoring.get("measures", "all")
+    if not any(isinstance(side, Scores) for side in (id, *sets.values())):  # else the measures are those of the scores
+        how.setdefault("measures", compared(bool(scoring.get("logits", getattr(id, "logits", False)))))
+    asked = how.get("measures")
 
     def scored(p: Any) -> Scores:
         if isinstance(p, Predictions):

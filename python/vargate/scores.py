@@ -62,6 +62,9 @@ class Scores(Figured):
         Total, aleatoric and epistemic uncertainty; the three pairwise measures.
     gmu, snr : ndarray (N,) float64
         Variance-gated margin uncertainty, and margin over spread.
+    maxprob, gap, topstd, votes, maxlogit, energy : ndarray (N,) float64
+        Baselines of the literature, computed where ``measures`` names them, the last two of logits alone;
+        `vargate.measures` says what each is.
     gtu, gau, geu, gepce, gepkl, gepjs : ndarray (N, K) float64
         The gated forms, one column for each of the K gate settings.
     pred, second : ndarray (N,) int32
@@ -113,6 +116,12 @@ class Scores(Figured):
     epjs = _Field[Float64]()
     gmu = _Field[Float64]()
     snr = _Field[Float64]()
+    maxprob = _Field[Float64]()
+    gap = _Field[Float64]()
+    topstd = _Field[Float64]()
+    votes = _Field[Float64]()
+    maxlogit = _Field[Float64]()
+    energy = _Field[Float64]()
     gtu = _Field[Float64]()
     gau = _Field[Float64]()
     geu = _Field[Float64]()
