@@ -274,11 +274,11 @@ def test_scores_are_read_back(tmp_path: Path, ending: str, multilabel: bool) -> 
         assert again[name].dtype == s[name].dtype
         assert again[name].tobytes() == s[name].tobytes(), name
     assert again.diversity == s.diversity
+    assert again.ids is not None
+    assert again.ids.tolist() == [f"x{i}" for i in range(30)]
     assert vargate.evaluate(again).accuracy == vargate.evaluate(s, y).accuracy
     if ending in ("npz", "safetensors"):
         assert again.classes == s.classes
-        assert again.ids is not None
-        assert again.ids.tolist() == [f"x{i}" for i in range(30)]
         assert again._but(labels=None).verdict().text == s.verdict().text
         assert again.m == 4
     with pytest.raises(ValueError, match="holds scores, expected predictions"):

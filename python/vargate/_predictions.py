@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Iterator
@@ -201,22 +202,27 @@ def _arrays_of(path: Path) -> dict[str, Array]:
     return out
 
 
+_TEXTS = ("id", "pred_name")  # columns of tables that are names, not numbers
+
+
 def _csv_arrays(path: Path) -> dict[str, Array]:
     """The columns of a CSV file put together again: ``mean_0``, ``gtu@1``, multilabel ``gtu_0@1``."""
-    with path.open(encoding="utf-8") as file:
-        heading = file.readline().strip().split(",")
-        rows = np.loadtxt(file, delimiter=",", ndmin=2)
-    if rows.size == 0:
-        rows = np.empty((0, len(heading)))
+    with path.open(encoding="utf-8", newline="") as file:
+        heading, *rows = list(csv.reader(file))
     columns: dict[str, list[Array]] = {}
     gates: dict[float, None] = {}
-    for name, values in zip(heading, rows.T, strict=True):
+    texts: dict[str, Array] = {}
+    for name, cells in zip(heading, zip(*rows, strict=True) if rows else [()] * len(heading), strict=True):
+        if name in _TEXTS:
+            texts[name] = np.array(cells)
+            continue
+        values = np.array([float(cell) for cell in cells])
         stem, _, gate = name.partition("@")
         field, _, place = stem.rpartition("_")
         columns.setdefault(field if place.isdigit() and field in FILE_ORDER else stem, []).append(values)
         if gate:
             gates[float(gate)] = None
-    out: dict[str, Array] = {"k": np.array(list(gates))}
+    out: dict[str, Array] = {"k": np.array(list(gates)), **texts}
     labels = len(columns.get("tu", columns.get("pred", [0])))
     for name, found in columns.items():
         table = np.stack(found, axis=1)
@@ -238,7 +244,10 @@ def _jsonl_arrays(path: Path) -> dict[str, Array]:
     def numbers(values: Any) -> Array:
         return np.array(values, dtype=np.float64)  # null, which stands for what is not finite, becomes NaN
 
-    return {name: numbers(rows[0]["k"]) if name == "k" else numbers([row[name] for row in rows]) for name in names}
+    out = {name: np.array([row[name] for row in rows]) for name in names if name in _TEXTS}
+    if "k" in names:
+        out["k"] = numbers(rows[0]["k"])
+    return out | {name: numbers([row[name] for row in rows]) for name in names if name not in (*_TEXTS, "k")}
 
 
 def _scalar(arrays: dict[str, Array], name: str) -> float:
