@@ -31,10 +31,17 @@ typedef struct search_work {
 } search_work;
 
 /* --- the candidates ----------------------------------------------------------------------------------------------- */
+/* Candidates of a measure: one a gate setting. Baselines, which are computed only when named, are not searched. */
+static size_t ways_of(vg_field field) {
+    if (!(VG_FIELDS_ALL & VG_FIELD_BIT(field)))
+        return 0;
+    return vg_field__gated(field) ? GATES : 1;
+}
+
 static void add_ways(vg_policy_data *policy, bool calibrated) {
     policy->items[policy->count++] = (vg_decide_candidate){.by_rule = true, .k = 1, .calibrated = calibrated};
     for (int f = 0; f < VG_FIELD_MEASURES; f++)
-        for (size_t g = 0; g < (vg_field__gated((vg_field)f) ? GATES : 1); g++)
+        for (size_t g = 0; g < ways_of((vg_field)f); g++)
             policy->items[policy->count++] = (vg_decide_candidate){.field = (vg_field)f,
                                                                    .certainty = f == VG_FIELD_SNR,
                                                                    .k = searched_gates[g],
