@@ -20,7 +20,7 @@ static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=A,B,C", NULL,
      "a run for each value of a key of the recipe; may be given several times, all combinations are run", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
-    {"out", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL, "folder of the runs (default: runs/NAME-sweep)", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL, "folder of the runs (default: runs/NAME-sweep)", 0, 0},
     {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0",
      "threads of each run on the CPU; 0: the cores divided by the jobs", 0, 4096},

@@ -90,13 +90,14 @@ typedef struct vg_score_options {
     unsigned threads; /* 0: one per core. Results do not depend on it */
     vg_progress_fn progress;
     void *progress_context;
+    size_t scores_size; /* sizeof(vg_scores) where the program was compiled: places behind it are not looked at */
 } vg_score_options;
 
 #define VG_SCORE_OPTIONS_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(vg_score_options), VG_TASK_MULTICLASS, 0, 0, VG_PAIRS_ALL, VG_SIGMA_POPULATION, VG_SIGMA_POPULATION,    \
             VG_LOG_E, 0, VG_FLOOR_MAX, 1e-12, VG_GATE_EPS_OUTSIDE, VG_MARGIN_EPS_ONCE, 1e-8, NULL, 0, NULL, 0, 0,      \
-            NULL, NULL                                                                                                 \
+            NULL, NULL, sizeof(vg_scores)                                                                              \
     }
 
 /* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads and progress

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Sequence
-from ctypes import POINTER, byref, c_double, c_size_t, cast
+from ctypes import POINTER, byref, c_double, c_size_t, cast, sizeof
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsFloat, TypedDict, Union
 
 from . import _native
 from ._arrays import Array, reals, whole
-from ._measures import FILE_ORDER, GATED, GROUPS, OF_LOGITS
+from ._measures import FILE_ORDER, GATED, GROUPS, OF_LOGITS, ScorePlaces
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -214,6 +214,7 @@ def _resolve(
 ) -> Resolved:
     o = _native.ScoreOptions()
     o.struct_size = _native.size(_native.ScoreOptions)
+    o.scores_size = sizeof(ScorePlaces)
     _native.check(_native.lib.vg_score_options_preset(byref(o), choice("preset", preset, PRESETS)))
     form = choice("multilabel_form", multilabel_form, ("continuous", "literal"))
     o.task = 1 + form if multilabel else 0

@@ -144,6 +144,7 @@ class ScoreOptions(Structure):
         ("threads", c_uint),
         ("progress", ProgressFn),
         ("progress_context", c_void_p),
+        ("scores_size", c_size_t),
     ]
 
 
@@ -582,7 +583,7 @@ class CalibrateOptions(Structure):
 # Sizes on a machine of 64-bit pointers, as the C compiler lays the structs out.
 SIZES: dict[type[Structure], int] = {
     Predictions: 64,
-    ScoreOptions: 128,
+    ScoreOptions: 136,
     ScoreSummary: 88,
     ScorerState: 120,
     Tree: 72,

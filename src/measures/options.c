@@ -61,11 +61,15 @@ static vg_status check_switches(const vg_score_options *o) {
 }
 
 vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c) {
-    static const vg_score_options defaults = VG_SCORE_OPTIONS_INIT;
+    vg_score_options defaults = VG_SCORE_OPTIONS_INIT;
     const vg_score_options *o = out;
+    defaults.scores_size = offsetof(vg_scores, maxprob); /* of programs that do not say: the first that was */
     if (!given)
         return vg_base__fail(VG_ERR_ARGUMENT, "score options: start from VG_SCORE_OPTIONS_INIT");
     VG_TRY(vg_base__take_options(out, given, &defaults, sizeof *out, "vg_score_options"));
+    if (o->scores_size < offsetof(vg_scores, maxprob) || o->scores_size > sizeof(vg_scores))
+        return vg_base__fail(VG_ERR_ARGUMENT, "score options: scores_size is %zu, expected %zu to %zu", o->scores_size,
+                             offsetof(vg_scores, maxprob), sizeof(vg_scores));
     VG_TRY(check_switches(o));
     if (m == 0 || c == 0)
         return vg_base__fail(VG_ERR_ARGUMENT,

@@ -328,8 +328,11 @@ static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predict
 }
 
 vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
+    vg_scores places = {0};
     VG_TRY(enter(s));
-    vg_status status = feed_block(s, out, block);
+    if (out)
+        memcpy(&places, out, s->options.scores_size);
+    vg_status status = feed_block(s, out ? &places : NULL, block);
     leave(s);
     return status;
 }

@@ -406,7 +406,10 @@ static bool fits_device(const vg_device_scorer *s, const feeding *f) {
 
 vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_memory out_at,
                                 const vg_predictions *block, vg_memory block_at) {
+    vg_scores places = {0};
     VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
+    memcpy(&places, out, s->options.scores_size);
+    out = &places;
     if (out->maxprob || out->gap || out->topstd || out->votes || out->maxlogit || out->energy)
         return vg_base__fail(VG_ERR_UNSUPPORTED,
                              "maxprob, gap, topstd, votes, maxlogit and energy are computed on the CPU only");
