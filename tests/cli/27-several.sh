@@ -39,9 +39,9 @@ run evaluate one.npz -o -
 if cmp -s "$folder/out" one.json; then pass; else fail "-o - and -o FILE differ"; fi
 run evaluate one.npz two.npz -o all.csv -q
 exits 0
-if [ "$(wc -l <all.csv)" -eq 53 ]; then pass; else fail "$(wc -l <all.csv) lines, expected a heading and 2 x 26"; fi
-near "$(csv all.csv accuracy 30)" 0.94666666666666666
-if [ "$(csv all.csv measure 26)" = tu ] && [ "$(csv all.csv file 26)" = two.npz ]; then pass; else
+if [ "$(wc -l <all.csv)" -eq 65 ]; then pass; else fail "$(wc -l <all.csv) lines, expected a heading and 2 x 32"; fi
+near "$(csv all.csv accuracy 40)" 0.94666666666666666
+if [ "$(csv all.csv measure 32)" = tu ] && [ "$(csv all.csv file 32)" = two.npz ]; then pass; else
     fail "rows are not by file"
 fi
 run evaluate one.npz -o one.csv --bootstrap 20 -q

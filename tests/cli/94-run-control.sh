@@ -101,7 +101,7 @@ if grep -q 'gtu@4' "$control/page/report.html"; then pass; else fail "scores are
 # a bar that fits the window
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     command="vargate train on a terminal of 44 columns"
-    script -qec "stty cols 44; '$vargate' train quickstart $small --set epochs=6 --out '$control/narrow'" /dev/null \
+    script -qec "stty cols 44; '$vargate' train quickstart $small --set epochs=60 --out '$control/narrow'" /dev/null \
         >"$control/screen" 2>&1 </dev/null
     tr '\r' '\n' <"$control/screen" | sed 's/\x1b\[K//g' | grep 's left' >"$control/bars"
     if [ -s "$control/bars" ]; then pass; else fail "shows no progress"; fi
