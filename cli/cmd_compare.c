@@ -52,9 +52,10 @@ static int print_differences(const vg_compare_result *result) {
             any = true;
         }
     }
-    if (!any)
-        printf("No row has the same samples as the first: differences are not tested.\n");
-    return table_print(&table);
+    if (any)
+        return table_print(&table);
+    printf("No row has the same samples as the first: differences are not tested.\n");
+    return CLI_OK;
 }
 
 /* Rows in the order given; '*' at the best of a column where rows differ in it. */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the pages show is what happens: the C example of README.md is examples/score.c, and each block that begins with
-# "$ vargate ..." in README.md and docs/ is that command's output. Links are checked by check_links.sh.
+# "$ vargate ..." in README.md and docs/ is that command's output; the paper's table is that of the runs in results/.
+# Links are checked by check_links.sh.
 set -u
 failed=0
 folder=$(mktemp -d) || exit 1
@@ -11,6 +12,19 @@ awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | diff - example
 }
 [ -n "${VARGATE:-}" ] || { echo "the program is not built: its output is not compared" && exit $((failed ? 1 : 77)); }
 PATH=$(dirname "$VARGATE"):$PATH
+
+# The paper's table is that of the runs in results/, on both pages.
+mkdir "$folder/runs"
+for run in results/*/results.json; do cp -r "$(dirname "$run")" "$folder/runs/"; done
+vargate reproduce --table --quiet -o "$folder/runs" >/dev/null || failed=1
+grep '^|' "$folder/runs/table.md" >"$folder/table"
+for page in README.md results/README.md; do
+    grep '^| \(data | ensemble\|--- | --- | --- | --- | --- | --- |\|[A-Z0-9-]* | \(MCD\|LLE\)\)' "$page" |
+        diff "$folder/table" - || {
+        echo "$page: the paper's table is not that of 'vargate reproduce --table' over results/"
+        failed=1
+    }
+done
 
 blocks=0
 for page in README.md docs/*.md docs/design/*.md; do
