@@ -55,9 +55,25 @@ def test_versions_agree() -> None:
     text = (ROOT / "CMakeLists.txt").read_text()
     assert f"project(vargate VERSION {vargate.__version__} " in text
     try:
-        assert importlib.metadata.version("vargate") == vargate.__version__
+        assert importlib.metadata.version("vargate-uq") == vargate.__version__
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("not installed, run from the tree")
+
+
+def test_the_other_distribution_is_named(tmp_path: Path) -> None:
+    """PyPI's `vargate` is another program with this import name: beside it, importing says so in one line."""
+    (tmp_path / "vargate").symlink_to(PACKAGE)
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import vargate"
+
+    def said() -> str:
+        return subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True).stderr
+
+    assert said() == ""
+    (tmp_path / "vargate-1.0.0.dist-info").mkdir()
+    lines = [line for line in said().splitlines() if "RuntimeWarning" in line]
+    assert len(lines) == 1
+    assert "vargate 1.0.0" in lines[0]
+    assert "pip uninstall vargate" in lines[0]
 
 
 def test_typed() -> None:
@@ -212,13 +228,13 @@ def wheel() -> Path:
 
 
 def test_wheel_holds_what_it_should(wheel: Path) -> None:
-    assert wheel.name.startswith(f"vargate-{vargate.__version__}-py3-none-")
+    assert wheel.name.startswith(f"vargate_uq-{vargate.__version__}-py3-none-")
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("vargate/__init__.py", "vargate/py.typed", "vargate/lib/libvargate.so"):
         assert name in names
     assert any(name.endswith(".data/scripts/vargate") for name in names)
     assert not any("tests" in name.split("/") or name.endswith((".c", ".h", ".a")) for name in names)
-    metadata = zipfile.ZipFile(wheel).read(f"vargate-{vargate.__version__}.dist-info/METADATA").decode()
+    metadata = zipfile.ZipFile(wheel).read(f"vargate_uq-{vargate.__version__}.dist-info/METADATA").decode()
     required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert [line.split()[1].split(">")[0] for line in required] == ["numpy"]
 

@@ -226,5 +226,5 @@ def test_without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ImportError, match=r"pip install 'vargate\[onnx\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'vargate-uq\[onnx\]'"):
         collect([linear(W[0])], X)

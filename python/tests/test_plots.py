@@ -287,7 +287,7 @@ def test_html_needs_no_matplotlib() -> None:
         "except ImportError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "plots need matplotlib: pip install 'vargate[plot]'\n"
+    assert done.stdout == "plots need matplotlib: pip install 'vargate-uq[plot]'\n"
 
 
 def test_report_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,10 @@
 ((1000,), (1000, 3), (1000,))
 """
 
+from pathlib import Path as _Path
+
 from . import plots
+from ._distribution import warn_of_the_other as _warn_of_the_other
 from ._jobs import Progress
 from ._measures import MeasureInfo, measures
 from ._native import lib as _lib
@@ -24,6 +27,7 @@ from .scorer import Scorer
 from .scores import Scores, ScoreSummary, Verdict
 from .workflow import EpochFigures, RunResult, TrainResult, predict, report, run, train
 
+_warn_of_the_other(_Path(__file__).parent.parent)
 __version__: str = _lib.vg_version().decode()
 
 

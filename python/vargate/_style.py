@@ -71,7 +71,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'vargate[plot]'") from None
+        raise ImportError("plots need matplotlib: pip install 'vargate-uq[plot]'") from None
     return plt
 
 

@@ -1,4 +1,4 @@
-"""Members of an ensemble from ONNX models, run by onnxruntime: ``pip install 'vargate[onnx]'``.
+"""Members of an ensemble from ONNX models, run by onnxruntime: ``pip install 'vargate-uq[onnx]'``.
 
 What the members are is said, not guessed: several files, several outputs of one, an axis of an output, or repeated
 passes of a model that has its dropout on.
@@ -60,7 +60,7 @@ def _runtime() -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise ImportError("vargate.onnx needs onnxruntime: pip install 'vargate[onnx]'") from None
+        raise ImportError("vargate.onnx needs onnxruntime: pip install 'vargate-uq[onnx]'") from None
     return onnxruntime
 
 

@@ -1,4 +1,4 @@
-"""Plots on matplotlib: ``pip install 'vargate[plot]'``.
+"""Plots on matplotlib: ``pip install 'vargate-uq[plot]'``.
 
 Every function draws into ``ax=`` or makes a figure, and returns the axes. Curves are thinned to a few hundred points
 before they are drawn, so that a million samples take a fraction of a second. Styles are left as they are set: colours

@@ -41,8 +41,9 @@ PATH="$folder/bin:$PATH" pip wheel --no-deps --no-build-isolation --wheel-dir bu
     echo "the wheel does not build"
     exit 1
 }
-VARGATE_WHEEL=$(ls "$(pwd)"/build/python-dist/vargate-*.whl)
+VARGATE_WHEEL=$(ls "$(pwd)"/build/python-dist/vargate_uq-*.whl)
 export VARGATE_WHEEL
+pip uninstall -y vargate 2>/dev/null # the name of this package in environments of older trees
 pip install --no-deps --force-reinstall "$VARGATE_WHEEL" || exit 1
 
 # From the tests' folder: the package that is tested is the installed one, not the sources.
