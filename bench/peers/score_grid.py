@@ -48,8 +48,9 @@ def ours(x: torch.Tensor, names: tuple[str, ...], logits: bool, threads: int) ->
     view = Predictions(x.data_ptr(), list(TYPES.values()).index(x.dtype), n, m, c, m * c, c, 1)
     options = ScoreOptions()
     options.struct_size = ctypes.sizeof(options)
-    options.floor, options.eps, options.threads, options.logits = 1e-12, 1e-8, threads, int(logits)
     places, kept = ScorePlaces(), []
+    _native.check(_native.lib.vg_score_options_preset(ctypes.byref(options), 0))
+    options.scores_size, options.threads, options.logits = ctypes.sizeof(places), threads, int(logits)
     for name in names:
         element, kind = SCORE_FIELDS[name]
         kept.append(np.ones(n * (3 if kind == "k" else 1), dtype=element))
