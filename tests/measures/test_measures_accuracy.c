@@ -72,6 +72,7 @@ static const recipe recipes[] = {
 static const recipe more_recipes[] = {
     {MAKE_DIRICHLET, 0.01, 5, 100, 10},  {MAKE_DIRICHLET, 0.1, 5, 100, 10}, {MAKE_DIRICHLET, 1, 3, 100, 10},
     {MAKE_DIRICHLET, 0.01, 1, 100, 100}, {MAKE_DIRICHLET, 1, 1, 100, 100},  {MAKE_DIRICHLET, 0.01, 2, 1000, 10},
+    {MAKE_DIRICHLET, 0.01, 1, 30, 1000}, {MAKE_NEAR, 1e-4, 1, 30, 700},   {MAKE_SOME_ZERO, 0.1, 1, 13, 900},
     {MAKE_DIRICHLET, 1, 1, 30, 1000},    {MAKE_NEAR, 1e-5, 2, 1000, 3},     {MAKE_NEAR, 1e-6, 1, 100, 100},
     {MAKE_ONE_HOT, 0, 1, 1000, 10},      {MAKE_PEAKED, 0, 1, 1000, 5},      {MAKE_SOME_ZERO, 0.1, 3, 100, 20},
     {MAKE_FLOOR, 1, 2, 200, 10},         {MAKE_TIE, 1, 1, 500, 4},

@@ -14,6 +14,7 @@
 #define PANEL_FEW 6       /* the same where lanes are samples: tiles are faster above */
 #define PANEL_ACROSS 192  /* from this many classes on, lanes are classes */
 #define PANEL_BYTES 65536 /* of a block's members */
+#define PANEL_LEAST 8     /* the fewest columns of a block: rows are read in pieces of this length */
 #define PANEL_PART 16     /* columns whose terms are summed as reals, before they are added to sums in double */
 
 typedef struct P(set) {            /* sums over classes of one set of members, the ungated or a gated one */
@@ -28,7 +29,8 @@ typedef struct P(panel) {
     size_t M, C, K, J;
     size_t first, count; /* units */
     size_t block, from;  /* columns held, and the first of them */
-    bool across, logs, extremes, pairs;
+    bool across, logs, extremes;
+    bool pairs, many; /* EPJS is asked for; its members are too many to take their pairs one by one */
     vr *x, *log;
     vr *dev;     /* [M] of the current column: deviations from the mean, then p log(p/mu), then ratios of a set */
     vr *rows;    /* [M] sums of rows */
@@ -45,6 +47,8 @@ typedef struct P(panel) {
     vr *zbar_part;                        /* [K] of the latest columns */
     P(set) * sets;                        /* [1 + K] */
     vd *results;                          /* [SET_RESULTS][K] */
+    vr *shift;                            /* [K] U of the current column, where `many` */
+    tile integral;                        /* of one class, where `many` */
     PANEL_REAL *row;                      /* [lanes][M][C] samples as reals, where they are not so in memory */
     P(acc) variance_sum, total;
     vr variance_part; /* of the latest columns */
@@ -83,11 +87,16 @@ static void P(measure_panel)(P(panel) * t, const vg_kernel_job *job, bool across
     t->across = across;
     t->J = across ? (t->C + PANEL_LANES - 1) / PANEL_LANES : t->C;
     size_t fit = PANEL_BYTES / sizeof(vr) / t->M;
-    t->block = !across || fit >= t->J ? t->J : fit > 0 ? fit : 1;
+    if (fit < PANEL_LEAST)
+        fit = PANEL_LEAST;
+    t->block = !across || fit >= t->J ? t->J : fit;
     t->pairs = job->out.epjs || job->out.gepjs;
-    t->logs = job->need_logs || t->pairs;
+    t->many = t->pairs && t->M > PANEL_PAIRS;
+    t->logs = job->need_logs || (t->pairs && !t->many);
     t->extremes = job->need_reverse || job->need_gated_reverse;
 }
+
+static bool P(carve_integral)(P(panel) * t, void *base, size_t *used);
 
 /* Lays the arrays out from `base`, or only counts the bytes when it is NULL. */
 static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, void *base, size_t *used) {
@@ -121,11 +130,13 @@ static bool P(carve_panel)(P(panel) * t, const vg_kernel_job *job, bool across, 
                  {&t->over_low, K, 1, sizeof(vr)},
                  {&t->inverse_real, K, 1, sizeof(vr)},
                  {&t->zbar_part, K, 1, sizeof(vr)},
+                 {&t->shift, K, 1, sizeof(vr)},
                  {&t->sets, 1 + K, 1, sizeof *t->sets},
                  {&t->results, K, SET_RESULTS, sizeof(vd)},
                  {&t->row, lanes, row, sizeof(PANEL_REAL)}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!carve_bytes(base, used, parts[i].at, parts[i].a, parts[i].b, parts[i].size))
             return false;
-    return true;
+    /* The workspace is measured before the results that are asked for are known. */
+    return M <= PANEL_PAIRS || P(carve_integral)(t, base, used);
 }

@@ -5,6 +5,7 @@
 #include "measures/template/panel.h"
 #include "measures/template/panel_load.h"
 #include "measures/template/panel_moments.h"
+#include "measures/template/panel_integral.h"
 #include "measures/template/panel_terms.h"
 #include "measures/template/panel_finish.h"
 /* clang-format on */

@@ -85,9 +85,11 @@ static VG_NOINLINE void P(write_logits)(const P(panel) * t) {
 }
 #endif
 
-/* EPJS of a set: panel_terms.h. */
+/* EPJS of a set: panel_terms.h, or the sum itself. */
 INLINE vd P(set_epjs)(const P(panel) * t, const measures *set, vd pairs) {
     double M = (double)t->M;
+    if (t->many)
+        return pairs;
     return vd_max(set->eu * (1.0 - 1.0 / M) - pairs * (2.0 / (M * M)), vd_set(0.0));
 }
 
@@ -200,7 +202,7 @@ static bool P(doubtful)(const P(panel) * t) {
 }
 
 static vg_status P(run_panel)(P(panel) * t) {
-    bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->job->out.tu;
+    bool finite = true, whole = t->block >= t->J, more = t->logs || t->K || t->pairs || t->job->out.tu;
     t->variance_sum = t->total = (P(acc)){{{0}}};
     t->sign = t->gated_out = (vri){0};
     t->variance_part = vr_set(0);
@@ -235,6 +237,8 @@ static vg_status P(run_panel)(P(panel) * t) {
             finite = P(softmax)(t);
 #endif
     }
+    if (t->many && !t->K)
+        P(integral_weights)(t);
     for (size_t j = 0; finite && j < t->J; j += t->block) {
         if (t->across)
             P(load_block)(t, j);
@@ -246,6 +250,8 @@ static vg_status P(run_panel)(P(panel) * t) {
         VG_TRY(vg_measures__check_units(t->job, t->first, t->count));
     if (t->K) {
         P(weights)(t);
+        if (t->many)
+            P(integral_weights)(t);
         for (size_t j = 0; j < t->J; j += t->block) {
             if (!whole)
                 P(load_block)(t, j);
@@ -274,7 +280,7 @@ static vg_status P(score_panel)(P(panel) * t, size_t first, size_t count) {
             break;
         some = some < VG_LANES ? some : VG_LANES;
         P(write_margins)(t, h, first + done, some);
-        if (t->logs || job->out.tu)
+        if (t->logs || t->pairs || job->out.tu)
             P(write_ungated)(t, h, first + done, some);
         if (t->K)
             P(write_gated)(t, h, first + done, some);

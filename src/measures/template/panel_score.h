@@ -1,12 +1,12 @@
 /* panel_score.h - which jobs are scored by panels, and how. */
 
-/* Multiclass input whose members need no floor inside every logarithm; pairs of members must be few where EPJS is asked
- * for. */
+/* Multiclass input whose members need no floor inside every logarithm. With few classes the members must be few: tiles
+ * are faster above. */
 INLINE bool panel_takes(const vg_kernel_job *job) {
     const vg_score_options *o = &job->options;
     if (job->labels || (!o->logits && (o->renormalise || o->floor_form != VG_FLOOR_MAX)))
         return false;
-    return job->m <= (panel_across(job->c) ? PANEL_PAIRS : PANEL_FEW);
+    return panel_across(job->c) || job->m <= PANEL_FEW;
 }
 
 INLINE bool panel_single(const vg_kernel_job *job) { return job->in.dtype != VG_F64 && !job->options.logits; }
@@ -18,18 +18,22 @@ static size_t tier_units(const vg_kernel_job *job) {
     return panel_across(job->c) ? 1 : panel_single(job) ? 2 * VG_LANES : VG_LANES;
 }
 
-/* A copy of the job that computes again in double what float cannot hold, and writes nothing else. */
+/* A copy of the job that computes again in double what float cannot hold, and writes nothing else. EPJS follows from EU
+ * where members are few. */
 static vg_kernel_job panel_again(const vg_kernel_job *job, bool ungated) {
     vg_kernel_job again = *job;
     const vg_scores *out = &job->out;
-    again.out =
-        (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl, .gepjs = out->gepjs};
+    bool pairs = job->m <= PANEL_PAIRS;
+    again.out = (vg_scores){.gau = out->gau, .geu = out->geu, .gepce = out->gepce, .gepkl = out->gepkl};
+    if (pairs)
+        again.out.gepjs = out->gepjs;
     if (ungated) {
         again.out.au = out->au;
         again.out.eu = out->eu;
         again.out.epce = out->epce;
         again.out.epkl = out->epkl;
-        again.out.epjs = out->epjs;
+        if (pairs)
+            again.out.epjs = out->epjs;
     }
     return again;
 }

@@ -6,7 +6,7 @@
  *     EPJS = (1 - 1/M) EU - 2/M^2 sum_c mean(c) sum_{i<j} phi((r_i(c) + r_j(c)) / 2)
  *
  * for the members of any set, x_m = p_m or q_m. The r_m have mean 0, so the second term is about half of the first and
- * its relative accuracy is kept down to members that are nearly the same. */
+ * its relative accuracy is kept down to members that are nearly the same. panel_integral.h serves many members. */
 
 /* What the second pass knows of the current column. */
 typedef struct P(column) {
@@ -186,6 +186,7 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
         mean.h[h] =
             vd_max(P(half)(gamma, h) * t->inverse_zbar[k].h[h] * (t->mu[j].h[h] + P(half)(shift, h)), vd_set(0.0));
     vr q = P(narrow)(mean), e, rest;
+    t->shift[k] = shift;
     P(log_parts)(q, &mean, &e, &rest);
     set->exponent_part += q * e;
     set->rest_part += q * rest;
@@ -198,7 +199,7 @@ INLINE void P(gate_terms)(P(panel) * t, const P(column) * at, size_t k, vr shift
     if (t->job->need_gated_reverse && t->extremes && !t->job->options.logits &&
         vri_any((t->low[j] * g * t->over_low[k] < (PANEL_REAL)t->job->options.floor) & ~at->empty))
         P(take_floors)(t, j, 1 + k, &mean);
-    if (t->job->out.gepjs)
+    if (t->job->out.gepjs && !t->many)
         P(gated_pairs)(t, r, k, u, q);
 }
 
@@ -226,7 +227,7 @@ static void P(column_terms)(P(panel) * t, size_t j) {
     t->sets[0].exponent_part += t->mu_low[j] * e;
     t->sets[0].exponent_part += t->mu_high[j] * e;
     t->sets[0].rest_part += t->mu_high[j] * rest;
-    bool keep = t->K && (job->need_gated_logs || job->out.gepjs);
+    bool keep = t->K && (job->need_gated_logs || (job->out.gepjs && !t->many));
     if (t->logs) {
         if (VG_PANEL_DOUBLE && job->options.logits)
             keep ? P(column_logs)(t, &at, true, true) : P(column_logs)(t, &at, true, false);
@@ -238,10 +239,12 @@ static void P(column_terms)(P(panel) * t, size_t j) {
             vri_any((t->low[j] < (PANEL_REAL)job->options.floor) & ~at.empty))
             P(take_floors)(t, j, 0, &t->mu[j]);
     }
-    if (t->pairs)
+    if (t->pairs && !t->many)
         P(ungated_pairs)(t, &at, r);
     if (t->K)
         keep ? P(column_gated)(t, &at, r, true) : P(column_gated)(t, &at, r, false);
+    if (t->many)
+        P(column_integral)(t, j);
 }
 
 /* Moves the sums of the latest columns to those in double. */
