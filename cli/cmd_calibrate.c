@@ -132,7 +132,7 @@ static int print_json_text(const vg_calibration *result) {
     if (vg_temperatures_text(&text, result) != VG_OK)
         return console_fail_library();
     fputs(text, stdout);
-    vg_temperatures_text_free(text);
+    vg_free(text);
     return CLI_OK;
 }
 

@@ -141,7 +141,7 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
 
 static int decide(const score_options *scoring, const decide_values *own, vg_policy *policy, const char *path) {
     score_request request;
-    int code = own->output ? console_usage_status(vg_score_output_check(own->output)) : CLI_OK;
+    int code = own->output ? console_usage_status(vg_target_check(own->output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
     if (code == CLI_OK)
         code = score_options_request(&request, scoring);
     if (code != CLI_OK)

@@ -80,7 +80,7 @@ static int write_each(const evaluate_work *work, const file_list *list) {
         const vg_evaluation_result *one = work->results[i];
         code = file_list_output(output, sizeof output, work->output, list->items[i], ".json");
         if (code == CLI_OK)
-            code = console_status(vg_figures_check(output, inputs, 2, work->own->force));
+            code = console_status(vg_target_check(output, VG_PRODUCT_FIGURES, inputs, 2, work->own->force));
         if (code == CLI_OK)
             code = console_status(vg_evaluation_results_save(&one, 1, output));
         if (code == CLI_OK)
@@ -125,8 +125,8 @@ static int evaluate(evaluate_work *work, const file_list *list) {
     if (output && file_list_is_folder(output))
         code = file_list_check(list, output);
     else if (output)
-        code =
-            console_status(vg_figures_check(output, (const char *const *)list->items, list->count, work->own->force));
+        code = console_status(vg_target_check(output, VG_PRODUCT_FIGURES, (const char *const *)list->items, list->count,
+                                              work->own->force));
     for (size_t i = 0; i < list->count && code == CLI_OK; i++) {
         vg_evaluate_file_options how = file_options(work->own);
         console_job state;

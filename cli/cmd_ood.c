@@ -61,8 +61,8 @@ static int compare(const score_options *options, const ood_values *own, const op
     char *text = NULL;
     int code = score_options_request(&request, options);
     if (code == CLI_OK && own->output)
-        code =
-            console_status(vg_figures_check(own->output, (const char *const *)files->items, files->count, own->force));
+        code = console_status(vg_target_check(own->output, VG_PRODUCT_FIGURES, (const char *const *)files->items,
+                                              files->count, own->force));
     if (code != CLI_OK)
         return code;
     how.resamples = own->bootstrap;

@@ -69,7 +69,7 @@ static int tell(const vg_page *page, bool with_figures) {
     int code = with_figures ? report_page_draw(page, figures, sizeof figures, &drawn) : CLI_OK;
     if (code != CLI_OK)
         return code;
-    printf("%s\n", vg_page_path(page));
+    printf("%s\n", page->path);
     if (drawn)
         printf("%s: %zu file%s\n", figures, drawn, plural(drawn));
     return CLI_OK;

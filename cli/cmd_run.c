@@ -47,7 +47,7 @@ static int make_page(const char *folder, const char *data, char path[PATH_ROOM])
     console_job_end(&state);
     if (code != CLI_OK)
         return code;
-    snprintf(path, PATH_ROOM, "%s", vg_page_path(page));
+    snprintf(path, PATH_ROOM, "%s", page->path);
     code = report_page_draw(page, figures, sizeof figures, &drawn);
     vg_page_free(page);
     return code;

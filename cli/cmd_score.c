@@ -78,7 +78,7 @@ static int score(score_work *work, const char *path) {
         how.output = named;
     }
     if (code == CLI_OK && how.output)
-        code = console_usage_status(vg_score_output_check(how.output));
+        code = console_usage_status(vg_target_check(how.output, VG_PRODUCT_SCORES, NULL, 0, 1));
     if (code != CLI_OK)
         return code;
     how.force = own->force;
@@ -130,7 +130,7 @@ static int run(const command *self, int argc, char **argv) {
     code = file_list_open(&list, &files);
     if (code == CLI_OK)
         code = score_options_request(&work.request, &options);
-    work.request.input.device = (vg_score_device)own.device;
+    work.request.scoring.device = (vg_score_device)own.device;
     if (code == CLI_OK)
         code = score_all(&work, &list);
     file_list_free(&list);

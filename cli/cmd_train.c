@@ -32,7 +32,7 @@ static int show_recipe(const vg_recipe *recipe) {
     if (vg_recipe_text(&text, recipe) != VG_OK)
         return console_fail_library();
     fputs(text, stdout);
-    vg_recipe_text_free(text);
+    vg_free(text);
     return CLI_OK;
 }
 

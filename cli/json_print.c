@@ -11,6 +11,6 @@ int json_print_result(vg_status status, char **text) {
         return console_fail_library();
     console_print(*text);
     putchar('\n');
-    vg_json_free(*text);
+    vg_free(*text);
     return CLI_OK;
 }

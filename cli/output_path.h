@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "vargate/formats.h"
+#include "vargate/workflow.h"
 
 #define OUTPUT_FORCE_HELP "replace an existing output file even if vargate did not write it"
 

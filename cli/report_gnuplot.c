@@ -20,8 +20,8 @@ static const struct {
 enum { KINDS = sizeof kinds / sizeof *kinds, NAME_ROOM = 64 };
 static const size_t NOT_INSTALLED = (size_t)-1; /* instead of a number of figures */
 
-static void file_name(char out[NAME_ROOM], size_t figure, int kind, bool part) {
-    snprintf(out, NAME_ROOM, part ? ".%s.%s.part" : "%s.%s", vg_figure_name(figure), kinds[kind].ending);
+static void file_name(char out[NAME_ROOM], const vg_page_figure *figure, int kind, bool part) {
+    snprintf(out, NAME_ROOM, part ? ".%s.%s.part" : "%s.%s", figure->name, kinds[kind].ending);
 }
 
 /* The child: gnuplot in `folder`, scripts on its standard input, what it says kept away from ours. */
@@ -44,10 +44,10 @@ static vg_status write_pipe(void *context, const void *bytes, size_t size) {
 
 static vg_status write_scripts(const vg_page *page, FILE *pipe) {
     vg_sink sink = {.context = pipe, .write = write_pipe};
-    for (size_t f = 0; vg_figure_name(f); f++) {
-        for (int kind = 0; kind < KINDS && vg_page_has_figure(page, f); kind++) {
+    for (size_t f = 0; f < page->figure_count; f++) {
+        for (int kind = 0; kind < KINDS && page->figures[f].present; kind++) {
             char name[NAME_ROOM];
-            file_name(name, f, kind, true);
+            file_name(name, &page->figures[f], kind, true);
             vg_status status = vg_page_figure_script(page, f, kinds[kind].terminal, name, &sink);
             if (status != VG_OK)
                 return status;
@@ -59,16 +59,16 @@ static vg_status write_scripts(const vg_page *page, FILE *pipe) {
 /* Renames what is whole into place and removes the rest. */
 static int settle(const vg_page *page, const char *folder, bool whole, size_t *drawn) {
     int code = CLI_OK;
-    for (size_t f = 0; vg_figure_name(f); f++) {
+    for (size_t f = 0; f < page->figure_count; f++) {
         for (int kind = 0; kind < KINDS; kind++) {
             char part[NAME_ROOM], name[NAME_ROOM], from[4300], to[4300];
             struct stat st;
-            file_name(part, f, kind, true);
-            file_name(name, f, kind, false);
+            file_name(part, &page->figures[f], kind, true);
+            file_name(name, &page->figures[f], kind, false);
             snprintf(from, sizeof from, "%.4200s/%s", folder, part);
             snprintf(to, sizeof to, "%.4200s/%s", folder, name);
             bool there = stat(from, &st) == 0 && st.st_size > 0;
-            if (!vg_page_has_figure(page, f)) {
+            if (!page->figures[f].present) {
                 unlink(to); /* of an earlier report */
                 continue;
             }
@@ -113,10 +113,10 @@ static int draw_figures(const vg_page *page, const char *folder, size_t *drawn) 
 
 void report_page_clear(const vg_page *page) {
     char folder[4200], path[4300], name[NAME_ROOM];
-    snprintf(folder, sizeof folder, "%.4100s/figures", vg_page_folder(page));
-    for (size_t f = 0; vg_figure_name(f); f++)
+    snprintf(folder, sizeof folder, "%.4100s/figures", page->folder);
+    for (size_t f = 0; f < page->figure_count; f++)
         for (int kind = 0; kind < KINDS; kind++) {
-            file_name(name, f, kind, false);
+            file_name(name, &page->figures[f], kind, false);
             snprintf(path, sizeof path, "%s/%s", folder, name);
             unlink(path);
         }
@@ -126,7 +126,7 @@ void report_page_clear(const vg_page *page) {
 int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn) {
     struct stat st;
     *drawn = 0;
-    snprintf(folder, room, "%s/figures", vg_page_folder(page));
+    snprintf(folder, room, "%s/figures", page->folder);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return console_fail("%s: %s", folder, strerror(errno));
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))

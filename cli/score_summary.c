@@ -75,7 +75,7 @@ int score_summary_print(const vg_score_result *result, bool json) {
 
 int score_prepare(score_request *request, vg_score_file_options *how, const score_options *options,
                   const score_output *to, console_job *state) {
-    int code = to->output ? console_usage_status(vg_score_output_check(to->output)) : CLI_OK;
+    int code = to->output ? console_usage_status(vg_target_check(to->output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
     if (code == CLI_OK)
         code = score_options_request(request, options);
     if (code != CLI_OK)

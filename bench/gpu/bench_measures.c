@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "vargate/device.h"
+#include "vargate/measures.h"
 
 enum { K = 3, CHECKED = 200, MOST_RUNS = 1000 };
 
@@ -92,16 +92,15 @@ static int ascending(const void *a, const void *b) {
 typedef struct feed {
     const char *name;
     const vg_scores *out;
-    vg_memory out_at;
     const vg_predictions *p;
-    vg_memory at;
+    vg_scorer_feed_options options;
 } feed;
 
-static void figure(vg_device_scorer *scorer, shape s, feed f, int runs, double difference) {
+static void figure(vg_scorer *scorer, shape s, feed f, int runs, double difference) {
     static double seconds[MOST_RUNS];
     for (int i = -2; i < runs; i++) {
         double start = now();
-        must(vg_device_scorer_feed(scorer, f.out, f.out_at, f.p, f.at) == VG_OK, f.name);
+        must(vg_scorer_feed(scorer, f.out, f.p, &f.options) == VG_OK, f.name);
         if (i >= 0)
             seconds[i] = now() - start;
     }
@@ -109,8 +108,8 @@ static void figure(vg_device_scorer *scorer, shape s, feed f, int runs, double d
     printf("{\"figure\": \"measures-%s\", \"device\": \"%s\", \"n\": %zu, \"m\": %zu, \"c\": %zu, \"k\": %d, "
            "\"seconds\": %.6g, "
            "\"median\": %.6g, \"samples_per_s\": %.6g, \"difference\": %.3g}\n",
-           f.name, vg_device_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2],
-           (double)s.n / seconds[0], difference);
+           f.name, vg_scorer_device(scorer), s.n, s.m, s.c, K, seconds[0], seconds[runs / 2], (double)s.n / seconds[0],
+           difference);
     fflush(stdout);
 }
 
@@ -144,21 +143,28 @@ static void measure(shape s, int runs) {
     float *p = draw(s), *p_device;
     double *host = need(calloc(1, place_bytes(s))), *device;
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
-    vg_device_scorer *scorer;
+    feed device_only = {"device", NULL, NULL, VG_SCORER_FEED_OPTIONS_INIT}, to_host = device_only, host_only = to_host;
+    vg_scorer *scorer;
+    options.device = VG_SCORE_ON_CUDA;
     size_t bytes = s.n * s.m * s.c * sizeof *p;
-    must(vg_device_scorer_new(&scorer, s.m, s.c, &options) == VG_OK, "a scorer");
+    must(vg_scorer_new(&scorer, s.m, s.c, &options) == VG_OK, vg_error_message());
     must(cudaMalloc((void **)&p_device, bytes) == cudaSuccess &&
              cudaMalloc((void **)&device, place_bytes(s)) == cudaSuccess &&
              cudaMemcpy(p_device, p, bytes, cudaMemcpyHostToDevice) == cudaSuccess,
          "device memory");
     vg_predictions here = vg_predictions_f32(p, s.n, s.m, s.c), there = vg_predictions_f32(p_device, s.n, s.m, s.c);
     vg_scores out = places(host, s), out_device = places(device, s);
-    must(vg_device_scorer_feed(scorer, &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE) == VG_OK, "scoring");
+    device_only.out = &out_device, device_only.p = &there;
+    device_only.options.predictions = device_only.options.scores = VG_MEMORY_DEVICE;
+    to_host.name = "device-host", to_host.out = &out, to_host.p = &there;
+    to_host.options.predictions = VG_MEMORY_DEVICE;
+    host_only.name = "host", host_only.out = &out, host_only.p = &here;
+    must(vg_scorer_feed(scorer, &out, &there, &to_host.options) == VG_OK, "scoring");
     double difference = difference_from_cpu(p, &out, s);
-    figure(scorer, s, (feed){"device", &out_device, VG_MEMORY_DEVICE, &there, VG_MEMORY_DEVICE}, runs, difference);
-    figure(scorer, s, (feed){"device-host", &out, VG_MEMORY_HOST, &there, VG_MEMORY_DEVICE}, runs, difference);
-    figure(scorer, s, (feed){"host", &out, VG_MEMORY_HOST, &here, VG_MEMORY_HOST}, runs < 5 ? runs : 5, difference);
-    vg_device_scorer_free(scorer);
+    figure(scorer, s, device_only, runs, difference);
+    figure(scorer, s, to_host, runs, difference);
+    figure(scorer, s, host_only, runs < 5 ? runs : 5, difference);
+    vg_scorer_free(scorer);
     (void)cudaFree(p_device);
     (void)cudaFree(device);
     free(host);
@@ -180,10 +186,6 @@ int main(int argc, char **argv) {
             classes = argv[i + 1];
     }
     runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : runs;
-    if (vg_device_check() != VG_OK) {
-        fprintf(stderr, "bench_measures: %s\n", vg_error_message());
-        return 1;
-    }
     for (const char *at = classes; *at;) {
         char *end;
         s.c = strtoul(at, &end, 10);

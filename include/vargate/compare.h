@@ -25,18 +25,17 @@ typedef struct vg_compare_options {
     double confidence;
     vg_job job;
 } vg_compare_options;
-#define VG_COMPARE_OPTIONS_INIT                                                                                        \
-    { sizeof(vg_compare_options), 1000, 1, 0.95, VG_JOB_INIT }
+#define VG_COMPARE_OPTIONS_INIT {sizeof(vg_compare_options), 1000, 1, 0.95, VG_JOB_INIT}
 
 /* One row of a comparison. */
 typedef struct vg_compared {
-    const char *name;      /* the run's, with "calibrated" or "mcd-lle" behind it where a run has several rows */
-    const char *path;      /* of the run folder or the file */
+    const char *name; /* the run's, with "calibrated" or "mcd-lle" behind it where a run has several rows */
+    const char *path; /* of the run folder or the file */
     size_t n, m, c;
-    const char *measure;   /* the one of lowest AURC, by which AURC and error AUROC are given; "" where there is none */
-    int predictions;       /* 1: computed from predictions; 0: figures that were stored, without intervals */
-    int paired;            /* 1: the same samples as the first row, so that differences can be tested */
-    const double *curve;   /* risk of `measure` at curve_points coverages 1/points .. 1; NULL without predictions */
+    const char *measure; /* the one of lowest AURC, by which AURC and error AUROC are given; "" where there is none */
+    int predictions;     /* 1: computed from predictions; 0: figures that were stored, without intervals */
+    int paired;          /* 1: the same samples as the first row, so that differences can be tested */
+    const double *curve; /* risk of `measure` at curve_points coverages 1/points .. 1; NULL without predictions */
     size_t curve_points;
     const char *const *ood_names; /* out-of-distribution sets of a run, and the best AUROC on each */
     const double *ood_auroc;
@@ -49,10 +48,10 @@ typedef struct vg_compare_result {
     size_t resamples;
     double confidence;
     size_t count;
-    const vg_compared *rows;          /* count */
-    const vg_figure_table *table;     /* accuracy, F1, ECE, NLL, Brier, D, AURC, error AUROC, OOD AUROC of each row */
-    const vg_estimate *differences;   /* count x columns: to the first row, with intervals; NaN where not paired */
-    const double *p_values;           /* count x columns; NaN where there is no test. Accuracy: McNemar's exact test;
+    const vg_compared *rows;        /* count */
+    const vg_figure_table *table;   /* accuracy, F1, ECE, NLL, Brier, D, AURC, error AUROC, OOD AUROC of each row */
+    const vg_estimate *differences; /* count x columns: to the first row, with intervals; NaN where not paired */
+    const double *p_values;         /* count x columns; NaN where there is no test. Accuracy: McNemar's exact test;
                                          others: paired bootstrap. ECE, D and OOD AUROC have none */
 } vg_compare_result;
 
@@ -67,7 +66,7 @@ VG_API vg_status vg_compare(vg_compare_result **out, const char *const *paths, s
                             const vg_input_options *input, const vg_compare_options *options);
 /* Frees the result and everything in it. NULL is fine. */
 VG_API void vg_compare_result_free(vg_compare_result *result);
-/* docs/schema/compare.schema.json. `*out` is freed with vg_json_free. */
+/* docs/schema/compare.schema.json. `*out` is freed with vg_free. */
 VG_API vg_status vg_compare_result_json(char **out, const vg_compare_result *result);
 /* The table as a file: .json, .csv, .md, or .html (a page with curves), written beside and renamed. */
 VG_API vg_status vg_compare_result_save(const vg_compare_result *result, const char *path);
@@ -87,8 +86,7 @@ typedef struct vg_sweep_options {
     size_t resamples;   /* as of vg_compare_options */
     vg_job job;         /* hears the lines of every run with its name, and finished runs as progress */
 } vg_sweep_options;
-#define VG_SWEEP_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_sweep_options), NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 1000, VG_JOB_INIT }
+#define VG_SWEEP_OPTIONS_INIT {sizeof(vg_sweep_options), NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 1000, VG_JOB_INIT}
 
 /* Runs the recipe with every combination of the settings (vg_run_recipe), at most VG_COMPARE_MOST, into
  * FOLDER/KEY=VALUE,..., and compares them (vg_compare) with the first; writes FOLDER/comparison.md and .html. All

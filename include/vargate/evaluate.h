@@ -6,7 +6,7 @@
  *     vg_tally_new(&tally, C, NULL);
  *     for each block of rows starting at sample `first`:
  *         vg_scores scores = {.tu = tu + first, .snr = snr + first, .mean = mean, .std = std};
- *         vg_scorer_feed(scorer, &scores, &block);  // mean, std: rows x C, the caller's, for this block
+ *         vg_scorer_feed(scorer, &scores, &block, NULL);  // mean, std: rows x C, the caller's, for this block
  *         vg_tally_feed(tally, mean, std, labels + first, rows);
  *     vg_measure measures[] = {{"tu", tu, 1, 0}, {"snr", snr, 1, 1}};
  *     vg_evaluate(&evaluation, tally, measures, 2, NULL);
@@ -58,8 +58,7 @@ typedef struct vg_tally_options {
     int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row */
     size_t expected; /* samples expected, 0 unknown: only saves copying */
 } vg_tally_options;
-#define VG_TALLY_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0 }
+#define VG_TALLY_OPTIONS_INIT {sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0}
 
 /* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio.
  * One thread feeds a tally; once it is complete, several threads may evaluate and read it at once. Freed by
@@ -74,17 +73,20 @@ VG_API void vg_tally_free(vg_tally *tally);
  * or n x C values 0/1 in multilabel mode. The prediction is the class of largest mean (ties: lower index);
  * multilabel: mean > 0.5. */
 VG_API vg_status vg_tally_feed(vg_tally *tally, const double *mean, const double *std, const int64_t *labels, size_t n);
-/* Rows fed so far: samples, or samples times labels in multilabel mode. */
-VG_API size_t vg_tally_rows(const vg_tally *tally);
-/* One mark a row, 1: misclassified. Borrowed, valid until the next feed. */
-VG_API const uint8_t *vg_tally_errors(const vg_tally *tally);
-/* The margin ratio of each row; NULL without std. Borrowed, valid until the next feed. */
-VG_API const double *vg_tally_ratio(const vg_tally *tally);
-
-/* Signed gaps, by class and bin (classes x bins), which add up over parts of a set. by_label 0: sum of mean - [label]
- * by bins of the class's own probability, for the classwise ECE; 1: sum of confidence - correct by bins of confidence,
- * of a multilabel tally (else NULL). Borrowed, valid until the next feed. */
-VG_API const double *vg_tally_gaps(const vg_tally *tally, int by_label);
+/* What a tally holds of its rows. Pointers are borrowed from it, valid until the next feed. */
+typedef struct vg_tally_info {
+    size_t struct_size;    /* set by VG_TALLY_INFO_INIT; of a smaller struct only what it has is filled */
+    size_t rows;           /* fed so far: samples, or samples times labels in multilabel mode */
+    const uint8_t *errors; /* rows; 1: misclassified */
+    const double *ratio;   /* rows: the margin ratios; NULL without std */
+    /* Signed gaps by class and bin (classes x bins), which add up over parts of a set. class_gaps: sum of mean -
+     * [label] by bins of the class's own probability, for the classwise ECE. label_gaps: sum of confidence - correct by
+     * bins of confidence, of a multilabel tally; else NULL. */
+    const double *class_gaps, *label_gaps;
+} vg_tally_info;
+#define VG_TALLY_INFO_INIT {sizeof(vg_tally_info), 0, NULL, NULL, NULL, NULL}
+/* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
+VG_API vg_status vg_tally_describe(vg_tally_info *out, const vg_tally *tally);
 
 /* A figure and its interval, which contains it; NaN, NaN: none was asked for, or none that holds its level is known. */
 typedef struct vg_estimate {
@@ -147,8 +149,7 @@ typedef struct vg_auroc_options {
     double confidence;
     size_t rows_per_sample; /* consecutive rows of one sample, not independent: classes in multilabel mode, else 1 */
 } vg_auroc_options;
-#define VG_AUROC_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_auroc_options), 0.95, 1 }
+#define VG_AUROC_OPTIONS_INIT {sizeof(vg_auroc_options), 0.95, 1}
 
 /* The area under the ROC curve of a measure that shall be large (a certainty: small) for the rows marked positive, ties
  * half, with DeLong's interval on the logit scale; where that has no width (perfect separation), Newcombe's score
@@ -173,11 +174,10 @@ VG_API vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *fi
  *     ratio = (mu_i - mu_j) / (sigma_i + sigma_j),
  *             infinite when both sigmas are 0 and mu_i > mu_j, 0 when mu_i = mu_j,
  * so one number a row answers for every k. i, j: the two classes of largest mean (pred and second; NULL: found here).
- * mean, std: n x C. */
+ * mean, std: n x C. classes = 1: a row is one label of a multilabel task, ratio = (2 max(u, 1 - u) - 1) / (2 sigma),
+ * and pred and second are NULL. */
 VG_API vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
                                  const int32_t *second, size_t n, size_t classes);
-/* Multilabel: ratio = (2 max(u, 1 - u) - 1) / (2 sigma); `rows` values each. */
-VG_API vg_status vg_margin_ratio_multilabel(double *ratio, const double *mean, const double *std, size_t rows);
 
 typedef struct vg_rule_row {
     double k;
@@ -209,8 +209,7 @@ typedef struct vg_evaluate_options {
     vg_progress_fn progress;
     void *progress_context;
 } vg_evaluate_options;
-#define VG_EVALUATE_OPTIONS_INIT                                                                                       \
-    { sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL }
+#define VG_EVALUATE_OPTIONS_INIT {sizeof(vg_evaluate_options), NULL, 0, NULL, 0, NULL, 0, 0, 0, 1, 0.95, 0, NULL, NULL}
 
 /* One label of a multilabel evaluation. */
 typedef struct vg_label_row {
@@ -258,8 +257,8 @@ typedef struct vg_evaluation {
     vg_class_figures *class_figures; /* classes */
 } vg_evaluation;
 
-/* Computes every figure from the tally and the measures, each of which holds vg_tally_rows(tally) values; options NULL:
- * the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the progress
+/* Computes every figure from the tally and the measures, each of which holds a value for every row of the tally; options
+ * NULL: the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the progress
  * function asked to stop. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
@@ -368,7 +367,7 @@ typedef struct vg_select_options {
     uint64_t seed;                             /* of the order in which samples are set aside and bet on */
 } vg_select_options;
 #define VG_SELECT_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1 }
+    {sizeof(vg_select_options), 0, 0, 0.95, NULL, 0, VG_MULTIPLICITY_AUTO, 0, 0, NULL, NULL, 0, 0, 0, 1}
 
 typedef struct vg_selection {
     size_t struct_size; /* set by the caller: VG_SELECTION_INIT; of a smaller one only what it has is filled */
@@ -397,10 +396,8 @@ typedef struct vg_selection {
     size_t fewest; /* kept samples that meet the target without an error, at the level of one start */
 } vg_selection;
 #define VG_SELECTION_INIT                                                                                              \
-    {                                                                                                                  \
-        sizeof(vg_selection), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,      \
-            VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0                                                                       \
-    }
+    {sizeof(vg_selection),     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, VG_MULTIPLICITY_AUTO, 0, 0, 0, 0, 0, VG_GRID_NONE,     \
+     VG_BOUND_CLOPPER_PEARSON, 0, 0, 0, 0}
 
 /* Risk target: the threshold of largest coverage whose bound meets it. Coverage target: the most selective threshold
  * that keeps at least that share of the validation rows. */
@@ -446,8 +443,7 @@ typedef struct vg_ood_options {
     vg_progress_fn progress;
     void *progress_context;
 } vg_ood_options;
-#define VG_OOD_OPTIONS_INIT                                                                                            \
-    { sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL }
+#define VG_OOD_OPTIONS_INIT {sizeof(vg_ood_options), 0, 1, 0.95, 0, NULL, NULL}
 
 /* Measures of the same names in the same order on both sides. Results go to out[0 .. count - 1]. */
 VG_API vg_status vg_ood_evaluate(vg_ood_row *out, const vg_measure *id, size_t id_rows, const vg_measure *ood,

@@ -9,7 +9,7 @@
  *
  * Files are mapped or streamed, never trusted: every size is checked against the file before it is used. A vg_writer
  * collects named arrays into a file that appears, complete, under its final name when vg_writer_close succeeds, and not
- * at all otherwise; a vg_text does the same for text.
+ * at all otherwise.
  *
  * Errors: VG_ERR_IO: a file cannot be read or written. VG_ERR_FORMAT: it is damaged or of another format. VG_ERR_DATA:
  * its values cannot be used. VG_ERR_ARGUMENT: a parameter or a name is wrong, or the file leaves it open what is
@@ -42,19 +42,9 @@ VG_API vg_status vg_writer_close(vg_writer *writer);
 /* Removes what was written and frees the writer. NULL is fine. */
 VG_API void vg_writer_abandon(vg_writer *writer);
 
-/* A plain text file written the same way: beside, then renamed. "-" is standard output, written at once. One caller at
- * a time. */
-typedef struct vg_text vg_text;
-/* *out is the caller's until vg_text_close or vg_text_abandon. */
-VG_API vg_status vg_text_open(vg_text **out, const char *path);
-/* Appends bytes; buffered. VG_ERR_IO when the disk is full or the like. */
-VG_API vg_status vg_text_write(vg_text *text, const void *bytes, size_t size);
-/* Flushes to disk and renames into place. Frees the text in any case. */
-VG_API vg_status vg_text_close(vg_text *text);
-/* Removes what was written and frees the text. NULL is fine. */
-VG_API void vg_text_abandon(vg_text *text);
+/* Writes a whole text file: beside, then renamed. "-" is standard output. */
+VG_API vg_status vg_text_save(const char *path, const char *text, size_t length);
 
-/* --- outputs that replace nothing by accident --------------------------------------------------------------------- */
 /* What a file that vargate writes holds. How each is recognised in an existing file: src/formats/target.c,
  * docs/formats.md. */
 typedef enum vg_product {
@@ -67,14 +57,6 @@ typedef enum vg_product {
     VG_PRODUCT_COMPARISON,
     VG_PRODUCT_FIGURES /* of an evaluation or a comparison */
 } vg_product;
-/* Notes in the file's metadata which product it is (.npz, .safetensors; an .npy has no place for it), so that a later
- * run may replace it. */
-VG_API vg_status vg_writer_mark(vg_writer *writer, vg_product product);
-/* Whether `path` may be written; "-", standard output, always. VG_ERR_ARGUMENT when it is one of the inputs (the same
- * file by device and inode, so also through links; "-" is standard input; NULL entries are passed over), and, unless
- * `force`, when it exists and is no `product` of ours. */
-VG_API vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
-                                 int force);
 /* --- predictions and labels as people store them ------------------------------------------------------------------ */
 typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;
 
@@ -100,7 +82,7 @@ typedef struct vg_prediction_options {
     const char *decimal;    /* a table: "point" or "comma"; NULL: recognised */
 } vg_prediction_options;
 #define VG_PREDICTION_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL }
+    {sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL}
 
 /* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. A shorter struct of options, from a program
  * built with an earlier version, is completed by the defaults. What is ambiguous (a column that may be no class, logits

@@ -69,6 +69,9 @@ typedef enum vg_task {
     VG_TASK_MULTILABEL_LITERAL = 2 /* the paper's printed cases, read on u */
 } vg_task;
 
+/* Where scores are computed. AUTO: on the current CUDA device where there is one, else on the CPU. */
+typedef enum vg_score_device { VG_SCORE_ON_CPU = 0, VG_SCORE_ON_AUTO = 1, VG_SCORE_ON_CUDA = 2 } vg_score_device;
+
 typedef struct vg_score_options {
     size_t struct_size; /* sizeof(vg_score_options), set by VG_SCORE_OPTIONS_INIT */
     vg_task task;
@@ -91,17 +94,39 @@ typedef struct vg_score_options {
     vg_progress_fn progress;
     void *progress_context;
     size_t scores_size; /* sizeof(vg_scores) where the program was compiled: places behind it are not looked at */
+    /* A GPU computes what the CPU does within 1e-6, and the same bits every time. Options that its kernels do not
+     * implement (multilabel tasks, the floors CLAMP and ADD of probabilities, renormalise) are computed by the CPU in
+     * the same call. The measures from maxprob to energy are refused there with VG_ERR_UNSUPPORTED. */
+    vg_score_device device;
 } vg_score_options;
 
 #define VG_SCORE_OPTIONS_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(vg_score_options), VG_TASK_MULTICLASS, 0, 0, VG_PAIRS_ALL, VG_SIGMA_POPULATION, VG_SIGMA_POPULATION,    \
-            VG_LOG_E, 0, VG_FLOOR_MAX, 1e-12, VG_GATE_EPS_OUTSIDE, VG_MARGIN_EPS_ONCE, 1e-8, NULL, 0, NULL, 0, 0,      \
-            NULL, NULL, sizeof(vg_scores)                                                                              \
-    }
+    {sizeof(vg_score_options),                                                                                         \
+     VG_TASK_MULTICLASS,                                                                                               \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     VG_PAIRS_ALL,                                                                                                     \
+     VG_SIGMA_POPULATION,                                                                                              \
+     VG_SIGMA_POPULATION,                                                                                              \
+     VG_LOG_E,                                                                                                         \
+     0,                                                                                                                \
+     VG_FLOOR_MAX,                                                                                                     \
+     1e-12,                                                                                                            \
+     VG_GATE_EPS_OUTSIDE,                                                                                              \
+     VG_MARGIN_EPS_ONCE,                                                                                               \
+     1e-8,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     sizeof(vg_scores),                                                                                                \
+     VG_SCORE_ON_CPU}
 
-/* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads and progress
- * alone. */
+/* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads, progress
+ * and device alone. */
 VG_API vg_status vg_score_options_preset(vg_score_options *options, vg_preset preset);
 
 /* Bits of vg_scores.flags. */
@@ -144,9 +169,7 @@ typedef struct vg_measure_info {
     size_t offset;       /* of its pointer in vg_scores, in bytes */
 } vg_measure_info;
 
-/* How many measures there are. */
-VG_API size_t vg_measure_count(void);
-/* Row `index` of the table; NULL from vg_measure_count() on. */
+/* Row `index` of the table; NULL past the last. */
 VG_API const vg_measure_info *vg_measure_info_at(size_t index);
 /* Figures over every sample fed so far. */
 typedef struct vg_score_summary {
@@ -173,18 +196,36 @@ VG_API vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_pr
                           const vg_score_options *options);
 
 /* The streaming form: feed blocks of samples of the same M and C, take blocks of results. Memory is bounded by M, C
- * and the thread count whatever N. Results, summary included, are the same to the bit however the samples are cut
- * into blocks. A scorer serves one caller at a time: a call while another one is inside fails with VG_ERR_ARGUMENT and
- * changes nothing. It must not be freed while a call is inside. */
+ * and the thread count whatever N. On the CPU results, summary included, are the same to the bit however the samples
+ * are cut into blocks. A scorer serves one caller at a time: a call while another one is inside fails with
+ * VG_ERR_ARGUMENT and changes nothing. It must not be freed while a call is inside. */
 typedef struct vg_scorer vg_scorer;
 /* Makes a scorer for blocks of M members and C classes; options NULL: the defaults. *out is the caller's.
- * VG_ERR_ARGUMENT for options that are out of range or do not fit M. */
+ * VG_ERR_ARGUMENT for options that are out of range or do not fit M; VG_ERR_UNSUPPORTED, "no CUDA device: <reason>",
+ * for a device that this machine or this build does not have. */
 VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
 /* NULL is fine. */
 VG_API void vg_scorer_free(vg_scorer *scorer);
-/* Scores one block into `out` (places for this block only). Error messages count samples from the first block's
- * first. */
-VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block);
+/* Where an array lies. DEVICE: memory of the CUDA device that the scorer was made on. */
+typedef enum vg_memory { VG_MEMORY_HOST = 0, VG_MEMORY_DEVICE = 1 } vg_memory;
+
+typedef struct vg_scorer_feed_options {
+    size_t struct_size;    /* sizeof(vg_scorer_feed_options), set by VG_SCORER_FEED_OPTIONS_INIT */
+    vg_memory predictions; /* where the block lies */
+    vg_memory scores;      /* where the places of `out` lie */
+    /* The cudaStream_t whose queued work writes a block in device memory; NULL: the default stream. Borrowed. */
+    void *stream;
+} vg_scorer_feed_options;
+#define VG_SCORER_FEED_OPTIONS_INIT {sizeof(vg_scorer_feed_options), VG_MEMORY_HOST, VG_MEMORY_HOST, NULL}
+
+/* Scores one block into `out` (places for this block only); the results are complete when it returns. Error messages
+ * count samples from the first block's first. options NULL: everything lies in host memory. Blocks in device memory are
+ * read in place where their classes follow each other, and are packed by way of the host otherwise; VG_ERR_ARGUMENT
+ * where the scorer computes on the CPU. */
+VG_API vg_status vg_scorer_feed(vg_scorer *scorer, const vg_scores *out, const vg_predictions *block,
+                                const vg_scorer_feed_options *options);
+/* The device in words, "cpu" or "NVIDIA H200". Borrowed from the scorer. */
+VG_API const char *vg_scorer_device(const vg_scorer *scorer);
 /* Figures over all samples fed so far. */
 VG_API vg_status vg_scorer_summary(const vg_scorer *scorer, vg_score_summary *summary);
 
@@ -233,8 +274,7 @@ typedef struct vg_verdict {
     double chance;              /* 1 / outcomes */
     char text[VG_VERDICT_TEXT]; /* a sentence with these numbers; begins with a word and a colon */
 } vg_verdict;
-#define VG_VERDICT_INIT                                                                                                \
-    { sizeof(vg_verdict), VG_VERDICT_UNKNOWN, "unknown", 0, 0, 0, 0, 0, 0, 0, "" }
+#define VG_VERDICT_INIT {sizeof(vg_verdict), VG_VERDICT_UNKNOWN, "unknown", 0, 0, 0, 0, 0, 0, 0, ""}
 
 /* Judges a summary. `correct` of `labelled` units are right by their label; labelled = 0: there are no labels. */
 VG_API vg_status vg_verdict_judge(vg_verdict *out, const vg_score_summary *summary, unsigned long long correct,
@@ -249,7 +289,8 @@ typedef struct vg_scorer_state {
     double variance[2], tu[2], gtu[2], total[2], disagreement[2];
     double abstained, looked_at; /* counts, weighted */
 } vg_scorer_state;
-/* Copies the sums to *out and sets its struct_size. The scorer can go on. */
+/* Copies the sums to *out and sets its struct_size. The scorer can go on. VG_ERR_UNSUPPORTED on a GPU, which keeps
+ * the sums. */
 VG_API vg_status vg_scorer_save(const vg_scorer *scorer, vg_scorer_state *out);
 /* Replaces the sums of a scorer by saved ones. VG_ERR_ARGUMENT for a state of another size. */
 VG_API vg_status vg_scorer_restore(vg_scorer *scorer, const vg_scorer_state *state);

@@ -55,13 +55,13 @@ typedef struct vg_recipe {
     char dataset[VG_RECIPE_TEXT];             /* a catalogue name or "path:..." */
     char ood[VG_RECIPE_LIST][VG_RECIPE_TEXT]; /* out-of-distribution sets */
     size_t ood_count;
-    double validation;                            /* share of the training set held out */
-    size_t train_limit, test_limit;               /* at most this many samples; 0: all */
+    double validation;                /* share of the training set held out */
+    size_t train_limit, test_limit;   /* at most this many samples; 0: all */
     size_t resize[2], center_crop[2]; /* {0, 0}: none; {n, 0}: the shorter side n, n x n cut out; {height, width} */
     int channels;                     /* 0 auto, 1 grey, 2 RGB */
     int skip_corrupt, in_memory;      /* leave out files that cannot be decoded; decode at once, -1: auto */
-    size_t crop;                                  /* pixels of reflection padding before a random crop; 0: off */
-    double flip, erase;                           /* probabilities */
+    size_t crop;                      /* pixels of reflection padding before a random crop; 0: off */
+    double flip, erase;               /* probabilities */
     double brightness, contrast, saturation, hue; /* colour jitter */
     /* network and ensemble */
     char network[VG_RECIPE_TEXT]; /* "cnn", "cnn-WIDTH-HIDDEN", "wrn-DEPTH-WIDTH" */
@@ -117,10 +117,8 @@ VG_API void vg_recipe_defaults(vg_recipe *recipe);
  * key (the message names the nearest known one) or a value out of range. Whether the settings can be combined is
  * checked by vg_train, because several may be consistent only together. */
 VG_API vg_status vg_recipe_set(vg_recipe *recipe, const char *assignment);
-/* The recipe as YAML with every key. *out is the caller's, freed with vg_recipe_text_free. */
+/* The recipe as YAML with every key. *out is the caller's, freed with vg_free. */
 VG_API vg_status vg_recipe_text(char **out, const vg_recipe *recipe);
-/* Frees a text of vg_recipe_text. NULL is fine. */
-VG_API void vg_recipe_text_free(char *text);
 
 /* --- images */
 typedef struct vg_nn_batch {
@@ -216,10 +214,27 @@ typedef struct vg_train_options {
     struct vg_train_device *shared; /* internal: a device that several trainings use; NULL: one of its own */
 } vg_train_options;
 #define VG_TRAIN_OPTIONS_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(vg_train_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, {0}, {0}, {NULL, 0, 0, NULL, NULL},              \
-            {NULL, 0, 0, NULL, NULL}, {NULL, NULL, 0, NULL, 0, NULL}, NULL, NULL, NULL, NULL, 0, NULL                  \
-    }
+    {sizeof(vg_train_options),                                                                                         \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     {0},                                                                                                              \
+     {0},                                                                                                              \
+     {NULL, 0, 0, NULL, NULL},                                                                                         \
+     {NULL, 0, 0, NULL, NULL},                                                                                         \
+     {NULL, NULL, 0, NULL, 0, NULL},                                                                                   \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL}
 
 typedef struct vg_train_result {
     vg_epoch_metrics last, best; /* best: highest validation accuracy, then lowest loss */
@@ -252,8 +267,7 @@ typedef struct vg_predictor_options {
     int compute;          /* 0 float32, 1 bfloat16, 2 tf32, -1: the recipe's */
     size_t rows;          /* (image, pass) rows computed at once; 0: 128, on a GPU 640 */
 } vg_predictor_options;
-#define VG_PREDICTOR_OPTIONS_INIT                                                                                      \
-    { sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0 }
+#define VG_PREDICTOR_OPTIONS_INIT {sizeof(vg_predictor_options), NULL, 0, -1, 0, 0, 0, -1, 0}
 
 /* What a predictor gives. Pointers are borrowed from it and live until vg_predictor_free. */
 typedef struct vg_predictor_info {
@@ -267,7 +281,7 @@ typedef struct vg_predictor_info {
     const char *const *class_names; /* `classes` names in the order of the logits; NULL: none are known */
 } vg_predictor_info;
 #define VG_PREDICTOR_INFO_INIT                                                                                         \
-    { sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL }
+    {sizeof(vg_predictor_info), 0, 0, 0, 0, 0, {0}, {0}, VG_ENSEMBLE_MCD, NULL, 0, NULL, NULL}
 
 /* A network opened for prediction. One caller at a time; different predictors may run at once. */
 typedef struct vg_predictor vg_predictor;

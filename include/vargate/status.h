@@ -32,6 +32,10 @@ typedef enum vg_status {
  * next failing call on this thread. */
 VG_API const char *vg_error_message(void);
 
+/* Frees a text or an array of numbers that a function has handed out through `char **out` or `double **out`: its
+ * comment names this function. NULL is fine. */
+VG_API void vg_free(void *memory);
+
 /* The version of the library that the program runs with, "0.1.0". Constant. version.h has that of the headers. */
 VG_API const char *vg_version(void);
 

@@ -24,16 +24,12 @@
 extern "C" {
 #endif
 
-/* The text of temps.json, NUL-terminated; the caller's, freed with vg_temperatures_text_free. */
+/* The text of temps.json, NUL-terminated; the caller's, freed with vg_free. */
 VG_API vg_status vg_temperatures_text(char **out, const vg_calibration *calibration);
-/* Frees such a text. NULL is fine. */
-VG_API void vg_temperatures_text_free(char *text);
 
 /* Reads "temperatures" of a temps.json, which may hold any other keys. `*out` is the caller's, freed with
- * vg_temperatures_free. VG_ERR_FORMAT for a file without them, or with one that is not > 0. */
+ * vg_free. VG_ERR_FORMAT for a file without them, or with one that is not > 0. */
 VG_API vg_status vg_temperatures_load(double **out, size_t *count, const char *path);
-/* NULL is fine. */
-VG_API void vg_temperatures_free(double *temperatures);
 
 #ifdef __cplusplus
 }

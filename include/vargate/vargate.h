@@ -18,7 +18,6 @@
 #include "vargate/calibrate.h"
 #include "vargate/compare.h"
 #include "vargate/data.h"
-#include "vargate/device.h"
 #include "vargate/evaluate.h"
 #include "vargate/fields.h"
 #include "vargate/formats.h"

@@ -18,6 +18,7 @@
 #include "vargate/data.h"
 #include "vargate/evaluate.h"
 #include "vargate/fields.h"
+#include "vargate/formats.h"
 #include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
@@ -28,11 +29,20 @@
 extern "C" {
 #endif
 
+/* --- outputs that replace nothing by accident --------------------------------------------------------------------- */
+
+/* Whether `path` may be written as that product; "-", standard output, always. VG_ERR_ARGUMENT when its ending is none
+ * of the product's (scores, decisions, figures), when it is one of the inputs (the same file by device and inode, so
+ * also through links; "-" is standard input; NULL entries are passed over), and, unless `force`, when it exists and is
+ * no such product of ours. Functions that write an output call it before any work. */
+VG_API vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
+                                 int force);
+
 /* --- data sets and names ------------------------------------------------------------------------------------------ */
 
 /* Data sets as JSON, docs/schema/data.schema.json. name NULL: those of vg_data_catalogue, and which of their parts are
  * here. Else one of them, or "path:FILE_OR_FOLDER": its files with their checksums and, with `statistics` or for a
- * path, shape, mean and deviation. options as in vg_dataset_open. `*out` is freed with vg_json_free. */
+ * path, shape, mean and deviation. options as in vg_dataset_open. `*out` is freed with vg_free. */
 VG_API vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics);
 
 /* The name among `count` that a person who wrote `word` probably meant: one that begins with it (three letters or
@@ -64,7 +74,7 @@ typedef struct vg_train_recipe_options {
     int tensorboard; /* 1: figures of the epochs also as an event file in RUN/tensorboard */
 } vg_train_recipe_options;
 #define VG_TRAIN_RECIPE_OPTIONS_INIT                                                                                   \
-    { sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0, 0 }
+    {sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0, 0}
 
 /* Opens the recipe's data set, holds out its validation images and trains with vg_train, whose files and errors are the
  * same. The job hears every epoch's figures as a note, steps as progress (whose text changes with epoch and loss), and
@@ -101,10 +111,25 @@ typedef struct vg_predict_runs_options {
                             distribution */
 } vg_predict_runs_options;
 #define VG_PREDICT_RUNS_OPTIONS_INIT                                                                                   \
-    {                                                                                                                  \
-        sizeof(vg_predict_runs_options), NULL, 0, -1, NULL, NULL, NULL, NULL, 0, -1, 0, 0, 0, 0, NULL, 0, VG_JOB_INIT, \
-            0, 0                                                                                                       \
-    }
+    {sizeof(vg_predict_runs_options),                                                                                  \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     -1,                                                                                                               \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     -1,                                                                                                               \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     VG_JOB_INIT,                                                                                                      \
+     0,                                                                                                                \
+     0}
 
 typedef struct vg_predict_runs_result {
     size_t struct_size; /* set by the caller: VG_PREDICT_RUNS_RESULT_INIT */
@@ -112,8 +137,7 @@ typedef struct vg_predict_runs_result {
     size_t epoch;   /* epochs behind the first network's checkpoint */
     int has_labels; /* the images have labels, and the network knows their classes */
 } vg_predict_runs_result;
-#define VG_PREDICT_RUNS_RESULT_INIT                                                                                    \
-    { sizeof(vg_predict_runs_result), 0, 0, 0, 0, 0 }
+#define VG_PREDICT_RUNS_RESULT_INIT {sizeof(vg_predict_runs_result), 0, 0, 0, 0, 0}
 
 /* Writes P (or Z) of shape (samples, members, classes), the members of several networks side by side, the labels L and
  * the names of the classes where they are known. Networks must agree in the shape of images and the set of classes; a
@@ -122,9 +146,6 @@ typedef struct vg_predict_runs_result {
 VG_API vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predict_runs_options *options);
 
 /* --- predictions to be scored ------------------------------------------------------------------------------------- */
-
-/* Where scores are computed. AUTO: on a GPU where there is one; a note tells when there is none. */
-typedef enum vg_score_device { VG_SCORE_ON_CPU = 0, VG_SCORE_ON_AUTO = 1, VG_SCORE_ON_CUDA = 2 } vg_score_device;
 
 /* How a file of predictions is read and scored. Texts and arrays are borrowed for the call. */
 typedef struct vg_input_options {
@@ -139,21 +160,14 @@ typedef struct vg_input_options {
     const char *temperature; /* logits are divided by it: a number, numbers separated by commas with one a member, or a
                                 file of temperatures; NULL: none */
     vg_field_set fields;     /* what to compute; 0: everything */
-    const vg_score_options *scoring; /* conventions, gate settings, task, threads; NULL: the defaults. Its logits and
-                                        temperature are not read: the fields above decide */
-    vg_score_device device;
+    const vg_score_options *scoring; /* conventions, gate settings, task, threads, device; NULL: the defaults. Its
+                                        logits and temperature are not read: the fields above decide */
     const char *separator, *decimal; /* of a table, see vg_prediction_options; NULL: recognised */
     const char *format; /* of predictions on standard input: an ending of file names without its dot ("csv"); NULL: a
                            binary kind, known by its content */
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
-    {                                                                                                                  \
-        sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, VG_SCORE_ON_CPU, NULL, \
-            NULL, NULL                                                                                                 \
-    }
-
-/* A result as JSON text (one document, without a newline at its end) is freed with this; NULL is allowed. */
-VG_API void vg_json_free(char *text);
+    {sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL}
 
 /* --- scoring a file ----------------------------------------------------------------------------------------------- */
 
@@ -164,8 +178,7 @@ typedef struct vg_score_file_options {
     int summary;        /* statistics of every measure, counts of decisions and the verdict in the result */
     vg_job job;
 } vg_score_file_options;
-#define VG_SCORE_FILE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT }
+#define VG_SCORE_FILE_OPTIONS_INIT {sizeof(vg_score_file_options), NULL, 0, 1, VG_JOB_INIT}
 
 /* Over the samples; quantiles as NumPy's: linear between neighbours. NaN when any value is NaN. */
 typedef struct vg_column_stats {
@@ -218,10 +231,8 @@ VG_API vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_opti
                                const vg_input_options *input, const vg_score_file_options *options);
 /* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_score_result_free(vg_score_result *result);
-/* docs/schema/score.schema.json. `*out` is freed with vg_json_free. */
+/* docs/schema/score.schema.json. `*out` is freed with vg_free. */
 VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result);
-/* Whether the ending of an output's name is one that vg_score_file writes: VG_OK, or VG_ERR_ARGUMENT with a message. */
-VG_API vg_status vg_score_output_check(const char *path);
 
 /* Scores that a caller holds, of vg_score or of a scorer: any number of samples, all fields that were computed. */
 typedef struct vg_score_set {
@@ -237,8 +248,7 @@ typedef struct vg_score_set {
     const char *const *ids;          /* n, UTF-8; NULL: none. Written to files of arrays as `id` */
     unsigned threads;                /* 0: one per core */
 } vg_score_set;
-#define VG_SCORE_SET_INIT                                                                                              \
-    { sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0 }
+#define VG_SCORE_SET_INIT {sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0}
 
 /* Ends the scoring of such a set as vg_score_file ends that of a file: with the same output, byte for byte, and the
  * same figures, whose `file` is "". Everything is borrowed for the call. */
@@ -279,7 +289,7 @@ typedef struct vg_evaluate_file_options {
     vg_job job;
 } vg_evaluate_file_options;
 #define VG_EVALUATE_FILE_OPTIONS_INIT                                                                                  \
-    { sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT }
+    {sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT}
 
 /* Everything belongs to the result. */
 typedef struct vg_evaluation_result {
@@ -310,10 +320,8 @@ VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
 
 /* Writes every figure of `count` evaluations, beside and renamed: .json (one document, or a list of them) or .csv (one
- * row a file and measure); "-": JSON on standard output. An existing file is replaced: vg_figures_check asks before. */
+ * row a file and measure); "-": JSON on standard output. An existing file is replaced: call vg_target_check before. */
 VG_API vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, const char *path);
-/* Whether figures may be written to `path`: VG_ERR_ARGUMENT for another ending and as vg_target_check refuses. */
-VG_API vg_status vg_figures_check(const char *path, const char *const *inputs, size_t count, int force);
 
 /* --- detecting out-of-distribution samples ------------------------------------------------------------------------ */
 
@@ -324,8 +332,7 @@ typedef struct vg_ood_files_options {
     double confidence;
     vg_job job;
 } vg_ood_files_options;
-#define VG_OOD_FILES_OPTIONS_INIT                                                                                      \
-    { sizeof(vg_ood_files_options), 0, 1, 0.95, VG_JOB_INIT }
+#define VG_OOD_FILES_OPTIONS_INIT {sizeof(vg_ood_files_options), 0, 1, 0.95, VG_JOB_INIT}
 
 /* One out-of-distribution file. */
 typedef struct vg_ood_set {
@@ -368,8 +375,7 @@ typedef struct vg_calibrate_file_options {
     int force;                       /* replace an existing output even if it is not one of ours */
     vg_job job;
 } vg_calibrate_file_options;
-#define VG_CALIBRATE_FILE_OPTIONS_INIT                                                                                 \
-    { sizeof(vg_calibrate_file_options), NULL, NULL, 0, VG_JOB_INIT }
+#define VG_CALIBRATE_FILE_OPTIONS_INIT {sizeof(vg_calibrate_file_options), NULL, NULL, 0, VG_JOB_INIT}
 
 /* Fits temperatures to a file of validation logits with labels; one of probabilities is refused. `input` and `options`
  * may be NULL: defaults. Temperature, fields, scoring and device of the input are not read. `*out` is the caller's,
@@ -395,8 +401,7 @@ typedef struct vg_policy_options {
     const char *calibration; /* the validation predictions; needed with a target, and only then */
     const char *file;        /* a policy that vg_decide_options.save wrote; nothing else is given then. NULL: none */
 } vg_policy_options;
-#define VG_POLICY_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL, NULL }
+#define VG_POLICY_OPTIONS_INIT {sizeof(vg_policy_options), NULL, NAN, NAN, NAN, NAN, 0.95, NULL, NULL}
 
 enum { VG_POLICY_NAME = 48, VG_POLICY_TEXT = 96, VG_POLICY_SENTENCE = 480 };
 
@@ -435,8 +440,7 @@ typedef struct vg_decide_options {
     /* Writes the policy as JSON, with the members, classes and conventions it was chosen for; NULL: no file. */
     const char *save;
 } vg_decide_options;
-#define VG_DECIDE_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL }
+#define VG_DECIDE_OPTIONS_INIT {sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL}
 
 /* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
 typedef struct vg_decide_result {
@@ -447,8 +451,7 @@ typedef struct vg_decide_result {
     unsigned long long kept;                  /* the rest abstain */
     unsigned long long correct, kept_correct; /* with labels; 0 without */
 } vg_decide_result;
-#define VG_DECIDE_RESULT_INIT                                                                                          \
-    { sizeof(vg_decide_result), 0, 0, 0, 0, 0, 0, 0 }
+#define VG_DECIDE_RESULT_INIT {sizeof(vg_decide_result), 0, 0, 0, 0, 0, 0, 0}
 
 /* Decides for every sample of a prediction file, after choosing the policy on its validation data where that is due.
  * Fails, naming the best that can be reached, when no setting meets the target. `input` and `options` may be NULL:
@@ -456,7 +459,7 @@ typedef struct vg_decide_result {
  * of that data, and the file's own serve the result. */
 VG_API vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path,
                                 const vg_input_options *input, const vg_decide_options *options);
-/* docs/schema/decide.schema.json. `*out` is freed with vg_json_free. */
+/* docs/schema/decide.schema.json. `*out` is freed with vg_free. */
 VG_API vg_status vg_decide_result_json(char **out, const vg_decide_result *result, const vg_policy *policy,
                                        const char *path);
 
@@ -502,10 +505,23 @@ typedef struct vg_page_options {
     int transient; /* the input does not outlast the call: the page shows no command that reads it */
 } vg_page_options;
 #define VG_PAGE_OPTIONS_INIT                                                                                           \
-    { sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0 }
+    {sizeof(vg_page_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, VG_JOB_INIT, NULL, 0, 0}
 
-/* A page that was written, and what it shows. Threads: may be read by several at once. */
-typedef struct vg_page vg_page;
+/* A figure for print, which a page has or has not: "decomposition", "gated", "risk-coverage", "reliability",
+ * "diversity", "ood". */
+typedef struct vg_page_figure {
+    const char *name;
+    int present; /* 1: the page has what the figure shows */
+} vg_page_figure;
+
+/* A page that was written, and what it shows. Read its fields; free with vg_page_free. Threads: may be read by several
+ * at once. */
+typedef struct vg_page {
+    size_t struct_size;
+    const char *folder, *path; /* the folder and the file that were written */
+    const vg_page_figure *figures;
+    size_t figure_count;
+} vg_page;
 
 /* Writes FOLDER/report.html, one file that needs nothing else, and makes the folder where it is missing. `input` is the
  * folder of a run (test.npz or scores.npz, and what lies beside it), a file of predictions or one of scores. `folder`
@@ -516,17 +532,9 @@ VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *fol
                                const vg_page_options *options);
 /* Frees it with all that belongs to it. NULL is fine. */
 VG_API void vg_page_free(vg_page *page);
-/* The folder that was written to. Borrowed from the page. */
-VG_API const char *vg_page_folder(const vg_page *page);
-/* The file that was written. Borrowed from the page. */
-VG_API const char *vg_page_path(const vg_page *page);
-/* Figures for print, as gnuplot scripts with their data inside. The names, by number from 0: "decomposition", "gated",
- * "risk-coverage", "reliability", "diversity", "ood"; NULL past the last. Constant. */
-VG_API const char *vg_figure_name(size_t figure);
-/* 1 when the page has what that figure shows; 0 when not, and past the last figure. */
-VG_API int vg_page_has_figure(const vg_page *page, size_t figure);
-/* Writes the script of a figure to the sink. terminal: "svg", "pdfcairo" or "pngcairo"; output: the file that gnuplot
- * shall write. VG_ERR_ARGUMENT when the page does not have the figure; a status of the sink is handed on. */
+/* Writes figure number `figure` as a gnuplot script with its data inside to the sink. terminal: "svg", "pdfcairo" or
+ * "pngcairo"; output: the file that gnuplot shall write. VG_ERR_ARGUMENT when the page does not have the figure; a
+ * status of the sink is handed on. */
 VG_API vg_status vg_page_figure_script(const vg_page *page, size_t figure, const char *terminal, const char *output,
                                        const vg_sink *sink);
 
@@ -547,7 +555,7 @@ typedef struct vg_run_recipe_options {
     int mcd_lle;     /* of a last-layer ensemble with dropout, evaluate the members with dropout too: mcd-lle.json */
 } vg_run_recipe_options;
 #define VG_RUN_RECIPE_OPTIONS_INIT                                                                                     \
-    { sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0 }
+    {sizeof(vg_run_recipe_options), NULL, NULL, NULL, NULL, 0, NULL, NULL, VG_JOB_INIT, 0, 0, 0}
 
 /* Everything belongs to the result. */
 typedef struct vg_run_result {

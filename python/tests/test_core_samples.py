@@ -23,7 +23,7 @@ S = vargate.score(P, labels=Y, classes=CLASSES, ids=IDS)
 
 def test_the_table_of_measures_is_the_librarys() -> None:
     found = vargate.measures()
-    assert len(found) == _native.lib.vg_measure_count()
+    assert not _native.lib.vg_measure_info_at(len(found))
     assert [m.name for m in found] == [name for name in FILE_ORDER if name in {m.name for m in found}]
     gated = {m.name for m in found if m.gated}
     assert gated == {"gtu", "gau", "geu", "gepce", "gepkl", "gepjs"}

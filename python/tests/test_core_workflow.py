@@ -167,7 +167,7 @@ def test_typed_keys_are_the_librarys() -> None:
     _native.lib.vg_recipe_defaults(room)
     _native.check(_native.lib.vg_recipe_text(byref(text), room))
     lines = (cast(text, c_char_p).value or b"").decode().splitlines()
-    _native.lib.vg_recipe_text_free(text)
+    _native.lib.vg_free(text)
     known = {line.partition(":")[0] for line in lines if line and not line.startswith(("#", " "))}
     assert set(RecipeKeys.__annotations__) <= known
     assert len(known) > 40

@@ -38,16 +38,8 @@ def save_arrays(arrays: dict[str, Array], path: str) -> None:
 
 def save_text(text: str, path: str) -> None:
     """Writes a text file."""
-    handle = c_void_p()
-    lib = _native.lib
     data = text.encode()
-    _native.check(lib.vg_text_open(byref(handle), os.fsencode(path)))
-    status = lib.vg_text_write(handle, data, len(data))
-    if status:
-        error = _native.error(status)
-        lib.vg_text_abandon(handle)
-        raise error
-    _native.check(lib.vg_text_close(handle))
+    _native.check(_native.lib.vg_text_save(os.fsencode(path), data, len(data)))
 
 
 def texts(values: Sequence[str] | None) -> Any:

@@ -41,8 +41,8 @@ class MeasureInfo:
 def _table() -> dict[str, tuple[MeasureInfo, int]]:
     """Every measure by name with its place in ``vg_scores``, counted in pointers."""
     out: dict[str, tuple[MeasureInfo, int]] = {}
-    for i in range(_native.lib.vg_measure_count()):
-        row = _native.lib.vg_measure_info_at(i).contents
+    while found := _native.lib.vg_measure_info_at(len(out)):
+        row = found.contents
         texts = [text.decode() for text in (row.name, row.symbol, row.meaning)]
         out[texts[0]] = MeasureInfo(texts[0], texts[1], texts[2], bool(row.gated), bool(row.certainty)), row.offset // 8
     return out

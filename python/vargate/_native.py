@@ -1,7 +1,7 @@
 """The ABI of libvargate: its structs, its functions, its errors. No other module touches ctypes types of the library.
 
-Structs mirror ``include/vargate/*.h`` field by field (`_structs`, `_workflow_structs`); their sizes are checked when
-this module loads, and every offset against a compiler in the tests. The library is the one inside the package
+Structs mirror ``include/vargate/*.h`` field by field (`_structs`, `_evaluate_structs`, `_workflow_structs`); their sizes
+are checked when this module loads, and every offset against a compiler in the tests. The library is the one inside the package
 (``vargate/lib``), or the file named by the environment variable ``VARGATE_LIBRARY``. ctypes releases the GIL for the
 length of each call.
 """
@@ -17,11 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from . import _evaluate_structs as _evaluate
 from . import _structs, _workflow_structs
+from ._evaluate_structs import *  # noqa: F403
 from ._structs import *  # noqa: F403
 from ._workflow_structs import *  # noqa: F403
 
-_SIZES: dict[type[Structure], int] = {**_structs.SIZES, **_workflow_structs.SIZES}
+_SIZES: dict[type[Structure], int] = {**_structs.SIZES, **_evaluate.SIZES, **_workflow_structs.SIZES}
 if ctypes.sizeof(c_void_p) != 8:
     raise ImportError("vargate needs a 64-bit Python")
 for _type, _size in _SIZES.items():
@@ -52,7 +54,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_score": (c_int, [_P, _P, _P, _P]),
     "vg_scorer_new": (c_int, [POINTER(_P), c_size_t, c_size_t, _P]),
     "vg_scorer_free": (None, [_P]),
-    "vg_scorer_feed": (c_int, [_P, _P, _P]),
+    "vg_scorer_feed": (c_int, [_P, _P, _P, _P]),
     "vg_scorer_summary": (c_int, [_P, POINTER(_structs.ScoreSummary)]),
     "vg_verdict_judge": (c_int, [POINTER(_structs.Verdict), POINTER(_structs.ScoreSummary), c_ulonglong, c_ulonglong]),
     "vg_scorer_save": (c_int, [_P, POINTER(_structs.ScorerState)]),
@@ -61,101 +63,90 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_trees_check": (c_int, [_P, c_size_t, c_size_t]),
     "vg_trees_leaves": (None, [_P, _P, c_size_t, _P, c_size_t, c_size_t]),
     "vg_trees_values": (None, [_P, _P, c_size_t, _P, c_size_t, c_size_t, c_size_t]),
-    "vg_k_name": (None, [c_char * _structs.NAME_SIZE, c_double]),
-    "vg_tally_new": (c_int, [POINTER(_P), c_size_t, POINTER(_structs.TallyOptions)]),
+    "vg_k_name": (None, [c_char * _evaluate.NAME_SIZE, c_double]),
+    "vg_tally_new": (c_int, [POINTER(_P), c_size_t, POINTER(_evaluate.TallyOptions)]),
     "vg_tally_free": (None, [_P]),
     "vg_tally_feed": (c_int, [_P, _P, _P, _P, c_size_t]),
-    "vg_tally_rows": (c_size_t, [_P]),
-    "vg_tally_errors": (_P, [_P]),
-    "vg_tally_ratio": (_P, [_P]),
+    "vg_tally_describe": (c_int, [POINTER(_evaluate.TallyInfo), _P]),
     "vg_margin_ratio": (c_int, [_P, _P, _P, _P, _P, c_size_t, c_size_t]),
-    "vg_margin_ratio_multilabel": (c_int, [_P, _P, _P, c_size_t]),
     "vg_evaluate": (
         c_int,
-        [POINTER(POINTER(_structs.Evaluation)), _P, _P, c_size_t, POINTER(_structs.EvaluateOptions)],
+        [POINTER(POINTER(_evaluate.Evaluation)), _P, _P, c_size_t, POINTER(_evaluate.EvaluateOptions)],
     ),
-    "vg_evaluation_free": (None, [POINTER(_structs.Evaluation)]),
+    "vg_evaluation_free": (None, [POINTER(_evaluate.Evaluation)]),
     "vg_calibration_check_bins": (
         c_int,
-        [POINTER(_structs.CalibrationCheck), POINTER(_structs.ReliabilityBin), c_size_t],
+        [POINTER(_evaluate.CalibrationCheck), POINTER(_evaluate.ReliabilityBin), c_size_t],
     ),
-    "vg_evaluation_notes": (c_size_t, [_P, POINTER(_structs.Evaluation)]),
-    "vg_evaluation_findings": (c_size_t, [_P, POINTER(_structs.Evaluation), _P]),
+    "vg_evaluation_notes": (c_size_t, [_P, POINTER(_evaluate.Evaluation)]),
+    "vg_evaluation_findings": (c_size_t, [_P, POINTER(_evaluate.Evaluation), _P]),
     "vg_auroc": (
         c_int,
-        [POINTER(_structs.Estimate), POINTER(_structs.Measure), _P, c_size_t, POINTER(_structs.AurocOptions)],
+        [POINTER(_evaluate.Estimate), POINTER(_evaluate.Measure), _P, c_size_t, POINTER(_evaluate.AurocOptions)],
     ),
     "vg_auroc_compare": (
         c_int,
         [
-            POINTER(_structs.AurocComparison),
-            POINTER(_structs.Measure),
-            POINTER(_structs.Measure),
+            POINTER(_evaluate.AurocComparison),
+            POINTER(_evaluate.Measure),
+            POINTER(_evaluate.Measure),
             _P,
             c_size_t,
-            POINTER(_structs.AurocOptions),
+            POINTER(_evaluate.AurocOptions),
         ],
     ),
     "vg_calibration_error": (c_int, [_P, _P, _P, c_int, _P, c_size_t, c_size_t, c_size_t]),
     "vg_rank": (
         c_int,
-        [POINTER(_structs.Ranking), POINTER(_structs.Measure), _P, c_size_t, POINTER(_structs.EvaluateOptions)],
+        [POINTER(_evaluate.Ranking), POINTER(_evaluate.Measure), _P, c_size_t, POINTER(_evaluate.EvaluateOptions)],
     ),
     "vg_rank_part_walk": (
         c_int,
-        [POINTER(_structs.RankPart), _P, c_size_t, POINTER(_structs.Measure), _P, c_size_t, _P],
+        [POINTER(_evaluate.RankPart), _P, c_size_t, POINTER(_evaluate.Measure), _P, c_size_t, _P],
     ),
-    "vg_rank_parts_merge": (c_int, [POINTER(_structs.Ranking), POINTER(_structs.RankPart), c_size_t, _P]),
-    "vg_tally_gaps": (POINTER(c_double), [_P, c_int]),
-    "vg_risk_coverage": (c_int, [_P, c_size_t, POINTER(_structs.Measure), _P, c_size_t]),
+    "vg_rank_parts_merge": (c_int, [POINTER(_evaluate.Ranking), POINTER(_evaluate.RankPart), c_size_t, _P]),
+    "vg_risk_coverage": (c_int, [_P, c_size_t, POINTER(_evaluate.Measure), _P, c_size_t]),
     "vg_select_threshold": (
         c_int,
-        [POINTER(_structs.Selection), POINTER(_structs.Measure), _P, c_size_t, POINTER(_structs.SelectOptions)],
+        [POINTER(_evaluate.Selection), POINTER(_evaluate.Measure), _P, c_size_t, POINTER(_evaluate.SelectOptions)],
     ),
     "vg_select_among": (
         c_int,
         [
-            POINTER(_structs.Selection),
+            POINTER(_evaluate.Selection),
             POINTER(c_size_t),
-            POINTER(_structs.Candidate),
+            POINTER(_evaluate.Candidate),
             c_size_t,
             c_size_t,
-            POINTER(_structs.SelectOptions),
+            POINTER(_evaluate.SelectOptions),
         ],
     ),
-    "vg_selection_reason": (None, [c_char_p, c_size_t, POINTER(_structs.Selection)]),
-    "vg_select_k": (c_int, [POINTER(_structs.Selection), _P, _P, c_size_t, POINTER(_structs.SelectOptions)]),
-    "vg_ood_evaluate": (c_int, [_P, _P, c_size_t, _P, c_size_t, c_size_t, POINTER(_structs.OodOptions)]),
+    "vg_selection_reason": (None, [c_char_p, c_size_t, POINTER(_evaluate.Selection)]),
+    "vg_select_k": (c_int, [POINTER(_evaluate.Selection), _P, _P, c_size_t, POINTER(_evaluate.SelectOptions)]),
+    "vg_ood_evaluate": (c_int, [_P, _P, c_size_t, _P, c_size_t, c_size_t, POINTER(_evaluate.OodOptions)]),
     "vg_calibrate_blocks": (
         c_int,
         [POINTER(_P), _structs.BlockFn, _P, c_size_t, c_size_t, c_size_t, _P, POINTER(_structs.CalibrateOptions)],
     ),
     "vg_calibration_free": (None, [_P]),
     "vg_temperatures_text": (c_int, [POINTER(_P), _P]),
-    "vg_temperatures_text_free": (None, [_P]),
+    "vg_free": (None, [_P]),
     "vg_temperatures_load": (c_int, [POINTER(_D), POINTER(c_size_t), c_char_p]),
-    "vg_temperatures_free": (None, [_D]),
     "vg_writer_open": (c_int, [POINTER(_P), c_char_p]),
     "vg_writer_array": (c_int, [_P, c_char_p, c_int, c_size_t, POINTER(c_size_t), _P]),
     "vg_writer_close": (c_int, [_P]),
     "vg_writer_abandon": (None, [_P]),
-    "vg_text_open": (c_int, [POINTER(_P), c_char_p]),
-    "vg_text_write": (c_int, [_P, c_char_p, c_size_t]),
-    "vg_text_close": (c_int, [_P]),
-    "vg_text_abandon": (None, [_P]),
-    "vg_measure_count": (c_size_t, []),
+    "vg_text_save": (c_int, [c_char_p, c_char_p, c_size_t]),
     "vg_measure_info_at": (POINTER(_structs.MeasureInfo), [c_size_t]),
     "vg_fields_parse": (c_int, [POINTER(c_uint32), c_char_p]),
     "vg_fields_word": (c_char_p, [c_size_t]),
     "vg_score_set_finish": (c_int, [POINTER(_P), POINTER(_workflow_structs.ScoreSet), _P]),
     "vg_score_result_json": (c_int, [POINTER(_P), _P]),
     "vg_score_result_free": (None, [_P]),
-    "vg_json_free": (None, [_P]),
     "vg_recipe_defaults": (None, [_P]),
     "vg_recipe_set": (c_int, [_P, c_char_p]),
     "vg_recipe_find": (c_int, [_P, c_char_p, POINTER(c_char_p), c_size_t]),
     "vg_recipe_text": (c_int, [POINTER(_P), _P]),
-    "vg_recipe_text_free": (None, [_P]),
     "vg_train_recipe": (
         c_int,
         [POINTER(_workflow_structs.TrainResult), POINTER(_workflow_structs.TrainRecipeOptions)],
@@ -172,16 +163,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_page_write": (
         c_int,
         [
-            POINTER(_P),
+            POINTER(POINTER(_workflow_structs.Page)),
             c_char_p,
             c_char_p,
             POINTER(_workflow_structs.InputOptions),
             POINTER(_workflow_structs.PageOptions),
         ],
     ),
-    "vg_page_free": (None, [_P]),
-    "vg_page_folder": (c_char_p, [_P]),
-    "vg_page_path": (c_char_p, [_P]),
+    "vg_page_free": (None, [POINTER(_workflow_structs.Page)]),
     "vg_prediction_file_open": (c_int, [POINTER(_P), c_char_p, POINTER(_workflow_structs.PredictionOptions)]),
     "vg_prediction_file_close": (None, [_P]),
     "vg_prediction_file_shape": (
@@ -297,6 +286,6 @@ def k_name(k: float) -> str:
     >>> k_name(1.0), k_name(0.25)
     ('1', '0.25')
     """
-    name = (c_char * _structs.NAME_SIZE)()
+    name = (c_char * _evaluate.NAME_SIZE)()
     lib.vg_k_name(name, k)
     return name.value.decode()

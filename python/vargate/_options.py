@@ -174,7 +174,7 @@ def temperatures(temperature: Temperature) -> tuple[float, ...]:
         try:
             return tuple(values[: count.value])
         finally:
-            _native.lib.vg_temperatures_free(values)
+            _native.lib.vg_free(values)
     held = getattr(temperature, "temperatures", None)
     return reals(temperature if held is None else held, "temperature")  # type: ignore[arg-type]
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array
 from ._summary import Spread
-from ._tally import tally
+from ._tally import rows_of, tally
 from .decide import Selection, Target, options_of, selection
 from .evaluate import ClassFigures, ReliabilityBin
 from .scores import Scores
@@ -81,8 +81,7 @@ def _zeros(scores: Scores, bins: int) -> dict[str, Any]:
     }
 
 
-def _gaps(counted: Any, by_label: int, shape: tuple[int, int]) -> Float64 | None:
-    held = _native.lib.vg_tally_gaps(counted, by_label)
+def _gaps(held: Any, shape: tuple[int, int]) -> Float64 | None:
     return np.ctypeslib.as_array(held, shape).copy() if held else None
 
 
@@ -94,10 +93,12 @@ def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int, full: bool)
     out = POINTER(_native.Evaluation)()
     more: dict[str, Any] = {}
     with tally(scores, labels, bins=bins, confusion=-1 if full else 0) as counted:
-        errors = np.frombuffer(string_at(lib.vg_tally_errors(counted), rows), np.uint8)
-        ratio = np.frombuffer(string_at(lib.vg_tally_ratio(counted), 8 * rows), np.float64)
+        held = rows_of(counted)
+        errors = np.frombuffer(string_at(held.errors, rows), np.uint8)
+        ratio = np.frombuffer(string_at(held.ratio, 8 * rows), np.float64)
         if full:
-            more = {name: _gaps(counted, i, (scores.c, bins)) for i, name in enumerate(("class_gap", "label_gap"))}
+            shape = scores.c, bins
+            more = {"class_gap": _gaps(held.class_gaps, shape), "label_gap": _gaps(held.label_gaps, shape)}
         _native.check(lib.vg_evaluate(byref(out), counted, None, 0, byref(how)))
     try:
         e = out.contents

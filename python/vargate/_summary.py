@@ -210,7 +210,7 @@ def summarise(s: Scores) -> ScoreSummary:
     try:
         d = json.loads((cast(text, c_char_p).value or b"{}").decode())
     finally:
-        _native.lib.vg_json_free(text)
+        _native.lib.vg_free(text)
     names = ("n", "m", "c", "logits", "multilabel", "measures", "diversity", "k_sensitivity", "verdict", "verdict_text")
     return ScoreSummary(
         **{name: d[name] for name in names},

@@ -20,7 +20,7 @@ from ._predictions import Predictions
 from ._score import score
 from .scores import Float64, Scores
 
-__all__ = ["as_scores", "chosen_columns", "extra_columns", "measure_list", "number", "points", "tally"]
+__all__ = ["as_scores", "chosen_columns", "extra_columns", "measure_list", "number", "points", "rows_of", "tally"]
 
 
 def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *, wanted: str = "all") -> Scores:
@@ -127,6 +127,13 @@ def tally(
         yield handle
     finally:
         _native.lib.vg_tally_free(handle)
+
+
+def rows_of(counted: c_void_p) -> _native.TallyInfo:
+    """What a tally holds of its rows. Its pointers are valid as long as the tally."""
+    info = _native.TallyInfo(_native.size(_native.TallyInfo))
+    _native.check(_native.lib.vg_tally_describe(byref(info), counted))
+    return info
 
 
 def number(value: float) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
-from ._structs import Evaluation, OodRow, ScoreOptions, ScoreSummary, Verdict
+from ._evaluate_structs import Evaluation, OodRow
+from ._structs import ScoreOptions, ScoreSummary, Verdict
 
 __all__ = [
     "RECIPE_ROOM",
@@ -19,6 +20,7 @@ __all__ = [
     "NamedFile",
     "OodResult",
     "OodSet",
+    "Page",
     "PageOptions",
     "PredictRunsOptions",
     "PredictRunsResult",
@@ -180,7 +182,6 @@ class InputOptions(Structure):
         ("temperature", c_char_p),
         ("fields", ctypes.c_uint32),
         ("scoring", POINTER(ScoreOptions)),
-        ("device", c_int),
         ("separator", c_char_p),
         ("decimal", c_char_p),
         ("format", c_char_p),
@@ -269,6 +270,18 @@ class NamedFile(Structure):
     _fields_ = [("name", c_char_p), ("path", c_char_p)]
 
 
+class Page(Structure):
+    """vg_page"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("folder", c_char_p),
+        ("path", c_char_p),
+        ("figures", c_void_p),
+        ("figure_count", c_size_t),
+    ]
+
+
 class PageOptions(Structure):
     """vg_page_options"""
 
@@ -327,12 +340,13 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluationResult: 120,
-    InputOptions: 128,
+    InputOptions: 120,
     Job: 16,
     JobMessage: 40,
     NamedFile: 16,
     OodResult: 56,
     OodSet: 40,
+    Page: 40,
     PageOptions: 112,
     PredictRunsOptions: 144,
     PredictRunsResult: 48,

@@ -195,7 +195,7 @@ def calibrate(
     try:
         found = _from_text((cast(text, c_char_p).value or b"").decode())
     finally:
-        _native.lib.vg_temperatures_text_free(text)
+        _native.lib.vg_free(text)
     if found.warning:
         warnings.warn(found.warning, stacklevel=2)
     return found

@@ -18,7 +18,7 @@ from ._measures import GATED, PLAIN
 from ._options import DecisionOptions, ThreadedOptions, choice
 from ._predictions import Predictions
 from ._score import score
-from ._tally import as_scores, number, tally
+from ._tally import as_scores, number, rows_of, tally
 from .policy import Policy, as_policy
 from .scores import Int32, Scores
 
@@ -360,14 +360,13 @@ def _select(
     columns = [(_values(s, name), None if other is None else _values(other, name)) for name in names]
     found, chosen = _native.Selection(_native.size(_native.Selection)), c_size_t()
     with tally(s, truth, confusion=0) as counted:
-        lib = _native.lib
+        lib, held = _native.lib, rows_of(counted)
         for entry, name, (values, unlabelled) in zip(listed, names, columns, strict=True):
             entry.measure = _native.Measure(name.encode(), values.ctypes.data, 1, name in ("k", "snr"))
-            entry.rule, entry.errors = name == "k", lib.vg_tally_errors(counted)
+            entry.rule, entry.errors = name == "k", held.errors
             if unlabelled is not None:
                 entry.unlabelled, entry.unlabelled_rows = unlabelled.ctypes.data, len(unlabelled)
-        rows = lib.vg_tally_rows(counted)
-        _native.check(lib.vg_select_among(byref(found), byref(chosen), listed, len(names), rows, byref(o)))
+        _native.check(lib.vg_select_among(byref(found), byref(chosen), listed, len(names), held.rows, byref(o)))
     best = selection(found, names[chosen.value], target.risk, target.coverage, target.confidence, s.labels is not None)
     if must_meet and not best.met:
         raise ValueError(_missed(best))

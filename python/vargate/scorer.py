@@ -79,7 +79,7 @@ class Scorer(Figured):
             )
         arrays, places = allocate(self._names, shape, len(self._resolved.k), self._resolved.multilabel)
         with _native.Interruptible():
-            status = _native.lib.vg_scorer_feed(self._handle, places, byref(view))
+            status = _native.lib.vg_scorer_feed(self._handle, places, byref(view), None)
         if status:
             refuse(status, view, self._resolved)
         del owner

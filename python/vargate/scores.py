@@ -295,7 +295,7 @@ class Scores(Figured):
             std = std * math.sqrt(self.m / (self.m - 1))
         ratio = np.empty(pred.shape)
         if self.multilabel:
-            _native.check(_native.lib.vg_margin_ratio_multilabel(_at(ratio), _at(mean), _at(std), ratio.size))
+            _native.check(_native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), None, None, ratio.size, 1))
         else:
             second = self.second
             _native.check(

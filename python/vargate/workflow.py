@@ -456,7 +456,7 @@ def report(
     if isinstance(source, Scores):
         labels, classes = source.labels if labels is None else labels, classes or source.classes
         k = source._k if k is None else k
-    page = c_void_p()
+    page = POINTER(_native.Page)()
     with tempfile.TemporaryDirectory(prefix="vargate-") as scratch, Job(progress) as job:
         inputs = _Inputs(scratch)
         reading = _native.InputOptions(_native.size(_native.InputOptions), axes=-1, logits=-1)
@@ -492,6 +492,6 @@ def report(
         path = inputs.file(source, "predictions", bool(logits))
         job.done(_native.lib.vg_page_write(byref(page), path, folder, byref(reading), byref(options)))
     try:
-        return ReportPage(os.fsdecode(_native.lib.vg_page_path(page)))
+        return ReportPage(os.fsdecode(page.contents.path))
     finally:
         _native.lib.vg_page_free(page)

@@ -30,6 +30,8 @@ vg_status vg_base__zalloc(void *out, size_t count, size_t size, const char *what
 
 void vg_base__release(void *memory) { free(memory); }
 
+void vg_free(void *memory) { free(memory); }
+
 vg_status vg_base__strdup(char **out, const char *text) {
     size_t length = strlen(text) + 1;
     VG_TRY(vg_base__alloc(out, length, 1, "a string"));

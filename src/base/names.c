@@ -1,10 +1,10 @@
 /* names.c - lists of names. See names.h. */
 #include "base/names.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 size_t vg_names__find(const char *const *names, size_t count, const char *name) {
     size_t i = 0;
@@ -18,6 +18,11 @@ size_t vg_names__differ(const char *const *a, const char *const *b, size_t count
     while (i < count && strcmp(a[i], b[i]) == 0)
         i++;
     return i;
+}
+
+bool vg_names__ends_with(const char *name, const char *ending) {
+    size_t length = strlen(name), wanted = strlen(ending);
+    return length > wanted && strcasecmp(name + length - wanted, ending) == 0;
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }

@@ -2,6 +2,7 @@
 #ifndef VG_NAMES_H
 #define VG_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Position of `name` among `count` names; `count` when it is not there. */
@@ -17,6 +18,8 @@ const char *vg_names__nearest(const char *word, const char *const *names, size_t
 /* The name that a person who wrote `word` probably meant: one that begins with it, where it has three letters or more,
  * or the one of the fewest edits, at most 1 + a quarter of its length. NULL: none. */
 const char *vg_names__meant(const char *word, const char *const *names, size_t count);
+/* Whether a file's name ends in `ending` (".csv"), upper or lower case, with something before it. */
+bool vg_names__ends_with(const char *name, const char *ending);
 /* "a, b, c" cut with "..." to fit `room`, for messages. Returns out. */
 const char *vg_names__list(char *out, size_t room, const char *const *names, size_t count);
 

@@ -145,8 +145,6 @@ vg_status vg_temperatures_text(char **out, const vg_calibration *calibration) {
     return status;
 }
 
-void vg_temperatures_text_free(char *text) { vg_base__release(text); }
-
 vg_status vg_temperatures__save(const char *path, const vg_calibration *calibration) {
     if (path == NULL)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures__save: path must not be NULL");
@@ -161,7 +159,7 @@ vg_status vg_temperatures__save(const char *path, const vg_calibration *calibrat
         else
             vg_output__abandon(output);
     }
-    vg_temperatures_text_free(text);
+    vg_free(text);
     return status;
 }
 
@@ -232,5 +230,3 @@ vg_status vg_temperatures_load(double **out, size_t *count, const char *path) {
     vg_file__unmap(&mapping);
     return status;
 }
-
-void vg_temperatures_free(double *temperatures) { vg_base__release(temperatures); }

@@ -4,14 +4,27 @@
 #include "evaluate/rule.h"
 #include "evaluate/evaluate_internal.h"
 
+static vg_status label_ratios(double *ratio, const double *mean, const double *std, size_t rows) {
+    for (size_t r = 0; r < rows; r++) {
+        double u = mean[r], top = u > 1 - u ? u : 1 - u;
+        if (isnan(u) || isnan(std[r]))
+            return vg_base__fail(VG_ERR_DATA, "margin ratio: mean %g and spread %g of row %zu", u, std[r], r);
+        ratio[r] = vg_evaluate__ratio(2 * top - 1, 2 * std[r]);
+    }
+    return VG_OK;
+}
+
 vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, const int32_t *pred,
                           const int32_t *second, size_t n, size_t classes) {
     if (n > 0 && (!ratio || !mean || !std))
         return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: ratio, mean or std are NULL");
-    if (classes < 2)
-        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: %zu classes, expected at least 2", classes);
-    if ((pred != NULL) != (second != NULL))
-        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: pred and second must be given together");
+    if (classes < 1)
+        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: 0 classes, expected at least 1");
+    if ((pred != NULL) != (second != NULL) || (pred && classes == 1))
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "margin ratio: pred and second must be given together, and for two classes or more");
+    if (classes == 1)
+        return label_ratios(ratio, mean, std, n);
     for (size_t r = 0; r < n; r++) {
         const double *m = mean + r * classes, *s = std + r * classes;
         size_t i, j;
@@ -27,18 +40,6 @@ vg_status vg_margin_ratio(double *ratio, const double *mean, const double *std, 
         ratio[r] = vg_evaluate__ratio(m[i] - m[j], s[i] + s[j]);
         if (isnan(m[i] - m[j]) || isnan(s[i] + s[j]))
             return vg_base__fail(VG_ERR_DATA, "margin ratio: NaN among the means and spreads of sample %zu", r);
-    }
-    return VG_OK;
-}
-
-vg_status vg_margin_ratio_multilabel(double *ratio, const double *mean, const double *std, size_t rows) {
-    if (rows > 0 && (!ratio || !mean || !std))
-        return vg_base__fail(VG_ERR_ARGUMENT, "margin ratio: ratio, mean or std are NULL");
-    for (size_t r = 0; r < rows; r++) {
-        double u = mean[r], top = u > 1 - u ? u : 1 - u;
-        if (isnan(u) || isnan(std[r]))
-            return vg_base__fail(VG_ERR_DATA, "margin ratio: mean %g and spread %g of row %zu", u, std[r], r);
-        ratio[r] = vg_evaluate__ratio(2 * top - 1, 2 * std[r]);
     }
     return VG_OK;
 }

@@ -324,11 +324,13 @@ vg_status vg_tally_feed(vg_tally *t, const double *mean, const double *std, cons
     return VG_OK;
 }
 
-size_t vg_tally_rows(const vg_tally *tally) { return tally->rows; }
-
-const uint8_t *vg_tally_errors(const vg_tally *tally) { return tally->error; }
-
-const double *vg_tally_gaps(const vg_tally *tally, int by_label) {
-    return !tally ? NULL : by_label ? tally->label_gap : tally->class_gap;
+vg_tally_info vg_tally__info(const vg_tally *t) {
+    return (vg_tally_info){sizeof(vg_tally_info), t->rows, t->error, t->ratio, t->class_gap, t->label_gap};
 }
-const double *vg_tally_ratio(const vg_tally *tally) { return tally->ratio; }
+
+vg_status vg_tally_describe(vg_tally_info *out, const vg_tally *tally) {
+    if (!out || !tally)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_tally_describe: out or tally is NULL");
+    vg_tally_info info = vg_tally__info(tally);
+    return vg_base__give_result(out, &info, sizeof info, "vg_tally_info");
+}

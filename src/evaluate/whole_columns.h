@@ -4,7 +4,7 @@
  *     vg_columns__new(&columns, N, k, K, VG_COLUMNS_ALL);
  *     for each block of rows starting at sample `first`:
  *         vg_columns__at(columns, first, &scores);  // the scorer writes into the columns
- *         vg_scorer_feed(scorer, &scores, &block);
+ *         vg_scorer_feed(scorer, &scores, &block, NULL);
  *     vg_evaluate__columns(&evaluation, tally, columns, &options);
  *
  * One thread at a time writes or frees; several may read complete columns. */
@@ -20,6 +20,9 @@
  * geu@k gepce@k gepkl@k gepjs@k for each k. Writes at most `capacity` to `out` (NULL: none) and returns how many
  * there are. */
 size_t vg_measures__list(vg_measure *out, size_t capacity, const vg_scores *scores, const double *k, size_t k_count);
+
+/* What a tally holds of its rows; pointers valid until the next feed. */
+vg_tally_info vg_tally__info(const vg_tally *tally);
 
 /* Bits that say which columns to keep. */
 enum {

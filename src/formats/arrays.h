@@ -75,9 +75,12 @@ vg_status vg_writer__metadata(vg_writer *writer, const char *key, const char *va
 /* A list of UTF-8 texts (class names) as an array of NumPy's str_ type: .npy and .npz only. */
 vg_status vg_writer__texts(vg_writer *writer, const char *name, const char *const *texts, size_t count);
 
-/* Writes a whole text file: beside, then renamed. */
-vg_status vg_text__save(const char *path, const char *text, size_t length);
-
+/* Notes in the file's metadata which product it is (.npz, .safetensors; an .npy has no place for it), so that a later
+ * run may replace it. */
+vg_status vg_writer__mark(vg_writer *writer, vg_product product);
+/* vg_target_check of workflow.h without the endings of names. */
+vg_status vg_target__check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
+                           int force);
 /* 1 when both names lead to the same file; 0 when not, or when one of them cannot be found. */
 int vg_target__same_file(const char *a, const char *b);
 

@@ -8,10 +8,10 @@
  *                 that has a point or a comma. A table with both is refused, as is one whose commas may all separate
  *                 thousands ("1,234"). */
 #include "formats/csv_dialect.h"
+#include "base/names.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { LOOK_LINES = 32, LONGEST_NUMBER = 512 };
 
@@ -239,15 +239,10 @@ static vg_status detect_separator(char *out, const vg_source *source) {
     return VG_OK;
 }
 
-static bool has_ending(const char *path, const char *ending) {
-    size_t length = strlen(path), wanted = strlen(ending);
-    return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
-}
-
 vg_status vg_csv__detect(vg_csv_dialect *out, const vg_source *source) {
     const vg_roles *roles = &source->roles;
     *out = (vg_csv_dialect){.separator = roles->separator, .decimal = roles->decimal, .given = roles->decimal != 0};
-    if (out->separator == 0 && (has_ending(source->name, ".tsv") || has_ending(source->name, ".tab")))
+    if (out->separator == 0 && (vg_names__ends_with(source->name, ".tsv") || vg_names__ends_with(source->name, ".tab")))
         out->separator = '\t';
     return out->separator ? VG_OK : detect_separator(&out->separator, source);
 }

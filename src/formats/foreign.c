@@ -8,8 +8,8 @@
 #endif
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/names.h"
 #include "formats/source.h"
 
 enum { LOCAL_HEADER = 30 }; /* of a zip member: its name follows, whose length stands at 26 */
@@ -76,9 +76,8 @@ static const foreign kinds[] = {
 };
 
 static bool has_ending(const char *path, const char *const *endings) {
-    size_t length = strlen(path);
     for (; *endings; endings++)
-        if (length > strlen(*endings) && strcasecmp(path + length - strlen(*endings), *endings) == 0)
+        if (vg_names__ends_with(path, *endings))
             return true;
     return false;
 }

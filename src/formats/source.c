@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/names.h"
 #include "formats/source.h"
 
 bool vg_stored__measure(vg_stored *array) {
@@ -179,11 +179,6 @@ vg_status vg_source__texts(vg_source *source, size_t index, vg_strings *out) {
 }
 
 /* --- what kind of file ------------------------------------------------------------------------------------------ */
-static bool has_extension(const char *path, const char *extension) {
-    size_t length = strlen(path), wanted = strlen(extension);
-    return length > wanted && strcasecmp(path + length - wanted, extension) == 0;
-}
-
 static vg_status read_by_kind(vg_source *source) {
     const char *path = source->name;
     const uint8_t *bytes = source->map.bytes;
@@ -193,18 +188,18 @@ static vg_status read_by_kind(vg_source *source) {
     VG_TRY(vg_foreign__refuse(source));
     bool npy = size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0;
     bool zip = size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
-    if (npy || has_extension(path, ".npy"))
+    if (npy || vg_names__ends_with(path, ".npy"))
         return vg_npy__read(source);
-    if (zip || has_extension(path, ".npz"))
+    if (zip || vg_names__ends_with(path, ".npz"))
         return vg_npz__read(source);
-    if (has_extension(path, ".safetensors") || (size >= 10 && vg_le64(bytes) <= size - 8 && bytes[8] == '{'))
+    if (vg_names__ends_with(path, ".safetensors") || (size >= 10 && vg_le64(bytes) <= size - 8 && bytes[8] == '{'))
         return vg_safetensors__read(source);
-    if (has_extension(path, ".jsonl") || has_extension(path, ".ndjson"))
+    if (vg_names__ends_with(path, ".jsonl") || vg_names__ends_with(path, ".ndjson"))
         return vg_jsonl__read(source);
-    if (has_extension(path, ".json"))
+    if (vg_names__ends_with(path, ".json"))
         return vg_json__read(source);
-    if (has_extension(path, ".csv") || has_extension(path, ".tsv") || has_extension(path, ".tab") ||
-        has_extension(path, ".txt"))
+    if (vg_names__ends_with(path, ".csv") || vg_names__ends_with(path, ".tsv") || vg_names__ends_with(path, ".tab") ||
+        vg_names__ends_with(path, ".txt"))
         return vg_csv__read(source);
     return vg_base__fail(VG_ERR_FORMAT,
                          "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv, .tsv, .jsonl or .json, "
@@ -216,7 +211,7 @@ static vg_status read_by_kind(vg_source *source) {
 static vg_status expand(vg_source *source) {
     const char *path = source->path;
     bool gzip = source->map.size >= 2 && source->map.bytes[0] == 0x1f && source->map.bytes[1] == 0x8b;
-    VG_TRY(copy_text(&source->name, path, strlen(path) - (has_extension(path, ".gz") ? 3 : 0)));
+    VG_TRY(copy_text(&source->name, path, strlen(path) - (vg_names__ends_with(path, ".gz") ? 3 : 0)));
     return gzip ? vg_gzip__expand(&source->map, path) : VG_OK;
 }
 

@@ -47,11 +47,11 @@ static const struct {
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
-vg_status vg_writer_mark(vg_writer *writer, vg_product product) {
+vg_status vg_writer__mark(vg_writer *writer, vg_product product) {
     if ((unsigned)product >= PRODUCTS)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_mark: no product has the number %d", (int)product);
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__mark: no product has the number %d", (int)product);
     if (!writer)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer_mark: writer must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_writer__mark: writer must not be NULL");
     if (writer->kind == VG_KIND_NPY) /* has no place for it */
         return VG_OK;
     return vg_writer__metadata(writer, "vargate", products[product].name);
@@ -172,8 +172,8 @@ int vg_target__same_file(const char *a, const char *b) {
     return found && left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
-vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
-                          int force) {
+vg_status vg_target__check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
+                           int force) {
     if (!path || (input_count && !inputs) || (unsigned)product >= PRODUCTS)
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "vg_target_check: path and inputs must not be NULL, and the product must be one");

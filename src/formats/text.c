@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/file.h"
 #include "formats/arrays.h"
+#include "formats/text_file.h"
 #include "vargate/formats.h"
 
 struct vg_text {
@@ -30,9 +31,9 @@ static vg_status write_stream(const char *bytes, size_t size) {
     return VG_OK;
 }
 
-vg_status vg_text_open(vg_text **out, const char *path) {
+vg_status vg_text__open(vg_text **out, const char *path) {
     if (!out || !path)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_text_open: out and path must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_text__open: out and path must not be NULL");
     *out = NULL;
     vg_text *text;
     VG_TRY(vg_base__zalloc(&text, 1, sizeof *text, "a text file"));
@@ -45,9 +46,9 @@ vg_status vg_text_open(vg_text **out, const char *path) {
     return VG_OK;
 }
 
-vg_status vg_text_write(vg_text *text, const void *bytes, size_t size) {
+vg_status vg_text__write(vg_text *text, const void *bytes, size_t size) {
     if (!text || (!bytes && size))
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_text_write: text and bytes must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_text__write: text and bytes must not be NULL");
     if (text->failed)
         return vg_base__fail(VG_ERR_IO, "%s: an earlier write failed", name_of(text));
     vg_status status = text->output ? vg_output__write(text->output, bytes, size) : write_stream(bytes, size);
@@ -55,12 +56,12 @@ vg_status vg_text_write(vg_text *text, const void *bytes, size_t size) {
     return status;
 }
 
-vg_status vg_text_close(vg_text *text) {
+vg_status vg_text__close(vg_text *text) {
     if (!text)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_text_close: text must not be NULL");
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_text__close: text must not be NULL");
     if (text->failed) {
         vg_base__fail(VG_ERR_IO, "%s: an earlier write failed", name_of(text));
-        vg_text_abandon(text);
+        vg_text__abandon(text);
         return VG_ERR_IO;
     }
     vg_output *output = text->output;
@@ -68,7 +69,7 @@ vg_status vg_text_close(vg_text *text) {
     return output ? vg_output__commit(output) : VG_OK;
 }
 
-void vg_text_abandon(vg_text *text) {
+void vg_text__abandon(vg_text *text) {
     if (!text)
         return;
     if (text->output)
@@ -76,12 +77,12 @@ void vg_text_abandon(vg_text *text) {
     vg_base__release(text);
 }
 
-vg_status vg_text__save(const char *path, const char *text, size_t length) {
+vg_status vg_text_save(const char *path, const char *text, size_t length) {
     vg_text *file;
-    VG_TRY(vg_text_open(&file, path));
-    vg_status status = vg_text_write(file, text, length);
+    VG_TRY(vg_text__open(&file, path));
+    vg_status status = vg_text__write(file, text, length);
     if (status == VG_OK)
-        return vg_text_close(file);
-    vg_text_abandon(file);
+        return vg_text__close(file);
+    vg_text__abandon(file);
     return status;
 }

@@ -32,13 +32,13 @@ static const vg_measure_info table[] = {
     {"gepjs", "GEPJS", "EPJS of the variance-gated distributions", 1, 0, PLACE(gepjs)},
 };
 
-size_t vg_measure_count(void) { return sizeof table / sizeof *table; }
+enum { COUNT = sizeof table / sizeof *table };
 
-const vg_measure_info *vg_measure_info_at(size_t index) { return index < vg_measure_count() ? &table[index] : NULL; }
+const vg_measure_info *vg_measure_info_at(size_t index) { return index < COUNT ? &table[index] : NULL; }
 
 const vg_measure_info *vg_measure__find(const char *name) {
     size_t length = name ? strcspn(name, "@") : 0;
-    for (size_t i = 0; i < vg_measure_count(); i++)
+    for (size_t i = 0; i < COUNT; i++)
         if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
             return name[length] && !table[i].gated ? NULL : &table[i];
     return NULL;

@@ -52,7 +52,8 @@ static vg_status check_switches(const vg_score_options *o) {
                     {"log_base", (int)o->log_base, 1},
                     {"floor_form", (int)o->floor_form, 2},
                     {"gate_eps_form", (int)o->gate_eps_form, 1},
-                    {"margin_eps_form", (int)o->margin_eps_form, 1}};
+                    {"margin_eps_form", (int)o->margin_eps_form, 1},
+                    {"device", (int)o->device, 2}};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (switches[i].value < 0 || switches[i].value > switches[i].most)
             return vg_base__fail(VG_ERR_ARGUMENT, "score options: %s is %d, expected 0 to %d", switches[i].name,

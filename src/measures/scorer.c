@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "measures/device_scorer_api.h"
 #include "measures/disagreement.h"
 #include "measures/kernel.h"
 #include "measures/scorer.h"
@@ -19,6 +20,7 @@ typedef struct running_sum { /* a compensated sum */
 struct vg_scorer {
     size_t m, c;
     vg_score_options options;
+    vg_device_scorer *device;    /* computes everything on a GPU; what follows up to busy is then unused. NULL: CPU */
     double *gates;               /* K */
     double *inverse_temperature; /* m, or NULL */
     size_t k, widest, plane;
@@ -75,7 +77,6 @@ static size_t chunk_for(size_t m, size_t c, bool watched) {
 
 static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
     s->tier = vg_measures__tier();
-    s->options = *o;
     VG_TRY(copy_settings(s, o));
     s->options.k = s->gates;
     s->options.k_count = s->k;
@@ -102,7 +103,10 @@ vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_opti
     s->m = m;
     s->c = c;
     atomic_flag_clear(&s->busy);
-    vg_status status = prepare(s, &taken);
+    bool device = taken.device == VG_SCORE_ON_CUDA ||
+                  (taken.device == VG_SCORE_ON_AUTO && vg_device_scorer__available() == VG_OK);
+    s->options = taken;
+    vg_status status = device ? vg_device_scorer__new(&s->device, m, c, &taken) : prepare(s, &taken);
     if (status != VG_OK) {
         vg_scorer_free(s);
         return status;
@@ -114,6 +118,7 @@ vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_opti
 void vg_scorer_free(vg_scorer *s) {
     if (!s)
         return;
+    vg_device_scorer__free(s->device);
     vg_pool__free(s->pool);
     vg_base__release(s->gates);
     vg_base__release(s->inverse_temperature);
@@ -310,7 +315,6 @@ static vg_status enter(const vg_scorer *s) {
 static void leave(const vg_scorer *s) { atomic_flag_clear(&((vg_scorer *)s)->busy); }
 
 static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
-    VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
     if ((out->maxlogit || out->energy) && !s->options.logits)
         return vg_base__fail(VG_ERR_ARGUMENT, "maxlogit and energy need logits, and the input holds probabilities");
     vg_kernel_job job;
@@ -327,17 +331,40 @@ static vg_status feed_block(vg_scorer *s, const vg_scores *out, const vg_predict
     return VG_OK;
 }
 
-vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
+static vg_status feed_somewhere(vg_scorer *s, const vg_scores *out, const vg_predictions *block,
+                                const vg_scorer_feed_options *given) {
+    const vg_scorer_feed_options defaults = VG_SCORER_FEED_OPTIONS_INIT;
+    vg_scorer_feed_options options = defaults;
     vg_scores places = {0};
+    VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
+    memcpy(&places, out, s->options.scores_size);
+    if (given)
+        VG_TRY(vg_base__take_options(&options, given, &defaults, sizeof options, "vg_scorer_feed_options"));
+    if (s->device)
+        return vg_device_scorer__feed(s->device, &places, block, &options);
+    if (options.predictions != VG_MEMORY_HOST || options.scores != VG_MEMORY_HOST)
+        return vg_base__fail(VG_ERR_ARGUMENT, "arrays in device memory, and the scorer computes on the CPU");
+    return feed_block(s, &places, block);
+}
+
+vg_status vg_scorer_feed(vg_scorer *s, const vg_scores *out, const vg_predictions *block,
+                         const vg_scorer_feed_options *options) {
     VG_TRY(enter(s));
-    if (out)
-        memcpy(&places, out, s->options.scores_size);
-    vg_status status = feed_block(s, out ? &places : NULL, block);
+    vg_status status = feed_somewhere(s, out, block, options);
     leave(s);
     return status;
 }
 
+const char *vg_scorer_device(const vg_scorer *s) { return s->device ? vg_device_scorer__device(s->device) : "cpu"; }
+
+static vg_status need_sums(const vg_scorer *s) {
+    if (s->device)
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "a scorer on a GPU cannot be saved or restored");
+    return VG_OK;
+}
+
 vg_status vg_scorer_save(const vg_scorer *s, vg_scorer_state *out) {
+    VG_TRY(need_sums(s));
     VG_TRY(enter(s));
     *out = (vg_scorer_state){.struct_size = sizeof *out,
                              .samples = s->samples,
@@ -358,6 +385,7 @@ vg_status vg_scorer_restore(vg_scorer *s, const vg_scorer_state *state) {
     if (state->struct_size != sizeof *state)
         return vg_base__fail(VG_ERR_ARGUMENT, "a scorer's state has %zu bytes, expected %zu", state->struct_size,
                              sizeof *state);
+    VG_TRY(need_sums(s));
     VG_TRY(enter(s));
     s->samples = state->samples;
     s->has_tu = state->has_tu != 0;
@@ -390,10 +418,14 @@ static void summarise(const vg_scorer *s, vg_score_summary *summary) {
 }
 
 vg_status vg_scorer_summary(const vg_scorer *s, vg_score_summary *summary) {
+    vg_status status = VG_OK;
     VG_TRY(enter(s));
-    summarise(s, summary);
+    if (s->device)
+        status = vg_device_scorer__summary(s->device, summary);
+    else
+        summarise(s, summary);
     leave(s);
-    return VG_OK;
+    return status;
 }
 
 vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictions *predictions,
@@ -402,7 +434,7 @@ vg_status vg_score(vg_scores *out, vg_score_summary *summary, const vg_predictio
     if (!out || !predictions)
         return vg_base__fail(VG_ERR_ARGUMENT, "scoring needs predictions and places for results");
     VG_TRY(vg_scorer_new(&s, predictions->m, predictions->c, options));
-    vg_status status = vg_scorer_feed(s, out, predictions);
+    vg_status status = vg_scorer_feed(s, out, predictions, NULL);
     if (status == VG_OK && summary)
         status = vg_scorer_summary(s, summary);
     vg_scorer_free(s);

@@ -281,7 +281,7 @@ vg_status vg_checkpoint__save(const char *path, vg_learner *l, const vg_recipe *
         status = write_texts(w.writer, &t);
     if (status == VG_OK)
         status = pass_all(&w, l, full);
-    vg_recipe_text_free(t.recipe);
+    vg_free(t.recipe);
     free(t.state);
     free(t.names);
     vg_base__release(w.work);

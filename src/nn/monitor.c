@@ -108,7 +108,7 @@ vg_status vg_monitor__feed(vg_monitor *m, const float *logits, const int32_t *la
     vg_predictions block = vg_predictions_f32(logits, n, m->options.members, m->options.classes);
     VG_TRY(make_room(m, n));
     vg_scores places = {.mean = m->mean, .tu = m->tu, .gtu = m->gtu};
-    vg_status status = vg_scorer_feed(m->scorer, &places, &block);
+    vg_status status = vg_scorer_feed(m->scorer, &places, &block, NULL);
     if (status == VG_ERR_DATA) { /* the scorer refuses logits that are not finite, and nothing else in its input */
         m->has_bad_logits = true;
         return VG_OK;

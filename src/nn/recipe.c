@@ -576,5 +576,3 @@ vg_status vg_recipe_text(char **out, const vg_recipe *recipe) {
     *out = b.text;
     return VG_OK;
 }
-
-void vg_recipe_text_free(char *text) { vg_base__release(text); }

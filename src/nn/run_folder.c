@@ -71,8 +71,8 @@ static vg_status compare_recipes(vg_training *t, const char *path, const vg_reci
         x += lx + (x[lx] == '\n');
         y += ly + (y[ly] == '\n');
     }
-    vg_recipe_text_free(a);
-    vg_recipe_text_free(b);
+    vg_free(a);
+    vg_free(b);
     return status;
 }
 
@@ -238,7 +238,7 @@ vg_status vg_train__resume(vg_training *t) {
     if (t->changes[0])
         VG_TRY(adopt_recipe(t, path));
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
-    return vg_text__save(path, t->log ? t->log : "", t->log_length);
+    return vg_text_save(path, t->log ? t->log : "", t->log_length);
 }
 
 /* --- writing */
@@ -248,8 +248,8 @@ vg_status vg_train__describe(vg_training *t) {
     VG_TRY(vg_recipe_text(&text, &t->recipe));
     vg_status status = vg_train__path(path, sizeof path, t, "recipe.yaml");
     if (status == VG_OK)
-        status = vg_text__save(path, text, strlen(text));
-    vg_recipe_text_free(text);
+        status = vg_text_save(path, text, strlen(text));
+    vg_free(text);
     VG_TRY(status);
     json_t *j = json_pack("{s:s, s:s, s:I, s:s, s:I, s:I, s:I}", "version", vg_version(), "recipe", t->recipe.name,
                           "seed", (json_int_t)t->recipe.seed, "device", t->backend->device, "threads",
@@ -261,7 +261,7 @@ vg_status vg_train__describe(vg_training *t) {
         return vg_base__fail(VG_ERR_MEMORY, "no memory for run.json");
     status = vg_train__path(path, sizeof path, t, "run.json");
     if (status == VG_OK)
-        status = vg_text__save(path, json, strlen(json));
+        status = vg_text_save(path, json, strlen(json));
     free(json);
     return status;
 }
@@ -269,7 +269,7 @@ vg_status vg_train__describe(vg_training *t) {
 vg_status vg_train__begin_log(vg_training *t) {
     char path[4096];
     VG_TRY(vg_train__path(path, sizeof path, t, "metrics.jsonl"));
-    return vg_text__save(path, "", 0);
+    return vg_text_save(path, "", 0);
 }
 
 static double finite(double value) { return isfinite(value) ? value : 0; }
@@ -289,7 +289,7 @@ static vg_status log_object(vg_training *t, json_t *j) {
     if (status == VG_OK)
         status = vg_train__path(path, sizeof path, t, "metrics.jsonl");
     free(line);
-    return status == VG_OK ? vg_text__save(path, t->log, t->log_length) : status;
+    return status == VG_OK ? vg_text_save(path, t->log, t->log_length) : status;
 }
 
 vg_status vg_train__log(vg_training *t, const vg_epoch_metrics *m) {

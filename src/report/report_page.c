@@ -230,8 +230,8 @@ static void emit_names(page *p) {
 static void emit_measure_table(vg_emit *e) {
     vg_report__key(e, "measure_table");
     vg_report__open(e, '[');
-    for (size_t i = 0; i < vg_measure_count(); i++) {
-        const vg_measure_info *info = vg_measure_info_at(i);
+    const vg_measure_info *info;
+    for (size_t i = 0; (info = vg_measure_info_at(i)) != NULL; i++) {
         vg_report__open(e, '{');
         vg_report__key_text(e, "name", info->name);
         vg_report__key_text(e, "symbol", info->symbol);

@@ -98,7 +98,7 @@ static const vg_ranking *lowest_aurc(const vg_evaluation *e) {
 static vg_status keep_pairs(vg_compare_row *row, const vg_score_input *in, const vg_tally *tally,
                             const vg_columns *columns, const vg_compare_options *own) {
     vg_measure measure;
-    size_t rows = vg_tally_rows(tally);
+    size_t rows = vg_tally__info(tally).rows;
     row->rows = rows;
     row->label_count = in->layout.n * (in->layout.multilabel ? in->layout.c : 1);
     row->labels = malloc((row->label_count ? row->label_count : 1) * sizeof *row->labels);
@@ -106,7 +106,7 @@ static vg_status keep_pairs(vg_compare_row *row, const vg_score_input *in, const
     if (!row->labels || !row->errors)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
     memcpy(row->labels, in->labels, row->label_count * sizeof *row->labels);
-    memcpy(row->errors, vg_tally_errors(tally), rows);
+    memcpy(row->errors, vg_tally__info(tally).errors, rows);
     if (own->resamples == 0 || !*row->measure)
         return VG_OK;
     row->replicates = malloc(own->resamples * VG_PAIRED_FIGURES * sizeof *row->replicates);

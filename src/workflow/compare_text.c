@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "vargate/formats.h"
+#include "formats/text_file.h"
 #include "vargate/compare.h"
+#include "vargate/formats.h"
 
 /* compare_page.html, embedded; the result's JSON takes the place of the marker. */
 extern const unsigned char vg_compare__template[];
 extern const size_t vg_compare__template_size;
 
-static vg_status put(vg_text *file, const char *text) { return vg_text_write(file, text, strlen(text)); }
+static vg_status put(vg_text *file, const char *text) { return vg_text__write(file, text, strlen(text)); }
 
 static vg_status put_number(vg_text *file, const char *format, double value, const char *missing) {
     char text[64];
@@ -27,7 +28,7 @@ static vg_status put_number(vg_text *file, const char *format, double value, con
 static vg_status put_cell(vg_text *file, const char *text) {
     VG_TRY(put(file, strchr("=+-@\t\r", *text) && *text ? "\"'" : "\""));
     for (const char *c = text; *c; c++)
-        VG_TRY(vg_text_write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
+        VG_TRY(vg_text__write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
     return put(file, "\"");
 }
 
@@ -74,7 +75,7 @@ static vg_status put_plain(vg_text *file, const char *text) {
     for (const char *c = text; *c; c++) {
         if (strchr("\\`*_{}[]()#+!|<>&", *c))
             VG_TRY(put(file, "\\"));
-        VG_TRY(vg_text_write(file, (unsigned char)*c < ' ' ? " " : c, 1));
+        VG_TRY(vg_text__write(file, (unsigned char)*c < ' ' ? " " : c, 1));
     }
     return VG_OK;
 }
@@ -113,14 +114,14 @@ static vg_status write_json(vg_text *file, const vg_compare_result *result) {
     vg_status status = put(file, text);
     if (status == VG_OK)
         status = put(file, "\n");
-    vg_json_free(text);
+    vg_free(text);
     return status;
 }
 
 /* JSON inside a script element: no text in it may end the element. */
 static vg_status put_script(vg_text *file, const char *json) {
     for (const char *c = json; *c; c++)
-        VG_TRY(*c == '<' ? put(file, "\\u003c") : vg_text_write(file, c, 1));
+        VG_TRY(*c == '<' ? put(file, "\\u003c") : vg_text__write(file, c, 1));
     return VG_OK;
 }
 
@@ -134,12 +135,12 @@ static vg_status write_page(vg_text *file, const vg_compare_result *result) {
     if (at + length > vg_compare__template_size)
         return vg_base__fail(VG_ERR_FORMAT, "the template of the comparison has no place for its result");
     VG_TRY(vg_compare_result_json(&text, result));
-    vg_status status = vg_text_write(file, page, at);
+    vg_status status = vg_text__write(file, page, at);
     if (status == VG_OK)
         status = put_script(file, text);
     if (status == VG_OK)
-        status = vg_text_write(file, page + at + length, vg_compare__template_size - at - length);
-    vg_json_free(text);
+        status = vg_text__write(file, page + at + length, vg_compare__template_size - at - length);
+    vg_free(text);
     return status;
 }
 
@@ -153,11 +154,11 @@ vg_status vg_compare_result_save(const vg_compare_result *result, const char *pa
         if (strcmp(dot, kinds[i].ending) != 0)
             continue;
         vg_text *file;
-        VG_TRY(vg_text_open(&file, path));
+        VG_TRY(vg_text__open(&file, path));
         vg_status status = kinds[i].write(file, result);
         if (status == VG_OK)
-            return vg_text_close(file);
-        vg_text_abandon(file);
+            return vg_text__close(file);
+        vg_text__abandon(file);
         return status;
     }
     return vg_base__fail(VG_ERR_ARGUMENT, "%s: expected a name that ends in .json, .csv, .md or .html", path);

@@ -23,8 +23,8 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
     options.rows_per_sample = plain->in.layout.multilabel ? plain->in.layout.c : 1;
     vg_status status = vg_decide_scored__list(list, policy, validation, others);
     if (status == VG_OK)
-        status = vg_evaluate__select_marked(&found, &policy->chosen, list, policy->count, vg_tally_rows(plain->tally),
-                                            &options, marks);
+        status = vg_evaluate__select_marked(&found, &policy->chosen, list, policy->count,
+                                            vg_tally__info(plain->tally).rows, &options, marks);
     if (status != VG_OK)
         return vg_base__fail(status, "%s: %s", plain->in.path, vg_error_message());
     vg_decide_candidate *chosen = &policy->items[policy->chosen];
@@ -39,10 +39,10 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
 static void ensemble_reason(char *out, size_t room, const vg_decide_scored *validation) {
     vg_verdict verdict = VG_VERDICT_INIT;
     out[0] = '\0';
-    size_t rows = vg_tally_rows(validation->tally);
+    size_t rows = vg_tally__info(validation->tally).rows;
     unsigned long long right = 0;
     for (size_t i = 0; i < rows; i++)
-        right += !vg_tally_errors(validation->tally)[i];
+        right += !vg_tally__info(validation->tally).errors[i];
     if (vg_verdict_judge(&verdict, &validation->summary, right, validation->labelled ? rows : 0) != VG_OK)
         return;
     if (verdict.state == VG_VERDICT_IDENTICAL || verdict.state == VG_VERDICT_COLLAPSED)

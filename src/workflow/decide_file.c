@@ -80,7 +80,6 @@ static vg_status check_output(const vg_policy *policy, const char *path, const v
                             vg_policy__read(policy)->origin};
     if (!own->output)
         return VG_OK;
-    VG_TRY(vg_score_output_check(own->output));
     return vg_target_check(own->output, VG_PRODUCT_DECISIONS, inputs, sizeof inputs / sizeof *inputs, own->force);
 }
 

@@ -37,7 +37,7 @@ static vg_status values_of(vg_measure *out, const vg_decide_scored *f, const vg_
     vg_decide__name(name, candidate);
     if (!candidate->by_rule)
         return vg_columns__find(f->columns, name, out);
-    *out = (vg_measure){"k", vg_tally_ratio(f->tally), 1, 1};
+    *out = (vg_measure){"k", vg_tally__info(f->tally).ratio, 1, 1};
     return VG_OK;
 }
 
@@ -47,12 +47,12 @@ vg_status vg_decide_scored__list(vg_candidate *list, const vg_policy_data *polic
         const vg_decide_candidate *item = &policy->items[i];
         vg_measure other = {.values = NULL};
         list[i].rule = item->by_rule;
-        list[i].errors = vg_tally_errors(validation[item->calibrated].tally);
+        list[i].errors = vg_tally__info(validation[item->calibrated].tally).errors;
         VG_TRY(values_of(&list[i].measure, &validation[item->calibrated], item));
         if (others)
             VG_TRY(values_of(&other, &others[item->calibrated], item));
         list[i].unlabelled = other.values;
-        list[i].unlabelled_rows = others ? vg_tally_rows(others[item->calibrated].tally) : 0;
+        list[i].unlabelled_rows = others ? vg_tally__info(others[item->calibrated].tally).rows : 0;
         list[i].unlabelled_stride = other.stride;
     }
     return VG_OK;

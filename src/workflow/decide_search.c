@@ -161,7 +161,7 @@ static vg_status nominate(search_work *work) {
     options.target_risk = policy->shown.target_risk;
     options.rows_per_sample = plain->in.layout.multilabel ? plain->in.layout.c : 1;
     VG_TRY(vg_decide_scored__list(list, policy, work->validation, NULL));
-    VG_TRY(vg_evaluate__nominate(nominees, VG_DECIDE_NOMINEES, list, policy->count, vg_tally_rows(plain->tally),
+    VG_TRY(vg_evaluate__nominate(nominees, VG_DECIDE_NOMINEES, list, policy->count, vg_tally__info(plain->tally).rows,
                                  &options, work->marks));
     for (size_t i = 0; i < VG_DECIDE_NOMINEES; i++)
         kept[i] = policy->items[nominees[i]];

@@ -125,7 +125,7 @@ static cached_scorer *score_line(vg_decision_stream *s) {
     if (!entry)
         return NULL;
     vg_predictions view = vg_predictions_f64(line->values, 1, line->m, line->c);
-    if (vg_scorer_feed(entry->scorer, &entry->block, &view) != VG_OK) {
+    if (vg_scorer_feed(entry->scorer, &entry->block, &view, NULL) != VG_OK) {
         explain_failure(s, entry, &view);
         return NULL;
     }

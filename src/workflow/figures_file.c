@@ -6,9 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/base.h"
+#include "base/names.h"
+#include "formats/text_file.h"
 #include "vargate/formats.h"
 #include "vargate/workflow.h"
 
@@ -19,26 +20,15 @@ typedef struct figures_file {
     bool list;        /* JSON: several documents */
 } figures_file;
 
-static bool ends_with(const char *path, const char *ending) {
-    size_t length = strlen(path), tail = strlen(ending);
-    return length > tail && strcasecmp(path + length - tail, ending) == 0;
-}
-
-vg_status vg_figures_check(const char *path, const char *const *inputs, size_t count, int force) {
-    if (!path || (strcmp(path, "-") != 0 && !ends_with(path, ".json") && !ends_with(path, ".csv")))
-        return vg_base__fail(VG_ERR_ARGUMENT, "-o %s: the name must end in .json or .csv, or be -", path ? path : "");
-    return vg_target_check(path, VG_PRODUCT_FIGURES, inputs, count, force);
-}
-
 static void put(figures_file *file, const char *text) {
     if (file->status == VG_OK)
-        file->status = vg_text_write(file->text, text, strlen(text));
+        file->status = vg_text__write(file->text, text, strlen(text));
 }
 
 static vg_status close_file(figures_file *file) {
     if (file->status == VG_OK)
-        return vg_text_close(file->text);
-    vg_text_abandon(file->text);
+        return vg_text__close(file->text);
+    vg_text__abandon(file->text);
     return file->status;
 }
 
@@ -54,7 +44,7 @@ static void put_document(figures_file *file, vg_status status, char **text) {
     if (!file->list)
         put(file, "\n");
     file->documents++;
-    vg_json_free(*text);
+    vg_free(*text);
 }
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------- */
@@ -142,9 +132,9 @@ static void put_evaluation(figures_file *file, const vg_evaluation_result *resul
 
 vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, const char *path) {
     figures_file file = {.list = count > 1};
-    VG_TRY(vg_figures_check(path, NULL, 0, 1));
-    VG_TRY(vg_text_open(&file.text, path));
-    bool csv = ends_with(path, ".csv");
+    VG_TRY(vg_target_check(path, VG_PRODUCT_FIGURES, NULL, 0, 1));
+    VG_TRY(vg_text__open(&file.text, path));
+    bool csv = vg_names__ends_with(path, ".csv");
     for (size_t i = 0; i < count; i++)
         put_evaluation(&file, results[i], csv);
     if (file.list && !csv)
@@ -155,13 +145,13 @@ vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results,
 vg_status vg_ood_result_save(const vg_ood_result *result, const char *path) {
     figures_file file = {.list = false};
     char *text = NULL;
-    VG_TRY(vg_figures_check(path, NULL, 0, 1));
-    VG_TRY(vg_text_open(&file.text, path));
-    for (size_t i = 0; i < result->set_count && ends_with(path, ".csv"); i++) {
+    VG_TRY(vg_target_check(path, VG_PRODUCT_FIGURES, NULL, 0, 1));
+    VG_TRY(vg_text__open(&file.text, path));
+    for (size_t i = 0; i < result->set_count && vg_names__ends_with(path, ".csv"); i++) {
         csv_part part = {result->sets[i].file, result->sets[i].n, NULL, result->sets[i].table, result->resamples > 0};
         put_rows(&file, &part);
     }
-    if (!ends_with(path, ".csv"))
+    if (!vg_names__ends_with(path, ".csv"))
         put_document(&file, vg_ood_result_json(&text, result), &text);
     return close_file(&file);
 }

@@ -179,8 +179,6 @@ vg_status vg_json__text(char **out, json_t *value) {
     return failed ? vg_base__fail(VG_ERR_MEMORY, "out of memory for the JSON result") : VG_OK;
 }
 
-void vg_json_free(char *text) { free(text); }
-
 vg_status vg_json__indented(char **out, json_t *value) {
     *out = value && !out_of_memory ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     out_of_memory = false;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "evaluate/columns_layout.h"
-#include "workflow/score_engine.h"
+#include "measures/scorer.h"
 #include "workflow/score_pass.h"
 #include "workflow/tally_beside.h"
 
@@ -107,15 +107,15 @@ double vg_measure_columns__rule_spread(const vg_score_input *in) {
 /* Whether AU = max(TU - EU, 0) and EPCE = AU + EPKL hold to the bit. */
 static bool may_be_lean(const vg_score_input *in) {
     const vg_score_options *o = &in->options;
-    return in->device == VG_SCORE_ON_CPU && o->log_base == VG_LOG_E && !o->normalise && o->pairs == VG_PAIRS_ALL &&
-           o->floor_form != VG_FLOOR_ADD;
+    return in->options.device == VG_SCORE_ON_CPU && o->log_base == VG_LOG_E && !o->normalise &&
+           o->pairs == VG_PAIRS_ALL && o->floor_form != VG_FLOOR_ADD;
 }
 
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
                                     bool lean, vg_score_summary *summary) {
     const vg_score_layout *layout = &in->layout;
     size_t rows = layout->n * (layout->multilabel ? layout->c : 1);
-    bool planes = in->device == VG_SCORE_ON_CPU;
+    bool planes = in->options.device == VG_SCORE_ON_CPU;
     unsigned which = vg_measure_columns__bits(set) | (planes ? (unsigned)VG_COLUMNS_PLANES : 0);
     which |= lean && may_be_lean(in) ? (unsigned)VG_COLUMNS_LEAN : 0;
     *columns = NULL;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/text_file.h"
 #include "workflow/decide.h"
 #include "workflow/decide_json.h"
 #include "workflow/json_build.h"
@@ -243,20 +244,20 @@ vg_status vg_policy__save(const vg_policy *shown, const char *path) {
     vg_status written = vg_json__text(&text, out);
     if (status != VG_OK || written != VG_OK) {
         if (written == VG_OK)
-            vg_json_free(text);
+            vg_free(text);
         return status != VG_OK ? status : written;
     }
-    status = vg_text_open(&file, path);
+    status = vg_text__open(&file, path);
     if (status == VG_OK) {
-        status = vg_text_write(file, text, strlen(text));
+        status = vg_text__write(file, text, strlen(text));
         if (status == VG_OK)
-            status = vg_text_write(file, "\n", 1);
+            status = vg_text__write(file, "\n", 1);
         if (status == VG_OK)
-            status = vg_text_close(file);
+            status = vg_text__close(file);
         else
-            vg_text_abandon(file);
+            vg_text__abandon(file);
     }
-    vg_json_free(text);
+    vg_free(text);
     return status;
 }
 

@@ -48,7 +48,7 @@ static vg_status write_chunks(vg_prediction *p, vg_writer *writer) {
 }
 
 static vg_status write_all(vg_prediction *p, vg_writer *writer) {
-    VG_TRY(vg_writer_mark(writer, VG_PRODUCT_PREDICTIONS));
+    VG_TRY(vg_writer__mark(writer, VG_PRODUCT_PREDICTIONS));
     vg_status status = vg_job__begin(&p->options.job, "predicting", "images");
     if (status == VG_OK)
         status = write_chunks(p, writer);

@@ -32,6 +32,7 @@ typedef struct vg_prediction {
     const char **id_names;     /* n: names of the images' files, made by vg_prediction__id_names; NULL: none */
     int64_t *all_labels;       /* n, made by vg_prediction__input */
     vg_block_source blocks;    /* of that input */
+    bool on_device;            /* its blocks stay in the memory of the GPU */
 } vg_prediction;
 
 /* Takes the options over and checks them; opens nothing. After it, on failure too, the caller closes. */

@@ -138,7 +138,6 @@ vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, cons
     *in = (vg_score_input){.path = path, .job = job};
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_input_options"));
     options = &own;
-    in->device = options->device;
     in->measures = options->fields ? options->fields : VG_FIELDS_ALL;
     vg_status status = open_parts(in, options, labels);
     if (status != VG_OK)
@@ -153,7 +152,7 @@ vg_status vg_score_input__open(vg_score_input *in, const char *path, const vg_in
 
 vg_field_set vg_score_input__compared(const vg_score_input *in) {
     vg_field_set more = VG_FIELDS_BASELINES & ~(in->logits ? 0 : VG_FIELDS_OF_LOGITS);
-    return in->measures == VG_FIELDS_ALL && in->device == VG_SCORE_ON_CPU ? in->measures | more : in->measures;
+    return in->measures == VG_FIELDS_ALL && in->options.device == VG_SCORE_ON_CPU ? in->measures | more : in->measures;
 }
 
 vg_status vg_score_input__need_labels(const vg_score_input *in) {

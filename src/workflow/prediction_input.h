@@ -2,7 +2,6 @@
 #ifndef VG_WORKFLOW_PREDICTION_INPUT_H
 #define VG_WORKFLOW_PREDICTION_INPUT_H
 
-#include "vargate/device.h"
 #include "vargate/formats.h"
 #include "workflow/job.h"
 #include "workflow/row_names.h"
@@ -11,10 +10,8 @@
 /* Blocks of predictions that are computed on the way instead of being read from a file. */
 typedef struct vg_block_source {
     void *context;
-    /* Samples first .. first + rows - 1 (at most `most`) and the memory they lie in. They may stay in device memory
-     * where `gpu`, the scorer that takes them, is not NULL; the source tells it the stream that writes them. */
-    vg_status (*block)(void *context, size_t first, size_t rows, vg_device_scorer *gpu, vg_predictions *view,
-                       vg_memory *at);
+    /* Samples first .. first + rows - 1 (at most `most`); `feed` says where they lie and which stream writes them. */
+    vg_status (*block)(void *context, size_t first, size_t rows, vg_predictions *view, vg_scorer_feed_options *feed);
     size_t most;
     const char *what, *unit; /* how progress is told: "predicting", "images" */
 } vg_block_source;
@@ -36,7 +33,6 @@ typedef struct vg_score_input {
     char *streamed; /* the bytes of a text format on standard input; the file borrows them */
     double *temperature;
     bool temperature_loaded;
-    vg_score_device device;
 } vg_score_input;
 
 /* Opens `path` by the options, with labels from options->labels or from beside the predictions, and checks everything

@@ -16,20 +16,16 @@ static vg_score_device device_of(const vg_prediction *p) {
 
 /* Logits stay in the GPU's memory for one network that is scored there. Several networks' members come together on the
  * host. */
-static vg_status logits_block(void *context, size_t first, size_t rows, vg_device_scorer *gpu, vg_predictions *view,
-                              vg_memory *at) {
+static vg_status logits_block(void *context, size_t first, size_t rows, vg_predictions *view,
+                              vg_scorer_feed_options *feed) {
     vg_prediction *p = context;
     const float *logits = p->all;
-    if (gpu && p->options.run_count == 1) {
-        void *stream;
-        *at = VG_MEMORY_DEVICE;
+    if (p->on_device) {
+        feed->predictions = VG_MEMORY_DEVICE;
         VG_TRY(vg_prediction__images(p, 0, first, rows));
-        VG_TRY(vg_predictor__run_on_device(p->predictors[0], &logits, &stream, p->images, rows, first));
-        VG_TRY(vg_device_scorer_stream(gpu, stream));
-    } else {
-        *at = VG_MEMORY_HOST;
+        VG_TRY(vg_predictor__run_on_device(p->predictors[0], &logits, &feed->stream, p->images, rows, first));
+    } else
         VG_TRY(vg_prediction__logits(p, first, rows));
-    }
     *view = vg_predictions_f32(logits, rows, p->members, p->classes);
     return VG_OK;
 }
@@ -54,6 +50,7 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
     in->options.temperature = in->temperature;
     in->options.temperature_count = in->temperature ? count : 0;
     in->options.logits = 1;
+    in->options.device = device_of(p);
     in->options.threads = p->options.threads;
     in->class_names = p->info[0].class_names;
     VG_TRY(vg_prediction__id_names(p));
@@ -64,17 +61,16 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
 }
 
 vg_status vg_prediction__input(vg_score_input *in, vg_prediction *p, const vg_input_options *options) {
-    vg_score_device device = device_of(p);
     size_t most = VG_PREDICTION_CHUNK;
-    if (device == VG_SCORE_ON_CUDA && p->options.run_count == 1 && vg_predictor__piece(p->predictors[0]) < most)
+    p->on_device = device_of(p) == VG_SCORE_ON_CUDA && p->options.run_count == 1;
+    if (p->on_device && vg_predictor__piece(p->predictors[0]) < most)
         most = vg_predictor__piece(p->predictors[0]);
     p->blocks = (vg_block_source){p, logits_block, most, "predicting", "images"};
     *in = (vg_score_input){.path = p->options.runs[0],
                            .job = &p->options.job,
                            .source = &p->blocks,
                            .logits = true,
-                           .measures = options->fields ? options->fields : VG_FIELDS_ALL,
-                           .device = device};
+                           .measures = options->fields ? options->fields : VG_FIELDS_ALL};
     vg_status status = fill(in, p, options);
     if (status != VG_OK)
         vg_score_input__close(in);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "formats/text_file.h"
 #include "nn/recipe.h"
 #include "vargate/nn.h"
 #include "workflow/report_command.h"
@@ -18,7 +19,7 @@
 #include "workflow/report_subject.h"
 #include "workflow/workflow_options.h"
 
-enum { PATH_ROOM = 4200 };
+enum { PATH_ROOM = 4200, MOST_FIGURES = 8 };
 
 typedef struct ood_set {
     char name[256], path[PATH_ROOM];
@@ -27,7 +28,9 @@ typedef struct ood_set {
 } ood_set;
 
 /* Everything the page is made of. */
-struct vg_page {
+typedef struct page_data {
+    vg_page shown; /* what the caller sees; first, so that a vg_page is one of these */
+    vg_page_figure figures[MOST_FIGURES];
     vg_page_options own;      /* pointers in it are the caller's, and not used once the page is written */
     vg_input_options reading; /* its scoring points to the next field */
     vg_score_options scoring;
@@ -46,7 +49,7 @@ struct vg_page {
     vg_report_epochs epochs;
     vg_verdict verdict;
     vg_report report;
-};
+} page_data;
 
 static bool is_there(const char *path) {
     struct stat st;
@@ -60,7 +63,7 @@ static bool is_folder(const char *path) {
 
 /* --- what to read ------------------------------------------------------------------------------------------------- */
 
-static vg_status add_ood(vg_page *page, const char *name, size_t length, const char *path) {
+static vg_status add_ood(page_data *page, const char *name, size_t length, const char *path) {
     if (page->ood_count == VG_PAGE_OOD)
         return vg_base__fail(VG_ERR_ARGUMENT, "more than %d OOD sets", VG_PAGE_OOD);
     ood_set *added = &page->ood[page->ood_count++];
@@ -74,7 +77,7 @@ static int is_ood_file(const struct dirent *entry) {
     return strncmp(entry->d_name, "ood-", 4) == 0 && length > 8 && strcmp(entry->d_name + length - 4, ".npz") == 0;
 }
 
-static vg_status find_ood(vg_page *page, const char *folder) {
+static vg_status find_ood(page_data *page, const char *folder) {
     char path[PATH_ROOM];
     struct dirent **list = NULL;
     int count = scandir(folder, &list, is_ood_file, alphasort);
@@ -89,7 +92,7 @@ static vg_status find_ood(vg_page *page, const char *folder) {
     return status;
 }
 
-static vg_status look_into_run(vg_page *page, const char *folder) {
+static vg_status look_into_run(page_data *page, const char *folder) {
     char path[PATH_ROOM];
     page->is_run = true;
     snprintf(page->predictions, PATH_ROOM, "%.4000s/test.npz", folder);
@@ -110,7 +113,7 @@ static vg_status look_into_run(vg_page *page, const char *folder) {
 }
 
 /* FOLDER/report.html may replace a page of ours and nothing that is read here. */
-static vg_status check_page(const vg_page *page, const char *input) {
+static vg_status check_page(const page_data *page, const char *input) {
     const vg_page_options *own = &page->own;
     const char *inputs[VG_PAGE_OOD + 6] = {input,        page->reading.labels, page->reading.temperature,
                                            own->metrics, own->images,          own->class_names};
@@ -119,7 +122,7 @@ static vg_status check_page(const vg_page *page, const char *input) {
     return vg_target_check(page->path, VG_PRODUCT_PAGE, inputs, 6 + page->ood_count, own->force);
 }
 
-static vg_status set_reading(vg_page *page) {
+static vg_status set_reading(page_data *page) {
     page->scoring = (vg_score_options)VG_SCORE_OPTIONS_INIT;
     VG_TRY(vg_workflow__options(&page->scoring, sizeof page->scoring, page->reading.scoring, "vg_score_options"));
     page->reading.scoring = &page->scoring;
@@ -133,7 +136,7 @@ static vg_status set_reading(vg_page *page) {
     return VG_OK;
 }
 
-static vg_status look(vg_page *page, const char *input, const char *folder) {
+static vg_status look(page_data *page, const char *input, const char *folder) {
     const vg_page_options *own = &page->own;
     if (!folder && !is_folder(input))
         return vg_base__fail(VG_ERR_ARGUMENT, "where to? give -o DIR");
@@ -153,7 +156,7 @@ static vg_status look(vg_page *page, const char *input, const char *folder) {
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static vg_status read_subject(vg_page *page) {
+static vg_status read_subject(page_data *page) {
     vg_report_source source = {page->predictions, &page->reading, &page->own.job, false};
     vg_report_subject *s = &page->subject;
     VG_TRY(vg_report_subject__read(s, &source));
@@ -174,7 +177,7 @@ static bool same_measures(const vg_report_subject *a, const vg_report_subject *b
     return a->measure_count == b->measure_count;
 }
 
-static vg_status read_ood(vg_page *page, size_t i) {
+static vg_status read_ood(page_data *page, size_t i) {
     vg_report_subject *ood = &page->ood[i].subject, *id = &page->subject;
     const char *path = page->ood[i].path;
     vg_score_options scoring = page->scoring;
@@ -204,7 +207,7 @@ static vg_status read_ood(vg_page *page, size_t i) {
 }
 
 /* Images that were asked for are needed; when the run's own cannot be had, a note says so. */
-static vg_status read_images(vg_page *page) {
+static vg_status read_images(page_data *page) {
     bool of_run = !page->own.images && page->has_recipe;
     vg_report_image_request request = {
         page->own.images, page->own.data, page->subject.n, page->subject.labels, 0, 0, NULL};
@@ -226,7 +229,7 @@ static vg_status read_images(vg_page *page) {
     return VG_OK;
 }
 
-static vg_status read_all(vg_page *page) {
+static vg_status read_all(page_data *page) {
     const vg_page_options *own = &page->own;
     VG_TRY(read_subject(page));
     for (size_t i = 0; i < page->ood_count; i++)
@@ -249,7 +252,7 @@ static const char *base_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void describe(vg_page *page) {
+static void describe(page_data *page) {
     static const char *const kinds[] = {"MC dropout",
                                         "last-layer ensemble",
                                         "MC dropout over a last-layer ensemble",
@@ -267,7 +270,7 @@ static void describe(vg_page *page) {
 }
 
 /* The library's verdict on the subject; "unknown" in scores of older files, which lack what it looks at. */
-static vg_status judge(vg_page *page) {
+static vg_status judge(page_data *page) {
     const vg_evaluation *e = page->subject.evaluation;
     unsigned long long labelled = e ? e->rows : 0;
     unsigned long long correct = e ? (unsigned long long)llround(e->accuracy.value * (double)e->rows) : 0;
@@ -275,7 +278,7 @@ static vg_status judge(vg_page *page) {
     return vg_verdict_judge(&page->verdict, &page->subject.summary, correct, labelled);
 }
 
-static void fill_subject(vg_page *page) {
+static void fill_subject(page_data *page) {
     vg_report_subject *s = &page->subject;
     vg_report *r = &page->report;
     r->n = s->n;
@@ -297,7 +300,7 @@ static void fill_subject(vg_page *page) {
     r->train_accuracy = page->epochs.train_accuracy;
 }
 
-static void fill_images(vg_page *page) {
+static void fill_images(page_data *page) {
     const vg_dataset_info *info = &page->images.info;
     vg_report *r = &page->report;
     r->ids = (const char *const *)page->subject.ids;
@@ -314,7 +317,7 @@ static void fill_images(vg_page *page) {
     r->width = info->width;
 }
 
-static vg_status fill_report(vg_page *page) {
+static vg_status fill_report(page_data *page) {
     vg_report *r = &page->report;
     VG_TRY(judge(page));
     describe(page);
@@ -351,23 +354,23 @@ static vg_status make_folder(const char *path) {
 }
 
 static vg_status write_text(void *context, const void *bytes, size_t size) {
-    return vg_text_write(context, bytes, size);
+    return vg_text__write(context, bytes, size);
 }
 
-static vg_status write_file(const vg_page *page, const char *what) {
+static vg_status write_file(const page_data *page, const char *what) {
     vg_text *text;
-    VG_TRY(vg_text_open(&text, page->path));
+    VG_TRY(vg_text__open(&text, page->path));
     vg_sink sink = {.context = text, .write = write_text};
     vg_status status = vg_report__page(&page->report, &sink);
     if (status == VG_OK)
         status = vg_job__progress(&page->own.job, what, 1, 1);
     if (status == VG_OK)
-        return vg_text_close(text);
-    vg_text_abandon(text);
+        return vg_text__close(text);
+    vg_text__abandon(text);
     return status;
 }
 
-static vg_status write_page(const vg_page *page) {
+static vg_status write_page(const page_data *page) {
     static const char what[] = "writing the page";
     vg_status status = vg_job__begin(&page->own.job, what, "pages");
     if (status == VG_OK)
@@ -376,7 +379,7 @@ static vg_status write_page(const vg_page *page) {
     return status;
 }
 
-static vg_status make(vg_page *page, const char *input, const char *folder) {
+static vg_status make(page_data *page, const char *input, const char *folder) {
     VG_TRY(look(page, input, folder));
     VG_TRY(read_all(page));
     VG_TRY(make_folder(page->folder));
@@ -384,11 +387,21 @@ static vg_status make(vg_page *page, const char *input, const char *folder) {
     return write_page(page);
 }
 
+/* Fills in what the caller sees of a page that was written. */
+static vg_page *show(page_data *page) {
+    size_t count = 0;
+    for (; count < MOST_FIGURES && vg_report__figure_name(count); count++)
+        page->figures[count] =
+            (vg_page_figure){vg_report__figure_name(count), vg_report__figure_possible(&page->report, count)};
+    page->shown = (vg_page){sizeof page->shown, page->folder, page->path, page->figures, count};
+    return &page->shown;
+}
+
 vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                         const vg_page_options *options) {
     vg_page_options own = VG_PAGE_OPTIONS_INIT;
     vg_input_options how = VG_INPUT_OPTIONS_INIT;
-    vg_page *page;
+    page_data *page;
     *out = NULL;
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_page_options"));
     VG_TRY(vg_workflow__options(&how, sizeof how, reading, "vg_input_options"));
@@ -399,13 +412,14 @@ vg_status vg_page_write(vg_page **out, const char *input, const char *folder, co
     page->report.collapse_epoch = NAN;
     vg_status status = make(page, input, folder);
     if (status == VG_OK)
-        *out = page;
+        *out = show(page);
     else
-        vg_page_free(page);
+        vg_page_free(&page->shown);
     return status;
 }
 
-void vg_page_free(vg_page *page) {
+void vg_page_free(vg_page *shown) {
+    page_data *page = (page_data *)shown;
     if (!page)
         return;
     for (size_t i = 0; i < page->ood_count; i++) {
@@ -424,15 +438,9 @@ void vg_page_free(vg_page *page) {
     vg_base__release(page);
 }
 
-const char *vg_page_folder(const vg_page *page) { return page->folder; }
-const char *vg_page_path(const vg_page *page) { return page->path; }
-const vg_report *vg_page__report(const vg_page *page) { return &page->report; }
-
-const char *vg_figure_name(size_t figure) { return vg_report__figure_name(figure); }
-
-int vg_page_has_figure(const vg_page *page, size_t figure) { return vg_report__figure_possible(&page->report, figure); }
+const vg_report *vg_page__report(const vg_page *page) { return &((const page_data *)page)->report; }
 
 vg_status vg_page_figure_script(const vg_page *page, size_t figure, const char *terminal, const char *output,
                                 const vg_sink *sink) {
-    return vg_report__figure_script(&page->report, figure, terminal, output, sink);
+    return vg_report__figure_script(vg_page__report(page), figure, terminal, output, sink);
 }

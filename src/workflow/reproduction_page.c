@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "formats/text_file.h"
 #include "report/report_emit.h"
 #include "vargate/formats.h"
 #include "workflow/json_build.h"
@@ -101,7 +102,7 @@ static void emit_json(vg_emit *e, const vg_reproduction_owner *owner) {
     }
     vg_report__raw(e, text);
     vg_report__raw(e, "\n");
-    vg_json_free(text);
+    vg_free(text);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
@@ -188,7 +189,7 @@ static void emit_page(vg_emit *e, const vg_reproduction_owner *owner) {
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 static vg_status write_bytes(void *context, const void *bytes, size_t size) {
-    return vg_text_write(context, bytes, size);
+    return vg_text__write(context, bytes, size);
 }
 
 static vg_status save(const vg_reproduction_owner *owner, const char *name,
@@ -197,14 +198,14 @@ static vg_status save(const vg_reproduction_owner *owner, const char *name,
     vg_text *file;
     vg_emit text;
     snprintf(path, sizeof path, "%s/%s", owner->folder, name);
-    VG_TRY(vg_text_open(&file, path));
+    VG_TRY(vg_text__open(&file, path));
     vg_sink sink = {.context = file, .write = write_bytes};
     vg_report__emit_begin(&text, &sink);
     emit(&text, owner);
     vg_status status = vg_report__emit_end(&text);
     if (status == VG_OK)
-        return vg_text_close(file);
-    vg_text_abandon(file);
+        return vg_text__close(file);
+    vg_text__abandon(file);
     return status;
 }
 

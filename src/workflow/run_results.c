@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/text_file.h"
 #include "nn/recipe.h"
 #include "vargate/formats.h"
 #include "workflow/json_build.h"
@@ -44,13 +45,13 @@ static json_t *last_metrics(const vg_run *run) {
 
 static vg_status write_text(const char *path, const char *text) {
     vg_text *file;
-    VG_TRY(vg_text_open(&file, path));
-    vg_status status = vg_text_write(file, text, strlen(text));
+    VG_TRY(vg_text__open(&file, path));
+    vg_status status = vg_text__write(file, text, strlen(text));
     if (status == VG_OK)
-        status = vg_text_write(file, "\n", 1);
+        status = vg_text__write(file, "\n", 1);
     if (status == VG_OK)
-        return vg_text_close(file);
-    vg_text_abandon(file);
+        return vg_text__close(file);
+    vg_text__abandon(file);
     return status;
 }
 
@@ -58,7 +59,7 @@ vg_status vg_run__write_evaluation(const vg_evaluation_result *evaluation, const
     char *text;
     VG_TRY(vg_evaluation_result_json(&text, evaluation));
     vg_status status = write_text(path, text);
-    vg_json_free(text);
+    vg_free(text);
     return status;
 }
 

@@ -3,16 +3,10 @@
 #include "workflow/score_task.h"
 #include "workflow/workflow_options.h"
 
-vg_status vg_score_output_check(const char *path) {
-    vg_file_kind kind;
-    return vg_score_writer__kind(path, &kind);
-}
-
 static vg_status check_output(const vg_score_file_options *own, const char *path, const vg_input_options *input) {
     const char *inputs[] = {path, input->labels, input->temperature};
     if (!own->output)
         return VG_OK;
-    VG_TRY(vg_score_output_check(own->output));
     return vg_target_check(own->output, VG_PRODUCT_SCORES, inputs, sizeof inputs / sizeof *inputs, own->force);
 }
 

@@ -1,7 +1,8 @@
 /* score_pass.c - feeds predictions to a scorer block by block. See score_pass.h. */
 #include "workflow/score_pass.h"
 
-#include "workflow/score_engine.h"
+#include "measures/device_scorer_api.h"
+#include "measures/scorer.h"
 
 /* Bytes of input (as float32) and of results that are in flight at once: more where each block is written or kept,
  * fewer where it is counted while the cache has it. */
@@ -14,30 +15,22 @@ static size_t block_rows(const vg_score_layout *layout, vg_field_set set, bool c
     return rows < layout->n ? rows : layout->n;
 }
 
-/* The predictions of a block, and where they lie. */
-static vg_status next_block(vg_score_input *in, vg_score_engine *scorer, size_t first, size_t rows,
-                            vg_predictions *view, vg_memory *at) {
-    *at = VG_MEMORY_HOST;
-    if (in->source)
-        return in->source->block(in->source->context, first, rows, scorer->gpu, view, at);
-    return vg_prediction_file_block(in->file, first, rows, view);
-}
-
-static vg_status run_block(vg_score_input *in, vg_score_engine *scorer, const vg_scores *block, size_t first,
-                           size_t rows, const vg_score_sink *sink) {
+static vg_status run_block(vg_score_input *in, vg_scorer *scorer, const vg_scores *block, size_t first, size_t rows,
+                           const vg_score_sink *sink) {
     vg_predictions view;
-    vg_memory at;
+    vg_scorer_feed_options feed = VG_SCORER_FEED_OPTIONS_INIT;
     vg_scores places = *block;
-    VG_TRY(next_block(in, scorer, first, rows, &view, &at));
+    VG_TRY(in->source ? in->source->block(in->source->context, first, rows, &view, &feed)
+                      : vg_prediction_file_block(in->file, first, rows, &view));
     if (sink->place)
         sink->place(sink->context, first, &places);
-    vg_status status = vg_score_engine__feed(scorer, &places, &view, at);
+    vg_status status = vg_scorer_feed(scorer, &places, &view, &feed);
     if (status != VG_OK)
         return vg_base__fail(status, "%s: %s", in->path, vg_error_message());
     return sink->take(sink->context, first, rows, &places);
 }
 
-static vg_status run_blocks(vg_score_input *in, vg_score_engine *scorer, const vg_scores *block, size_t rows,
+static vg_status run_blocks(vg_score_input *in, vg_scorer *scorer, const vg_scores *block, size_t rows,
                             const vg_score_sink *sink) {
     const char *what = in->source ? in->source->what : "scoring";
     vg_status status = vg_job__begin(in->job, what, in->source ? in->source->unit : "samples");
@@ -51,12 +44,12 @@ static vg_status run_blocks(vg_score_input *in, vg_score_engine *scorer, const v
     return status;
 }
 
-static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score_sink *sink, vg_score_engine *scorer) {
+static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score_sink *sink, vg_scorer *scorer) {
     vg_scores block;
     size_t rows = block_rows(&in->layout, set, sink->counted);
     if (in->source && rows > in->source->most)
         rows = in->source->most;
-    vg_score_engine__planes(scorer, sink->plane);
+    vg_scorer__set_planes(scorer, sink->plane);
     VG_TRY(vg_score_block__new(&block, set, &in->layout, rows));
     vg_status status = run_blocks(in, scorer, &block, rows, sink);
     vg_score_block__free(&block);
@@ -65,11 +58,13 @@ static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score
 
 vg_status vg_score_pass__run(vg_score_input *in, vg_field_set set, const vg_score_sink *sink,
                              vg_score_summary *summary) {
-    vg_score_engine scorer;
-    VG_TRY(vg_score_engine__open(&scorer, in->device, in->layout.m, in->layout.c, &in->options, in->job));
-    vg_status status = run_scorer(in, set, sink, &scorer);
+    vg_scorer *scorer;
+    if (in->options.device == VG_SCORE_ON_AUTO && vg_device_scorer__available() != VG_OK)
+        vg_job__note(in->job, "%s; scoring on the CPU", vg_error_message());
+    VG_TRY(vg_scorer_new(&scorer, in->layout.m, in->layout.c, &in->options));
+    vg_status status = run_scorer(in, set, sink, scorer);
     if (status == VG_OK && summary)
-        status = vg_score_engine__summary(&scorer, summary);
-    vg_score_engine__close(&scorer);
+        status = vg_scorer_summary(scorer, summary);
+    vg_scorer_free(scorer);
     return status;
 }

@@ -26,7 +26,7 @@ vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_options *ru
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_score_file_options"));
     VG_TRY(vg_workflow__options(&reading, sizeof reading, input, "vg_input_options"));
     if (own.output)
-        VG_TRY(vg_score_output_check(own.output));
+        VG_TRY(vg_target_check(own.output, VG_PRODUCT_SCORES, NULL, 0, 1)); /* its ending, before networks are read */
     vg_status status = vg_prediction__begin(&p, runs);
     p.options.job = own.job;
     if (status == VG_OK)

@@ -9,7 +9,6 @@ static vg_status check(const vg_score_set *set, const vg_score_file_options *own
         return vg_base__fail(VG_ERR_ARGUMENT, "a set of scores needs its scores, its summary and its gate settings");
     if (!own->output)
         return VG_OK;
-    VG_TRY(vg_score_output_check(own->output));
     return vg_target_check(own->output, VG_PRODUCT_SCORES, NULL, 0, own->force);
 }
 

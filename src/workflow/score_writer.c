@@ -3,22 +3,18 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/names.h"
 #include "formats/arrays.h"
+#include "formats/text_file.h"
 #include "workflow/score_rows.h"
 
-static bool ends_with(const char *path, const char *ending) {
-    size_t length = strlen(path), tail = strlen(ending);
-    return length > tail && strcasecmp(path + length - tail, ending) == 0;
-}
-
 vg_status vg_score_writer__kind(const char *path, vg_file_kind *out) {
-    if (ends_with(path, ".npz") || ends_with(path, ".safetensors"))
+    if (vg_names__ends_with(path, ".npz") || vg_names__ends_with(path, ".safetensors"))
         *out = VG_FILE_ARRAYS;
-    else if (ends_with(path, ".csv") || strcmp(path, "-") == 0)
+    else if (vg_names__ends_with(path, ".csv") || strcmp(path, "-") == 0)
         *out = VG_FILE_CSV;
-    else if (ends_with(path, ".jsonl"))
+    else if (vg_names__ends_with(path, ".jsonl"))
         *out = VG_FILE_JSONL;
     else
         return vg_base__fail(VG_ERR_ARGUMENT, "-o %s: the name must end in .npz, .csv or .jsonl", path);
@@ -29,9 +25,9 @@ vg_status vg_score_writer__open(vg_score_writer *file, const char *path, vg_prod
     *file = (vg_score_writer){.path = path};
     VG_TRY(vg_score_writer__kind(path, &file->kind));
     vg_status status =
-        file->kind == VG_FILE_ARRAYS ? vg_writer_open(&file->arrays, path) : vg_text_open(&file->text, path);
+        file->kind == VG_FILE_ARRAYS ? vg_writer_open(&file->arrays, path) : vg_text__open(&file->text, path);
     if (status == VG_OK && file->arrays)
-        status = vg_writer_mark(file->arrays, product);
+        status = vg_writer__mark(file->arrays, product);
     if (status != VG_OK) {
         vg_writer_abandon(file->arrays);
         *file = (vg_score_writer){0};
@@ -117,9 +113,9 @@ vg_status vg_score_writer__write(vg_score_writer *file, const vg_column_store *s
 vg_status vg_score_writer__close(vg_score_writer *file, vg_status status) {
     if (status != VG_OK) {
         vg_writer_abandon(file->arrays);
-        vg_text_abandon(file->text);
+        vg_text__abandon(file->text);
     } else {
-        status = file->arrays ? vg_writer_close(file->arrays) : vg_text_close(file->text);
+        status = file->arrays ? vg_writer_close(file->arrays) : vg_text__close(file->text);
     }
     *file = (vg_score_writer){0};
     return status;

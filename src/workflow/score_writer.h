@@ -5,6 +5,7 @@
 #ifndef VG_WORKFLOW_SCORE_WRITER_H
 #define VG_WORKFLOW_SCORE_WRITER_H
 
+#include "formats/text_file.h"
 #include "vargate/formats.h"
 #include "workflow/column_store.h"
 #include "workflow/job.h"

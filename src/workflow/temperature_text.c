@@ -56,7 +56,7 @@ vg_status vg_temperature__read(double **out, size_t *count, bool *loaded, const 
 
 void vg_temperature__free(double *temperature, bool loaded) {
     if (loaded)
-        vg_temperatures_free(temperature);
+        vg_free(temperature);
     else
         free(temperature);
 }

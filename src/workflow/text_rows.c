@@ -1,5 +1,6 @@
 /* text_rows.c - buffered text. See text_rows.h. */
 #include "workflow/text_rows.h"
+#include "formats/text_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 void vg_text_rows__flush(vg_text_rows *rows) {
     if (rows->status == VG_OK && rows->used > 0)
-        rows->status = vg_text_write(rows->out, rows->buffer, rows->used);
+        rows->status = vg_text__write(rows->out, rows->buffer, rows->used);
     rows->used = 0;
 }
 
@@ -19,7 +20,7 @@ void vg_text_rows__put(vg_text_rows *rows, const char *text) {
         memcpy(rows->buffer + rows->used, text, length);
         rows->used += length;
     } else if (rows->status == VG_OK) {
-        rows->status = vg_text_write(rows->out, text, length);
+        rows->status = vg_text__write(rows->out, text, length);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "formats/text_file.h"
 #include "vargate/formats.h"
 
 enum { VG_TEXT_ROWS_BUFFER = 1 << 16 };

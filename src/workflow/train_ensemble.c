@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "data/dataset.h"
 #include "formats/arrays.h"
+#include "formats/text_file.h"
 #include "nn/network.h"
 #include "nn/recipe.h"
 #include "nn/run_lock.h"
@@ -68,8 +69,8 @@ static vg_status write_recipe(const ensemble *e) {
     snprintf(path, sizeof path, "%s/recipe.yaml", e->options->folder);
     vg_status status = vg_recipe_text(&text, e->options->recipe);
     if (status == VG_OK && !holds(path, text))
-        status = vg_text__save(path, text, strlen(text));
-    vg_recipe_text_free(text);
+        status = vg_text_save(path, text, strlen(text));
+    vg_free(text);
     return status;
 }
 
@@ -98,18 +99,19 @@ static bool add_lines(json_t *out, const char *path, size_t network, bool single
 
 static vg_status write_lines(const char *path, const json_t *lines) {
     vg_text *file;
-    VG_TRY(vg_text_open(&file, path));
+    VG_TRY(vg_text__open(&file, path));
     vg_status status = VG_OK;
     for (size_t i = 0; i < json_array_size(lines) && status == VG_OK; i++) {
         char *line = json_dumps(json_array_get(lines, i), JSON_REAL_PRECISION(17));
-        status = line ? vg_text_write(file, line, strlen(line)) : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
+        status =
+            line ? vg_text__write(file, line, strlen(line)) : vg_base__fail(VG_ERR_MEMORY, "no memory for metrics");
         if (status == VG_OK)
-            status = vg_text_write(file, "\n", 1);
+            status = vg_text__write(file, "\n", 1);
         free(line);
     }
     if (status == VG_OK)
-        return vg_text_close(file);
-    vg_text_abandon(file);
+        return vg_text__close(file);
+    vg_text__abandon(file);
     return status;
 }
 

@@ -63,7 +63,7 @@ static void check_file(vg_solver solver, int shared) {
     assert_ok(vg_temperatures_load(&temperatures, &count, path));
     assert_int_equal(count, c->count);
     assert_memory_equal(temperatures, c->temperatures, count * sizeof(double));
-    vg_temperatures_free(temperatures);
+    vg_free(temperatures);
 
     json_t *root = json_load_file(path, 0, NULL);
     assert_non_null(root);
@@ -133,7 +133,7 @@ static void test_accepts(void **state) {
     assert_ok(vg_temperatures_load(&t, &count, path));
     assert_int_equal(count, 3);
     assert_true(t[0] == 2 && t[1] == 0.5 && t[2] == 1e-3);
-    vg_temperatures_free(t);
+    vg_free(t);
 }
 
 static void test_hostile(void **state) {

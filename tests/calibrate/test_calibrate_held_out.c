@@ -170,7 +170,7 @@ static void enormous_logits_have_a_text(void **state) {
         assert_non_null(
             strstr(json_string_value(json_object_get(root, "warning")), "reached the upper end of their range, 10"));
         json_decref(root);
-        vg_temperatures_text_free(text);
+        vg_free(text);
         vg_calibration_free(fit);
         free_problem(&p);
     }

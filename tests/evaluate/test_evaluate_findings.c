@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "evaluate/bounds.h"
+#include "evaluate/whole_columns.h"
 #include "vargate/evaluate.h"
 
 enum { N = 4000, C = 3 };
@@ -64,7 +65,7 @@ static vg_evaluation *draw(double power, bool informed, size_t n, double spread,
     vg_auroc_comparison direct;
     if (e->errors > 0) {
         assert_int_equal(vg_auroc_compare(&direct, &measures[e->lead.leader], &measures[e->lead.rival],
-                                          vg_tally_errors(tally), n, NULL),
+                                          vg_tally__info(tally).errors, n, NULL),
                          VG_OK);
         assert_true(direct.p_value == e->lead.p_value && direct.difference.low == e->lead.difference.low);
         assert_true(fabs(e->lead.corrected - fmin(1, 3 * direct.p_value)) < 1e-15);

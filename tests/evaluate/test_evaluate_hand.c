@@ -237,7 +237,7 @@ static void test_margin_ratio(void **state) {
     assert_int_equal(vg_margin_ratio(again, mean, std, pred, second, 4, 3), VG_OK);
     assert_memory_equal(ratio, again, sizeof ratio);
     const double u[] = {.9, .2, .5, 1}, spread[] = {.1, .3, 0, 0};
-    assert_int_equal(vg_margin_ratio_multilabel(ratio, u, spread, 4), VG_OK);
+    assert_int_equal(vg_margin_ratio(ratio, u, spread, NULL, NULL, 4, 1), VG_OK);
     near(ratio[0], .8 / .2);
     near(ratio[1], .6 / .6);
     near(ratio[2], 0);
@@ -381,7 +381,7 @@ static void test_refusals(void **state) {
     refused(vg_tally_feed(tally, mean + 2, NULL, labels + 1, 2), VG_ERR_DATA, "sample 2, class 1");
     mean[5] = .9;
     refused(vg_tally_feed(tally, mean + 2, std, labels + 1, 2), VG_ERR_ARGUMENT, "std");
-    assert_int_equal(vg_tally_rows(tally), 1); /* refused blocks left no trace */
+    assert_int_equal(vg_tally__info(tally).rows, 1); /* refused blocks left no trace */
     assert_int_equal(vg_tally_feed(tally, mean + 2, NULL, labels + 1, 2), VG_OK);
     double u[] = {1, 2, NAN};
     vg_measure measure = {"gtu@2", u, 1, 0};

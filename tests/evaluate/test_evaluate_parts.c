@@ -120,12 +120,12 @@ static void adds_adaptive_bins(void **state) {
     for (size_t b = 0; b < BINS; b++)
         sum += fabs(gap[b]);
     near(sum / ROWS, e->ece_adaptive.value);
-    const double *class_gap = vg_tally_gaps(tally, 0);
+    const double *class_gap = vg_tally__info(tally).class_gaps;
     sum = 0;
     for (size_t b = 0; b < 2 * BINS; b++)
         sum += fabs(class_gap[b]);
     near(sum / (2.0 * ROWS), e->ece_classwise.value);
-    assert_null(vg_tally_gaps(tally, 1));
+    assert_null(vg_tally__info(tally).label_gaps);
     vg_evaluation_free(e);
     vg_tally_free(tally);
 }

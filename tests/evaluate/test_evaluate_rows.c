@@ -299,8 +299,8 @@ static void same_rule(void **unused) {
         assert_int_equal(vg_tally_feed(tally, mean, std, labels, ROWS), VG_OK);
         assert_int_equal(vg_evaluate(&e, tally, NULL, 0, &options), VG_OK);
         assert_int_equal(vg_rule__evaluate(&row, &k, 1,
-                                           &(vg_rule_rows){vg_tally_ratio(tally), vg_tally_errors(tally), labels,
-                                                           tally->prediction, ROWS, width}),
+                                           &(vg_rule_rows){vg_tally__info(tally).ratio, vg_tally__info(tally).errors,
+                                                           labels, tally->prediction, ROWS, width}),
                          VG_OK);
         assert_true(row.kept > 0 && row.abstained > 0);
         assert_int_equal(e->rule[0].kept, row.kept);

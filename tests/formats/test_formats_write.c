@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/text_file.h"
 #include "formats_util.h"
 
 static char folder[256];
@@ -190,10 +191,10 @@ static void bad_places(void **state) {
     vg_writer *writer;
     vg_text *text;
     assert_fails(vg_writer_open(&writer, in_folder("none/a.npz")), VG_ERR_IO, "No such file");
-    assert_fails(vg_text_open(&text, in_folder("none/a.csv")), VG_ERR_IO, "cannot create");
-    assert_fails(vg_text_open(&text, folder), VG_ERR_IO, "folder");
-    assert_fails(vg_text_open(&text, "/dev/null"), VG_ERR_IO, "not a regular file");
-    assert_fails(vg_text_open(&text, ""), VG_ERR_ARGUMENT, "name");
+    assert_fails(vg_text__open(&text, in_folder("none/a.csv")), VG_ERR_IO, "cannot create");
+    assert_fails(vg_text__open(&text, folder), VG_ERR_IO, "folder");
+    assert_fails(vg_text__open(&text, "/dev/null"), VG_ERR_IO, "not a regular file");
+    assert_fails(vg_text__open(&text, ""), VG_ERR_ARGUMENT, "name");
     assert_null(text);
     if (geteuid() != 0) {
         assert_int_equal(chmod(folder, 0500), 0);
@@ -212,12 +213,12 @@ static void replacing(void **state) {
     assert_int_equal(symlink("target.txt", link), 0);
     vg_text *text;
     size_t size;
-    assert_ok(vg_text_open(&text, link));
-    assert_ok(vg_text_write(text, "after", 5));
+    assert_ok(vg_text__open(&text, link));
+    assert_ok(vg_text__write(text, "after", 5));
     uint8_t *bytes = slurp(target, &size);
     assert_memory_equal(bytes, "before", 6);
     free(bytes);
-    assert_ok(vg_text_close(text));
+    assert_ok(vg_text__close(text));
     struct stat about;
     assert_int_equal(lstat(link, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
@@ -225,12 +226,12 @@ static void replacing(void **state) {
     assert_int_equal(size, 5);
     assert_memory_equal(bytes, "after", 5);
     free(bytes);
-    assert_ok(vg_text_open(&text, link));
-    assert_ok(vg_text_write(text, "x", 1));
-    vg_text_abandon(text);
+    assert_ok(vg_text__open(&text, link));
+    assert_ok(vg_text__write(text, "x", 1));
+    vg_text__abandon(text);
     unlink(target);
-    assert_ok(vg_text_open(&text, link));
-    assert_ok(vg_text_close(text));
+    assert_ok(vg_text__open(&text, link));
+    assert_ok(vg_text__close(text));
     mode_t mask = umask(0);
     umask(mask);
     assert_int_equal(stat(target, &about), 0);
@@ -265,9 +266,9 @@ static void disk_full(void **state) {
         }
         vg_text *text;
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-        assert_ok(vg_text_open(&text, in_folder("f.txt")));
-        vg_text_write(text, values, sizeof values);
-        vg_status closed = vg_text_close(text);
+        assert_ok(vg_text__open(&text, in_folder("f.txt")));
+        vg_text__write(text, values, sizeof values);
+        vg_status closed = vg_text__close(text);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_fails(closed, VG_ERR_IO, "f.txt");
         assert_int_equal(sweep(), 0);

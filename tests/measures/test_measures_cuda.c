@@ -2,7 +2,6 @@
  * shapes that do and do not fit shared memory, every memory, type, stride and option, the same bits every time. Skipped
  * where there is no GPU. */
 #include "device_cases.h"
-#include "vargate/device.h"
 
 #ifdef VG_TEST_CUDA_RUNTIME
 #include <cuda_runtime_api.h>
@@ -10,14 +9,16 @@
 
 static vg_status by_device(vg_scores *got, vg_score_summary *summary, const vg_predictions *view,
                            const vg_score_options *options) {
-    vg_device_scorer *s;
-    vg_status status = vg_device_scorer_new(&s, view->m, view->c, options);
+    vg_scorer *s;
+    vg_score_options on_device = *options;
+    on_device.device = VG_SCORE_ON_CUDA;
+    vg_status status = vg_scorer_new(&s, view->m, view->c, &on_device);
     if (status != VG_OK)
         return status;
-    status = vg_device_scorer_feed(s, got, VG_MEMORY_HOST, view, VG_MEMORY_HOST);
+    status = vg_scorer_feed(s, got, view, NULL);
     if (status == VG_OK)
-        status = vg_device_scorer_summary(s, summary);
-    vg_device_scorer_free(s);
+        status = vg_scorer_summary(s, summary);
+    vg_scorer_free(s);
     return status;
 }
 
@@ -144,17 +145,18 @@ static void bad_rows(void **state) {
     double tu[5];
     vg_scores out = {.tu = tu};
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
-    vg_device_scorer *s;
+    vg_scorer *s;
     (void)state;
+    options.device = VG_SCORE_ON_CUDA;
     for (int i = 0; i < 30; i++)
         p[i] = 0.5f;
     vg_predictions view = vg_predictions_f32(p, 5, 3, 2);
-    assert_int_equal(vg_device_scorer_new(&s, 3, 2, &options), VG_OK);
-    assert_int_equal(vg_device_scorer_feed(s, &out, VG_MEMORY_HOST, &view, VG_MEMORY_HOST), VG_OK);
+    assert_int_equal(vg_scorer_new(&s, 3, 2, &options), VG_OK);
+    assert_int_equal(vg_scorer_feed(s, &out, &view, NULL), VG_OK);
     p[2 * 7] = NAN, p[2 * 13] = 7;
-    assert_int_equal(vg_device_scorer_feed(s, &out, VG_MEMORY_HOST, &view, VG_MEMORY_HOST), VG_ERR_DATA);
+    assert_int_equal(vg_scorer_feed(s, &out, &view, NULL), VG_ERR_DATA);
     assert_string_equal(vg_error_message(), "sample 7, member 1, class 0: a probability is not a number");
-    vg_device_scorer_free(s);
+    vg_scorer_free(s);
 }
 
 /* Members gated to nothing are left to the host and flagged. */
@@ -176,8 +178,11 @@ static void device_memory_in_and_out(void **state) {
     float *p = ref_alloc(N * M * C, sizeof *p), *on_device;
     double *results;
     vg_score_options options = VG_SCORE_OPTIONS_INIT;
-    vg_device_scorer *s;
+    vg_scorer_feed_options device = VG_SCORER_FEED_OPTIONS_INIT;
+    vg_scorer *s;
     (void)state;
+    options.device = VG_SCORE_ON_CUDA;
+    device.predictions = device.scores = VG_MEMORY_DEVICE;
     for (size_t i = 0; i < N * M * C; i++)
         p[i] = (float)wide[i];
     assert_int_equal(cudaMalloc((void **)&on_device, N * M * C * sizeof *p), cudaSuccess);
@@ -186,9 +191,9 @@ static void device_memory_in_and_out(void **state) {
     vg_predictions here = vg_predictions_f32(p, N, M, C), there = vg_predictions_f32(on_device, N, M, C);
     vg_scores out = {.tu = tu, .gepjs = gepjs, .mean = mean},
               out_there = {.tu = results, .gepjs = results + N, .mean = results + N * (1 + K)};
-    assert_int_equal(vg_device_scorer_new(&s, M, C, &options), VG_OK);
-    assert_int_equal(vg_device_scorer_feed(s, &out, VG_MEMORY_HOST, &here, VG_MEMORY_HOST), VG_OK);
-    assert_int_equal(vg_device_scorer_feed(s, &out_there, VG_MEMORY_DEVICE, &there, VG_MEMORY_DEVICE), VG_OK);
+    assert_int_equal(vg_scorer_new(&s, M, C, &options), VG_OK);
+    assert_int_equal(vg_scorer_feed(s, &out, &here, NULL), VG_OK);
+    assert_int_equal(vg_scorer_feed(s, &out_there, &there, &device), VG_OK);
     assert_int_equal(cudaMemcpy(back, results, N * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
     assert_memory_equal(back, tu, sizeof tu);
     assert_int_equal(cudaMemcpy(back, results + N, N * K * sizeof(double), cudaMemcpyDeviceToHost), cudaSuccess);
@@ -196,17 +201,21 @@ static void device_memory_in_and_out(void **state) {
     assert_int_equal(cudaMemcpy(back, results + N * (1 + K), N * C * sizeof(double), cudaMemcpyDeviceToHost),
                      cudaSuccess);
     assert_memory_equal(back, mean, sizeof mean);
-    vg_device_scorer_free(s);
+    vg_scorer_free(s);
     (void)cudaFree(on_device), (void)cudaFree(results);
     free(p), free(wide);
 }
 #endif
 
 int main(void) {
-    if (vg_device_check() != VG_OK) {
+    vg_score_options options = VG_SCORE_OPTIONS_INIT;
+    vg_scorer *probe;
+    options.device = VG_SCORE_ON_CUDA;
+    if (vg_scorer_new(&probe, 2, 2, &options) != VG_OK) {
         printf("skipped: no GPU (%s)\n", vg_error_message());
         return 77;
     }
+    vg_scorer_free(probe);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_reference),
         cmocka_unit_test(large_shapes),

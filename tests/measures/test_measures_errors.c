@@ -121,11 +121,11 @@ static void bad_block(void **state) {
     vg_scores out = places();
     vg_predictions view = vg_predictions_f32(good, 1, 4, 2), right = vg_predictions_f32(good, 2, 2, 2);
     assert_int_equal(vg_scorer_new(&scorer, 2, 2, &o), VG_OK);
-    assert_int_equal(vg_scorer_feed(scorer, &out, &view), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_scorer_feed(scorer, &out, &view, NULL), VG_ERR_ARGUMENT);
     one_line();
     view = vg_predictions_f32(good, 1, 2, 4);
-    assert_int_equal(vg_scorer_feed(scorer, &out, &view), VG_ERR_ARGUMENT);
-    assert_int_equal(vg_scorer_feed(scorer, &out, &right), VG_OK);
+    assert_int_equal(vg_scorer_feed(scorer, &out, &view, NULL), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_scorer_feed(scorer, &out, &right, NULL), VG_OK);
     vg_scorer_free(scorer);
 }
 
@@ -210,7 +210,7 @@ static void bad_row_in_a_later_block(void **state) {
     assert_int_equal(vg_scorer_new(&scorer, M, C, &o), VG_OK);
     for (size_t first = 0; first < N; first += 100) {
         vg_predictions block = vg_predictions_f32(data + first * M * C, 100, M, C);
-        vg_status status = vg_scorer_feed(scorer, &out, &block);
+        vg_status status = vg_scorer_feed(scorer, &out, &block, NULL);
         assert_int_equal(status, first == 1200 ? VG_ERR_DATA : VG_OK);
         if (first == 1200) {
             assert_true(names(vg_error_message(), 1234, 3));
@@ -316,7 +316,7 @@ static int call_again(void *context, unsigned long long done, unsigned long long
     vg_scores out = places();
     vg_score_summary summary;
     vg_scorer_state state;
-    again->feed = vg_scorer_feed(again->scorer, &out, again->block);
+    again->feed = vg_scorer_feed(again->scorer, &out, again->block, NULL);
     again->summary = vg_scorer_summary(again->scorer, &summary);
     again->save = vg_scorer_save(again->scorer, &state);
     return 0;
@@ -333,7 +333,7 @@ static void a_second_caller_is_refused(void **state) {
     o.progress = call_again;
     o.progress_context = &again;
     assert_int_equal(vg_scorer_new(&again.scorer, M, C, &o), VG_OK);
-    assert_int_equal(vg_scorer_feed(again.scorer, &out, &view), VG_OK);
+    assert_int_equal(vg_scorer_feed(again.scorer, &out, &view, NULL), VG_OK);
     assert_int_equal(again.feed, VG_ERR_ARGUMENT);
     assert_int_equal(again.summary, VG_ERR_ARGUMENT);
     assert_int_equal(again.save, VG_ERR_ARGUMENT);
@@ -361,10 +361,10 @@ static void sums_move_to_another_scorer(void **state) {
     assert_int_equal(vg_score(&out, &expected, &whole, &o), VG_OK);
     assert_int_equal(vg_scorer_new(&a, M, C, &o), VG_OK);
     assert_int_equal(vg_scorer_new(&b, M, C, &o), VG_OK);
-    assert_int_equal(vg_scorer_feed(a, &out, &first), VG_OK);
+    assert_int_equal(vg_scorer_feed(a, &out, &first, NULL), VG_OK);
     assert_int_equal(vg_scorer_save(a, &held), VG_OK);
     assert_int_equal(vg_scorer_restore(b, &held), VG_OK);
-    assert_int_equal(vg_scorer_feed(b, &out, &rest), VG_OK);
+    assert_int_equal(vg_scorer_feed(b, &out, &rest, NULL), VG_OK);
     assert_int_equal(vg_scorer_summary(b, &found), VG_OK);
     assert_true(expected.diversity > 0);
     assert_memory_equal(&found, &expected, sizeof found);
@@ -438,6 +438,42 @@ static void trees_are_walked(void **state) {
     one_line();
 }
 
+/* A build or machine without a GPU refuses it by name, and takes the CPU where it may choose. Where there is one, the
+ * scorer names it. */
+static void devices(void **state) {
+    (void)state;
+    static const double p[2][2][2] = {{{.5, .5}, {.25, .75}}, {{.9, .1}, {.9, .1}}};
+    vg_predictions view = vg_predictions_f64(&p[0][0][0], 2, 2, 2);
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    vg_scorer_feed_options feed = VG_SCORER_FEED_OPTIONS_INIT;
+    vg_scorer *scorer;
+    double tu[2];
+    vg_scores out = {.tu = tu};
+    o.device = VG_SCORE_ON_CUDA;
+    vg_status status = vg_scorer_new(&scorer, 2, 2, &o);
+    if (status == VG_OK)
+        assert_string_not_equal(vg_scorer_device(scorer), "cpu");
+    else {
+        assert_int_equal(status, VG_ERR_UNSUPPORTED);
+        assert_non_null(strstr(vg_error_message(), "no CUDA device: "));
+        o.device = VG_SCORE_ON_AUTO;
+        assert_int_equal(vg_scorer_new(&scorer, 2, 2, &o), VG_OK);
+        assert_string_equal(vg_scorer_device(scorer), "cpu");
+    }
+    assert_int_equal(vg_scorer_feed(scorer, &out, &view, &feed), VG_OK);
+    vg_scorer_free(scorer);
+    o.device = (vg_score_device)3;
+    assert_int_equal(vg_scorer_new(&scorer, 2, 2, &o), VG_ERR_ARGUMENT);
+    o.device = VG_SCORE_ON_CPU;
+    assert_int_equal(vg_scorer_new(&scorer, 2, 2, &o), VG_OK);
+    feed.predictions = VG_MEMORY_DEVICE;
+    assert_int_equal(vg_scorer_feed(scorer, &out, &view, &feed), VG_ERR_ARGUMENT);
+    feed.struct_size = 4;
+    assert_int_equal(vg_scorer_feed(scorer, &out, &view, &feed), VG_ERR_ARGUMENT);
+    assert_non_null(strstr(vg_error_message(), "vg_scorer_feed_options.struct_size"));
+    vg_scorer_free(scorer);
+}
+
 static int suite(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_k),
@@ -454,6 +490,7 @@ static int suite(void) {
         cmocka_unit_test(sums_move_to_another_scorer),
         cmocka_unit_test(probabilities_are_told_from_logits),
         cmocka_unit_test(trees_are_walked),
+        cmocka_unit_test(devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static int blocks_alike(const setting *s, bench *b, size_t largest, unsigned thr
         count = count < s->n - first ? count : s->n - first;
         vg_predictions block = rows_from(&b->view, first, count);
         vg_scores places = places_from(&got, b->shape, s->n, first);
-        assert_int_equal(vg_scorer_feed(scorer, &places, &block), VG_OK);
+        assert_int_equal(vg_scorer_feed(scorer, &places, &block, NULL), VG_OK);
         first += count;
     }
     assert_int_equal(vg_scorer_summary(scorer, &summary), VG_OK);

@@ -325,7 +325,7 @@ static void blocks_and_threads_do_not_matter(void **state) {
             for (size_t first = 0; first < n; first += step) {
                 vg_predictions block = vg_predictions_f32(z + first * m * c, first + step < n ? step : n - first, m, c);
                 vg_scores out = {.gmu = gmu + first};
-                assert_int_equal(vg_scorer_feed(scorer, &out, &block), VG_OK);
+                assert_int_equal(vg_scorer_feed(scorer, &out, &block, NULL), VG_OK);
             }
             assert_int_equal(vg_scorer_summary(scorer, &found), VG_OK);
             vg_scorer_free(scorer);

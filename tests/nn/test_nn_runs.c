@@ -313,7 +313,7 @@ static void gate_settings_and_times(void **state) {
         FILE *file = fopen(path, "w");
         fputs(text, file);
         fclose(file);
-        vg_recipe_text_free(text);
+        vg_free(text);
         OK(vg_recipe__read(&again, path));
         assert_true(again.checkpoint_every == times[i].epochs && again.checkpoint_seconds == times[i].seconds);
     }

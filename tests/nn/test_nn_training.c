@@ -337,8 +337,8 @@ static void recipes(void **state) {
     OK(vg_recipe__read(&again, path));
     OK(vg_recipe_text(&text2, &again));
     assert_string_equal(text, text2);
-    vg_recipe_text_free(text);
-    vg_recipe_text_free(text2);
+    vg_free(text);
+    vg_free(text2);
     file = fopen(path, "w");
     fputs("name: x\nepoch: 3\n", file);
     fclose(file);

@@ -303,7 +303,7 @@ static void recipes_are_kept(void **state) {
         OK(vg_recipe_set(&recipe, texts[i]));
         OK(vg_recipe_text(&text, &recipe));
         assert_non_null(strstr(text, lines[i]));
-        vg_recipe_text_free(text);
+        vg_free(text);
     }
 }
 

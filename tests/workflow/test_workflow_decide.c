@@ -115,7 +115,7 @@ static void calibrates_a_file(void **state) {
     assert_ok(vg_temperatures_load(&kept, &count, output));
     assert_int_equal(count, M);
     assert_memory_equal(kept, direct->temperatures, M * sizeof(double));
-    vg_temperatures_free(kept);
+    vg_free(kept);
     vg_calibration_free(of_file);
     vg_calibration_free(direct);
 }
@@ -226,7 +226,7 @@ static void decides_by_the_rule(void **state) {
     assert_true(json_real_value(json_object_get(root, "k")) == 1.5);
     assert_null(json_object_get(root, "calibration"));
     json_decref(root);
-    vg_json_free(text);
+    vg_free(text);
     vg_policy_free(policy);
 }
 
@@ -425,8 +425,8 @@ static void writes_a_page(void **state) {
     options.class_names = "a,b,c,d";
     assert_ok(vg_page_write(&page, probability_file, output, NULL, &options));
     snprintf(expected, sizeof expected, "%s/report.html", output);
-    assert_string_equal(vg_page_path(page), expected);
-    assert_string_equal(vg_page_folder(page), output);
+    assert_string_equal(page->path, expected);
+    assert_string_equal(page->folder, output);
     const vg_report *report = vg_page__report(page);
     assert_string_equal(report->title, "A title");
     assert_int_equal(report->n, N);

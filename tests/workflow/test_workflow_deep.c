@@ -261,7 +261,7 @@ static void runs_to_the_results(void **state) {
     size_t count;
     OK(vg_temperatures_load(&read, &count, in_folder(temps, "deep/temps.json")));
     assert_int_equal(count, NETWORKS); /* one a network */
-    vg_temperatures_free(read);
+    vg_free(read);
     assert_true(is_there("deep/results.json"));
     /* Fewer networks: predictions are made again. */
     deep.members = 2;

@@ -89,7 +89,7 @@ static json_t *parse(vg_status status, char **text) {
     assert_ok(status);
     json_t *value = json_loads(*text, 0, NULL);
     assert_non_null(value);
-    vg_json_free(*text);
+    vg_free(*text);
     return value;
 }
 

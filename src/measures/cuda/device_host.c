@@ -65,7 +65,7 @@ static vg_status feed_part(vg_device_scorer *s, vg_scorer *scorer, const host_fe
     if (status == VG_OK && out_at == VG_MEMORY_DEVICE)
         status = places_new(s, &places, &memory, out, count);
     if (status == VG_OK)
-        status = vg_scorer_feed(scorer, &places, &view);
+        status = vg_scorer_feed(scorer, &places, &view, NULL);
     if (status == VG_OK && out_at == VG_MEMORY_DEVICE)
         status = places_out(s, &to, &places, count);
     vg_base__release(memory);
@@ -78,7 +78,7 @@ vg_status vg_device__feed_host(vg_device_scorer *s, const vg_scores *out, vg_mem
     if (!s->host)
         VG_TRY(vg_scorer_new(&s->host, s->m, s->c, &s->options));
     if (at == VG_MEMORY_HOST && out_at == VG_MEMORY_HOST)
-        return vg_scorer_feed(s->host, out, p);
+        return vg_scorer_feed(s->host, out, p, NULL);
     size_t each = p->m * p->c * vg_device__element(p->dtype), step = ((size_t)32 << 20) / each + 1;
     for (size_t first = 0; first < p->n; first += step)
         VG_TRY(

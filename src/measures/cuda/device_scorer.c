@@ -1,17 +1,16 @@
-/* device_scorer.c - the public device scorer. It scores blocks in chunks and keeps two chunks in flight, so that copies
- * overlap with kernels. Each chunk has its own stream: host predictions are copied in, the kernel runs, the kernel in
- * double repeats the samples whose divergences are too large for float, the summary is reduced, and the results are
- * copied out. */
+/* device_scorer.c - the scorer of a GPU behind vg_scorer. It scores blocks in chunks and keeps two chunks in flight, so
+ * that copies overlap with kernels. Each chunk has its own stream: host predictions are copied in, the kernel runs, the
+ * kernel in double repeats the samples whose divergences are too large for float, the summary is reduced, and the
+ * results are copied out. */
 #include <math.h>
 #include <string.h>
 
 #include "measures/cuda/device_scorer.h"
-#include "measures/scorer.h"
 
 enum { CHUNK_INPUT = 48 << 20, CHUNK_RESULTS = 32 << 20, CHUNK_SAMPLES = 1 << 18, WORK_BYTES = 512 << 20 };
 
 /* --- making */
-vg_status vg_device_check(void) {
+vg_status vg_device_scorer__available(void) {
     int count = 0, device = 0, major = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess && count > 0)
@@ -35,6 +34,7 @@ static vg_status copy_options(vg_device_scorer *s, const vg_score_options *o) {
     bool given = o->k && o->k_count > 0;
     const double *k = given ? o->k : three;
     s->options = *o;
+    s->options.device = VG_SCORE_ON_CPU; /* they also make the scorers of device_host.c */
     s->k = given ? o->k_count : 3;
     VG_TRY(vg_base__alloc(&s->gates, s->k, sizeof *s->gates, "gate settings"));
     memcpy(s->gates, k, s->k * sizeof *k);
@@ -102,27 +102,25 @@ static vg_status open_device(vg_device_scorer *s) {
     return copy_settings(s);
 }
 
-vg_status vg_device_scorer_new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options) {
+vg_status vg_device_scorer__new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options) {
     vg_device_scorer *s;
     *out = NULL;
-    VG_TRY(vg_device_check());
-    vg_score_options taken;
-    VG_TRY(vg_measures__take_options(&taken, options, m, c));
+    VG_TRY(vg_device_scorer__available());
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "a scorer"));
     s->m = m;
     s->c = c;
-    vg_status status = copy_options(s, &taken);
+    vg_status status = copy_options(s, options);
     if (status == VG_OK)
         status = open_device(s);
     if (status != VG_OK) {
-        vg_device_scorer_free(s);
+        vg_device_scorer__free(s);
         return status;
     }
     *out = s;
     return VG_OK;
 }
 
-void vg_device_scorer_free(vg_device_scorer *s) {
+void vg_device_scorer__free(vg_device_scorer *s) {
     if (!s)
         return;
     for (int i = 0; i < 2; i++) {
@@ -404,12 +402,9 @@ static bool fits_device(const vg_device_scorer *s, const feeding *f) {
     return vg_measures__score_plan(&trial, s->shared, s->shared_all, s->multiprocessors);
 }
 
-vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_memory out_at,
-                                const vg_predictions *block, vg_memory block_at) {
-    vg_scores places = {0};
-    VG_TRY(vg_measures__check_block(out, block, s->m, s->c));
-    memcpy(&places, out, s->options.scores_size);
-    out = &places;
+vg_status vg_device_scorer__feed(vg_device_scorer *s, const vg_scores *out, const vg_predictions *block,
+                                 const vg_scorer_feed_options *options) {
+    const vg_memory out_at = options->scores, block_at = options->predictions;
     if (out->maxprob || out->gap || out->topstd || out->votes || out->maxlogit || out->energy)
         return vg_base__fail(VG_ERR_UNSUPPORTED,
                              "maxprob, gap, topstd, votes, maxlogit and energy are computed on the CPU only");
@@ -419,7 +414,7 @@ vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_me
     if (!s->by_host)
         s->by_host = !fits_device(s, &f);
     if (block_at == VG_MEMORY_DEVICE)
-        VG_TRY(vg_device__check(cudaEventRecord(s->ready, s->before), "an event"));
+        VG_TRY(vg_device__check(cudaEventRecord(s->ready, options->stream), "an event"));
     if (s->by_host) {
         if (block_at == VG_MEMORY_DEVICE)
             VG_TRY(vg_device__check(cudaEventSynchronize(s->ready), "waiting for predictions"));
@@ -442,14 +437,9 @@ vg_status vg_device_scorer_feed(vg_device_scorer *s, const vg_scores *out, vg_me
     return status;
 }
 
-vg_status vg_device_scorer_stream(vg_device_scorer *s, void *stream) {
-    s->before = stream;
-    return VG_OK;
-}
+const char *vg_device_scorer__device(const vg_device_scorer *s) { return s->device; }
 
-const char *vg_device_scorer_device(const vg_device_scorer *s) { return s->device; }
-
-vg_status vg_device_scorer_summary(const vg_device_scorer *s, vg_score_summary *summary) {
+vg_status vg_device_scorer__summary(const vg_device_scorer *s, vg_score_summary *summary) {
     if (s->by_host && s->host)
         return vg_scorer_summary(s->host, summary);
     score_totals part[2];

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "measures/cuda/score_kernel.h"
-#include "vargate/device.h"
+#include "measures/device_scorer_api.h"
 
 enum { DEVICE_FIELDS = 20 };
 
@@ -42,7 +42,6 @@ struct vg_device_scorer {
     score_job plans[2]; /* the last jobs: usual and in double */
     int widest, multiprocessors;
     size_t shared, shared_all;
-    cudaStream_t before;
     cudaEvent_t ready;
     vg_pool *pool;
     unsigned long long samples;

@@ -1,0 +1,18 @@
+/* text_file.h - a plain text file in pieces, written beside and renamed into place; "-" is standard output, written at
+ * once. One caller at a time. Internal. */
+#ifndef VG_TEXT_FILE_H
+#define VG_TEXT_FILE_H
+
+#include "vargate/formats.h"
+
+typedef struct vg_text vg_text;
+/* *out is the caller's until vg_text__close or vg_text__abandon. */
+vg_status vg_text__open(vg_text **out, const char *path);
+/* Appends bytes; buffered. VG_ERR_IO when the disk is full or the like. */
+vg_status vg_text__write(vg_text *text, const void *bytes, size_t size);
+/* Flushes to disk and renames into place. Frees the text in any case. */
+vg_status vg_text__close(vg_text *text);
+/* Removes what was written and frees the text. NULL is fine. */
+void vg_text__abandon(vg_text *text);
+
+#endif
