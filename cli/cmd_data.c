@@ -82,10 +82,10 @@ static int list(const data_values *own) {
 
 /* --- info --------------------------------------------------------------------------------------------------------- */
 static void print_contents(const char *title, const vg_dataset_info *info, const vg_statistics *statistics) {
-    printf("%-9s %zu images of %zux%zu, %zu channel%s, %s, ", title, info->n, info->height, info->width, info->channels,
-           info->channels == 1 ? "" : "s", info->is_float ? "float32" : "bytes");
+    printf("%-9s %zu image%s of %zux%zu, %zu channel%s, %s, ", title, info->n, info->n == 1 ? "" : "s", info->height,
+           info->width, info->channels, info->channels == 1 ? "" : "s", info->is_float ? "float32" : "bytes");
     if (info->classes > 0)
-        printf("%zu classes\n", info->classes);
+        printf("%zu class%s\n", info->classes, info->classes == 1 ? "" : "es");
     else
         printf("no labels\n");
     for (size_t c = 0; c < statistics->channels; c++)
@@ -96,6 +96,8 @@ static void print_contents(const char *title, const vg_dataset_info *info, const
             printf("%s %s", c == 0 ? "" : ",", info->class_names[c]);
         printf("%s\n", info->classes > 20 ? ", ..." : "");
     }
+    for (size_t i = 0; i < info->note_count; i++)
+        printf("  note    %s\n", info->notes[i]);
     if (info->skipped_count > 0)
         printf("  skipped %zu file%s\n", info->skipped_count, info->skipped_count == 1 ? "" : "s");
     for (size_t i = 0; i < info->skipped_count; i++)
@@ -217,6 +219,8 @@ static int take_settings(data_values *own) {
     own->reading.channels = channels[recipe.channels];
     own->reading.skip_corrupt = recipe.skip_corrupt;
     own->reading.in_memory = recipe.in_memory;
+    own->reading.test_share = recipe.test;
+    own->reading.test_seed = recipe.split_seed;
     return CLI_OK;
 }
 

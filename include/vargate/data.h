@@ -51,9 +51,12 @@ typedef struct vg_dataset_info {
     const char *const *files;   /* n paths of a set of image files; NULL for other sets */
     const char *const *skipped; /* skipped_count lines "PATH: reason": files that skip_corrupt left out */
     size_t skipped_count;
+    const char *const *notes; /* note_count lines about what looks like a mistake: what a folder holds beside the images
+                                 that are read, labels that are not counted from 0 */
+    size_t note_count;
 } vg_dataset_info;
 #define VG_DATASET_INFO_INIT                                                                                           \
-    { sizeof(vg_dataset_info), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0 }
+    { sizeof(vg_dataset_info), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0 }
 
 /* Sizes and channels apply to every kind of set with pixels in bytes; images of files may differ in size only where
  * they are resized or cropped to one. */
@@ -66,9 +69,12 @@ typedef struct vg_dataset_options {
     int skip_corrupt;      /* leave out files that cannot be read or decoded, instead of failing */
     int in_memory;         /* 1: decode image files at once; 0: as they are needed; -1: by the memory they need */
     unsigned threads;      /* that decode; 0: one per core. They change no content */
+    double test_share;     /* of the training part, stratified, becomes the test part, whatever else the set has; 0: the
+                              set's own test part */
+    uint64_t test_seed;    /* draws that share */
 } vg_dataset_options;
 #define VG_DATASET_OPTIONS_INIT                                                                                        \
-    { sizeof(vg_dataset_options), NULL, {0, 0}, {0, 0}, 0, 0, -1, 0 }
+    { sizeof(vg_dataset_options), NULL, {0, 0}, {0, 0}, 0, 0, -1, 0, 0, 0 }
 
 /* Opens a data set by name: an entry of vg_data_catalogue, or "path:FILE_OR_FOLDER", which has no checksums: an .npz,
  * an IDX file of images with its labels file beside it, a CIFAR .bin, an SVHN .mat, a folder that holds such files, one

@@ -56,6 +56,7 @@ typedef struct vg_recipe {
     char ood[VG_RECIPE_LIST][VG_RECIPE_TEXT]; /* out-of-distribution sets */
     size_t ood_count;
     double validation;                /* share of the training set held out */
+    double test;                      /* share of it that is the test set; 0: the data set's own test part */
     size_t train_limit, test_limit;   /* at most this many samples; 0: all */
     size_t resize[2], center_crop[2]; /* {0, 0}: none; {n, 0}: the shorter side n, n x n cut out; {height, width} */
     int channels;                     /* 0 auto, 1 grey, 2 RGB */

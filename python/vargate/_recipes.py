@@ -23,6 +23,7 @@ class RecipeKeys(TypedDict, total=False):
     dataset: str
     ood: Sequence[str]
     validation: float
+    test: float
     train_limit: int
     test_limit: int
     resize: int | str

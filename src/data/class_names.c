@@ -70,30 +70,13 @@ vg_status vg_dataset__map_classes(vg_dataset *set, const char *const *names, siz
     return status;
 }
 
-int vg_dataset__remark(char *out, size_t room, const vg_dataset *set) {
-    size_t *samples, absent = 0, first = 0;
-    out[0] = 0;
-    if (!set->labels || set->classes < 2 || count_classes(&samples, set) != VG_OK)
-        return 0;
-    for (size_t c = set->classes; c-- > 0;)
-        if (samples[c] == 0) {
-            absent++;
-            first = c;
-        }
+bool vg_dataset__counts_from_one(const vg_dataset *set) {
+    size_t *samples, absent = 0;
+    if (!set->labels || set->class_names || set->classes < 2 || count_classes(&samples, set) != VG_OK)
+        return false;
+    for (size_t c = 0; c < set->classes; c++)
+        absent += samples[c] == 0;
     bool shifted = samples[0] == 0 && absent == 1;
     vg_base__release(samples);
-    if (absent == 0)
-        return 0;
-    if (shifted && !set->class_names)
-        snprintf(out, room,
-                 "%s: labels run from 1 to %zu and none is 0: class 0 stays empty; labels are counted from 0, so "
-                 "subtract 1 if there are %zu classes",
-                 set->source, set->classes - 1, set->classes - 1);
-    else if (set->class_names)
-        snprintf(out, room, "%s: %zu of %zu classes have no sample, the first is '%.100s'", set->source, absent,
-                 set->classes, set->class_names[first]);
-    else
-        snprintf(out, room, "%s: %zu of %zu classes have no sample, the first is %zu", set->source, absent,
-                 set->classes, first);
-    return shifted && !set->class_names ? 2 : 1;
+    return shifted;
 }

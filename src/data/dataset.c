@@ -4,6 +4,7 @@
 #include "data/dataset.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 vg_status vg_dataset__new(vg_dataset **out, const char *name, const vg_dataset_shape *shape) {
@@ -50,9 +51,19 @@ void vg_dataset_free(vg_dataset *set) {
     for (size_t i = 0; i < set->skipped_count; i++)
         vg_base__release(set->skipped[i]);
     vg_base__release(set->files);
+    for (size_t i = 0; i < set->note_count; i++)
+        vg_base__release(set->notes[i]);
     vg_base__release(set->skipped);
     vg_base__release(set->held);
     vg_base__release(set);
+}
+
+vg_status vg_dataset__note(vg_dataset *set, const char *text) {
+    char line[1024];
+    if (set->note_count == VG_DATASET_NOTES)
+        return VG_OK;
+    snprintf(line, sizeof line, "%.400s: %s", set->source, text);
+    return vg_base__strdup(&set->notes[set->note_count++], line);
 }
 
 vg_status vg_dataset__rename(vg_dataset *set, const char *name, const char *source) {
@@ -134,7 +145,9 @@ vg_dataset_info vg_dataset__info(const vg_dataset *set) {
                              .labels = set->labels,
                              .files = (const char *const *)set->files,
                              .skipped = (const char *const *)set->skipped,
-                             .skipped_count = set->skipped_count};
+                             .skipped_count = set->skipped_count,
+                             .notes = (const char *const *)set->notes,
+                             .note_count = set->note_count};
 }
 
 vg_status vg_dataset_describe(vg_dataset_info *out, const vg_dataset *set) {

@@ -12,6 +12,8 @@
 #include "data/samples.h"
 #include "vargate/data.h"
 
+enum { VG_DATASET_NOTES = 8 };
+
 struct vg_dataset {
     char *name, *source;
     char **class_names; /* `classes` names, owned, or NULL */
@@ -28,6 +30,8 @@ struct vg_dataset {
     unsigned char *held;    /* n: 1 for the validation part that the data set itself names; NULL: it names none */
     char **skipped;         /* one line for each file that was left out */
     size_t skipped_count;
+    char *notes[VG_DATASET_NOTES]; /* lines about what looks like a mistake */
+    size_t note_count;
 };
 
 /* What a new set has room for. */
@@ -42,6 +46,13 @@ vg_status vg_dataset__rename(vg_dataset *set, const char *name, const char *sour
 vg_status vg_dataset__name_classes(vg_dataset *set, const char *const *names, size_t count);
 /* Sets classes = largest label + 1 when `classes` is 0; otherwise checks that every label is below it. */
 vg_status vg_dataset__settle_labels(vg_dataset *set, size_t classes);
+/* Adds "SOURCE: TEXT" to the notes. */
+vg_status vg_dataset__note(vg_dataset *set, const char *text);
+/* Whether labels without names run from 1 and leave 0 out. */
+bool vg_dataset__counts_from_one(const vg_dataset *set);
+/* Leaves the test images in the set, a share of those it does not name as validation images, or (`test` false) all
+ * others. Depends on labels, share and seed alone. */
+vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t seed);
 /* Elements of one image. */
 static inline size_t vg_dataset__image(const vg_dataset *set) { return set->channels * set->height * set->width; }
 /* Pixel (n, c, y, x) on the 0..1 scale. */

@@ -5,8 +5,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "data/image_file.h"
 
@@ -16,6 +19,8 @@ void vg_image_list__free(vg_image_list *list) {
         free(list->entries[i].class);
     }
     free(list->entries);
+    for (int kind = 0; kind < VG_LEFT_KINDS; kind++)
+        free(list->left[kind].first);
     vg_base__release(list->classes); /* the names are the entries' */
     vg_base__release(list->labels);
     *list = (vg_image_list){0};
@@ -89,6 +94,9 @@ static vg_status keep(names *list, const char *folder, const char *name) {
     return VG_OK;
 }
 
+/* A file, or a link that leads nowhere, which is reported when it cannot be read. */
+static bool is_readable_name(const char *path) { return vg_data__is_file(path) || access(path, F_OK) != 0; }
+
 /* Entries of a folder that are sub-folders, or files that end like images, sorted; hidden ones left out. With `most` >
  * 0 at most that many. */
 static vg_status entries(names *out, const char *folder, bool images, size_t most) {
@@ -104,7 +112,7 @@ static vg_status entries(names *out, const char *folder, bool images, size_t mos
         status = vg_data__join(&path, folder, entry->d_name);
         if (status != VG_OK)
             break;
-        if (images ? vg_data__is_file(path) : vg_data__is_folder(path))
+        if (images ? is_readable_name(path) : vg_data__is_folder(path))
             status = keep(out, folder, entry->d_name);
         vg_base__release(path);
     }
@@ -141,6 +149,66 @@ vg_image_folder vg_image_list__kind(const char *folder) {
     return found ? VG_FOLDER_CLASSES : holds_images(folder) ? VG_FOLDER_FLAT : VG_FOLDER_NONE;
 }
 
+/* --- what is left out --- */
+
+static bool has_other_format(const char *name) {
+    static const char *const endings[] = {".gif", ".bmp", ".tif", ".tiff", ".heic", ".avif", ".jp2", ".ppm", ".pgm"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(dot, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+static void leave_out(vg_image_list *list, vg_image_leftover kind, const char *path) {
+    char **first = &list->left[kind].first;
+    list->left[kind].count++;
+    if (*first && strcmp(*first, path) <= 0)
+        return;
+    free(*first);
+    *first = strdup(path); /* without memory the line names no file */
+}
+
+/* Counts what a folder of images, or (`classes`) of the folders of classes, holds beside what is read. */
+static vg_status count_left_out(vg_image_list *list, const char *folder, bool classes) {
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return vg_base__fail(VG_ERR_IO, "%s: %s", folder, strerror(errno));
+    vg_status status = VG_OK;
+    for (struct dirent *entry; status == VG_OK && (entry = readdir(directory));) {
+        char *path;
+        bool image = vg_image__has_name(entry->d_name);
+        if (entry->d_name[0] == '.' || (image && !classes))
+            continue;
+        status = vg_data__join(&path, folder, entry->d_name);
+        if (status != VG_OK)
+            break;
+        if (vg_data__is_file(path)) {
+            if (image || has_other_format(entry->d_name))
+                leave_out(list, image ? VG_LEFT_BESIDE : VG_LEFT_FORMAT, path);
+        } else if (vg_data__is_folder(path) && holds_images(path) != classes)
+            leave_out(list, classes ? VG_LEFT_EMPTY : VG_LEFT_NESTED, path);
+        vg_base__release(path);
+    }
+    closedir(directory);
+    return status;
+}
+
+void vg_image_list__left_out(char *out, size_t room, const vg_image_list *list, vg_image_leftover kind) {
+    static const char *const what[VG_LEFT_KINDS][2] = {
+        {"file of another format than JPEG, PNG and WebP is", "files of other formats than JPEG, PNG and WebP are"},
+        {"folder inside the folder of a class is", "folders inside the folders of classes are"},
+        {"image beside the folders of the classes is", "images beside the folders of the classes are"},
+        {"folder without images is no class and is", "folders without images are no classes and are"}};
+    size_t count = list->left[kind].count;
+    out[0] = 0;
+    if (count > 0)
+        snprintf(out, room, "%zu %s left out%s %s", count, what[kind][count > 1], count > 1 ? ", the first is" : ":",
+                 list->left[kind].first ? list->left[kind].first : "");
+}
+
+/* --- lists of folders --- */
+
 static vg_status add_files(vg_image_list *list, const char *folder, const char *class, bool held) {
     names files;
     VG_TRY(entries(&files, folder, true, 0));
@@ -154,7 +222,7 @@ static vg_status add_files(vg_image_list *list, const char *folder, const char *
         vg_base__release(path);
     }
     drop(&files);
-    return status;
+    return status == VG_OK ? count_left_out(list, folder, false) : status;
 }
 
 vg_status vg_image_list__classes(vg_image_list *list, const char *folder, bool held) {
@@ -170,7 +238,7 @@ vg_status vg_image_list__classes(vg_image_list *list, const char *folder, bool h
         vg_base__release(path);
     }
     drop(&folders);
-    return status;
+    return status == VG_OK ? count_left_out(list, folder, true) : status;
 }
 
 vg_status vg_image_list__flat(vg_image_list *list, const char *folder) { return add_files(list, folder, NULL, false); }

@@ -10,6 +10,15 @@ typedef struct vg_image_entry {
     size_t line;        /* of a list, for messages; 0: none */
 } vg_image_entry;
 
+/* What folders hold beside the images that are read. */
+typedef enum vg_image_leftover {
+    VG_LEFT_FORMAT = 0, /* image files of formats that are not read */
+    VG_LEFT_NESTED = 1, /* folders of images inside the folder of a class */
+    VG_LEFT_BESIDE = 2, /* images beside the folders of classes */
+    VG_LEFT_EMPTY = 3,  /* folders without images among those of the classes */
+    VG_LEFT_KINDS = 4
+} vg_image_leftover;
+
 typedef struct vg_image_list {
     vg_image_entry *entries;
     size_t count, room;
@@ -17,6 +26,10 @@ typedef struct vg_image_list {
     size_t class_count;
     int32_t *labels; /* after vg_image_list__number: count, or NULL where entries have no classes */
     bool fixed_split;
+    struct {
+        size_t count;
+        char *first; /* a path */
+    } left[VG_LEFT_KINDS];
 } vg_image_list;
 
 void vg_image_list__free(vg_image_list *list);
@@ -38,6 +51,8 @@ vg_status vg_image_list__table(vg_image_list *list, bool *one_part, const char *
 /* True for names that end in .csv or .tsv. */
 bool vg_image_list__is_table(const char *path);
 
+/* One line about what was left out, or "" in out[room] where there is nothing of that kind. */
+void vg_image_list__left_out(char *out, size_t room, const vg_image_list *list, vg_image_leftover kind);
 /* Makes a set of the files, in their order; the list is numbered here and stays the caller's. */
 vg_status vg_image_set__open(vg_dataset **out, vg_image_list *list, const char *name,
                              const vg_dataset_options *options);

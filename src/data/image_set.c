@@ -232,6 +232,17 @@ static vg_status take_entries(vg_dataset *set, image_work *work) {
     return vg_dataset__name_classes(set, (const char *const *)list->classes, list->class_count);
 }
 
+/* What the folders hold beside the images. */
+static vg_status note_left_out(vg_dataset *set, const vg_image_list *list) {
+    char line[600];
+    for (int kind = 0; kind < VG_LEFT_KINDS; kind++) {
+        vg_image_list__left_out(line, sizeof line, list, (vg_image_leftover)kind);
+        if (line[0])
+            VG_TRY(vg_dataset__note(set, line));
+    }
+    return VG_OK;
+}
+
 static vg_status fill_set(vg_dataset **out, image_work *work, const char *name) {
     size_t count = work->list->count, bytes;
     VG_TRY(vg_image_list__number(work->list));
@@ -246,6 +257,7 @@ static vg_status fill_set(vg_dataset **out, image_work *work, const char *name) 
     if (in_memory || work->problems)
         VG_TRY(vg_pool__run(work->pool, count, decode_one, work));
     VG_TRY(note_skipped(*out, work));
+    VG_TRY(note_left_out(*out, work->list));
     return take_entries(*out, work);
 }
 

@@ -2,6 +2,7 @@
  *
  * By name: every file of the part asked for is found, checked and read. By path: the kind is recognised by the file's
  * extension and first bytes, or from the files a folder holds; nothing is compared with published checksums. */
+#include <stdio.h>
 #include <string.h>
 
 #include "data/catalogue.h"
@@ -101,26 +102,46 @@ static vg_status open_known(vg_dataset **out, const vg_data_entry *entry, vg_par
     return VG_OK;
 }
 
-vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options) {
-    static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
-    vg_dataset_options o;
+static vg_status open_part(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *o) {
     vg_image_target target;
-    if (!out || !name)
-        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_open: out and name must not be NULL");
-    *out = NULL;
-    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_dataset_options"));
-    VG_TRY(vg_image_set__target(&target, &o));
+    VG_TRY(vg_image_set__target(&target, o));
     if (strncmp(name, "path:", 5) == 0)
-        return vg_own__read(out, name + 5, part, &o);
+        return vg_own__read(out, name + 5, part, o);
     const char *nearest = NULL;
     const vg_data_entry *entry = vg_data_find(name, &nearest);
     if (!entry)
         return vg_base__fail(VG_ERR_ARGUMENT, "no data set is called '%s'%s%s%s (one's own: path:FILE_OR_FOLDER)", name,
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-    if (o.folder && !vg_data__is_folder(o.folder))
-        return vg_base__fail(VG_ERR_IO, "%s: no such folder", o.folder);
-    VG_TRY(open_known(out, entry, part, o.folder));
-    vg_status status = vg_image_set__refit(out, &target);
+    if (o->folder && !vg_data__is_folder(o->folder))
+        return vg_base__fail(VG_ERR_IO, "%s: no such folder", o->folder);
+    VG_TRY(open_known(out, entry, part, o->folder));
+    return vg_image_set__refit(out, &target);
+}
+
+static vg_status note_first_label(vg_dataset *set) {
+    char line[256];
+    snprintf(line, sizeof line,
+             "labels run from 1 to %zu and none is 0: class 0 stays empty; labels are counted from 0, so subtract 1 if "
+             "there are %zu classes",
+             set->classes - 1, set->classes - 1);
+    return vg_dataset__note(set, line);
+}
+
+vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options) {
+    static const vg_dataset_options defaults = VG_DATASET_OPTIONS_INIT;
+    vg_dataset_options o;
+    if (!out || !name)
+        return vg_base__fail(VG_ERR_ARGUMENT, "vg_dataset_open: out and name must not be NULL");
+    *out = NULL;
+    VG_TRY(vg_base__take_options(&o, options, &defaults, sizeof o, "vg_dataset_options"));
+    if (!(o.test_share >= 0 && o.test_share < 1))
+        return vg_base__fail(VG_ERR_ARGUMENT, "test share %g, expected at least 0 and below 1", o.test_share);
+    bool cut = o.test_share > 0 && part != VG_PART_ANY;
+    vg_status status = open_part(out, name, cut ? VG_PART_TRAIN : part, &o);
+    if (status == VG_OK && vg_dataset__counts_from_one(*out))
+        status = note_first_label(*out);
+    if (status == VG_OK && cut)
+        status = vg_dataset__cut(*out, part == VG_PART_TEST, o.test_share, o.test_seed);
     if (status != VG_OK) {
         vg_dataset_free(*out);
         *out = NULL;

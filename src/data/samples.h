@@ -52,9 +52,6 @@ void vg_indices__free(size_t *indices); /* NULL is fine */
  * naming the class and leaving the set as it was, when a class is not in `names`. The set needs labels and class names
  * of its own. */
 vg_status vg_dataset__map_classes(vg_dataset *set, const char *const *names, size_t count);
-/* Writes one line about labels that look like a mistake to out[room]. Returns 2 for labels without names that run from
- * 1 and leave 0 out, 1 for other classes without a sample, and 0 with "" in out when there is nothing to report. */
-int vg_dataset__remark(char *out, size_t room, const vg_dataset *set);
 /* Makes a copy in another shape, where that loses nothing: grey to three equal channels, smaller images centred on
  * black. VG_ERR_DATA otherwise. For out-of-distribution sets, which must have the shape of the trained one. *out is the
  * caller's. */

@@ -155,6 +155,56 @@ vg_status vg_dataset__limit(size_t **out, size_t *out_count, const vg_dataset *s
 
 void vg_indices__free(size_t *indices) { vg_base__release(indices); }
 
+/* --- the test share --- */
+
+/* Separates the test share from the validation part, which may have the same seed. */
+static const uint64_t test_domain = 0x7465737420736861ULL;
+
+/* Moves sample `from` to place `to`, which is not behind it. */
+static void move_sample(vg_dataset *set, size_t to, size_t from) {
+    size_t image = vg_dataset__image(set) * (set->is_float ? sizeof(float) : 1);
+    if (set->pixels.any && to != from)
+        memcpy(set->pixels.bytes + to * image, set->pixels.bytes + from * image, image);
+    if (set->labels)
+        set->labels[to] = set->labels[from];
+    if (set->held)
+        set->held[to] = set->held[from];
+    if (set->files)
+        set->files[to] = set->files[from];
+}
+
+vg_status vg_dataset__cut(vg_dataset *set, bool test, double share, uint64_t seed) {
+    size_t *open = NULL, count = 0, left = 0;
+    unsigned char *chosen;
+    VG_TRY(vg_base__zalloc(&chosen, set->n, 1, "a test part"));
+    vg_status status = set->held ? collect(&open, &count, set->held, 0, NULL, set->n)
+                                 : collect(&open, &count, chosen, 0, NULL, set->n);
+    size_t total = status == VG_OK ? (size_t)floor(share * (double)count + 0.5) : 0;
+    if (status == VG_OK && (total == 0 || total >= count))
+        status = vg_base__fail(VG_ERR_ARGUMENT, "%s: a test share of %g of its %zu samples leaves none %s", set->name,
+                               share, count, total ? "to train on" : "to test on");
+    else if (status == VG_OK)
+        status = choose(chosen, set, open, count, total, seed ^ test_domain);
+    for (size_t i = 0, k = 0; status == VG_OK && i < set->n; i++) {
+        bool mine = k < count && open[k] == i ? chosen[k++] : false;
+        if (mine == test)
+            move_sample(set, left++, i);
+        else if (set->files)
+            vg_base__release(set->files[i]);
+    }
+    if (status == VG_OK)
+        set->n = left;
+    if (status == VG_OK && test) { /* test images are of no validation part */
+        vg_base__release(set->held);
+        set->held = NULL;
+    }
+    vg_base__release(open);
+    vg_base__release(chosen);
+    return status;
+}
+
+/* --- statistics --- */
+
 /* Bytes: from histograms, exact whatever the order. Images that are not in memory are decoded by threads, each with
  * histograms of its own. */
 typedef struct byte_counts {

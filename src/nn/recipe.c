@@ -43,6 +43,7 @@ static const key keys[] = {
     {"dataset", TEXT, AT(dataset), 0, NULL, 0, 0},
     {"ood", TEXTS, AT(ood), AT(ood_count), NULL, 0, 0},
     {"validation", REAL, AT(validation), 0, NULL, 0.001, 0.9},
+    {"test", REAL, AT(test), 0, NULL, 0, 0.9},
     {"train_limit", COUNT, AT(train_limit), 0, NULL, 0, 1e9},
     {"test_limit", COUNT, AT(test_limit), 0, NULL, 0, 1e9},
     {"resize", SIZE, AT(resize), 0, NULL, 0, 4096},

@@ -25,8 +25,10 @@ uint64_t vg_recipe__limit_seed(const vg_recipe *recipe);
 int vg_recipe__shares_temperature(const vg_recipe *recipe);
 /* Whether the networks of this ensemble have one head each. */
 int vg_recipe__has_one_head(const vg_recipe *recipe);
-/* VG_ERR_DATA, saying why, when two recipes do not hold out the same validation images: what one held out the other may
- * have been trained on. */
+/* VG_ERR_DATA, saying why, when two recipes do not divide the same data set alike: what one held out the other may have
+ * been trained on. Whether the data set is the same is for the caller to find out. */
 vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b);
+/* VG_ERR_DATA, saying why, when two recipes read images differently. */
+vg_status vg_recipe__check_reading(const vg_recipe *a, const vg_recipe *b);
 
 #endif

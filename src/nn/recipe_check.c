@@ -132,13 +132,34 @@ vg_status vg_recipe__check(const vg_recipe *r) {
 }
 
 vg_status vg_recipe__check_split(const vg_recipe *a, const vg_recipe *b) {
-    if (strcmp(a->dataset, b->dataset) != 0)
-        return vg_base__fail(VG_ERR_DATA, "trained on different data sets: '%s' and '%s'", a->dataset, b->dataset);
     if (a->validation != b->validation)
         return vg_base__fail(VG_ERR_DATA, "different shares were held out: validation %g and %g", a->validation,
                              b->validation);
+    if (a->test != b->test)
+        return vg_base__fail(VG_ERR_DATA, "different shares were held out: test %g and %g", a->test, b->test);
     if (a->split_seed != b->split_seed)
         return vg_base__fail(VG_ERR_DATA, "different images were held out: split_seed %llu and %llu",
                              (unsigned long long)a->split_seed, (unsigned long long)b->split_seed);
+    return VG_OK;
+}
+
+/* The square or rectangle that is cut out; {0, 0}: nothing. */
+static void crop_of(size_t out[2], const vg_recipe *r) {
+    const size_t *size = r->center_crop[0] ? r->center_crop : r->resize;
+    bool none = size == r->resize && r->resize[1];
+    out[0] = none ? 0 : size[0];
+    out[1] = none ? 0 : size[1] ? size[1] : size[0];
+}
+
+vg_status vg_recipe__check_reading(const vg_recipe *a, const vg_recipe *b) {
+    size_t x[2], y[2];
+    crop_of(x, a);
+    crop_of(y, b);
+    if (a->resize[0] != b->resize[0] || a->resize[1] != b->resize[1])
+        return vg_base__fail(VG_ERR_DATA, "they read images differently: resize %zux%zu and %zux%zu (0: by the ratio)",
+                             a->resize[0], a->resize[1], b->resize[0], b->resize[1]);
+    if (x[0] != y[0] || x[1] != y[1])
+        return vg_base__fail(VG_ERR_DATA, "they read images differently: center_crop %zux%zu and %zux%zu (0: none)",
+                             x[0], x[1], y[0], y[1]);
     return VG_OK;
 }

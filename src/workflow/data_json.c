@@ -58,13 +58,17 @@ static vg_status put_list(json_t *document, const char *folder) {
 }
 
 /* --- one set ------------------------------------------------------------------------------------------------------ */
+static json_t *texts(const char *const *lines, size_t count) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        vg_json__append(array, json_string(lines[i]));
+    return array;
+}
+
 /* Of image files: whether they are in memory, and those that were left out. */
 static void put_skipped(json_t *contents, const vg_dataset_info *info) {
-    json_t *skipped = json_array();
-    for (size_t i = 0; i < info->skipped_count; i++)
-        vg_json__append(skipped, json_string(info->skipped[i]));
     vg_json__put(contents, "in_memory", json_boolean(info->pixels != NULL));
-    vg_json__put(contents, "skipped", skipped);
+    vg_json__put(contents, "skipped", texts(info->skipped, info->skipped_count));
 }
 
 /* Reads one part and puts what is in it under `key`. */
@@ -87,6 +91,9 @@ static vg_status put_contents(json_t *document, const char *key, const char *nam
         vg_json__put(contents, "verified", json_boolean(info.verified));
         vg_json__put(contents, "mean", vg_json__numbers(statistics.mean, statistics.channels));
         vg_json__put(contents, "std", vg_json__numbers(statistics.std, statistics.channels));
+        if (info.classes > 0 && info.class_names)
+            vg_json__put(contents, "class_names", texts(info.class_names, info.classes));
+        vg_json__put(contents, "notes", texts(info.notes, info.note_count));
         if (info.files)
             put_skipped(contents, &info);
         vg_json__put(document, key, contents);

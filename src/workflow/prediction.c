@@ -31,6 +31,9 @@ static vg_status join_ensemble(vg_prediction *p, size_t i, const char *path) {
         return vg_base__fail(
             VG_ERR_DATA, "%s: %zu classes of %zux%zux%zu images, but %s has %zu classes of %zux%zux%zu", path,
             b->classes, b->channels, b->height, b->width, r->runs[0], a->classes, a->channels, a->height, a->width);
+    if (vg_recipe__check_reading(a->recipe, b->recipe) != VG_OK)
+        return vg_base__fail(VG_ERR_DATA, "%s and %s do not make one ensemble: %s", r->runs[0], path,
+                             vg_error_message());
     if (!a->class_names != !b->class_names)
         vg_job__warn(&r->job, "%s: class names are known of one network only; classes are matched with %s's by number",
                      path, r->runs[0]);
@@ -86,29 +89,89 @@ vg_status vg_prediction__open_set(vg_dataset **out, const char *input, const vg_
     return vg_dataset_open(out, path, VG_PART_ANY, options);
 }
 
+/* All networks must divide their data set alike. */
+static vg_status check_splits(const vg_prediction *p) {
+    const vg_predict_runs_options *r = &p->options;
+    for (size_t i = 1; i < r->run_count; i++)
+        if (vg_recipe__check_split(p->info[0].recipe, p->info[i].recipe) != VG_OK)
+            return vg_base__fail(VG_ERR_DATA,
+                                 "--split %s: %s and %s: %s; train them with one split, or predict each by itself",
+                                 r->split, r->runs[0], r->runs[i], vg_error_message());
+    return VG_OK;
+}
+
 /* The images of --split val or train: those that every network held out, or was trained on. */
 static vg_status open_training_part(vg_prediction *p, bool held) {
-    const vg_predict_runs_options *r = &p->options;
-    const vg_predictor_info *net = &p->info[0];
-    for (size_t i = 1; i < r->run_count; i++)
-        if (vg_recipe__check_split(net->recipe, p->info[i].recipe) != VG_OK)
-            return vg_base__fail(VG_ERR_DATA,
-                                 "--split %s: %s and %s: %s; give them one split_seed, or predict each by itself",
-                                 r->split, r->runs[0], r->runs[i], vg_error_message());
-    VG_TRY(vg_training_data__open(&p->data, net->recipe, r->data));
+    VG_TRY(check_splits(p));
+    VG_TRY(vg_training_data__open(&p->data, p->info[0].recipe, p->options.data));
     p->source = p->data.set;
     p->indices = held ? p->data.held : p->data.fit;
     p->n = held ? p->data.held_count : p->data.fit_count;
     return VG_OK;
 }
 
+static vg_status check_training_classes(const vg_prediction *p, const vg_dataset_info *info, size_t i) {
+    const vg_predictor_info *net = &p->info[i];
+    if (info->classes != net->classes)
+        return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the checkpoint has %zu", info->source, info->classes,
+                             net->classes);
+    for (size_t c = 0; info->class_names && net->class_names && c < net->classes; c++)
+        if (strcmp(info->class_names[c], net->class_names[c]) != 0)
+            return vg_base__fail(VG_ERR_DATA, "%s: class %zu is '%s', but '%s' in %s", info->source, c,
+                                 info->class_names[c], net->class_names[c], p->options.runs[i]);
+    return VG_OK;
+}
+
+/* Training images must be those of every network, with its classes in their order: the split depends on them. Mean and
+ * spread of what a network was trained on tell its images from others, whatever path leads to them. */
+static vg_status check_training_images(const vg_prediction *p, const vg_dataset_info *info) {
+    for (size_t i = 0; i < p->options.run_count; i++) {
+        const vg_recipe *first = p->info[0].recipe, *own = p->info[i].recipe;
+        vg_statistics now = p->data.statistics;
+        VG_TRY(check_training_classes(p, info, i));
+        if (own->train_limit != first->train_limit || vg_recipe__limit_seed(own) != vg_recipe__limit_seed(first))
+            VG_TRY(vg_training_data__statistics(&now, p->data.set, own));
+        if (memcmp(now.mean, p->info[i].mean, sizeof now.mean) == 0 &&
+            memcmp(now.std, p->info[i].std, sizeof now.std) == 0)
+            continue;
+        if (strcmp(own->dataset, first->dataset) != 0)
+            return vg_base__fail(VG_ERR_DATA,
+                                 "--split %s: %s and %s were trained on different images, of '%s' and of '%s'; predict "
+                                 "each by itself",
+                                 p->options.split, p->options.runs[0], p->options.runs[i], first->dataset,
+                                 own->dataset);
+        return vg_base__fail(
+            VG_ERR_DATA,
+            "%s: not the images that %s was trained on: their mean or spread differs, so what was held out "
+            "is not known",
+            info->source, p->options.runs[i]);
+    }
+    return VG_OK;
+}
+
+/* A test set that is a share of the training images: no network may have been trained on another division. */
+static vg_status check_test_share(vg_prediction *p) {
+    bool share = false;
+    for (size_t i = 0; i < p->options.run_count; i++)
+        share = share || p->info[i].recipe->test > 0;
+    if (!p->options.split || !share)
+        return VG_OK;
+    VG_TRY(check_splits(p));
+    VG_TRY(vg_training_data__open(&p->data, p->info[0].recipe, p->options.data));
+    vg_dataset_info info = vg_dataset__info(p->data.set);
+    vg_status status = check_training_images(p, &info);
+    vg_training_data__close(&p->data);
+    return status;
+}
+
 static vg_status open_images(vg_prediction *p) {
     const vg_predict_runs_options *r = &p->options;
     const vg_predictor_info *net = &p->info[0];
     vg_dataset_options options = image_options(p);
+    VG_TRY(check_test_share(p));
     VG_TRY(r->split ? vg_dataset_open(&p->set, net->recipe->dataset, VG_PART_TEST, &options)
                     : vg_prediction__open_set(&p->set, r->input, &options));
-    vg_training_data__report_skipped(&r->job, p->set);
+    vg_training_data__report(&r->job, p->set);
     vg_dataset_info info = vg_dataset__info(p->set);
     if (!r->split && (info.channels != net->channels || info.height != net->height || info.width != net->width)) {
         vg_dataset *adapted;
@@ -126,36 +189,11 @@ static vg_status open_images(vg_prediction *p) {
     return VG_OK;
 }
 
-/* Training images must be those of the first network, with the classes of every network in their order: the split
- * depends on them. */
-static vg_status check_training_images(const vg_prediction *p, const vg_dataset_info *info) {
-    const vg_statistics *now = &p->data.statistics;
-    for (size_t i = 0; i < p->options.run_count; i++) {
-        const vg_predictor_info *net = &p->info[i];
-        if (info->classes != net->classes)
-            return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the checkpoint has %zu", info->source, info->classes,
-                                 net->classes);
-        for (size_t c = 0; info->class_names && net->class_names && c < net->classes; c++)
-            if (strcmp(info->class_names[c], net->class_names[c]) != 0)
-                return vg_base__fail(VG_ERR_DATA, "%s: class %zu is '%s', but '%s' in %s", info->source, c,
-                                     info->class_names[c], net->class_names[c], p->options.runs[i]);
-    }
-    if (memcmp(now->mean, p->info[0].mean, sizeof now->mean) != 0 ||
-        memcmp(now->std, p->info[0].std, sizeof now->std) != 0)
-        return vg_base__fail(
-            VG_ERR_DATA,
-            "%s: not the images that %s was trained on: their mean or spread differs, so what was held out "
-            "is not known",
-            info->source, p->options.runs[0]);
-    return VG_OK;
-}
-
 /* Labels of test or other images in the network's numbers: by name where both have names, else as they are. */
 static vg_status settle_labels(vg_prediction *p) {
     const vg_predictor_info *net = &p->info[0];
     const vg_job *job = &p->options.job;
     vg_dataset_info info = vg_dataset__info(p->source);
-    char remark[512];
     p->labels = info.classes > 0;
     if (!p->labels)
         return VG_OK;
@@ -168,8 +206,6 @@ static vg_status settle_labels(vg_prediction *p) {
         p->labels = false;
         return VG_OK;
     }
-    if (vg_dataset__remark(remark, sizeof remark, p->source) == 2)
-        vg_job__warn(job, "%s", remark);
     if (p->options.split && info.classes > net->classes)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu classes, the checkpoint has %zu", info.source, info.classes,
                              net->classes);

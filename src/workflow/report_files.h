@@ -17,13 +17,16 @@ typedef struct vg_report_images {
 
 /* Where the images are looked for and what they must fit. */
 typedef struct vg_report_image_request {
-    const char *name;      /* a data set's name, "path:..." or a file; its test part is taken */
+    const char *name;      /* a data set's name, "path:..." or a file */
     const char *folder;    /* searched first; NULL: none */
     size_t n;              /* samples */
     const int64_t *labels; /* n; NULL: none */
     size_t limit;          /* > 0: cut as predicting does, with `seed` */
     uint64_t seed;
-    const vg_recipe *recipe; /* how image files are read; NULL: as they are */
+    const vg_recipe *recipe;        /* how image files are read; NULL: as they are */
+    vg_part part;                   /* VG_PART_ANY: the test part where there is one */
+    const char *const *class_names; /* of the labels, `classes` of them; NULL: not known */
+    size_t classes;
 } vg_report_image_request;
 
 /* Fails, with a message that says why, when there is no set that fits n samples (and the labels, where both have them).

@@ -16,11 +16,11 @@ static vg_status open_set(vg_dataset **out, const vg_report_image_request *reque
         options = vg_training_data__options(request->recipe, NULL);
     options.folder = request->folder;
     if (strncmp(request->name, "path:", 5) == 0 || vg_data_find(request->name, NULL))
-        return vg_dataset_open(out, request->name, VG_PART_ANY, &options);
+        return vg_dataset_open(out, request->name, request->part, &options);
     int length = snprintf(path, sizeof path, "path:%s", request->name);
     if (length <= 0 || (size_t)length >= sizeof path)
         return vg_base__fail(VG_ERR_ARGUMENT, "%.100s...: the name is too long", request->name);
-    return vg_dataset_open(out, path, VG_PART_ANY, &options);
+    return vg_dataset_open(out, path, request->part, &options);
 }
 
 /* Where both have labels they must agree: otherwise these are other images, or in another order. */
@@ -37,6 +37,8 @@ static vg_status check_fit(vg_report_images *images, const vg_report_image_reque
     size_t count = images->info.n, limit = request->limit;
     if (limit && limit < count)
         VG_TRY(vg_dataset__limit(&images->indices, &count, images->set, NULL, 0, limit, request->seed));
+    if (request->class_names && images->info.labels && images->info.class_names) /* numbered as the predictions' */
+        VG_TRY(vg_dataset__map_classes(images->set, request->class_names, request->classes));
     if (images->info.channels != 1 && images->info.channels != 3)
         return vg_base__fail(VG_ERR_DATA, "the images are neither grey nor RGB");
     if (count != request->n)
@@ -51,6 +53,7 @@ vg_status vg_report_images__open(vg_report_images *images, const vg_report_image
     VG_TRY(open_set(&images->set, request));
     images->info = vg_dataset__info(images->set);
     vg_status status = check_fit(images, request);
+    images->info = vg_dataset__info(images->set);
     if (status != VG_OK)
         vg_report_images__close(images);
     return status;

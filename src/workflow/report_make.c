@@ -209,12 +209,18 @@ static vg_status read_ood(page_data *page, size_t i) {
 /* Images that were asked for are needed; when the run's own cannot be had, a note says so. */
 static vg_status read_images(page_data *page) {
     bool of_run = !page->own.images && page->has_recipe;
-    vg_report_image_request request = {
-        page->own.images, page->own.data, page->subject.n, page->subject.labels, 0, 0, NULL};
+    vg_report_image_request request = {.name = page->own.images,
+                                       .folder = page->own.data,
+                                       .n = page->subject.n,
+                                       .labels = page->subject.labels,
+                                       .part = VG_PART_ANY,
+                                       .class_names = (const char *const *)page->subject.class_names,
+                                       .classes = page->subject.c};
     if (page->has_recipe)
         request.recipe = &page->recipe;
     if (of_run) {
         request.name = page->recipe.dataset;
+        request.part = page->recipe.test > 0 ? VG_PART_TEST : VG_PART_ANY;
         request.limit = page->recipe.test_limit;
         request.seed = vg_recipe__limit_seed(&page->recipe);
     }

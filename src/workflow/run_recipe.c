@@ -199,9 +199,26 @@ static void name_files(vg_run *run) {
         ood_file(run->ood[i], run, i);
 }
 
+/* The test part, opened without decoding its images. */
+static vg_status check_test_part(const vg_run *run) {
+    vg_dataset_options options = vg_training_data__options(&run->recipe, run->options.data);
+    vg_dataset *set;
+    if (access(run->test, F_OK) == 0)
+        return VG_OK;
+    options.in_memory = options.skip_corrupt = 0;
+    vg_status status = vg_dataset_open(&set, run->recipe.dataset, VG_PART_TEST, &options);
+    if (status == VG_ERR_ARGUMENT && run->recipe.test == 0)
+        return vg_base__fail(status, "%s; 'test: 0.2' in the recipe makes a fifth of the images the test set",
+                             vg_error_message());
+    if (status == VG_OK)
+        vg_dataset_free(set);
+    return status;
+}
+
 /* Images that are needed after training and are not there would cost the training. Predictions that are made already
  * need none. */
 static vg_status check_sets(const vg_run *run) {
+    VG_TRY(check_test_part(run));
     for (size_t i = 0; i < run->recipe.ood_count; i++) {
         vg_dataset_options options = vg_training_data__options(&run->recipe, run->options.data);
         vg_dataset *set;

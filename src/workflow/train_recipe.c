@@ -25,15 +25,35 @@ vg_status vg_train_recipe__network(vg_train_result *result, const vg_network_tas
     return vg_train(result, &options);
 }
 
+/* Warns of classes that the network cannot learn. */
+static vg_status report_empty_classes(const vg_job *job, const vg_training_data *data, const vg_dataset_info *info) {
+    size_t *images, empty = 0, first = 0;
+    char name[128];
+    VG_TRY(vg_base__zalloc(&images, info->classes, sizeof *images, "images of the classes"));
+    for (size_t i = 0; i < data->fit_count; i++)
+        images[info->labels[data->fit[i]]]++;
+    for (size_t c = info->classes; c-- > 0;)
+        if (images[c] == 0)
+            empty++, first = c;
+    vg_base__release(images);
+    if (info->class_names)
+        snprintf(name, sizeof name, "'%.100s'", info->class_names[first]);
+    else
+        snprintf(name, sizeof name, "%zu", first);
+    bool noted = !info->class_names && empty == 1 && first == 0; /* labels that run from 1: a note of the data set */
+    if (empty > 0 && !noted)
+        vg_job__warn(job, "%s: %zu of %zu classes %s no image to train on, the first is %s", info->source, empty,
+                     info->classes, empty > 1 ? "have" : "has", name);
+    return VG_OK;
+}
+
 static vg_status check_data(const vg_train_recipe_options *o, const vg_training_data *data) {
     vg_dataset_info info = vg_dataset__info(data->set);
-    char remark[512];
     if (info.classes < 2)
         return vg_base__fail(VG_ERR_DATA, "%s: training needs labels of at least 2 classes, found %zu", info.source,
                              info.classes);
-    vg_training_data__report_skipped(&o->job, data->set);
-    if (vg_dataset__remark(remark, sizeof remark, data->set))
-        vg_job__warn(&o->job, "%s", remark);
+    vg_training_data__report(&o->job, data->set);
+    VG_TRY(report_empty_classes(&o->job, data, &info));
     vg_job__note(&o->job, "%s: %zu images to train on, %zu held out%s", info.name, data->fit_count, data->held_count,
                  info.pixels ? "" : ", decoded as they are needed");
     return VG_OK;

@@ -16,12 +16,16 @@ vg_dataset_options vg_training_data__options(const vg_recipe *r, const char *fol
     options.channels = channels[r->channels];
     options.skip_corrupt = r->skip_corrupt;
     options.in_memory = r->in_memory;
+    options.test_share = r->test;
+    options.test_seed = r->split_seed;
     return options;
 }
 
-void vg_training_data__report_skipped(const vg_job *job, const vg_dataset *set) {
+void vg_training_data__report(const vg_job *job, const vg_dataset *set) {
     enum { NAMED = 20 };
     vg_dataset_info info = vg_dataset__info(set);
+    for (size_t i = 0; i < info.note_count; i++)
+        vg_job__warn(job, "%s", info.notes[i]);
     if (info.skipped_count == 0)
         return;
     vg_job__warn(job, "%s: %zu of %zu files skipped, which cannot be read", info.source, info.skipped_count,
@@ -33,27 +37,38 @@ void vg_training_data__report_skipped(const vg_job *job, const vg_dataset *set) 
                      info.skipped_count - NAMED, info.source);
 }
 
+/* What is trained on and held out of the set that is open, and the statistics of the former. */
+static vg_status choose_samples(vg_training_data *data, const vg_recipe *r) {
+    VG_TRY(vg_dataset__split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set, r->validation,
+                             r->split_seed));
+    if (r->train_limit && r->train_limit < data->fit_count) {
+        size_t *fewer, count;
+        VG_TRY(vg_dataset__limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit,
+                                 vg_recipe__limit_seed(r)));
+        vg_indices__free(data->fit);
+        data->fit = fewer;
+        data->fit_count = count;
+    }
+    return vg_dataset_statistics(&data->statistics, data->set, data->fit, data->fit_count);
+}
+
 vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *r, const char *folder) {
     memset(data, 0, sizeof *data);
     vg_dataset_options options = vg_training_data__options(r, folder);
     vg_status status = vg_dataset_open(&data->set, r->dataset, VG_PART_TRAIN, &options);
     if (status == VG_OK)
-        status = vg_dataset__split(&data->fit, &data->fit_count, &data->held, &data->held_count, data->set,
-                                   r->validation, r->split_seed);
-    if (status == VG_OK && r->train_limit && r->train_limit < data->fit_count) {
-        size_t *fewer, count;
-        status = vg_dataset__limit(&fewer, &count, data->set, data->fit, data->fit_count, r->train_limit,
-                                   vg_recipe__limit_seed(r));
-        if (status == VG_OK) {
-            vg_indices__free(data->fit);
-            data->fit = fewer;
-            data->fit_count = count;
-        }
-    }
-    if (status == VG_OK)
-        status = vg_dataset_statistics(&data->statistics, data->set, data->fit, data->fit_count);
+        status = choose_samples(data, r);
     if (status != VG_OK)
         vg_training_data__close(data);
+    return status;
+}
+
+vg_status vg_training_data__statistics(vg_statistics *out, vg_dataset *set, const vg_recipe *r) {
+    vg_training_data data = {.set = set};
+    vg_status status = choose_samples(&data, r);
+    *out = data.statistics;
+    data.set = NULL; /* the caller's */
+    vg_training_data__close(&data);
     return status;
 }
 

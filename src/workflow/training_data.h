@@ -22,12 +22,14 @@ typedef struct vg_training_data {
 
 /* How the recipe reads image files; `folder` is searched first for data sets, NULL: none. */
 vg_dataset_options vg_training_data__options(const vg_recipe *recipe, const char *folder);
-/* Warns of the files that were skipped: how many, and the first of them by name. */
-void vg_training_data__report_skipped(const vg_job *job, const vg_dataset *set);
+/* Warns of the files that were skipped, how many, and the first of them by name, and of what else was noted. */
+void vg_training_data__report(const vg_job *job, const vg_dataset *set);
 
 /* The recipe's training set, split as the recipe says. `folder` is searched first for data sets; NULL: none. On failure
  * nothing is open. */
 vg_status vg_training_data__open(vg_training_data *data, const vg_recipe *recipe, const char *folder);
+/* Mean and spread of the images of the set that the recipe would train on. */
+vg_status vg_training_data__statistics(vg_statistics *out, vg_dataset *set, const vg_recipe *recipe);
 /* Safe on one that is not open (all zero). */
 void vg_training_data__close(vg_training_data *data);
 

@@ -112,4 +112,91 @@ sys.exit(0 if eval(sys.argv[2]) else 1)' "$1" "$2"; then pass; else fail "$1: no
     exits 0
     run predict "$mine/run1" "$mine/run-yak" --input "$mine/pngs" -o "$mine/no.npz" -q
     fails_with 1 "do not make one ensemble: class 'cow' is none of this network's classes: ant, bee, yak"
+
+    # the same images by another path are the same; images that changed between two trainings are not, in either order
+    run predict "$mine/run1" --split val --logits -o "$mine/val1.npz" -q
+    ln -s pngs "$mine/linked"
+    # shellcheck disable=SC2086
+    run train quickstart $tiny --set seed=2 --set epochs=1 --set "dataset=path:$mine/linked" --out "$mine/run-linked" -q
+    exits 0
+    run predict "$mine/run1" "$mine/run-linked" --split val --logits -o "$mine/linked.npz" -q
+    exits 0
+    npz "$mine/linked.npz" "(a['Z'][:, :2] == np.load('$mine/val1.npz')['Z']).all()"
+    cp -r "$mine/pngs" "$mine/more"
+    # shellcheck disable=SC2086
+    run train quickstart $tiny --set epochs=1 --set "dataset=path:$mine/more" --out "$mine/run-before" -q
+    exits 0
+    cp "$mine/more/test/ant/0000.png" "$mine/more/train/ant/new.png"
+    for limit in 0 100; do
+        # shellcheck disable=SC2086
+        run train quickstart $tiny --set epochs=1 --set train_limit=$limit --set "dataset=path:$mine/more" \
+            --out "$mine/run-after-$limit" -q
+        exits 0
+        run predict "$mine/run-after-$limit" "$mine/run-before" --split val -o "$mine/no.npz" -q
+        fails_with 1 "not the images that $mine/run-before was trained on"
+    done
+    run predict "$mine/run-after-0" "$mine/run-after-100" --split val -o "$mine/after.npz" -q
+    exits 0
+    run predict "$mine/run1" "$mine/run-after-0" --split val -o "$mine/no.npz" -q
+    fails_with 1 "were trained on different images, of 'path:$mine/pngs' and of 'path:$mine/more'"
+    # one ensemble reads images in one way
+    # shellcheck disable=SC2086
+    run train quickstart $tiny --set epochs=1 --set resize=28x28 --set "dataset=path:$mine/pngs" --out "$mine/run-28" -q
+    exits 0
+    run predict "$mine/run1" "$mine/run-28" --input "$mine/pngs" -o "$mine/no.npz" -q
+    fails_with 1 "they read images differently: resize 0x0 and 28x28"
+
+    # what folders hold beside the images, and a class without training images
+    mkdir "$mine/more/train/ant/deeper" "$mine/more/train/empty" "$mine/more/val" "$mine/more/val/yak"
+    cp "$mine/more/test/ant/0000.png" "$mine/more/train/ant/deeper"
+    cp "$mine/more/test/ant/0000.png" "$mine/more/train"
+    cp "$mine/more/test/ant/0000.png" "$mine/more/train/ant/old.BMP"
+    mv "$mine/more/test/ant/0001.png" "$mine/more/val/yak"
+    run data info "path:$mine/more"
+    exits 0
+    prints "1 file of another format than JPEG, PNG and WebP is left out: $mine/more/train/ant/old.BMP"
+    prints "1 folder inside the folder of a class is left out: $mine/more/train/ant/deeper"
+    prints "1 image beside the folders of the classes is left out: $mine/more/train/0000.png"
+    prints "1 folder without images is no class and is left out: $mine/more/train/empty"
+    run data info "path:$mine/more" --json
+    valid data "$folder/out"
+    prints '"class_names"'
+    # shellcheck disable=SC2086
+    run train quickstart $tiny --set epochs=1 --set "dataset=path:$mine/more" --out "$mine/run-more"
+    exits 0
+    says "warning: $mine/more/train: 1 folder without images is no class"
+    says "warning: $mine/more/train: 1 of 4 classes has no image to train on, the first is 'yak'"
+    run data info "path:$mine/from_one.npz"
+    prints "labels run from 1 to 3 and none is 0"
+    ln -s nowhere.png "$mine/more/train/ant/lost.png"
+    run data info "path:$mine/more" --set skip_corrupt=yes
+    prints "$mine/more/train/ant/lost.png: No such file"
+
+    # no test part: said before the training, or a share of the images
+    # shellcheck disable=SC2086
+    run run quickstart $tiny --set "dataset=path:$mine/pngs/train" --out "$mine/none" -q
+    fails_with 1 "'test: 0.2' in the recipe makes a fifth of the images the test set"
+    if [ -e "$mine/none" ]; then fail "trained all the same"; else pass; fi
+    # shellcheck disable=SC2086
+    run run quickstart $tiny --set "dataset=path:$mine/pngs/train" --set test=0.2 --out "$mine/run-share"
+    exits 0
+    says "$mine/pngs/train: 173 images to train on, 19 held out"
+    npz "$mine/run-share/test.npz" "len(a['L']) == 48 and np.bincount(a['L']).tolist() == [16, 16, 16]"
+    npz "$mine/run-share/test.npz" "not set(a['id']) & set(np.load('$mine/run-share/val.npz')['id'])"
+    if grep -q vg-imagerows "$mine/run-share/report/report.html"; then pass; else fail "a page without images"; fi
+    run predict "$mine/run-share" "$mine/run1" --split test -o "$mine/no.npz" -q
+    fails_with 1 "different shares were held out: test 0.2 and 0"
+    mv "$mine/pngs/train/ant/0000.png" "$mine/0000.png"
+    run predict "$mine/run-share" --split test -o "$mine/no.npz" -q
+    fails_with 1 "not the images that $mine/run-share was trained on"
+    mv "$mine/0000.png" "$mine/pngs/train/ant/0000.png"
+
+    # the page of a test folder that lacks a class shows its images
+    mv "$mine/pngs/test/ant" "$mine/ant"
+    run predict "$mine/run1" --split test -o "$mine/run1/test.npz" -q
+    exits 0
+    run report "$mine/run1/test.npz" --images "path:$mine/pngs" -o "$mine/page2" -q
+    exits 0
+    if grep -q vg-imagerows "$mine/page2/report.html"; then pass; else fail "a page without images"; fi
+    mv "$mine/ant" "$mine/pngs/test/ant"
 fi

@@ -1,5 +1,5 @@
 /* Sets in memory: stratified seeded splits, statistics, reshaping, plain filling. */
-#include "data/samples.h"
+#include "data/dataset.h"
 #include "data_util.h"
 
 #include <math.h>
@@ -239,6 +239,49 @@ static void adapting(void **state) {
     vg_dataset_free(set);
 }
 
+/* The test share and the rest are all samples, each once with its label; validation images stay where they are. */
+static void test_shares(void **state) {
+    (void)state;
+    enum { N = 240 };
+    for (int held = 0; held < 2; held++) {
+        vg_dataset *parts[2];
+        size_t seen[N] = {0}, classes[2][3] = {{0}};
+        for (int test = 0; test < 2; test++) {
+            vg_dataset *set = parts[test] = unequal(N);
+            if (held) {
+                OK(vg_base__zalloc(&set->held, N, 1, "a split"));
+                memset(set->held, 1, 60);
+            }
+            OK(vg_dataset__cut(set, test, 0.2, 5));
+            for (size_t i = 0; i < set->n; i++) {
+                size_t before = set->pixels.bytes[i]; /* of sample i it is i */
+                seen[before]++;
+                assert_int_equal(set->labels[i], before % 6 < 3 ? 0 : before % 6 < 5 ? 1 : 2);
+                assert_true(!held || test || set->held[i] == (before < 60));
+                classes[test][set->labels[i]]++;
+            }
+        }
+        size_t share = held ? 36 : 48;
+        assert_int_equal(parts[1]->n, share);
+        assert_int_equal(parts[0]->n, N - share);
+        for (size_t i = 0; i < N; i++)
+            assert_int_equal(seen[i], 1);
+        assert_int_equal(classes[1][0], share / 2);
+        assert_int_equal(classes[1][2], share / 6);
+        assert_null(parts[1]->held);
+        vg_dataset_free(parts[0]);
+        vg_dataset_free(parts[1]);
+    }
+    vg_dataset *few = unequal(4), *other = unequal(N), *again = unequal(N);
+    FAILS(vg_dataset__cut(few, false, 0.1, 1), VG_ERR_ARGUMENT, "leaves none to test on");
+    OK(vg_dataset__cut(other, true, 0.2, 6));
+    OK(vg_dataset__cut(again, true, 0.2, 5));
+    assert_memory_not_equal(other->pixels.bytes, again->pixels.bytes, 48);
+    vg_dataset_free(few);
+    vg_dataset_free(other);
+    vg_dataset_free(again);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(split_is_stratified_and_disjoint),
                                        cmocka_unit_test(split_follows_the_seed),
@@ -247,6 +290,7 @@ int main(void) {
                                        cmocka_unit_test(statistics_by_hand),
                                        cmocka_unit_test(shipped_digits),
                                        cmocka_unit_test(filling),
-                                       cmocka_unit_test(adapting)};
+                                       cmocka_unit_test(adapting),
+                                       cmocka_unit_test(test_shares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -339,8 +339,31 @@ static void splits_are_compared(void **state) {
     OK(vg_recipe_set(&b, "validation=0.2"));
     assert_int_equal(vg_recipe__check_split(&a, &b), VG_ERR_DATA);
     b = a;
-    OK(vg_recipe_set(&b, "dataset=path:elsewhere"));
+    OK(vg_recipe_set(&b, "test=0.2"));
     assert_int_equal(vg_recipe__check_split(&a, &b), VG_ERR_DATA);
+    expect_text(vg_error_message(), "test 0 and 0.2");
+    b = a;
+    OK(vg_recipe_set(&b, "dataset=path:elsewhere")); /* the same images by another path divide alike */
+    OK(vg_recipe__check_split(&a, &b));
+}
+
+/* Images are read once for all networks of an ensemble. */
+static void ways_to_read_are_compared(void **state) {
+    (void)state;
+    vg_recipe a, b;
+    vg_recipe_defaults(&a);
+    OK(vg_recipe_set(&a, "resize=32"));
+    b = a;
+    OK(vg_recipe__check_reading(&a, &b));
+    OK(vg_recipe_set(&b, "resize=32x32"));
+    assert_int_equal(vg_recipe__check_reading(&a, &b), VG_ERR_DATA);
+    expect_text(vg_error_message(), "resize 32x0 and 32x32");
+    b = a;
+    OK(vg_recipe_set(&b, "center_crop=32")); /* what resize=32 alone cuts out */
+    OK(vg_recipe__check_reading(&a, &b));
+    OK(vg_recipe_set(&b, "center_crop=30"));
+    assert_int_equal(vg_recipe__check_reading(&a, &b), VG_ERR_DATA);
+    expect_text(vg_error_message(), "center_crop 32x32 and 30x30");
 }
 
 /* Checkpoints from before split_seed were split by their seed. */
@@ -368,6 +391,7 @@ int main(void) {
         cmocka_unit_test(unknown_keys_lead_to_known_ones),
         cmocka_unit_test(gate_settings_and_times),
         cmocka_unit_test(splits_are_compared),
+        cmocka_unit_test(ways_to_read_are_compared),
         cmocka_unit_test(older_checkpoints_split_by_their_seed),
         cmocka_unit_test(second_training_is_refused),
         cmocka_unit_test(finished_run_keeps_its_figures),
