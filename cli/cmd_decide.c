@@ -16,15 +16,16 @@
 
 typedef struct decide_values {
     const char *calibration, *by, *output, *policy, *save;
-    double k, target_risk, target_coverage, threshold, confidence;
+    option_reals k;
+    double target_risk, target_coverage, threshold, confidence;
     bool stream, strict, json, force;
     char kept_options[1024]; /* those that a line which repeats the choice needs, each after a space */
 } decide_values;
 
 #define PLACE(member) offsetof(decide_values, member)
 static const option_entry own_entries[] = {
-    {"k", 'k', OPTION_REAL, PLACE(k), "K", NULL,
-     "keep by the decision rule at K (default 1 when nothing else is chosen)", -INFINITY, INFINITY},
+    {"k", 'k', OPTION_GATES, PLACE(k), "K|FILE", NULL,
+     "keep by the decision rule at K (default 1 when nothing else is chosen); a file: --class-k FILE", 0, 0},
     {"target-risk", 0, OPTION_REAL, PLACE(target_risk), "R", NULL,
      "choose on --calibration: the largest coverage whose risk is below R with --confidence", 1e-9, 0.999999},
     {"target-coverage", 0, OPTION_REAL, PLACE(target_coverage), "C", NULL,
@@ -50,6 +51,8 @@ static const option_entry own_entries[] = {
 };
 
 static int check_usage(const decide_values *own, size_t files) {
+    if (own->k.count > 1)
+        return console_usage("-k: the decision rule takes one k, found %zu", own->k.count);
     if (own->stream && (files > 0 || own->output || own->json))
         return console_usage("--stdin-jsonl reads standard input and writes standard output: no file, -o or --json");
     if (own->strict && !own->stream)
@@ -82,7 +85,7 @@ static int new_policy(vg_policy **out, const decide_values *own) {
     static const char unknown[] = "--by: unknown measure '";
     vg_policy_options options = VG_POLICY_OPTIONS_INIT;
     options.by = own->by;
-    options.k = own->k;
+    options.k = own->k.count > 0 && !own->k.file ? own->k.values[0] : NAN;
     options.threshold = own->threshold;
     options.target_risk = own->target_risk;
     options.target_coverage = own->target_coverage;
@@ -164,7 +167,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static const char *const not_here[] = {"k", "measures", NULL};
     static option_entry score_entries[SCORE_OPTION_ROOM];
-    decide_values own;
+    static decide_values own;
     vg_policy *policy = NULL;
     option_files files;
     option_group groups[] = {{"Decision", own_entries, sizeof own_entries / sizeof *own_entries, &own},
@@ -172,6 +175,10 @@ static int run(const command *self, int argc, char **argv) {
     int code = score_options_defaults(&options);
     if (code == CLI_OK)
         code = options_parse(self, groups, 2, argc, argv, &files);
+    if (code == CLI_OK && own.k.file && options.class_k)
+        code = console_usage("-k %s and --class-k both name a file with a k for every class", own.k.file);
+    if (own.k.file)
+        options.class_k = own.k.file;
     if (code == CLI_OK)
         code = keep_options(&own, &groups[1]);
     if (code == CLI_OK)

@@ -28,7 +28,8 @@ static const option_entry own_entries[] = {
      "folder for report.html and figures/ (default: RUN/report of a run)", 0, 0},
     {"ood", 0, OPTION_TEXTS, PLACE(ood), "NAME=FILE", NULL,
      "an out-of-distribution set's predictions or scores; repeatable", 0, 0},
-    {"k", 'k', OPTION_REALS, PLACE(k), "K,...", NULL, "gate settings (default: the run's, or 1,2,3)", 0, 0},
+    {"k", 'k', OPTION_GATES, PLACE(k), "K,...|FILE", NULL,
+     "gate settings (default: the run's, or 1,2,3); a file of 'vargate fit-k': --class-k FILE -k 1", 0, 0},
     {"title", 0, OPTION_TEXT, PLACE(title), "TEXT", NULL, "heading of the page", 0, 0},
     {"images", 0, OPTION_TEXT, PLACE(images), "SET", NULL,
      "the samples' images: a data set's name or file (default: the run's)", 0, 0},
@@ -88,6 +89,8 @@ static int make(const report_values *own, const score_options *scoring, const ch
         return code;
     request.scoring.k = own->k.count > 0 ? own->k.values : NULL; /* NULL: the run's */
     request.scoring.k_count = own->k.count;
+    if (own->k.file)
+        request.input.class_k = own->k.file;
     options.ood = ood;
     options.ood_count = own->ood.count;
     options.title = own->title;
@@ -130,6 +133,8 @@ static int compare_inputs(const report_values *own, const score_options *scoring
     if (own->k.count > 0) {
         request.scoring.k = own->k.values;
         request.scoring.k_count = own->k.count;
+        if (own->k.file)
+            request.input.class_k = own->k.file;
     }
     if (code == CLI_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
         code = console_fail("%s: %s", folder, strerror(errno));

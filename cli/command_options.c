@@ -65,6 +65,13 @@ static int set_reals(const option_entry *entry, const char *text, option_reals *
     }
 }
 
+/* Numbers, or a file whose name ends in .json, which stands for 1. */
+static int set_gates(const option_entry *entry, const char *text, option_reals *out) {
+    size_t length = strlen(text), ending = strlen(".json");
+    out->file = length > ending && strcmp(text + length - ending, ".json") == 0 ? text : NULL;
+    return set_reals(entry, out->file ? "1" : text, out);
+}
+
 static int set_choice(const option_entry *entry, const char *text, int *out) {
     size_t length = strlen(text);
     int index = 0;
@@ -89,6 +96,7 @@ static int set_value(const option_entry *entry, void *values, const char *text) 
     case OPTION_COUNT: return set_count(entry, text, place);
     case OPTION_REAL: return set_real(entry, text, place);
     case OPTION_REALS: return set_reals(entry, text, place);
+    case OPTION_GATES: return set_gates(entry, text, place);
     case OPTION_CHOICE: return set_choice(entry, text, place);
     case OPTION_TEXTS:
         if (texts->count == OPTION_MAX_TEXTS)
@@ -106,7 +114,11 @@ static void clear_value(const option_entry *entry, void *values) {
     case OPTION_TEXT: *(const char **)place = NULL; break;
     case OPTION_COUNT: *(size_t *)place = 0; break;
     case OPTION_REAL: *(double *)place = NAN; break;
-    case OPTION_REALS: ((option_reals *)place)->count = 0; break;
+    case OPTION_REALS:
+    case OPTION_GATES:
+        ((option_reals *)place)->count = 0;
+        ((option_reals *)place)->file = NULL;
+        break;
     case OPTION_CHOICE: *(int *)place = -1; break;
     case OPTION_TEXTS: ((option_texts *)place)->count = 0; break;
     }

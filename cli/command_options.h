@@ -16,13 +16,15 @@ typedef enum option_kind {
     OPTION_REAL,   /* double in low..high */
     OPTION_REALS,  /* option_reals: numbers separated by commas */
     OPTION_CHOICE, /* int: index into the names of `value` ("all|distinct"), -1 without a default */
-    OPTION_TEXTS   /* option_texts: may be given several times */
+    OPTION_TEXTS,  /* option_texts: may be given several times */
+    OPTION_GATES   /* option_reals: numbers separated by commas, or the name of a .json file, which stands for 1 */
 } option_kind;
 
 enum { OPTION_MAX_REALS = 1024, OPTION_MAX_TEXTS = 64 };
 typedef struct option_reals {
     double values[OPTION_MAX_REALS];
     size_t count;
+    const char *file; /* OPTION_GATES; NULL: numbers */
 } option_reals;
 typedef struct option_texts {
     const char *items[OPTION_MAX_TEXTS];

@@ -39,7 +39,10 @@ static bool is_changed(const option_entry *entry, const void *value, const void 
     case OPTION_TEXT: return *a != *b && (!*a || !*b || strcmp(*a, *b) != 0);
     case OPTION_COUNT: return *(const size_t *)value != *(const size_t *)initial;
     case OPTION_REAL: return memcmp(value, initial, sizeof(double)) != 0;
-    case OPTION_REALS: return x->count != y->count || memcmp(x->values, y->values, x->count * sizeof *x->values) != 0;
+    case OPTION_REALS:
+    case OPTION_GATES:
+        return x->file != y->file || x->count != y->count ||
+               memcmp(x->values, y->values, x->count * sizeof *x->values) != 0;
     case OPTION_CHOICE: return *(const int *)value != *(const int *)initial;
     case OPTION_TEXTS: return false;
     }
@@ -59,8 +62,11 @@ static void put_value(char *out, size_t room, const option_entry *entry, const v
         snprintf(text, sizeof text, "%.17g", *(const double *)value);
         put_word(out, room, text);
         break;
+    case OPTION_GATES:
     case OPTION_REALS:
-        for (size_t i = 0; i < reals->count; i++) {
+        if (reals->file)
+            put_word(out, room, reals->file);
+        for (size_t i = 0; !reals->file && i < reals->count; i++) {
             snprintf(text, sizeof text, "%s%.17g", i ? "," : " ", reals->values[i]);
             put(out, room, text);
         }

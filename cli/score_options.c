@@ -34,8 +34,12 @@ const option_entry score_option_entries[] = {
      "the multilabel GMU: continuous, or the paper's printed cases, which call a surely absent label maximally "
      "uncertain",
      0, 0},
-    {"k", 'k', OPTION_REALS, PLACE(k), "K,...", "1,2,3",
-     "gate settings, each > 0; a larger k abstains more, but gated measures need not fall with it", 0, 0},
+    {"k", 'k', OPTION_GATES, PLACE(k), "K,...|FILE", "1,2,3",
+     "gate settings, each > 0; a larger k abstains more, but gated measures need not fall with it; a file of 'vargate "
+     "fit-k': --class-k FILE -k 1",
+     0, 0},
+    {"class-k", 0, OPTION_TEXT, PLACE(class_k), "FILE", NULL,
+     "a k for every class, from 'vargate fit-k' (.json); the gate settings are multiples of it", 0, 0},
     {"preset", 0, OPTION_CHOICE, PLACE(preset), "paper|vge|mljku", "paper",
      "conventions of the paper or of published code", 0, 0},
     {"pairs", 0, OPTION_CHOICE, PLACE(pairs), "all|distinct", NULL,
@@ -142,6 +146,9 @@ int score_options_request(score_request *out, const score_options *options) {
     input.labels_key = options->labels_key;
     input.labels_from = (int)options->labels_from;
     input.temperature = options->temperature;
+    if (options->class_k && options->k.file)
+        return console_usage("-k %s and --class-k both name a file with a k for every class", options->k.file);
+    input.class_k = options->class_k ? options->class_k : options->k.file;
     input.scoring = &out->scoring;
     input.format = score_format_word(options->format);
     out->input = input;

@@ -12,7 +12,7 @@
 
 /* As typed. */
 typedef struct score_options {
-    const char *labels, *key, *temperature, *measures;
+    const char *labels, *key, *temperature, *class_k, *measures;
     const char *labels_key, *classes, *id, *member, *separator, *decimal;
     bool logits, multilabel, normalise, renormalise;
     int multilabel_form, preset, pairs, sigma, log_base, axes, format;

@@ -57,8 +57,9 @@ typedef struct vg_tally_options {
     int confusion;   /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
     int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row */
     size_t expected; /* samples expected, 0 unknown: only saves copying */
+    const double *class_k; /* classes: a k for every class of the rule, as in vg_score_options; NULL: 1. Copied */
 } vg_tally_options;
-#define VG_TALLY_OPTIONS_INIT {sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0}
+#define VG_TALLY_OPTIONS_INIT {sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0, NULL}
 
 /* Collects what the metrics need: sums, and per row a confidence, an error mark, label, prediction and margin ratio.
  * One thread feeds a tally; once it is complete, several threads may evaluate and read it at once. Freed by

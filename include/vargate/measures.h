@@ -98,7 +98,13 @@ typedef struct vg_score_options {
      * implement (multilabel tasks, the floors CLAMP and ADD of probabilities, renormalise) are computed by the CPU in
      * the same call. The measures from maxprob to energy are refused there with VG_ERR_UNSUPPORTED. */
     vg_score_device device;
+    /* A k for every class (multilabel: for every label): at setting k, class c is gated with k class_k[c], and the
+     * rule is mu(i) - k class_k[i] sigma(i) > mu(j) + k class_k[j] sigma(j). With k = 1 the values are the ks
+     * themselves. In (0, VG_CLASS_K_MOST]; NULL: 1 everywhere. Borrowed likewise */
+    const double *class_k;
+    size_t class_k_count; /* C, or 1: the same for every class */
 } vg_score_options;
+#define VG_CLASS_K_MOST 1e6
 
 #define VG_SCORE_OPTIONS_INIT                                                                                          \
     {sizeof(vg_score_options),                                                                                         \
@@ -123,7 +129,9 @@ typedef struct vg_score_options {
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      sizeof(vg_scores),                                                                                                \
-     VG_SCORE_ON_CPU}
+     VG_SCORE_ON_CPU,                                                                                                  \
+     NULL,                                                                                                             \
+     0}
 
 /* Sets the switches from `pairs` to `eps` to a preset's; leaves task, logits, k, temperature, threads, progress
  * and device alone. */

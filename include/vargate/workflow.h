@@ -165,9 +165,11 @@ typedef struct vg_input_options {
     const char *separator, *decimal; /* of a table, see vg_prediction_options; NULL: recognised */
     const char *format; /* of predictions on standard input: an ending of file names without its dot ("csv"); NULL: a
                            binary kind, known by its content */
+    const char *class_k; /* file with a k for every class, written by 'vargate fit-k'; the gate settings are multiples
+                            of it (vg_score_options.class_k, which it replaces). NULL: none */
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
-    {sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL}
+    {sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL}
 
 /* --- scoring a file ----------------------------------------------------------------------------------------------- */
 
@@ -247,8 +249,9 @@ typedef struct vg_score_set {
     const char *const *class_names;  /* c, UTF-8; NULL: none. Written to files of arrays as `classes` */
     const char *const *ids;          /* n, UTF-8; NULL: none. Written to files of arrays as `id` */
     unsigned threads;                /* 0: one per core */
+    const double *class_k;           /* c: the k for every class that the scores were made with; NULL: none */
 } vg_score_set;
-#define VG_SCORE_SET_INIT {sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0}
+#define VG_SCORE_SET_INIT {sizeof(vg_score_set), 0, 0, 0, 0, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL}
 
 /* Ends the scoring of such a set as vg_score_file ends that of a file: with the same output, byte for byte, and the
  * same figures, whose `file` is "". Everything is borrowed for the call. */

@@ -60,6 +60,7 @@ class TallyOptions(Structure):
         ("confusion", c_int),
         ("bootstrap", c_int),
         ("expected", c_size_t),
+        ("class_k", POINTER(c_double)),
     ]
 
 
@@ -386,7 +387,7 @@ class OodOptions(Structure):
 # As in `_structs`.
 SIZES: dict[type[Structure], int] = {
     Measure: 56,
-    TallyOptions: 48,
+    TallyOptions: 56,
     TallyInfo: 48,
     Estimate: 24,
     ClassRow: 48,

@@ -58,6 +58,9 @@ def score_set(s: Scores) -> tuple[_native.ScoreSet, list[object]]:
     ids = texts(None if s.ids is None else [str(value) for value in s.ids])
     given = _native.ScoreSet(_native.size(_native.ScoreSet), s.n, s.m, s.c, s.logits, s.multilabel)
     given.k, given.k_count = cast(k, POINTER(c_double)), len(k)
+    class_k = _native.doubles(s._class_k or ())
+    if s._class_k is not None:
+        given.class_k = cast(class_k, POINTER(c_double))
     given.scores, given.summary = addressof(places), pointer(s._figures)
     if s.labels is not None:
         given.labels = s.labels.ctypes.data
@@ -65,7 +68,7 @@ def score_set(s: Scores) -> tuple[_native.ScoreSet, list[object]]:
         given.class_names = cast(names, POINTER(c_char_p))
     if ids is not None:
         given.ids = cast(ids, POINTER(c_char_p))
-    return given, [*keep, places, k, names, ids, s]
+    return given, [*keep, places, k, class_k, names, ids, s]
 
 
 def save_scores(s: Scores, path: str, force: bool) -> None:

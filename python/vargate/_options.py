@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Callable, Collection, Sequence
 from ctypes import POINTER, byref, c_double, c_size_t, cast, sizeof
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsFloat, TypedDict, Union
 
 from . import _native
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULTS",
     "Axes",
+    "ClassGates",
     "DecisionOptions",
     "Form",
     "Gates",
@@ -30,8 +33,10 @@ __all__ = [
     "Sigma",
     "Temperature",
     "choice",
+    "class_gates",
     "compared",
     "measure_names",
+    "read_files",
     "resolve",
     "show_options",
     "temperatures",
@@ -55,11 +60,20 @@ class _HasTemperatures(Protocol):
 Temperature = Union[float, Sequence[float], Array, "os.PathLike[str]", str, _HasTemperatures, None]
 
 
+class _HasGates(Protocol):
+    @property
+    def k(self) -> Any: ...
+
+
+ClassGates = Union[Sequence[float], Array, "os.PathLike[str]", str, _HasGates, None]
+
+
 class DecisionOptions(TypedDict, total=False):
     """The options of `vargate.score` that say what the predictions are and how they are measured."""
 
     logits: bool
     temperature: Temperature
+    class_k: ClassGates
     preset: Preset
     axes: Axes | None
     multilabel: bool
@@ -179,15 +193,36 @@ def temperatures(temperature: Temperature) -> tuple[float, ...]:
     return reals(temperature if held is None else held, "temperature")  # type: ignore[arg-type]
 
 
+def class_gates(class_k: ClassGates) -> tuple[float, ...]:
+    """A k for every class from several numbers, a result of fit_k, or the path of a k.json. () for None."""
+    if class_k is None:
+        return ()
+    if isinstance(class_k, (str, os.PathLike)):
+        text = json.loads(Path(class_k).read_text(encoding="utf-8"))
+        if not isinstance(text, dict) or not isinstance(text.get("k"), list):
+            raise ValueError(f"{os.fspath(class_k)}: no list \"k\" in it; 'vargate fit-k' writes such a file")
+        return reals(text["k"], "class_k")
+    held = getattr(class_k, "k", None)
+    return reals(class_k if held is None else held, "class_k")  # type: ignore[arg-type]
+
+
+def read_files(options: dict[str, Any]) -> None:
+    """Replaces files among the options by what they hold: they may be gone, or changed, when it is needed again."""
+    for name, read in (("temperature", temperatures), ("class_k", class_gates)):
+        if options.get(name) is not None:
+            options[name] = read(options[name]) or None
+
+
 class Resolved:
     """The library's options, and the arrays they point into. Never changed once made: calls share it."""
 
-    __slots__ = ("address", "k", "keep", "logits", "multilabel", "options", "sigma_margin")
+    __slots__ = ("address", "class_k", "k", "keep", "logits", "multilabel", "options", "sigma_margin")
 
     def __init__(self, options: _native.ScoreOptions, k: tuple[float, ...], keep: tuple[object, ...]) -> None:
         self.options = options
         self.address = byref(options)
         self.k = k
+        self.class_k: tuple[float, ...] | None = tuple(options.class_k[: options.class_k_count]) or None
         self.keep = keep
         self.logits: bool = options.logits != 0
         self.multilabel: bool = options.task != 0
@@ -199,6 +234,7 @@ def _resolve(
     k: tuple[float, ...],
     logits: bool,
     temperature: tuple[float, ...],
+    class_k: tuple[float, ...],
     preset: str,
     multilabel: bool,
     multilabel_form: str,
@@ -240,10 +276,13 @@ def _resolve(
         if not logits:
             raise ValueError("temperature is for logits: pass logits=True")
         o.temperature, o.temperature_count = cast(ts, POINTER(c_double)), len(temperature)
+    cs = _native.doubles(class_k)
+    if class_k:
+        o.class_k, o.class_k_count = cast(cs, POINTER(c_double)), len(class_k)
     o.threads = threads
     if interruptible:
         o.progress = _native.progress
-    return Resolved(o, k, (ks, ts))
+    return Resolved(o, k, (ks, ts, cs))
 
 
 def thread_count(threads: int | None) -> int:
@@ -256,6 +295,7 @@ DEFAULTS: dict[str, Any] = {
     "k": (1.0, 2.0, 3.0),
     "logits": False,
     "temperature": None,
+    "class_k": None,
     "preset": "paper",
     "multilabel": False,
     "multilabel_form": "continuous",
@@ -275,6 +315,7 @@ def resolve(*, interruptible: bool = False, **options: Unpack[ThreadedOptions]) 
         reals(o["k"], "k"),
         bool(o["logits"]),
         () if o["temperature"] is None else temperatures(o["temperature"]),
+        () if o["class_k"] is None else class_gates(o["class_k"]),
         o["preset"],
         bool(o["multilabel"]),
         o["multilabel_form"],

@@ -281,6 +281,7 @@ def _scores_of(found: dict[str, Array], path: Path, labels: Any) -> Scores:
     return Scores(
         arrays,
         k=tuple(map(float, found.get("k", np.empty(0)))),
+        class_k=tuple(map(float, found["class_k"])) if "class_k" in found else None,
         shape=(n, members, c),
         figures=figures,
         multilabel=multilabel,

@@ -156,7 +156,7 @@ def concatenate(parts: Iterable[Scores]) -> Scores:
         raise ValueError("there is nothing to concatenate")
     first = sets[0]
     for i, other in enumerate(sets):
-        for what in ("m", "c", "_k", "multilabel", "_sample_sigma", "classes"):
+        for what in ("m", "c", "_k", "_class_k", "multilabel", "_sample_sigma", "classes"):
             if getattr(other, what) != getattr(first, what):
                 raise ValueError(
                     f"set {i} has {what.strip('_')} {getattr(other, what)!r}, expected {getattr(first, what)!r}"

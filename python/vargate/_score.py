@@ -15,6 +15,7 @@ from ._allocate import allocate
 from ._arrays import Array, as_ids, as_labels, as_names, predictions, refuse_probabilities, wide_table
 from ._options import (
     Axes,
+    ClassGates,
     Form,
     Gates,
     LogBase,
@@ -50,6 +51,7 @@ def collect(
     return Scores(
         arrays,
         k=resolved.k,
+        class_k=resolved.class_k,
         shape=shape,
         figures=figures,
         logits=resolved.logits,
@@ -85,6 +87,7 @@ def score(
     k: Gates = (1.0, 2.0, 3.0),
     logits: bool = False,
     temperature: Temperature = None,
+    class_k: ClassGates = None,
     labels: Any = None,
     preset: Preset = "paper",
     measures: str | Sequence[str] = "all",
@@ -117,6 +120,10 @@ def score(
         `p` holds logits.
     temperature : float, sequence, Calibration or path, optional
         Divides logits: one temperature or one a member, a result of `calibrate`, or the file it wrote.
+    class_k : sequence of C floats, GateFit or path, optional
+        A k for every class (multilabel: for every label), a result of `fit_k`, or the file it wrote: at setting k class
+        c is gated with ``k * class_k[c]``, and the rule compares with the k of its two classes. ``k=1`` takes them as
+        they are.
     labels : array_like of int, optional
         True classes (N,), or 0/1 (N, C) with `multilabel`; for the accuracies of `Scores.summary` and for `evaluate`.
         With `classes` also their names.
@@ -189,6 +196,7 @@ def score(
         k=k,
         logits=logits,
         temperature=temperature,
+        class_k=class_k,
         preset=preset,
         multilabel=multilabel,
         multilabel_form=multilabel_form,

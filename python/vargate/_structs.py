@@ -119,6 +119,8 @@ class ScoreOptions(Structure):
         ("progress_context", c_void_p),
         ("scores_size", c_size_t),
         ("device", c_int),
+        ("class_k", POINTER(c_double)),
+        ("class_k_count", c_size_t),
     ]
 
 
@@ -230,7 +232,7 @@ class CalibrateOptions(Structure):
 # Sizes on a machine of 64-bit pointers, as the C compiler lays the structs out.
 SIZES: dict[type[Structure], int] = {
     Predictions: 64,
-    ScoreOptions: 144,
+    ScoreOptions: 160,
     ScoreSummary: 88,
     ScorerState: 120,
     Tree: 72,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from ctypes import byref, c_void_p
+from ctypes import POINTER, byref, c_double, c_void_p, cast
 from typing import Any
 
 import numpy as np
@@ -117,10 +117,11 @@ def tally(
         bootstrap,
         s.n,
     )
+    class_k = _native.doubles(s._class_k or ())
+    if s._class_k is not None:
+        options.class_k = cast(class_k, POINTER(c_double))
     handle = c_void_p()
-    mean, std = s.mean, s.std
-    if s._sample_sigma and s.m > 1:
-        std = std * math.sqrt(s.m / (s.m - 1))
+    mean, std = s.mean, s._rule_std
     _native.check(_native.lib.vg_tally_new(byref(handle), s.c, byref(options)))
     try:
         _feed(handle, mean, std, labels)

@@ -185,6 +185,7 @@ class InputOptions(Structure):
         ("separator", c_char_p),
         ("decimal", c_char_p),
         ("format", c_char_p),
+        ("class_k", c_char_p),
     ]
 
 
@@ -212,6 +213,7 @@ class ScoreSet(Structure):
         ("class_names", POINTER(c_char_p)),
         ("ids", POINTER(c_char_p)),
         ("threads", c_uint),
+        ("class_k", POINTER(c_double)),
     ]
 
 
@@ -340,7 +342,7 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluationResult: 120,
-    InputOptions: 120,
+    InputOptions: 128,
     Job: 16,
     JobMessage: 40,
     NamedFile: 16,
@@ -354,7 +356,7 @@ SIZES: dict[type[Structure], int] = {
     RunRecipeOptions: 96,
     RunResult: 1200,
     ScoreFileOptions: 40,
-    ScoreSet: 104,
+    ScoreSet: 112,
     TrainRecipeOptions: 88,
     TrainResult: 1144,
 }

@@ -35,7 +35,7 @@ from . import _native, _ranges
 from ._arrays import as_labels, as_names, check_members
 from ._dask_tasks import WholeSet
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
-from ._options import ScoringOptions, gate_of, measure_names, resolve, temperatures, words
+from ._options import ScoringOptions, gate_of, measure_names, read_files, resolve, words
 from .decide import Selection, Target
 from .scores import Scores
 
@@ -351,8 +351,7 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
     if axes is None and labels is None and array.ndim == 3 and not math.isnan(array.shape[0]):
         check_members((int(array.shape[0]), int(array.shape[1]), int(array.shape[2])), "array")
-    if "temperature" in how:  # a path is read here, not on workers that may not see it
-        how["temperature"] = temperatures(how["temperature"]) or None
+    read_files(how)  # here, not on workers that may not see them
     measures, given_names = how.pop("measures", "all"), how.pop("classes", None)
     classes_named = None if given_names is None else as_names(given_names, int(array.shape[-1]))
     resolved = resolve(**how, threads=threads)  # refuses unknown and wrong options now

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import whole
-from ._options import ScoringOptions, compared, temperatures, thread_count, words
+from ._options import ScoringOptions, compared, read_files, thread_count, words
 from ._samples import concatenate
 from ._score import score
 from ._tally import points
@@ -76,14 +76,13 @@ class Evaluator:
             "threads": threads,
         }
         self._scoring: dict[str, Any] = dict(scoring)
-        if "temperature" in self._scoring:  # read once: a file may be gone when another process needs it
-            self._scoring["temperature"] = temperatures(self._scoring["temperature"]) or None
+        read_files(self._scoring)
         self._scoring.setdefault("measures", compared(bool(self._scoring.get("logits", False))))
         named = self._ranked = words(self._scoring.pop("measures"))
         self._measures = [*named, *(name for name in _NEEDED if name not in named)]
         self._blocks: list[Scores] = []
         trial = np.full((1, 1, 2), 2.0 if self._scoring.get("logits") else 0.5)  # refuses wrong options now
-        score(trial, **{**self._options(), "temperature": None, "axes": None})
+        score(trial, **{**self._options(), "temperature": None, "class_k": None, "axes": None})
 
     def _options(self) -> dict[str, Any]:
         return {**self._scoring, "measures": self._measures, "threads": self._how["threads"]}

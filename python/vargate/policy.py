@@ -30,6 +30,8 @@ class Policy:
     class_names : tuple of str, or None
     temperature : tuple of float, or None
         Logits are divided by it, one number or one a member.
+    class_k : tuple of float, or None
+        A k for every class, of which `threshold` of the rule is a multiple.
     conventions : dict
         The switches of the measures it was chosen under.
     sentence : str
@@ -44,6 +46,7 @@ class Policy:
     temperature: tuple[float, ...] | None
     conventions: dict[str, Any]
     sentence: str
+    class_k: tuple[float, ...] | None = None
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Policy:
@@ -65,6 +68,7 @@ class Policy:
                 temperature=tuple(float(t) for t in text["temperature"]) if "temperature" in text else None,
                 conventions=dict(text["conventions"]),
                 sentence=str(text.get("sentence", "")),
+                class_k=tuple(float(k) for k in text["class_k"]) if "class_k" in text else None,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: not a whole policy: {error}") from None
@@ -87,6 +91,8 @@ class Policy:
             out["sigma"] = c["sigma_gate"]
         if self.temperature is not None:
             out["temperature"] = self.temperature[0] if len(self.temperature) == 1 else self.temperature
+        if self.class_k is not None:
+            out["class_k"] = self.class_k
         return out
 
     def check(self, scores: Scores) -> None:

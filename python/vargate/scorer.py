@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._allocate import allocate
 from ._arrays import as_labels, as_names, predictions, refuse_probabilities
-from ._options import ThreadedOptions, measure_names, resolve, show_options, temperatures
+from ._options import ThreadedOptions, measure_names, read_files, resolve, show_options
 from ._score import collect, refuse, score
 from ._summary import NO_FIGURES, Figured, Verdict, judge
 from .scores import Scores
@@ -43,8 +43,7 @@ class Scorer(Figured):
     def __init__(self, **options: Unpack[ThreadedOptions]) -> None:
         how: dict[str, Any] = dict(options)
         measures, self._axes, self._classes = (how.pop(name, None) for name in ("measures", "axes", "classes"))
-        if how.get("temperature") is not None:  # read once: a file may be gone, or changed, when it is needed again
-            how["temperature"] = temperatures(how["temperature"]) or None
+        read_files(how)
         self._resolved = resolve(**how, interruptible=True)
         self._options: dict[str, Any] = {**how, "k": self._resolved.k}
         self._names = measure_names("all" if measures is None else measures, self._resolved.k)

@@ -140,6 +140,7 @@ class Scores(Figured):
         arrays: Mapping[str, Array],
         *,
         k: tuple[float, ...],
+        class_k: tuple[float, ...] | None = None,
         shape: tuple[int, int, int],
         figures: _native.ScoreSummary = NO_FIGURES,
         logits: bool = False,
@@ -152,6 +153,7 @@ class Scores(Figured):
         self._arrays = arrays
         self._k = k
         self.n, self.m, self.c = shape
+        self._class_k = class_k if class_k is None or len(class_k) == self.c else class_k * self.c
         self._figures = figures
         self.logits = logits
         self.multilabel = multilabel
@@ -165,6 +167,7 @@ class Scores(Figured):
         how: dict[str, Any] = {
             "arrays": self._arrays,
             "k": self._k,
+            "class_k": self._class_k,
             "shape": (self.n, self.m, self.c),
             "figures": self._figures,
             "sample_sigma": self._sample_sigma,
@@ -177,6 +180,16 @@ class Scores(Figured):
     @property
     def k(self) -> Float64:
         return np.array(self._k)
+
+    @property
+    def class_k(self) -> Float64 | None:
+        """The k for every class that the scores were made with, of which `k` are multiples; None: none."""
+        return None if self._class_k is None else np.array(self._class_k)
+
+    @property
+    def _rule_std(self) -> Float64:
+        """The spread that the decision rule multiplies by the k of each class."""
+        return self.std * math.sqrt(self.m / (self.m - 1)) if self._sample_sigma and self.m > 1 else self.std
 
     @property
     def _spread(self) -> Spread:
@@ -290,9 +303,9 @@ class Scores(Figured):
 
         Needs ``pred``, ``second``, ``mean`` and ``std``.
         """
-        mean, std, pred = self.mean, self.std, self.pred
-        if self._sample_sigma and self.m > 1:
-            std = std * math.sqrt(self.m / (self.m - 1))
+        mean, std, pred = self.mean, self._rule_std, self.pred
+        if self._class_k is not None:
+            std = std * np.array(self._class_k)
         ratio = np.empty(pred.shape)
         if self.multilabel:
             _native.check(_native.lib.vg_margin_ratio(_at(ratio), _at(mean), _at(std), None, None, ratio.size, 1))

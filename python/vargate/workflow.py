@@ -16,7 +16,7 @@ from . import _native
 from ._arrays import reals, whole
 from ._files import save_arrays
 from ._jobs import Job, Listener
-from ._options import Gates, Temperature, resolve, thread_count
+from ._options import ClassGates, Gates, Temperature, resolve, thread_count
 from ._predictions import Predictions
 from ._recipes import Device, RecipeKeys, data_folder, find_recipe
 from ._summary import Verdict, verdict_of
@@ -398,6 +398,7 @@ def report(
     labels: Any = None,
     ood: Mapping[str, Any] | None = None,
     k: Gates | None = None,
+    class_k: ClassGates = None,
     logits: bool | None = None,
     temperature: Temperature = None,
     classes: Sequence[str] | None = None,
@@ -421,7 +422,9 @@ def report(
     ood : mapping of names to paths, Scores or arrays, optional
         Out-of-distribution sets.
     k : float or sequence of float, optional
-        Gate settings; those of the run's recipe, or 1, 2, 3 by default.
+        Gate settings; those of the run's recipe, or 1, 2, 3 by default (1 with `class_k`).
+    class_k : optional
+        A k for every class, as in `score`.
     logits : bool, optional
         What predictions are; by the name of the array in a file, probabilities in memory by default.
     temperature : optional
@@ -463,7 +466,7 @@ def report(
         if logits is not None:
             reading.logits = bool(logits)
         reading.labels, reading.temperature = inputs.labels(labels), inputs.temperature(temperature)
-        scoring = None if k is None else resolve(k=k)
+        scoring = None if k is None and class_k is None else resolve(k=1.0 if k is None else k, class_k=class_k)
         if scoring is not None:
             reading.scoring = cast(scoring.address, POINTER(_native.ScoreOptions))
         others = [

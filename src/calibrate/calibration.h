@@ -20,4 +20,8 @@ vg_status vg_calibrate__measure(vg_calibration_metrics *out, const vg_prediction
 /* Writes vg_temperatures_text to `path`: beside, then renamed. */
 vg_status vg_temperatures__save(const char *path, const vg_calibration *calibration);
 
+/* The key "k" of a file that `vargate fit-k` wrote: a k for every class, or one for all. Freed with
+ * vg_base__release. */
+vg_status vg_class_k__load(double **out, size_t *count, const char *path);
+
 #endif

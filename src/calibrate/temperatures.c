@@ -178,18 +178,18 @@ static const char *type_name(const json_t *value) {
     }
 }
 
-static vg_status take(double **out, size_t *count, const json_t *root, const char *path) {
-    const json_t *array = json_object_get(root, "temperatures");
+/* The numbers > 0 at `key`, an array of one or more. */
+static vg_status take(double **out, size_t *count, const json_t *root, const char *path, const char *key) {
+    const json_t *array = json_object_get(root, key);
     if (!json_is_object(root))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: found %s, expected an object with the key \"temperatures\"", path,
-                             type_name(root));
+        return vg_base__fail(VG_ERR_FORMAT, "%s: found %s, expected an object with the key \"%s\"", path,
+                             type_name(root), key);
     if (!json_is_array(array) || json_array_size(array) == 0)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: key \"temperatures\" holds %s, expected an array of one or more numbers", path,
-                             json_is_array(array) ? "an empty array" : type_name(array));
+        return vg_base__fail(VG_ERR_FORMAT, "%s: key \"%s\" holds %s, expected an array of one or more numbers", path,
+                             key, json_is_array(array) ? "an empty array" : type_name(array));
     size_t size = json_array_size(array);
     double *values;
-    VG_TRY(vg_base__alloc(&values, size, sizeof *values, "temperatures"));
+    VG_TRY(vg_base__alloc(&values, size, sizeof *values, key));
     for (size_t i = 0; i < size; i++) {
         const json_t *item = json_array_get(array, i);
         values[i] = json_number_value(item);
@@ -197,9 +197,9 @@ static vg_status take(double **out, size_t *count, const json_t *root, const cha
             continue;
         vg_base__release(values);
         if (!json_is_number(item))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %s, expected a number > 0", path, i,
+            return vg_base__fail(VG_ERR_FORMAT, "%s: %s[%zu] is %s, expected a number > 0", path, key, i,
                                  type_name(item));
-        return vg_base__fail(VG_ERR_FORMAT, "%s: temperatures[%zu] is %g, expected a finite number > 0", path, i,
+        return vg_base__fail(VG_ERR_FORMAT, "%s: %s[%zu] is %g, expected a finite number > 0", path, key, i,
                              json_number_value(item));
     }
     *out = values;
@@ -207,26 +207,38 @@ static vg_status take(double **out, size_t *count, const json_t *root, const cha
     return VG_OK;
 }
 
+static vg_status read_json(json_t **out, const char *path) {
+    vg_mapping mapping;
+    json_error_t error;
+    VG_TRY(vg_file__map(&mapping, path));
+    vg_status status = VG_OK;
+    *out = NULL;
+    if (mapping.size <= LARGEST_FILE)
+        *out = json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (mapping.size > LARGEST_FILE)
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes, expected a JSON file of at most %d", path, mapping.size,
+                               (int)LARGEST_FILE);
+    else if (!*out)
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", path, error.line, error.column,
+                               error.text);
+    vg_file__unmap(&mapping);
+    return status;
+}
+
+static vg_status load_numbers(double **out, size_t *count, const char *path, const char *key) {
+    json_t *root;
+    VG_TRY(read_json(&root, path));
+    vg_status status = take(out, count, root, path, key);
+    json_decref(root);
+    return status;
+}
+
 vg_status vg_temperatures_load(double **out, size_t *count, const char *path) {
     if (out == NULL || count == NULL || path == NULL)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_temperatures_load: out, count and path must not be NULL");
-    vg_mapping mapping;
-    VG_TRY(vg_file__map(&mapping, path));
-    vg_status status;
-    if (mapping.size > LARGEST_FILE) {
-        status = vg_base__fail(VG_ERR_FORMAT, "%s: %zu bytes, expected a temps.json of at most %d", path, mapping.size,
-                               (int)LARGEST_FILE);
-    } else {
-        json_error_t error;
-        json_t *root =
-            json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-        if (root == NULL)
-            status = vg_base__fail(VG_ERR_FORMAT, "%s: not JSON at line %d, column %d: %s", path, error.line,
-                                   error.column, error.text);
-        else
-            status = take(out, count, root, path);
-        json_decref(root);
-    }
-    vg_file__unmap(&mapping);
-    return status;
+    return load_numbers(out, count, path, "temperatures");
+}
+
+vg_status vg_class_k__load(double **out, size_t *count, const char *path) {
+    return load_numbers(out, count, path, "k");
 }

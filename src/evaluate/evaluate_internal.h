@@ -293,6 +293,11 @@ static inline double vg_evaluate__ratio(double margin, double spread) {
     return margin > 0 ? spread > 0 ? margin / spread : (double)INFINITY : 0;
 }
 
+/* k sigma of class c at k = 1; class_k NULL: 1 for every class. */
+static inline double vg_evaluate__wide(const double *std, const double *class_k, size_t c) {
+    return class_k ? class_k[c] * std[c] : std[c];
+}
+
 void vg_evaluate__rule_finish(vg_rule_row *row); /* what follows from the counts */
 vg_status vg_evaluate__check_k(const double *k, size_t k_count);
 /* One row of zeros whose two count arrays hold classes zeros. */
@@ -306,6 +311,7 @@ struct vg_tally {
     bool multilabel, bootstrap, has_ratio;
     size_t n, rows, capacity, reserve; /* samples, rows, rows there is room for, rows expected */
     double *edges;                     /* bins + 1: i / bins */
+    double *class_k;                   /* classes: a k for every class, or NULL */
     /* per row */
     double *confidence, *ratio;
     uint8_t *error;

@@ -8,7 +8,7 @@
 
 enum { CONFUSION_DEFAULT_LIMIT = 1024 };
 
-static vg_status allocate_sums(vg_tally *t, bool confusion) {
+static vg_status allocate_sums(vg_tally *t, bool confusion, const double *class_k) {
     size_t cells, square;
     if (!vg_base__mul(&cells, t->classes, t->bins) || !vg_base__mul(&square, t->classes, t->classes))
         return vg_base__fail(VG_ERR_MEMORY, "tally: %zu classes with %zu bins do not fit memory", t->classes, t->bins);
@@ -20,6 +20,10 @@ static vg_status allocate_sums(vg_tally *t, bool confusion) {
     VG_TRY(vg_base__zalloc(&t->bin_hit, t->bins, sizeof(double), "bins"));
     VG_TRY(vg_base__zalloc(&t->class_gap, cells, sizeof(double), "bins of classes"));
     VG_TRY(vg_base__zalloc(&t->per_class, t->classes, sizeof(vg_class_row), "counts of classes"));
+    if (class_k) {
+        VG_TRY(vg_base__alloc(&t->class_k, t->classes, sizeof(double), "a k for every class"));
+        memcpy(t->class_k, class_k, t->classes * sizeof *class_k);
+    }
     if (confusion)
         VG_TRY(vg_base__zalloc(&t->confusion, square, sizeof(uint64_t), "confusion matrix"));
     if (cells > UINT32_MAX)
@@ -55,6 +59,8 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: %zu bins, expected 1 to %d", o->bins, VG_BINS_MOST);
     if (!(o->floor >= 0 && o->floor < 1))
         return vg_base__fail(VG_ERR_ARGUMENT, "tally: floor %g, expected at least 0 and below 1", o->floor);
+    if (o->class_k)
+        VG_TRY(vg_evaluate__check_k(o->class_k, classes));
     vg_tally *t;
     VG_TRY(vg_base__zalloc(&t, 1, sizeof *t, "tally"));
     t->classes = classes;
@@ -64,7 +70,7 @@ vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *o
     t->multilabel = multilabel;
     t->bootstrap = o->bootstrap != 0;
     bool confusion = !multilabel && (o->confusion == 1 || (o->confusion < 0 && classes <= CONFUSION_DEFAULT_LIMIT));
-    vg_status status = allocate_sums(t, confusion);
+    vg_status status = allocate_sums(t, confusion, o->class_k);
     size_t rows = o->expected;
     if (status == VG_OK && multilabel && !vg_base__mul(&rows, o->expected, classes))
         status =
@@ -84,7 +90,7 @@ void vg_tally_free(vg_tally *t) {
     void *parts[] = {t->edges,     t->confidence, t->ratio,      t->error,       t->label,          t->prediction,
                      t->nll,       t->brier,      t->bin_count,  t->bin_correct, t->bin_confidence, t->class_gap,
                      t->per_class, t->confusion,  t->label_gap,  t->label_nll,   t->label_brier,    t->label_correct,
-                     t->batch.gap, t->batch.cell, t->bin_square, t->bin_hit};
+                     t->batch.gap, t->batch.cell, t->bin_square, t->bin_hit,     t->class_k};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         vg_base__release(parts[i]);
     vg_base__release(t);
@@ -241,8 +247,9 @@ static void count_batch(vg_tally *t, const double *mean, const double *std, cons
         t->label[row] = (int32_t)label;
         t->prediction[row] = (int32_t)best;
         if (std)
-            t->ratio[row] =
-                vg_evaluate__ratio(mean[best] - mean[second], std[i * c_count + best] + std[i * c_count + second]);
+            t->ratio[row] = vg_evaluate__ratio(mean[best] - mean[second],
+                                               vg_evaluate__wide(std + i * c_count, t->class_k, best) +
+                                                   vg_evaluate__wide(std + i * c_count, t->class_k, second));
         t->per_class[label].support++;
         t->per_class[best].predicted++;
         t->per_class[label].true_positive += correct;
@@ -288,7 +295,7 @@ static bool count_label(vg_tally *t, size_t c, double u, const double *std, bool
     t->label[row] = label;
     t->prediction[row] = predicted;
     if (std)
-        t->ratio[row] = vg_evaluate__ratio(2 * confidence - 1, 2 * *std);
+        t->ratio[row] = vg_evaluate__ratio(2 * confidence - 1, 2 * *std * (t->class_k ? t->class_k[c] : 1));
     t->per_class[c].support += label;
     t->per_class[c].predicted += predicted;
     t->per_class[c].true_positive += label && predicted;

@@ -6,14 +6,15 @@
 #include "base/base.h"
 #include "measures/cuda/score_job.h"
 #include "measures/cuda/score_weights.h"
+#include "measures/scorer.h"
 
 static const float power_weight[JS32_TRIANGLE] = {JS32_WEIGHTS};
 
 void vg_measures__score_switches(score_job *job, const vg_score_options *o, const vg_scores *out) {
     double M = (double)job->m, corrected = job->m > 1 ? M / (M - 1) : 1.0;
     job->logits = o->logits != 0;
-    job->wide = job->logits || job->dtype == VG_F64;
-    job->double_integral = job->dtype == VG_F64;
+    job->double_integral = job->dtype == VG_F64 || vg_measures__wide_gates(o);
+    job->wide = job->logits || job->double_integral;
     job->distinct = o->pairs == VG_PAIRS_DISTINCT;
     job->inside = o->gate_eps_form == VG_GATE_EPS_INSIDE;
     job->gate_spread = o->sigma_gate == VG_SIGMA_SAMPLE ? corrected : 1.0;

@@ -16,8 +16,10 @@ typedef struct vg_kernel_job {
     size_t labels;  /* labels a sample in multilabel mode, else 0 */
     vg_score_options options;
     const double *gates;               /* the k settings */
+    /* the factor of each class (each label in multilabel mode), by which every k is multiplied there; NULL: 1 */
+    const double *class_k;
     const double *inverse_temperature; /* m values; NULL: 1 */
-    bool single_precision;             /* float32 accuracy is enough: the float form of EPJS is used */
+    bool single_precision;             /* float32 accuracy is enough: the float forms of tiles are used */
     vg_predictions in;
     vg_scores out;
     size_t first; /* index of in's sample 0 in the whole stream, for messages */

@@ -61,6 +61,26 @@ static vg_status check_switches(const vg_score_options *o) {
     return VG_OK;
 }
 
+static vg_status check_class_k(const vg_score_options *o, size_t c) {
+    if (o->class_k && o->class_k_count != 1 && o->class_k_count != c)
+        return vg_base__fail(VG_ERR_ARGUMENT, "a k for each of %zu classes, the predictions have %zu",
+                             o->class_k_count, c);
+    for (size_t i = 0; o->class_k && i < o->class_k_count; i++)
+        if (!(o->class_k[i] > 0 && o->class_k[i] <= VG_CLASS_K_MOST))
+            return vg_base__fail(VG_ERR_ARGUMENT, "k of class %zu is %g, expected more than 0 and at most %g", i,
+                                 o->class_k[i], VG_CLASS_K_MOST);
+    return VG_OK;
+}
+
+bool vg_measures__wide_gates(const vg_score_options *o) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; o->class_k && i < o->class_k_count; i++) {
+        least = o->class_k[i] < least ? o->class_k[i] : least;
+        most = o->class_k[i] > most ? o->class_k[i] : most;
+    }
+    return most > 8 * least;
+}
+
 vg_status vg_measures__take_options(vg_score_options *out, const vg_score_options *given, size_t m, size_t c) {
     vg_score_options defaults = VG_SCORE_OPTIONS_INIT;
     const vg_score_options *o = out;
@@ -87,6 +107,7 @@ vg_status vg_measures__take_options(vg_score_options *out, const vg_score_option
     for (size_t i = 0; o->k && i < o->k_count; i++)
         if (!(o->k[i] > 0) || !isfinite(o->k[i]))
             return vg_base__fail(VG_ERR_ARGUMENT, "k must be greater than 0, got %g", o->k[i]);
+    VG_TRY(check_class_k(o, c));
     if (o->temperature && o->temperature_count != 1 && o->temperature_count != m)
         return vg_base__fail(VG_ERR_ARGUMENT, "%zu temperatures for %zu members, expected 1 or %zu",
                              o->temperature_count, m, m);

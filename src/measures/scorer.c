@@ -22,8 +22,10 @@ struct vg_scorer {
     vg_score_options options;
     vg_device_scorer *device;    /* computes everything on a GPU; what follows up to busy is then unused. NULL: CPU */
     double *gates;               /* K */
+    double *class_k;             /* C, or NULL */
     double *inverse_temperature; /* m, or NULL */
     size_t k, widest, plane;
+    bool wide_gates; /* vg_measures__wide_gates */
     const vg_kernel_tier *tier;
     vg_pool *pool;
     unsigned threads;
@@ -59,6 +61,11 @@ static vg_status copy_settings(vg_scorer *s, const vg_score_options *o) {
         if (k[i] > s->gates[s->widest])
             s->widest = i;
     }
+    if (o->class_k) {
+        VG_TRY(vg_base__alloc(&s->class_k, s->c, sizeof *s->class_k, "a k for every class"));
+        for (size_t i = 0; i < s->c; i++)
+            s->class_k[i] = o->class_k[o->class_k_count == 1 ? 0 : i];
+    }
     if (o->logits && o->temperature) {
         VG_TRY(vg_base__alloc(&s->inverse_temperature, s->m, sizeof *s->inverse_temperature, "temperatures"));
         for (size_t i = 0; i < s->m; i++)
@@ -80,6 +87,9 @@ static vg_status prepare(vg_scorer *s, const vg_score_options *o) {
     VG_TRY(copy_settings(s, o));
     s->options.k = s->gates;
     s->options.k_count = s->k;
+    s->options.class_k = s->class_k;
+    s->options.class_k_count = s->c;
+    s->wide_gates = vg_measures__wide_gates(&s->options);
     s->options.temperature = NULL;
     s->threads = o->threads ? o->threads : vg_base__cores();
     s->chunk_samples = chunk_for(s->m, s->c, s->options.progress != NULL);
@@ -121,6 +131,7 @@ void vg_scorer_free(vg_scorer *s) {
     vg_device_scorer__free(s->device);
     vg_pool__free(s->pool);
     vg_base__release(s->gates);
+    vg_base__release(s->class_k);
     vg_base__release(s->inverse_temperature);
     vg_base__release(s->workspace);
     vg_base__release(s->scratch);
@@ -138,9 +149,10 @@ static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, c
                            .labels = multilabel ? s->c : 0,
                            .options = s->options,
                            .gates = s->gates,
+                           .class_k = s->class_k,
                            .inverse_temperature = s->inverse_temperature,
                            .in = *block,
-                           .single_precision = block->dtype != VG_F64,
+                           .single_precision = block->dtype != VG_F64 && !s->wide_gates,
                            .widest = s->widest,
                            .plane = s->plane};
     job->need_gated_reverse = out->gepce || out->gepkl;

@@ -2,6 +2,8 @@
 #ifndef VG_MEASURES_SCORER_H
 #define VG_MEASURES_SCORER_H
 
+#include <stdbool.h>
+
 #include "vargate/measures.h"
 
 /* Copies the caller's options to `out`, completes those of an older, smaller struct by the defaults, and checks them
@@ -15,5 +17,9 @@ void vg_scorer__set_planes(vg_scorer *scorer, size_t plane);
 /* VG_ERR_ARGUMENT, saying what is wrong, unless there are places and a block of M members and C classes with data of a
  * known type. */
 vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *block, size_t m, size_t c);
+
+/* Whether the ks of the classes lie so far apart that the members' normalisers may too. The float form of the integral
+ * of EPJS scales all members by the smallest normaliser, and would lose digits. */
+bool vg_measures__wide_gates(const vg_score_options *options);
 
 #endif

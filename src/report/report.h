@@ -34,6 +34,7 @@ enum {
  * vg_report__rows_free. One thread feeds it at a time. */
 typedef struct vg_report_rows {
     size_t n, classes, top; /* top: min(VG_REPORT_TOP, classes) */
+    const double *class_k;  /* classes: a k for every class, borrowed; NULL: 1 */
     double *ratio;          /* n: the margin ratio; the rule keeps a sample exactly when k < ratio */
     int32_t *top_class;     /* n x top, by falling mean (ties: lower index); the first is the prediction */
     float *top_mean, *top_std;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "evaluate/evaluate_internal.h"
 #include "report/report.h"
 
 vg_status vg_report__rows_new(vg_report_rows **out, size_t n, size_t classes) {
@@ -82,6 +83,12 @@ vg_status vg_report__rows_feed(vg_report_rows *rows, size_t first, size_t count,
     for (size_t i = 0; i < count; i++) {
         int32_t *order = rows->top_class + (first + i) * top;
         largest(order, top, mean + i * C, C);
+        if (rows->class_k) { /* top is at least 2 */
+            size_t a = (size_t)order[0], b = (size_t)order[1];
+            double wide = vg_evaluate__wide(std + i * C, rows->class_k, a) +
+                          vg_evaluate__wide(std + i * C, rows->class_k, b);
+            rows->ratio[first + i] = vg_evaluate__ratio(mean[i * C + a] - mean[i * C + b], wide);
+        }
         for (size_t t = 0; t < top; t++) {
             rows->top_mean[(first + i) * top + t] = (float)mean[i * C + (size_t)order[t]];
             rows->top_std[(first + i) * top + t] = (float)std[i * C + (size_t)order[t]];

@@ -151,6 +151,7 @@ static vg_status evaluate_input(vg_compare_row *row, vg_score_input *in, const v
     options.task = in->options.task;
     options.bootstrap = own->resamples > 0;
     options.expected = in->layout.n;
+    options.class_k = in->options.class_k;
     VG_TRY(vg_tally_new(&tally, in->layout.c, &options));
     vg_status status = vg_measure_columns__score(&columns, tally, in, in->measures, false, &summary);
     if (status == VG_OK)

@@ -36,6 +36,7 @@ typedef struct vg_policy_data {
     size_t members, classes;      /* of the predictions the policy was chosen on; 0: it was given */
     char **class_names;           /* `classes`; NULL: not known */
     vg_score_options conventions; /* what the measures were computed by; pointers in it are not used */
+    double *class_k;              /* `classes`: a k for every class, of the choice or the file; NULL: none */
     bool settled;                 /* they are known */
     bool loaded;                  /* they come from a file: others are refused */
     char sentence[VG_POLICY_SENTENCE], again[VG_POLICY_SENTENCE];

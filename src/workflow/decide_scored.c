@@ -24,6 +24,7 @@ vg_status vg_decide_scored__open(vg_decide_scored *f, const vg_policy_data *poli
     how.task = f->in.options.task;
     how.confusion = 0;
     how.expected = layout->n;
+    how.class_k = f->in.options.class_k;
     VG_TRY(vg_tally_new(&f->tally, layout->c, &how));
     vg_field_set wanted = 0;
     for (size_t i = 0; i < policy->count; i++)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/calibration.h"
 #include "workflow/decide.h"
 #include "workflow/stream_line.h"
 
@@ -25,6 +26,7 @@ struct vg_decision_stream {
     const vg_policy *policy;
     vg_score_options options; /* k points to the next field */
     double k;
+    double *class_k; /* read from a file; NULL: none */
     double *temperature;
     size_t temperature_count;
     bool temperature_loaded, multilabel;
@@ -56,7 +58,7 @@ static vg_score_options line_options(const vg_decision_stream *s, bool logits) {
 static vg_status make_scorer(const vg_decision_stream *s, cached_scorer *entry) {
     vg_score_options options = line_options(s, s->line.logits);
     vg_field_set set = vg_decide__fields(s->policy) | VG_FIELD_BIT(VG_FIELD_MEAN);
-    entry->layout = (vg_score_layout){1, s->line.m, s->line.c, options.k_count, options.k, s->multilabel};
+    entry->layout = (vg_score_layout){1, s->line.m, s->line.c, options.k_count, options.k, s->multilabel, NULL};
     entry->logits = s->line.logits;
     entry->used = s->lines;
     VG_TRY(vg_scorer_new(&entry->scorer, s->line.m, s->line.c, &options));
@@ -244,6 +246,10 @@ static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_
     VG_TRY(vg_score_input__settings(&s->options, &input.reading));
     VG_TRY(vg_temperature__read(&s->temperature, &s->temperature_count, &s->temperature_loaded,
                                 input.reading.temperature));
+    if (input.reading.class_k) {
+        VG_TRY(vg_class_k__load(&s->class_k, &s->options.class_k_count, input.reading.class_k));
+        s->options.class_k = s->class_k;
+    }
     s->policy = policy;
     s->multilabel = s->options.task != VG_TASK_MULTICLASS;
     s->options.threads = 1;
@@ -271,6 +277,7 @@ void vg_decision_stream_free(vg_decision_stream *stream) {
     for (int i = 0; i < SCORERS; i++)
         drop_scorer(&stream->cache[i]);
     vg_temperature__free(stream->temperature, stream->temperature_loaded);
+    vg_base__release(stream->class_k);
     vg_stream_line__free(&stream->line);
     free(stream->answer);
     vg_base__release(stream);

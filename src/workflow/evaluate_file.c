@@ -23,6 +23,7 @@ static vg_status make_tally(vg_tally **tally, const vg_score_input *in, const vg
     options.bins = own->bins;
     options.bootstrap = own->resamples > 0;
     options.expected = in->layout.n;
+    options.class_k = in->options.class_k;
     return vg_tally_new(tally, in->layout.c, &options);
 }
 

@@ -3,6 +3,7 @@
  *     schema "vargate/1", command "policy", version   the format's number, and the program that wrote it
  *     by, k | threshold, keep                         what decides: the rule, or a measure kept "below" or "above"
  *     task, members, classes, class_names             what it was chosen for: other predictions are refused
+ *     class_k                                         a k for every class, of which `k` is a multiple; absent: none
  *     temperature                                     numbers that logits are divided by first; absent: none
  *     conventions                                     the switches of the measures (docs/measures.md)
  *     calibration                                     how it was chosen, as `vargate decide --json` tells it
@@ -121,6 +122,11 @@ vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *shown, bool
     input->scoring.k = own.k;
     input->scoring.k_count = own.k_count;
     input->scoring.threads = own.threads;
+    if (input->reading.class_k || own.class_k)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--policy %s says the k of every class: --class-k does not go with it",
+                             policy->origin);
+    input->scoring.class_k = policy->class_k;
+    input->scoring.class_k_count = policy->class_k ? policy->classes : 0;
     return VG_OK;
 }
 
@@ -130,6 +136,8 @@ void vg_policy__forget(vg_policy_data *policy) {
         vg_base__release(policy->class_names[c]);
     vg_base__release(policy->class_names);
     policy->class_names = NULL;
+    vg_base__release(policy->class_k);
+    policy->class_k = NULL;
 }
 
 static vg_status copy_names(vg_policy_data *policy, const char *const *names, size_t count) {
@@ -159,8 +167,12 @@ vg_status vg_policy__remember(vg_policy_data *policy, vg_score_input *in) {
     policy->members = in->layout.m;
     policy->classes = in->layout.c;
     policy->conventions = in->options;
-    policy->conventions.k = policy->conventions.temperature = NULL;
+    policy->conventions.k = policy->conventions.temperature = policy->conventions.class_k = NULL;
     policy->settled = true;
+    if (in->options.class_k) {
+        VG_TRY(vg_base__alloc(&policy->class_k, policy->classes, sizeof *policy->class_k, "a k for every class"));
+        memcpy(policy->class_k, in->options.class_k, policy->classes * sizeof *policy->class_k);
+    }
     if (in->temperature)
         VG_TRY(temperature_text(&policy->given, in->temperature, in->options.temperature_count));
     return names ? copy_names(policy, names, in->layout.c) : VG_OK;
@@ -238,6 +250,8 @@ vg_status vg_policy__save(const vg_policy *shown, const char *path) {
     json_t *out = policy_json(policy);
     vg_status status =
         put_temperature(out, vg_policy__applied(shown)->calibrated ? policy->temperature : policy->given);
+    if (policy->class_k)
+        vg_json__put(out, "class_k", vg_json__numbers(policy->class_k, policy->classes));
     vg_json__put(out, "conventions", conventions_json(&policy->conventions));
     if (shown->selection)
         vg_json__put(out, "calibration", vg_decide__selection_json(shown));
@@ -272,18 +286,23 @@ static size_t count_of(const json_t *object, const char *key) {
     return json_is_integer(value) && json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
 }
 
-static vg_status read_temperature(vg_policy_data *policy, const json_t *array, const char *path) {
+/* `count` numbers > 0, freed by the caller. */
+static vg_status read_positive(double **out, const json_t *array, const char *what, const char *path) {
     size_t count = json_array_size(array);
-    double *values;
-    VG_TRY(vg_base__alloc(&values, count, sizeof *values, "temperatures"));
-    vg_status status = VG_OK;
-    for (size_t i = 0; i < count && status == VG_OK; i++) {
-        values[i] = json_number_value(json_array_get(array, i));
-        if (!(values[i] > 0 && isfinite(values[i])))
-            status = vg_base__fail(VG_ERR_DATA, "%s: temperature %zu is not a positive number", path, i);
+    VG_TRY(vg_base__alloc(out, count, sizeof **out, what));
+    for (size_t i = 0; i < count; i++) {
+        (*out)[i] = json_number_value(json_array_get(array, i));
+        if (!((*out)[i] > 0 && isfinite((*out)[i])))
+            return vg_base__fail(VG_ERR_DATA, "%s: %s %zu is not a positive number", path, what, i);
     }
+    return VG_OK;
+}
+
+static vg_status read_temperature(vg_policy_data *policy, const json_t *array, const char *path) {
+    double *values = NULL;
+    vg_status status = read_positive(&values, array, "temperature", path);
     if (status == VG_OK)
-        status = temperature_text(&policy->temperature, values, count);
+        status = temperature_text(&policy->temperature, values, json_array_size(array));
     policy->items[0].calibrated = true;
     vg_base__release(values);
     return status;
@@ -365,6 +384,12 @@ static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *p
         VG_TRY(read_names(policy, names, path));
     if (json_array_size(temperature) > 0)
         VG_TRY(read_temperature(policy, temperature, path));
+    const json_t *class_k = json_object_get(root, "class_k");
+    if (class_k && json_array_size(class_k) != policy->classes)
+        return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", path,
+                             policy->classes);
+    if (class_k)
+        VG_TRY(read_positive(&policy->class_k, class_k, "class_k", path));
     const json_t *selection = json_object_get(root, "calibration");
     if (json_is_object(selection))
         read_selection(policy, selection);

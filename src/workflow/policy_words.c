@@ -12,7 +12,8 @@ static void write_sentence(char out[VG_POLICY_SENTENCE], const vg_policy_data *p
     char kept[2 * VG_POLICY_NAME + 64];
     size_t used;
     if (p->by_rule)
-        snprintf(kept, sizeof kept, "Keep the %s that the decision rule keeps at k = %s", unit, value);
+        snprintf(kept, sizeof kept, "Keep the %s that the decision rule keeps at k = %s%s", unit, value,
+                 policy->class_k ? " times the k of each class" : "");
     else
         snprintf(kept, sizeof kept, "Keep the %s with %s %s %s", unit, p->name, p->certainty ? "above" : "below",
                  value);

@@ -1,6 +1,7 @@
 /* prediction_input.c - opens predictions with their labels and temperatures and checks that they fit each other. */
 #include "workflow/prediction_input.h"
 
+#include "calibrate/calibration.h"
 #include "formats/prediction_file.h"
 #include "workflow/workflow_options.h"
 #include <math.h>
@@ -86,6 +87,36 @@ static vg_status read_temperatures(vg_score_input *in, const vg_input_options *o
     return VG_OK;
 }
 
+/* A k for every class: of the file that is named, else as the scoring options have it. */
+static vg_status read_class_k(vg_score_input *in, const vg_input_options *options) {
+    vg_score_options *o = &in->options;
+    if (options->class_k) {
+        VG_TRY(vg_class_k__load(&in->class_k, &o->class_k_count, options->class_k));
+        o->class_k = in->class_k;
+    }
+    if (o->class_k && o->class_k_count != 1 && o->class_k_count != in->layout.c)
+        return vg_base__fail(VG_ERR_DATA, "%s: a k for each of %zu classes, %s has %zu",
+                             options->class_k ? options->class_k : "class_k", o->class_k_count, in->path,
+                             in->layout.c);
+    if (!o->class_k || o->class_k_count == in->layout.c)
+        return VG_OK;
+    double one = o->class_k[0]; /* one k for all */
+    vg_base__release(in->class_k);
+    in->class_k = NULL;
+    VG_TRY(vg_base__alloc(&in->class_k, in->layout.c, sizeof *in->class_k, "a k for every class"));
+    for (size_t c = 0; c < in->layout.c; c++)
+        in->class_k[c] = one;
+    o->class_k = in->class_k;
+    o->class_k_count = in->layout.c;
+    return VG_OK;
+}
+
+vg_status vg_score_input__gates(vg_score_input *in, const vg_input_options *options) {
+    VG_TRY(read_class_k(in, options));
+    in->layout.class_k = in->options.class_k;
+    return VG_OK;
+}
+
 static vg_status read_labels(vg_score_input *in, const vg_input_options *options, const char *labels) {
     size_t columns;
     vg_status status = VG_OK;
@@ -129,6 +160,7 @@ static vg_status open_parts(vg_score_input *in, const vg_input_options *options,
     VG_TRY(vg_score_input__settings(&in->options, options));
     VG_TRY(open_predictions(in, options, labels == vg_score_labels_if_any));
     VG_TRY(read_temperatures(in, options));
+    VG_TRY(vg_score_input__gates(in, options));
     return read_labels(in, options, labels);
 }
 
@@ -180,5 +212,6 @@ void vg_score_input__close(vg_score_input *in) {
     vg_prediction_file_close(in->file);
     free(in->streamed);
     vg_temperature__free(in->temperature, in->temperature_loaded);
+    vg_base__release(in->class_k);
     *in = (vg_score_input){0};
 }

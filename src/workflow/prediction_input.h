@@ -33,6 +33,7 @@ typedef struct vg_score_input {
     char *streamed; /* the bytes of a text format on standard input; the file borrows them */
     double *temperature;
     bool temperature_loaded;
+    double *class_k; /* read from a file; options.class_k points to it */
 } vg_score_input;
 
 /* Opens `path` by the options, with labels from options->labels or from beside the predictions, and checks everything
@@ -59,6 +60,9 @@ vg_status vg_score_input__need_labels(const vg_score_input *in);
 
 /* The scoring options alone, checked, for predictions that are not a file. Temperatures and logits are not set. */
 vg_status vg_score_input__settings(vg_score_options *out, const vg_input_options *options);
+
+/* Reads options->class_k and checks a k for every class against the input's layout. */
+vg_status vg_score_input__gates(vg_score_input *in, const vg_input_options *options);
 
 /* A temperature as text (see vg_input_options) becomes numbers; *out is NULL when there is none. */
 vg_status vg_temperature__read(double **out, size_t *count, bool *loaded, const char *text);

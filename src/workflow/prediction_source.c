@@ -56,7 +56,8 @@ static vg_status fill(vg_score_input *in, vg_prediction *p, const vg_input_optio
     VG_TRY(vg_prediction__id_names(p));
     in->ids = p->id_names;
     in->sample_numbers = p->indices;
-    in->layout = (vg_score_layout){p->n, p->members, p->classes, in->options.k_count, in->options.k, false};
+    in->layout = (vg_score_layout){p->n, p->members, p->classes, in->options.k_count, in->options.k, false, NULL};
+    VG_TRY(vg_score_input__gates(in, options));
     return take_labels(in, p);
 }
 

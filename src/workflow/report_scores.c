@@ -59,6 +59,18 @@ static vg_status read_shape(vg_report_subject *out, vg_source *source) {
     return vg_source__read_f64(source, index, 0, info.count, out->k);
 }
 
+/* A k for every class, where the scores were made with one. */
+static vg_status read_class_k(vg_report_subject *out, vg_source *source) {
+    size_t index;
+    vg_array_info info;
+    if (!find(source, "class_k", &index, &info))
+        return VG_OK;
+    if (info.rank != 1 || info.count != out->c)
+        return vg_base__fail(VG_ERR_DATA, "%s: class_k has not one value for each of %zu classes", out->path, out->c);
+    VG_TRY(vg_base__alloc(&out->class_k, out->c, sizeof *out->class_k, "a k for every class"));
+    return vg_source__read_f64(source, index, 0, out->c, out->class_k);
+}
+
 /* Measures of the file into columns of their own. */
 static vg_status read_measures(vg_report_subject *out, vg_source *source) {
     vg_field_set set = 0;
@@ -154,6 +166,8 @@ static vg_status read_rows(vg_report_subject *out, vg_source *source, vg_tally *
     if (!mean)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for means and spreads");
     vg_status status = vg_report__rows_new(&out->rows, out->n, out->c);
+    if (status == VG_OK)
+        out->rows->class_k = out->class_k;
     for (size_t first = 0; first < out->n && status == VG_OK; first += step) {
         size_t rows = out->n - first < step ? out->n - first : step;
         status = vg_source__read_f64(source, mean_index, first, rows, mean);
@@ -171,6 +185,7 @@ static vg_status read_rows(vg_report_subject *out, vg_source *source, vg_tally *
 static vg_status read_all(vg_report_subject *out, vg_source *arrays, const vg_report_source *source) {
     vg_tally *tally = NULL;
     VG_TRY(read_shape(out, arrays));
+    VG_TRY(read_class_k(out, arrays));
     VG_TRY(read_measures(out, arrays));
     if (source->for_ood)
         return VG_OK;
@@ -181,6 +196,7 @@ static vg_status read_all(vg_report_subject *out, vg_source *arrays, const vg_re
     VG_TRY(read_labels(out, arrays, source->options->labels));
     vg_tally_options how = VG_TALLY_OPTIONS_INIT;
     how.confusion = 0;
+    how.class_k = out->class_k;
     if (out->labels)
         VG_TRY(vg_tally_new(&tally, out->c, &how));
     vg_status status = read_rows(out, arrays, tally);

@@ -45,6 +45,7 @@ static vg_status new_tally(vg_tally **out, const vg_score_input *in) {
     vg_tally_options options = VG_TALLY_OPTIONS_INIT;
     options.expected = in->layout.n;
     options.confusion = 0;
+    options.class_k = in->options.class_k;
     *out = NULL;
     return in->labels ? vg_tally_new(out, in->layout.c, &options) : VG_OK;
 }
@@ -90,6 +91,10 @@ static vg_status keep_shape(vg_report_subject *out, const vg_score_input *in) {
     if (!out->k)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the gate settings");
     memcpy(out->k, in->layout.k, out->k_count * sizeof *out->k);
+    if (in->options.class_k) {
+        VG_TRY(vg_base__alloc(&out->class_k, out->c, sizeof *out->class_k, "a k for every class"));
+        memcpy(out->class_k, in->options.class_k, out->c * sizeof *out->class_k);
+    }
     if (!in->labels)
         return VG_OK;
     out->labels = malloc(out->n * sizeof *out->labels);
@@ -120,6 +125,7 @@ static vg_status score(vg_report_subject *out, vg_score_input *in) {
     vg_score_sink sink = {.context = &job, .take = take_block, .place = place_columns};
     vg_field_set means = VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD);
     VG_TRY(vg_report__rows_new(&out->rows, out->n, out->c));
+    out->rows->class_k = out->class_k;
     VG_TRY(new_tally(&job.tally, in));
     vg_status status = vg_score_pass__run(in, means, &sink, &out->summary);
     if (status == VG_OK)
@@ -179,6 +185,7 @@ void vg_report_subject__free(vg_report_subject *subject) {
     vg_report_names__free(subject->class_names, subject->c);
     vg_report_names__free(subject->ids, subject->n);
     free(subject->k);
+    vg_base__release(subject->class_k);
     free(subject->labels);
     free(subject->measures);
     vg_columns__free(subject->columns);

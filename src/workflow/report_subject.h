@@ -15,6 +15,7 @@ typedef struct vg_report_subject {
     bool logits;
     double *k;
     size_t k_count;
+    double *class_k; /* c: a k for every class; NULL: none */
     vg_columns *columns;
     vg_measure *measures;
     size_t measure_count;

@@ -18,6 +18,7 @@ typedef struct vg_score_layout {
     size_t k_count;  /* gate settings */
     const double *k; /* borrowed */
     bool multilabel;
+    const double *class_k; /* c: a k for every class, borrowed; NULL: none */
 } vg_score_layout;
 
 const char *vg_field__name(vg_field field);

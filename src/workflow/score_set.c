@@ -49,7 +49,7 @@ vg_status vg_score_set_finish(vg_score_result **out, const vg_score_set *set, co
     VG_TRY(vg_workflow__options(&own, sizeof own, options, "vg_score_file_options"));
     VG_TRY(vg_workflow__options(&given, sizeof given, set, "vg_score_set"));
     VG_TRY(check(&given, &own));
-    vg_score_layout layout = {given.n, given.m, given.c, given.k_count, given.k, given.multilabel != 0};
+    vg_score_layout layout = {given.n, given.m, given.c, given.k_count, given.k, given.multilabel != 0, given.class_k};
     vg_column_store__borrow(&store, given.scores, &layout);
     if (own.output)
         VG_TRY(write_file(&given, &store, &own));

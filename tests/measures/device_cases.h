@@ -80,7 +80,7 @@ static inline size_t device_random_cases(case_scoring score, size_t count) {
         rng_state = 100000 + trial + seed_shift();
         device_recipe r = {(maker)rng_below(MAKE_LOGITS_NEAR + 1), 0, 0, 0, 0};
         vg_score_options options = VG_SCORE_OPTIONS_INIT;
-        double k[9], temperature[40];
+        double k[9], temperature[40], class_k[92];
         char name[32];
         options.logits = r.kind >= MAKE_LOGITS;
         r.parameter =
@@ -91,8 +91,12 @@ static inline size_t device_random_cases(case_scoring score, size_t count) {
             k[i] = pow(10, 4 * rng_uniform() - 2);
         for (int i = 0; i < 40; i++)
             temperature[i] = 0.5 + 2 * rng_uniform();
+        for (int i = 0; i < 92; i++)
+            class_k[i] = pow(10, (double)(((size_t)i * 37 + trial) % 101) / (trial % 4 == 1 ? 25 : 125) - 1);
         options.k = k;
         options.k_count = 1 + rng_below(r.m * r.m * r.c < 5000 ? 9 : 2);
+        options.class_k = trial % 2 ? class_k : NULL;
+        options.class_k_count = r.c;
         options.pairs = (vg_pairs)rng_below(2);
         options.sigma_gate = (vg_sigma)rng_below(2);
         options.sigma_margin = (vg_sigma)rng_below(2);

@@ -281,7 +281,7 @@ static inline void extra_free(ref_extra *e) {
 typedef struct score_case {
     char name[160];
     void *data;
-    double *k, *temperature;
+    double *k, *temperature, *class_k;
     vg_predictions view;
     vg_score_options options;
     score_shape shape;
@@ -314,6 +314,10 @@ static inline score_case case_new(const char *name, double *data, vg_dtype dtype
         s.options.temperature = s.temperature = ref_alloc(options->temperature_count, sizeof(double));
         memcpy(s.temperature, options->temperature, options->temperature_count * sizeof(double));
     }
+    if (options->class_k) {
+        s.options.class_k = s.class_k = ref_alloc(c, sizeof(double));
+        memcpy(s.class_k, options->class_k, c * sizeof(double));
+    }
     s.shape = shape_of(&s.view, &s.options);
     s.want = scores_new(s.shape);
     s.extra = extra_new(s.shape);
@@ -325,6 +329,7 @@ static inline void case_free(score_case *s) {
     free(s->data);
     free(s->k);
     free(s->temperature);
+    free(s->class_k);
     scores_free(&s->want);
     extra_free(&s->extra);
 }

@@ -295,22 +295,27 @@ static inline ref_basic ref_measure(const ref_members *r, const vg_score_options
 
 /* --- gating ------------------------------------------------------------------------------------------------------- */
 
-static inline ref_real ref_gamma(ref_real mu, ref_real sigma, double k, const vg_score_options *o) {
+/* k of class i (multilabel: of the label). */
+static inline ref_real ref_k(double k, const vg_score_options *o, size_t i, size_t label) {
+    return !o->class_k ? (ref_real)k : (ref_real)k * o->class_k[o->task == VG_TASK_MULTICLASS ? i : label];
+}
+
+static inline ref_real ref_gamma(ref_real mu, ref_real sigma, ref_real k, const vg_score_options *o) {
     ref_real eps = o->eps, kk = k;
     if (o->gate_eps_form == VG_GATE_EPS_OUTSIDE)
         return -REF_EXPM1(-mu / (kk * sigma + eps));
-    kk = k > 1e-3 ? k : 1e-3;
+    kk = k > (ref_real)1e-3 ? k : (ref_real)1e-3;
     ref_real gamma = -REF_EXPM1(-mu / (kk * (sigma + eps)));
     return gamma > eps ? gamma : eps;
 }
 
 /* Gated members at one k, with their logarithms. Returns whether some Z_m was 0. */
 static inline int ref_gate(ref_members *q, const ref_members *p, const ref_real *log_p, const ref_real *mu,
-                           const ref_real *sigma, double k, const vg_score_options *o) {
+                           const ref_real *sigma, double k, const vg_score_options *o, size_t label) {
     int gated_out = 0;
     ref_real *gamma = ref_alloc(p->c, sizeof *gamma), *log_q = ref_alloc(p->m * p->c, sizeof *log_q);
     for (size_t i = 0; i < p->c; i++)
-        gamma[i] = ref_gamma(mu[i], sigma[i], k, o);
+        gamma[i] = ref_gamma(mu[i], sigma[i], ref_k(k, o, i, label), o);
     for (size_t m = 0; m < p->m; m++) {
         ref_real z = 0;
         for (size_t i = 0; i < p->c; i++)
@@ -343,7 +348,7 @@ static inline void ref_store_basic(vg_scores *out, size_t at, ref_basic b, const
 }
 
 static inline void ref_margin(vg_scores *out, ref_extra *extra, size_t at, const ref_real *mu, const ref_real *sigma,
-                              size_t c, const double *ks, size_t k_count, const vg_score_options *o) {
+                              size_t c, const double *ks, size_t k_count, const vg_score_options *o, size_t label) {
     size_t i = 0, j = 1;
     if (mu[1] > mu[0])
         i = 1, j = 0;
@@ -374,7 +379,8 @@ static inline void ref_margin(vg_scores *out, ref_extra *extra, size_t at, const
     extra->snr_denominator[at] = (double)below;
     extra->mu_first[at] = (double)mu[i];
     for (size_t k = 0; k < k_count; k++) {
-        ref_real left = mu[i] - ks[k] * sigma[i], right = mu[j] + ks[k] * sigma[j];
+        ref_real left = mu[i] - ref_k(ks[k], o, i, label) * sigma[i];
+        ref_real right = mu[j] + ref_k(ks[k], o, j, label) * sigma[j];
         out->decision[at * k_count + k] = left > right ? (int32_t)i : -1;
         extra->rule[at * k_count + k] = (double)(left - right);
     }
@@ -413,14 +419,14 @@ static inline void ref_problem(vg_scores *out, ref_extra *extra, ref_totals *tot
         totals->variance += variance[i];
     }
     out->flags[at] = 0;
-    ref_margin(out, extra, at, mu, margin, c, ks, k_count, o);
+    ref_margin(out, extra, at, mu, margin, c, ks, k_count, o, label);
     ref_basic b = ref_measure(&p, o, want_js);
     ref_store_basic(out, at, b, o, c);
     totals->tu += b.tu;
     for (size_t k = 1; k < k_count; k++)
         largest = ks[k] > ks[largest] ? k : largest;
     for (size_t k = 0; k < k_count; k++) {
-        if (ref_gate(&q, &p, log_p, mu, gate, ks[k], o))
+        if (ref_gate(&q, &p, log_p, mu, gate, ks[k], o, label))
             out->flags[at] |= VG_FLAG_GATED_OUT;
         vg_scores gated = {
             .tu = out->gtu, .au = out->gau, .eu = out->geu, .epce = out->gepce, .epkl = out->gepkl, .epjs = out->gepjs};

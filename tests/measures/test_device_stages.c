@@ -76,6 +76,7 @@ static vg_status emulate(vg_scores *got, vg_score_summary *summary, const vg_pre
     job.stride_m = view->stride_m;
     job.k = options->k ? (int)options->k_count : 3;
     job.gates = options->k ? options->k : three;
+    job.class_k = options->class_k;
     for (int i = 0; i < job.k; i++)
         job.widest = job.gates[i] > job.gates[job.widest] ? i : job.widest;
     for (size_t i = 0; options->temperature && i < view->m; i++)

@@ -124,6 +124,29 @@ static void add_grid(void) {
         }
 }
 
+/* A k for every class, in every layout of the kernels. */
+static void add_class_k(void) {
+    static const recipe shapes[] = {{MAKE_DIRICHLET, 1, 19, 3, 5},     {MAKE_DIRICHLET, 0.1, 9, 6, 40},
+                                    {MAKE_DIRICHLET, 0.3, 17, 12, 10}, {MAKE_DIRICHLET, 0.1, 2, 5, 1000},
+                                    {MAKE_DIRICHLET, 0.1, 2, 12, 201}, {MAKE_NEAR, 1e-4, 5, 4, 201},
+                                    {MAKE_NEAR, 1e-5, 5, 20, 7},       {MAKE_FAR, 6, 9, 33, 10}};
+    static const double k[] = {1, 0.3};
+    double class_k[1000];
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++) {
+        const recipe *r = &shapes[i / 2];
+        vg_score_options options = VG_SCORE_OPTIONS_INIT;
+        rng_state = 9000 + i + seed_shift();
+        for (size_t c = 0; c < r->c; c++)
+            class_k[c] = pow(10, 4 * rng_uniform() - 2);
+        options.k = k;
+        options.k_count = 2;
+        options.class_k = class_k;
+        options.class_k_count = r->c;
+        cases[case_count++] = case_new("class-k", make_predictions(r->n, r->m, r->c, r->kind, r->parameter),
+                                       i % 2 ? VG_F64 : VG_F32, r->n, r->m, r->c, &options);
+    }
+}
+
 /* Random kinds, shapes and k. */
 static void add_random(size_t count) {
     for (size_t trial = 0; trial < count; trial++) {
@@ -148,7 +171,7 @@ static void prepare(void) {
     size_t usual = sizeof recipes / sizeof *recipes,
            more = full_sweep() ? sizeof more_recipes / sizeof *more_recipes : 0;
     size_t random = full_sweep() ? 600 : 60;
-    cases = ref_alloc(2 * (usual + more) + 40 + 140 + random, sizeof *cases);
+    cases = ref_alloc(2 * (usual + more) + 40 + 140 + 16 + random, sizeof *cases);
     for (size_t i = 0; i < usual + more; i++) {
         const recipe *r = i < usual ? &recipes[i] : &more_recipes[i - usual];
         rng_state = 1000 + i + seed_shift();
@@ -157,6 +180,7 @@ static void prepare(void) {
     }
     add_class_sweep();
     add_grid();
+    add_class_k();
     add_random(random);
 }
 

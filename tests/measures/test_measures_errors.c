@@ -50,6 +50,23 @@ static void bad_k(void **state) {
         }
 }
 
+static void bad_class_k(void **state) {
+    (void)state;
+    static const double bad[] = {0, -1, NAN, INFINITY, 2e6};
+    vg_predictions view = vg_predictions_f32(good, 2, 2, 2);
+    vg_score_options o = VG_SCORE_OPTIONS_INIT;
+    double class_k[3] = {1, 1, 1};
+    o.class_k = class_k;
+    o.class_k_count = 3;
+    refused(VG_ERR_ARGUMENT, &view, &o, "a k for three of two classes");
+    o.class_k_count = 2;
+    assert_int_equal(score(&view, &o), VG_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        class_k[1] = bad[i];
+        refused(VG_ERR_ARGUMENT, &view, &o, "k of a class");
+    }
+}
+
 static void bad_shapes(void **state) {
     (void)state;
     vg_score_options o = VG_SCORE_OPTIONS_INIT;
@@ -476,7 +493,7 @@ static void devices(void **state) {
 
 static int suite(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_k),
+        cmocka_unit_test(bad_k), cmocka_unit_test(bad_class_k),
         cmocka_unit_test(bad_shapes),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(bad_block),

@@ -59,6 +59,20 @@ static void large_floor_added(vg_score_options *o) {
 static void least_floor(vg_score_options *o) { o->floor = 1e-30; }
 static void renormalised(vg_score_options *o) { o->renormalise = 1; }
 
+/* Of as many classes as a case has: from 0.01 to 100, or from 0.5 to 3, near enough for the float forms. */
+static const double *many_k(int near) {
+    static double k[2][512];
+    for (size_t i = 0; i < 512; i++)
+        k[near][i] = near ? 0.5 * pow(10, (double)(i * 37 % 101) / 128) : pow(10, (double)(i * 37 % 101) / 25 - 2);
+    return k[near];
+}
+static void by_class(vg_score_options *o) { o->class_k = many_k(0); }
+static void by_class_near(vg_score_options *o) { o->class_k = many_k(1); }
+static void by_class_inside(vg_score_options *o) {
+    as_vge(o);
+    o->class_k = many_k(1);
+}
+
 static const variation variations[] = {
     {"paper", as_paper},
     {"vge", as_vge},
@@ -79,6 +93,9 @@ static const variation variations[] = {
     {"add-large-floor", large_floor_added},
     {"floor-1e-30", least_floor},
     {"renormalise", renormalised},
+    {"class-k", by_class},
+    {"class-k-near", by_class_near},
+    {"vge-class-k", by_class_inside},
 };
 enum { VARIATIONS = sizeof variations / sizeof *variations };
 
@@ -121,6 +138,7 @@ static void add(const char *what, const source *s, const variation *v, double *d
     char name[100];
     snprintf(name, sizeof name, "%s %s %s", what, s->name, v->name);
     v->apply(o);
+    o->class_k_count = s->c;
     if (case_count == case_room) {
         case_room = case_room ? 2 * case_room : 256;
         cases = realloc(cases, case_room * sizeof *cases);

@@ -165,7 +165,7 @@ static void gate_function(void **state) {
         ref_mean(mu, &p);
         ref_variance(variance, &p, mu);
         ref_spread(sigma, variance, &p, VG_SIGMA_POPULATION);
-        assert_false(ref_gate(&q, &p, NULL, mu, sigma, 2, &o));
+        assert_false(ref_gate(&q, &p, NULL, mu, sigma, 2, &o, 0));
         for (int m = 0; m < 5; m++) {
             ref_real sum = 0;
             for (int i = 0; i < 7; i++)

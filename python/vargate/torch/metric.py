@@ -22,7 +22,7 @@ from torch import Tensor
 
 from .. import _parts
 from .._arrays import whole
-from .._options import DEFAULTS, ThreadedOptions, resolve, show_options, temperatures, words
+from .._options import DEFAULTS, ThreadedOptions, read_files, resolve, show_options, words
 from .._score import score
 from .._summary import Spread
 from ..scorer import Scorer
@@ -173,7 +173,7 @@ class UncertaintyMetric(_Base):
                 dist_sync_fn=dist_sync_fn,
             )
         how: dict[str, Any] = {**DEFAULTS, "axes": None, "logits": True, **scoring}
-        how["temperature"] = temperatures(how["temperature"]) or None
+        read_files(how)
         measures = how.pop("measures", ("tu", "eu", "gmu"))
         how.pop("classes", None)
         self._options = how

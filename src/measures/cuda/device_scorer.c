@@ -42,6 +42,13 @@ static vg_status copy_options(vg_device_scorer *s, const vg_score_options *o) {
     s->options.k_count = s->k;
     for (size_t i = 1; i < s->k; i++)
         s->widest = k[i] > k[s->widest] ? (int)i : s->widest;
+    if (o->class_k) {
+        VG_TRY(vg_base__alloc(&s->class_k, s->c, sizeof *s->class_k, "a k for every class"));
+        for (size_t i = 0; i < s->c; i++)
+            s->class_k[i] = o->class_k[o->class_k_count == 1 ? 0 : i];
+        s->options.class_k = s->class_k;
+        s->options.class_k_count = s->c;
+    }
     s->options.temperature = NULL;
     if (o->temperature) {
         VG_TRY(vg_base__alloc(&s->temperature, o->temperature_count, sizeof *s->temperature, "temperatures"));
@@ -55,12 +62,17 @@ static vg_status copy_options(vg_device_scorer *s, const vg_score_options *o) {
     return VG_OK;
 }
 
+static vg_status copy_gates(double **out, const double *values, size_t count) {
+    VG_TRY(vg_device__check(cudaMalloc((void **)out, count * sizeof(double)), "memory for the gates"));
+    return vg_device__check(cudaMemcpy(*out, values, count * sizeof(double), cudaMemcpyHostToDevice), "the gates");
+}
+
 /* Gates and 1/T on the device. */
 static vg_status copy_settings(vg_device_scorer *s) {
     double *inverse;
-    VG_TRY(vg_device__check(cudaMalloc((void **)&s->gates_device, s->k * sizeof(double)), "memory for the gates"));
-    VG_TRY(vg_device__check(cudaMemcpy(s->gates_device, s->gates, s->k * sizeof(double), cudaMemcpyHostToDevice),
-                            "the gates"));
+    VG_TRY(copy_gates(&s->gates_device, s->gates, s->k));
+    if (s->class_k)
+        VG_TRY(copy_gates(&s->class_k_device, s->class_k, s->c));
     /* A copy of a few bytes may return before it has arrived, and other streams do not wait for it. */
     VG_TRY(vg_device__check(cudaDeviceSynchronize(), "the gates"));
     if (!s->temperature)
@@ -138,11 +150,13 @@ void vg_device_scorer__free(vg_device_scorer *s) {
     if (s->ready)
         (void)cudaEventDestroy(s->ready);
     (void)cudaFree(s->gates_device);
+    (void)cudaFree(s->class_k_device);
     (void)cudaFree(s->inverse_temperature);
     vg_pool__free(s->pool);
     vg_scorer_free(s->host);
     vg_scorer_free(s->mender);
     vg_base__release(s->gates);
+    vg_base__release(s->class_k);
     vg_base__release(s->temperature);
     vg_base__release(s->tops);
     vg_base__release(s);
@@ -273,6 +287,7 @@ static score_job job_of(const vg_device_scorer *s, const feeding *f, size_t samp
     job.c = (int)s->c;
     job.k = (int)s->k;
     job.gates = s->gates_device;
+    job.class_k = s->class_k_device;
     job.inverse_temperature = s->inverse_temperature;
     job.widest = s->widest;
     job.packed = true;

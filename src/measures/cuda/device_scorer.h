@@ -34,10 +34,10 @@ typedef struct device_slot {
 struct vg_device_scorer {
     size_t m, c, k;
     vg_score_options options; /* k and temperature are the scorer's own copies */
-    double *gates, *temperature;
+    double *gates, *class_k, *temperature;
     bool by_host;             /* the kernels do not implement these options: vg_scorer does all the work */
     vg_scorer *host, *mender; /* whole blocks; single samples */
-    double *gates_device, *inverse_temperature;
+    double *gates_device, *class_k_device, *inverse_temperature;
     device_slot slots[2];
     score_job plans[2]; /* the last jobs: usual and in double */
     int widest, multiprocessors;

@@ -48,12 +48,13 @@ typedef struct score_job {
     int m, c, k;
     bool wide; /* probabilities in double: float64 input, and logits */
     bool logits;
-    bool double_integral;              /* float64 input */
+    bool double_integral;              /* float64 input, or ks of the classes that lie far apart */
     bool distinct, inside;             /* pairs; gate eps */
     double gate_spread, margin_spread; /* M/(M-1) for the sample form, else 1 */
     double eps, margin_eps, floor;
     double unit, share, pairs;         /* factors of finished sums */
     const double *gates;               /* K */
+    const double *class_k;             /* C factors of the gates, or NULL */
     const double *inverse_temperature; /* M, or NULL */
     vg_scores out;
     /* [SCORE_FIGURES][n]: sum over classes of the variance, TU, GTU at the largest k (nats), sum over classes of

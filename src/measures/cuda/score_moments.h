@@ -93,6 +93,11 @@ SCORE_FN void stage_squares(const score_view *v, int tid, const int wide) {
     }
 }
 
+/* k of class c at setting k. */
+SCORE_FN double gate_of(const score_job *job, int k, int c) {
+    return job->class_k ? job->gates[k] * job->class_k[c] : job->gates[k];
+}
+
 /* Variances, gates, and the results mean and std. One thread a class and gate; the first of a class stores its
  * variance. */
 SCORE_FN void stage_gates(const score_view *v, int tid, const int wide) {
@@ -116,7 +121,7 @@ SCORE_FN void stage_gates(const score_view *v, int tid, const int wide) {
                 job->out.std[sample_of(v, s) * C + c] = sqrt(variance);
         }
         if (k < job->gated) {
-            double sigma = sqrt(variance * job->gate_spread), gate = job->gates[k];
+            double sigma = sqrt(variance * job->gate_spread), gate = gate_of(job, k, c);
             double below = job->inside ? score_most(gate, 1e-3) * (sigma + job->eps) : gate * sigma + job->eps;
             double gamma = -expm1(-mu / below);
             put(v->gamma, i * job->groups + k, job->inside ? score_most(gamma, job->eps) : gamma, wide);
@@ -203,7 +208,7 @@ SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) 
     if (job->out.flags)
         job->out.flags[n] = g->mu1 == g->mu2 ? VG_FLAG_TIE : 0;
     for (int k = 0; job->out.decision && k < job->k; k++) {
-        bool clear = g->mu1 - job->gates[k] * sigma1 > g->mu2 + job->gates[k] * sigma2;
+        bool clear = g->mu1 - gate_of(job, k, g->first) * sigma1 > g->mu2 + gate_of(job, k, g->second) * sigma2;
         job->out.decision[n * job->k + k] = clear ? g->first : -1;
     }
 }

@@ -140,15 +140,27 @@ static void gate_totals(tile *t) {
     }
 }
 
+/* The factor of class c in every lane; in multilabel mode that of each lane's label. */
+static vd class_factor(const tile *t, size_t c) {
+    const vg_kernel_job *job = t->job;
+    vd factor = vd_set(1.0);
+    if (job->class_k && !job->labels)
+        factor = vd_set(job->class_k[c]);
+    for (int lane = 0; job->class_k && job->labels && lane < VG_LANES; lane++)
+        factor[lane] = job->class_k[lane_unit(t->first, t->count, lane) % job->labels];
+    return factor;
+}
+
 static void gates(tile *t) {
     const vg_score_options *o = &t->job->options;
     double sample = t->M > 1 ? (double)t->M / (double)(t->M - 1) : 1.0;
     bool inside = o->gate_eps_form == VG_GATE_EPS_INSIDE;
     for (size_t c = 0; c < t->C; c++) {
         vd mu = t->mu[c], sigma = o->sigma_gate == VG_SIGMA_SAMPLE ? vd_sqrt(t->variance[c] * sample) : t->sigma[c];
+        vd factor = class_factor(t, c);
         for (size_t k = 0; k < t->K; k++) {
-            double gate = t->job->gates[k];
-            vd below = inside ? (gate < 1e-3 ? 1e-3 : gate) * (sigma + o->eps) : gate * sigma + o->eps;
+            vd gate = t->job->gates[k] * factor;
+            vd below = inside ? vd_max(gate, vd_set(1e-3)) * (sigma + o->eps) : gate * sigma + o->eps;
             vd gamma = vm_gate(mu * vd_reciprocal(below));
             t->gamma[k * t->C + c] = inside ? vd_max(gamma, vd_set(o->eps)) : gamma;
         }

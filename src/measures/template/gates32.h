@@ -12,9 +12,10 @@ static void gates32(tile *t) {
     for (size_t c = 0; c < C; c += 2) {
         size_t next = c + 1 < C ? c + 1 : c;
         vf mu = vf_join(t->mu_high[c], t->mu_high[next]), sigma = vf_pack(t->sigma[c], t->sigma[next]) * scale;
+        vf factor = t->job->class_k ? vf_pack(class_factor(t, c), class_factor(t, next)) : vf_set(1.0f);
         for (size_t k = 0; k < K; k++) {
-            float gate = (float)(t->job->gates[k] < 1e25 ? t->job->gates[k] : 1e25);
-            vf below = inside ? (gate < 1e-3f ? 1e-3f : gate) * (sigma + eps) : gate * sigma + eps;
+            vf gate = (float)(t->job->gates[k] < 1e25 ? t->job->gates[k] : 1e25) * factor;
+            vf below = inside ? vf_max(gate, vf_set(1e-3f)) * (sigma + eps) : gate * sigma + eps;
             vf gamma = vm_gate32(mu * vf_reciprocal(vf_max(below, vf_set(1e-37f))));
             gamma = inside ? vf_max(gamma, vf_set(eps)) : gamma;
             t->gamma32[c * K + k] = vf_low(gamma);

@@ -34,6 +34,18 @@ INLINE bool wants_margin(const vg_scores *out) {
            out->gap || out->topstd;
 }
 
+/* Unit n in lane i: mu1 - k sigma1 > mu2 + k sigma2 with the k of each class, at every k. */
+INLINE void write_decisions(const vg_kernel_job *job, const margin *g, size_t n, size_t i, double sigma1,
+                            double sigma2) {
+    const double *factor = job->class_k;
+    double first = !factor ? 1.0 : factor[job->labels ? n % job->labels : (size_t)g->first[i]];
+    double second = !factor ? 1.0 : factor[job->labels ? n % job->labels : (size_t)g->second[i]];
+    for (size_t k = 0; k < job->k; k++) {
+        bool clear = g->mu1[i] - job->gates[k] * first * sigma1 > g->mu2[i] + job->gates[k] * second * sigma2;
+        job->out.decision[n * job->k + k] = clear ? (int32_t)g->first[i] : -1;
+    }
+}
+
 static void write_margin(const vg_kernel_job *job, const margin *g, size_t first, size_t count) {
     const vg_score_options *o = &job->options;
     const vg_scores *out = &job->out;
@@ -61,11 +73,8 @@ static void write_margin(const vg_kernel_job *job, const margin *g, size_t first
             out->second[n] = (int32_t)g->second[i];
         if (out->flags && g->mu1[i] == g->mu2[i])
             out->flags[n] |= VG_FLAG_TIE;
-        for (size_t k = 0; out->decision && k < job->k; k++) {
-            double wide = job->gates[k];
-            bool clear = g->mu1[i] - wide * sigma1[i] > g->mu2[i] + wide * sigma2[i];
-            out->decision[n * job->k + k] = clear ? (int32_t)g->first[i] : -1;
-        }
+        if (out->decision)
+            write_decisions(job, g, n, i, sigma1[i], sigma2[i]);
     }
 }
 

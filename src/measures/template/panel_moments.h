@@ -48,6 +48,15 @@ static VG_NOINLINE void P(block_rows)(P(panel) * t) {
     t->sign = sign;
 }
 
+/* The factors of column j's classes. */
+static vr P(column_factor)(const P(panel) * t, size_t j) {
+    const double *factor = t->job->class_k;
+    vr out = vr_set(factor && !t->across ? (PANEL_REAL)factor[j] : 1);
+    for (size_t i = 0; factor && t->across && i < PANEL_LANES && j * PANEL_LANES + i < t->C; i++)
+        out[i] = (PANEL_REAL)factor[j * PANEL_LANES + i];
+    return out;
+}
+
 /* Gamma of column j at every k, and with it the sums for Zbar and for the members' deviations from it. */
 static void P(column_gates)(P(panel) * t, size_t j) {
     const vg_score_options *o = &t->job->options;
@@ -55,10 +64,11 @@ static void P(column_gates)(P(panel) * t, size_t j) {
     PANEL_REAL eps = (PANEL_REAL)o->eps;
     PANEL_REAL scale = sample ? (PANEL_REAL)sqrt((double)t->M / (double)(t->M - 1)) : 1;
     vr sigma = vr_sqrt(t->variance[j]) * scale, mu = t->mu_high[j], *gamma = t->gamma + j * t->K;
+    vr factor = P(column_factor)(t, j);
     for (size_t k = 0; k < t->K; k++) {
         double given = t->job->gates[k];
-        PANEL_REAL gate = (PANEL_REAL)(VG_PANEL_DOUBLE || given < 1e25 ? given : 1e25);
-        vr below = inside ? (gate < (PANEL_REAL)1e-3 ? (PANEL_REAL)1e-3 : gate) * (sigma + eps) : gate * sigma + eps;
+        vr gate = (PANEL_REAL)(VG_PANEL_DOUBLE || given < 1e25 ? given : 1e25) * factor;
+        vr below = inside ? vr_max(gate, vr_set((PANEL_REAL)1e-3)) * (sigma + eps) : gate * sigma + eps;
         gamma[k] = P(gate)(mu * vr_reciprocal(vr_max(below, vr_set((PANEL_REAL)1e-37))));
         if (inside)
             gamma[k] = vr_max(gamma[k], vr_set(eps));

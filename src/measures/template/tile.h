@@ -130,6 +130,8 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
     tile t;
     size_t bytes;
     carve(&t, job, workspace, &bytes);
+    t.first = first;
+    t.count = count;
     unsigned saved = vg_flush_begin();
     vg_status status = fill(&t, first, count);
     if (status == VG_OK) {

@@ -52,6 +52,7 @@ typedef struct tile {
     vl gated_out;   /* lanes where some Z_m vanished */
     /* lanes that the double forms write (psi: the second result); all, except when they correct the float ones */
     vl write, write_psi;
+    size_t first, count; /* the units in the lanes */
     const char *ahead; /* the next tile's first sample, to be prefetched, or NULL */
     ptrdiff_t ahead_stride;
     size_t ahead_share;
@@ -86,7 +87,7 @@ static void measure_tile(tile *t, const vg_kernel_job *job) {
     t->M = job->m;
     t->C = job->c;
     t->K = job->need_gated ? job->k : 0;
-    t->fused = job->in.dtype != VG_F64 && !job->options.logits && !job->labels && !job->options.renormalise &&
+    t->fused = job->single_precision && !job->options.logits && !job->labels && !job->options.renormalise &&
                job->options.floor_form == VG_FLOOR_MAX;
     t->pairs = t->M / 2 + t->M % 2;
     bool few = t->M <= FEW_MEMBERS;
