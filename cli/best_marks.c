@@ -1,11 +1,5 @@
 /* best_marks.c - tables of measures with their best marked. See best_marks.h. */
-#include "best_marks.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "text_wrap.h"
+#include "cli.h"
 
 /* How many rows have the best figure of a column; 0 where all that have one are equal, which is no distinction. */
 static size_t count_best(const vg_figure_table *figures, size_t column) {

@@ -1,41 +1,16 @@
 /* cmd_calibrate.c - vargate calibrate: temperatures fitted to validation logits, kept as temps.json. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "output_path.h"
-#include "score_options.h"
-#include "text_table.h"
-#include "vargate/calibrate.h"
-#include "vargate/temperatures.h"
+#include "cli.h"
 
 typedef struct calibrate_values {
-    const char *labels, *labels_key, *classes, *separator, *decimal, *key, *output;
+    const char *output;
     bool per_member, shared, json, force;
-    int axes, solver, format;
-    size_t evaluations, initial, seed, bins, folds, threads, labels_from;
+    int solver;
+    size_t evaluations, initial, seed, bins, folds;
     double t_min, t_max;
 } calibrate_values;
 
 #define PLACE(member) offsetof(calibrate_values, member)
 static const option_entry own_entries[] = {
-    {"labels", 0, OPTION_TEXT, PLACE(labels), "FILE", NULL,
-     "true classes (N); without it those stored beside the logits as L, labels or y", 0, 0},
-    {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "array, column or field that holds the labels", 0,
-     0},
-    {"label", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
-    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0", "the number that labels have for the first class",
-     0, 1},
-    {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
-     "columns of a table that are classes; for arrays the names of the classes", 0, 0},
-    {"separator", 0, OPTION_TEXT, PLACE(separator), "CHAR", NULL,
-     "between the fields of a table: comma, semicolon, tab or space (default: recognised)", 0, 0},
-    {"decimal", 0, OPTION_TEXT, PLACE(decimal), "point|comma", NULL,
-     "decimal mark of the numbers in a table (default: recognised)", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
      "write the temperatures as JSON: temps.json, - for standard output", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
@@ -55,14 +30,6 @@ static const option_entry own_entries[] = {
     {"folds", 0, OPTION_COUNT, PLACE(folds), "F", "2",
      "held-out figures: each fold at temperatures fitted to the others; 0: none", 0, 100},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
-    {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
-     "of logits on standard input, VAL = - (default: a binary one, known by its content)", 0, 0},
-    {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
-     "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
-    {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
-     "array to take from the file (default: Z, or the only one that fits)", 0, 0},
-    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
-     1024},
 };
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */
@@ -127,30 +94,7 @@ static int print_table(const char *path, const vg_calibration *result) {
     return code == CLI_OK ? print_temperatures(result) : code;
 }
 
-static int print_json_text(const vg_calibration *result) {
-    char *text;
-    if (vg_temperatures_text(&text, result) != VG_OK)
-        return console_fail_library();
-    fputs(text, stdout);
-    vg_free(text);
-    return CLI_OK;
-}
-
-static vg_input_options reading_options(const calibrate_values *own) {
-    vg_input_options out = VG_INPUT_OPTIONS_INIT;
-    out.labels = own->labels;
-    out.labels_key = own->labels_key;
-    out.labels_from = (int)own->labels_from;
-    out.classes = own->classes;
-    out.separator = own->separator;
-    out.decimal = own->decimal;
-    out.key = own->key;
-    out.axes = own->axes;
-    out.format = score_format_word(own->format);
-    return out;
-}
-
-static vg_calibrate_options fit_options(const calibrate_values *own) {
+static vg_calibrate_options fit_options(const calibrate_values *own, size_t threads) {
     vg_calibrate_options out = VG_CALIBRATE_OPTIONS_INIT;
     out.solver = (vg_solver)own->solver;
     out.shared = own->shared;
@@ -161,33 +105,45 @@ static vg_calibrate_options fit_options(const calibrate_values *own) {
     out.t_max = own->t_max;
     out.bins = (unsigned)own->bins;
     out.folds = (unsigned)own->folds;
-    out.threads = (unsigned)own->threads;
+    out.threads = (unsigned)threads;
     return out;
 }
 
-static int calibrate(const calibrate_values *own, const char *path) {
+static int calibrate(const calibrate_values *own, const score_options *reading, const char *path) {
     vg_calibrate_file_options options = VG_CALIBRATE_FILE_OPTIONS_INIT;
-    vg_input_options reading = reading_options(own);
-    vg_calibrate_options fit = fit_options(own);
+    vg_calibrate_options fit = fit_options(own, reading->threads);
     vg_calibration *result;
     console_job listener;
+    char *text;
+    score_request request;
+    int code = score_options_request(&request, reading);
+    if (code != CLI_OK)
+        return code;
     options.fit = &fit;
     options.output = own->output;
     options.force = own->force;
     options.job = own->output ? console_job_guarded(&listener) : console_job_listener(&listener);
-    int code = console_status(vg_calibrate_file(&result, path, &reading, &options));
+    code = console_status(vg_calibrate_file(&result, path, &request.input, &options));
     console_job_end(&listener);
     if (code == CLI_OK)
-        code = own->json ? print_json_text(result) : print_table(path, result);
+        code = own->json ? text_print_result(vg_temperatures_text(&text, result), &text) : print_table(path, result);
     vg_calibration_free(result);
     return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
+    static const char *const without[] = {
+        "id",    "member", "logits",   "temperature", "multilabel",  "multilabel-form", "k", "preset",
+        "pairs", "sigma",  "log-base", "normalise",   "renormalise", "measures",        NULL};
+    static score_options reading;
+    static option_entry read_entries[SCORE_OPTION_ROOM];
     calibrate_values own;
     option_files files;
-    option_group groups[] = {{"Options", own_entries, sizeof own_entries / sizeof *own_entries, &own}};
-    int code = options_parse(self, groups, 1, argc, argv, &files);
+    option_group groups[] = {OPTION_GROUP("Options", own_entries, &own),
+                             {"Reading", read_entries, score_option_subset(read_entries, without), &reading}};
+    int code = score_options_defaults(&reading);
+    if (code == CLI_OK)
+        code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
     if (files.count != 1)
@@ -205,7 +161,7 @@ static int run(const command *self, int argc, char **argv) {
     }
     if (own.folds == 1)
         return console_usage("--folds 1 leaves nothing to fit to; give 0 or 2 and more");
-    return calibrate(&own, files.items[0]);
+    return calibrate(&own, &reading, files.items[0]);
 }
 
 const command command_calibrate = {
@@ -214,9 +170,9 @@ const command command_calibrate = {
     .usage = "LOGITS [--labels FILE] [options] -o temps.json",
     .details =
         "LOGITS holds validation logits (N samples, M members, C classes) in any format that 'vargate score' reads.\n"
-        "Every command that scores takes the result: --temperature temps.json. The column 'held out' shows every "
-        "sample\n"
-        "at temperatures that were fitted without it; where it is worse than 'before', do not use the temperatures.",
+        "Every command that scores takes the result: --temperature temps.json. The column 'held out' shows every\n"
+        "sample at temperatures that were fitted without it; where it is worse than 'before', do not use the "
+        "temperatures.",
     .example = "vargate calibrate validation.npz -o temps.json && vargate score test.npz --temperature temps.json",
     .run = run,
 };

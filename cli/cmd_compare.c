@@ -1,17 +1,5 @@
 /* cmd_compare.c - vargate compare: runs or predictions side by side, each tested against the first. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "best_marks.h"
-#include "commands.h"
-#include "comparison_print.h"
-#include "console.h"
-#include "console_job.h"
-#include "json_print.h"
-#include "output_path.h"
-#include "score_options.h"
-#include "vargate/compare.h"
+#include "cli.h"
 
 typedef struct compare_values {
     const char *output;
@@ -134,8 +122,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     compare_values own;
     option_files files;
-    option_group groups[] = {{"Comparison", own_entries, sizeof own_entries / sizeof *own_entries, &own},
-                             SCORE_OPTION_GROUP(options)};
+    option_group groups[] = {OPTION_GROUP("Comparison", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;

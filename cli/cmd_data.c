@@ -1,14 +1,5 @@
 /* cmd_data.c - vargate data: which data sets are known and here, what one holds, and bringing them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "json_print.h"
-#include "text_table.h"
-#include "vargate/data.h"
-#include "vargate/workflow.h"
+#include "cli.h"
 
 typedef struct data_values {
     const char *data, *from;
@@ -253,7 +244,7 @@ static int run(const command *self, int argc, char **argv) {
     static const char *const actions[] = {"list", "info", "fetch"};
     data_values own;
     option_files files;
-    option_group groups[] = {{"Data", entries, sizeof entries / sizeof *entries, &own}};
+    option_group groups[] = {OPTION_GROUP("Data", entries, &own)};
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code != CLI_OK)
         return code;

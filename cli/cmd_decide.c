@@ -1,18 +1,5 @@
 /* cmd_decide.c - vargate decide: predict or abstain, by the decision rule or a threshold, for a file or a stream. */
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "decision_stdin.h"
-#include "decision_summary.h"
-#include "json_print.h"
-#include "option_words.h"
-#include "output_path.h"
-#include "score_options.h"
+#include "cli.h"
 
 typedef struct decide_values {
     const char *calibration, *by, *output, *policy, *save;
@@ -64,25 +51,7 @@ static int check_usage(const decide_values *own, size_t files) {
     return CLI_OK;
 }
 
-/* The name that is nearest to the first unknown one in --by; NULL when there is none. */
-static const char *nearest_measure(const char *by) {
-    const char *names[VG_FIELD_MEASURES + 1] = {"k"};
-    for (size_t f = 0; f < VG_FIELD_MEASURES; f++)
-        names[f + 1] = vg_fields_word(f);
-    for (const char *at = by; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
-        char word[32];
-        bool known = false;
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "@,"), at);
-        for (size_t i = 0; i <= VG_FIELD_MEASURES; i++)
-            known = known || strcmp(word, names[i]) == 0;
-        if (!known)
-            return vg_nearest_name(word, names, VG_FIELD_MEASURES + 1);
-    }
-    return NULL;
-}
-
 static int new_policy(vg_policy **out, const decide_values *own) {
-    static const char unknown[] = "--by: unknown measure '";
     vg_policy_options options = VG_POLICY_OPTIONS_INIT;
     options.by = own->by;
     options.k = own->k.count > 0 && !own->k.file ? own->k.values[0] : NAN;
@@ -93,13 +62,7 @@ static int new_policy(vg_policy **out, const decide_values *own) {
     options.calibration = own->calibration;
     options.file = own->policy;
     vg_status status = vg_policy_new(out, &options);
-    if (status != VG_ERR_ARGUMENT)
-        return console_status(status);
-    const char *message = vg_error_message(), *rest = strstr(message, "; expected");
-    const char *near = strncmp(message, unknown, sizeof unknown - 1) == 0 ? nearest_measure(own->by) : NULL;
-    if (near && rest)
-        return console_usage("%.*s; did you mean '%s'?", (int)(rest - message), message, near);
-    return console_usage("%s", message);
+    return status == VG_ERR_ARGUMENT ? console_usage_status(status) : console_status(status);
 }
 
 static int decide_stream(vg_policy *policy, const vg_input_options *input, const decide_values *own) {
@@ -170,7 +133,7 @@ static int run(const command *self, int argc, char **argv) {
     static decide_values own;
     vg_policy *policy = NULL;
     option_files files;
-    option_group groups[] = {{"Decision", own_entries, sizeof own_entries / sizeof *own_entries, &own},
+    option_group groups[] = {OPTION_GROUP("Decision", own_entries, &own),
                              {"Scoring", score_entries, score_option_subset(score_entries, not_here), &options}};
     int code = score_options_defaults(&options);
     if (code == CLI_OK)

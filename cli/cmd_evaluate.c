@@ -1,16 +1,5 @@
 /* cmd_evaluate.c - vargate evaluate: what predictions and their uncertainties are worth, given the labels. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "evaluation_report.h"
-#include "file_list.h"
-#include "output_path.h"
-#include "score_options.h"
-#include "text_table.h"
+#include "cli.h"
 
 typedef struct evaluate_values {
     const char *output;
@@ -152,8 +141,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static evaluate_values own;
     option_files files;
-    option_group groups[] = {{"Evaluation", own_entries, sizeof own_entries / sizeof *own_entries, &own},
-                             SCORE_OPTION_GROUP(options)};
+    option_group groups[] = {OPTION_GROUP("Evaluation", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK)
         code = check_points("coverages", &own.coverages);

@@ -1,14 +1,5 @@
 /* cmd_ood.c - vargate ood: how well each measure tells out-of-distribution samples from in-distribution ones. */
-#include <stdio.h>
-#include <string.h>
-
-#include "best_marks.h"
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "json_print.h"
-#include "output_path.h"
-#include "score_options.h"
+#include "cli.h"
 
 typedef struct ood_values {
     const char *output;
@@ -86,8 +77,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     ood_values own;
     option_files files;
-    option_group groups[] = {{"OOD", own_entries, sizeof own_entries / sizeof *own_entries, &own},
-                             SCORE_OPTION_GROUP(options)};
+    option_group groups[] = {OPTION_GROUP("OOD", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;

@@ -1,13 +1,5 @@
 /* cmd_predict.c - vargate predict: a run folder and images to ensemble predictions. */
-#include <stdio.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "output_path.h"
-#include "score_options.h"
-#include "score_summary.h"
+#include "cli.h"
 
 typedef struct predict_values {
     const char *split, *input, *data, *device, *output;
@@ -100,7 +92,7 @@ static int run(const command *self, int argc, char **argv) {
     static option_entry score_entries[SCORE_OPTION_ROOM];
     predict_values own = {0};
     option_group groups[] = {
-        {"Options", entries, sizeof entries / sizeof *entries, &own},
+        OPTION_GROUP("Options", entries, &own),
         {"Scoring (with --score)", score_entries, score_option_subset(score_entries, without), &scoring}};
     option_files files;
     int code = options_parse(self, groups, 2, argc, argv, &files);
@@ -129,12 +121,9 @@ const command command_predict = {
     "predict",
     "ensemble predictions of a trained network",
     "RUN... -o PRED.npz [options]",
-    "RUN is a run folder or a checkpoint; several make a deep ensemble, their members side by side. The file has P (or "
-    "logits "
-    "Z) of\n"
-    "shape (N, M, C) and the labels L, or with --score what 'vargate score' makes of them. Members: mcd, stochastic "
-    "passes; "
-    "lle, heads; mcd-lle, pass t through head t.",
+    "RUN is a run folder or a checkpoint; several make a deep ensemble, their members side by side. The file has P\n"
+    "(or logits Z) of shape (N, M, C) and the labels L, or with --score what 'vargate score' makes of them. Members:\n"
+    "mcd, stochastic passes; lle, heads; mcd-lle, pass t through head t.",
     "vargate predict runs/mnist-lle --split test -o test.npz",
     run,
 };

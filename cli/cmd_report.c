@@ -1,17 +1,7 @@
 /* cmd_report.c - vargate report: a page that opens alone, and figures, of a run, of scores or of predictions. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "output_path.h"
-#include "report_gnuplot.h"
-#include "score_options.h"
-#include "vargate/compare.h"
+#include "cli.h"
 
 enum { PATH_ROOM = 4300, NAME_ROOM = 256 };
 
@@ -162,8 +152,7 @@ static int run_words(const command *self, int argc, char **argv, vg_page_options
     option_entry scoring[SCORE_OPTION_ROOM];
     static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", "format", NULL};
     size_t count = score_option_subset(scoring, without);
-    option_group groups[] = {{"Report", own_entries, sizeof own_entries / sizeof *own_entries, &own},
-                             {"Scoring", scoring, count, &options}};
+    option_group groups[] = {OPTION_GROUP("Report", own_entries, &own), {"Scoring", scoring, count, &options}};
     int code = score_options_defaults(&options);
     if (code == CLI_OK)
         code = options_parse(self, groups, 2, argc, argv, &files);

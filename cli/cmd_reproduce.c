@@ -1,12 +1,5 @@
 /* cmd_reproduce.c - vargate reproduce: the paper's recipes, then its table beside ours. */
-#include <stdio.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "run_recipes.h"
-#include "text_table.h"
-#include "vargate/compare.h"
+#include "cli.h"
 
 typedef struct reproduce_values {
     run_values runs;
@@ -21,8 +14,8 @@ static const option_entry reproduce_entries[] = {
     {"table", 0, OPTION_FLAG, PLACE(table), NULL, NULL, "run nothing: the table of the runs that are there", 0, 0},
     {"set", 's', OPTION_TEXTS, PLACE(runs.set), "KEY=VALUE", NULL, "change a key of every recipe", 0, 0},
     {"data", 'd', OPTION_TEXT, PLACE(runs.data), "DIR", NULL, "folder searched first for data sets", 0, 0},
-    {"output", 'o', OPTION_TEXT, PLACE(runs.out), "DIR", "reproduction",
-     "folder of the runs, the table and the page", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(runs.out), "DIR", "reproduction", "folder of the runs, the table and the page",
+     0, 0},
     {"device", 0, OPTION_TEXT, PLACE(runs.device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
     {"threads", 't', OPTION_COUNT, PLACE(runs.threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
 };
@@ -80,8 +73,7 @@ static int show_paper(const char *folder) {
 
 static int reproduce(const command *self, int argc, char **argv) {
     static reproduce_values own;
-    option_group groups[] = {
-        {"Options", reproduce_entries, sizeof reproduce_entries / sizeof *reproduce_entries, &own}};
+    option_group groups[] = {OPTION_GROUP("Options", reproduce_entries, &own)};
     char names[2 * PAPER_SETS][RECIPE_NAME];
     const char *recipes[2 * PAPER_SETS];
     bool wanted[PAPER_SETS];
@@ -112,11 +104,10 @@ const command command_reproduce = {
     "reproduce",
     "run the paper's experiments and set its table beside ours",
     "[options]",
-    "Runs the paper's recipes (MNIST, SVHN, CIFAR-10, CIFAR-100, each by Monte-Carlo dropout and as a last-layer "
-    "ensemble),\n"
-    "skips what is done and goes on with what was stopped. 'vargate data' tells which data sets are here. A GPU is "
-    "advised:\n"
-    "on an NVIDIA H200 MNIST takes half a minute, SVHN 9 minutes a run, CIFAR-10 14, CIFAR-100 19.",
+    "Runs the paper's recipes (MNIST, SVHN, CIFAR-10, CIFAR-100, each by Monte-Carlo dropout and as a last-layer\n"
+    "ensemble), skips what is done and continues what was stopped. 'vargate data list' shows which data sets are\n"
+    "here. A GPU is advised: on an NVIDIA H200 MNIST takes half a minute, SVHN 9 minutes a run, CIFAR-10 14, CIFAR-100 "
+    "19.",
     "vargate reproduce --only mnist --device cuda",
     reproduce,
 };

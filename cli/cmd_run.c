@@ -1,19 +1,6 @@
 /* cmd_run.c - vargate run: recipes from training to results and a report page. The library does the work and skips
  * what is done already (vg_run_recipe); here are the page's figures, drawn by gnuplot, and the tables at the end. */
-#include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "output_path.h"
-#include "report_gnuplot.h"
-#include "run_recipes.h"
-#include "text_table.h"
-#include "vargate/workflow.h"
+#include "cli.h"
 
 #define PLACE(member) offsetof(run_values, member)
 static const option_entry entries[] = {
@@ -204,7 +191,7 @@ int run_recipes(const char *const *names, size_t count, const run_values *own) {
 static int run(const command *self, int argc, char **argv) {
     static const char *const first[] = {"quickstart"};
     run_values own = {0};
-    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
+    option_group groups[] = {OPTION_GROUP("Options", entries, &own)};
     option_files files;
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code == CLI_OK)

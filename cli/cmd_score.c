@@ -1,16 +1,5 @@
 /* cmd_score.c - vargate score: uncertainty of every sample of a prediction file, as a file or as a summary. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "file_list.h"
-#include "output_path.h"
-#include "score_options.h"
-#include "score_summary.h"
-#include "text_table.h"
+#include "cli.h"
 
 typedef struct score_values {
     const char *output;
@@ -118,8 +107,7 @@ static int run(const command *self, int argc, char **argv) {
     static score_options options;
     score_values own;
     option_files files;
-    option_group groups[] = {{"Output", own_entries, sizeof own_entries / sizeof *own_entries, &own},
-                             SCORE_OPTION_GROUP(options)};
+    option_group groups[] = {OPTION_GROUP("Output", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;

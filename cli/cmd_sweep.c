@@ -1,12 +1,5 @@
 /* cmd_sweep.c - vargate sweep: a recipe for every combination of some settings, and the table of all runs. */
-#include <stddef.h>
-
-#include "commands.h"
-#include "comparison_print.h"
-#include "console.h"
-#include "console_job.h"
-#include "json_print.h"
-#include "vargate/compare.h"
+#include "cli.h"
 
 typedef struct sweep_values {
     const char *data, *out, *device;
@@ -63,7 +56,7 @@ static int sweep(const char *recipe, const sweep_values *own) {
 
 static int run(const command *self, int argc, char **argv) {
     sweep_values own = {0};
-    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
+    option_group groups[] = {OPTION_GROUP("Options", entries, &own)};
     option_files files;
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code != CLI_OK)

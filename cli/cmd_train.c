@@ -1,10 +1,5 @@
 /* cmd_train.c - vargate train: a recipe to a run folder. */
-#include <stdio.h>
-
-#include "commands.h"
-#include "console.h"
-#include "console_job.h"
-#include "output_path.h"
+#include "cli.h"
 
 typedef struct train_values {
     const char *data, *out, *device;
@@ -26,15 +21,6 @@ static const option_entry entries[] = {
     {"tensorboard", 0, OPTION_FLAG, PLACE(tensorboard), NULL, NULL, "write the epochs for TensorBoard as well", 0, 0},
     {"show", 0, OPTION_FLAG, PLACE(show), NULL, NULL, "print the recipe with every key and stop", 0, 0},
 };
-
-static int show_recipe(const vg_recipe *recipe) {
-    char *text;
-    if (vg_recipe_text(&text, recipe) != VG_OK)
-        return console_fail_library();
-    fputs(text, stdout);
-    vg_free(text);
-    return CLI_OK;
-}
 
 static int train(const vg_recipe *recipe, const train_values *own) {
     vg_train_recipe_options options = VG_TRAIN_RECIPE_OPTIONS_INIT;
@@ -76,9 +62,10 @@ static int train(const vg_recipe *recipe, const train_values *own) {
 
 static int run(const command *self, int argc, char **argv) {
     train_values own = {0};
-    option_group groups[] = {{"Options", entries, sizeof entries / sizeof *entries, &own}};
+    option_group groups[] = {OPTION_GROUP("Options", entries, &own)};
     option_files files;
     vg_recipe recipe;
+    char *text;
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code != CLI_OK)
         return code;
@@ -89,20 +76,16 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("expected one recipe, found %zu", files.count);
     if (vg_recipe_find(&recipe, files.items[0], own.set.items, own.set.count) != VG_OK)
         return console_fail_library();
-    return own.show ? show_recipe(&recipe) : train(&recipe, &own);
+    return own.show ? text_print_result(vg_recipe_text(&text, &recipe), &text) : train(&recipe, &own);
 }
 
 const command command_train = {
     "train",
     "train a network by a recipe",
     "RECIPE [options]",
-    "RECIPE is a YAML file or the name of one that ships (mnist-lle, cifar10-mcd, quickstart, ...). The run folder "
-    "gets "
-    "recipe.yaml,\n"
-    "metrics.jsonl, last.safetensors and best.safetensors. Ctrl-C writes a checkpoint and stops; --resume goes on from "
-    "it and "
-    "ends\n"
-    "with the same bits as a run that was not stopped.",
+    "RECIPE is a YAML file or the name of one that ships (mnist-lle, cifar10-mcd, quickstart, ...). The run folder\n"
+    "gets recipe.yaml, metrics.jsonl, last.safetensors and best.safetensors. Ctrl-C writes a checkpoint and stops;\n"
+    "--resume continues from it and ends with the same bits as a run that was not stopped.",
     "vargate train mnist-lle --set epochs=20 -o runs/short",
     run,
 };

@@ -1,10 +1,5 @@
 /* command_help.c - the --help page of a command: usage, details, options with their defaults, an example. */
-#include "command_help.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#include "terminal.h"
+#include "cli.h"
 
 enum { HELP_COLUMN = 30, HELP_WIDTH = 100, HELP_NARROWEST = 60 };
 

@@ -1,18 +1,8 @@
 /* command_options.c - reads a command's arguments by its option tables. See command_options.h; the help page is printed
  * by command_help.c. */
-#include "command_options.h"
-
-#include <errno.h>
-#include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "command_help.h"
-#include "console.h"
-#include "terminal.h"
-#include "vargate/workflow.h"
+#include "cli.h"
 
 bool options_number(const char *text, double *out) {
     if (*text == '\0' || strspn(text, " \t") > 0)
@@ -160,7 +150,9 @@ typedef struct reader {
 } reader;
 
 /* Names that options had before every command spelled them alike; still understood. */
-static const struct { const char *old, *name; } former_names[] = {{"out", "output"}};
+static const struct {
+    const char *old, *name;
+} former_names[] = {{"out", "output"}};
 
 static const option_entry *find_entry(const reader *in, const char *name, size_t length, char letter, void **values) {
     for (size_t i = 0; name && i < sizeof former_names / sizeof *former_names; i++) {
@@ -267,8 +259,7 @@ int options_parse(const command *self, const option_group *groups, size_t group_
     common_values common = {.quiet = false};
     reader in = {.group_count = group_count + 1, .argc = argc, .next = 0, .argv = argv};
     memcpy(in.groups, groups, group_count * sizeof *groups);
-    in.groups[group_count] =
-        (option_group){"Everywhere", common_entries, sizeof common_entries / sizeof *common_entries, &common};
+    in.groups[group_count] = (option_group)OPTION_GROUP("Everywhere", common_entries, &common);
     int code = options_defaults(in.groups, in.group_count);
     if (code != CLI_OK)
         return code;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "vargate/vargate.h"
+
 typedef enum option_kind {
     OPTION_FLAG,   /* bool */
     OPTION_TEXT,   /* const char *, NULL without a default */
@@ -49,6 +51,8 @@ typedef struct option_group {
     void *values; /* the struct that `offset` counts from */
 } option_group;
 
+#define OPTION_GROUP(title, entries, values) {title, entries, sizeof(entries) / sizeof *(entries), values}
+
 typedef struct command {
     const char *name;
     const char *summary; /* one line for `vargate --help` */
@@ -75,5 +79,56 @@ int options_defaults(const option_group *groups, size_t group_count);
 
 /* One number, the whole text, finite or not as C reads it. */
 bool options_number(const char *text, double *out);
+
+void command_help_print(const command *self, const option_group *groups, size_t group_count);
+
+/* Every option of the group whose value is not that of `defaults` (a struct of the same type), except those named in
+ * `without` (ends with NULL), each as " --name value", quoted for a shell where that is needed. */
+void option_words(char *out, size_t room, const option_group *group, const void *defaults, const char *const *without);
+
+/* --- files ---------------------------------------------------------------------------------------------------------- */
+
+#define OUTPUT_FORCE_HELP "replace an existing output file even if vargate did not write it"
+
+/* CLI_FAILED, with a line, when `path` is one of the inputs (NULL entries are passed over) or
+ * would replace a file that is no such product of ours, unless forced. CLI_OK for path NULL. */
+int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count);
+/* CLI_USAGE, with a line, for a folder named "-"; CLI_OK for any other and for NULL. */
+int output_folder_check(const char *path);
+
+typedef struct file_list {
+    char **items;
+    size_t count;
+} file_list;
+
+/* Names as they are given; one with * ? or [ that is no file is replaced by those it matches, in their order. Returns
+ * an exit code; freed with file_list_free in any case. */
+int file_list_open(file_list *list, const option_files *files);
+void file_list_free(file_list *list);
+
+/* Whether an output names one file for each input: a folder (that exists, or a name that ends in a slash), or a name
+ * with a star, in whose place the input's name stands: "scores/[star].csv". */
+bool file_list_is_folder(const char *output);
+/* The output for one input, `ending` (".npz") for a folder: into out[0 .. room - 1]. The folder is made. Returns an
+ * exit code. */
+int file_list_output(char *out, size_t room, const char *output, const char *input, const char *ending);
+/* Refuses one output for several inputs, and inputs that would have the same. Returns an exit code. */
+int file_list_check(const file_list *list, const char *output);
+
+/* --- the subcommands, one cmd_*.c each ------------------------------------------------------------------------------ */
+
+extern const command command_score;
+extern const command command_calibrate;
+extern const command command_evaluate;
+extern const command command_decide;
+extern const command command_ood;
+extern const command command_data;
+extern const command command_train;
+extern const command command_predict;
+extern const command command_run;
+extern const command command_report;
+extern const command command_compare;
+extern const command command_sweep;
+extern const command command_reproduce;
 
 #endif

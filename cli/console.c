@@ -1,15 +1,10 @@
 /* console.c - messages, checked standard output, signals. See console.h. */
-#include "console.h"
-
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "terminal.h"
+#include "cli.h"
 
 static const char *command_name;
 static bool quiet_mode;

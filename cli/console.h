@@ -1,14 +1,16 @@
-/* console.h - what the program says and how it ends: one-line errors, standard output that is checked, signals.
+/* console.h - what the program says and how it ends: one-line errors, standard output that is checked, signals, the
+ * terminal's width and colours, progress.
  *
  * Functions of the command line return an exit code: 0 done, 1 failed, 2 wrong usage. Whoever meets a problem prints
- * its line once, through the functions here, and hands the code up. */
+ * its line once, through the functions here, and returns the code. */
 #ifndef CLI_CONSOLE_H
 #define CLI_CONSOLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#include "vargate/status.h"
+#include "vargate/vargate.h"
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -54,5 +56,57 @@ void console_unguard(void);
 bool console_interrupted(void);
 /* After cleaning up: dies of the signal that was held back, or returns `code` when there was none. */
 int console_exit_code(int code);
+
+/* --- the terminal --------------------------------------------------------------------------------------------------- */
+
+/* Columns of the terminal that `stream` leads to: $COLUMNS where it is a number from 20 to 9999, else what the terminal
+ * says, else `otherwise` (a file, a pipe). */
+size_t terminal_columns(FILE *stream, size_t otherwise);
+
+/* --color, in the order of its words. AUTO: colours on a terminal that is not "dumb", unless $NO_COLOR is set and not
+ * empty. */
+typedef enum terminal_colour { TERMINAL_COLOUR_AUTO, TERMINAL_COLOUR_ALWAYS, TERMINAL_COLOUR_NEVER } terminal_colour;
+#define TERMINAL_COLOUR_WORDS "auto|always|never"
+void terminal_set_colour(terminal_colour wanted);
+
+/* What begins a style on `stream`, and what ends every one; "" where there are no colours. */
+typedef enum terminal_style { STYLE_HEADING, STYLE_BEST, STYLE_GOOD, STYLE_FAIR, STYLE_BAD } terminal_style;
+const char *terminal_begin(FILE *stream, terminal_style style);
+const char *terminal_end(FILE *stream);
+
+/* The text on standard output in lines that fit the terminal, of at most 100 columns (80 where there is none), broken
+ * at spaces, with a newline at its end. */
+void text_wrap_print(const char *text);
+
+/* --- progress ------------------------------------------------------------------------------------------------------- */
+
+typedef struct progress {
+    const char *what; /* "scoring" */
+    const char *unit; /* "samples" */
+    double began, shown;
+    bool terminal, silent, drawn;
+} progress;
+
+void progress_begin(progress *p, const char *what, const char *unit);
+/* total = 0: unknown. Cheap: draws only when it is time to. */
+void progress_update(progress *p, unsigned long long done, unsigned long long total);
+/* Clears the bar. */
+void progress_end(progress *p);
+
+typedef struct console_job {
+    progress bar;
+    char what[96], unit[32]; /* copies: the library's texts are borrowed for one call */
+    bool drawing;            /* a part has begun and not ended */
+    bool guards;  /* signals are to be held back from the first part on, because an output is being written */
+    bool guarded; /* they are */
+} console_job;
+
+/* A listener for the library. `state` must outlive it. */
+vg_job console_job_listener(console_job *state);
+/* The same for a job with an output file: from the first part on, signals are held back (console_guard) and stop the
+ * job, which then removes what it has written. Reading the input comes before the first part and ends at once. */
+vg_job console_job_guarded(console_job *state);
+/* After the call: signals end the program again. */
+void console_job_end(console_job *state);
 
 #endif

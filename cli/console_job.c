@@ -1,9 +1,5 @@
 /* console_job.c - a job of the library on the console. See console_job.h. */
-#include "console_job.h"
-
-#include <stdio.h>
-
-#include "console.h"
+#include "cli.h"
 
 static void finish_bar(console_job *state) {
     if (state->drawing)

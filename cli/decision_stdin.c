@@ -1,13 +1,7 @@
 /* decision_stdin.c - vargate decide --stdin-jsonl: reads lines, writes each one's answer at once. */
-#include "decision_stdin.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "console.h"
+#include "cli.h"
 
 enum { FIRST_BUFFER = 1 << 16, LONGEST_LINE = 256 << 20 };
 

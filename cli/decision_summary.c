@@ -1,10 +1,5 @@
 /* decision_summary.c - decisions in a few lines: the policy, how it was chosen, what is kept. */
-#include "decision_summary.h"
-
-#include <math.h>
-#include <stdio.h>
-
-#include "console.h"
+#include "cli.h"
 
 static double share(unsigned long long part, unsigned long long whole) {
     return whole ? (double)part / (double)whole : NAN;

@@ -1,11 +1,6 @@
 /* evaluation_tables.c - an evaluation on the terminal: the data set, the measures with the best of each column, the
  * rule, the classes, and what it all says in words. */
-#include <stdio.h>
-
-#include "best_marks.h"
-#include "console.h"
-#include "evaluation_report.h"
-#include "text_wrap.h"
+#include "cli.h"
 
 static void print_notes(const vg_evaluation *e) {
     char notes[VG_MAX_NOTES][VG_NOTE_SIZE];
@@ -128,7 +123,7 @@ static int print_class_intervals(const vg_evaluation_result *result, size_t want
 static int print_classes(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     size_t wanted = all || e->classes <= MOST_CLASSES ? e->classes : MOST_CLASSES;
-    bool measured = e->class_measure<e->measure_count, ruled = e->rule_count> 0;
+    bool measured = e->class_measure < e->measure_count, ruled = e->rule_count > 0;
     char heading[160], more[64] = "";
     text_table table;
     if (e->label_count > 0)

@@ -1,15 +1,9 @@
 /* file_list.c - several files. See file_list.h. */
-#include "file_list.h"
-
-#include <errno.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "console.h"
+#include "cli.h"
 
 static bool add(file_list *list, const char *name) {
     char **items = realloc(list->items, (list->count + 1) * sizeof *items);
@@ -102,5 +96,18 @@ int file_list_check(const file_list *list, const char *output) {
             if (a == b && memcmp(one, other, a) == 0)
                 return console_usage("%s and %s would have the same output", list->items[j], list->items[i]);
         }
+    return CLI_OK;
+}
+
+/* --- outputs -------------------------------------------------------------------------------------------------------- */
+int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count) {
+    if (!path || vg_target_check(path, product, inputs, count, force) == VG_OK)
+        return CLI_OK;
+    return console_fail_library();
+}
+
+int output_folder_check(const char *path) {
+    if (path && strcmp(path, "-") == 0)
+        return console_usage("-o -: several files are written; name a folder");
     return CLI_OK;
 }

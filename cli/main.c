@@ -1,11 +1,5 @@
 /* main.c - vargate <command> [options] [files]: finds the command, runs it, ends with its exit code. */
-#include <stdio.h>
-#include <string.h>
-
-#include "commands.h"
-#include "console.h"
-#include "vargate/measures.h"
-#include "vargate/workflow.h"
+#include "cli.h"
 
 static const command *const commands[] = {&command_score,    &command_calibrate, &command_evaluate, &command_decide,
                                           &command_ood,      &command_data,      &command_train,    &command_predict,

@@ -1,8 +1,5 @@
 /* option_words.c - options as words of a command line. See option_words.h. */
-#include "option_words.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "cli.h"
 
 static void put(char *out, size_t room, const char *text) {
     size_t used = strlen(out);

@@ -1,14 +1,8 @@
 /* progress.c - the progress bar. See progress.h. */
-#include "progress.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "console.h"
+#include "cli.h"
 
 /* Seconds: before the first sign, between bars, between plain lines. */
 static const double first_after = 0.5, bar_every = 0.1, line_every = 5.0;
@@ -26,20 +20,10 @@ void progress_begin(progress *p, const char *what, const char *unit) {
     p->shown = p->terminal ? p->began + first_after - bar_every : p->began;
 }
 
-/* Columns of the terminal; 80 when it does not say. */
-static size_t terminal_columns(void) {
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    long given = columns ? strtol(columns, NULL, 10) : 0;
-    return given > 0 && given < 10000 ? (size_t)given : 80;
-}
-
 /* One line that fits: a wider one would wrap, and \r would not lead back to its beginning. The bar gives way first. */
 static void draw_bar(const progress *p, double share, double left) {
     char bar[BAR_CELLS + 1], end[64], line[256];
-    size_t room = terminal_columns() - 1;
+    size_t room = terminal_columns(stderr, 80) - 1;
     int tail = snprintf(end, sizeof end, "%3.0f %%  %.0f s left", 100 * share, left);
     size_t fixed = strlen(p->what) + (size_t)tail + 4; /* " [", "] " */
     size_t cells = room > fixed ? room - fixed : 0, full;
@@ -80,9 +64,4 @@ void progress_end(progress *p) {
     if (p->drawn && p->terminal)
         fputs("\r\033[K", stderr);
     p->drawn = false;
-}
-
-int progress_callback(void *context, unsigned long long done, unsigned long long total) {
-    progress_update(context, done, total);
-    return console_interrupted();
 }

@@ -1,18 +1,11 @@
 /* report_gnuplot.c - figures drawn by gnuplot, where it is installed: one process reads all scripts from a pipe and
  * writes into the figures' folder; files appear under their names when they are complete. */
-#include "report_gnuplot.h"
-
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "console.h"
+#include "cli.h"
 
 static const struct {
     const char *terminal, *ending;

@@ -1,10 +1,5 @@
 /* score_options.c - the scoring options shared by commands: their table, and how they become library options. */
-#include "score_options.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#include "console.h"
+#include "cli.h"
 
 #define PLACE(member) offsetof(score_options, member)
 const option_entry score_option_entries[] = {
@@ -71,36 +66,6 @@ const option_entry score_option_entries[] = {
 const size_t score_option_count = sizeof score_option_entries / sizeof *score_option_entries;
 
 /* --- as options of the library -------------------------------------------------------------------------------------*/
-/* --measures: names and groups separated by commas. */
-static int unknown_measure(const char *word) {
-    const char *names[VG_FIELD_COUNT + 16];
-    size_t count = 0;
-    while (count < sizeof names / sizeof *names && vg_fields_word(count)) {
-        names[count] = vg_fields_word(count);
-        count++;
-    }
-    const char *near = vg_nearest_name(word, names, count);
-    if (near)
-        return console_usage("--measures: unknown '%s'; did you mean '%s'?", word, near);
-    return console_usage("--measures: unknown '%s'; 'vargate help %s' lists them", word, console_command());
-}
-
-static int parse_measures(const char *text, vg_field_set *out) {
-    *out = 0;
-    for (const char *p = text;; p++) {
-        char word[32];
-        size_t length = strcspn(p, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), p);
-        vg_field_set set;
-        if (vg_fields_parse(&set, word) != VG_OK)
-            return unknown_measure(word);
-        *out |= set;
-        p += length;
-        if (*p == '\0')
-            return CLI_OK;
-    }
-}
-
 static int scoring_options(vg_score_options *out, const score_options *options) {
     *out = (vg_score_options)VG_SCORE_OPTIONS_INIT;
     if (vg_score_options_preset(out, (vg_preset)options->preset) != VG_OK)
@@ -129,9 +94,9 @@ const char *score_format_word(int index) {
 
 int score_options_request(score_request *out, const score_options *options) {
     vg_input_options input = VG_INPUT_OPTIONS_INIT;
-    int code = parse_measures(options->measures, &input.fields);
-    if (code == CLI_OK)
-        code = scoring_options(&out->scoring, options);
+    if (options->measures && vg_fields_parse(&input.fields, options->measures) != VG_OK)
+        return console_usage("--measures: %s", vg_error_message());
+    int code = scoring_options(&out->scoring, options);
     if (code != CLI_OK)
         return code;
     input.key = options->key;

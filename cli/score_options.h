@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "command_options.h"
-#include "vargate/workflow.h"
+#include "vargate/vargate.h"
 
 /* As typed. */
 typedef struct score_options {
@@ -27,8 +27,7 @@ extern const size_t score_option_count;
  * how many.
  */
 size_t score_option_subset(option_entry *out, const char *const *without);
-#define SCORE_OPTION_GROUP(options)                                                                                    \
-    { "Scoring", score_option_entries, score_option_count, &(options) }
+#define SCORE_OPTION_GROUP(options) {"Scoring", score_option_entries, score_option_count, &(options)}
 
 /* Words of --format; its value as the library takes it, NULL where it was not given. */
 #define SCORE_FORMAT_WORDS "npy|npz|safetensors|csv|tsv|jsonl|json"

@@ -1,13 +1,5 @@
 /* score_summary.c - statistics of every measure, the decision rule, diversity and the verdict on it. */
-#include "score_summary.h"
-
-#include <math.h>
-#include <stdio.h>
-
-#include "console.h"
-#include "json_print.h"
-#include "text_table.h"
-#include "verdict_output.h"
+#include "cli.h"
 
 static void put_stats(text_table *table, size_t row, size_t column, const vg_column_stats *stats) {
     table_number(table, row, column, stats->mean, 5);

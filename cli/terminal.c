@@ -1,10 +1,8 @@
 /* terminal.c - width and colours. See terminal.h. */
-#include "terminal.h"
-
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "cli.h"
 
 static terminal_colour colour = TERMINAL_COLOUR_AUTO;
 

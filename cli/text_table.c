@@ -1,13 +1,5 @@
 /* text_table.c - aligned columns. See text_table.h. */
-#include "text_table.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "console.h"
-#include "terminal.h"
+#include "cli.h"
 
 enum { MAX_COLUMNS = 32 };
 
@@ -156,4 +148,19 @@ int table_print(text_table *table) {
     free(table->cells);
     *table = (text_table){0};
     return failed ? console_fail_memory("a table") : CLI_OK;
+}
+
+int text_print_result(vg_status status, char **text) {
+    if (status != VG_OK)
+        return console_fail_library();
+    console_print(*text);
+    vg_free(*text);
+    return CLI_OK;
+}
+
+int json_print_result(vg_status status, char **text) {
+    int code = text_print_result(status, text);
+    if (code == CLI_OK)
+        putchar('\n');
+    return code;
 }

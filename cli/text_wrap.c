@@ -1,18 +1,11 @@
-/* text_wrap.c - breaks text at spaces. See text_wrap.h. */
-#include "text_wrap.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#include "terminal.h"
+/* text_wrap.c - sentences in lines that fit a terminal. */
+#include "cli.h"
 
 enum { WIDTH = 80, WIDEST = 100 }; /* longer lines are hard to read */
 
-void text_wrap_print(const char *text) {
-    size_t room = terminal_columns(stdout, WIDTH), width = room < WIDEST ? room : WIDEST;
-    size_t indent = strspn(text, " -*"), column = indent; /* lines after the first begin where its words do */
-    printf("%.*s", (int)indent, text);
-    text += indent;
+/* Words from column `indent` on, which is where a new line begins too; `columns` where there is no terminal. */
+static void print_words(const char *text, size_t indent, size_t columns) {
+    size_t room = terminal_columns(stdout, columns), width = room < WIDEST ? room : WIDEST, column = indent;
     for (size_t words = 0; *text; words++) {
         size_t length = strcspn(text, " ");
         if (words > 0 && column + 1 + length > width) {
@@ -26,5 +19,21 @@ void text_wrap_print(const char *text) {
         column += length;
         text += length + (text[length] == ' ');
     }
+}
+
+void text_wrap_print(const char *text) {
+    size_t indent = strspn(text, " -*");
+    printf("%.*s", (int)indent, text);
+    print_words(text + indent, indent, WIDTH);
     printf("\n");
+}
+
+void verdict_print(const char *head, const vg_verdict *verdict) {
+    terminal_style style = strcmp(verdict->name, "diverse") == 0 ? STYLE_GOOD
+                           : strcmp(verdict->name, "low") == 0   ? STYLE_FAIR
+                                                                 : STYLE_BAD;
+    bool coloured = strcmp(verdict->name, "unknown") != 0;
+    printf("%s%s", head, coloured ? terminal_begin(stdout, style) : "");
+    print_words(verdict->text, strlen(head), WIDEST);
+    printf("%s\n", coloured ? terminal_end(stdout) : "");
 }

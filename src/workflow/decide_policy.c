@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "workflow/decide.h"
 #include "workflow/workflow_options.h"
 
@@ -33,6 +34,17 @@ static bool read_number(const char *text, double *out) {
     return *end == '\0';
 }
 
+static vg_status unknown_measure(const char *word) {
+    const char *names[VG_FIELD_MEASURES + 1] = {"k"};
+    for (int f = 0; f < VG_FIELD_MEASURES; f++)
+        names[f + 1] = vg_field__name((vg_field)f);
+    const char *near = vg_names__meant(word, names, VG_FIELD_MEASURES + 1);
+    if (near)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--by: unknown measure '%s'; did you mean '%s'?", word, near);
+    return vg_base__fail(VG_ERR_ARGUMENT, "--by: unknown measure '%s'; expected k, tu, au, eu, ..., gmu, snr, or gtu@2",
+                         word);
+}
+
 vg_status vg_decide__parse(vg_decide_candidate *out, const char *by) {
     char word[32];
     size_t length = strcspn(by, "@");
@@ -46,8 +58,7 @@ vg_status vg_decide__parse(vg_decide_candidate *out, const char *by) {
     while (field < VG_FIELD_MEASURES && strcmp(word, vg_field__name((vg_field)field)) != 0)
         field++;
     if (field == VG_FIELD_MEASURES)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "--by: unknown measure '%s'; expected k, tu, au, eu, ..., gmu, snr, or gtu@2", word);
+        return unknown_measure(word);
     out->field = (vg_field)field;
     out->certainty = field == VG_FIELD_SNR;
     if (vg_field__gated(out->field) && (!gate || !read_number(gate, &out->k)))

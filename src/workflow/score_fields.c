@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "formats/arrays.h"
 #include "vargate/evaluate.h"
 
@@ -113,6 +114,16 @@ static vg_field_set named_set(const char *word) {
     return 0;
 }
 
+static vg_status unknown_word(const char *word) {
+    const char *names[VG_FIELD_COUNT + GROUP_COUNT];
+    for (size_t i = 0; i < VG_FIELD_COUNT + GROUP_COUNT; i++)
+        names[i] = vg_fields_word(i);
+    const char *near = vg_names__meant(word, names, VG_FIELD_COUNT + GROUP_COUNT);
+    if (near)
+        return vg_base__fail(VG_ERR_ARGUMENT, "unknown '%s'; did you mean '%s'?", word, near);
+    return vg_base__fail(VG_ERR_ARGUMENT, "unknown '%s'; expected tu, gtu, pred, ... or groups: all, gated, ...", word);
+}
+
 vg_status vg_fields_parse(vg_field_set *out, const char *text) {
     *out = 0;
     for (const char *p = text;; p++) {
@@ -121,7 +132,7 @@ vg_status vg_fields_parse(vg_field_set *out, const char *text) {
         snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), p);
         vg_field_set set = named_set(word);
         if (set == 0)
-            return vg_base__fail(VG_ERR_ARGUMENT, "unknown measure or field '%s'", word);
+            return unknown_word(word);
         *out |= set;
         p += length;
         if (*p == '\0')

@@ -1,0 +1,103 @@
+/* results_print.h - results on standard output: tables, summaries, JSON, and figures drawn by gnuplot. Functions that
+ * return int return an exit code. */
+#ifndef CLI_RESULTS_PRINT_H
+#define CLI_RESULTS_PRINT_H
+
+#include "console.h"
+#include "score_options.h"
+
+/* --- tables --------------------------------------------------------------------------------------------------------- */
+
+enum { TABLE_CELL = 32 };
+
+typedef struct text_table {
+    size_t columns, rows, capacity;
+    char (*cells)[TABLE_CELL]; /* rows x columns */
+    bool failed;               /* an allocation failed; printing says so */
+} text_table;
+
+/* Starts a table whose first row is the heading, given as `columns` texts separated by '|'. */
+void table_begin(text_table *table, const char *heading);
+/* Adds a row; cells left unset stay empty. Returns its index. */
+size_t table_row(text_table *table, const char *name);
+void table_text(text_table *table, size_t row, size_t column, const char *text);
+/* The value as it is shown: what is left of rounding (below 1e-14, of either sign) is 0. */
+double table_value(double value);
+/* A figure with `digits` significant digits; NaN is shown as '-'. */
+void table_number(text_table *table, size_t row, size_t column, double value, int digits);
+/* A share as a percentage with two decimals. */
+void table_percent(text_table *table, size_t row, size_t column, double value);
+/* Appends '*' to the cell. */
+void table_mark(text_table *table, size_t row, size_t column);
+/* Prints to standard output: first column left-aligned, the others right-aligned, in parts where it is wider than the
+ * terminal; frees the table. Returns an exit code. */
+int table_print(text_table *table);
+
+/* Prints the figures of every measure, '*' at each column's best, and a line of the best names. Returns an exit code.
+ */
+int best_table_print(const vg_figure_table *figures);
+/* The intervals of the first `columns` figures of every measure, '-' where there is none. */
+int interval_table_print(const vg_figure_table *figures, size_t columns);
+/* One interval as a cell. */
+void interval_cell(text_table *table, size_t row, size_t column, const vg_estimate *estimate);
+
+/* --- results -------------------------------------------------------------------------------------------------------- */
+
+/* Prints the text of a result that the library made with that status, and frees it; JSON ends in a newline. */
+int text_print_result(vg_status status, char **text);
+int json_print_result(vg_status status, char **text);
+
+/* The text after `head`, broken into lines of at most 100 columns that stand under each other. */
+void verdict_print(const char *head, const vg_verdict *verdict);
+
+/* Prints it. Returns an exit code. */
+int score_summary_print(const vg_score_result *result, bool json);
+
+/* Where scores go. output NULL: the summary is printed instead of a file. */
+typedef struct score_output {
+    const char *output;
+    bool force, json;
+} score_output;
+/* Checks the name of the output and sets the options of the scoring, the listener `state` included. Returns an exit
+ * code. */
+int score_prepare(score_request *request, vg_score_file_options *how, const score_options *options,
+                  const score_output *to, console_job *state);
+/* Ends the listener after a scoring of that status, and prints the summary where it is wanted. Returns an exit code. */
+int score_finish(vg_status status, const vg_score_result *result, const vg_score_file_options *how, bool json,
+                 console_job *state);
+
+void decision_summary_print(const char *path, const vg_policy *policy, const vg_decide_result *result);
+
+/* JSON lines from standard input to standard output, each answered at once. A bad line is answered by an error and the
+ * stream goes on; strict: it stops. Returns an exit code. */
+int decision_stdin_run(vg_decision_stream *stream, bool strict);
+
+/* Prints the figures of every row. Returns an exit code. */
+int comparison_print_figures(const vg_compare_result *result);
+
+/* all: every measure, figure and class, however wide. Returns an exit code. */
+int evaluation_print_tables(const vg_evaluation_result *result, bool all);
+
+/* Draws every possible figure of a page as .svg, .pdf and .png into figures/ beside it, whose name goes to `folder`.
+ * The library starts no other program, so gnuplot is started here. *drawn: files written; 0 with a note when there is
+ * no gnuplot. Returns an exit code. */
+int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn);
+
+/* Removes figures that an earlier report left in the page's folder: they would belong to other data. */
+void report_page_clear(const vg_page *page);
+
+/* --- runs ----------------------------------------------------------------------------------------------------------- */
+
+/* What the commands' options say. */
+typedef struct run_values {
+    const char *data, *out, *device;
+    option_texts set;
+    size_t threads, jobs;
+    bool tensorboard;
+    bool mcd_lle; /* evaluate MCD-LLE beside a last-layer ensemble; set by reproduce */
+} run_values;
+
+/* Runs the recipes one after the other, draws their pages and prints their figures. Returns an exit code. */
+int run_recipes(const char *const *names, size_t count, const run_values *own);
+
+#endif
