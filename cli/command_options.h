@@ -86,7 +86,7 @@ void command_help_print(const command *self, const option_group *groups, size_t 
  * `without` (ends with NULL), each as " --name value", quoted for a shell where that is needed. */
 void option_words(char *out, size_t room, const option_group *group, const void *defaults, const char *const *without);
 
-/* --- files ---------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 #define OUTPUT_FORCE_HELP "replace an existing output file even if vargate did not write it"
 
@@ -115,7 +115,7 @@ int file_list_output(char *out, size_t room, const char *output, const char *inp
 /* Refuses one output for several inputs, and inputs that would have the same. Returns an exit code. */
 int file_list_check(const file_list *list, const char *output);
 
-/* --- the subcommands, one cmd_*.c each ------------------------------------------------------------------------------ */
+/* --- the subcommands, one cmd_*.c each ---------------------------------------------------------------------------- */
 
 extern const command command_score;
 extern const command command_calibrate;

@@ -57,7 +57,7 @@ bool console_interrupted(void);
 /* After cleaning up: dies of the signal that was held back, or returns `code` when there was none. */
 int console_exit_code(int code);
 
-/* --- the terminal --------------------------------------------------------------------------------------------------- */
+/* --- the terminal ------------------------------------------------------------------------------------------------- */
 
 /* Columns of the terminal that `stream` leads to: $COLUMNS where it is a number from 20 to 9999, else what the terminal
  * says, else `otherwise` (a file, a pipe). */
@@ -78,7 +78,7 @@ const char *terminal_end(FILE *stream);
  * at spaces, with a newline at its end. */
 void text_wrap_print(const char *text);
 
-/* --- progress ------------------------------------------------------------------------------------------------------- */
+/* --- progress ----------------------------------------------------------------------------------------------------- */
 
 typedef struct progress {
     const char *what; /* "scoring" */

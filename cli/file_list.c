@@ -99,7 +99,7 @@ int file_list_check(const file_list *list, const char *output) {
     return CLI_OK;
 }
 
-/* --- outputs -------------------------------------------------------------------------------------------------------- */
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
 int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count) {
     if (!path || vg_target_check(path, product, inputs, count, force) == VG_OK)
         return CLI_OK;

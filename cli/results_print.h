@@ -6,7 +6,7 @@
 #include "console.h"
 #include "score_options.h"
 
-/* --- tables --------------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 enum { TABLE_CELL = 32 };
 
@@ -41,7 +41,7 @@ int interval_table_print(const vg_figure_table *figures, size_t columns);
 /* One interval as a cell. */
 void interval_cell(text_table *table, size_t row, size_t column, const vg_estimate *estimate);
 
-/* --- results -------------------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 /* Prints the text of a result that the library made with that status, and frees it; JSON ends in a newline. */
 int text_print_result(vg_status status, char **text);
@@ -86,7 +86,7 @@ int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *dra
 /* Removes figures that an earlier report left in the page's folder: they would belong to other data. */
 void report_page_clear(const vg_page *page);
 
-/* --- runs ----------------------------------------------------------------------------------------------------------- */
+/* --- runs --------------------------------------------------------------------------------------------------------- */
 
 /* What the commands' options say. */
 typedef struct run_values {

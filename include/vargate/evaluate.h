@@ -258,9 +258,9 @@ typedef struct vg_evaluation {
     vg_class_figures *class_figures; /* classes */
 } vg_evaluation;
 
-/* Computes every figure from the tally and the measures, each of which holds a value for every row of the tally; options
- * NULL: the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the progress
- * function asked to stop. */
+/* Computes every figure from the tally and the measures, each of which holds a value for every row of the tally.
+ * options NULL: the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the
+ * progress function asked to stop. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
 /* Frees the evaluation with its arrays. NULL is fine. */

@@ -1,9 +1,9 @@
 """The ABI of libvargate: its structs, its functions, its errors. No other module touches ctypes types of the library.
 
-Structs mirror ``include/vargate/*.h`` field by field (`_structs`, `_evaluate_structs`, `_workflow_structs`); their sizes
-are checked when this module loads, and every offset against a compiler in the tests. The library is the one inside the package
-(``vargate/lib``), or the file named by the environment variable ``VARGATE_LIBRARY``. ctypes releases the GIL for the
-length of each call.
+Structs mirror ``include/vargate/*.h`` field by field (`_structs`, `_evaluate_structs`, `_workflow_structs`); their
+sizes are checked when this module loads, and every offset against a compiler in the tests. The library is the one
+inside the package (``vargate/lib``), or the file named by the environment variable ``VARGATE_LIBRARY``. ctypes releases
+the GIL for the length of each call.
 """
 
 from __future__ import annotations

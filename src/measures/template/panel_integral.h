@@ -1,6 +1,6 @@
-/* panel_integral.h - EPJS of many members of a panel across classes: a column is a tile of one class (workspace.h) whose
- * lanes are the column's classes, and js_class.h chooses the form that suits each lane. The members' weights 1/Z_m are
- * the same in every lane, because all lanes belong to one sample. */
+/* panel_integral.h - EPJS of many members of a panel across classes: a column is a tile of one class (workspace.h)
+ * whose lanes are the column's classes, and js_class.h chooses the form that suits each lane. The members' weights
+ * 1/Z_m are the same in every lane, because all lanes belong to one sample. */
 
 /* Whether the float forms of the integral are accurate enough. */
 INLINE bool P(integral_single)(const P(panel) * t) { return !VG_PANEL_DOUBLE || t->job->single_precision; }
