@@ -53,8 +53,10 @@ const option_entry score_option_entries[] = {
      "pairwise, "
      "baselines (maxprob gap topstd votes), ungated, gated, margin",
      0, 0},
-    {"axes", 0, OPTION_CHOICE, PLACE(axes), "NMC|MNC", NULL,
-     "order of samples N, members M, classes C in the file (default: NMC)", 0, 0},
+    {"axes", 0, OPTION_TEXT, PLACE(axes), "LETTERS", NULL,
+     "what the axes of the file are, a letter each in their order: N samples, M members, C classes, and H W D of "
+     "images and volumes, whose sites are then samples: MNC, NMCHW, ... (default: NMC)",
+     0, 0},
     {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
      "of predictions on standard input, PRED = - (default: a binary one, known by its content)", 0, 0},
     {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,

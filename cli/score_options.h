@@ -15,7 +15,8 @@ typedef struct score_options {
     const char *labels, *key, *temperature, *class_k, *measures;
     const char *labels_key, *classes, *id, *member, *separator, *decimal;
     bool logits, multilabel, normalise, renormalise;
-    int multilabel_form, preset, pairs, sigma, log_base, axes, format;
+    int multilabel_form, preset, pairs, sigma, log_base, format;
+    const char *axes;
     option_reals k;
     size_t threads, labels_from;
 } score_options;

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     unsigned choice = data[0];
     vg_prediction_options options = VG_PREDICTION_OPTIONS_INIT;
     options.multilabel = size % 3 == 0 ? -1 : (int)(size % 3) - 1;
-    options.axes = choice & 1 ? VG_AXES_MNC : VG_AXES_NMC;
+    options.axes = choice & 1 ? "MNC" : NULL;
     vg_prediction_file *file;
     vg_status status = vg_prediction_file__open_memory(&file, data + 1, size - 1, names[(choice >> 1) % 6], &options);
     fuzz_check(status);

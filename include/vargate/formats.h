@@ -58,18 +58,16 @@ typedef enum vg_product {
     VG_PRODUCT_FIGURES /* of an evaluation or a comparison */
 } vg_product;
 /* --- predictions and labels as people store them ------------------------------------------------------------------ */
-typedef enum vg_axes { VG_AXES_NMC = 0, VG_AXES_MNC = 1 } vg_axes;
-
 /* Opened predictions. One caller at a time; what is borrowed lives until vg_prediction_file_close unless a comment says
  * less. */
 typedef struct vg_prediction_file vg_prediction_file;
 typedef struct vg_prediction_options {
     size_t struct_size;
     /* array to take; NULL: "P", "Q", "probs", "probabilities", "Z" or "logits", the first there is, or the only
-     * array of rank 2 or 3 that is not named as labels are, or model_0, model_1, ...: one array (N, C) a member. The
-     * arrays of the members may also be named, "a,b,c", or by "prefix*". */
+     * array of rank 2 or 3 (or as `axes` says) that is not named as labels are, or model_0, model_1, ...: one array
+     * (N, C) a member. The arrays of the members may also be named, "a,b,c", or by "prefix*". */
     const char *key;
-    vg_axes axes;
+    int members_first; /* deprecated: 1 is axes = "MNC" */
     int logits;             /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
     const char *labels_key; /* array, column or field of the labels; NULL: by the usual names */
     const char *id;         /* array, column or field of the samples' ids; NULL: "id", "ids", a table's sample column */
@@ -80,11 +78,15 @@ typedef struct vg_prediction_options {
     int labels_from;        /* the number of the first class in labels: 0 or 1 */
     const char *separator;  /* a table: between its fields, "," ";" "tab" or "space"; NULL: recognised */
     const char *decimal;    /* a table: "point" or "comma"; NULL: recognised */
+    /* "NMC", "MNCHW": a letter for each axis as stored, see vg_sites_view; NULL: NMC, or NC of an array with two.
+     * Arrays of one member each have these axes without M. */
+    const char *axes;
 } vg_prediction_options;
 #define VG_PREDICTION_OPTIONS_INIT                                                                                     \
-    {sizeof(vg_prediction_options), NULL, VG_AXES_NMC, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL}
+    {sizeof(vg_prediction_options), NULL, 0, -1, NULL, NULL, NULL, NULL, -1, 0, NULL, NULL, NULL}
 
-/* Opens predictions (N, M, C) in any format. Rank 2 (N, C) is one member. A shorter struct of options, from a program
+/* Opens predictions (N, M, C), or with the axes that the options name, in any format; the sites of images are samples.
+ * Rank 2 (N, C) is one member. A shorter struct of options, from a program
  * built with an earlier version, is completed by the defaults. What is ambiguous (a column that may be no class, logits
  * under a name of probabilities) is refused with a message that names the option to give. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,

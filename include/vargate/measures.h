@@ -48,6 +48,57 @@ static inline vg_predictions vg_predictions_f64(const double *data, size_t n, si
     return view;
 }
 
+/* --- axes in any order, images and volumes ------------------------------------------------------------------------
+ *
+ * Axes are any permutation of the letters N M C and, for images and volumes, H W D. A site (n, h, w, d) is a sample:
+ * sites are counted in the order N, H, W, D, whatever the order in memory. Nothing is copied; a block of sites is a
+ * vg_predictions, as long as the sites lie at one stride:
+ *
+ *     vg_sites sites = VG_SITES_INIT;
+ *     size_t shape[] = {20, 5, 19, 256, 256};
+ *     vg_sites_view(&sites, data, VG_ELEMENT_F32, "NMCHW", 5, shape, NULL);
+ *     for (size_t first = 0; first < sites.n; first += block.n) {
+ *         vg_sites_block(&block, &sites, first, SIZE_MAX);          // here: an image
+ *         vg_scores places = {.tu = tu + first};
+ *         vg_scorer_feed(scorer, &places, &block, NULL);
+ *     } */
+enum { VG_SITE_AXES = 4 };
+typedef struct vg_sites {
+    size_t struct_size; /* sizeof(vg_sites), set by VG_SITES_INIT */
+    const void *data;
+    vg_element dtype;
+    size_t n, m, c;                 /* sites, members, classes */
+    size_t shape[VG_SITE_AXES];     /* of N, H, W, D; 1 for a letter that the axes do not have */
+    ptrdiff_t stride[VG_SITE_AXES]; /* in elements */
+    ptrdiff_t stride_m, stride_c;
+    size_t run;           /* sites that lie at one stride, before an outer axis goes on: the longest block */
+    ptrdiff_t stride_run; /* that stride */
+} vg_sites;
+#define VG_SITES_INIT {sizeof(vg_sites), NULL, VG_ELEMENT_F32, 0, 0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, 0, 0}
+
+/* A view of an array whose `rank` axes are named by `axes`, each by one letter. C is there; M is not where there is one
+ * member, N where there is one image. strides are in elements, any sign; NULL: C order. The array is borrowed.
+ * VG_ERR_ARGUMENT for a letter that is unknown or comes twice, and for a rank that does not fit: the message lists what
+ * does. */
+VG_API vg_status vg_sites_view(vg_sites *out, const void *data, vg_element dtype, const char *axes, size_t rank,
+                               const size_t *shape, const ptrdiff_t *strides);
+/* The view of at most `most` sites from `first` on, as many as lie at one stride; *block has n = 0 past the last. */
+static inline void vg_sites_block(vg_predictions *block, const vg_sites *sites, size_t first, size_t most) {
+    size_t left = first < sites->n ? sites->run - first % sites->run : 0, rest = first;
+    ptrdiff_t at = 0, size = sites->dtype == VG_ELEMENT_F64 ? 8 : sites->dtype == VG_ELEMENT_F32 ? 4 : 2;
+    for (size_t i = VG_SITE_AXES; left > 0 && i-- > 0; rest /= sites->shape[i])
+        at += (ptrdiff_t)(rest % sites->shape[i]) * sites->stride[i];
+    vg_predictions view = {at ? (const char *)sites->data + at * size : sites->data,
+                           sites->dtype,
+                           left < most ? left : most,
+                           sites->m,
+                           sites->c,
+                           sites->stride_run,
+                           sites->stride_m,
+                           sites->stride_c};
+    *block = view;
+}
+
 /* Which conventions published code uses; a preset sets every switch below it. */
 typedef enum vg_preset { VG_PRESET_PAPER = 0, VG_PRESET_VGE = 1, VG_PRESET_MLJKU = 2 } vg_preset;
 /* Pairs of members in EPCE, EPKL, EPJS: all M^2 ordered pairs, or the M(M-1) of distinct members. */

@@ -151,7 +151,8 @@ VG_API vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predic
 typedef struct vg_input_options {
     size_t struct_size;                /* sizeof(vg_input_options), set by VG_INPUT_OPTIONS_INIT */
     const char *key;                   /* array to take from the file; NULL: P, Q or Z, or the only one that fits */
-    int axes;                          /* a vg_axes; -1: NMC, with a warning where the shape looks like another order */
+    const char *axes; /* a letter for each axis, see vg_sites_view; NULL: NMC (NC of an array with two), with a warning
+                         where the shape looks like another order */
     int logits;                        /* 1: the file holds logits; -1: known by the name of the array */
     const char *classes, *id, *member; /* columns of a table, see vg_prediction_options */
     const char *labels;                /* file with the labels; NULL: those stored beside the predictions */
@@ -169,7 +170,7 @@ typedef struct vg_input_options {
                             of it (vg_score_options.class_k, which it replaces). NULL: none */
 } vg_input_options;
 #define VG_INPUT_OPTIONS_INIT                                                                                          \
-    {sizeof(vg_input_options), NULL, -1, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL}
+    {sizeof(vg_input_options), NULL, NULL, -1, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL}
 
 /* --- scoring a file ----------------------------------------------------------------------------------------------- */
 

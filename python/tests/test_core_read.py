@@ -53,8 +53,8 @@ def test_names(tmp_path: Path) -> None:
         vargate.load(tmp_path / "a.csv", "predictions", label="species")
     with pytest.raises(OSError, match="nothing"):
         vargate.load(tmp_path / "nothing.csv", "predictions")
-    with pytest.raises(ValueError, match="'NMC' or 'MNC'"):
-        vargate.load(tmp_path / "a.csv", "predictions", axes="CMN")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'X' is no axis"):
+        vargate.load(tmp_path / "a.csv", "predictions", axes="NXC")
 
 
 def test_score_of_a_path(files: Path, logits: tuple[np.ndarray, np.ndarray]) -> None:

@@ -19,7 +19,19 @@ import numpy.typing as npt
 
 from . import _native
 
-__all__ = ["Array", "Shape", "as_ids", "as_labels", "as_names", "as_view", "predictions", "real", "reals", "whole"]
+__all__ = [
+    "Array",
+    "Shape",
+    "as_ids",
+    "as_labels",
+    "as_names",
+    "as_view",
+    "named_order",
+    "predictions",
+    "real",
+    "reals",
+    "whole",
+]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, int, int]  # samples, members, classes
@@ -151,11 +163,14 @@ _ORDERS = {"NMC": (0, 1, 2), "MNC": (1, 0, 2), "NCM": (0, 2, 1), "MCN": (2, 0, 1
 _DIMS = {
     "N": ("n", "sample", "samples", "obs", "observation", "batch", "row"),
     "M": ("m", "member", "members", "model", "models", "head", "heads", "estimator", "draw", "pass"),
-    "C": ("c", "class", "classes", "category", "label", "labels"),
+    "C": ("c", "class", "classes", "category", "label", "labels", "band"),
+    "H": ("h", "height", "y", "lat", "latitude"),
+    "W": ("w", "width", "x", "lon", "longitude"),
+    "D": ("d", "depth", "z"),
 }
 
 
-def _named_order(p: Any) -> str | None:
+def named_order(p: Any) -> str | None:
     """The order of the axes where `p` names all of its own (xarray): ``"MNC"`` and the like."""
     dims = getattr(p, "dims", None)
     if not isinstance(dims, tuple) or not all(isinstance(dim, str) for dim in dims):
@@ -174,7 +189,7 @@ def _check_kind(p: Any, axes: str | None, name: str) -> None:
             "pass axes='NC' for one member's class probabilities, or an array (samples, members, classes): "
             "table.to_numpy().reshape(samples, members, classes) of a wide table whose classes vary fastest"
         )
-    order = _named_order(p)
+    order = named_order(p)
     if order is not None and order != (axes or ("NMC" if len(order) == 3 else "NC")):
         raise ValueError(f"{name} has dims {p.dims}, read as axes={axes or 'NMC'!r}: pass axes={order!r}")
 
@@ -202,7 +217,8 @@ def predictions(
     order = _ORDERS.get(axes or "NMC")
     if order is None and axes != "NC":
         raise ValueError(
-            f"axes is {axes!r}, expected 'NMC' or 'MNC' (or another order of the three), or 'NC' for one member"
+            f"axes is {axes!r}, expected 'NMC' or 'MNC' (or another order of the three), 'NC' for one member, or "
+            "letters of images and volumes, 'NMCHW' or 'MNCHWD' (in any order)"
         )
     shape, strides = view.shape, view.strides
     if len(shape) == 2 and axes in (None, "NC", "NMC"):
@@ -216,7 +232,8 @@ def predictions(
         raise ValueError(f"{name} has {len(shape)} axes, but axes={axes!r} names {len(axes)}")
     else:
         raise ValueError(
-            f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes)"
+            f"{name} has {len(shape)} axes, expected 3 (samples, members, classes), or 2 (samples, classes); of images "
+            "and volumes name the axes: axes='NMCHW', or another order of N M C H W D"
         )
     return _native.Predictions(view.address, view.code, *shape, *strides), view.owner
 

@@ -171,6 +171,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "vg_page_free": (None, [POINTER(_workflow_structs.Page)]),
+    "vg_sites_view": (
+        c_int,
+        [POINTER(_structs.Sites), _P, c_int, c_char_p, c_size_t, POINTER(c_size_t), POINTER(ctypes.c_ssize_t)],
+    ),
     "vg_prediction_file_open": (c_int, [POINTER(_P), c_char_p, POINTER(_workflow_structs.PredictionOptions)]),
     "vg_prediction_file_close": (None, [_P]),
     "vg_prediction_file_shape": (

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 Preset = Literal["paper", "vge", "mljku"]
-Axes = Literal["NMC", "MNC", "NCM", "MCN", "CNM", "CMN", "NC"]
+Axes = str  # any permutation of letters of NMCHWD, checked when it is used
 Form = Literal["continuous", "literal"]
 Pairs = Literal["all", "distinct"]
 Sigma = Literal["population", "sample"]
@@ -105,7 +105,7 @@ class ReadingOptions(TypedDict, total=False):
     """How a file of predictions is read: the command's options of these names."""
 
     key: str | None
-    axes: Literal["NMC", "MNC"] | None
+    axes: str | None
     logits: bool | None
     label: str | None
     labels_from: int

@@ -36,7 +36,7 @@ _ELEMENTS: dict[int, Any] = {_native.F32: np.dtype(np.float32), _native.F64: np.
 def _reading_options(
     *,
     key: str | None = None,
-    axes: Literal["NMC", "MNC"] | None = None,
+    axes: str | None = None,
     logits: bool | None = None,
     label: str | None = None,
     labels_from: int = 0,
@@ -47,8 +47,6 @@ def _reading_options(
     separator: str | None = None,
     decimal: str | None = None,
 ) -> _native.PredictionOptions:
-    if axes not in (None, "NMC", "MNC"):
-        raise ValueError(f"axes={axes!r} of a file is 'NMC' or 'MNC'")
 
     def text(value: str | None) -> bytes | None:
         return None if value is None else value.encode()
@@ -56,7 +54,7 @@ def _reading_options(
     return _native.PredictionOptions(
         _native.size(_native.PredictionOptions),
         text(key),
-        axes == "MNC",
+        0,
         -1 if logits is None else int(bool(logits)),
         text(label),
         text(id),
@@ -66,6 +64,7 @@ def _reading_options(
         labels_from,
         text(separator),
         text(decimal),
+        text(axes),
     )
 
 

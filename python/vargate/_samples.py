@@ -117,9 +117,18 @@ def take(s: Scores, index: SampleIndex) -> Scores:
         shape=(n, s.m, s.c),
         labels=None if s.labels is None else np.ascontiguousarray(s.labels[index]),
         ids=None if s.ids is None else s.ids[index],
+        sites=None,
         figures=NO_FIGURES,
     )
     return some._but(figures=_figures(some))
+
+
+def _stacked(shapes: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """The sites of several sets of images as one: images of one size."""
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) != len(shapes) or len({shape[1:] for shape in known}) != 1:
+        return None
+    return (sum(shape[0] for shape in known), *known[0][1:])
 
 
 def _together(parts: Sequence[Scores], whole: Scores) -> _native.ScoreSummary:
@@ -173,5 +182,6 @@ def concatenate(parts: Iterable[Scores]) -> Scores:
         shape=(sum(s.n for s in sets), first.m, first.c),
         labels=joined([s.labels for s in sets]),
         ids=joined([s.ids for s in sets]),
+        sites=_stacked([s.sites for s in sets]),
     )
     return whole._but(figures=_together(sets, whole))

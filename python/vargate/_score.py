@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from ctypes import byref
+from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from . import _native
 from ._allocate import allocate
-from ._arrays import Array, as_ids, as_labels, as_names, predictions, refuse_probabilities, wide_table
+from ._arrays import Array, Shape, as_ids, as_labels, as_names, predictions, refuse_probabilities, wide_table
+from ._measures import SCORE_INDEX, ScorePlaces
 from ._options import (
     Axes,
     ClassGates,
@@ -27,12 +28,13 @@ from ._options import (
     measure_names,
     resolve,
 )
+from ._sites import Sites, as_sites, flat_labels
 from .scores import Scores
 
 if TYPE_CHECKING:
     from ._predictions import Predictions
 
-__all__ = ["collect", "refuse", "score"]
+__all__ = ["collect", "feed_sites", "refuse", "score"]
 
 # Calls on fewer elements end before anybody could press a key.
 _SHORT = 1 << 16
@@ -46,6 +48,7 @@ def collect(
     labels: npt.NDArray[np.int64] | None,
     classes: tuple[str, ...] | None = None,
     ids: Array | None = None,
+    sites: tuple[int, ...] | None = None,
 ) -> Scores:
     """`Scores` from filled arrays."""
     return Scores(
@@ -60,7 +63,45 @@ def collect(
         sample_sigma=resolved.sigma_margin == 1,
         classes=classes,
         ids=ids,
+        sites=sites,
     )
+
+
+def feed_sites(handle: Any, sites: Sites, arrays: Mapping[str, Array], resolved: Resolved) -> None:
+    """Scores every block of sites into `arrays`, of all sites."""
+    for first, view, _owner in sites.blocks():
+        places = ScorePlaces()
+        for name, a in arrays.items():
+            places[SCORE_INDEX[name]] = a.ctypes.data + first * a.strides[0]
+        if resolved.options.logits and not resolved.multilabel and first == 0:
+            refuse_probabilities(view, "p", "leave out logits=True")
+        with _native.Interruptible():
+            status = _native.lib.vg_scorer_feed(handle, places, byref(view), None)
+        if status:
+            refuse(status, view, resolved)
+
+
+def _score_sites(sites: Sites, arrays: Mapping[str, Array], resolved: Resolved) -> _native.ScoreSummary:
+    handle, figures = c_void_p(), _native.ScoreSummary()
+    _native.check(_native.lib.vg_scorer_new(byref(handle), sites.m, sites.c, resolved.address))
+    try:
+        feed_sites(handle, sites, arrays, resolved)
+        _native.check(_native.lib.vg_scorer_summary(handle, byref(figures)))
+    finally:
+        _native.lib.vg_scorer_free(handle)
+    return figures
+
+
+def _score_view(view: _native.Predictions, places: Any, resolved: Resolved, long: bool) -> _native.ScoreSummary:
+    summary = _native.ScoreSummary()
+    if long:
+        with _native.Interruptible():
+            status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
+    else:
+        status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
+    if status:
+        refuse(status, view, resolved)
+    return summary
 
 
 def refuse(status: int, view: _native.Predictions, resolved: Resolved) -> None:
@@ -133,9 +174,11 @@ def score(
         What to compute, a list or text with commas: names of arrays (``"gtu@1"`` for that of `gtu`), or the groups
         ``all``, ``entropies``, ``pairwise``, ``ungated``, ``gated``, ``margin``.
     axes : str, optional
-        Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member.
-        Without it a shape that looks like another order is refused: 256 members or more and four times as many as
-        samples, unless labels tell.
+        Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member. Of
+        images and volumes with H, W and D, in any order: ``"NMCHW"``, ``"MNCHW"``; a list of PyTorch's (N, C, H, W),
+        one a member, is ``"NCHW"``. Their sites are samples, counted in the order N, H, W, D; xarray's dims tell the
+        order by themselves. Labels are then maps (N, H, W). Without it a shape that looks like another
+        order is refused: 256 members or more and four times as many as samples, unless labels tell.
     multilabel : bool
         Every class is a yes/no label of its own.
     threads : int, optional
@@ -183,14 +226,18 @@ def score(
     array([[ 0,  0],
            [-1, -1]], dtype=int32)
     """
+    if isinstance(p, (str, os.PathLike)) and set("HWD") & set(axes or "") and os.fspath(p).endswith(".npy"):
+        p = np.load(p, mmap_mode="r")
     if isinstance(p, (str, os.PathLike)):
         found = _from_file(p, axes, logits, multilabel)
         p, logits, axes = found.values, found.logits, "NMC"
         labels = found.labels if labels is None else labels
         classes = found.classes if classes is None else classes
         ids = found.ids if ids is None else ids
-    view, owner = predictions(p, axes, settled=labels is not None)
-    shape = (view.n, view.m, view.c)
+    sites = as_sites(p, axes)
+    if sites is None:
+        view, owner = predictions(p, axes, settled=labels is not None)
+    shape: Shape = (view.n, view.m, view.c) if sites is None else (sites.n, sites.m, sites.c)
     long = shape[0] * shape[1] * shape[2] > _SHORT
     resolved = resolve(
         k=k,
@@ -210,21 +257,19 @@ def score(
         threads=threads,
         interruptible=long,
     )
-    if logits and not multilabel:
+    if logits and not multilabel and sites is None:
         refuse_probabilities(view, "p", "leave out logits=True")
     names = None if classes is None else as_names(classes, shape[2])
     packed_labels = None
     if labels is not None:
-        packed_labels = as_labels(labels, shape, resolved.multilabel, axes=axes, classes=names)
+        flat = labels if sites is None else flat_labels(labels, sites)
+        packed_labels = as_labels(flat, shape, resolved.multilabel, axes=axes, classes=names)
     arrays, places = allocate(measure_names(measures, resolved.k), shape, len(resolved.k), resolved.multilabel)
-    summary = _native.ScoreSummary()
-    if long:
-        with _native.Interruptible():
-            status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
+    if sites is None:
+        summary = _score_view(view, places, resolved, long)
+        del owner
     else:
-        status = _native.lib.vg_score(places, byref(summary), byref(view), resolved.address)
-    if status:
-        refuse(status, view, resolved)
-    del owner
+        summary = _score_sites(sites, arrays, resolved)
     packed_ids = None if ids is None else as_ids(ids, shape[0])
-    return collect(resolved, arrays, shape, summary, packed_labels, names, packed_ids)
+    shaped = None if sites is None else sites.shape
+    return collect(resolved, arrays, shape, summary, packed_labels, names, packed_ids, shaped)

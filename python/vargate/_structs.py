@@ -46,6 +46,7 @@ __all__ = [
     "ScoreOptions",
     "ScoreSummary",
     "ScorerState",
+    "Sites",
     "Tree",
     "Verdict",
 ]
@@ -89,6 +90,25 @@ class Predictions(Structure):
         ("stride_n", c_ssize_t),
         ("stride_m", c_ssize_t),
         ("stride_c", c_ssize_t),
+    ]
+
+
+class Sites(Structure):
+    """vg_sites"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("data", c_void_p),
+        ("dtype", c_int),
+        ("n", c_size_t),
+        ("m", c_size_t),
+        ("c", c_size_t),
+        ("shape", c_size_t * 4),
+        ("stride", c_ssize_t * 4),
+        ("stride_m", c_ssize_t),
+        ("stride_c", c_ssize_t),
+        ("run", c_size_t),
+        ("stride_run", c_ssize_t),
     ]
 
 
@@ -233,6 +253,7 @@ class CalibrateOptions(Structure):
 SIZES: dict[type[Structure], int] = {
     Predictions: 64,
     ScoreOptions: 160,
+    Sites: 144,
     ScoreSummary: 88,
     ScorerState: 120,
     Tree: 72,

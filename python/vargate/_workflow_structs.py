@@ -152,7 +152,7 @@ class PredictionOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
         ("key", c_char_p),
-        ("axes", c_int),
+        ("members_first", c_int),
         ("logits", c_int),
         ("labels_key", c_char_p),
         ("id", c_char_p),
@@ -162,6 +162,7 @@ class PredictionOptions(Structure):
         ("labels_from", c_int),
         ("separator", c_char_p),
         ("decimal", c_char_p),
+        ("axes", c_char_p),
     ]
 
 
@@ -171,7 +172,7 @@ class InputOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
         ("key", c_char_p),
-        ("axes", c_int),
+        ("axes", c_char_p),
         ("logits", c_int),
         ("classes", c_char_p),
         ("id", c_char_p),
@@ -342,7 +343,7 @@ class RunResult(Structure):
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
     EvaluationResult: 120,
-    InputOptions: 128,
+    InputOptions: 136,
     Job: 16,
     JobMessage: 40,
     NamedFile: 16,
@@ -352,7 +353,7 @@ SIZES: dict[type[Structure], int] = {
     PageOptions: 112,
     PredictRunsOptions: 144,
     PredictRunsResult: 48,
-    PredictionOptions: 80,
+    PredictionOptions: 88,
     RunRecipeOptions: 96,
     RunResult: 1200,
     ScoreFileOptions: 40,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import as_labels, predictions, refuse_probabilities, whole
 from ._options import Axes, choice, thread_count
+from ._sites import as_sites, flat_labels
 
 __all__ = ["Calibration", "calibrate"]
 
@@ -152,6 +153,8 @@ def calibrate(
     >>> vargate.score(z, logits=True, temperature=fit).n
     2000
     """
+    if (sites := as_sites(logits, axes, "logits")) is not None:
+        logits, labels, axes = sites.packed(), flat_labels(labels, sites), "NMC"
     view, owner = predictions(logits, axes, "logits", settled=True)
     packed = as_labels(labels, (view.n, view.m, view.c), axes=axes)
     refuse_probabilities(view, "logits", "pass the logits, or the logarithms of the probabilities")

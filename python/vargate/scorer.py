@@ -11,7 +11,8 @@ from . import _native
 from ._allocate import allocate
 from ._arrays import as_labels, as_names, predictions, refuse_probabilities
 from ._options import ThreadedOptions, measure_names, read_files, resolve, show_options
-from ._score import collect, refuse, score
+from ._score import collect, feed_sites, refuse, score
+from ._sites import as_sites, flat_labels
 from ._summary import NO_FIGURES, Figured, Verdict, judge
 from .scores import Scores
 
@@ -62,13 +63,16 @@ class Scorer(Figured):
     def _feed(self, p: Any, labels: Any) -> Scores:
         if self._closed:
             raise ValueError("the scorer is closed")
-        view, owner = predictions(p, self._axes, settled=labels is not None or self._handle is not None)
-        shape = (view.n, view.m, view.c)
-        if self._resolved.options.logits and not self._resolved.multilabel:
+        sites = as_sites(p, self._axes)
+        if sites is None:
+            view, owner = predictions(p, self._axes, settled=labels is not None or self._handle is not None)
+        shape = (view.n, view.m, view.c) if sites is None else (sites.n, sites.m, sites.c)
+        if self._resolved.options.logits and not self._resolved.multilabel and sites is None:
             refuse_probabilities(view, "p", "make the scorer with logits=False")
         names = None if self._classes is None else as_names(self._classes, shape[2])
         packed = None
         if labels is not None:
+            labels = labels if sites is None else flat_labels(labels, sites)
             packed = as_labels(labels, shape, self._resolved.multilabel, axes=self._axes, classes=names)
         if self._handle is None:
             self._make(*shape[1:])
@@ -77,15 +81,19 @@ class Scorer(Figured):
                 f"p has {shape[1]} members and {shape[2]} classes, expected {self._shape[0]} and {self._shape[1]}"
             )
         arrays, places = allocate(self._names, shape, len(self._resolved.k), self._resolved.multilabel)
-        with _native.Interruptible():
-            status = _native.lib.vg_scorer_feed(self._handle, places, byref(view), None)
-        if status:
-            refuse(status, view, self._resolved)
-        del owner
+        if sites is None:
+            with _native.Interruptible():
+                status = _native.lib.vg_scorer_feed(self._handle, places, byref(view), None)
+            if status:
+                refuse(status, view, self._resolved)
+            del owner
+        else:
+            feed_sites(self._handle, sites, arrays, self._resolved)
         figures = _native.ScoreSummary()
         _native.check(_native.lib.vg_scorer_summary(self._handle, byref(figures)))
         self._figures = figures
-        return collect(self._resolved, arrays, shape, figures, packed, names)
+        shaped = None if sites is None else sites.shape
+        return collect(self._resolved, arrays, shape, figures, packed, names, sites=shaped)
 
     def _make(self, members: int, classes: int) -> None:
         handle = c_void_p()

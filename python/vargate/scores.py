@@ -89,6 +89,8 @@ class Scores(Figured):
         Names of the classes, where they were given.
     ids : ndarray or None
         Names of the samples, likewise.
+    sites : tuple of int or None
+        Of images and volumes the shape of their sites, (N, H, W) or (N, H, W, D): `map` gives arrays of that shape.
 
     In multilabel mode (N,) becomes (N, C) and (N, K) becomes (N, C, K). An attribute that `measures` left out raises
     AttributeError.
@@ -149,6 +151,7 @@ class Scores(Figured):
         sample_sigma: bool = False,
         classes: tuple[str, ...] | None = None,
         ids: Array | None = None,
+        sites: tuple[int, ...] | None = None,
     ) -> None:
         self._arrays = arrays
         self._k = k
@@ -161,6 +164,7 @@ class Scores(Figured):
         self._sample_sigma = sample_sigma
         self.classes = classes
         self.ids = ids
+        self.sites = sites
 
     def _but(self, **changes: Any) -> Scores:
         """The same scores with some of the constructor's arguments exchanged."""
@@ -172,7 +176,7 @@ class Scores(Figured):
             "figures": self._figures,
             "sample_sigma": self._sample_sigma,
         }
-        how |= {name: getattr(self, name) for name in ("logits", "multilabel", "labels", "classes", "ids")}
+        how |= {name: getattr(self, name) for name in ("logits", "multilabel", "labels", "classes", "ids", "sites")}
         return Scores(**(how | changes))
 
     # --- as a mapping of arrays, and as a sequence of samples ---------------------------------------------------------
@@ -248,6 +252,21 @@ class Scores(Figured):
         for i, k in enumerate(self._k):
             out |= {f"{name}@{_native.k_name(k)}": self._arrays[name][..., i] for name in GATED if name in self._arrays}
         return out
+
+    def map(self, name: str) -> Array:
+        """An array of the sites of images in their shape, (N, H, W) and what the array has beside: ``s.map("gmu")``,
+        ``s.map("decision@1")``.
+
+        >>> import numpy as np, vargate
+        >>> p = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 5, 4, 6))  # members, images, height, width
+        >>> s = vargate.score(p, axes="MNHWC")
+        >>> s.map("tu").shape, s.map("decision").shape
+        ((5, 4, 6), (5, 4, 6, 3))
+        """
+        if self.sites is None:
+            raise ValueError("these scores are not those of all sites of images: score(..., axes='NMCHW') makes them")
+        values = self[name]
+        return values.reshape(*self.sites, *values.shape[1:])
 
     # --- decisions ----------------------------------------------------------------------------------------------------
 

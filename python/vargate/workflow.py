@@ -462,7 +462,7 @@ def report(
     page = POINTER(_native.Page)()
     with tempfile.TemporaryDirectory(prefix="vargate-") as scratch, Job(progress) as job:
         inputs = _Inputs(scratch)
-        reading = _native.InputOptions(_native.size(_native.InputOptions), axes=-1, logits=-1)
+        reading = _native.InputOptions(_native.size(_native.InputOptions), logits=-1)
         if logits is not None:
             reading.logits = bool(logits)
         reading.labels, reading.temperature = inputs.labels(labels), inputs.temperature(temperature)

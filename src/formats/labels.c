@@ -4,6 +4,7 @@
  *     whole numbers, and classes  that are named by other numbers than 0 .. C-1: the labels are those names
  *     names (N)                  matched with the names of the classes
  *     (N, C) of 0 and 1          one-hot for a multiclass problem, the labels themselves for a multilabel one
+ *     (N, H, W), (N, H, W, D)    label maps, one class a site of an image or volume; (H, W) of one image
  *
  * What does not fit is refused with the option that would make it fit. */
 #include "formats/labels.h"
@@ -51,13 +52,46 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
     return VG_OK;
 }
 
-vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index) {
+/* The lengths that are not 1, in their order; returns how many. */
+static size_t squeeze(size_t *out, const size_t *shape, size_t rank) {
+    size_t count = 0;
+    for (size_t i = 0; i < rank; i++)
+        if (shape[i] != 1)
+            out[count++] = shape[i];
+    return count;
+}
+
+/* "20, 256, 256" */
+static void list_lengths(char out[120], const size_t *shape, size_t rank) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < rank && used < 90; i++)
+        used += (size_t)snprintf(out + used, 120 - used, "%s%zu", i ? ", " : "", shape[i]);
+}
+
+/* Label maps have the axes of the sites in the order N, H, W, D; axes of length 1 may be left out. */
+static vg_status check_maps(const vg_source *source, const vg_stored *array, const size_t *sites) {
+    size_t one[VG_MAX_RANK], other[4], count = squeeze(one, array->shape, array->rank);
+    char found[120], wanted[120];
+    if (count == squeeze(other, sites, 4) && memcmp(one, other, count * sizeof *one) == 0)
+        return VG_OK;
+    list_lengths(found, array->shape, array->rank);
+    list_lengths(wanted, sites, sites[3] > 1 ? 4 : 3);
+    return vg_base__fail(
+        VG_ERR_DATA, "%s: labels%s%.60s are (%s), but the predictions have sites (%s): images, height, width%s",
+        source->path, array->name[0] ? " " : "", array->name, found, wanted, sites[3] > 1 ? ", depth" : "");
+}
+
+vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index,
+                             const size_t *sites) {
     const vg_stored *array = source->arrays + index;
-    if (array->rank != 1 && array->rank != 2)
+    if (sites)
+        VG_TRY(check_maps(source, array, sites));
+    else if (array->rank != 1 && array->rank != 2)
         return vg_base__fail(VG_ERR_FORMAT,
                              "%s: labels '%.100s' have %zu axes, expected 1 (samples) or 2 (samples, labels)",
                              source->path, array->name, array->rank);
-    size_t wide = array->rank == 2 ? array->shape[1] : 1;
+    size_t wide = array->rank == 2 && !sites ? array->shape[1] : 1;
     if (wide == 0)
         return vg_base__fail(VG_ERR_FORMAT, "%s: labels '%.100s' have 0 columns", source->path, array->name);
     int64_t *labels;
@@ -68,7 +102,7 @@ vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_sourc
         vg_base__release(labels);
         return status;
     }
-    *out = labels, *n = array->shape[0], *columns = wide;
+    *out = labels, *n = array->count / wide, *columns = wide;
     return VG_OK;
 }
 
@@ -268,7 +302,7 @@ vg_status vg_labels__load(int64_t **out, size_t *columns, vg_source *source, vg_
     size_t n = 0, wide = 1;
     vg_status status = VG_OK;
     if (kind == VG_LABELS_NUMBERS) {
-        VG_TRY(vg_labels__numbers(&labels, &n, &wide, source, index));
+        VG_TRY(vg_labels__numbers(&labels, &n, &wide, source, index, frame->sites));
         status = settle(labels, n, &wide, frame);
     } else {
         VG_TRY(load_names(&labels, &n, source, kind, index, frame));

@@ -15,6 +15,7 @@ typedef struct vg_label_frame {
     int multilabel;      /* 1: (N, C) of 0 and 1; 0: one class a sample; -1: as they are stored */
     int64_t from;        /* the number of the first class: 0 or 1 */
     bool may_be_mnc;     /* the predictions have three axes and were read as (N, M, C) */
+    const size_t *sites; /* of images: the lengths of N, H, W, D, whose product is n; NULL: samples have one axis */
 } vg_label_frame;
 
 /* Whether arrays of that name are taken for labels. */
@@ -26,8 +27,9 @@ vg_status vg_labels__find(const vg_source *source, const char *key, size_t excep
  * their class, numbers are checked. *out is the caller's. */
 vg_status vg_labels__load(int64_t **out, size_t *columns, vg_source *source, vg_label_kind kind, size_t index,
                           const vg_label_frame *frame);
-/* A whole array of numbers (N) or (N, C), unchecked. */
-vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index);
+/* A whole array of numbers (N) or (N, C), or where `sites` is not NULL (N, H, W) and the like, else unchecked. */
+vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index,
+                             const size_t *sites);
 
 /* The names of `key` (or of the first usual name) as texts; nothing is added when there are none. */
 vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted);

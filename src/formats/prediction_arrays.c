@@ -1,7 +1,8 @@
 /* prediction_arrays.c - finds the predictions among the arrays of a file. See prediction_arrays.h.
  *
  *     P, Q, probs, probabilities, else Z, logits    the first of these that is there
- *     the only array with 2 or 3 axes               that is not named as labels, classes or ids are
+ *     the only array with 2 or 3 axes               that is not named as labels, classes or ids are; where the caller
+ *                                                   names the axes, with as many
  *     model_0, model_1, ...                         one array (N, C) a member: names that end in consecutive numbers
  *                                                   from 0 or 1 behind a word for a member
  *
@@ -67,20 +68,33 @@ bool vg_prediction_arrays__are_logits(const char *name) {
 }
 
 /* --- one array a member ------------------------------------------------------------------------------------------- */
-static vg_status check_parts(const vg_source *source, const vg_prediction_arrays *chosen) {
+/* How many axes the array of one member has. */
+static size_t part_rank(const char *axes) { return axes ? strlen(axes) - (strchr(axes, 'M') != NULL) : 2; }
+
+/* "(20, 19, 256, 256)" */
+static const char *shape_text(char out[96], const vg_stored *array) {
+    size_t used = (size_t)snprintf(out, 96, "(");
+    for (size_t i = 0; i < array->rank && used < 70; i++)
+        used += (size_t)snprintf(out + used, 96 - used, "%s%zu", i ? ", " : "", array->shape[i]);
+    snprintf(out + used, 96 - used, ")");
+    return out;
+}
+
+static vg_status check_parts(const vg_source *source, const vg_prediction_arrays *chosen, const char *axes) {
     const vg_stored *first = source->arrays + chosen->parts[0];
+    char one[96], other[96];
     for (size_t i = 0; i < chosen->count; i++) {
         const vg_stored *array = source->arrays + chosen->parts[i];
-        if (array->rank != 2)
+        if (array->rank != part_rank(axes))
+            return vg_base__fail(VG_ERR_FORMAT, "%s: array '%.100s' has %zu axes, expected %s%s of a member",
+                                 source->path, array->name, array->rank, axes ? "as in --axes " : "(samples, classes)",
+                                 axes ? axes : "");
+        if (memcmp(array->shape, first->shape, array->rank * sizeof *array->shape) != 0)
             return vg_base__fail(VG_ERR_FORMAT,
-                                 "%s: array '%.100s' has %zu axes, expected (samples, classes) of a member",
-                                 source->path, array->name, array->rank);
-        if (array->shape[0] != first->shape[0] || array->shape[1] != first->shape[1])
-            return vg_base__fail(VG_ERR_FORMAT,
-                                 "%s: array '%.100s' is (%zu, %zu), but '%.100s' is (%zu, %zu): members predict the "
-                                 "same samples and classes",
-                                 source->path, array->name, array->shape[0], array->shape[1], first->name,
-                                 first->shape[0], first->shape[1]);
+                                 "%s: array '%.100s' is %s, but '%.100s' is %s: members predict the same samples and "
+                                 "classes",
+                                 source->path, array->name, shape_text(one, array), first->name,
+                                 shape_text(other, first));
         if (array->fortran != first->fortran)
             return vg_base__fail(VG_ERR_FORMAT,
                                  "%s: array '%.100s' is stored in the other order than '%.100s'; save each by "
@@ -143,7 +157,7 @@ static vg_status choose_prefix(vg_prediction_arrays *out, const vg_source *sourc
 }
 
 /* Whether the candidates are model_0, model_1, ...: then they are sorted by their numbers. */
-static bool are_members(const vg_source *source, vg_prediction_arrays *chosen) {
+static bool are_members(const vg_source *source, vg_prediction_arrays *chosen, const char *axes) {
     const char *first = source->arrays[chosen->parts[0]].name;
     size_t word, number, own, clean;
     if (chosen->count < 2 || !split_number(first, &word, &number))
@@ -154,8 +168,8 @@ static bool are_members(const vg_source *source, vg_prediction_arrays *chosen) {
         return false;
     for (size_t i = 0; i < chosen->count; i++) {
         const char *name = source->arrays[chosen->parts[i]].name;
-        if (source->arrays[chosen->parts[i]].rank != 2 || !split_number(name, &own, &number) || own != word ||
-            memcmp(name, first, word) != 0)
+        if (source->arrays[chosen->parts[i]].rank != part_rank(axes) || !split_number(name, &own, &number) ||
+            own != word || memcmp(name, first, word) != 0)
             return false;
     }
     sort_parts(source, chosen);
@@ -168,23 +182,22 @@ static bool are_members(const vg_source *source, vg_prediction_arrays *chosen) {
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
-static bool may_be_predictions(const vg_stored *array, const char *labels_key) {
+static bool may_be_predictions(const vg_stored *array, const char *labels_key, const char *axes) {
     const char *name = array->name;
+    bool fits =
+        axes ? array->rank == strlen(axes) || array->rank == part_rank(axes) : array->rank == 2 || array->rank == 3;
     bool named = listed(vg_prediction_class_keys, name, strlen(name)) ||
                  listed(vg_prediction_id_keys, name, strlen(name)) || (labels_key && strcmp(name, labels_key) == 0);
-    return (array->rank == 2 || array->rank == 3) && !vg_labels__is_usual(name) && !named;
+    return fits && !vg_labels__is_usual(name) && !named;
 }
 
 static vg_status none_or_many(const vg_source *source, const vg_prediction_arrays *candidates) {
-    if (source->count == 1 && source->arrays[0].name[0] == '\0')
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
-                             source->path, source->arrays[0].rank);
     if (candidates->count == 0 && source->skipped_count == 1 && source->count == 0)
         return vg_base__fail_text(VG_ERR_UNSUPPORTED, source->skipped[0].reason);
     if (candidates->count == 0)
         return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: holds no predictions: no array has 2 or 3 axes and is not named as labels are",
+                             "%s: holds no predictions: no array has 2 or 3 axes (or as many as --axes names) and is "
+                             "not named as labels are",
                              source->path);
     char names[300] = "", all[300] = "";
     size_t used = 0, joined = 0;
@@ -201,21 +214,25 @@ static vg_status none_or_many(const vg_source *source, const vg_prediction_array
                          source->path, candidates->count, names, all);
 }
 
-static vg_status choose_usual(vg_prediction_arrays *out, const vg_source *source, const char *labels_key) {
+static vg_status choose_usual(vg_prediction_arrays *out, const vg_source *source, const char *labels_key,
+                              const char *axes) {
+    if (source->count == 1 && source->arrays[0].name[0] == '\0') /* a .npy file: nothing to choose from */
+        return VG_OK;
     if (find_listed(source, probability_keys, &out->index) || find_listed(source, logit_keys, &out->index))
         return VG_OK;
     VG_TRY(start_parts(out, source));
     for (size_t i = 0; i < source->count; i++)
-        if (may_be_predictions(source->arrays + i, labels_key))
+        if (may_be_predictions(source->arrays + i, labels_key, axes))
             out->parts[out->count++] = i;
-    if (out->count != 1 && (out->count == 0 || !are_members(source, out)))
+    if (out->count != 1 && (out->count == 0 || !are_members(source, out, axes)))
         return none_or_many(source, out);
     return VG_OK;
 }
 
-static vg_status choose(vg_prediction_arrays *out, const vg_source *source, const char *key, const char *labels_key) {
+static vg_status choose(vg_prediction_arrays *out, const vg_source *source, const char *key, const char *labels_key,
+                        const char *axes) {
     if (!key)
-        return choose_usual(out, source, labels_key);
+        return choose_usual(out, source, labels_key, axes);
     for (size_t i = 0; i < source->count; i++)
         if (strcmp(source->arrays[i].name, key) == 0) {
             out->index = i;
@@ -229,11 +246,11 @@ static vg_status choose(vg_prediction_arrays *out, const vg_source *source, cons
 }
 
 vg_status vg_prediction_arrays__choose(vg_prediction_arrays *out, const vg_source *source, const char *key,
-                                       const char *labels_key) {
+                                       const char *labels_key, const char *axes) {
     *out = (vg_prediction_arrays){.parts = NULL};
-    vg_status status = choose(out, source, key, labels_key);
+    vg_status status = choose(out, source, key, labels_key, axes);
     if (status == VG_OK && out->count > 1)
-        status = check_parts(source, out);
+        status = check_parts(source, out, axes);
     if (status == VG_OK && out->count > 0)
         out->index = out->parts[0];
     if (status != VG_OK || out->count <= 1) {

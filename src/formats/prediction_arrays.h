@@ -7,15 +7,16 @@
 
 typedef struct vg_prediction_arrays {
     size_t index;  /* the array, or the first member's */
-    size_t *parts; /* the members' arrays (N, C), all of one shape and order; NULL: one array holds all members */
+    /* the members' arrays (N, C), or as the axes say, all of one shape and order; NULL: one array holds all members */
+    size_t *parts;
     size_t count;  /* of parts */
 } vg_prediction_arrays;
 
 /* `key` NULL: by the usual names. Else the name of an array, names separated by commas, or "prefix*": the arrays of the
- * members. `labels_key` (or NULL) is never taken for predictions. What is ambiguous is refused with the option to give.
- * out->parts is released by the caller. */
+ * members. `labels_key` (or NULL) is never taken for predictions. `axes` (or NULL) tells how many axes they have. What
+ * is ambiguous is refused with the option to give. out->parts is released by the caller. */
 vg_status vg_prediction_arrays__choose(vg_prediction_arrays *out, const vg_source *source, const char *key,
-                                       const char *labels_key);
+                                       const char *labels_key, const char *axes);
 /* Whether an array of that name holds logits. */
 bool vg_prediction_arrays__are_logits(const char *name);
 

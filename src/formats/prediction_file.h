@@ -16,6 +16,9 @@ vg_status vg_prediction_file__open_memory(vg_prediction_file **out, const void *
  * until the next such call. */
 vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_t **out, size_t *columns,
                                           const char *path, const char *key);
+/* The axes of the sites: shape[0 .. 3] are N, H, W, D. Blocks within runs of sites.run samples are viewed without a
+ * copy. Borrowed. */
+const vg_sites *vg_prediction_file__sites(const vg_prediction_file *file);
 /* One line about something that is probably not meant (axes that look exchanged), or NULL. Borrowed. */
 const char *vg_prediction_file__notice(const vg_prediction_file *file);
 

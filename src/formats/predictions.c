@@ -1,10 +1,5 @@
-/* predictions.c - predictions (N, M, C) as people store them, handed out a block of samples at a time.
- *
- * In the file the axes lie in some order, slowest first: n m c, or m n c, or either reversed (Fortran order). What
- * matters is where n stands: `outer` is the product of the axes before it and `inner` of those behind it, so that
- * samples first .. first + rows - 1 are `outer` runs of rows * inner elements, run o at (o * N + first) * inner.
- * Float32 and float64 that lie in the file as in memory are viewed there, by strides; everything else is converted run
- * by run into a buffer of the same axis order with N = rows. */
+/* predictions.c - predictions as people store them, with their labels and names, handed out a block of samples at a
+ * time. Which arrays they are: prediction_arrays.c; where samples lie in them: prediction_blocks.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +7,16 @@
 
 #include "formats/labels.h"
 #include "formats/prediction_arrays.h"
+#include "formats/prediction_blocks.h"
 #include "formats/prediction_file.h"
 #include "formats/source.h"
-
-enum { WINDOW = 64 << 20 }; /* bytes of a mapping that may stay resident behind a reader that jumps about */
 
 struct vg_prediction_file {
     vg_source *source;
     vg_prediction_arrays arrays;
     size_t n, m, c;
-    char order[4]; /* axes as stored, slowest first: "nmc", "mnc", "cmn", "cnm", "nc", "cn"; "mcn" of parts */
-    size_t outer, inner;
-    bool logits, direct; /* direct: views of the mapping */
-    vg_element target;   /* what the buffer holds: VG_ELEMENT_F32 or _F64 */
-    void *buffer;
-    size_t buffer_room;             /* elements */
+    vg_prediction_blocks blocks;
+    bool logits;
     int64_t *labels, *other_labels; /* found beside the predictions; read from another file */
     size_t label_columns;
     bool labels_read;
@@ -40,82 +30,15 @@ struct vg_prediction_file {
     char notice[256];
 };
 
-static vg_status check_lengths(const vg_prediction_file *file, const vg_stored *array) {
-    if (file->m == 0 || file->c == 0)
-        return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: array '%.100s' has %zu members and %zu classes, expected at least one of each",
-                             file->source->path, array->name, file->m, file->c);
-    return VG_OK;
-}
-
-/* One array (N, C) a member: the axis of the members is the slowest. */
-static vg_status lay_out_parts(vg_prediction_file *file) {
-    const vg_stored *array = file->source->arrays + file->arrays.index;
-    size_t all;
-    file->n = array->shape[0], file->m = file->arrays.count, file->c = array->shape[1];
-    VG_TRY(check_lengths(file, array));
-    if (!vg_base__mul(&all, file->m, file->c) || !vg_base__mul(&all, all, file->n ? file->n : 1))
-        return vg_base__fail(VG_ERR_FORMAT, "%s: its arrays do not fit in memory", file->source->path);
-    memcpy(file->order, array->fortran ? "mcn" : "mnc", 4);
-    file->outer = array->fortran ? file->m * file->c : file->m;
-    file->inner = array->fortran ? 1 : file->c;
-    return VG_OK;
-}
-
-/* Shape and storage order from the array and the axes it is said to have. */
-static vg_status lay_out(vg_prediction_file *file, vg_axes axes) {
-    const vg_stored *array = file->source->arrays + file->arrays.index;
-    if (file->arrays.parts)
-        return lay_out_parts(file);
-    if (array->rank != 2 && array->rank != 3)
-        return vg_base__fail(
-            VG_ERR_FORMAT,
-            "%s: array '%.100s' has %zu axes, expected 3 (samples, members, classes) or 2 (samples, classes)",
-            file->source->path, array->name, array->rank);
-    const char *names = array->rank == 2 ? "nc" : axes == VG_AXES_MNC ? "mnc" : "nmc";
-    file->may_be_mnc = array->rank == 3 && axes == VG_AXES_NMC && !array->owned;
-    file->m = 1;
-    file->outer = file->inner = 1;
-    for (size_t i = 0; i < array->rank; i++) {
-        size_t *length = names[i] == 'n' ? &file->n : names[i] == 'm' ? &file->m : &file->c;
-        *length = array->shape[i];
-        file->order[array->fortran ? array->rank - 1 - i : i] = names[i];
-    }
-    VG_TRY(check_lengths(file, array));
-    bool behind = false;
-    for (const char *p = file->order; *p; p++) {
-        size_t length = *p == 'm' ? file->m : *p == 'c' ? file->c : 1;
-        *(behind ? &file->inner : &file->outer) *= length; /* N * M * C was checked to fit */
-        behind |= *p == 'n';
-    }
-    return VG_OK;
-}
-
-/* Whether the elements of an array become float32 when they are read. */
-static bool is_single(const vg_stored *array) {
-    return array->element == VG_ELEMENT_F16 || array->element == VG_ELEMENT_BF16 || array->element == VG_ELEMENT_F32;
-}
-
 static vg_status prepare(vg_prediction_file *file, const vg_prediction_options *options) {
     vg_source *source = file->source;
-    VG_TRY(vg_prediction_arrays__choose(&file->arrays, source, options->key, file->labels_key));
-    VG_TRY(lay_out(file, options->axes));
+    VG_TRY(vg_prediction_arrays__choose(&file->arrays, source, options->key, file->labels_key, options->axes));
     const vg_stored *array = source->arrays + file->arrays.index;
-    size_t parts = file->arrays.parts ? file->arrays.count : 1;
+    VG_TRY(vg_prediction_blocks__open(&file->blocks, source, &file->arrays, options->axes));
+    file->n = file->blocks.n, file->m = file->blocks.m, file->c = file->blocks.c;
+    bool plain = !options->axes || strcmp(options->axes, "NMC") == 0;
+    file->may_be_mnc = array->rank == 3 && plain && !array->owned && !file->arrays.parts;
     file->logits = options->logits < 0 ? vg_prediction_arrays__are_logits(array->name) : options->logits != 0;
-    bool single = is_single(array);
-    for (size_t i = 1; i < parts; i++)
-        single &= is_single(source->arrays + file->arrays.parts[i]);
-    file->target = single ? VG_ELEMENT_F32 : VG_ELEMENT_F64;
-    file->direct = parts == 1 && array->element == file->target && !array->stream && !array->swapped &&
-                   (uintptr_t)array->data % vg_element__size(array->element) == 0;
-    if (file->outer == parts)
-        return VG_OK;
-    for (size_t i = 0; i < parts; i++) { /* runs all over a deflated member */
-        size_t index = file->arrays.parts ? file->arrays.parts[i] : file->arrays.index;
-        if (source->arrays[index].stream)
-            VG_TRY(vg_source__hold(source, index));
-    }
     return VG_OK;
 }
 
@@ -240,6 +163,8 @@ vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **o
 static vg_status complete(vg_prediction_options *out, const vg_prediction_options *options) {
     static const vg_prediction_options defaults = VG_PREDICTION_OPTIONS_INIT;
     VG_TRY(vg_base__take_options(out, options, &defaults, sizeof *out, "vg_prediction_options"));
+    if (!out->axes && out->members_first)
+        out->axes = "MNC";
     if (out->labels_from != 0 && out->labels_from != 1)
         return vg_base__fail(VG_ERR_ARGUMENT, "labels count from 0 or from 1, not from %d", out->labels_from);
     return VG_OK;
@@ -353,7 +278,7 @@ void vg_prediction_file_close(vg_prediction_file *file) {
     vg_base__release(file->labels_key);
     vg_base__release(file->id_key);
     vg_base__release(file->arrays.parts);
-    vg_base__release(file->buffer);
+    vg_prediction_blocks__close(&file->blocks);
     vg_base__release(file->labels);
     vg_base__release(file->other_labels);
     vg_base__release(file);
@@ -370,108 +295,19 @@ void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t 
         *logits = file->logits;
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------------------- */
-/* Fills in the strides of a view whose n axis has `length` samples between two runs. */
-static void set_strides(const vg_prediction_file *file, vg_predictions *view, size_t length) {
-    ptrdiff_t stride = 1;
-    view->stride_m = 0;
-    for (size_t i = strlen(file->order); i-- > 0;) {
-        char name = file->order[i];
-        *(name == 'n' ? &view->stride_n : name == 'm' ? &view->stride_m : &view->stride_c) = stride;
-        stride *= (ptrdiff_t)(name == 'n' ? length : name == 'm' ? file->m : file->c);
-    }
-    if (view->stride_m == 0) /* one member: any stride will do, this one is the packed view's */
-        view->stride_m = (ptrdiff_t)file->c * (view->stride_c > 0 ? view->stride_c : 1);
-}
-
-/* True when the array's pages are this process's to ask for and to let go. */
-static bool is_paged(const vg_prediction_file *file, size_t index) {
-    const vg_stored *array = file->source->arrays + index;
-    return file->source->map.mapped && !array->stream && !array->owned;
-}
-
-/* What a run of `rows` samples may make resident: its bytes, and the neighbours that are mapped with a page. */
-static size_t footprint(const vg_prediction_file *file, size_t rows) {
-    return rows * file->inner * vg_element__size(file->source->arrays[file->arrays.index].element) + 65536;
-}
-
-/* Samples first: starts reading the block and the next where they are not cached, and lets go of what is behind.
- * Mapping the pages is left to the threads that touch them: it costs least there. */
-static void page_forward(vg_prediction_file *file, size_t first, size_t rows) {
-    vg_stored *array = file->source->arrays + file->arrays.index;
-    const vg_mapping *map = &file->source->map;
-    size_t start = (size_t)(array->data - map->bytes), run = file->inner * vg_element__size(array->element);
-    size_t begin = first * run, end = begin + rows * run, bytes = rows * run < WINDOW ? rows * run : WINDOW;
-    if (begin < array->dropped) /* gone back */
-        array->dropped = 0;
-    vg_file__forget(map, start + array->dropped, begin - array->dropped);
-    array->dropped = begin;
-    vg_file__prefetch(map, start + begin, bytes);
-    vg_file__prefetch(map, start + end, bytes < array->bytes - end ? bytes : array->bytes - end);
-}
-
-/* Other orders: runs lie all over the array, which is let go whole whenever enough of it was touched. */
-static void page_around(vg_prediction_file *file, size_t index, size_t bytes) {
-    vg_stored *array = file->source->arrays + index;
-    array->touched += bytes;
-    if (array->touched > WINDOW) {
-        vg_file__forget(&file->source->map, (size_t)(array->data - file->source->map.bytes), array->bytes);
-        array->touched = bytes;
-    }
-}
-
-static vg_status fill_buffer(vg_prediction_file *file, size_t first, size_t rows) {
-    size_t run = rows * file->inner, wanted = run * file->outer, width = vg_element__size(file->target);
-    if (wanted > file->buffer_room) {
-        vg_base__release(file->buffer);
-        file->buffer = NULL, file->buffer_room = 0;
-        VG_TRY(vg_base__alloc(&file->buffer, wanted, width, "a block of predictions"));
-        file->buffer_room = wanted;
-    }
-    size_t parts = file->arrays.parts ? file->arrays.count : 1, each = file->outer / parts;
-    for (size_t o = 0; o < file->outer; o++) {
-        size_t index = file->arrays.parts ? file->arrays.parts[o / each] : file->arrays.index;
-        if (file->outer > 1 && is_paged(file, index))
-            page_around(file, index, footprint(file, rows));
-        VG_TRY(vg_source__read(file->source, index, (o % each * file->n + first) * file->inner, run, file->target,
-                               (uint8_t *)file->buffer + o * run * width));
-    }
-    return VG_OK;
-}
-
-/* Whether a block is viewed in the mapping: elements as in memory, and runs that do not make too much of it resident
- * at once. */
-static bool view_directly(const vg_prediction_file *file, size_t rows) {
-    return file->direct &&
-           (file->outer == 1 || !is_paged(file, file->arrays.index) || footprint(file, rows) <= WINDOW / file->outer);
-}
-
 vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view) {
-    if (rows == 0 || first > file->n || rows > file->n - first)
-        return vg_base__fail(VG_ERR_ARGUMENT, "%s: %zu samples from %zu wanted, but it has %zu", file->source->path,
-                             rows, first, file->n);
-    if (file->outer == 1 && is_paged(file, file->arrays.index))
-        page_forward(file, first, rows);
-    *view = (vg_predictions){
-        .dtype = file->target == VG_ELEMENT_F32 ? VG_F32 : VG_F64, .n = rows, .m = file->m, .c = file->c};
-    if (view_directly(file, rows)) {
-        const vg_stored *array = file->source->arrays + file->arrays.index;
-        size_t size = vg_element__size(array->element);
-        if (file->outer > 1 && is_paged(file, file->arrays.index))
-            page_around(file, file->arrays.index, file->outer * footprint(file, rows));
-        size_t end = file->outer == 1 ? (first + rows) * file->inner * size : array->bytes;
-        VG_TRY(vg_source__check_crc(file->source, file->arrays.index, end));
-        view->data = array->data + first * file->inner * size;
-        set_strides(file, view, file->n);
-        return VG_OK;
-    }
-    VG_TRY(fill_buffer(file, first, rows));
-    view->data = file->buffer;
-    set_strides(file, view, rows);
-    return VG_OK;
+    return vg_prediction_blocks__view(&file->blocks, first, rows, view);
 }
+
+const vg_sites *vg_prediction_file__sites(const vg_prediction_file *file) { return &file->blocks.sites; }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
+/* The lengths of N, H, W, D of images and volumes; NULL: samples have one axis. */
+static const size_t *site_shape(const vg_prediction_file *file) {
+    const size_t *shape = file->blocks.sites.shape;
+    return shape[1] * shape[2] * shape[3] > 1 ? shape : NULL;
+}
+
 static vg_label_frame frame_of(vg_prediction_file *file, const char *path) {
     return (vg_label_frame){.n = file->n,
                             .m = file->m,
@@ -480,7 +316,8 @@ static vg_label_frame frame_of(vg_prediction_file *file, const char *path) {
                             .classes = &file->classes,
                             .multilabel = file->multilabel,
                             .from = file->labels_from,
-                            .may_be_mnc = file->may_be_mnc};
+                            .may_be_mnc = file->may_be_mnc,
+                            .sites = site_shape(file)};
 }
 
 vg_status vg_prediction_file_labels(vg_prediction_file *file, const int64_t **out, size_t *columns) {
@@ -553,7 +390,7 @@ vg_status vg_labels__read(int64_t **out, size_t *n, size_t *columns, const char 
     size_t index;
     VG_TRY(open_labels(&source, &kind, &index, path, &(vg_roles){.label = key, .labels_only = true}));
     vg_status status = kind == VG_LABELS_NUMBERS
-                           ? vg_labels__numbers(out, n, columns, source, index)
+                           ? vg_labels__numbers(out, n, columns, source, index, NULL)
                            : vg_base__fail(VG_ERR_DATA,
                                            "%s: labels are names, expected numbers: there are no classes to match "
                                            "them with",

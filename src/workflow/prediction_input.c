@@ -28,7 +28,7 @@ static vg_status open_as(vg_score_input *in, const vg_input_options *options, co
 static vg_status open_file(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
     vg_prediction_options how = VG_PREDICTION_OPTIONS_INIT;
     how.key = options->key;
-    how.axes = options->axes == VG_AXES_MNC ? VG_AXES_MNC : VG_AXES_NMC;
+    how.axes = options->axes;
     how.logits = options->logits > 0 ? 1 : -1;
     how.labels_key = options->labels ? NULL : options->labels_key;
     how.classes = options->classes;
@@ -52,7 +52,7 @@ static vg_status open_file(vg_score_input *in, const vg_input_options *options, 
 
 static vg_status open_predictions(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
     VG_TRY(open_file(in, options, labels_optional));
-    if (options->axes < 0 && vg_prediction_file__notice(in->file))
+    if (!options->axes && vg_prediction_file__notice(in->file))
         vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file__notice(in->file));
     int logits = 0;
     vg_score_layout *layout = &in->layout;

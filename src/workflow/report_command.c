@@ -68,7 +68,7 @@ static void append_reading(line *l, const vg_input_options *reading) {
     append_option(l, "--separator", reading->separator);
     append_option(l, "--decimal", reading->decimal);
     append_option(l, "--key", reading->key);
-    append_option(l, "--axes", reading->axes == VG_AXES_MNC ? "MNC" : NULL);
+    append_option(l, "--axes", reading->axes);
     if (reading->logits > 0)
         append_word(l, "--logits");
     append_option(l, "--temperature", reading->temperature);

@@ -1,6 +1,7 @@
 /* score_pass.c - feeds predictions to a scorer block by block. See score_pass.h. */
 #include "workflow/score_pass.h"
 
+#include "formats/prediction_file.h"
 #include "measures/device_scorer_api.h"
 #include "measures/scorer.h"
 
@@ -30,12 +31,20 @@ static vg_status run_block(vg_score_input *in, vg_scorer *scorer, const vg_score
     return sink->take(sink->context, first, rows, &places);
 }
 
+/* Samples of a block from `first` on: within a run of sites, where these are long, so that nothing is copied. */
+static size_t block_here(const vg_score_input *in, size_t first, size_t rows) {
+    enum { LONG_RUN = 1024 };
+    size_t left = in->layout.n - first, here = left < rows ? left : rows;
+    size_t run = in->file ? vg_prediction_file__sites(in->file)->run : 0;
+    return run >= LONG_RUN && run - first % run < here ? run - first % run : here;
+}
+
 static vg_status run_blocks(vg_score_input *in, vg_scorer *scorer, const vg_scores *block, size_t rows,
                             const vg_score_sink *sink) {
     const char *what = in->source ? in->source->what : "scoring";
     vg_status status = vg_job__begin(in->job, what, in->source ? in->source->unit : "samples");
-    for (size_t first = 0; first < in->layout.n && status == VG_OK; first += rows) {
-        size_t here = in->layout.n - first < rows ? in->layout.n - first : rows;
+    for (size_t first = 0, here; first < in->layout.n && status == VG_OK; first += here) {
+        here = block_here(in, first, rows);
         status = run_block(in, scorer, block, first, here, sink);
         if (status == VG_OK)
             status = vg_job__progress(in->job, what, first + here, in->layout.n);

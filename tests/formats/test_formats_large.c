@@ -94,7 +94,7 @@ static void far_blocks(void **state) {
 /* 10,000 runs a block: each touches a page of its own and maps the neighbours too. */
 static void scattered(void **state) {
     (void)state;
-    static const vg_axes axes[] = {VG_AXES_NMC, VG_AXES_MNC};
+    static const char *const axes[] = {"NMC", "MNC"};
     for (int fortran = 0; fortran < 2; fortran++) {
         if (!make_hole(fortran ? "True" : "False", fortran ? "(50000, 100, 100)" : "(2000, 50000, 5)",
                        (size_t)2000000000))

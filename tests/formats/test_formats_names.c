@@ -317,7 +317,7 @@ static void noticed(void **state) {
         assert_non_null(strstr(vg_prediction_file__notice(file), "--axes MNC"));
         vg_prediction_file_close(file);
         vg_prediction_options options = plain();
-        options.axes = VG_AXES_MNC;
+        options.axes = "MNC";
         assert_ok(vg_prediction_file_open(&file, path, &options));
         assert_null(vg_prediction_file__notice(file));
         vg_prediction_file_close(file);

@@ -9,6 +9,12 @@
 static void fill_chunk(tile *t, const float *const *rows, size_t m, size_t count, size_t first, size_t units) {
     const vg_predictions *in = &t->job->in;
     size_t C = t->C;
+    if (in->stride_c != 1 && side_by_side(in, units)) {
+        for (size_t i = 0; i < count; i++)
+            for (size_t c = 0; c < C; c++)
+                t->chunk[i * C + c] = sites_f32(in, first, m + i, c);
+        return;
+    }
     if (in->stride_c != 1 || in->dtype != VG_F32) {
         for (size_t i = 0; i < count; i++)
             for (size_t c = 0; c < C; c++)

@@ -139,8 +139,42 @@ INLINE size_t lane_unit(size_t first, size_t count, int lane) {
 FILL_ROWS(fill_rows_f32, float, vh, transpose_f32(out + m * t->C, rows, length))
 FILL_ROWS(fill_rows_f64, double, vd, transpose_f64(out + m * t->C, rows, length))
 
+/* Whether a tile of `count` samples is full and its samples lie side by side, as the sites of an image do whose classes
+ * are stored outside the rows: then an element of all lanes is one load, and nothing is transposed. */
+INLINE bool side_by_side(const vg_predictions *in, size_t count) { return in->stride_n == 1 && count >= VG_LANES; }
+
+/* Element (m, c) of the VG_LANES samples from `first` on, which lie side by side. The same element of the next tile is
+ * prefetched: each plane of an image is a stream of its own, more of them than the processor follows. */
+INLINE vh sites_f32(const vg_predictions *in, size_t first, size_t m, size_t c) {
+    ptrdiff_t at = (ptrdiff_t)first + (ptrdiff_t)m * in->stride_m + (ptrdiff_t)c * in->stride_c;
+    vh v = {0};
+    if (in->dtype == VG_F32) {
+        const float *from = (const float *)in->data + at;
+        __builtin_prefetch(from + VG_LANES, 0, 3);
+        memcpy(&v, from, sizeof v);
+        return v;
+    }
+    const uint16_t *from = (const uint16_t *)in->data + at;
+    for (int lane = 0; lane < VG_LANES; lane++)
+        v[lane] = in->dtype == VG_F16 ? vg_measures__half(from[lane]) : vg_measures__bfloat(from[lane]);
+    return v;
+}
+INLINE vd sites_f64(const vg_predictions *in, size_t first, size_t m, size_t c) {
+    if (in->dtype != VG_F64)
+        return vd_from(sites_f32(in, first, m, c));
+    vd v;
+    const double *from = (const double *)in->data + (ptrdiff_t)first + (ptrdiff_t)m * in->stride_m;
+    memcpy(&v, from + (ptrdiff_t)c * in->stride_c, sizeof v);
+    return v;
+}
+
 /* Any strides, any type. */
 static void fill_any(tile *t, size_t first, size_t count) {
+    if (side_by_side(&t->job->in, count)) {
+        for (size_t i = 0; i < t->M * t->C; i++)
+            t->p[i] = sites_f64(&t->job->in, first, i / t->C, i % t->C);
+        return;
+    }
     for (int lane = 0; lane < VG_LANES; lane++) {
         size_t n = lane_unit(first, count, lane);
         for (size_t m = 0; m < t->M; m++)

@@ -225,6 +225,20 @@ static void P(gather)(PANEL_REAL *to, const P(panel) * t, size_t n) {
     }
 }
 
+/* All columns of a full panel whose samples lie side by side, as the sites of an image do: a column is one load. */
+static VG_NOINLINE void P(load_sites)(P(panel) * t) {
+    static const ptrdiff_t sizes[] = {4, 8, 2, 2};
+    const vg_predictions *in = &t->job->in;
+    ptrdiff_t step = in->stride_c * sizes[in->dtype], ahead = PANEL_LANES * sizes[in->dtype];
+    for (size_t m = 0; m < t->M; m++) {
+        const char *at = P(row_at)(in, t->first, m);
+        for (size_t c = 0; c < t->C; c++, at += step) {
+            __builtin_prefetch(at + ahead, 0, 3); /* each plane is a stream: more than the processor follows */
+            t->x[m * t->C + c] = P(load)(at, in->dtype, 0);
+        }
+    }
+}
+
 /* All columns of a panel of samples; lanes past the last sample repeat it. */
 static VG_NOINLINE void P(load_samples)(P(panel) * t) {
     const vg_predictions *in = &t->job->in;
@@ -233,6 +247,10 @@ static VG_NOINLINE void P(load_samples)(P(panel) * t) {
     bool packed = !direct || in->stride_m == (ptrdiff_t)t->C;
     size_t pieces = packed ? 1 : t->M, length = packed ? t->M * t->C : t->C;
     t->from = 0;
+    if (in->stride_n == 1 && in->stride_c != 1 && t->count == PANEL_LANES) {
+        P(load_sites)(t);
+        return;
+    }
     if (direct && t->first + 2 * PANEL_LANES <= in->n) /* the next panel's samples */
         for (size_t lane = 0; lane < PANEL_LANES; lane++) {
             const char *next = P(row_at)(in, t->first + PANEL_LANES + lane, 0);
