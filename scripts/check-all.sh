@@ -1,7 +1,7 @@
 #!/bin/sh
 # check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and
-# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without each
-# optional folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of it, then says
+# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without oneDNN
+# and without each optional folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of it, then says
 # what failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -26,6 +26,13 @@ suite() { # suite FOLDER PRESET CMAKE_ARGS...
 }
 long_suite() { VARGATE_LONG_TESTS=1 suite "$@"; }
 tier() { VARGATE_CPU=$1 sh scripts/test.sh build/check-gcc "$jobs"; }
+own_products() { # the CPU backend without oneDNN, as in wheels, in every tier
+    build build/check-own release -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON -DVG_CUDA=OFF -DVG_DNNL_LIBRARY= || return 1
+    for tier in portable avx2 avx512; do
+        VARGATE_CPU=$tier ctest --test-dir build/check-own -R '^test_(backend|nn_(reference|members|training))' \
+            --output-on-failure || return 1
+    done
+}
 fuzz() { # fuzz TARGET
     name=${1#fuzz_}
     mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
@@ -46,6 +53,7 @@ for tier in portable neon avx2 avx512; do # those that this machine can run; the
     *"($tier)") step "tier-$tier" tier $tier ;;
     esac
 done
+step own-products own_products
 step fences sh scripts/check_fences.sh "$jobs"
 step gcc-asan-ubsan suite build/check-asan asan -DCMAKE_C_COMPILER=gcc
 if command -v clang >/dev/null 2>&1; then

@@ -13,9 +13,7 @@ static const struct {
 #ifdef VG_HAVE_CUDA
     {"cuda", vg_backend__open_cuda},
 #endif
-#ifdef VG_HAVE_DNNL
     {"cpu", vg_backend__open_cpu},
-#endif
     {"ref", vg_backend__open_ref},
 };
 
@@ -63,9 +61,6 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
     }
     if (any)
         return status;
-    /* "cpu" in a build without oneDNN: the plain backend serves. */
-    if (strcmp(name, "cpu") == 0)
-        return open_one(out, BACKENDS - 1, options);
     return unknown(name);
 }
 

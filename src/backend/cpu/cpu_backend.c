@@ -9,9 +9,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "backend/counter.h"
 
@@ -301,7 +298,7 @@ static void close_cpu(vg_backend *backend) {
     atomic_fetch_sub(&open_backends, 1);
     cpu_context *cpu = cpu_of(backend);
     if (cpu) {
-        vg_dnnl__free(cpu->dnnl);
+        vg_engine__free(cpu->engine);
         if (cpu->accelerator)
             cpu->accelerator->close(cpu->accelerator_state);
         vg_base__release(cpu->work);
@@ -315,7 +312,7 @@ static void close_cpu(vg_backend *backend) {
  * halve the speed. The calling thread stays unbound, because threads that it creates later would inherit its
  * binding. */
 static void bind_threads(unsigned threads) {
-#if defined(_OPENMP) && defined(__linux__)
+#if defined(_OPENMP) && defined(__linux__) && !defined(VG_OWN_OPENMP)
     cpu_set_t allowed;
     if (threads < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || (unsigned)CPU_COUNT(&allowed) < threads)
         return;
@@ -371,21 +368,23 @@ static const vg_backend_ops ops = {
 
 static vg_status open_context(vg_backend *backend) {
     cpu_context *cpu = cpu_of(backend);
-    vg_dnnl_type type = backend->compute == VG_COMPUTE_BF16 ? VG_DNNL_BF16 : VG_DNNL_F32;
+    vg_engine_type type = backend->compute == VG_COMPUTE_BF16 ? VG_ENGINE_BF16 : VG_ENGINE_F32;
     cpu->totals.bad_step = -1;
     cpu->kernels = vg_cpu__kernels();
-    VG_TRY(vg_dnnl__new(&cpu->dnnl));
+    VG_TRY(vg_engine__new(&cpu->engine));
     cpu->accelerator = vg_cpu__conv_accelerator();
     if (cpu->accelerator)
         VG_TRY(cpu->accelerator->open(&cpu->accelerator_state));
-    if (type == VG_DNNL_BF16 && !vg_dnnl__has_bf16(cpu->dnnl))
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "this processor has no bfloat16 products; compute in float32");
-    VG_TRY(vg_dnnl__preferred(cpu->dnnl, type, &cpu->layout));
-    cpu->block = cpu->layout == VG_DNNL_BLOCKED16  ? 16
-                 : cpu->layout == VG_DNNL_BLOCKED8 ? 8
-                                                   : cpu->layout == VG_DNNL_PLAIN;
-    snprintf(backend->device, sizeof backend->device, "CPU, %u thread%s, oneDNN %s, %s kernels", backend->threads,
-             backend->threads == 1 ? "" : "s", type == VG_DNNL_BF16 ? "bfloat16" : "float32", cpu->kernels->tier);
+    if (type == VG_ENGINE_BF16 && !vg_engine__has_bf16(cpu->engine))
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%s: no bfloat16 products on this processor; compute in float32",
+                             vg_engine__name);
+    VG_TRY(vg_engine__preferred(cpu->engine, type, &cpu->layout));
+    cpu->block = cpu->layout == VG_ENGINE_BLOCKED16  ? 16
+                 : cpu->layout == VG_ENGINE_BLOCKED8 ? 8
+                                                     : cpu->layout == VG_ENGINE_PLAIN;
+    snprintf(backend->device, sizeof backend->device, "CPU, %u thread%s, %s in %s, %s kernels", backend->threads,
+             backend->threads == 1 ? "" : "s", vg_engine__name, type == VG_ENGINE_BF16 ? "bfloat16" : "float32",
+             cpu->kernels->tier);
     return VG_OK;
 }
 

@@ -1,5 +1,5 @@
-/* cpu_backend.h - the CPU backend: oneDNN for the products, own vector loops for the rest, OpenMP threads for both.
- * Internal.
+/* cpu_backend.h - the CPU backend: an engine for the products (oneDNN, or our own), own vector loops for the rest,
+ * OpenMP threads for both. Internal.
  *
  * Activations lie as [n][C/b][H*W][b] in float32 or bfloat16. b is 16 (or 8) where oneDNN prefers blocked layouts and b
  * divides C; C itself where it prefers channels-last; else 1. Filters lie as oneDNN's forward convolution reads them
@@ -9,18 +9,10 @@
 #define VG_CPU_BACKEND_H
 
 #include "backend/cpu/cpu_accelerators.h"
-#include "backend/cpu/cpu_dnnl.h"
+#include "backend/cpu/cpu_engine.h"
 #include "backend/cpu/cpu_kernels.h"
+#include "backend/cpu/cpu_threads.h"
 #include "backend/host_memory.h"
-
-/* Loops over OpenMP's threads, the same that oneDNN uses; serial loops in a build without OpenMP. */
-#ifdef _OPENMP
-#define CPU_PARALLEL _Pragma("omp parallel for")
-#define CPU_PARALLEL_2 _Pragma("omp parallel for collapse(2)")
-#else
-#define CPU_PARALLEL
-#define CPU_PARALLEL_2
-#endif
 
 typedef struct cpu_tensor {
     vg_tensor base;
@@ -37,12 +29,12 @@ typedef struct cpu_block {
 } cpu_block;
 
 typedef struct cpu_context {
-    vg_dnnl *dnnl;
+    vg_engine *engine;
     const cpu_conv_accelerator *accelerator; /* of convolutions; NULL: none in this build */
     void *accelerator_state;
     const vg_cpu_kernels *kernels;
-    vg_dnnl_layout layout; /* layout of activations whose channel count is a multiple of the block */
-    size_t block;          /* 16, 8, 0 (channels-last) or 1 */
+    vg_engine_layout layout; /* layout of activations whose channel count is a multiple of the block */
+    size_t block;            /* 16, 8, 0 (channels-last) or 1 */
     vg_loss_totals totals;
     float *work; /* partial sums */
     size_t work_count;
@@ -112,6 +104,6 @@ vg_status vg_cpu__param_download(vg_backend *, float *values, const vg_block *, 
 /* A parameter in bfloat16. */
 vg_status vg_cpu__shadow(vg_backend *backend, const vg_block *block, const vg_param *p, uint16_t **out);
 /* Layout of a filter in the blocks. */
-vg_dnnl_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w);
+vg_engine_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w);
 
 #endif

@@ -5,7 +5,7 @@
  * layouts. If only a slow implementation supports those, the library chooses the layouts, and operands are reordered
  * before and after. The layout of weights is always the library's choice; they are reordered only where it differs from
  * the caller's. */
-#include "backend/cpu/cpu_dnnl.h"
+#include "backend/cpu/cpu_engine.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
@@ -28,6 +28,8 @@ typedef const dnnl_memory_desc_t *md_ref;
             return failed(dnnl_try_, #call);                                                                           \
     } while (0)
 
+const char vg_engine__name[] = "oneDNN";
+
 static vg_status failed(dnnl_status_t status, const char *call) {
     size_t length = strcspn(call, "(");
     return vg_base__fail(status == dnnl_out_of_memory ? VG_ERR_MEMORY : VG_ERR_UNSUPPORTED,
@@ -38,11 +40,11 @@ enum { IN1 = 0, IN2 = 1, OUT = 2, OPERANDS = 3 };
 
 /* The key of a primitive. Keys are compared byte by byte, so a key is cleared before it is filled. */
 typedef struct primitive_key {
-    int kind; /* a vg_dnnl_pass, or MATMUL */
-    vg_dnnl_type type;
+    int kind; /* a vg_engine_pass, or MATMUL */
+    vg_engine_type type;
     int64_t stride, pad;
     int64_t accumulate, bias;
-    vg_dnnl_view views[OPERANDS];
+    vg_engine_view views[OPERANDS];
 } primitive_key;
 
 enum { MATMUL = 100 };
@@ -68,21 +70,21 @@ typedef struct entry {
 
 enum { BUCKETS = 256 };
 
-struct vg_dnnl {
+struct vg_engine {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     entry *buckets[BUCKETS];
 };
 
-vg_status vg_dnnl__new(vg_dnnl **out) {
-    vg_dnnl *dnnl;
+vg_status vg_engine__new(vg_engine **out) {
+    vg_engine *dnnl;
     *out = NULL;
     VG_TRY(vg_base__zalloc(&dnnl, 1, sizeof *dnnl, "oneDNN context"));
     dnnl_status_t status = dnnl_engine_create(&dnnl->engine, dnnl_cpu, 0);
     if (status == dnnl_success)
         status = dnnl_stream_create(&dnnl->stream, dnnl->engine, dnnl_stream_default_flags);
     if (status != dnnl_success) {
-        vg_dnnl__free(dnnl);
+        vg_engine__free(dnnl);
         return failed(status, "dnnl_engine_create(");
     }
     *out = dnnl;
@@ -111,7 +113,7 @@ static void entry_free(entry *e) {
     vg_base__release(e);
 }
 
-void vg_dnnl__free(vg_dnnl *dnnl) {
+void vg_engine__free(vg_engine *dnnl) {
     if (!dnnl)
         return;
     for (int i = 0; i < BUCKETS; i++)
@@ -129,22 +131,22 @@ void vg_dnnl__free(vg_dnnl *dnnl) {
 
 /* --- memory descriptions */
 
-static dnnl_data_type_t data_type(vg_dnnl_type type) { return type == VG_DNNL_BF16 ? dnnl_bf16 : dnnl_f32; }
+static dnnl_data_type_t data_type(vg_engine_type type) { return type == VG_ENGINE_BF16 ? dnnl_bf16 : dnnl_f32; }
 
-static dnnl_format_tag_t tag_of(vg_dnnl_layout layout) {
+static dnnl_format_tag_t tag_of(vg_engine_layout layout) {
     switch (layout) {
-    case VG_DNNL_CHANNELS_LAST: return dnnl_acdb;
-    case VG_DNNL_BLOCKED16: return dnnl_aBcd16b;
-    case VG_DNNL_BLOCKED8: return dnnl_aBcd8b;
-    case VG_DNNL_FILTER16: return dnnl_ABcd16b16a;
-    case VG_DNNL_FILTER8: return dnnl_ABcd8b8a;
-    case VG_DNNL_FILTER_FIRST16: return dnnl_Acdb16a;
-    case VG_DNNL_FILTER_FIRST8: return dnnl_Acdb8a;
+    case VG_ENGINE_CHANNELS_LAST: return dnnl_acdb;
+    case VG_ENGINE_BLOCKED16: return dnnl_aBcd16b;
+    case VG_ENGINE_BLOCKED8: return dnnl_aBcd8b;
+    case VG_ENGINE_FILTER16: return dnnl_ABcd16b16a;
+    case VG_ENGINE_FILTER8: return dnnl_ABcd8b8a;
+    case VG_ENGINE_FILTER_FIRST16: return dnnl_Acdb16a;
+    case VG_ENGINE_FILTER_FIRST8: return dnnl_Acdb8a;
     default: return dnnl_abcd;
     }
 }
 
-static dnnl_status_t md_by_tag(dnnl_memory_desc_t *md, int rank, const int64_t *dims, vg_dnnl_type type,
+static dnnl_status_t md_by_tag(dnnl_memory_desc_t *md, int rank, const int64_t *dims, vg_engine_type type,
                                dnnl_format_tag_t tag) {
     dnnl_dims_t d;
     for (int i = 0; i < rank; i++)
@@ -157,8 +159,8 @@ static dnnl_status_t md_by_tag(dnnl_memory_desc_t *md, int rank, const int64_t *
 }
 
 /* The caller's memory. */
-static dnnl_status_t md_of_view(dnnl_memory_desc_t *md, const vg_dnnl_view *view) {
-    if (view->layout != VG_DNNL_STRIDED)
+static dnnl_status_t md_of_view(dnnl_memory_desc_t *md, const vg_engine_view *view) {
+    if (view->layout != VG_ENGINE_STRIDED)
         return md_by_tag(md, 4, view->dims, view->type, tag_of(view->layout));
     dnnl_dims_t dims = {view->dims[0], view->dims[1]}, strides = {view->strides[0], view->strides[1]};
 #if DNNL_VERSION_MAJOR >= 3
@@ -193,24 +195,24 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, bool accumulate) {
 
 /* One convolution pass over memory x, w, y. */
 typedef struct conv_memory {
-    int pass; /* a vg_dnnl_pass */
+    int pass; /* a vg_engine_pass */
     md_ref x, w, y;
     int64_t stride, pad;
 } conv_memory;
 
 /* Backward passes take the forward one as a hint. */
-static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const conv_memory *conv,
+static dnnl_status_t conv_pd(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const conv_memory *conv,
                              dnnl_primitive_attr_t attr, dnnl_primitive_desc_t hint) {
     const int pass = conv->pass;
     const md_ref x = conv->x, w = conv->w, y = conv->y;
     dnnl_dims_t strides = {conv->stride, conv->stride}, pads = {conv->pad, conv->pad};
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_dims_t dilates = {0, 0};
-    if (pass == VG_DNNL_FORWARD)
+    if (pass == VG_ENGINE_FORWARD)
         return dnnl_convolution_forward_primitive_desc_create(pd, dnnl->engine, dnnl_forward_training,
                                                               dnnl_convolution_direct, x, w, NULL, y, strides, dilates,
                                                               pads, pads, attr);
-    if (pass == VG_DNNL_BACKWARD_DATA)
+    if (pass == VG_ENGINE_BACKWARD_DATA)
         return dnnl_convolution_backward_data_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w, y,
                                                                     strides, dilates, pads, pads, hint, attr);
     return dnnl_convolution_backward_weights_primitive_desc_create(pd, dnnl->engine, dnnl_convolution_direct, x, w,
@@ -218,10 +220,10 @@ static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const con
 #else
     dnnl_convolution_desc_t desc;
     dnnl_status_t status;
-    if (pass == VG_DNNL_FORWARD)
+    if (pass == VG_ENGINE_FORWARD)
         status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL,
                                                     y, strides, pads, pads);
-    else if (pass == VG_DNNL_BACKWARD_DATA)
+    else if (pass == VG_ENGINE_BACKWARD_DATA)
         status = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, x, w, y, strides, pads, pads);
     else
         status = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, x, w, NULL, y, strides,
@@ -230,7 +232,7 @@ static dnnl_status_t conv_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const con
 #endif
 }
 
-static dnnl_status_t matmul_pd(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, md_ref a, md_ref b, md_ref bias, md_ref c) {
+static dnnl_status_t matmul_pd(vg_engine *dnnl, dnnl_primitive_desc_t *pd, md_ref a, md_ref b, md_ref bias, md_ref c) {
 #if DNNL_VERSION_MAJOR >= 3
     return dnnl_matmul_primitive_desc_create(pd, dnnl->engine, a, b, bias, c, NULL);
 #else
@@ -249,12 +251,13 @@ static bool is_slow(dnnl_primitive_desc_t pd) {
 
 /* A convolution pass in `type`: x and y in the caller's layouts when `fixed`, else in the library's choice. The layout
  * of weights is always the library's choice; weight gradients are float32. */
-static dnnl_status_t conv_choose(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key,
-                                 const vg_dnnl_view *x, const vg_dnnl_view *w, const vg_dnnl_view *y, bool fixed) {
+static dnnl_status_t conv_choose(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key,
+                                 const vg_engine_view *x, const vg_engine_view *w, const vg_engine_view *y,
+                                 bool fixed) {
     dnnl_memory_desc_t mx, mw, my, mf;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t hint = NULL;
-    vg_dnnl_type weight_type = key->kind == VG_DNNL_BACKWARD_WEIGHTS ? VG_DNNL_F32 : key->type;
+    vg_engine_type weight_type = key->kind == VG_ENGINE_BACKWARD_WEIGHTS ? VG_ENGINE_F32 : key->type;
     dnnl_status_t status = md_by_tag(&mx, 4, x->dims, key->type, fixed ? tag_of(x->layout) : dnnl_format_tag_any);
     if (status != dnnl_success)
         return status;
@@ -268,9 +271,9 @@ static dnnl_status_t conv_choose(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const
     if (status != dnnl_success)
         goto free_w;
     status = attributes(&attr, key->accumulate);
-    if (status == dnnl_success && key->kind != VG_DNNL_FORWARD)
+    if (status == dnnl_success && key->kind != VG_ENGINE_FORWARD)
         status = conv_pd(dnnl, &hint,
-                         &(conv_memory){VG_DNNL_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad},
+                         &(conv_memory){VG_ENGINE_FORWARD, MD_REF(mx), MD_REF(mf), MD_REF(my), key->stride, key->pad},
                          NULL, NULL);
     if (status == dnnl_success)
         status = conv_pd(dnnl, pd, &(conv_memory){key->kind, MD_REF(mx), MD_REF(mw), MD_REF(my), key->stride, key->pad},
@@ -291,7 +294,7 @@ free_x:
 
 /* --- entries */
 
-static vg_status reorder_new(vg_dnnl *dnnl, dnnl_primitive_t *out, md_ref from, md_ref to) {
+static vg_status reorder_new(vg_engine *dnnl, dnnl_primitive_t *out, md_ref from, md_ref to) {
     dnnl_primitive_desc_t pd;
     DNNL_TRY(dnnl_reorder_primitive_desc_create(&pd, from, dnnl->engine, to, dnnl->engine, NULL));
     dnnl_status_t status = dnnl_primitive_create(out, pd);
@@ -300,7 +303,7 @@ static vg_status reorder_new(vg_dnnl *dnnl, dnnl_primitive_t *out, md_ref from, 
     return VG_OK;
 }
 
-static vg_status slot_new(vg_dnnl *dnnl, slot *s, int argument, const vg_dnnl_view *view, md_ref own, bool in,
+static vg_status slot_new(vg_engine *dnnl, slot *s, int argument, const vg_engine_view *view, md_ref own, bool in,
                           bool out) {
     dnnl_memory_desc_t user;
     s->argument = argument;
@@ -327,7 +330,7 @@ static vg_status slot_new(vg_dnnl *dnnl, slot *s, int argument, const vg_dnnl_vi
 }
 
 /* Fills an entry from a primitive description: its primitive and its operands. */
-static vg_status entry_fill(vg_dnnl *dnnl, entry *e, dnnl_primitive_desc_t pd) {
+static vg_status entry_fill(vg_engine *dnnl, entry *e, dnnl_primitive_desc_t pd) {
     static const struct {
         int argument;
         dnnl_query_t query;
@@ -356,11 +359,11 @@ static vg_status entry_fill(vg_dnnl *dnnl, entry *e, dnnl_primitive_desc_t pd) {
     return VG_OK;
 }
 
-static vg_status pd_for_conv(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key) {
+static vg_status pd_for_conv(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key) {
     /* The positions of x, w and y among the operands of each pass. */
     static const int place[3][3] = {{IN1, IN2, OUT}, {OUT, IN2, IN1}, {IN1, OUT, IN2}};
     const int *p = place[key->kind];
-    const vg_dnnl_view *x = &key->views[p[0]], *w = &key->views[p[1]], *y = &key->views[p[2]];
+    const vg_engine_view *x = &key->views[p[0]], *w = &key->views[p[1]], *y = &key->views[p[2]];
     dnnl_primitive_desc_t other = NULL;
     *pd = NULL;
     dnnl_status_t status = conv_choose(dnnl, pd, key, x, w, y, true);
@@ -375,9 +378,9 @@ static vg_status pd_for_conv(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const pri
     return status == dnnl_success ? VG_OK : failed(status, "dnnl_convolution(");
 }
 
-static vg_status pd_for_matmul(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key) {
+static vg_status pd_for_matmul(vg_engine *dnnl, dnnl_primitive_desc_t *pd, const primitive_key *key) {
     dnnl_memory_desc_t mds[OPERANDS], bias;
-    vg_dnnl_view views[OPERANDS];
+    vg_engine_view views[OPERANDS];
     int64_t bias_dims[2] = {1, key->views[OUT].dims[1]};
     for (int i = 0; i < OPERANDS; i++) {
         views[i] = key->views[i];
@@ -393,7 +396,7 @@ static vg_status pd_for_matmul(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const p
     DNNL_TRY(md_of_view(&mds[IN1], &views[IN1]));
     DNNL_TRY(md_of_view(&mds[IN2], &views[IN2]));
     DNNL_TRY(md_of_view(&mds[OUT], &views[OUT]));
-    DNNL_TRY(md_by_tag(&bias, 2, bias_dims, VG_DNNL_F32, dnnl_ab));
+    DNNL_TRY(md_by_tag(&bias, 2, bias_dims, VG_ENGINE_F32, dnnl_ab));
     dnnl_status_t status =
         matmul_pd(dnnl, pd, MD_REF(mds[IN1]), MD_REF(mds[IN2]), key->bias ? MD_REF(bias) : NULL, MD_REF(mds[OUT]));
     for (int i = 0; i < OPERANDS; i++)
@@ -403,7 +406,7 @@ static vg_status pd_for_matmul(vg_dnnl *dnnl, dnnl_primitive_desc_t *pd, const p
     return VG_OK;
 }
 
-static vg_status find_entry(vg_dnnl *dnnl, entry **out, const primitive_key *key) {
+static vg_status find_entry(vg_engine *dnnl, entry **out, const primitive_key *key) {
     uint64_t hash = 1469598103934665603u;
     for (size_t i = 0; i < sizeof *key; i++)
         hash = (hash ^ ((const unsigned char *)key)[i]) * 1099511628211u;
@@ -432,13 +435,13 @@ static vg_status find_entry(vg_dnnl *dnnl, entry **out, const primitive_key *key
     return VG_OK;
 }
 
-static vg_status move(vg_dnnl *dnnl, dnnl_primitive_t reorder, dnnl_memory_t from, dnnl_memory_t to) {
+static vg_status move(vg_engine *dnnl, dnnl_primitive_t reorder, dnnl_memory_t from, dnnl_memory_t to) {
     dnnl_exec_arg_t arguments[2] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
     DNNL_TRY(dnnl_primitive_execute(reorder, dnnl->stream, 2, arguments));
     return VG_OK;
 }
 
-static vg_status run(vg_dnnl *dnnl, entry *e, const vg_dnnl_operand *operands[OPERANDS], const float *bias) {
+static vg_status run(vg_engine *dnnl, entry *e, const vg_engine_operand *operands[OPERANDS], const float *bias) {
     dnnl_exec_arg_t arguments[OPERANDS + 1];
     int count = 0;
     for (int i = 0; i < OPERANDS; i++) {
@@ -466,10 +469,10 @@ static vg_status run(vg_dnnl *dnnl, entry *e, const vg_dnnl_operand *operands[OP
 
 /* --- what the backend calls */
 
-vg_status vg_dnnl__conv(vg_dnnl *dnnl, const vg_dnnl_conv *conv, const vg_dnnl_operand *x, const vg_dnnl_operand *w,
-                        const vg_dnnl_operand *y) {
-    const vg_dnnl_pass pass = conv->pass;
-    const vg_dnnl_operand *operands[3][OPERANDS] = {{x, w, y}, {y, w, x}, {x, y, w}};
+vg_status vg_engine__conv(vg_engine *dnnl, const vg_engine_conv *conv, const vg_engine_operand *x,
+                          const vg_engine_operand *w, const vg_engine_operand *y) {
+    const vg_engine_pass pass = conv->pass;
+    const vg_engine_operand *operands[3][OPERANDS] = {{x, w, y}, {y, w, x}, {x, y, w}};
     primitive_key key;
     entry *e;
     memset(&key, 0, sizeof key);
@@ -484,9 +487,9 @@ vg_status vg_dnnl__conv(vg_dnnl *dnnl, const vg_dnnl_conv *conv, const vg_dnnl_o
     return run(dnnl, e, operands[pass], NULL);
 }
 
-vg_status vg_dnnl__matmul(vg_dnnl *dnnl, vg_dnnl_type type, const vg_dnnl_operand *c, const vg_dnnl_operand *a,
-                          const vg_dnnl_operand *b, const float *bias) {
-    const vg_dnnl_operand *operands[OPERANDS] = {a, b, c};
+vg_status vg_engine__matmul(vg_engine *dnnl, vg_engine_type type, const vg_engine_operand *c,
+                            const vg_engine_operand *a, const vg_engine_operand *b, const float *bias) {
+    const vg_engine_operand *operands[OPERANDS] = {a, b, c};
     primitive_key key;
     entry *e;
     memset(&key, 0, sizeof key);
@@ -499,14 +502,15 @@ vg_status vg_dnnl__matmul(vg_dnnl *dnnl, vg_dnnl_type type, const vg_dnnl_operan
     return run(dnnl, e, operands, bias);
 }
 
-bool vg_dnnl__has_bf16(vg_dnnl *dnnl) {
+bool vg_engine__has_bf16(vg_engine *dnnl) {
     (void)dnnl;
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
-vg_status vg_dnnl__preferred(vg_dnnl *dnnl, vg_dnnl_type type, vg_dnnl_layout *layout) {
-    static const vg_dnnl_layout candidates[] = {VG_DNNL_BLOCKED16, VG_DNNL_BLOCKED8, VG_DNNL_CHANNELS_LAST};
-    vg_dnnl_view x = {type, VG_DNNL_PLAIN, {32, 64, 16, 16}, {0, 0}}, w = {type, VG_DNNL_PLAIN, {64, 64, 3, 3}, {0, 0}};
+vg_status vg_engine__preferred(vg_engine *dnnl, vg_engine_type type, vg_engine_layout *layout) {
+    static const vg_engine_layout candidates[] = {VG_ENGINE_BLOCKED16, VG_ENGINE_BLOCKED8, VG_ENGINE_CHANNELS_LAST};
+    vg_engine_view x = {type, VG_ENGINE_PLAIN, {32, 64, 16, 16}, {0, 0}},
+                   w = {type, VG_ENGINE_PLAIN, {64, 64, 3, 3}, {0, 0}};
     primitive_key key;
     dnnl_primitive_desc_t pd = NULL;
     memset(&key, 0, sizeof key);
@@ -514,8 +518,8 @@ vg_status vg_dnnl__preferred(vg_dnnl *dnnl, vg_dnnl_type type, vg_dnnl_layout *l
     key.stride = key.pad = 1;
     DNNL_TRY(conv_choose(dnnl, &pd, &key, &x, &w, &x, false));
     md_ref chosen = dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0);
-    *layout = VG_DNNL_PLAIN;
-    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && *layout == VG_DNNL_PLAIN; i++) {
+    *layout = VG_ENGINE_PLAIN;
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && *layout == VG_ENGINE_PLAIN; i++) {
         dnnl_memory_desc_t md;
         x.layout = candidates[i];
         if (md_of_view(&md, &x) != dnnl_success)

@@ -9,17 +9,17 @@
 
 #include "backend/cpu/cpu_backend.h"
 
-static vg_dnnl_type compute_type(const vg_backend *backend) {
-    return backend->compute == VG_COMPUTE_BF16 ? VG_DNNL_BF16 : VG_DNNL_F32;
+static vg_engine_type compute_type(const vg_backend *backend) {
+    return backend->compute == VG_COMPUTE_BF16 ? VG_ENGINE_BF16 : VG_ENGINE_F32;
 }
 
-vg_dnnl_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w) {
+vg_engine_layout vg_cpu__filter_layout(const vg_backend *backend, const vg_param *w) {
     size_t b = cpu_of(backend)->block;
     if (b < 8 || w->o % b)
-        return VG_DNNL_PLAIN;
+        return VG_ENGINE_PLAIN;
     if (w->i % b == 0)
-        return b == 16 ? VG_DNNL_FILTER16 : VG_DNNL_FILTER8;
-    return b == 16 ? VG_DNNL_FILTER_FIRST16 : VG_DNNL_FILTER_FIRST8;
+        return b == 16 ? VG_ENGINE_FILTER16 : VG_ENGINE_FILTER8;
+    return b == 16 ? VG_ENGINE_FILTER_FIRST16 : VG_ENGINE_FILTER_FIRST8;
 }
 
 /* Position in memory of element [o][i][k], k = y * w + x. */
@@ -29,11 +29,11 @@ static size_t param_place(const vg_backend *backend, const vg_param *p, size_t o
         size_t input_block = b == 0 && p->i % 8 == 0 && p->i <= VG_CPU_LANES ? p->i : b > 1 && p->i % b == 0 ? b : 1;
         return o * p->i * area + (i / input_block * area + k) * input_block + i % input_block;
     }
-    switch (p->kind == VG_PARAM_CONV ? vg_cpu__filter_layout(backend, p) : VG_DNNL_PLAIN) {
-    case VG_DNNL_FILTER16:
-    case VG_DNNL_FILTER8: return (((o / b * (p->i / b) + i / b) * area + k) * b + i % b) * b + o % b;
-    case VG_DNNL_FILTER_FIRST16:
-    case VG_DNNL_FILTER_FIRST8: return ((o / b * area + k) * p->i + i) * b + o % b;
+    switch (p->kind == VG_PARAM_CONV ? vg_cpu__filter_layout(backend, p) : VG_ENGINE_PLAIN) {
+    case VG_ENGINE_FILTER16:
+    case VG_ENGINE_FILTER8: return (((o / b * (p->i / b) + i / b) * area + k) * b + i % b) * b + o % b;
+    case VG_ENGINE_FILTER_FIRST16:
+    case VG_ENGINE_FILTER_FIRST8: return ((o / b * area + k) * p->i + i) * b + o % b;
     default: return (o * p->i + i) * area + k;
     }
 }
@@ -57,16 +57,16 @@ vg_status vg_cpu__param_download(vg_backend *backend, float *values, const vg_bl
 
 /* --- convolution */
 
-static vg_dnnl_operand activation(const vg_tensor *tensor) {
+static vg_engine_operand activation(const vg_tensor *tensor) {
     const cpu_tensor *t = cpu_tensor_of(tensor);
     vg_shape s = tensor->shape;
-    vg_dnnl_operand operand;
+    vg_engine_operand operand;
     memset(&operand, 0, sizeof operand);
-    operand.view.type = t->bf16 ? VG_DNNL_BF16 : VG_DNNL_F32;
-    operand.view.layout = t->b == 16  ? VG_DNNL_BLOCKED16
-                          : t->b == 8 ? VG_DNNL_BLOCKED8
-                          : t->b == 1 ? VG_DNNL_PLAIN
-                                      : VG_DNNL_CHANNELS_LAST;
+    operand.view.type = t->bf16 ? VG_ENGINE_BF16 : VG_ENGINE_F32;
+    operand.view.layout = t->b == 16  ? VG_ENGINE_BLOCKED16
+                          : t->b == 8 ? VG_ENGINE_BLOCKED8
+                          : t->b == 1 ? VG_ENGINE_PLAIN
+                                      : VG_ENGINE_CHANNELS_LAST;
     operand.view.dims[0] = (int64_t)tensor->n;
     operand.view.dims[1] = (int64_t)s.c;
     operand.view.dims[2] = (int64_t)s.h;
@@ -75,8 +75,8 @@ static vg_dnnl_operand activation(const vg_tensor *tensor) {
     return operand;
 }
 
-static vg_dnnl_operand filter(const vg_backend *backend, const vg_block *block, const vg_param *w, bool versioned) {
-    vg_dnnl_operand operand;
+static vg_engine_operand filter(const vg_backend *backend, const vg_block *block, const vg_param *w, bool versioned) {
+    vg_engine_operand operand;
     memset(&operand, 0, sizeof operand);
     operand.view.layout = vg_cpu__filter_layout(backend, w);
     operand.view.dims[0] = (int64_t)w->o;
@@ -111,18 +111,18 @@ static const cpu_conv_accelerator *accelerator_for(const vg_backend *backend, co
 vg_status vg_cpu__conv_forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y, const vg_tensor *x,
                                const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
     const cpu_conv_accelerator *own = accelerator_for(backend, conv, w, x);
-    vg_dnnl_operand ox = activation(x), ow = filter(backend, theta, w, true), oy = activation(y);
+    vg_engine_operand ox = activation(x), ow = filter(backend, theta, w, true), oy = activation(y);
     if (addend && addend != y)
         memcpy(oy.data, cpu_tensor_of(addend)->data, bytes_of(y));
     if (own)
         return own->forward(backend, conv, y, x, theta, w, addend != NULL);
-    vg_dnnl_conv pass = {VG_DNNL_FORWARD, compute_type(backend), conv->stride, conv->pad, addend != NULL};
-    return vg_dnnl__conv(cpu_of(backend)->dnnl, &pass, &ox, &ow, &oy);
+    vg_engine_conv pass = {VG_ENGINE_FORWARD, compute_type(backend), conv->stride, conv->pad, addend != NULL};
+    return vg_engine__conv(cpu_of(backend)->engine, &pass, &ox, &ow, &oy);
 }
 
 vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, vg_tensor *dx, const vg_tensor *dy,
                                      const vg_block *theta, const vg_param *w, const vg_tensor *addend) {
-    vg_dnnl_operand ox = activation(dx), ow = filter(backend, theta, w, true), oy = activation(dy);
+    vg_engine_operand ox = activation(dx), ow = filter(backend, theta, w, true), oy = activation(dy);
     const void *kept = addend ? cpu_tensor_of(addend)->data : NULL;
     const cpu_conv_accelerator *own = accelerator_for(backend, conv, w, dx);
     if (own) {
@@ -134,8 +134,8 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
         VG_TRY(vg_cpu__spare(backend, bytes_of(dx), &ox.data));
         kept = ox.data;
     }
-    vg_dnnl_conv pass = {VG_DNNL_BACKWARD_DATA, compute_type(backend), conv->stride, conv->pad, false};
-    VG_TRY(vg_dnnl__conv(cpu_of(backend)->dnnl, &pass, &ox, &ow, &oy));
+    vg_engine_conv pass = {VG_ENGINE_BACKWARD_DATA, compute_type(backend), conv->stride, conv->pad, false};
+    VG_TRY(vg_engine__conv(cpu_of(backend)->engine, &pass, &ox, &ow, &oy));
     if (addend)
         add_into(backend, dx, kept);
     return VG_OK;
@@ -144,23 +144,23 @@ vg_status vg_cpu__conv_backward_data(vg_backend *backend, const vg_conv *conv, v
 vg_status vg_cpu__conv_backward_weights(vg_backend *backend, const vg_conv *conv, vg_block *grad, const vg_param *w,
                                         const vg_tensor *x, const vg_tensor *dy) {
     const cpu_conv_accelerator *own = accelerator_for(backend, conv, w, x);
-    vg_dnnl_operand ox = activation(x), ow = filter(backend, grad, w, false), oy = activation(dy);
+    vg_engine_operand ox = activation(x), ow = filter(backend, grad, w, false), oy = activation(dy);
     if (own)
         return own->backward_weights(backend, conv, grad, w, x, dy);
     grad->version++;
-    vg_dnnl_conv pass = {VG_DNNL_BACKWARD_WEIGHTS, compute_type(backend), conv->stride, conv->pad, false};
-    return vg_dnnl__conv(cpu_of(backend)->dnnl, &pass, &ox, &ow, &oy);
+    vg_engine_conv pass = {VG_ENGINE_BACKWARD_WEIGHTS, compute_type(backend), conv->stride, conv->pad, false};
+    return vg_engine__conv(cpu_of(backend)->engine, &pass, &ox, &ow, &oy);
 }
 
 /* --- linear */
 
 /* A matrix of rows x columns at `data`, element (r, c) at r * row_stride + c * column_stride. */
-static vg_dnnl_operand matrix(void *data, bool bf16, size_t rows, size_t columns, size_t row_stride,
-                              size_t column_stride, uint64_t version) {
-    vg_dnnl_operand operand;
+static vg_engine_operand matrix(void *data, bool bf16, size_t rows, size_t columns, size_t row_stride,
+                                size_t column_stride, uint64_t version) {
+    vg_engine_operand operand;
     memset(&operand, 0, sizeof operand);
-    operand.view.type = bf16 ? VG_DNNL_BF16 : VG_DNNL_F32;
-    operand.view.layout = VG_DNNL_STRIDED;
+    operand.view.type = bf16 ? VG_ENGINE_BF16 : VG_ENGINE_F32;
+    operand.view.layout = VG_ENGINE_STRIDED;
     operand.view.dims[0] = (int64_t)rows;
     operand.view.dims[1] = (int64_t)columns;
     operand.view.strides[0] = (int64_t)row_stride;
@@ -170,14 +170,14 @@ static vg_dnnl_operand matrix(void *data, bool bf16, size_t rows, size_t columns
     return operand;
 }
 
-static vg_dnnl_operand rows_of(const vg_tensor *t) {
+static vg_engine_operand rows_of(const vg_tensor *t) {
     size_t width = vg_shape__size(t->shape);
     return matrix(cpu_tensor_of(t)->data, cpu_tensor_of(t)->bf16, t->n, width, width, 1, 0);
 }
 
 /* Linear weights as a matrix o x inputs, or transposed: in float32 as they are, for bfloat16 products their rounded
  * copy. */
-static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_block *theta, const vg_param *w,
+static vg_status weights_of(vg_backend *backend, vg_engine_operand *out, const vg_block *theta, const vg_param *w,
                             size_t inputs, bool transposed) {
     bool bf16 = backend->compute == VG_COMPUTE_BF16;
     void *data = cpu_param(theta, w);
@@ -194,27 +194,27 @@ static vg_status weights_of(vg_backend *backend, vg_dnnl_operand *out, const vg_
 vg_status vg_cpu__linear_forward(vg_backend *backend, vg_tensor *y, const vg_tensor *x, const vg_block *theta,
                                  const vg_param *w, const vg_param *bias) {
     size_t in = vg_shape__size(x->shape);
-    vg_dnnl_operand a = rows_of(x), b, c = rows_of(y);
+    vg_engine_operand a = rows_of(x), b, c = rows_of(y);
     VG_TRY(weights_of(backend, &b, theta, w, in, true));
-    return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b,
-                           bias ? cpu_param(theta, bias) : NULL);
+    return vg_engine__matmul(cpu_of(backend)->engine, compute_type(backend), &c, &a, &b,
+                             bias ? cpu_param(theta, bias) : NULL);
 }
 
 vg_status vg_cpu__linear_backward_data(vg_backend *backend, vg_tensor *dx, const vg_tensor *dy, const vg_block *theta,
                                        const vg_param *w) {
     size_t in = vg_shape__size(dx->shape);
-    vg_dnnl_operand a = rows_of(dy), b, c = rows_of(dx);
+    vg_engine_operand a = rows_of(dy), b, c = rows_of(dx);
     VG_TRY(weights_of(backend, &b, theta, w, in, false));
-    return vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, NULL);
+    return vg_engine__matmul(cpu_of(backend)->engine, compute_type(backend), &c, &a, &b, NULL);
 }
 
 vg_status vg_cpu__linear_backward_weights(vg_backend *backend, vg_block *grad, const vg_param *w, const vg_param *bias,
                                           const vg_tensor *x, const vg_tensor *dy) {
     size_t in = vg_shape__size(x->shape), out = w->o;
     const cpu_tensor *t = cpu_tensor_of(dy);
-    vg_dnnl_operand a = matrix(t->data, t->bf16, out, dy->n, 1, out, 0), b = rows_of(x);
-    vg_dnnl_operand c = matrix(cpu_param(grad, w), false, out, in, in, 1, 0);
-    VG_TRY(vg_dnnl__matmul(cpu_of(backend)->dnnl, compute_type(backend), &c, &a, &b, NULL));
+    vg_engine_operand a = matrix(t->data, t->bf16, out, dy->n, 1, out, 0), b = rows_of(x);
+    vg_engine_operand c = matrix(cpu_param(grad, w), false, out, in, in, 1, 0);
+    VG_TRY(vg_engine__matmul(cpu_of(backend)->engine, compute_type(backend), &c, &a, &b, NULL));
     grad->version++;
     if (!bias)
         return VG_OK;

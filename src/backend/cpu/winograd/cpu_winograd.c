@@ -7,9 +7,6 @@
 #include "backend/cpu/winograd/cpu_winograd.h"
 
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "backend/cpu/cpu_backend.h"
 
@@ -58,23 +55,6 @@ static bool serves(const vg_backend *backend, const vg_conv *conv, const vg_para
            vg_winograd__kernels(w->h);
 }
 
-static size_t thread_number(void) {
-#ifdef _OPENMP
-    return (size_t)omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
-/* The largest number of threads of the caller's loops; the caller need not be the thread that opened the backend. */
-static size_t thread_count(void) {
-#ifdef _OPENMP
-    return (size_t)omp_get_max_threads();
-#else
-    return 1;
-#endif
-}
-
 /* The sizes of one call. */
 typedef struct call {
     const vg_winograd_kernels *kernels;
@@ -96,7 +76,7 @@ static call plan(const vg_conv *conv, const vg_param *w, const vg_tensor *x, con
     c.piece = (together ? PIECE_ALL : PIECE_OWN) / image;
     if (c.piece * c.tiles < FEWEST)
         c.piece = (FEWEST + c.tiles - 1) / c.tiles;
-    most = together ? c.images : (c.images + thread_count() - 1) / thread_count();
+    most = together ? c.images : (c.images + cpu_thread_count() - 1) / cpu_thread_count();
     c.piece = c.piece > most ? most : c.piece;
     c.rows = (c.piece * c.tiles + VG_WINOGRAD_ROWS - 1) / VG_WINOGRAD_ROWS * VG_WINOGRAD_ROWS;
     c.in_step = c.rows * c.in + APART;
@@ -155,10 +135,10 @@ static vg_status forward(vg_backend *backend, const vg_conv *conv, vg_tensor *y,
     call c = plan(conv, w, x, y, false);
     size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, false));
-    VG_TRY(room(&own->maps, &own->map_room, each * thread_count()));
+    VG_TRY(room(&own->maps, &own->map_room, each * cpu_thread_count()));
     CPU_PARALLEL
     for (size_t k = 0; k < pieces; k++) {
-        float *v = own->maps + thread_number() * each, *z = v + c.kernels->points * c.in_step;
+        float *v = own->maps + cpu_thread_number() * each, *z = v + c.kernels->points * c.in_step;
         size_t first = k * c.piece, count = c.images - first < c.piece ? c.images - first : c.piece;
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.in / 16; cb++)
@@ -179,10 +159,10 @@ static vg_status backward_data(vg_backend *backend, const vg_conv *conv, vg_tens
     call c = plan(conv, w, dx, dy, false);
     size_t each = c.kernels->points * (c.in_step + c.out_step), pieces = (c.images + c.piece - 1) / c.piece;
     VG_TRY(filters(own, &c, cpu_param(theta, w), theta->version, true));
-    VG_TRY(room(&own->maps, &own->map_room, each * thread_count()));
+    VG_TRY(room(&own->maps, &own->map_room, each * cpu_thread_count()));
     CPU_PARALLEL
     for (size_t k = 0; k < pieces; k++) {
-        float *v = own->maps + thread_number() * each, *z = v + c.kernels->points * c.out_step;
+        float *v = own->maps + cpu_thread_number() * each, *z = v + c.kernels->points * c.out_step;
         size_t first = k * c.piece, count = c.images - first < c.piece ? c.images - first : c.piece;
         for (size_t n = 0; n < count; n++)
             for (size_t cb = 0; cb < c.out / 16; cb++)
