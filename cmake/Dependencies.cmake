@@ -1,6 +1,11 @@
 # What the modules need. VG_MODULES lists the folders of src/ that are there, in order of dependency; VG_LIBS_<module>
 # the libraries of each, VG_DEFS_<module> its definitions. A module that is not there asks for nothing.
-find_package(PkgConfig REQUIRED)
+option(VG_VENDORED "zlib, jansson and libyaml from third_party/, not the system's" ${VG_WHEEL})
+if(VG_VENDORED)
+  include(cmake/Vendored.cmake)
+else()
+  find_package(PkgConfig REQUIRED)
+endif()
 
 # vg_find_package(<targets> <arguments of find_package>...): finds a package and shows the targets it makes to the whole
 # project, because the static library hands them on to whoever links it. A target that is there already was made by a
@@ -37,23 +42,27 @@ set(VG_PC_LIBS -pthread -lm)
 
 # vg_require(<pkg-config module> <Debian package>): a library without which a module cannot be built.
 macro(vg_require module name package)
-  pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${name})
-  if(NOT ${name}_FOUND)
-    message(FATAL_ERROR "${name} was not found (Debian and Ubuntu: apt-get install ${package}, or scripts/setup.sh)")
+  if(NOT VG_VENDORED)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${name})
+    if(NOT ${name}_FOUND)
+      message(FATAL_ERROR "${name} was not found (Debian and Ubuntu: apt-get install ${package}, or scripts/setup.sh; "
+        "or configure with -DVG_VENDORED=ON)")
+    endif()
+    list(APPEND VG_PC_LIBS ${${name}_LDFLAGS})
   endif()
   list(APPEND VG_LIBS_${module} PkgConfig::${name})
-  list(APPEND VG_PC_LIBS ${${name}_LDFLAGS})
 endmacro()
 
 # vg_optional(<pkg-config module> <definition>): one that adds something when it is there.
 macro(vg_optional module name definition)
-  if(NOT VG_WHEEL)
+  if(NOT VG_VENDORED)
     pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${name})
   endif()
   if(${name}_FOUND)
     list(APPEND VG_FOUND_OPTIONAL "${name} ${${name}_VERSION}")
     list(APPEND VG_LIBS_${module} PkgConfig::${name})
     list(APPEND VG_DEFS_${module} ${definition})
+    list(APPEND VG_DEFS_workflow ${definition}) # for vg_doctor
     list(APPEND VG_PC_LIBS ${${name}_LDFLAGS})
   else()
     list(APPEND VG_MISSING_OPTIONAL ${name})

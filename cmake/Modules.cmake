@@ -19,7 +19,7 @@ foreach(accelerator
   endif()
 endforeach()
 
-set(VG_OBJECTS "")
+set(VG_OBJECTS ${VG_VENDORED_OBJECTS})
 set(VG_LIBS Threads::Threads m)
 foreach(module ${VG_MODULES})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.c)

@@ -1,11 +1,10 @@
 # A build for the Python package (scikit-build-core sets SKBUILD). The wheel must run where nothing is installed, so
-# libraries are linked statically, optional ones are left out, and the four LAPACK routines come from python/native.
+# libraries come from third_party/, optional ones are left out, and the four LAPACK routines come from python/native.
 set(VG_WHEEL ON)
 set(VG_TESTS OFF)
 set(VG_FUZZ OFF)
 set(VG_SHARED ON)
 set(VG_PROGRAM ON)
-set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
 set(CMAKE_INSTALL_RPATH "")
 
 # Called after the targets are there: where their parts go in the wheel.
@@ -16,8 +15,7 @@ macro(vg_wheel_install)
   endif()
   # One plain file: a wheel cannot hold links.
   set_target_properties(vargate-shared PROPERTIES VERSION "" SOVERSION "" NO_SONAME ON)
-  target_sources(vargate-shared PRIVATE ${PROJECT_SOURCE_DIR}/python/native/static_jansson.c)
-  target_link_options(vargate-shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--wrap=stdin -s)
+  target_link_options(vargate-shared PRIVATE -s)
   target_link_options(vargate-cli PRIVATE -s)
   install(TARGETS vargate-shared LIBRARY DESTINATION vargate/lib)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})

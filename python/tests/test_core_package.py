@@ -268,7 +268,7 @@ def test_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True, check=True
     ).stdout
-    assert {line.split("==")[0] for line in listed.split()} <= {"numpy", "pip", "setuptools", "vargate"}
+    assert {line.split("==")[0] for line in listed.split()} <= {"numpy", "pip", "setuptools", "vargate-uq"}
     program = tmp_path / "env" / "bin" / "vargate"
     shown = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment, check=True).stdout
     assert shown.startswith(f"vargate {vargate.__version__} ")
