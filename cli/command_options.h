@@ -130,5 +130,6 @@ extern const command command_report;
 extern const command command_compare;
 extern const command command_sweep;
 extern const command command_reproduce;
+extern const command command_doctor;
 
 #endif

@@ -1,10 +1,11 @@
 /* main.c - vargate <command> [options] [files]: finds the command, runs it, ends with its exit code. */
 #include "cli.h"
+#include "vargate/doctor.h"
 
-static const command *const commands[] = {&command_score,    &command_calibrate, &command_evaluate, &command_decide,
-                                          &command_ood,      &command_data,      &command_train,    &command_predict,
-                                          &command_run,      &command_report,    &command_compare,  &command_sweep,
-                                          &command_reproduce};
+static const command *const commands[] = {&command_score,     &command_calibrate, &command_evaluate, &command_decide,
+                                          &command_ood,       &command_data,      &command_train,    &command_predict,
+                                          &command_run,       &command_report,    &command_compare,  &command_sweep,
+                                          &command_reproduce, &command_doctor};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {
@@ -66,7 +67,7 @@ static int dispatch(int argc, char **argv) {
     if (strcmp(name, "help") == 0)
         return run_help(argc - 2, argv + 2);
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        printf("vargate %s (%s)\n", vg_version(), vg_cpu_tier());
+        printf("vargate %s (%s)\n%s\n", vg_version(), vg_cpu_tier(), vg_build_facts());
         return CLI_OK;
     }
     if (name[0] == '-')

@@ -25,6 +25,7 @@ set(VG_OWNER_types base)
 set(VG_OWNER_version base)
 set(VG_OWNER_temperatures calibrate)
 set(VG_OWNER_compare workflow)
+set(VG_OWNER_doctor workflow)
 set(VG_OWNER_listener workflow)
 set(VG_OWNER_fields workflow)
 # Public headers that a module may include although they belong to a module beside it: predictions that were read from a

@@ -1,8 +1,8 @@
 #!/bin/sh
 # check-all.sh [JOBS] - everything that is too long for `make test`: warning-free builds and the suite under gcc and
-# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without oneDNN
-# and without each optional folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of it, then says
-# what failed.
+# clang, under ASan+UBSan and under TSan, in every vector tier this machine has, the long tests once, without oneDNN and
+# without each optional folder of kernels (check_fences.sh), and each fuzz target for FUZZ_SECONDS (20). Runs all of
+# it, then says what failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-2} failed='' seconds=${FUZZ_SECONDS:-20}
@@ -46,10 +46,10 @@ fuzz() { # fuzz TARGET
 }
 
 step gcc long_suite build/check-gcc release -DCMAKE_C_COMPILER=gcc -DVG_WERROR=ON
-best=$(build/check-gcc/vargate --version 2>/dev/null)
+best=$(build/check-gcc/vargate --version 2>/dev/null | head -n 1)
 for tier in portable neon avx2 avx512; do # those that this machine can run; the best has just been
     case $best in *"($tier)") continue ;; esac
-    case $(VARGATE_CPU=$tier build/check-gcc/vargate --version 2>/dev/null) in
+    case $(VARGATE_CPU=$tier build/check-gcc/vargate --version 2>/dev/null | head -n 1) in
     *"($tier)") step "tier-$tier" tier $tier ;;
     esac
 done

@@ -18,6 +18,7 @@
 #include "vargate/calibrate.h"
 #include "vargate/compare.h"
 #include "vargate/data.h"
+#include "vargate/doctor.h"
 #include "vargate/evaluate.h"
 #include "vargate/fields.h"
 #include "vargate/formats.h"

@@ -26,7 +26,8 @@ static vg_status unknown(const char *name) {
             strncat(names, ", ", sizeof names - strlen(names) - 1);
         strncat(names, registry[i].name, sizeof names - strlen(names) - 1);
     }
-    return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s", name, names);
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "device '%s' is not in this build; it has %s%s", name, names,
+                         strcmp(name, "cuda") == 0 ? "; build it from the sources where nvcc and cuDNN are" : "");
 }
 
 /* Opens one backend. The CPU backends have no TF32 and compute in float32 instead. */

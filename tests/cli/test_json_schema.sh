@@ -57,6 +57,7 @@ refuses score 'd["measures"]["tu"]["mean"] = "0.1"'
 prints score score "$folder/multi.jsonl" --multilabel
 prints score score "$folder/bare.jsonl"
 prints score score "$example" --measures mean
+prints doctor doctor
 prints compare compare "$example" "$folder/other.npz" --bootstrap 20
 refuses compare 'd["runs"][1]["difference"]["nll"]["p_value"] = 2'
 refuses compare 'del d["runs"][0]["accuracy"]'

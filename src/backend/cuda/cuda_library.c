@@ -52,12 +52,15 @@ static vg_status open_all(void) {
     const char *cudnn = "libcudnn.so." TEXT(CUDNN_MAJOR), *cublas = "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR);
     void *blas = open_library(cublas, VG_CUBLAS_FOLDERS);
     if (!blas)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s was not found (VARGATE_CUDA_LIBRARIES may name its folder)",
-                             cublas);
+        return vg_base__fail(
+            VG_ERR_UNSUPPORTED,
+            "cuda: %s was not found: pip install nvidia-cublas, and name its folder in VARGATE_CUDA_LIBRARIES", cublas);
     void *dnn = open_library(cudnn, VG_CUDNN_FOLDERS);
     if (!dnn)
-        return vg_base__fail(VG_ERR_UNSUPPORTED, "cuda: %s was not found (VARGATE_CUDA_LIBRARIES may name its folder)",
-                             cudnn);
+        return vg_base__fail(
+            VG_ERR_UNSUPPORTED,
+            "cuda: %s was not found: pip install nvidia-cudnn-cu13, and name its folder in VARGATE_CUDA_LIBRARIES",
+            cudnn);
     bool good = true;
 #define FIND_DNN(name) good = good && find(dnn, #name, &library.name, problem, sizeof problem);
 #define FIND_BLAS(name) good = good && find(blas, #name, &library.name, problem, sizeof problem);

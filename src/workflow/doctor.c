@@ -1,0 +1,182 @@
+/* doctor.c - what this build and this machine have, and how to get what is missing: `vargate doctor`. Nothing is
+ * started and nothing is written; files of data sets are looked for and not read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/base.h"
+#include "base/cpu.h"
+#include "vargate/data.h"
+#include "vargate/doctor.h"
+#include "vargate/measures.h"
+#include "vargate/workflow.h"
+#include "workflow/json_build.h"
+
+#ifdef VG_HAVE_PNG
+#define WITH_PNG " PNG"
+#else
+#define WITH_PNG ""
+#endif
+#ifdef VG_HAVE_JPEG
+#define WITH_JPEG " JPEG"
+#else
+#define WITH_JPEG ""
+#endif
+#ifdef VG_HAVE_WEBP
+#define WITH_WEBP " WebP"
+#else
+#define WITH_WEBP ""
+#endif
+#define IMAGES WITH_PNG WITH_JPEG WITH_WEBP
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+#if defined(__aarch64__)
+#define MACHINE "aarch64"
+#elif defined(__x86_64__)
+#define MACHINE "x86_64"
+#else
+#define MACHINE "other processor"
+#endif
+#ifdef VG_HAVE_CUDA
+#define WITH_CUDA ", with CUDA"
+#else
+#define WITH_CUDA ", without CUDA"
+#endif
+
+const char *vg_build_facts(void) { return COMPILER ", " MACHINE WITH_CUDA; }
+
+enum { MOST_LINES = 16 };
+
+typedef struct examination {
+    vg_doctor_line *lines;
+    size_t count;
+} examination;
+
+/* Adds a line; advice NULL: nothing is missing. */
+static void add(examination *e, const char *topic, const char *found, const char *advice) {
+    vg_doctor_line *line = &e->lines[e->count < MOST_LINES ? e->count++ : MOST_LINES - 1];
+    snprintf(line->topic, sizeof line->topic, "%s", topic);
+    snprintf(line->found, sizeof line->found, "%s", found);
+    snprintf(line->advice, sizeof line->advice, "%s", advice ? advice : "");
+}
+
+/* Whether a program of that name is in one of the folders of PATH. */
+static bool in_path(const char *program) {
+    const char *folders = getenv("PATH");
+    while (folders && *folders) {
+        char path[4096];
+        size_t length = strcspn(folders, ":");
+        int used = snprintf(path, sizeof path, "%.*s/%s", (int)length, folders, program);
+        if (used > 0 && (size_t)used < sizeof path && access(path, X_OK) == 0)
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
+
+static void processor(examination *e) {
+    char found[64];
+    const char *best = vg_base__tier_name(vg_base__cpu_best_tier());
+    bool lowered = vg_base__cpu_tier() != vg_base__cpu_best_tier();
+    char advice[96] = "";
+    if (lowered)
+        snprintf(advice, sizeof advice, "VARGATE_CPU lowers it; unset it for %s", best);
+    snprintf(found, sizeof found, "%s kernels, %u cores", vg_cpu_tier(), vg_base__cores());
+    add(e, "processor", found, advice);
+}
+
+/* Opens a backend and says what it is, or why it cannot be opened. */
+static void device(examination *e, const char *topic, const char *name) {
+    vg_backend *backend;
+    if (vg_backend__open(&backend, name, NULL) == VG_OK) {
+        add(e, topic, backend->device, NULL);
+        vg_backend__close(backend);
+        return;
+    }
+#ifdef VG_HAVE_CUDA
+    const char *advice = "needs an NVIDIA driver, and cuDNN and cuBLASLt: pip install nvidia-cudnn-cu13 nvidia-cublas";
+#else
+    const char *advice = "build from the sources where nvcc and cuDNN are (docs/gpu.md)";
+#endif
+    add(e, topic, vg_error_message(), advice);
+}
+
+static void libraries(examination *e) {
+    bool all = sizeof IMAGES == sizeof " PNG JPEG WebP";
+    add(e, "image files", sizeof IMAGES > 1 ? IMAGES + 1 : "none",
+        all ? NULL : "build from the sources with libpng-dev, libjpeg-dev and libwebp-dev");
+#ifdef VG_HAVE_MATIO
+    add(e, "SVHN's .mat", "matio", NULL);
+#else
+    add(e, "SVHN's .mat", "not in this build", "build from the sources with libmatio-dev");
+#endif
+    bool plots = in_path("gnuplot"), fetches = in_path("curl") || in_path("wget");
+    add(e, "figures", plots ? "gnuplot" : "gnuplot is not in PATH", plots ? NULL : "apt-get install gnuplot-nox");
+    add(e, "downloads", fetches ? "curl or wget" : "neither curl nor wget is in PATH",
+        fetches ? NULL : "apt-get install curl");
+}
+
+/* The names of the data sets that are here, and of those that are not. */
+static vg_status data_sets(examination *e) {
+    size_t count;
+    const vg_data_entry *all = vg_data_catalogue(&count);
+    char here[sizeof e->lines->found] = "", missing[sizeof e->lines->found] = "", advice[sizeof e->lines->advice] = "";
+    for (size_t i = 0; i < count; i++) {
+        size_t found_files = 0;
+        for (size_t file = 0; file < all[i].file_count; file++) {
+            vg_data_found found;
+            VG_TRY(vg_data_look(&found, &all[i], file, NULL, 0));
+            found_files += found.state != VG_DATA_MISSING;
+        }
+        char *to = found_files == all[i].file_count ? here : missing;
+        size_t used = strlen(to);
+        snprintf(to + used, sizeof here - used, "%s%s", used ? ", " : "", all[i].name);
+    }
+    if (*missing)
+        snprintf(advice, sizeof advice, "vargate data fetch NAME brings others: %.160s", missing);
+    add(e, "data sets", *here ? here : "none", advice);
+    return VG_OK;
+}
+
+vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
+    examination e = {NULL, 0};
+    char version[192];
+    *out = NULL;
+    *count = 0;
+    VG_TRY(vg_base__zalloc(&e.lines, MOST_LINES, sizeof *e.lines, "findings"));
+    snprintf(version, sizeof version, "%s, %s", vg_version(), vg_build_facts());
+    add(&e, "vargate", version, NULL);
+    processor(&e);
+    device(&e, "training", "cpu");
+    device(&e, "GPU", "cuda");
+    libraries(&e);
+    vg_status status = data_sets(&e);
+    if (status != VG_OK) {
+        vg_base__release(e.lines);
+        return status;
+    }
+    *out = e.lines;
+    *count = e.count;
+    return VG_OK;
+}
+
+void vg_doctor_free(vg_doctor_line *lines) { vg_base__release(lines); }
+
+vg_status vg_doctor_json(char **out, const vg_doctor_line *lines, size_t count) {
+    json_t *document = vg_json__document("doctor"), *array = json_array();
+    vg_json__put_text(document, "version", vg_version());
+    vg_json__put(document, "findings", array);
+    for (size_t i = 0; i < count; i++) {
+        json_t *object = json_object();
+        vg_json__put_text(object, "topic", lines[i].topic);
+        vg_json__put_text(object, "found", lines[i].found);
+        vg_json__put(object, "advice", *lines[i].advice ? json_string(lines[i].advice) : json_null());
+        vg_json__append(array, object);
+    }
+    return vg_json__text(out, document);
+}
