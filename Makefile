@@ -3,7 +3,10 @@
 #   make run         build the program and train, calibrate, predict, score and evaluate on the digits that ship
 #                    (runs/quickstart, about a minute)
 #   make test        the whole test suite; ends with "N passed, N failed, N skipped"
-#   make install     PREFIX=/usr/local DESTDIR=
+#   make install     PREFIX=/usr/local DESTDIR=; make uninstall removes what the last install wrote
+#   make wheels      Python wheels for x86_64 and aarch64 and the source distribution, in dist/
+#   make deb         Debian packages, in dist/
+#   make docs        the documentation site, in build/site
 #   make check-all   gcc and clang, sanitizers, fuzzing, every vector tier (long)
 #   make bench       speed, one JSON line a figure
 #   make format      clang-format, ruff and prettier over the sources
@@ -50,6 +53,25 @@ test: setup-tests configure
 install: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target vargate-product
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+	@sed 's,^,$(DESTDIR),' $(BUILD)/install_manifest.txt > $(BUILD)/installed.txt; echo >> $(BUILD)/installed.txt
+
+# What the last `make install` wrote, and the folders named vargate that are then empty.
+uninstall:
+	@[ -f $(BUILD)/installed.txt ] || { echo "nothing was installed from $(BUILD)"; exit 1; }
+	@xargs -d '\n' rm -f -- < $(BUILD)/installed.txt
+	@sed 's,/[^/]*$$,,' $(BUILD)/installed.txt | sed -n 's,\(.*/vargate\)/.*,&\n\1,p; /\/vargate$$/p' | sort -ru | \
+	    xargs -r -d '\n' rmdir -p --ignore-fail-on-non-empty 2>/dev/null || true
+	@rm $(BUILD)/installed.txt
+
+wheels:
+	@sh scripts/wheels.sh
+
+deb:
+	@sh scripts/deb.sh
+
+docs: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target vargate-cli vargate-shared
+	@sh scripts/docs.sh $(BUILD)
 
 check-all:
 ifneq ($(SETUP),no)
@@ -67,4 +89,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all setup setup-tests configure build run test install check-all bench format clean
+.PHONY: all setup setup-tests configure build run test install uninstall wheels deb docs check-all bench format clean

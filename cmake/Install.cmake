@@ -1,11 +1,26 @@
-# bin/vargate, lib/libvargate.{a,so}, include/vargate/, share/vargate/, pkg-config and CMake package files. All of it
-# may be moved after installation: paths inside are relative to the files themselves.
+# bin/vargate, lib/libvargate.{a,so}, include/vargate/, share/vargate/, manual pages and completions, pkg-config and
+# CMake package files. All of it may be moved after installation: paths inside are relative to the files themselves.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/vargate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 if(TARGET vargate-cli)
   install(TARGETS vargate-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Manual pages and completions, made from the program's own help: with Python, and where the program can run here.
+  find_program(VG_PYTHON python3)
+  if(VG_PYTHON AND NOT CMAKE_CROSSCOMPILING)
+    add_custom_target(vargate-manuals
+      COMMAND ${VG_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/make_manuals.py $<TARGET_FILE:vargate-cli> manuals
+      DEPENDS vargate-cli WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
+    add_dependencies(vargate-product vargate-manuals)
+    set(made ${PROJECT_BINARY_DIR}/manuals)
+    install(DIRECTORY ${made}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+    install(FILES ${made}/completions/vargate.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+      RENAME vargate OPTIONAL)
+    install(FILES ${made}/completions/_vargate DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+    install(FILES ${made}/completions/vargate.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+      OPTIONAL)
+  endif()
 endif()
 
 foreach(folder data recipes docs/schema) # data and recipes are found from the program's own place, as ../share/vargate
