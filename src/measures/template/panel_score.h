@@ -9,7 +9,7 @@ INLINE bool panel_takes(const vg_kernel_job *job) {
     return panel_across(job->c) || job->m <= PANEL_FEW;
 }
 
-INLINE bool panel_single(const vg_kernel_job *job) { return job->in.dtype != VG_F64 && !job->options.logits; }
+INLINE bool panel_single(const vg_kernel_job *job) { return job->single_precision && !job->options.logits; }
 
 /* Units that are scored at once. */
 static size_t tier_units(const vg_kernel_job *job) {
