@@ -102,7 +102,7 @@ static int compare(const score_options *options, const compare_values *own, cons
     const char *const *paths = (const char *const *)files->items;
     int code = score_options_request(&request, options);
     if (code == CLI_OK)
-        code = output_path_check(own->output, VG_PRODUCT_COMPARISON, own->force, paths, files->count);
+        code = output_path_check(own->output, VG_PRODUCT_COMPARISON, own->force, paths, files->count, &request.input);
     if (code != CLI_OK)
         return code;
     how.resamples = own->bootstrap;

@@ -29,13 +29,15 @@ static const option_entry own_entries[] = {
     {"policy", 0, OPTION_TEXT, PLACE(policy), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
     {"save", 0, OPTION_TEXT, PLACE(save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
-     "write id, pred, decision, gmu, snr: .npz, .csv or .jsonl, - for CSV on standard output", 0, 0},
+     "write id, pred, decision, gmu, snr: .npz, .safetensors, .csv or .jsonl, - for CSV on standard output", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
      "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits) a line, write a decision a line", 0, 0},
     {"strict", 0, OPTION_FLAG, PLACE(strict), NULL, NULL, "with --stdin-jsonl: stop at the first bad line", 0, 0},
 };
+
+static bool is_standard(const char *path) { return path && strcmp(path, "-") == 0; }
 
 static int check_usage(const decide_values *own, size_t files) {
     if (own->k.count > 1)
@@ -44,8 +46,8 @@ static int check_usage(const decide_values *own, size_t files) {
         return console_usage("--stdin-jsonl reads standard input and writes standard output: no file, -o or --json");
     if (own->strict && !own->stream)
         return console_usage("--strict goes with --stdin-jsonl");
-    if (own->json && own->output && strcmp(own->output, "-") == 0)
-        return console_usage("--json and -o - both write to standard output");
+    if ((own->json || own->stream) + is_standard(own->output) + is_standard(own->save) > 1)
+        return console_usage("two of --json, --stdin-jsonl, -o - and --save - both write to standard output");
     if (!own->stream && files != 1)
         return console_usage("expected one prediction file, found %zu; 'vargate help decide' shows the usage", files);
     return CLI_OK;
@@ -93,7 +95,7 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     console_job_end(&listener);
     if (code != CLI_OK)
         return code;
-    if (own->output && strcmp(own->output, "-") == 0)
+    if (is_standard(own->output) || is_standard(own->save))
         return CLI_OK;
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);

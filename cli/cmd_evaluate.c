@@ -56,20 +56,23 @@ static vg_evaluate_file_options file_options(const evaluate_values *own) {
 typedef struct evaluate_work {
     const evaluate_values *own;
     score_request request;
-    const char *output; /* --json is -o - */
     vg_evaluation_result **results;
     size_t count;
 } evaluate_work;
+
+static int check_output(const evaluate_work *work, const file_list *list, const char *output) {
+    return output_path_check(output, VG_PRODUCT_FIGURES, work->own->force, (const char *const *)list->items,
+                             list->count, &work->request.input);
+}
 
 static int write_each(const evaluate_work *work, const file_list *list) {
     int code = CLI_OK;
     for (size_t i = 0; i < list->count && code == CLI_OK; i++) {
         char output[4096];
-        const char *inputs[] = {list->items[i], work->request.input.labels};
         const vg_evaluation_result *one = work->results[i];
-        code = file_list_output(output, sizeof output, work->output, list->items[i], ".json");
+        code = file_list_output(output, sizeof output, work->own->output, list->items[i], ".json");
         if (code == CLI_OK)
-            code = console_status(vg_target_check(output, VG_PRODUCT_FIGURES, inputs, 2, work->own->force));
+            code = check_output(work, list, output);
         if (code == CLI_OK)
             code = console_status(vg_evaluation_results_save(&one, 1, output));
         if (code == CLI_OK)
@@ -96,26 +99,33 @@ static int print_files(const evaluate_work *work) {
     return table_print(&table);
 }
 
-static int show(const evaluate_work *work, const file_list *list) {
-    if (!work->output)
+static int show_at(const evaluate_work *work, const file_list *list, const char *output) {
+    if (!output)
         return work->count == 1 ? evaluation_print_tables(work->results[0], work->own->all) : print_files(work);
-    if (file_list_is_folder(work->output))
+    if (file_list_is_folder(output))
         return write_each(work, list);
     int code = console_status(
-        vg_evaluation_results_save((const vg_evaluation_result *const *)work->results, work->count, work->output));
-    if (code == CLI_OK && strcmp(work->output, "-") != 0)
-        console_note("wrote %s", work->output);
+        vg_evaluation_results_save((const vg_evaluation_result *const *)work->results, work->count, output));
+    if (code == CLI_OK && strcmp(output, "-") != 0)
+        console_note("wrote %s", output);
     return code;
 }
 
+/* What -o and what --json ask for; without either, tables. */
+static int show(const evaluate_work *work, const file_list *list) {
+    const char *output = work->own->output;
+    bool print = work->own->json && !(output && strcmp(output, "-") == 0);
+    int code = output || !print ? show_at(work, list, output) : CLI_OK;
+    return code == CLI_OK && print ? show_at(work, list, "-") : code;
+}
+
 static int evaluate(evaluate_work *work, const file_list *list) {
-    const char *output = work->output;
+    const char *output = work->own->output;
     int code = CLI_OK;
     if (output && file_list_is_folder(output))
         code = file_list_check(list, output);
     else if (output)
-        code = console_status(vg_target_check(output, VG_PRODUCT_FIGURES, (const char *const *)list->items, list->count,
-                                              work->own->force));
+        code = check_output(work, list, output);
     for (size_t i = 0; i < list->count && code == CLI_OK; i++) {
         vg_evaluate_file_options how = file_options(work->own);
         console_job state;
@@ -129,7 +139,6 @@ static int evaluate(evaluate_work *work, const file_list *list) {
 
 static int evaluate_all(evaluate_work *work, const file_list *list) {
     work->results = calloc(list->count, sizeof *work->results);
-    work->output = work->own->json && !work->own->output ? "-" : work->own->output;
     int code = work->results ? evaluate(work, list) : console_fail_memory("the results");
     for (size_t i = 0; i < work->count; i++)
         vg_evaluation_result_free(work->results[i]);

@@ -52,8 +52,8 @@ static int compare(const score_options *options, const ood_values *own, const op
     char *text = NULL;
     int code = score_options_request(&request, options);
     if (code == CLI_OK && own->output)
-        code = console_status(vg_target_check(own->output, VG_PRODUCT_FIGURES, (const char *const *)files->items,
-                                              files->count, own->force));
+        code = output_path_check(own->output, VG_PRODUCT_OOD, own->force, (const char *const *)files->items,
+                                 files->count, &request.input);
     if (code != CLI_OK)
         return code;
     how.resamples = own->bootstrap;
@@ -67,8 +67,10 @@ static int compare(const score_options *options, const ood_values *own, const op
         return code;
     if (own->output)
         code = write_figures(own, result);
-    else
-        code = own->json ? json_print_result(vg_ood_result_json(&text, result), &text) : print_tables(result);
+    else if (!own->json)
+        code = print_tables(result);
+    if (code == CLI_OK && own->json && !(own->output && strcmp(own->output, "-") == 0))
+        code = json_print_result(vg_ood_result_json(&text, result), &text);
     vg_ood_result_free(result);
     return code;
 }

@@ -130,7 +130,7 @@ static int compare_inputs(const report_values *own, const score_options *scoring
         code = console_fail("%s: %s", folder, strerror(errno));
     snprintf(page, sizeof page, "%.4200s/report.html", folder);
     if (code == CLI_OK)
-        code = output_path_check(page, VG_PRODUCT_COMPARISON, own->force, paths, files->count);
+        code = output_path_check(page, VG_PRODUCT_COMPARISON, own->force, paths, files->count, &request.input);
     if (code != CLI_OK)
         return code;
     how.job = console_job_listener(&listener);

@@ -9,8 +9,8 @@ typedef struct score_values {
 
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, offsetof(score_values, output), "FILE", NULL,
-     "write the scores of every sample: .npz, .csv or .jsonl, - for CSV on standard output; a folder, or a name with a "
-     "star: one file for each input; without it a summary is printed",
+     "write the scores of every sample: .npz, .safetensors, .csv or .jsonl, - for CSV on standard output; a folder, or "
+     "a name with a star: one file for each input; without it a summary is printed",
      0, 0},
     {"force", 0, OPTION_FLAG, offsetof(score_values, force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, offsetof(score_values, json), NULL, NULL, "print the summary as JSON (with -o too)", 0, 0},
@@ -54,7 +54,7 @@ static int show(score_work *work, const vg_score_result *result, const char *out
     return code;
 }
 
-static int score(score_work *work, const char *path) {
+static int score(score_work *work, const file_list *list, const char *path) {
     vg_score_file_options how = VG_SCORE_FILE_OPTIONS_INIT;
     const score_values *own = work->own;
     vg_score_result *result;
@@ -68,6 +68,9 @@ static int score(score_work *work, const char *path) {
     }
     if (code == CLI_OK && how.output)
         code = console_usage_status(vg_target_check(how.output, VG_PRODUCT_SCORES, NULL, 0, 1));
+    if (code == CLI_OK) /* no output of one file is the input of another; the rest is checked where it is written */
+        code = output_path_check(how.output, VG_PRODUCT_SCORES, true, (const char *const *)list->items, list->count,
+                                 &work->request.input);
     if (code != CLI_OK)
         return code;
     how.force = own->force;
@@ -94,7 +97,7 @@ static int score_all(score_work *work, const file_list *list) {
     if (work->several)
         table_begin(&work->table, "file|samples|members|classes|diversity|ensemble|abstained|accuracy");
     for (size_t i = 0; i < list->count && code == CLI_OK; i++)
-        code = score(work, list->items[i]);
+        code = score(work, list, list->items[i]);
     if (work->several && work->own->json && code == CLI_OK)
         printf("]\n");
     if (work->several && code == CLI_OK && !work->own->output && !work->own->json)

@@ -90,9 +90,10 @@ void option_words(char *out, size_t room, const option_group *group, const void 
 
 #define OUTPUT_FORCE_HELP "replace an existing output file even if vargate did not write it"
 
-/* CLI_FAILED, with a line, when `path` is one of the inputs (NULL entries are passed over) or
- * would replace a file that is no such product of ours, unless forced. CLI_OK for path NULL. */
-int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count);
+/* Exit code, with a line, when `path` has another ending than the product's, is one of the inputs or what `read` names
+ * as labels or temperatures, or would replace a file that is no such product of ours, unless forced. */
+int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count,
+                      const vg_input_options *read);
 /* CLI_USAGE, with a line, for a folder named "-"; CLI_OK for any other and for NULL. */
 int output_folder_check(const char *path);
 

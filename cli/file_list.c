@@ -100,10 +100,13 @@ int file_list_check(const file_list *list, const char *output) {
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
-int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count) {
-    if (!path || vg_target_check(path, product, inputs, count, force) == VG_OK)
+int output_path_check(const char *path, vg_product product, bool force, const char *const *inputs, size_t count,
+                      const vg_input_options *read) {
+    const char *const beside[] = {read->labels, read->temperature};
+    if (!path)
         return CLI_OK;
-    return console_fail_library();
+    int code = console_status(vg_target_check(path, product, beside, sizeof beside / sizeof *beside, 1));
+    return code == CLI_OK ? console_status(vg_target_check(path, product, inputs, count, force)) : code;
 }
 
 int output_folder_check(const char *path) {

@@ -81,7 +81,7 @@ vg_status vg_writer__mark(vg_writer *writer, vg_product product);
 /* vg_target_check of workflow.h without the endings of names. */
 vg_status vg_target__check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
                            int force);
-/* 1 when both names lead to the same file; 0 when not, or when one of them cannot be found. */
+/* 1 when both names lead to the same file, or would when it is written; 0 when not, or when only one can be found. */
 int vg_target__same_file(const char *a, const char *b);
 
 #endif

@@ -7,7 +7,7 @@
  *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions "id,pred..."
  *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision
  *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies: one
- *                          whose "command" is "policy"; figures: "evaluate" or "ood", or a list of such
+ *                          whose "command" is "policy"; figures: "evaluate", or a list of such; of OOD: "ood"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
  *     comparisons          the page's mark, or how the .csv, .md and .json of vg_compare_result_save begin
  *
@@ -17,6 +17,7 @@
 #endif
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ static const struct {
     [VG_PRODUCT_POLICY] = {"policy", "a policy", {NULL}, {NULL}},
     [VG_PRODUCT_COMPARISON] = {"comparison", "a comparison of runs", {NULL}, {NULL}},
     [VG_PRODUCT_FIGURES] = {"figures", "a file of figures", {NULL}, {NULL}},
+    [VG_PRODUCT_OOD] = {"ood", "a file of OOD figures", {NULL}, {NULL}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -90,7 +92,9 @@ static bool is_heading(const char *line, size_t length, vg_product product) {
         return (begins(line, length, "n,") || begins(line, length, "id,")) &&
                ends(line, length, ",diversity,k_sensitivity");
     if (product == VG_PRODUCT_FIGURES)
-        return begins(line, length, "file,n,") && memmem(line, length, "measure,", 8);
+        return begins(line, length, "file,n,accuracy,") && memmem(line, length, ",measure,", 9);
+    if (product == VG_PRODUCT_OOD)
+        return begins(line, length, "file,n,measure,auroc");
     return product == VG_PRODUCT_DECISIONS && begins(line, length, "id,pred") && memmem(line, length, ",decision", 9);
 }
 
@@ -112,12 +116,12 @@ static bool is_temperatures(const char *text, size_t size) {
     return ours;
 }
 
-/* A JSON document, or a list that begins with one, of one of two commands. */
-static bool is_document(const char *text, size_t size, const char *first, const char *second) {
+/* A JSON document of the command, or a list that begins with one. */
+static bool is_document(const char *text, size_t size, const char *wanted) {
     json_t *object = size <= LARGEST_JSON ? json_loadb(text, size, 0, NULL) : NULL;
     const json_t *one = json_is_array(object) ? json_array_get(object, 0) : object;
     const char *command = json_string_value(json_object_get(one, "command"));
-    bool ours = command && (strcmp(command, first) == 0 || strcmp(command, second) == 0);
+    bool ours = command && strcmp(command, wanted) == 0;
     json_decref(object);
     return ours;
 }
@@ -145,9 +149,11 @@ static bool is_ours(const char *path, vg_product product) {
     } else if (map.size > 0 && product == VG_PRODUCT_TEMPERATURES) {
         ours = is_temperatures(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_POLICY) {
-        ours = is_document(text, map.size, "policy", "policy");
+        ours = is_document(text, map.size, "policy");
     } else if (map.size > 0 && product == VG_PRODUCT_FIGURES && (text[0] == '{' || text[0] == '[')) {
-        ours = is_document(text, map.size, "evaluate", "ood");
+        ours = is_document(text, map.size, "evaluate");
+    } else if (map.size > 0 && product == VG_PRODUCT_OOD && text[0] == '{') {
+        ours = is_document(text, map.size, "ood");
     } else if (map.size > 0 && product == VG_PRODUCT_PAGE) {
         ours = is_page(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_COMPARISON) {
@@ -163,10 +169,25 @@ static bool is_ours(const char *path, vg_product product) {
 }
 
 /* --- the check ---------------------------------------------------------------------------------------------------- */
+/* Whether two names of files that do not exist yet lead to one place: the same last part in the same folder. */
+static bool same_place(const char *a, const char *b) {
+    const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
+    struct stat left, right;
+    char folder_a[4096], folder_b[4096];
+    if (strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) != 0)
+        return false;
+    snprintf(folder_a, sizeof folder_a, "%.*s", end_a ? (int)(end_a + 1 - a) : 1, end_a ? a : ".");
+    snprintf(folder_b, sizeof folder_b, "%.*s", end_b ? (int)(end_b + 1 - b) : 1, end_b ? b : ".");
+    return stat(folder_a, &left) == 0 && stat(folder_b, &right) == 0 && left.st_dev == right.st_dev &&
+           left.st_ino == right.st_ino;
+}
+
 int vg_target__same_file(const char *a, const char *b) {
     struct stat left, right;
     if (!a || !b)
         return 0;
+    if (strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && access(a, F_OK) != 0 && access(b, F_OK) != 0)
+        return same_place(a, b);
     bool found = (strcmp(a, "-") == 0 ? fstat(STDIN_FILENO, &left) : stat(a, &left)) == 0 &&
                  (strcmp(b, "-") == 0 ? fstat(STDIN_FILENO, &right) : stat(b, &right)) == 0;
     return found && left.st_dev == right.st_dev && left.st_ino == right.st_ino;

@@ -79,10 +79,13 @@ void vg_policy__forget(vg_policy_data *policy); /* frees what was remembered */
 vg_status vg_policy__choose(vg_policy *policy, const vg_decide_request *request, const char *decided);
 
 /* The policy as a file, and back (policy_file.c). docs/schema/policy.schema.json. */
-vg_status vg_policy__save(const vg_policy *policy, const char *path);
+/* Writes and closes the file; NULL: nothing to write. */
+vg_status vg_policy__save(const vg_policy *policy, vg_text *file);
 vg_status vg_policy__load(vg_policy_data *policy, const char *path);
-/* Whether the file that is asked for in `save` may be written, before any work. */
-vg_status vg_policy__check_save(const vg_policy *policy, const char *path, const vg_decide_request *request);
+/* Opens the file that is asked for in `save`, before any work, so that a path that may not or cannot be written is
+ * reported before decisions are; NULL where none is asked for. */
+vg_status vg_policy__open_save(vg_text **file, const vg_policy *policy, const char *path,
+                               const vg_decide_request *request);
 
 /* How predictions are read and scored for a decision: the caller's options with gate settings and, where the policy
  * has them, conventions in place of theirs. `calibrated`: at the policy's temperature. */

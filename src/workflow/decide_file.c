@@ -118,10 +118,15 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
                          const vg_decide_options *options) {
     vg_decide_request request;
     decide_work work = {.policy = policy};
+    vg_text *saved;
     VG_TRY(vg_decide__request(&request, input, options));
     VG_TRY(check_output(policy, path, &request));
-    VG_TRY(vg_policy__check_save(policy, path, &request));
-    VG_TRY(vg_policy__choose(policy, &request, path));
-    VG_TRY(decide(out, &work, vg_policy__data(policy), path, &request));
-    return request.own.save ? vg_policy__save(policy, request.own.save) : VG_OK;
+    VG_TRY(vg_policy__open_save(&saved, policy, path, &request));
+    vg_status status = vg_policy__choose(policy, &request, path);
+    if (status == VG_OK)
+        status = decide(out, &work, vg_policy__data(policy), path, &request);
+    if (status == VG_OK)
+        return vg_policy__save(policy, saved);
+    vg_text__abandon(saved);
+    return status;
 }

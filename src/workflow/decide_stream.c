@@ -236,10 +236,14 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
 /* --- the stream --------------------------------------------------------------------------------------------------- */
 static vg_status open_stream(vg_decision_stream *s, vg_policy *policy, const vg_decide_request *request) {
     vg_decide_input input;
-    VG_TRY(vg_policy__check_save(policy, NULL, request));
-    VG_TRY(vg_policy__choose(policy, request, NULL));
-    if (request->own.save)
-        VG_TRY(vg_policy__save(policy, request->own.save));
+    vg_text *saved;
+    VG_TRY(vg_policy__open_save(&saved, policy, NULL, request));
+    vg_status status = vg_policy__choose(policy, request, NULL);
+    if (status != VG_OK) {
+        vg_text__abandon(saved);
+        return status;
+    }
+    VG_TRY(vg_policy__save(policy, saved));
     s->k = policy->k;
     VG_TRY(vg_decide__input(&input, request, &s->k, 1));
     VG_TRY(vg_decide__settle(&input, policy, vg_policy__applied(policy)->calibrated));

@@ -145,7 +145,7 @@ vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results,
 vg_status vg_ood_result_save(const vg_ood_result *result, const char *path) {
     figures_file file = {.list = false};
     char *text = NULL;
-    VG_TRY(vg_target_check(path, VG_PRODUCT_FIGURES, NULL, 0, 1));
+    VG_TRY(vg_target_check(path, VG_PRODUCT_OOD, NULL, 0, 1));
     VG_TRY(vg_text__open(&file.text, path));
     for (size_t i = 0; i < result->set_count && vg_names__ends_with(path, ".csv"); i++) {
         csv_part part = {result->sets[i].file, result->sets[i].n, NULL, result->sets[i].table, result->resamples > 0};

@@ -10,7 +10,8 @@ static vg_status check_ending(const char *path, vg_product product) {
     vg_file_kind kind;
     if (product == VG_PRODUCT_SCORES || product == VG_PRODUCT_DECISIONS)
         return vg_score_writer__kind(path, &kind);
-    if (product == VG_PRODUCT_FIGURES && !vg_names__ends_with(path, ".json") && !vg_names__ends_with(path, ".csv"))
+    bool figures = product == VG_PRODUCT_FIGURES || product == VG_PRODUCT_OOD;
+    if (figures && !vg_names__ends_with(path, ".json") && !vg_names__ends_with(path, ".csv"))
         return vg_base__fail(VG_ERR_ARGUMENT, "-o %s: the name must end in .json or .csv, or be -", path);
     return VG_OK;
 }

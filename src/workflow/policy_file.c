@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/arrays.h"
 #include "formats/text_file.h"
 #include "workflow/decide.h"
 #include "workflow/decide_json.h"
@@ -230,23 +231,28 @@ static vg_status put_temperature(json_t *out, const char *text) {
     return VG_OK;
 }
 
-vg_status vg_policy__check_save(const vg_policy *policy, const char *path, const vg_decide_request *request) {
+vg_status vg_policy__open_save(vg_text **file, const vg_policy *policy, const char *path,
+                               const vg_decide_request *request) {
     const vg_decide_options *own = &request->own;
     const vg_policy_data *data = vg_policy__read(policy);
-    const char *inputs[] = {path,        data->calibration, request->input.labels, request->input.temperature,
-                            own->output, data->origin};
+    const char *inputs[] = {path, data->calibration, request->input.labels, request->input.temperature, data->origin};
+    *file = NULL;
     if (!own->save)
         return VG_OK;
     if (!path && !data->calibration)
         return vg_base__fail(VG_ERR_ARGUMENT, "--save: the members and classes of a stream are not known beforehand; "
                                               "choose on --calibration, or save while deciding for a file");
-    return vg_target_check(own->save, VG_PRODUCT_POLICY, inputs, sizeof inputs / sizeof *inputs, own->force);
+    if (own->output && vg_target__same_file(own->save, own->output))
+        return vg_base__fail(VG_ERR_ARGUMENT, "--save and -o both name %s; give them different names", own->save);
+    VG_TRY(vg_target_check(own->save, VG_PRODUCT_POLICY, inputs, sizeof inputs / sizeof *inputs, own->force));
+    return vg_text__open(file, own->save);
 }
 
-vg_status vg_policy__save(const vg_policy *shown, const char *path) {
+vg_status vg_policy__save(const vg_policy *shown, vg_text *file) {
     const vg_policy_data *policy = vg_policy__read(shown);
-    char *text;
-    vg_text *file;
+    char *text = NULL;
+    if (!file)
+        return VG_OK;
     json_t *out = policy_json(policy);
     vg_status status =
         put_temperature(out, vg_policy__applied(shown)->calibrated ? policy->temperature : policy->given);
@@ -256,22 +262,17 @@ vg_status vg_policy__save(const vg_policy *shown, const char *path) {
     if (shown->selection)
         vg_json__put(out, "calibration", vg_decide__selection_json(shown));
     vg_status written = vg_json__text(&text, out);
-    if (status != VG_OK || written != VG_OK) {
-        if (written == VG_OK)
-            vg_free(text);
-        return status != VG_OK ? status : written;
-    }
-    status = vg_text__open(&file, path);
-    if (status == VG_OK) {
+    if (status == VG_OK)
+        status = written;
+    if (status == VG_OK)
         status = vg_text__write(file, text, strlen(text));
-        if (status == VG_OK)
-            status = vg_text__write(file, "\n", 1);
-        if (status == VG_OK)
-            status = vg_text__close(file);
-        else
-            vg_text__abandon(file);
-    }
-    vg_free(text);
+    if (status == VG_OK)
+        status = vg_text__write(file, "\n", 1);
+    if (written == VG_OK)
+        vg_free(text);
+    if (status == VG_OK)
+        return vg_text__close(file);
+    vg_text__abandon(file);
     return status;
 }
 

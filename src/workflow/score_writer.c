@@ -17,7 +17,7 @@ vg_status vg_score_writer__kind(const char *path, vg_file_kind *out) {
     else if (vg_names__ends_with(path, ".jsonl"))
         *out = VG_FILE_JSONL;
     else
-        return vg_base__fail(VG_ERR_ARGUMENT, "-o %s: the name must end in .npz, .csv or .jsonl", path);
+        return vg_base__fail(VG_ERR_ARGUMENT, "-o %s: the name must end in .npz, .safetensors, .csv or .jsonl", path);
     return VG_OK;
 }
 

@@ -53,7 +53,7 @@ fails_with 2 "list of numbers"
 run score "$example" --measures tu,gmy
 fails_with 2 "did you mean 'gmu'?"
 run score "$example" -o scores.txt
-fails_with 2 "must end in .npz, .csv or .jsonl"
+fails_with 2 "must end in .npz, .safetensors, .csv or .jsonl"
 run score --labels
 fails_with 2 "--labels needs a value: FILE"
 run ood "$example"

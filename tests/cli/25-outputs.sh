@@ -91,4 +91,58 @@ run report a.npz -o web --no-figures
 fails_with 1 "web/report.html: exists and is not a report page"
 run report a.npz -q -o web --no-figures --force
 exits 0
+# Figures: labels and temperatures are inputs too, and figures of one kind do not replace those of another.
+awk 'BEGIN { print "label"; for (i = 0; i < 300; i++) print i % 10 }' >labels.csv
+for name in evaluate compare; do
+    sum=$(cksum <labels.csv)
+    run $name a.npz --labels labels.csv -o labels.csv --force
+    fails_with 1 "the output is the input labels.csv itself"
+    kept labels.csv "$sum"
+done
+sum=$(cksum <temps.json)
+for command_line in "evaluate a.npz" "ood a.npz other.npz" "compare a.npz other.npz"; do
+    # shellcheck disable=SC2086
+    run $command_line --temperature temps.json -o temps.json --force
+    fails_with 1 "the output is the input temps.json itself"
+    kept temps.json "$sum"
+done
+for kind in json csv; do
+    run evaluate a.npz -q -o figures.$kind
+    exits 0
+    run evaluate a.npz -q -o figures.$kind
+    exits 0
+    run ood a.npz other.npz -o figures.$kind
+    fails_with 1 "exists and is not a file of OOD figures"
+    run ood a.npz other.npz -q -o far.$kind
+    exits 0
+    run ood a.npz other.npz -q -o far.$kind
+    exits 0
+    run evaluate a.npz -o far.$kind
+    fails_with 1 "exists and is not a file of figures"
+done
+cp a.npz 1a.npz # the output of a.npz would be 1a.npz, which is an input as well
+run score a.npz 1a.npz -o '1*.npz' --force
+fails_with 1 "the output is the input 1a.npz itself"
+kept 1a.npz "$before"
+# --json beside -o prints as well.
+run evaluate a.npz -q --json -o figures.csv
+exits 0
+prints '"command": "evaluate"'
+run ood a.npz other.npz -q --json -o far.csv
+exits 0
+prints '"command": "ood"'
+# decide writes both of its files or neither, and never one over the other.
+mkdir pair
+run decide a.npz --save ./pair/x.csv -o pair/x.csv
+fails_with 2 "--save and -o both name ./pair/x.csv"
+run decide a.npz --save pair/none/p.json -o pair/d.csv
+fails_with 1 "cannot create a file in pair/none"
+leaves pair ""
+run decide a.npz -k 1 --save -
+exits 0
+if [ "$(tail -n 1 "$folder/out")" = "}" ]; then pass; else fail "more than a policy on standard output"; fi
+run decide a.npz -o - --save -
+fails_with 2 "both write to standard output"
+run score a.npz -o a.txt
+fails_with 2 "must end in .npz, .safetensors, .csv or .jsonl"
 cd "$root" || exit 1

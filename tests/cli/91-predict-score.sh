@@ -28,7 +28,7 @@ fails_with 2 "--score and --logits exclude each other"
 run predict "$digits" --json -o "$folder/no.npz"
 fails_with 2 "--json goes with --score"
 run predict "$digits" --score -o "$folder/no.txt" -q
-fails_with 2 "must end in .npz, .csv or .jsonl"
+fails_with 2 "must end in .npz, .safetensors, .csv or .jsonl"
 
 # A device that may not be there.
 run score "$folder/z.npz" --device auto -o "$folder/auto.npz"
