@@ -11,7 +11,7 @@ typedef struct compare_values {
 #define PLACE(member) offsetof(compare_values, member)
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
-     "write the comparison: .json, .csv, .md or .html (a page)", 0, 0},
+     "write the comparison: .json, .csv, .md or .html (a page), - for JSON on standard output", 0, 0},
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
     {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "1000",
@@ -126,6 +126,10 @@ static int run(const command *self, int argc, char **argv) {
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
+    if (own.output && strcmp(own.output, "-") == 0) {
+        own.output = NULL;
+        own.json = true;
+    }
     if (files.count == 0)
         return console_usage("expected runs or files of predictions; 'vargate help compare' shows the usage");
     if (files.count > VG_COMPARE_MOST)

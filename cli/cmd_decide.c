@@ -7,6 +7,7 @@ typedef struct decide_values {
     double target_risk, target_coverage, threshold, confidence;
     bool stream, strict, json, force;
     char kept_options[1024]; /* those that a line which repeats the choice needs, each after a space */
+    char read_options[1024]; /* of them those that a policy does not hold: how the file is read */
 } decide_values;
 
 #define PLACE(member) offsetof(decide_values, member)
@@ -82,6 +83,19 @@ static int decide_stream(vg_policy *policy, const vg_input_options *input, const
     return code;
 }
 
+/* The line that decides in the same way. */
+static void print_again(const vg_policy *policy, const decide_values *own, const char *path) {
+    char file[4400] = "", saved[4400] = "";
+    option_word(file, sizeof file, path);
+    if (own->save)
+        option_word(saved, sizeof saved, own->save);
+    if (own->save)
+        printf("Saved: %s; the same again: vargate decide%s --policy%s%s\n", own->save, file, saved,
+               own->read_options);
+    else if (policy->selection && !own->policy)
+        printf("The same again: vargate decide%s %s%s\n", file, policy->again, own->kept_options);
+}
+
 static int decide_file(vg_policy *policy, const vg_input_options *input, const decide_values *own, const char *path) {
     vg_decide_result result = VG_DECIDE_RESULT_INIT;
     vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
@@ -100,10 +114,7 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
     decision_summary_print(path, policy, &result);
-    if (own->save)
-        printf("Saved: %s; the same again: vargate decide %s --policy %s\n", own->save, path, own->save);
-    else if (policy->selection && !own->policy)
-        printf("The same again: vargate decide %s %s%s\n", path, policy->again, own->kept_options);
+    print_again(policy, own, path);
     return CLI_OK;
 }
 
@@ -122,10 +133,15 @@ static int decide(const score_options *scoring, const decide_values *own, vg_pol
 static int keep_options(decide_values *own, const option_group *scoring) {
     static score_options usual;
     static const char *const without[] = {"threads", "labels", NULL};
+    static const char *const in_policy[] = {"threads",         "labels", "temperature", "multilabel",
+                                            "multilabel-form", "preset", "pairs",       "sigma",
+                                            "log-base",        "normalise", "renormalise", NULL};
     int code = score_options_defaults(&usual);
-    if (code == CLI_OK)
-        option_words(own->kept_options, sizeof own->kept_options, scoring, &usual, without);
-    return code;
+    if (code != CLI_OK)
+        return code;
+    option_words(own->kept_options, sizeof own->kept_options, scoring, &usual, without);
+    option_words(own->read_options, sizeof own->read_options, scoring, &usual, in_policy);
+    return CLI_OK;
 }
 
 static int run(const command *self, int argc, char **argv) {

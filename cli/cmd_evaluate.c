@@ -74,7 +74,7 @@ static int write_each(const evaluate_work *work, const file_list *list) {
         if (code == CLI_OK)
             code = check_output(work, list, output);
         if (code == CLI_OK)
-            code = console_status(vg_evaluation_results_save(&one, 1, output));
+            code = console_status(vg_evaluation_results_save(&one, 1, 0, output));
         if (code == CLI_OK)
             console_note("wrote %s", output);
     }
@@ -104,8 +104,8 @@ static int show_at(const evaluate_work *work, const file_list *list, const char 
         return work->count == 1 ? evaluation_print_tables(work->results[0], work->own->all) : print_files(work);
     if (file_list_is_folder(output))
         return write_each(work, list);
-    int code = console_status(
-        vg_evaluation_results_save((const vg_evaluation_result *const *)work->results, work->count, output));
+    int code = console_status(vg_evaluation_results_save((const vg_evaluation_result *const *)work->results,
+                                                         work->count, list->several, output));
     if (code == CLI_OK && strcmp(output, "-") != 0)
         console_note("wrote %s", output);
     return code;

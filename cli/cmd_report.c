@@ -150,7 +150,7 @@ static int run_words(const command *self, int argc, char **argv, vg_page_options
     static score_options options;
     option_files files;
     option_entry scoring[SCORE_OPTION_ROOM];
-    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", "format", NULL};
+    static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", NULL};
     size_t count = score_option_subset(scoring, without);
     option_group groups[] = {OPTION_GROUP("Report", own_entries, &own), {"Scoring", scoring, count, &options}};
     int code = score_options_defaults(&options);

@@ -24,7 +24,7 @@ typedef struct score_work {
     score_request request;
     text_table table; /* several files on the terminal: one row a file */
     size_t done;
-    bool several;
+    bool several, list; /* more than one file; JSON as a list */
 } score_work;
 
 static void add_row(text_table *table, const vg_score_result *result) {
@@ -42,7 +42,7 @@ static void add_row(text_table *table, const vg_score_result *result) {
 static int show(score_work *work, const vg_score_result *result, const char *output) {
     const score_values *own = work->own;
     int code = CLI_OK;
-    if (own->json && work->several)
+    if (own->json && work->list)
         printf(work->done ? ",\n" : "[\n");
     if (own->json || (!output && !work->several))
         code = score_summary_print(result, own->json);
@@ -87,6 +87,7 @@ static int score(score_work *work, const file_list *list, const char *path) {
 
 static int score_all(score_work *work, const file_list *list) {
     work->several = list->count > 1;
+    work->list = list->several;
     int code = work->own->output && (work->several || file_list_is_folder(work->own->output))
                    ? file_list_check(list, work->own->output)
                    : CLI_OK;
@@ -98,7 +99,7 @@ static int score_all(score_work *work, const file_list *list) {
         table_begin(&work->table, "file|samples|members|classes|diversity|ensemble|abstained|accuracy");
     for (size_t i = 0; i < list->count && code == CLI_OK; i++)
         code = score(work, list, list->items[i]);
-    if (work->several && work->own->json && code == CLI_OK)
+    if (work->list && work->own->json && code == CLI_OK)
         printf("]\n");
     if (work->several && code == CLI_OK && !work->own->output && !work->own->json)
         return table_print(&work->table);

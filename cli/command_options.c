@@ -30,7 +30,10 @@ static int set_count(const option_entry *entry, const char *text, size_t *out) {
 
 static int set_real(const option_entry *entry, const char *text, double *out) {
     char expected[96];
-    snprintf(expected, sizeof expected, "a number in %g..%g", entry->low, entry->high);
+    if (isinf(entry->high))
+        snprintf(expected, sizeof expected, "a number");
+    else
+        snprintf(expected, sizeof expected, "a number in %g..%g", entry->low, entry->high);
     if (!options_number(text, out) || !(*out >= entry->low && *out <= entry->high))
         return bad_value(entry, text, expected);
     return CLI_OK;
@@ -147,6 +150,8 @@ typedef struct reader {
     size_t group_count;
     int argc, next;
     char **argv;
+    const option_entry *given[128]; /* those with one value that were seen */
+    size_t given_count;
 } reader;
 
 /* Names that options had before every command spelled them alike; still understood. */
@@ -189,6 +194,19 @@ static int unknown_option(const reader *in, const char *name, size_t length) {
     return console_usage("unknown option --%s; 'vargate help %s' lists them", word, console_command());
 }
 
+/* Takes a value from the arguments. Which of two values counts would be a guess. */
+static int take_value(reader *in, const option_entry *entry, void *values, const char *text) {
+    const option_entry *end = common_entries + sizeof common_entries / sizeof *common_entries;
+    bool everywhere = entry >= common_entries && entry < end;
+    bool single = entry->kind != OPTION_FLAG && entry->kind != OPTION_TEXTS && !everywhere;
+    for (size_t i = 0; single && i < in->given_count; i++)
+        if (in->given[i] == entry)
+            return console_usage("--%s is given twice", entry->name);
+    if (single && in->given_count < sizeof in->given / sizeof *in->given)
+        in->given[in->given_count++] = entry;
+    return set_value(entry, values, text);
+}
+
 static int read_long(reader *in, const char *argument) {
     const char *name = argument + 2, *text = strchr(name, '=');
     size_t length = text ? (size_t)(text - name) : strlen(name);
@@ -199,13 +217,13 @@ static int read_long(reader *in, const char *argument) {
     if (entry->kind == OPTION_FLAG) {
         if (text)
             return console_usage("--%s takes no value", entry->name);
-        return set_value(entry, values, NULL);
+        return take_value(in, entry, values, NULL);
     }
     if (text)
-        return set_value(entry, values, text + 1);
+        return take_value(in, entry, values, text + 1);
     if (in->next == in->argc)
         return console_usage("--%s needs a value: %s", entry->name, entry->value);
-    return set_value(entry, values, in->argv[in->next++]);
+    return take_value(in, entry, values, in->argv[in->next++]);
 }
 
 static int read_short(reader *in, const char *argument) {
@@ -215,14 +233,14 @@ static int read_short(reader *in, const char *argument) {
         if (!entry)
             return console_usage("unknown option -%c; 'vargate help %s' lists them", *p, console_command());
         if (entry->kind == OPTION_FLAG) {
-            set_value(entry, values, NULL);
+            take_value(in, entry, values, NULL);
             continue;
         }
         if (p[1])
-            return set_value(entry, values, p[1] == '=' ? p + 2 : p + 1);
+            return take_value(in, entry, values, p[1] == '=' ? p + 2 : p + 1);
         if (in->next == in->argc)
             return console_usage("-%c needs a value: %s", *p, entry->value);
-        return set_value(entry, values, in->argv[in->next++]);
+        return take_value(in, entry, values, in->argv[in->next++]);
     }
     return CLI_OK;
 }

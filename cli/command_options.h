@@ -85,6 +85,8 @@ void command_help_print(const command *self, const option_group *groups, size_t 
 /* Every option of the group whose value is not that of `defaults` (a struct of the same type), except those named in
  * `without` (ends with NULL), each as " --name value", quoted for a shell where that is needed. */
 void option_words(char *out, size_t room, const option_group *group, const void *defaults, const char *const *without);
+/* One word after a space, quoted for a shell where that is needed; appended to `out`. */
+void option_word(char *out, size_t room, const char *text);
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -100,6 +102,7 @@ int output_folder_check(const char *path);
 typedef struct file_list {
     char **items;
     size_t count;
+    bool several; /* several names or a pattern were given: JSON is a list, whatever a pattern matches */
 } file_list;
 
 /* Names as they are given; one with * ? or [ that is no file is replaced by those it matches, in their order. Returns

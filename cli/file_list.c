@@ -27,11 +27,13 @@ static int add_matches(file_list *list, const char *pattern) {
 }
 
 int file_list_open(file_list *list, const option_files *files) {
-    *list = (file_list){NULL, 0};
+    *list = (file_list){.several = files->count > 1};
     int code = CLI_OK;
     for (size_t i = 0; i < files->count && code == CLI_OK; i++) {
         const char *name = files->items[i];
-        if (strpbrk(name, "*?[") && access(name, F_OK) != 0)
+        bool pattern = strpbrk(name, "*?[") && access(name, F_OK) != 0;
+        list->several = list->several || pattern;
+        if (pattern)
             code = add_matches(list, name);
         else if (!add(list, name))
             code = console_fail_memory("the names of the files");
@@ -43,7 +45,7 @@ void file_list_free(file_list *list) {
     for (size_t i = 0; i < list->count; i++)
         free(list->items[i]);
     free(list->items);
-    *list = (file_list){NULL, 0};
+    *list = (file_list){.items = NULL};
 }
 
 bool file_list_is_folder(const char *output) {

@@ -1,4 +1,4 @@
-/* option_words.c - options as words of a command line. See option_words.h. */
+/* option_words.c - options as words of a command line. See command_options.h. */
 #include "cli.h"
 
 static void put(char *out, size_t room, const char *text) {
@@ -7,7 +7,7 @@ static void put(char *out, size_t room, const char *text) {
 }
 
 /* A word that a shell reads as it stands, else in single quotes. */
-static void put_word(char *out, size_t room, const char *text) {
+void option_word(char *out, size_t room, const char *text) {
     bool plain =
         *text != '\0' &&
         strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%") == strlen(text);
@@ -25,7 +25,7 @@ static void put_choice(char *out, size_t room, const char *choices, int index) {
     for (; index > 0 && *choices; index--)
         choices += strcspn(choices, "|") + 1;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(choices, "|"), choices);
-    put_word(out, room, word);
+    option_word(out, room, word);
 }
 
 static bool is_changed(const option_entry *entry, const void *value, const void *initial) {
@@ -50,19 +50,19 @@ static void put_value(char *out, size_t room, const option_entry *entry, const v
     const option_reals *reals = value;
     char text[64];
     switch (entry->kind) {
-    case OPTION_TEXT: put_word(out, room, *(const char *const *)value); break;
+    case OPTION_TEXT: option_word(out, room, *(const char *const *)value); break;
     case OPTION_COUNT:
         snprintf(text, sizeof text, "%zu", *(const size_t *)value);
-        put_word(out, room, text);
+        option_word(out, room, text);
         break;
     case OPTION_REAL:
         snprintf(text, sizeof text, "%.17g", *(const double *)value);
-        put_word(out, room, text);
+        option_word(out, room, text);
         break;
     case OPTION_GATES:
     case OPTION_REALS:
         if (reals->file)
-            put_word(out, room, reals->file);
+            option_word(out, room, reals->file);
         for (size_t i = 0; !reals->file && i < reals->count; i++) {
             snprintf(text, sizeof text, "%s%.17g", i ? "," : " ", reals->values[i]);
             put(out, room, text);
@@ -82,6 +82,8 @@ void option_words(char *out, size_t room, const option_group *group, const void 
         bool left_out = !is_changed(entry, value, (const char *)defaults + entry->offset);
         for (const char *const *name = without; *name; name++)
             left_out = left_out || strcmp(entry->name, *name) == 0;
+        for (size_t j = 0; j < i; j++) /* two names of one option */
+            left_out = left_out || group->entries[j].offset == entry->offset;
         if (left_out)
             continue;
         put(out, room, " --");

@@ -323,9 +323,11 @@ VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 /* docs/schema/evaluate.schema.json. */
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
 
-/* Writes every figure of `count` evaluations, beside and renamed: .json (one document, or a list of them) or .csv (one
- * row a file and measure); "-": JSON on standard output. An existing file is replaced: call vg_target_check before. */
-VG_API vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, const char *path);
+/* Writes every figure of `count` evaluations, beside and renamed: .json (a document; with `list`, or of several, a
+ * list of them) or .csv (one row a file and measure); "-": JSON on standard output. An existing file is replaced: call
+ * vg_target_check before. */
+VG_API vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, int list,
+                                            const char *path);
 
 /* --- detecting out-of-distribution samples ------------------------------------------------------------------------ */
 

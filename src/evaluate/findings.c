@@ -79,9 +79,15 @@ static void find_measure_to_use(vg_finding *out, const vg_evaluation *e) {
     const vg_measure_lead *lead = &e->lead;
     char words[240];
     if (e->errors < FEWEST_ERRORS || lead->leader == e->measure_count) {
+        bool nothing_right = e->errors > 0 && e->accuracy.value == 0;
         set(out, "measure", "few-errors", "");
-        snprintf(out->text, sizeof out->text, "Measures: %zu error%s %s too few to tell which measure finds them best.",
-                 e->errors, e->errors == 1 ? "" : "s", e->errors == 1 ? "is" : "are");
+        if (nothing_right)
+            snprintf(out->text, sizeof out->text,
+                     "Measures: every prediction is an error, so that no measure can tell errors from correct ones.");
+        else
+            snprintf(out->text, sizeof out->text,
+                     "Measures: %zu error%s %s too few to tell which measure finds them best.", e->errors,
+                     e->errors == 1 ? "" : "s", e->errors == 1 ? "is" : "are");
         return;
     }
     const vg_ranking *leader = &e->measures[lead->leader];

@@ -144,15 +144,21 @@ static vg_status assign_named(vg_csv_columns *columns, const vg_source *source, 
                          option, wanted, all);
 }
 
+/* The column of exactly this name; the number of columns where there is none. */
+static size_t column_named(const vg_csv_columns *columns, const char *name, size_t length) {
+    size_t i = 0;
+    while (i < columns->count &&
+           (strlen(name_at(columns, i)) != length || memcmp(name_at(columns, i), name, length) != 0))
+        i++;
+    return i;
+}
+
 /* --classes as a list of columns, in the order of the classes; *listed false when one of them is no column's name. */
 static vg_status assign_listed(vg_csv_columns *columns, const vg_source *source, const char *text, bool *listed) {
     size_t place = 0;
     *listed = true;
     for (const char *p = text;; p++) {
-        size_t length = strcspn(p, ","), i = 0;
-        while (i < columns->count &&
-               (strlen(name_at(columns, i)) != length || memcmp(name_at(columns, i), p, length) != 0))
-            i++;
+        size_t length = strcspn(p, ","), i = column_named(columns, p, length);
         if (i == columns->count) {
             *listed = false;
             return VG_OK;
@@ -166,6 +172,21 @@ static vg_status assign_listed(vg_csv_columns *columns, const vg_source *source,
         if (*p == '\0')
             return VG_OK;
     }
+}
+
+/* Where the first name that is no column begins in a list of which others are columns; SIZE_MAX: this is no list. */
+static size_t unknown_in_list(const vg_csv_columns *columns, const char *text, size_t *length) {
+    size_t unknown = SIZE_MAX, known = 0;
+    for (const char *p = text; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t letters = strcspn(p, ",");
+        if (column_named(columns, p, letters) < columns->count) {
+            known++;
+        } else if (unknown == SIZE_MAX) {
+            unknown = (size_t)(p - text);
+            *length = letters;
+        }
+    }
+    return known ? unknown : SIZE_MAX;
 }
 
 /* --classes as a regular expression (POSIX, extended) that a whole name must match. */
@@ -186,6 +207,10 @@ static vg_status assign_matching(vg_csv_columns *columns, const vg_source *sourc
     if (found)
         return VG_OK;
     list_columns(all, sizeof all, columns, -1, ", ");
+    size_t length = 0, unknown = unknown_in_list(columns, text, &length);
+    if (unknown != SIZE_MAX)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s: --classes: no column is named '%.*s'; its columns are %s",
+                             source->path, (int)(length < 100 ? length : 100), text + unknown, all);
     return vg_base__fail(VG_ERR_ARGUMENT,
                          "%s: --classes: '%.100s' names no column and matches none; its columns are %s", source->path,
                          text, all);

@@ -201,6 +201,9 @@ static vg_status read_by_kind(vg_source *source) {
     if (vg_names__ends_with(path, ".csv") || vg_names__ends_with(path, ".tsv") || vg_names__ends_with(path, ".tab") ||
         vg_names__ends_with(path, ".txt"))
         return vg_csv__read(source);
+    if (strcmp(source->path, "standard input") == 0)
+        return vg_base__fail(VG_ERR_FORMAT, "standard input: neither .npy, .npz nor .safetensors; of a text say which: "
+                                            "--format csv (or tsv, jsonl, json)");
     return vg_base__fail(VG_ERR_FORMAT,
                          "%s: unknown kind of file; expected .npy, .npz, .safetensors, .csv, .tsv, .jsonl or .json, "
                          "or one of them compressed by gzip",

@@ -47,8 +47,10 @@ static vg_verdict_state judge(const vg_verdict *v, const vg_score_summary *s, un
 /* "28 %", "3.2 %", "0.045 %": two digits, no exponent, and no rounding to 100 % of what is less. */
 static const char *percent(char text[PERCENT], double share) {
     double hundredths = 100 * share;
-    if (share < 1 && hundredths >= 99.5)
-        snprintf(text, PERCENT, "%s", hundredths < 99.95 ? "99.9 %" : "nearly 100 %");
+    if (share < 1 && hundredths >= 99.95)
+        snprintf(text, PERCENT, "nearly 100 %%");
+    else if (share < 1 && hundredths >= 99.5)
+        snprintf(text, PERCENT, "%.1f %%", hundredths);
     else if (hundredths >= 9.95)
         snprintf(text, PERCENT, "%.0f %%", hundredths);
     else if (hundredths >= 1e-4)

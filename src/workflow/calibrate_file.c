@@ -1,38 +1,9 @@
 /* calibrate_file.c - temperatures fitted to a file of validation logits, and kept as JSON. */
-#include <math.h>
-
 #include "calibrate/calibration.h"
 #include "vargate/calibrate.h"
 #include "vargate/temperatures.h"
 #include "workflow/prediction_input.h"
 #include "workflow/workflow_options.h"
-
-/* Rows that are all distributions are probabilities, not logits. Float32 and float64 only. */
-static bool looks_like_probabilities(const vg_predictions *view) {
-    for (size_t i = 0; i < view->n * view->m; i++) {
-        ptrdiff_t row = (ptrdiff_t)(i / view->m) * view->stride_n + (ptrdiff_t)(i % view->m) * view->stride_m;
-        double sum = 0;
-        for (size_t c = 0; c < view->c; c++) {
-            ptrdiff_t at = row + (ptrdiff_t)c * view->stride_c;
-            double value =
-                view->dtype == VG_F32 ? (double)((const float *)view->data)[at] : ((const double *)view->data)[at];
-            if (!(value >= 0))
-                return false;
-            sum += value;
-        }
-        if (!(fabs(sum - 1) < 1e-3))
-            return false;
-    }
-    return true;
-}
-
-static vg_status check_logits(const vg_score_input *in) {
-    vg_predictions view;
-    VG_TRY(vg_prediction_file_block(in->file, 0, in->layout.n < 64 ? in->layout.n : 64, &view));
-    if ((view.dtype == VG_F32 || view.dtype == VG_F64) && looks_like_probabilities(&view))
-        return vg_base__fail(VG_ERR_DATA, "%s: holds probabilities; temperatures are fitted to logits", in->path);
-    return VG_OK;
-}
 
 static vg_status next_block(void *context, size_t first, size_t rows, vg_predictions *view) {
     return vg_prediction_file_block(context, first, rows, view);
@@ -62,7 +33,8 @@ static vg_status save(const vg_calibration *result, const vg_calibrate_file_opti
 
 static vg_status calibrate(vg_calibration **out, vg_score_input *in, const vg_calibrate_file_options *own) {
     VG_TRY(vg_score_input__need_labels(in));
-    VG_TRY(check_logits(in));
+    if (vg_score_input__normalised(in))
+        return vg_base__fail(VG_ERR_DATA, "%s: holds probabilities; temperatures are fitted to logits", in->path);
     VG_TRY(fit(out, in, own));
     if ((*out)->warning[0])
         vg_job__warn(&own->job, "%s", (*out)->warning);

@@ -80,9 +80,9 @@ vg_status vg_decide__missed(const vg_policy_data *policy, const vg_decide_scored
     if (p->target_risk > 0)
         return vg_base__fail(VG_ERR_DATA,
                              "%s: %s meets a risk of %g with %g %% confidence; the best reachable is %s: risk at most "
-                             "%.4g (found %zu errors in %zu kept, coverage %.2f %%); %s%s",
+                             "%.4g (found %zu error%s in %zu kept, coverage %.2f %%); %s%s",
                              path, what, p->target_risk, 100 * p->confidence, p->text, best->risk_bound, best->errors,
-                             best->kept, 100 * best->coverage, ensemble, reason);
+                             best->errors == 1 ? "" : "s", best->kept, 100 * best->coverage, ensemble, reason);
     return vg_base__fail(VG_ERR_DATA, "%s: %s keeps %g %% of the samples; the best reachable is %s: coverage %.2f %%",
                          path, what, 100 * p->target_coverage, p->text, 100 * best->coverage);
 }
@@ -130,9 +130,11 @@ vg_status vg_policy__choose(vg_policy *shown, const vg_decide_request *request, 
     shown->selection = &policy->selection;
     shown->chosen = 1;
     vg_policy__show(policy);
-    if (decided && vg_target__same_file(decided, policy->calibration))
+    bool same = decided && vg_target__same_file(decided, policy->calibration);
+    bool copied = decided && shown->target_risk > 0 && policy->selection.source == VG_GRID_SET_ASIDE;
+    if (same || copied)
         vg_job__warn(&request->own.job,
-                     "%s is also the --calibration file: what was chosen on it says little about it; give another",
-                     decided);
+                     "%s %s the --calibration file: what was chosen on it says little about it; give another", decided,
+                     same ? "is also" : "holds the same predictions as");
     return VG_OK;
 }

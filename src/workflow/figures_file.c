@@ -130,8 +130,9 @@ static void put_evaluation(figures_file *file, const vg_evaluation_result *resul
         put_document(file, vg_evaluation_result_json(&text, result), &text);
 }
 
-vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, const char *path) {
-    figures_file file = {.list = count > 1};
+vg_status vg_evaluation_results_save(const vg_evaluation_result *const *results, size_t count, int list,
+                                     const char *path) {
+    figures_file file = {.list = list || count > 1};
     VG_TRY(vg_target_check(path, VG_PRODUCT_FIGURES, NULL, 0, 1));
     VG_TRY(vg_text__open(&file.text, path));
     bool csv = vg_names__ends_with(path, ".csv");

@@ -9,10 +9,12 @@
  *     calibration                                     how it was chosen, as `vargate decide --json` tells it
  *     sentence                                        for a person
  * Numbers have 17 significant digits, so that the file decides as the choice did. docs/schema/policy.schema.json. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/arrays.h"
 #include "formats/text_file.h"
@@ -399,9 +401,11 @@ static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *p
 
 vg_status vg_policy__load(vg_policy_data *policy, const char *path) {
     json_error_t error;
+    if (access(path, R_OK) != 0)
+        return vg_base__fail(VG_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     json_t *root = json_load_file(path, 0, &error);
     if (!root)
-        return vg_base__fail(VG_ERR_DATA, "%s: %s", path, error.text);
+        return vg_base__fail(VG_ERR_DATA, "%s: not a policy, which is JSON; 'vargate decide --save' writes one", path);
     policy->count = 1;
     policy->shown.confidence = 0.95;
     vg_status status = read_policy(policy, root, path);

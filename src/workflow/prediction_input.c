@@ -52,8 +52,6 @@ static vg_status open_file(vg_score_input *in, const vg_input_options *options, 
 
 static vg_status open_predictions(vg_score_input *in, const vg_input_options *options, bool labels_optional) {
     VG_TRY(open_file(in, options, labels_optional));
-    if (!options->axes && vg_prediction_file__notice(in->file))
-        vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file__notice(in->file));
     int logits = 0;
     vg_score_layout *layout = &in->layout;
     vg_prediction_file_shape(in->file, &layout->n, &layout->m, &layout->c, &logits);
@@ -69,6 +67,7 @@ static vg_status open_predictions(vg_score_input *in, const vg_input_options *op
         return vg_base__fail(VG_ERR_DATA,
                              "%s: one class (C = 1): a multiclass problem needs at least 2, or give --multilabel",
                              in->path);
+    in->called_logits = options->logits > 0;
     return VG_OK;
 }
 
@@ -78,7 +77,8 @@ static vg_status read_temperatures(vg_score_input *in, const vg_input_options *o
     if (!in->temperature)
         return VG_OK;
     if (!in->logits)
-        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature applies to logits; %s holds probabilities", in->path);
+        return vg_base__fail(VG_ERR_ARGUMENT, "--temperature, or a policy's, applies to logits; %s holds probabilities",
+                             in->path);
     if (count != 1 && count != in->layout.m)
         return vg_base__fail(VG_ERR_ARGUMENT, "--temperature: %zu values for %zu members; give 1 or %zu", count,
                              in->layout.m, in->layout.m);
@@ -161,7 +161,10 @@ static vg_status open_parts(vg_score_input *in, const vg_input_options *options,
     VG_TRY(open_predictions(in, options, labels == vg_score_labels_if_any));
     VG_TRY(read_temperatures(in, options));
     VG_TRY(vg_score_input__gates(in, options));
-    return read_labels(in, options, labels);
+    VG_TRY(read_labels(in, options, labels));
+    if (!options->axes && vg_prediction_file__notice(in->file))
+        vg_job__warn(in->job, "%s: %s", in->path, vg_prediction_file__notice(in->file));
+    return VG_OK;
 }
 
 vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
@@ -194,6 +197,13 @@ vg_status vg_score_input__need_labels(const vg_score_input *in) {
         return vg_base__fail(VG_ERR_DATA, "%s: no labels named '%s' in it", in->path, in->own_key);
     return vg_base__fail(VG_ERR_DATA, "%s: no labels in it (L, labels or y); give --labels FILE, or --labels-key NAME",
                          in->path);
+}
+
+bool vg_score_input__normalised(const vg_score_input *in) {
+    vg_predictions view;
+    size_t rows = in->layout.n < 64 ? in->layout.n : 64;
+    return in->file && !in->layout.multilabel && vg_prediction_file_block(in->file, 0, rows, &view) == VG_OK &&
+           vg_predictions_normalised(&view);
 }
 
 vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in) {

@@ -22,7 +22,7 @@ typedef struct vg_score_input {
     vg_prediction_file *file;      /* NULL with a source */
     const vg_block_source *source; /* NULL: the file. Borrowed */
     vg_score_layout layout;
-    bool logits;
+    bool logits, called_logits; /* the latter: by an option */
     vg_score_options options; /* ready for vg_scorer_new */
     vg_field_set measures;    /* the fields that are asked for */
     const char *own_key;      /* the labels' name, for need_labels */
@@ -55,6 +55,8 @@ void vg_score_input__close(vg_score_input *in);
 vg_field_set vg_score_input__compared(const vg_score_input *in);
 /* Ids of the samples and names of the classes, for outputs; freed with vg_row_names__free before the input is. */
 vg_status vg_score_input__names(vg_row_names *out, const vg_score_input *in);
+/* Whether the first rows of the file are all distributions, as probabilities are and logits hardly ever. */
+bool vg_score_input__normalised(const vg_score_input *in);
 /* VG_ERR_DATA with a message that names what to give when there are no labels. */
 vg_status vg_score_input__need_labels(const vg_score_input *in);
 

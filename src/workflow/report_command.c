@@ -59,6 +59,7 @@ static void append_option(line *l, const char *option, const char *value) {
 }
 
 static void append_reading(line *l, const vg_input_options *reading) {
+    append_option(l, "--format", reading->format);
     append_option(l, "--labels", reading->labels);
     append_option(l, "--labels-key", reading->labels_key);
     append_option(l, "--labels-from", reading->labels_from == 1 ? "1" : NULL);
@@ -106,6 +107,9 @@ vg_status vg_report_command__decide(char **out, const char *path, const vg_input
 
 vg_status vg_report_command__policy(char **out, const char *path, const vg_input_options *reading) {
     line l = {.text = NULL};
+    *out = NULL;
+    if (strcmp(path, "-") == 0) /* standard input cannot be read twice */
+        return VG_OK;
     append_word(&l, "vargate");
     append_word(&l, "decide");
     append_word(&l, path);

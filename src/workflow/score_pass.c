@@ -68,6 +68,10 @@ static vg_status run_scorer(vg_score_input *in, vg_field_set set, const vg_score
 vg_status vg_score_pass__run(vg_score_input *in, vg_field_set set, const vg_score_sink *sink,
                              vg_score_summary *summary) {
     vg_scorer *scorer;
+    if (in->called_logits && vg_score_input__normalised(in))
+        return vg_base__fail(
+            VG_ERR_DATA, "%s: holds probabilities (rows within [0, 1] that sum to 1), not logits: leave out --logits",
+            in->path);
     if (in->options.device == VG_SCORE_ON_AUTO && vg_device_scorer__available() != VG_OK)
         vg_job__note(in->job, "%s; scoring on the CPU", vg_error_message());
     VG_TRY(vg_scorer_new(&scorer, in->layout.m, in->layout.c, &in->options));

@@ -58,3 +58,14 @@ run score "$example" --format xml
 fails_with 2 "not one of npy|npz|safetensors|csv|tsv|jsonl|json"
 run evaluate "$example" -k 1,0
 fails_with 2 "not a positive number"
+# Which of two values counts would be a guess; flags, lists of texts and what all commands share may be repeated.
+run decide "$example" -k 1 -k 2
+fails_with 2 "--k is given twice"
+run score "$example" --out "$folder/a.npz" -o "$folder/b.npz"
+fails_with 2 "--output is given twice"
+run score "$example" -q -q --color never --color never --measures gmu
+exits 0
+run decide "$example" -k 1,2
+fails_with 2 "takes one k, found 2"
+run decide "$example" --by gmu --threshold 0,5
+fails_with 2 "--threshold: '0,5' is not a number"

@@ -98,9 +98,8 @@ run score mnc.npy --axes NMC
 exits 0
 quiet
 printf '0\n0\n0\n0\n0\n0\n0\n0\n0\n' >nine.csv
-run score mnc.npy --labels nine.csv -q
-exits 1
-says "9 labels for 2 samples, but for as many as the second axis of (2, 9, 2)"
+run score mnc.npy --labels nine.csv
+fails_with 1 "9 labels for 2 samples, but for as many as the second axis of (2, 9, 2)"
 cp "$root/$example" val.npz
 run decide val.npz --calibration val.npz --target-coverage 0.9
 exits 0
@@ -109,6 +108,17 @@ cp val.npz test.npz
 run decide test.npz --calibration val.npz --target-coverage 0.9 -q
 exits 0
 quiet
+# A copy of the validation file is noticed by what it holds, as far as a target risk looks at it.
+run decide test.npz --calibration val.npz --target-risk 0.2
+exits 0
+says "test.npz holds the same predictions as the --calibration file"
+# Probabilities that are called logits; a list of classes with a name that is no column.
+printf 'p0,p1,label\n0.75,0.25,0\n0.4,0.6,1\n' >probabilities.csv
+run evaluate probabilities.csv --logits
+fails_with 1 "holds probabilities (rows within [0, 1] that sum to 1), not logits: leave out --logits"
+printf 'cat,dog,age\n0.75,0.25,7\n' >pets.csv
+run score pets.csv --classes cat,dgo
+fails_with 1 "--classes: no column is named 'dgo'; its columns are cat, dog, age"
 # Labels that only the validation file has under that name.
 printf 'cat,dog\n0.75,0.25\n' >bare.csv
 printf 'cat,dog,species\n0.75,0.25,cat\n0.4,0.6,dog\n' >labelled.csv

@@ -102,4 +102,24 @@ run_on one.npz calibrate - --format npz --json
 exits 0
 run_on rows.csv score - --format jsonl
 exits 1
+# A pattern gives a list in JSON, whatever it matches, so that a program sees one shape.
+for name in score evaluate; do
+    run $name 'one.np[z]' --json
+    exits 0
+    if [ "$(head -n 1 "$folder/out")" = "[" ] && [ "$(grep -c '"command"' "$folder/out")" -eq 1 ]; then pass; else
+        fail "no list of one"
+    fi
+done
+run compare one.npz two.npz --bootstrap 0 -o -
+exits 0
+prints '"command": "compare"'
+# Text on standard input needs --format, and the message says so.
+for name in score evaluate decide; do
+    run_on rows.csv $name -
+    fails_with 1 "of a text say which: --format csv"
+done
+run_on rows.csv report - --format csv -o page --no-figures -q
+exits 0
+if grep -q '"decide":"vargate decide - --format csv"' page/report.html && ! grep -q '"policy":"vargate' page/report.html
+then pass; else fail "the page's command does not read standard input again"; fi
 cd "$root" || exit 1

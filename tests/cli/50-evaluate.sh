@@ -209,4 +209,9 @@ run ood id.jsonl three.jsonl
 fails_with 1 "3 classes, the in-distribution file has 2"
 run ood id.jsonl missing.npz
 fails_with 1 "missing.npz"
+# Everything is wrong: that is said, and not that the errors are too few.
+awk 'BEGIN { for (i = 0; i < 60; i++) print "{\"p\": [[0.9, 0.1], [0.8, 0.2]], \"label\": 1}" }' >wrong.jsonl
+run evaluate wrong.jsonl
+exits 0
+prints "every prediction is an error"
 cd "$root" || exit 1

@@ -224,6 +224,22 @@ esac
 run $again
 exits 0
 prints "$kept"
+# The line holds for names that a shell would split, and for options that say how the file is read.
+mkdir "two words"
+sed 's/"z"/"out"/' new.jsonl >"two words/it's.jsonl"
+sed 's/"z"/"out"/' val.jsonl >"two words/val.jsonl"
+for save in "" "--save p.json"; do
+    # shellcheck disable=SC2086
+    run decide "two words/it's.jsonl" --calibration "two words/val.jsonl" --target-risk 0.02 --key out --logits \
+        $save -o first.csv --force
+    exits 0
+    again=$(sed -n 's/.*he same again: vargate //p' "$folder/out")
+    command="sh: $again"
+    (eval "\"$vargate\" $again -o second.csv --force") >"$folder/out" 2>"$folder/err"
+    code=$?
+    exits 0
+    if cmp -s first.csv second.csv; then pass; else fail "the line decides otherwise"; fi
+done
 # A policy in a file: the same decisions, for a file and for a stream; other members are refused.
 run decide new.jsonl --calibration val.jsonl --target-risk 0.02 --sigma sample --save policy.json -o searched.csv -q
 exits 0
@@ -246,7 +262,9 @@ fails_with 2 "--policy says what decides"
 run decide new.jsonl --policy policy.json --log-base 2
 fails_with 2 "another 'log_base'"
 run decide new.jsonl --policy val.jsonl
-exits 1
+fails_with 1 "val.jsonl: not a policy"
+run decide new.jsonl --policy none.json
+fails_with 1 "none.json: cannot open"
 run decide new.jsonl -k 1 --save val.jsonl
 fails_with 1 "is not a policy that vargate wrote"
 run decide new.jsonl -k 1 --save new.jsonl

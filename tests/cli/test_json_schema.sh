@@ -57,6 +57,9 @@ refuses score 'd["measures"]["tu"]["mean"] = "0.1"'
 prints score score "$folder/multi.jsonl" --multilabel
 prints score score "$folder/bare.jsonl"
 prints score score "$example" --measures mean
+prints score score "$example" "$folder/other.npz"
+refuses score 'd[1]["n"] = -1'
+refuses score 'd.clear()'
 prints doctor doctor
 prints compare compare "$example" "$folder/other.npz" --bootstrap 20
 refuses compare 'd["runs"][1]["difference"]["nll"]["p_value"] = 2'
@@ -70,6 +73,8 @@ refuses evaluate 'd["lead"]["p_corrected"] = 2'
 prints evaluate evaluate "$example" --bootstrap 20 --curve 5
 prints evaluate evaluate "$folder/multi.jsonl" --multilabel --bootstrap 10
 prints evaluate evaluate "$folder/right.jsonl"
+prints evaluate evaluate "$example" "$folder/other.npz"
+refuses evaluate 'd[1]["accuracy"] = 2'
 prints decide decide "$example" -k 2
 refuses decide 'd["abstained"] = 0.5'
 prints decide decide "$folder/other.npz" --calibration "$example" --target-coverage 0.9

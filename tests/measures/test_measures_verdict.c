@@ -258,6 +258,8 @@ static void labels_have_a_say(void **state) {
     s = summarise(&view, NULL);
     assert_int_equal(judge(&s, 0, 300).state, VG_VERDICT_COLLAPSED);
     assert_non_null(strstr(judge(&s, 0, 300).text, "no better than chance"));
+    assert_non_null(strstr(judge(&s, 995, 1000).text, "right on 99.5 %"));
+    assert_non_null(strstr(judge(&s, 99997, 100000).text, "right on nearly 100 %"));
     assert_non_null(strstr(judge(&s, 277, 300).text, "right on 92 %, and TU or GMU still rank its errors"));
     free(z);
 }

@@ -360,7 +360,7 @@ static void scores_what_it_predicts(void **state) {
     assert_null(of_runs);
     assert_false(is_there("halted.npz"));
     how.output = in_folder(by_runs, "scores.txt");
-    failed_with(vg_score_runs(&of_runs, options, &input, &how), VG_ERR_ARGUMENT, "must end in .npz, .csv or .jsonl");
+    failed_with(vg_score_runs(&of_runs, options, &input, &how), VG_ERR_ARGUMENT, "must end in .npz, .safetensors");
     input.temperature = "1,2";
     how.output = NULL;
     failed_with(vg_score_runs(&of_runs, options, &input, &how), VG_ERR_ARGUMENT, "2 values for 6 members");
