@@ -25,6 +25,12 @@ static int print_differences(const vg_compare_result *result) {
     const vg_figure_table *figures = result->table;
     text_table table;
     bool any = false;
+    for (size_t at = figures->columns; at < result->count * figures->columns; at++)
+        any = any || !isnan(result->p_values[at]);
+    if (!any) {
+        printf("No row has the same samples as the first: differences are not tested.\n");
+        return CLI_OK;
+    }
     table_begin(&table, "against the first|difference|interval|p");
     for (size_t r = 1; r < result->count; r++) {
         for (size_t c = 0; c < figures->columns; c++) {
@@ -37,13 +43,9 @@ static int print_differences(const vg_compare_result *result) {
             table_number(&table, row, 1, result->differences[at].value, 3);
             interval_cell(&table, row, 2, &result->differences[at]);
             table_number(&table, row, 3, result->p_values[at], 2);
-            any = true;
         }
     }
-    if (any)
-        return table_print(&table);
-    printf("No row has the same samples as the first: differences are not tested.\n");
-    return CLI_OK;
+    return table_print(&table);
 }
 
 /* Rows in the order given; '*' at the best of a column where rows differ in it. */

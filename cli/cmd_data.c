@@ -84,7 +84,7 @@ static void print_contents(const char *title, const vg_dataset_info *info, const
     if (info->classes > 0 && info->class_names) {
         printf("  classes");
         for (size_t c = 0; c < info->classes && c < 20; c++)
-            printf("%s %s", c == 0 ? "" : ",", info->class_names[c]);
+            printf("%s %s", c == 0 ? "" : ",", console_text(info->class_names[c]));
         printf("%s\n", info->classes > 20 ? ", ..." : "");
     }
     for (size_t i = 0; i < info->note_count; i++)
@@ -143,8 +143,8 @@ static int tell_files(const data_values *own, const vg_data_entry *entry, size_t
         if (vg_data_look(&found, entry, i, own->data, 1) != VG_OK)
             return console_fail_library();
         lacking[file->part] += found.state == VG_DATA_MISSING || found.state == VG_DATA_WRONG;
-        printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state], found.path,
-               found.problem[0] ? ": " : "", found.problem);
+        printf("  %-5s %-28s %-12s %s%s%s\n", part_names[file->part], file->name, state_names[found.state],
+               console_text(found.path), found.problem[0] ? ": " : "", found.problem);
     }
     return CLI_OK;
 }
@@ -155,7 +155,7 @@ static int tell_places(const data_values *own) {
     if (vg_data_places(&places, &count, own->data) != VG_OK)
         return console_fail_library();
     for (size_t i = 0; i < count; i++)
-        printf("%s %s\n", i == 0 ? "looked in" : "         ", places[i]);
+        printf("%s %s\n", i == 0 ? "looked in" : "         ", console_text(places[i]));
     vg_data_places_free(places, count);
     return CLI_OK;
 }

@@ -27,7 +27,7 @@ static int print_tables(const vg_ood_result *result) {
            plural(result->id_n));
     for (size_t i = 0; i < result->set_count && code == CLI_OK; i++) {
         const vg_ood_set *set = &result->sets[i];
-        printf("\n%s: %s, %zu sample%s\n", set->name, set->file, set->n, plural(set->n));
+        printf("\n%s: %s, %zu sample%s\n", console_text(set->name), console_text(set->file), set->n, plural(set->n));
         code = best_table_print(set->table);
         if (code == CLI_OK && result->resamples > 0) {
             printf("%g %% intervals:\n", 100 * result->confidence);

@@ -60,9 +60,9 @@ static int tell(const vg_page *page, bool with_figures) {
     int code = with_figures ? report_page_draw(page, figures, sizeof figures, &drawn) : CLI_OK;
     if (code != CLI_OK)
         return code;
-    printf("%s\n", page->path);
+    printf("%s\n", console_text(page->path));
     if (drawn)
-        printf("%s: %zu file%s\n", figures, drawn, plural(drawn));
+        printf("%s: %zu file%s\n", console_text(figures), drawn, plural(drawn));
     return CLI_OK;
 }
 
@@ -140,7 +140,7 @@ static int compare_inputs(const report_values *own, const score_options *scoring
         return code;
     code = console_status(vg_compare_result_save(result, page));
     if (code == CLI_OK)
-        printf("%s\n", page);
+        printf("%s\n", console_text(page));
     vg_compare_result_free(result);
     return code;
 }

@@ -170,7 +170,7 @@ static int run_several(const vg_recipe *recipes, size_t count, const run_values 
     for (size_t i = 0; i < count && code == CLI_OK; i++) {
         char folder[PATH_ROOM];
         snprintf(folder, sizeof folder, "%s/%s", own->out ? own->out : "runs", recipes[i].name);
-        printf("%s%s: run %zu of %zu\n", i ? "\n" : "", recipes[i].name, i + 1, count);
+        printf("%s%s: run %zu of %zu\n", i ? "\n" : "", console_text(recipes[i].name), i + 1, count);
         fflush(stdout);
         code = run_one(&recipes[i], own, folder);
     }

@@ -15,15 +15,18 @@ const char *console_command(void) { return command_name; }
 void console_set_quiet(bool quiet) { quiet_mode = quiet; }
 bool console_quiet(void) { return quiet_mode; }
 
-/* Prints one line of a kind: "error" (not shown), "warning: " or "". File names and data in it may hold anything, so
- * control characters are shown as '?'. */
+const char *console_text(const char *text) {
+    static char buffers[4][4200];
+    static unsigned next;
+    next = (next + 1) % 4;
+    return vg_printable(buffers[next], sizeof buffers[next], text);
+}
+
+/* Prints one line of a kind: "error" (not shown), "warning: " or "". File names and data in it may hold anything. */
 static void say(const char *kind, const char *format, va_list arguments) {
-    char line[2048];
-    vsnprintf(line, sizeof line, format, arguments);
-    for (char *p = line; *p; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
-    }
+    char text[2048], line[2048];
+    vsnprintf(text, sizeof text, format, arguments);
+    vg_printable(line, sizeof line, text);
     fflush(stdout);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr); /* over a progress bar */

@@ -32,6 +32,8 @@ int console_status(vg_status status);
 /* The same where a failure means wrong usage. */
 int console_usage_status(vg_status status);
 int console_fail_memory(const char *what);
+/* The text as a terminal can show it (vg_printable), for printf: one of four buffers in turn. */
+const char *console_text(const char *text);
 /* A line for the person, not an error; silent with --quiet. */
 void console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line about something doubtful in the input; shown even with --quiet. */

@@ -16,7 +16,7 @@ static int tell(void *context, const vg_job_message *message) {
             console_guard();
             state->guarded = true;
         }
-        snprintf(state->what, sizeof state->what, "%s", message->text);
+        vg_printable(state->what, sizeof state->what, message->text);
         snprintf(state->unit, sizeof state->unit, "%s", message->unit);
         progress_begin(&state->bar, state->what, state->unit);
         state->drawing = true;
@@ -24,7 +24,7 @@ static int tell(void *context, const vg_job_message *message) {
     case VG_JOB_PROGRESS:
         if (!state->drawing)
             break;
-        snprintf(state->what, sizeof state->what, "%s", message->text);
+        vg_printable(state->what, sizeof state->what, message->text);
         progress_update(&state->bar, message->done, message->total);
         break;
     case VG_JOB_END: finish_bar(state); break;

@@ -38,7 +38,7 @@ static void print_selection(const vg_policy *policy, int several) {
 
 void decision_summary_print(const char *path, const vg_policy *policy, const vg_decide_result *result) {
     const vg_decide_result *r = result;
-    printf("%s: %zu sample%s, %s\n", path, r->samples, plural(r->samples), policy->text);
+    printf("%s: %zu sample%s, %s\n", console_text(path), r->samples, plural(r->samples), policy->text);
     if (policy->selection) {
         printf("%s\n", policy->sentence);
         print_selection(policy, r->multilabel);

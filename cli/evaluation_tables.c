@@ -189,8 +189,8 @@ static int print_labels(const vg_evaluation_result *result) {
 
 int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
-    printf("%s: %zu sample%s, %zu member%s, %zu %s (%s)\n\n", result->file, result->n, plural(result->n), result->m,
-           plural(result->m), result->c,
+    printf("%s: %zu sample%s, %zu member%s, %zu %s (%s)\n\n", console_text(result->file), result->n, plural(result->n),
+           result->m, plural(result->m), result->c,
            !result->multilabel ? "classes"
            : result->c == 1    ? "label"
                                : "labels",

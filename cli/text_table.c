@@ -45,7 +45,7 @@ size_t table_row(text_table *table, const char *name) {
 
 void table_text(text_table *table, size_t row, size_t column, const char *text) {
     if (!table->failed)
-        snprintf(cell(table, row, column), TABLE_CELL - 2, "%s", text);
+        vg_printable(cell(table, row, column), TABLE_CELL - 2, text);
 }
 
 double table_value(double value) { return fabs(value) < 1e-14 ? 0 : value; }

@@ -6,6 +6,8 @@
 #ifndef VARGATE_STATUS_H
 #define VARGATE_STATUS_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,9 +30,14 @@ typedef enum vg_status {
     VG_ERR_INTERRUPTED = 8  /* a progress callback asked to stop */
 } vg_status;
 
-/* The calling thread's last error message: one line without a newline, "" if there was none. Borrowed; valid until the
- * next failing call on this thread. */
+/* The calling thread's last error message: one line of printable UTF-8 without a newline, "" if there was none.
+ * Borrowed; valid until the next failing call on this thread. */
 VG_API const char *vg_error_message(void);
+
+/* Copies a text that may hold anything (a name in a file, a path) to out[room], room at least 1, as one line of valid
+ * UTF-8 that a terminal can show: control characters, bytes that are not UTF-8 and marks that reverse the direction of
+ * text are written \xNN. Cut between characters where room does not suffice. Returns out. Any thread. */
+VG_API const char *vg_printable(char *out, size_t room, const char *text);
 
 /* Frees a text or an array of numbers that a function has handed out through `char **out` or `double **out`: its
  * comment names this function. NULL is fine. */

@@ -8,21 +8,13 @@ static _Thread_local char message[1024];
 
 const char *vg_error_message(void) { return message; }
 
-/* A message is one line whatever it quotes: control characters become '?'. */
-static void tidy(void) {
-    for (char *p = message; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
-}
-
 vg_status vg_base__fail(vg_status status, const char *format, ...) {
     char text[sizeof message]; /* a message may quote the one before it */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    memcpy(message, text, sizeof message);
-    tidy();
+    vg_printable(message, sizeof message, text); /* one line whatever it quotes */
     return status;
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
+
 void vg_report__emit_begin(vg_emit *e, const vg_sink *sink) {
     e->sink = sink;
     e->status = VG_OK;
@@ -67,29 +69,11 @@ void vg_report__close(vg_emit *e, char bracket) {
     e->comma = true;
 }
 
-/* Length of the UTF-8 sequence at `text` (NUL-terminated), 0 when it is none. */
-static size_t sequence_length(const unsigned char *text) {
-    size_t length = text[0] < 0x80                      ? 1
-                    : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-                    : (text[0] & 0xf0) == 0xe0          ? 3
-                    : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
-                                                        : 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f)))
-        return 0; /* overlong, surrogate */
-    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f)))
-        return 0;
-    return length;
-}
-
 static void quoted(vg_emit *e, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     vg_report__raw(e, "\"");
     while (*at) {
-        size_t length = sequence_length(at);
+        size_t length = vg_printable__sequence((const char *)at);
         if (length == 0) {
             vg_report__raw(e, "\\ufffd");
             length = 1;

@@ -8,6 +8,7 @@
 #include "formats/text_file.h"
 #include "vargate/compare.h"
 #include "vargate/formats.h"
+#include "workflow/csv_cell.h"
 
 /* compare_page.html, embedded; the result's JSON takes the place of the marker. */
 extern const unsigned char vg_compare__template[];
@@ -23,13 +24,21 @@ static vg_status put_number(vg_text *file, const char *format, double value, con
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------- */
 
-/* A text between quotes, quotes doubled (RFC 4180). One that a spreadsheet would take for a formula gets an apostrophe
- * before it. */
+typedef struct cell_sink {
+    vg_text *file;
+    vg_status status; /* of the first piece that could not be written */
+} cell_sink;
+
+static void put_piece(void *context, const char *piece) {
+    cell_sink *sink = context;
+    if (sink->status == VG_OK)
+        sink->status = put(sink->file, piece);
+}
+
 static vg_status put_cell(vg_text *file, const char *text) {
-    VG_TRY(put(file, strchr("=+-@\t\r", *text) && *text ? "\"'" : "\""));
-    for (const char *c = text; *c; c++)
-        VG_TRY(vg_text__write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
-    return put(file, "\"");
+    cell_sink sink = {file, VG_OK};
+    vg_csv__cell(text, put_piece, &sink);
+    return sink.status;
 }
 
 static vg_status csv_row(vg_text *file, const vg_compare_result *result, size_t row) {

@@ -61,7 +61,7 @@ static vg_status put_list(json_t *document, const char *folder) {
 static json_t *texts(const char *const *lines, size_t count) {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        vg_json__append(array, json_string(lines[i]));
+        vg_json__append(array, vg_json__string(lines[i]));
     return array;
 }
 
@@ -156,7 +156,7 @@ static vg_status put_places(json_t *document, const char *folder) {
     VG_TRY(vg_data_places(&places, &count, folder));
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        vg_json__append(array, json_string(places[i]));
+        vg_json__append(array, vg_json__string(places[i]));
     vg_json__put(document, "places", array);
     vg_data_places_free(places, count);
     return VG_OK;

@@ -10,6 +10,7 @@
 
 #include "calibrate/calibration.h"
 #include "workflow/decide.h"
+#include "workflow/json_build.h"
 #include "workflow/stream_line.h"
 
 enum { SCORERS = 8, REAL_ROOM = 32 /* "-1.2345678901234567e-308," and more */ };
@@ -197,7 +198,7 @@ static bool put_decision(vg_decision_stream *s, const cached_scorer *entry) {
 }
 
 static bool put_error(vg_decision_stream *s) {
-    json_t *text = json_string(s->line.error);
+    json_t *text = vg_json__string(s->line.error);
     char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
     const char *shown = quoted ? quoted : "\"unreadable\"";
     bool fits = make_room(s, strlen(s->line.id) + strlen(shown) + REAL_ROOM);

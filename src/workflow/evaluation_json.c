@@ -224,7 +224,7 @@ static json_t *notes_json(const vg_evaluation *e) {
     json_t *array = json_array();
     size_t count = vg_evaluation_notes(notes, e);
     for (size_t i = 0; i < count; i++)
-        vg_json__append(array, json_string(notes[i]));
+        vg_json__append(array, vg_json__string(notes[i]));
     return array;
 }
 

@@ -12,6 +12,7 @@
 #include "formats/text_file.h"
 #include "vargate/formats.h"
 #include "vargate/workflow.h"
+#include "workflow/csv_cell.h"
 
 typedef struct figures_file {
     vg_text *text;
@@ -48,16 +49,8 @@ static void put_document(figures_file *file, vg_status status, char **text) {
 }
 
 /* --- CSV ---------------------------------------------------------------------------------------------------------- */
-/* A text with a comma or a quote in quotes. */
-static void put_name(figures_file *file, const char *text) {
-    bool plain = !strpbrk(text, ",\"\n");
-    put(file, plain ? "" : "\"");
-    for (const char *p = text; *p; p++) {
-        char one[3] = {*p, *p == '"' ? '"' : '\0', '\0'};
-        put(file, one);
-    }
-    put(file, plain ? "" : "\"");
-}
+static void put_piece(void *context, const char *piece) { put(context, piece); }
+static void put_name(figures_file *file, const char *text) { vg_csv__cell(text, put_piece, file); }
 
 static void put_number(figures_file *file, double value) {
     char text[40] = ",";

@@ -33,18 +33,17 @@ void vg_json__put_count(json_t *object, const char *key, unsigned long long valu
     vg_json__put(object, key, json_integer((json_int_t)value));
 }
 
-/* Names may hold any bytes; those that are not UTF-8 are shown as '?'. */
-void vg_json__put_text(json_t *object, const char *key, const char *value) {
-    json_t *text = json_string(value);
-    if (!text) {
-        char plain[1024];
-        size_t i = 0;
-        for (; value[i] && i < sizeof plain - 1; i++)
-            plain[i] = (unsigned char)value[i] < 0x80 ? value[i] : '?';
-        plain[i] = '\0';
-        text = json_string(plain);
+json_t *vg_json__string(const char *text) {
+    json_t *value = json_string(text);
+    if (!value) { /* not UTF-8, or no memory: then the second call fails too */
+        char shown[1024];
+        value = json_string(vg_printable(shown, sizeof shown, text));
     }
-    vg_json__put(object, key, text);
+    return value;
+}
+
+void vg_json__put_text(json_t *object, const char *key, const char *value) {
+    vg_json__put(object, key, vg_json__string(value));
 }
 
 void vg_json__append(json_t *array, json_t *value) {

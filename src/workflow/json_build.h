@@ -13,6 +13,8 @@
 #include "vargate/measures.h"
 #include "vargate/workflow.h"
 
+/* A text. Names may hold any bytes: one that is not UTF-8 is given as vg_printable shows it. */
+json_t *vg_json__string(const char *text);
 /* A number, or null when it is not finite. */
 json_t *vg_json__number(double value);
 /* A result: an object that begins with "schema" (VG_JSON_SCHEMA) and "command". Its keys:

@@ -216,7 +216,7 @@ static json_t *policy_json(const vg_policy_data *policy) {
     if (policy->class_names) {
         json_t *names = json_array();
         for (size_t c = 0; c < policy->classes; c++)
-            vg_json__append(names, json_string(policy->class_names[c]));
+            vg_json__append(names, vg_json__string(policy->class_names[c]));
         vg_json__put(out, "class_names", names);
     }
     return out;

@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 #include "formats/arrays.h"
+#include "workflow/csv_cell.h"
+#include "workflow/json_build.h"
 #include "workflow/name_list.h"
 
 /* The text as a number, if it is the very text that a program writes for it: "17", not "017", "+17" or "17.0". */
@@ -56,26 +58,14 @@ void vg_row_names__free(vg_row_names *names) {
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
-/* In quotes where a comma, a quote or the end of a line stands in it (RFC 4180). */
-static void put_csv(vg_text_rows *rows, const char *text) {
-    if (!strpbrk(text, ",\"\r\n")) {
-        vg_text_rows__put(rows, text);
-        return;
-    }
-    vg_text_rows__put(rows, "\"");
-    for (const char *p = text; *p; p++) {
-        char one[3] = {*p, *p == '"' ? '"' : '\0', '\0'};
-        vg_text_rows__put(rows, one);
-    }
-    vg_text_rows__put(rows, "\"");
-}
+static void put_piece(void *context, const char *piece) { vg_text_rows__put(context, piece); }
 
 static void put_text(vg_text_rows *rows, const char *text, bool json) {
     if (!json) {
-        put_csv(rows, text);
+        vg_csv__cell(text, put_piece, rows);
         return;
     }
-    json_t *value = json_string(text);
+    json_t *value = vg_json__string(text);
     char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
     vg_text_rows__put(rows, quoted ? quoted : "null");
     free(quoted);

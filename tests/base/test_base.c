@@ -22,9 +22,34 @@
 static void message_is_one_line(void **state) {
     (void)state;
     assert_int_equal(vg_base__fail(VG_ERR_DATA, "row %d of\n\"%s\"", 3, "a\tb\x7f"), VG_ERR_DATA);
-    assert_string_equal(vg_error_message(), "row 3 of?\"a?b?\"");
+    assert_string_equal(vg_error_message(), "row 3 of\\x0a\"a\\x09b\\x7f\"");
     vg_base__fail(VG_ERR_IO, "again: %s", vg_error_message());
-    assert_string_equal(vg_error_message(), "again: row 3 of?\"a?b?\"");
+    assert_string_equal(vg_error_message(), "again: row 3 of\\x0a\"a\\x09b\\x7f\"");
+}
+
+static void printable_is_valid_utf8(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 C:\\x", "plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 C:\\x"},
+        {"\x1b[31m", "\\x1b[31m"}, /* an escape sequence */
+        {"sh\xd8pe", "sh\\xd8pe"}, /* half of a sequence */
+        {"\xc2\x9b"
+         "31m",
+         "\\xc2\\x9b31m"}, /* the same sequence by a C1 control */
+        {"a\xe2\x80\xae"
+         "b",
+         "a\\xe2\\x80\\xaeb"},                                              /* right-to-left override */
+        {"\xe2\x81\xa6x", "\\xe2\\x81\\xa6x"},                              /* isolate */
+        {"\xc0\xaf \xed\xa0\x80 \xf5", "\\xc0\\xaf \\xed\\xa0\\x80 \\xf5"}, /* overlong, surrogate, no UTF-8 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[128];
+        assert_string_equal(vg_printable(out, sizeof out, cases[i][0]), cases[i][1]);
+    }
+    char small[6];
+    assert_string_equal(vg_printable(small, sizeof small, "abc\xe2\x82\xac"), "abc"); /* cut between characters */
+    assert_string_equal(vg_printable(small, sizeof small, "ab\x01"), "ab");
+    assert_string_equal(vg_printable(small, 1, "ab"), "");
 }
 
 static void message_is_cut_not_overrun(void **state) {
@@ -404,6 +429,7 @@ static void tier_follows_the_environment(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(message_is_one_line),
+        cmocka_unit_test(printable_is_valid_utf8),
         cmocka_unit_test(message_is_cut_not_overrun),
         cmocka_unit_test(message_belongs_to_its_thread),
         cmocka_unit_test(every_status_has_a_name),

@@ -68,7 +68,7 @@ refused good.npy "one column" --labels narrow.csv --multilabel
 
 # A file name cannot forge a second line.
 run score "$(printf 'a\nb.npy')"
-fails_with 1 "a?b.npy"
+fails_with 1 "a\\x0ab.npy"
 
 # Outputs that cannot be written.
 run score good.npy -o missing/scores.npz

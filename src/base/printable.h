@@ -1,0 +1,12 @@
+/* printable.h - texts from outside (names in files, paths, arguments) as a terminal, a log or a JSON text can hold them.
+ * Internal. */
+#ifndef VG_PRINTABLE_H
+#define VG_PRINTABLE_H
+
+#include <stddef.h>
+
+/* Bytes of the UTF-8 sequence at `text`, which ends with a NUL; 0 where there is none: a byte that is not UTF-8, an
+ * overlong form, a surrogate. */
+size_t vg_printable__sequence(const char *text);
+
+#endif
