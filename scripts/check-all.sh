@@ -33,6 +33,9 @@ own_products() { # the CPU backend without oneDNN, as in wheels, in every tier
             --output-on-failure || return 1
     done
 }
+aarch64() { # the NEON tier under qemu, where the tools are installed
+    sh scripts/check_aarch64.sh "$jobs" || [ $? = 77 ]
+}
 fuzz() { # fuzz TARGET
     name=${1#fuzz_}
     mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
@@ -54,6 +57,7 @@ for tier in portable neon avx2 avx512; do # those that this machine can run; the
     esac
 done
 step own-products own_products
+step aarch64 aarch64
 step fences sh scripts/check_fences.sh "$jobs"
 step gcc-asan-ubsan suite build/check-asan asan -DCMAKE_C_COMPILER=gcc
 if command -v clang >/dev/null 2>&1; then

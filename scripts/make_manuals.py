@@ -101,10 +101,11 @@ def roff(text: str) -> str:
 
 
 def command_page(command: Command, version: str) -> str:
+    arguments = command.usage.removeprefix(f"vargate {command.name}").strip()
     out = [
         f'.TH VARGATE\\-{roff(command.name.upper())} 1 "" "vargate {version}" "User Commands"',
         f".SH NAME\nvargate\\-{command.name} \\- {roff(command.summary)}",
-        f".SH SYNOPSIS\n.B vargate {command.name}\n{roff(command.usage.removeprefix(f'vargate {command.name}').strip())}",
+        f".SH SYNOPSIS\n.B vargate {command.name}\n{roff(arguments)}",
     ]
     details = "\n".join(command.details).strip()
     if details:

@@ -25,7 +25,7 @@ print(f"CPython {sys.version.split()[0]}, NumPy {np.__version__}, vargate {varga
 END
 env -i HOME="$folder" PATH=/usr/bin:/bin "$folder/env/bin/vargate" doctor >doctor.txt
 grep '^training' doctor.txt
-env -i HOME="$folder" PATH=/usr/bin:/bin "$folder/env/bin/vargate" run -q --set epochs=1 --set limit=512 -o run \
+env -i HOME="$folder" PATH=/usr/bin:/bin "$folder/env/bin/vargate" run -q --set epochs=1 --set train_limit=512 -o run \
     >/dev/null
 [ -s run/results.json ]
 echo "the wheel works"

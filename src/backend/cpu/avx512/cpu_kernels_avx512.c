@@ -10,6 +10,7 @@
 void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template);
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,avx2,fma")))
@@ -365,10 +366,16 @@ static TARGET void to_bf16_all(uint16_t *to, const float *from, size_t count) {
     general->to_bf16(to + i, from + i, count - i);
 }
 
+/* By cpuid itself (leaf 7.1: eax bit 5): not every compiler's library has what __builtin_cpu_supports calls. */
+static bool has_bf16(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
+}
+
 void vg_cpu__improve_avx512(vg_cpu_kernels *kernels, const vg_cpu_kernels *template) {
     general = template;
     kernels->lanes = lanes;
-    if (__builtin_cpu_supports("avx512bf16")) {
+    if (has_bf16()) {
         kernels->pooling_forward = pooling_forward;
         kernels->pooling_backward = pooling_backward;
         kernels->to_bf16 = to_bf16_all;
