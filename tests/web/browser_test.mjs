@@ -418,6 +418,14 @@ check(
   await page.evaluate(() => getComputedStyle(document.querySelector("nav")).display === "none"),
 );
 check("prints", (await page.pdf({ format: "A4" })).length > 20000);
+check(
+  "paragraphs and tables are not torn apart on paper",
+  await page.evaluate(() =>
+    [...document.querySelectorAll(".about, #class-table, #error-table")].every(
+      (e) => getComputedStyle(e).breakInside === "avoid",
+    ),
+  ),
+);
 equal(
   "selections are printed",
   await page.evaluate(() =>
