@@ -181,6 +181,23 @@ static void put_reals(vg_decision_stream *s, const char *key, const double *valu
     put_text(s, array ? "]" : "");
 }
 
+/* The name of a class as the policy knows it; null for -1. Nothing without names, and in multilabel mode. */
+static bool put_name(vg_decision_stream *s, const char *key, int32_t c) {
+    char *const *names = vg_policy__read(s->policy)->class_names;
+    if (!names || s->multilabel)
+        return true;
+    json_t *text = c < 0 ? json_null() : json_string(names[c]);
+    char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+    bool fits = quoted && make_room(s, strlen(quoted) + REAL_ROOM);
+    if (fits) {
+        put_key(s, key, false);
+        put_text(s, quoted);
+    }
+    free(quoted);
+    json_decref(text);
+    return fits;
+}
+
 static bool put_decision(vg_decision_stream *s, const cached_scorer *entry) {
     const vg_scores *block = &entry->block;
     size_t count = s->multilabel ? s->line.c : 1;
@@ -193,7 +210,9 @@ static bool put_decision(vg_decision_stream *s, const cached_scorer *entry) {
     put_reals(s, "gmu", block->gmu, count, s->multilabel);
     put_reals(s, "snr", block->snr, count, s->multilabel);
     put_reals(s, "mean", block->mean, s->line.c, true);
-    put_text(s, "}\n");
+    if (!put_name(s, "pred_name", block->pred[0]) || !put_name(s, "decision_name", block->decision[0]))
+        return false;
+    put_text(s, "}\n"); /* within the room of a number */
     return true;
 }
 

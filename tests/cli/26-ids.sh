@@ -66,4 +66,13 @@ END
     exits 0
     if grep -qa 'cat' texts.safetensors; then pass; else fail "no names in the metadata"; fi
 fi
+# A stream answers with the names that its policy knows.
+printf 'id,cat,"d""og"\na,0.9,0.1\nb,0.5,0.5\n' >named.csv
+run decide named.csv -k 1 --save named.json -q
+exits 0
+printf '{"id": "b", "p": [[0.5, 0.5]]}\n{"id": "a", "p": [[0.1, 0.9]]}\n' >lines.jsonl
+run_on lines.jsonl decide --stdin-jsonl --policy named.json
+exits 0
+prints '"pred_name":"cat","decision_name":null}'
+prints '"pred_name":"d\"og","decision_name":"d\"og"}'
 cd "$root" || exit 1
