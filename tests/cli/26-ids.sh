@@ -67,8 +67,8 @@ END
     if grep -qa 'cat' texts.safetensors; then pass; else fail "no names in the metadata"; fi
 fi
 # A stream answers with the names that its policy knows.
-printf 'id,cat,"d""og"\na,0.9,0.1\nb,0.5,0.5\n' >named.csv
-run decide named.csv -k 1 --save named.json -q
+printf '{"p": [[0.9, 0.1]], "classes": ["cat", "d\\"og"]}\n{"p": [[0.5, 0.5]]}\n' >named.jsonl
+run decide named.jsonl -k 1 --save named.json -q
 exits 0
 printf '{"id": "b", "p": [[0.5, 0.5]]}\n{"id": "a", "p": [[0.1, 0.9]]}\n' >lines.jsonl
 run_on lines.jsonl decide --stdin-jsonl --policy named.json
