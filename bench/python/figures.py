@@ -79,13 +79,21 @@ class Report:
 
 
 def overhead(report: Report, p: np.ndarray, threads: int, c_seconds: float | None) -> None:
-    tiny = np.full((1, 2, 3), 1 / 3, np.float32)
+    tiny, small = np.full((1, 2, 3), 1 / 3, np.float32), np.full((1, 5, 10), 0.1)
     per = 2000
     wall, _ = best(lambda: [vargate.score(tiny) for _ in range(per)], least=3)
+    more, _ = best(lambda: [vargate.score(small) for _ in range(per)], least=3)
     one, _ = best(lambda: [vargate.score(tiny, measures="gmu") for _ in range(per)], least=3)
-    wall, one = wall / per, one / per
-    held = report.target("call overhead < 20 us", wall < 20e-6)
-    report.line("call on a tiny input, every measure", wall_s=wall, one_measure_s=one, target_s=20e-6, held=held)
+    wall, more, one = wall / per, more / per, one / per
+    held = report.target("call overhead < 20 us", max(wall, more) < 20e-6)
+    report.line(
+        "call on a tiny input, every measure",
+        wall_s=wall,
+        five_by_ten_s=more,
+        one_measure_s=one,
+        target_s=20e-6,
+        held=held,
+    )
 
     view, owner = predictions(p)
     shape = (view.n, view.m, view.c)

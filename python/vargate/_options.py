@@ -38,6 +38,7 @@ __all__ = [
     "measure_names",
     "read_files",
     "resolve",
+    "resolve_all",
     "show_options",
     "temperatures",
     "words",
@@ -311,22 +312,45 @@ def resolve(*, interruptible: bool = False, **options: Unpack[ThreadedOptions]) 
     if len(o) > len(DEFAULTS):
         unknown = ", ".join(repr(name) for name in o if name not in DEFAULTS)
         raise TypeError(f"unexpected keyword argument {unknown}, expected some of {', '.join(DEFAULTS)}")
+    return resolve_all(**o, interruptible=interruptible)
+
+
+def resolve_all(
+    *,
+    k: Gates,
+    logits: bool,
+    temperature: Temperature,
+    class_k: ClassGates,
+    preset: Preset,
+    multilabel: bool,
+    multilabel_form: Form,
+    pairs: Pairs | None,
+    sigma: Sigma | None,
+    log_base: LogBase | None,
+    normalise: bool | None,
+    renormalise: bool,
+    floor: float | None,
+    eps: float | None,
+    threads: int | None,
+    interruptible: bool,
+) -> Resolved:
+    """`resolve` with every option given: what `vargate.score` calls, in half the time."""
     return _resolve(
-        reals(o["k"], "k"),
-        bool(o["logits"]),
-        () if o["temperature"] is None else temperatures(o["temperature"]),
-        () if o["class_k"] is None else class_gates(o["class_k"]),
-        o["preset"],
-        bool(o["multilabel"]),
-        o["multilabel_form"],
-        o["pairs"],
-        o["sigma"],
-        o["log_base"],
-        o["normalise"],
-        bool(o["renormalise"]),
-        o["floor"],
-        o["eps"],
-        thread_count(o["threads"]),
+        reals(k, "k"),
+        bool(logits),
+        () if temperature is None else temperatures(temperature),
+        () if class_k is None else class_gates(class_k),
+        preset,
+        bool(multilabel),
+        multilabel_form,
+        pairs,
+        sigma,
+        log_base,
+        normalise,
+        bool(renormalise),
+        floor,
+        eps,
+        thread_count(threads),
         interruptible,
     )
 

@@ -26,7 +26,7 @@ from ._options import (
     Sigma,
     Temperature,
     measure_names,
-    resolve,
+    resolve_all,
 )
 from ._sites import Sites, as_sites, flat_labels
 from .scores import Scores
@@ -226,9 +226,10 @@ def score(
     array([[ 0,  0],
            [-1, -1]], dtype=int32)
     """
-    if isinstance(p, (str, os.PathLike)) and set("HWD") & set(axes or "") and os.fspath(p).endswith(".npy"):
-        p = np.load(p, mmap_mode="r")
-    if isinstance(p, (str, os.PathLike)):
+    if type(p) is not np.ndarray and isinstance(p, (str, os.PathLike)):
+        if set("HWD") & set(axes or "") and os.fspath(p).endswith(".npy"):
+            p = np.load(p, mmap_mode="r")
+    if type(p) is not np.ndarray and isinstance(p, (str, os.PathLike)):
         found = _from_file(p, axes, logits, multilabel)
         p, logits, axes = found.values, found.logits, "NMC"
         labels = found.labels if labels is None else labels
@@ -239,7 +240,7 @@ def score(
         view, owner = predictions(p, axes, settled=labels is not None)
     shape: Shape = (view.n, view.m, view.c) if sites is None else (sites.n, sites.m, sites.c)
     long = shape[0] * shape[1] * shape[2] > _SHORT
-    resolved = resolve(
+    resolved = resolve_all(
         k=k,
         logits=logits,
         temperature=temperature,
