@@ -49,7 +49,7 @@ def test_names(tmp_path: Path) -> None:
     assert found.ids.tolist() == ["x", "y"]
     assert found.labels is not None
     assert found.labels.tolist() == [1, 0]
-    with pytest.raises(ValueError, match="--label: no column is named 'species'"):
+    with pytest.raises(ValueError, match="csv: label: no column is named 'species'"):
         vargate.load(tmp_path / "a.csv", "predictions", label="species")
     with pytest.raises(OSError, match="nothing"):
         vargate.load(tmp_path / "nothing.csv", "predictions")
@@ -92,7 +92,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert found.logits
     assert (found.values == z).all()
     pq.write_table(pa.table({"cat": [0.5, 0.1], "dog": [0.5, 0.1]}), tmp_path / "free.parquet")
-    with pytest.raises(ValueError, match=r"free\.parquet: .*--classes cat,dog"):
+    with pytest.raises(ValueError, match=r"free\.parquet: .*classes='cat,dog'"):
         vargate.load(tmp_path / "free.parquet", "predictions")
 
 

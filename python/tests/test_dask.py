@@ -310,3 +310,12 @@ def test_one_value_and_empty_blocks() -> None:
     named = vd.score(array, labels=y, classes=["no", "yes"])
     assert named.evaluate(measures="gtu@1").compute().classes == ("no", "yes")
     assert named.summary().compute().measures["tu"]["median"] == pytest.approx(np.log(2))
+
+
+def test_labels_by_name_and_classes_that_stay() -> None:
+    names = ["a", "b", "c", "d"]
+    lazy = vd.score(da.from_array(Z, chunks=(300, -1, -1)), labels=np.array(names)[Y], logits=True, classes=names)
+    assert lazy.evaluate(measures=[]).compute().accuracy == vargate.evaluate(Z, Y, logits=True).accuracy
+    assert lazy.compute().classes == tuple(names)
+    with pytest.raises(TypeError, match="expected the name of an array"):
+        lazy[:10]  # type: ignore[index]

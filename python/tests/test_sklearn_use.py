@@ -318,3 +318,13 @@ def test_bagging_and_lists_take_n_jobs() -> None:
         np.testing.assert_array_equal(one.predict_members(X[TEST]), two.predict_members(X[TEST]))
     data, y = load_iris(return_X_y=True)
     assert AbstainingClassifier([forest(2), forest(2)], n_jobs=2).fit(data, y).predict(data).shape == (150,)
+
+
+def test_several_uncertainties_at_once() -> None:
+    X, y = make_classification(200, random_state=0)
+    pipe = make_pipeline(StandardScaler(), AbstainingClassifier(RandomForestClassifier(9, random_state=0), k=1.0))
+    pipe.fit(X, y)
+    labels, both = pipe.predict(X, return_uncertainty="tu,gtu@1")
+    alone = [pipe.predict(X, return_uncertainty=name)[1] for name in ("tu", "gtu")]
+    np.testing.assert_array_equal(both, np.stack(alone, axis=1))
+    np.testing.assert_array_equal(labels, pipe.predict(X))

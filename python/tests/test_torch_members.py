@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.functional import dropout as leave_out
 
 import vargate
 from vargate.torch import LastLayerEnsemble, UncertaintyMetric, collect, collect_batches, mc_dropout, refresh_batchnorm
@@ -378,3 +379,26 @@ def test_copies_of_a_metric_keep_its_state(copied: Any) -> None:
 def test_metric_refuses_probabilities() -> None:
     with pytest.raises(ValueError, match="logits=False"):
         UncertaintyMetric().update(torch.randn(5, 3, 4).softmax(-1))
+
+
+class _Renamed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = leave_out(self.inner(x), 0.5, self.training)
+        return out
+
+
+def test_dropout_under_another_name_is_found() -> None:
+    model, x = _Renamed().eval(), torch.ones(8, 4)
+    with mc_dropout(model), torch.no_grad():
+        assert bool((model(x) != model(x)).any())
+
+
+def test_a_recurrent_layer_alone_has_no_dropout() -> None:
+    with pytest.warns(UserWarning, match="num_layers"):
+        single = nn.LSTM(4, 4, 1, dropout=0.5)
+    with pytest.raises(ValueError, match="no dropout"), mc_dropout(single):
+        pass

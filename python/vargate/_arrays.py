@@ -24,6 +24,7 @@ __all__ = [
     "Shape",
     "as_ids",
     "as_labels",
+    "as_marks",
     "as_names",
     "as_view",
     "named_order",
@@ -356,6 +357,17 @@ def as_integers(a: Array, name: str) -> npt.NDArray[np.int64]:
             f"{name} has dtype {a.dtype}, expected integers" + (" (no fractions)" if a.dtype.kind == "f" else "")
         )
     return np.ascontiguousarray(a, dtype=np.int64)
+
+
+def as_marks(values: Any, name: str) -> npt.NDArray[np.bool_]:
+    """Yes or no for each row: bools, or numbers that are 0 or 1; class numbers and probabilities are refused."""
+    a: Array = np.asarray(values)
+    if a.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {a.dtype}, expected bools")
+    marks = np.ascontiguousarray(a, dtype=np.bool_)
+    if a.dtype.kind != "b" and not bool(np.array_equal(a, marks)):
+        raise ValueError(f"{name} has values other than 0 and 1, expected bools: pred != labels, for instance")
+    return marks
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------

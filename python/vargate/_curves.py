@@ -22,11 +22,34 @@ from . import _native
 if TYPE_CHECKING:
     from .scores import Scores
 
-__all__ = ["error_marks", "group_means", "only", "oracle", "plain_measures", "risk_curve", "roc", "training", "unit"]
+__all__ = [
+    "error_marks",
+    "group_means",
+    "need",
+    "only",
+    "oracle",
+    "plain_measures",
+    "risk_curve",
+    "roc",
+    "training",
+    "unit",
+]
 __all__ += ["wilson"]
 
 Float64 = npt.NDArray[np.float64]
 POINTS = 256
+
+
+def need(source: Any, name: str, *kinds: type) -> None:
+    """Refuses what a plot cannot draw, saying what makes it."""
+    if not isinstance(source, kinds):
+        how = {
+            "Scores": "vargate.score(p, labels=y)",
+            "Evaluation": "vargate.evaluate(p, y)",
+            "Ood": "vargate.ood(p, q)",
+        }
+        words = " or ".join(f"{kind.__name__} ({how[kind.__name__]})" for kind in kinds)
+        raise TypeError(f"{name} is a {type(source).__name__}, expected {words}")
 
 
 def plain_measures(s: Scores, names: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import threading
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_size_t, c_uint32, c_ulonglong, c_void_p
@@ -197,9 +198,29 @@ for _name, (_result, _arguments) in _SIGNATURES.items():
 _EXCEPTIONS: dict[int, type[Exception]] = {_structs.ERR_MEMORY: MemoryError, _structs.ERR_IO: OSError}
 
 
+_OPTION = re.compile(r"--([a-z][a-z-]*)( (?:[A-Z]+|\d+|comma|point|[^ ,;]+,[^ ;]+)(?![\w']))?")
+_SWITCHES = ("force", "logits", "multilabel", "renormalise")
+
+
+def in_pythons_words(line: str) -> str:
+    """A line of the library with the command's options as the keyword arguments of the same names.
+
+    >>> in_pythons_words("(logits: --logits; if not, give --axes MNC)")
+    "(logits: logits=True; if not, give axes='MNC')"
+    """
+
+    def argument(found: re.Match[str]) -> str:
+        name, value = found[1].replace("-", "_"), (found[2] or "").strip()
+        if found[1] in _SWITCHES:
+            return f"{name}=True{found[2] or ''}"
+        return f"{name}={value if value.isdigit() else repr(value)}" if value else name
+
+    return _OPTION.sub(argument, line)
+
+
 def error(status: int) -> Exception:
     """The exception for a failed call: ValueError, MemoryError or OSError with the library's line."""
-    line = lib.vg_error_message().decode("utf-8", "replace")
+    line = in_pythons_words(lib.vg_error_message().decode("utf-8", "replace"))
     return _EXCEPTIONS.get(status, ValueError)(line)
 
 

@@ -24,6 +24,8 @@ def _sides(id: Scores, ood: Scores | Mapping[str, Scores]) -> tuple[dict[str, An
     sets = ood if isinstance(ood, Mapping) else {"out of distribution": ood}
     if not sets:
         raise ValueError("ood is empty, expected at least one set")
+    for name, s in (("id", id), *(("ood", s) for s in sets.values())):
+        _curves.need(s, name, Scores)
     return _by_sample(id.columns(), id), {name: _by_sample(s.columns(), s) for name, s in sets.items()}
 
 
@@ -143,6 +145,7 @@ def ood_roc(
 def ood_auroc(result: Ood, *, figure: str = "auroc", most: int = 12, ax: Axes | None = None) -> Axes:
     """The measures of an `Ood` result by AUROC (or ``"aupr_out"``, ``"fpr95"``, ...), with intervals where a bootstrap
     has given them; of the first set where there are several."""
+    _curves.need(result, "result", Ood)
     name, one = next(iter(result.sets.items()))
     rows = {measure: getattr(row, figure) for measure, row in one.measures.items()}
     ends = {measure: (row.intervals or {}).get(figure) for measure, row in one.measures.items()}

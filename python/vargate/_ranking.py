@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import as_labels, whole
+from ._arrays import as_labels, as_marks, whole
 from ._tally import points
 from .evaluate import Interval, Ranking, _ends
 
@@ -78,7 +78,7 @@ def rank(
     1.0
     """
     values = np.ascontiguousarray(uncertainty, dtype=np.float64)
-    marks = np.ascontiguousarray(errors, dtype=np.bool_)
+    marks = as_marks(errors, "errors")
     if values.ndim != 1 or values.shape != marks.shape:
         raise ValueError(f"uncertainty has shape {values.shape} and errors {marks.shape}, expected the same (N,)")
     c_coverages, c_risks = _native.doubles(points(coverages, "coverages")), _native.doubles(points(risks, "risks"))
@@ -108,7 +108,7 @@ class AurocComparison:
 
 
 def _marked(values: Any, positive: Any, name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    scores, marks = np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(positive, dtype=np.bool_)
+    scores, marks = np.ascontiguousarray(values, dtype=np.float64), as_marks(positive, "positive")
     if scores.ndim not in (1, 2) or scores.shape != marks.shape:
         raise ValueError(
             f"{name} has shape {scores.shape} and positive {marks.shape}, expected the same (N,) or (N, C)"

@@ -172,7 +172,7 @@ def score(
         Conventions: the paper's, its authors' later code's, or those of Schweighofer et al.
     measures : str or sequence of str
         What to compute, a list or text with commas: names of arrays (``"gtu@1"`` for that of `gtu`), or the groups
-        ``all``, ``entropies``, ``pairwise``, ``ungated``, ``gated``, ``margin``.
+        ``all``, ``entropies``, ``pairwise``, ``baselines``, ``ungated``, ``gated``, ``margin``; `measures` lists them.
     axes : str, optional
         Order of the axes of `p`: ``"NMC"`` (None reads them so, too), ``"MNC"``, ..., or ``"NC"`` for one member. Of
         images and volumes with H, W and D, in any order: ``"NMCHW"``, ``"MNCHW"``; a list of PyTorch's (N, C, H, W),

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .evaluate import Evaluation
+    from .ood import Ood
     from .scores import Scores
 
-__all__ = ["evaluation_table", "table", "to_arrow", "to_pandas", "to_polars"]
+__all__ = ["evaluation_table", "ood_table", "table", "to_arrow", "to_pandas", "to_polars"]
 
 _CLASSES = ("pred", "second", "decision")  # their values are numbers of classes
 
@@ -112,3 +113,15 @@ def evaluation_table(e: Evaluation, what: str) -> pd.DataFrame:
         for at, value in row.coverage_at_risk.items():
             table.loc[name, f"coverage@risk{at}"] = value
     return table.rename_axis("measure")
+
+
+def ood_table(result: Ood) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = {
+        (name, measure): {figure: value for figure, value in vars(row).items() if figure != "intervals"}
+        for name, one in result.sets.items()
+        for measure, row in one.measures.items()
+    }
+    table = pd.DataFrame(list(rows.values()), index=pd.MultiIndex.from_tuples(rows, names=["set", "measure"]))
+    return table.droplevel("set") if len(result.sets) == 1 else table

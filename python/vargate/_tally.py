@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import as_labels, reals, whole
-from ._measures import GROUPS, is_certainty
+from ._measures import FILE_ORDER, GROUPS, MEASURES, is_certainty
 from ._options import ScoringOptions, ThreadedOptions, words
 from ._predictions import Predictions
 from ._score import score
 from .scores import Float64, Scores
 
-__all__ = ["as_scores", "chosen_columns", "extra_columns", "measure_list", "number", "points", "rows_of", "tally"]
+__all__ = ["as_scores", "certain_names", "chosen_columns", "extra_columns", "measure_list", "number", "points", "rows_of"]
+__all__ += ["tally"]
 
 
 def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *, wanted: str = "all") -> Scores:
@@ -45,13 +46,33 @@ def chosen_columns(columns: dict[str, Float64], measures: str | Sequence[str] | 
     if measures is None:
         return columns
     wanted: set[str] = set()
+    known = {*columns, *(name.partition("@")[0] for name in columns)}
     for word in words(measures):
         stem, at, gate = word.partition("@")
-        if at:
-            wanted.add(f"{stem}@{_native.k_name(float(gate))}")
-        else:
-            wanted.update(GROUPS.get(word, (word,)))
+        name = f"{stem}@{_native.k_name(float(gate))}" if at and _is_number(gate) else word
+        found = GROUPS.get(name, (name,))
+        wanted.update(found)
+        # Fields that are no measure (decision, mean) rank nothing and may be named.
+        if not known.intersection(found) and (name not in FILE_ORDER or name in MEASURES):
+            there = ", ".join(columns) or "none"
+            raise ValueError(f"measures: {word!r} was not computed, expected some of {there}, or a group of them")
     return {name: values for name, values in columns.items() if {name, name.partition("@")[0]} & wanted}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def certain_names(named: str | Collection[str], extra: Mapping[str, Any] | None) -> list[str]:
+    """Those of the caller's columns whose larger values are more certain."""
+    found = words(named) if isinstance(named, str) else list(named)
+    for name in found:
+        if name not in (extra or {}):
+            raise ValueError(f"extra_certainty: {name!r} is not in extra, which has {', '.join(extra or {}) or 'none'}")
+    return found
 
 
 def extra_columns(extra: Mapping[str, Any] | None, shape: tuple[int, ...], taken: dict[str, Float64]) -> dict[str, Any]:

@@ -80,6 +80,10 @@ class DaskScores:
         return list(self._names)
 
     def __getitem__(self, name: str) -> da.Array:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"an index is {name!r}, expected the name of an array: lazy.tu[:10], or compute() for samples"
+            )
         stem, at, gate = name.partition("@")
         if at and stem in self._names and SCORE_FIELDS[stem][1] == "k":
             place = gate_of(gate, self._k)
@@ -285,7 +289,7 @@ def _blocks_of(array: da.Array) -> tuple[list[Delayed], Sequence[float]]:
     return list(array.to_delayed().reshape(-1)), array.chunks[0]
 
 
-def _label_blocks(labels: Any, array: da.Array, columns: int) -> list[Any]:
+def _label_blocks(labels: Any, array: da.Array, columns: int, classes: tuple[str, ...] | None) -> list[Any]:
     sizes = array.chunks[0]
     unknown = any(math.isnan(size) for size in sizes)
     if isinstance(labels, da.Array):
@@ -309,7 +313,7 @@ def _label_blocks(labels: Any, array: da.Array, columns: int) -> list[Any]:
             "block sizes are unknown: labels must be a Dask array with the same blocks, or call compute_chunk_sizes()"
         )
     shape = (int(array.shape[0]), int(array.shape[1]) if array.ndim == 3 else 1, int(array.shape[-1]))
-    whole = as_labels(labels, shape, columns > 0)
+    whole = as_labels(labels, shape, columns > 0, classes=classes)
     return np.split(whole, np.cumsum([int(size) for size in sizes])[:-1])
 
 
@@ -362,8 +366,8 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
     blocks, sizes = _blocks_of(array)
     columns = classes if resolved.multilabel else 0
     labelled = labels is not None
-    given = _label_blocks(labels, array, columns) if labelled else [None] * len(blocks)
-    how |= {"threads": threads, "measures": needed, "axes": "NMC"}
+    given = _label_blocks(labels, array, columns, classes_named) if labelled else [None] * len(blocks)
+    how |= {"threads": threads, "measures": needed, "axes": "NMC", "classes": classes_named}
     known = not any(math.isnan(size) for size in sizes)
     firsts = [int(v) for v in np.cumsum([0, *sizes[:-1]])] if known else [None] * len(blocks)
     run = delayed(tasks.score_block)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
-from ._arrays import reals
+from ._arrays import real, reals
 from ._measures import GATED, PLAIN
 from ._options import DecisionOptions, ThreadedOptions, choice
 from ._predictions import Predictions
@@ -312,6 +312,12 @@ class Target:
     grid: Sequence[float] | None = None
     multiplicity: str = "auto"
     starts: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("risk", "coverage"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, real(getattr(self, name), f"target_{name}"))
+        object.__setattr__(self, "confidence", real(self.confidence, "confidence"))
 
 
 def options_of(target: Target, rows_per_sample: int) -> tuple[_native.SelectOptions, Any]:

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arrays import whole
+from ._arrays import real, whole
 from ._options import ScoringOptions, compared, thread_count
 from ._summary import Verdict, judge
-from ._tally import as_scores, chosen_columns, extra_columns, measure_list, number, points, tally
+from ._tally import as_scores, certain_names, chosen_columns, extra_columns, measure_list, number, points, tally
 from .scores import Scores
 
 if TYPE_CHECKING:
@@ -493,7 +493,7 @@ def evaluate(
     curve: int = 0,
     threads: int | None = None,
     extra: Mapping[str, Any] | None = None,
-    extra_certainty: Collection[str] = (),
+    extra_certainty: str | Collection[str] = (),
     **scoring: Unpack[ScoringOptions],
 ) -> Evaluation:
     """Accuracy, calibration, selective prediction and error detection.
@@ -559,14 +559,14 @@ def evaluate(
         whole(curve, "curve", 0),
         whole(bootstrap, "bootstrap", 0),
         whole(seed, "seed", 0),
-        confidence,
+        real(confidence, "confidence"),
         thread_count(threads),
         _native.progress,
         None,
     )
     columns = chosen_columns(s.columns(), asked)
     columns |= extra_columns(extra, s.labels.shape, columns)
-    listed = measure_list(columns, extra_certainty)
+    listed = measure_list(columns, certain_names(extra_certainty, extra))
     out = POINTER(_native.Evaluation)()
     with tally(s, s.labels, bins=bins, bootstrap=bool(bootstrap > 0)) as counted:
         with _native.Interruptible():

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _native
-from ._arrays import whole
+from ._arrays import real, whole
 from ._measures import is_certainty
 from ._options import ScoringOptions, ThreadedOptions, compared, thread_count
 from ._predictions import Predictions
 from ._score import score
-from ._tally import chosen_columns, extra_columns, measure_list, number
+from ._tally import certain_names, chosen_columns, extra_columns, measure_list, number
 from .evaluate import Interval, _ends, _intervals, best_of
 from .scores import Float64, Scores
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typing_extensions import Unpack
 
 __all__ = ["Ood", "OodFigures", "OodSet", "detect", "ood"]
@@ -88,6 +89,12 @@ class Ood:
         out: dict[str, Any] = {"positive": "ood", "id": {"n": self.n}}
         return out | {"ood": {name: one.to_dict() for name, one in self.sets.items()}}
 
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a measure; of several sets one row a set and measure."""
+        from ._tables import ood_table
+
+        return ood_table(self)
+
     def plot(self, *, ax: Any = None) -> Any:
         """Draws the AUROC of each measure with matplotlib; `vargate.plots` has histograms and ROC curves."""
         from .plots import ood_auroc
@@ -139,7 +146,7 @@ def ood(
     threads: int | None = None,
     name: str = "ood",
     extra: Mapping[str, tuple[Any, Any]] | None = None,
-    extra_certainty: Collection[str] = (),
+    extra_certainty: str | Collection[str] = (),
     **scoring: Unpack[ScoringOptions],
 ) -> Ood:
     """Detection of out-of-distribution samples by every measure.
@@ -195,8 +202,15 @@ def ood(
     inside = columns_of(s, {key: pair[0] for key, pair in (extra or {}).items()})
     resamples, start = whole(bootstrap, "bootstrap", 0), whole(seed, "seed", 0)
     options = _native.OodOptions(
-        _native.size(_native.OodOptions), resamples, start, confidence, thread_count(threads), _native.progress, None
+        _native.size(_native.OodOptions),
+        resamples,
+        start,
+        real(confidence, "confidence"),
+        thread_count(threads),
+        _native.progress,
+        None,
     )
+    certain = certain_names(extra_certainty, extra)
     results: dict[str, OodSet] = {}
     for key, p in sets.items():
         other = scored(p)
@@ -207,7 +221,7 @@ def ood(
         )
         if outside.keys() != inside.keys():
             raise ValueError(f"{key} has other measures than the in-distribution side")
-        results[key] = _compare(inside, s.n, outside, other.n, options, extra_certainty)
+        results[key] = _compare(inside, s.n, outside, other.n, options, certain)
     return Ood(s.n, results)
 
 

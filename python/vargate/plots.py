@@ -51,6 +51,7 @@ __all__ = [
 
 def _evaluation(source: Evaluation | Scores) -> Evaluation:
     """The figures of scores, without ranking any measure."""
+    _curves.need(source, "source", Evaluation, Scores)
     if isinstance(source, Evaluation):
         return source
     if source.labels is None:
@@ -161,6 +162,7 @@ def reliability(
 
 def _risk_curves(source: Evaluation | Scores, by: Sequence[str] | None) -> tuple[dict[str, Any], float]:
     """The curves to draw by name, and the share of errors."""
+    _curves.need(source, "source", Scores, Evaluation)
     if isinstance(source, Evaluation):
         known = {name: row.curve for name, row in source.measures.items() if row.curve}
         if not known:
@@ -184,6 +186,7 @@ def _risk_curves(source: Evaluation | Scores, by: Sequence[str] | None) -> tuple
 
 
 def _column(s: Scores, name: str) -> Any:
+    _curves.need(s, "s", Scores)
     try:
         return np.ascontiguousarray(s[name], np.float64)
     except KeyError:
@@ -270,6 +273,7 @@ def ranking(e: Evaluation, *, figure: str = "error_auroc", most: int = 12, ax: A
     bootstrap has given them."""
     from matplotlib.ticker import MaxNLocator
 
+    _curves.need(e, "e", Evaluation)
     rows = {name: getattr(row, figure) for name, row in e.measures.items()}
     ends = {name: (row.intervals or {}).get(figure) for name, row in e.measures.items()}
     higher = figure in ("error_auroc", "error_aupr")
@@ -287,6 +291,7 @@ def ranking(e: Evaluation, *, figure: str = "error_auroc", most: int = 12, ax: A
 
 
 def _gate(s: Scores, k: float | None) -> str:
+    _curves.need(s, "s", Scores)
     if k is not None and k not in s._k:
         raise ValueError(f"k is {k!r}, expected one of those scored: {', '.join(map(_native.k_name, s._k))}")
     return _native.k_name(s._k[0] if k is None else k)
@@ -445,6 +450,7 @@ def abstained(
         Names of the classes.
     ax : matplotlib Axes, optional
     """
+    _curves.need(source, "source", Scores, Evaluation)
     names = _class_names(source, classes)
     if isinstance(source, Evaluation):
         bars: Axes = _abstained_bars(source, k, names, ax)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
@@ -38,7 +38,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 from . import _parts
 from ._arrays import Array, is_real
 from ._forest import Forest, scores_by_blocks
-from ._options import Preset
+from ._options import Preset, words
 from ._score import score
 from ._sklearn_members import check_members, innermost, is_fitted, member_probabilities, union
 from .decide import Selection, select_k
@@ -64,9 +64,10 @@ def _fit_one(model: Any, X: Any, y: Any, params: dict[str, Any], fitted: bool) -
     return model if fitted else model.fit(X, y, **params)
 
 
-def _one_column(s: Scores, measure: str) -> Float64:
-    values: Float64 = s[measure]
-    return values if values.ndim == 1 else values[:, 0]
+def _uncertainties(s: Scores, measure: str | Sequence[str]) -> Float64:
+    """One column of each measure named: (N,) of one, (N, several) of several."""
+    columns = [s[name] if s[name].ndim == 1 else s[name][:, 0] for name in words(measure)]
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 # --- scoring ----------------------------------------------------------------------------------------------------------
@@ -373,10 +374,10 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         check_is_fitted(self)
         return member_probabilities(self.estimator_, X, n_jobs=self.n_jobs)
 
-    def _scores(self, X: Any, measures: str | list[str]) -> Scores:
+    def _scores(self, X: Any, measures: str | Sequence[str]) -> Scores:
         """Scores at the gate setting in use; a forest's without holding what its members say."""
         check_is_fitted(self)
-        asked = [measures] if isinstance(measures, str) else measures
+        asked = words(measures)
         inner, inputs = (None, X) if isinstance(self.estimator_, list) else innermost(self.estimator_, X)
         if isinstance(inner, ForestClassifier) and not isinstance(inner.classes_, list):
             inputs = inner._validate_X_predict(inputs)
@@ -401,7 +402,7 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         """Everything `vargate.score` says of these samples, at the gate setting in use."""
         return self._scores(X, "all")
 
-    def predict(self, X: Any, return_uncertainty: bool | str = False) -> Any:
+    def predict(self, X: Any, return_uncertainty: bool | str | Sequence[str] = False) -> Any:
         """Labels; where the model abstains, ``abstain_label_``.
 
         Integer labels stay integers, and bools become 0 and 1 where one is abstained on. Where the label does not fit
@@ -410,8 +411,8 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
         Parameters
         ----------
         X : array_like (N, features)
-        return_uncertainty : bool or str
-            Give (labels, uncertainties) as `predict_uncertainty` has them, by this measure, or by ``gmu`` for True.
+        return_uncertainty : bool, str or sequence of str
+            Give (labels, uncertainties) as `predict_uncertainty` has them, by these measures, or by ``gmu`` for True.
             Reaches through a pipeline: ``pipeline.predict(X, return_uncertainty=True)``.
         """
         measure = "gmu" if return_uncertainty is True else return_uncertainty or None
@@ -420,9 +421,9 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             count = len(self.predict_members(X))
             labels = np.repeat(self.classes_, count)
             return labels if measure is None else (labels, np.zeros(count))
-        s = self._scores(X, ["decision"] if measure is None else ["decision", measure])
+        s = self._scores(X, ["decision", *words(measure or [])])
         labels = self._labels(s.decision[:, 0])
-        return labels if measure is None else (labels, _one_column(s, measure))
+        return labels if measure is None else (labels, _uncertainties(s, measure))
 
     def _labels(self, decision: Array) -> Array:
         if not bool(np.any(decision < 0)):
@@ -449,24 +450,25 @@ class AbstainingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator): 
             return np.ones((len(self.predict_members(X)), 1))
         return self._scores(X, "mean").mean
 
-    def predict_uncertainty(self, X: Any, measure: str = "gmu") -> Float64:
-        """One uncertainty a sample.
+    def predict_uncertainty(self, X: Any, measure: str | Sequence[str] = "gmu") -> Float64:
+        """One uncertainty a sample, or one for each of several measures.
 
         Parameters
         ----------
         X : array_like (N, features)
-        measure : str
+        measure : str or sequence of str
             A measure of `vargate.score`: ``"gmu"`` (margin, 0 certain to 1 uncertain), ``"tu"``, ``"eu"``, ``"epkl"``,
             or gated by ``k_``: ``"gtu"``, ``"geu"``, ... (``"gtu@1"`` where ``k_`` is 1).
+            Several are a list, or text with commas: ``"tu,eu"``.
 
         Returns
         -------
-        ndarray (N,) float64
+        ndarray (N,) float64, or (N, several)
         """
         check_is_fitted(self)
         if len(self.classes_) == 1:
             return np.zeros(len(self.predict_members(X)))
-        return _one_column(self._scores(X, measure), measure)
+        return _uncertainties(self._scores(X, measure), measure)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """1 - cost / `error_cost`: a wrong prediction costs `error_cost`, an abstention `referral_cost`. Accuracy where

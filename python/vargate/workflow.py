@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
-from ._arrays import reals, whole
+from ._arrays import as_integers, reals, whole
 from ._files import save_arrays
 from ._jobs import Job, Listener
 from ._options import ClassGates, Gates, Temperature, resolve, thread_count
@@ -357,15 +357,18 @@ class _Inputs:
         path = self.folder / f"{name}.npz"
         if isinstance(value, Scores):
             value.save(path)
-        else:
-            save_arrays({"Z" if logits else "P": np.asarray(value)}, str(path))
+            return os.fsencode(path)
+        values = np.asarray(value)
+        if values.dtype.kind not in "biuf" and values.dtype.name != "bfloat16":
+            raise TypeError(f"source is a {type(value).__name__}, expected a path, Scores, or predictions (N, M, C)")
+        save_arrays({"Z" if logits else "P": values}, str(path))
         return os.fsencode(path)
 
     def labels(self, labels: Any) -> bytes | None:
         if labels is None or isinstance(labels, (str, os.PathLike)):
             return None if labels is None else os.fsencode(labels)
         path = self.folder / "labels.npz"
-        save_arrays({"L": np.ascontiguousarray(labels, dtype=np.int64)}, str(path))
+        save_arrays({"L": as_integers(np.asarray(labels), "labels")}, str(path))
         return os.fsencode(path)
 
     def names(self, classes: Sequence[str] | None) -> bytes | None:
@@ -456,9 +459,12 @@ def report(
     from_memory = not isinstance(source, (str, os.PathLike))
     if out is None and (from_memory or not os.path.isdir(source)):
         out = tempfile.mkdtemp(prefix="vargate-report-")
-    if isinstance(source, Scores):
+    if isinstance(source, (Scores, Predictions)):
         labels, classes = source.labels if labels is None else labels, classes or source.classes
+    if isinstance(source, Scores):
         k = source._k if k is None else k
+    elif isinstance(source, Predictions):
+        logits, source = source.logits if logits is None else logits, source.values
     page = POINTER(_native.Page)()
     with tempfile.TemporaryDirectory(prefix="vargate-") as scratch, Job(progress) as job:
         inputs = _Inputs(scratch)

@@ -74,8 +74,13 @@ def _names(code: CodeType) -> set[str]:
     return found
 
 
+def _is_dropout(value: object) -> bool:
+    return callable(value) and any(value is function for function in _FUNCTIONS)
+
+
 def _written_names(module: nn.Module) -> list[set[str]]:
-    """For each method of a module's classes outside PyTorch, the names it reads."""
+    """For each method of a module's classes outside PyTorch, the names it reads; of a dropout function that was
+    imported under another name (``from torch.nn.functional import dropout as drop``) its own."""
     found = []
     for cls in type(module).__mro__:
         if cls is object or cls.__module__.split(".")[0] == "torch":
@@ -84,7 +89,10 @@ def _written_names(module: nn.Module) -> list[set[str]]:
             function = getattr(member, "__func__", member)
             code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
             if isinstance(code, CodeType):
-                found.append(_names(code))
+                names = _names(code)
+                around = getattr(getattr(function, "__wrapped__", function), "__globals__", {})
+                aliases = {name for name in names if name in around and _is_dropout(around[name])}
+                found.append(names | {around[name].__name__ for name in aliases})
     return found
 
 
@@ -122,8 +130,10 @@ def _stochastic(name: str, module: nn.Module) -> bool:
         return _scripted(name, module)
     if isinstance(module, _DropoutNd):
         return bool(module.p > 0)
-    if isinstance(module, (nn.MultiheadAttention, nn.RNNBase)):
+    if isinstance(module, nn.MultiheadAttention):
         return bool(module.dropout > 0)
+    if isinstance(module, nn.RNNBase):  # between its layers
+        return bool(module.dropout > 0 and module.num_layers > 1)
     return _drops_attention(module)
 
 
