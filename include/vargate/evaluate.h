@@ -113,7 +113,7 @@ typedef struct vg_reliability_bin {
     double low, high;
     size_t count;
     double confidence, accuracy;
-    /* means of confidence^2, and of confidence where right (else 0): for vg_calibration_check_bins */
+    /* means of confidence^2, and of confidence where right (else 0): for vg_evaluation_finish */
     double square, hit;
 } vg_reliability_bin;
 
@@ -124,10 +124,6 @@ typedef struct vg_calibration_check {
     double debiased; /* the ECE less what chance alone adds to it; at least 0 */
     size_t mce_rows; /* rows of the bin that decides MCE */
 } vg_calibration_check;
-
-/* The same from the bins alone, for evaluations put together from parts: bins of the parts are added as means weighted
- * by count. Rows must be independent: not for multilabel tasks. */
-VG_API vg_status vg_calibration_check_bins(vg_calibration_check *out, const vg_reliability_bin *bins, size_t count);
 
 /* --- ranking: selective prediction and error detection ---------------------------------------------------------- */
 
@@ -258,13 +254,24 @@ typedef struct vg_evaluation {
     vg_class_figures *class_figures; /* classes */
 } vg_evaluation;
 
-/* Computes every figure from the tally and the measures, each of which holds a value for every row of the tally.
+/* Computes every figure from the tally and the measures, each of which holds a value for every row of the tally;
  * options NULL: the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the
  * progress function asked to stop. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
 /* Frees the evaluation with its arrays. NULL is fine. */
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
+/* Completes an evaluation that the caller put together from parts of its rows, in memory of the caller's: counts added,
+ * bins as means weighted by count, rankings from vg_rank_parts_merge. Read are the counts, values, rows, errors, bins,
+ * confidence and resamples; arrays that a pointer does not lead to are left out. Set are `calibration` (of bins of
+ * independent rows; multilabel NaN), `class_measure`, the leader and the rival of `lead` without a test, which needs
+ * both measures of every row, and, where resamples > 0, the intervals: from the counts, and from the figures of that
+ * many resamples of all rows. resampled[r * F + f], NULL: those intervals are left out; F figures follow each other:
+ *     accuracy, f1_macro, ece, ece_adaptive, ece_classwise, mce, nll, brier, f1_micro, subset_accuracy, ece_macro, of
+ *     which those of calibration are not read;
+ *     of each measure aurc, eaurc, augrc, error_auroc, error_aupr, risk_at[coverage_count], coverage_at[risk_count];
+ *     of each rule row coverage, accuracy */
+VG_API vg_status vg_evaluation_finish(vg_evaluation *evaluation, const double *resampled);
 
 enum { VG_NOTE_SIZE = 256, VG_MAX_NOTES = 4 };
 /* What a reader of the figures must know, one sentence each: whether the ECE is more than chance, MCE from a few rows,
@@ -305,10 +312,14 @@ typedef struct vg_rank_part {
     unsigned long long rows_total, errors_total;   /* in all parts */
     double aurc, augrc, pairs, precision;          /* set by the walk, as all that follows */
     double hits[VG_MAX_OPERATING_POINTS], covered[VG_MAX_OPERATING_POINTS];
+    /* for intervals of coverage_at, set by walks whose options have resamples > 0: coverages, in rows, up to which the
+     * risk is lower than a given one for certain, and may be */
+    double below[VG_MAX_OPERATING_POINTS], within[VG_MAX_OPERATING_POINTS];
+    double rows_per_sample; /* the caller's: rows that count as one there; 0: 1 */
 } vg_rank_part;
 #define VG_RANK_PART_INIT                                                                                              \
     {                                                                                                                  \
-        sizeof(vg_rank_part), 0, 0, 0, 0, 0, 0, 0, 0, {0}, { 0 }                                                       \
+        sizeof(vg_rank_part), 0, 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}, {0}, 0                                            \
     }
 
 /* Walks the rows of one part, whose counts before it and in all are set. `rows` may be 0. Where `gap` is not NULL the
@@ -316,7 +327,8 @@ typedef struct vg_rank_part {
  * sum of their absolute values over all rows is N times the ECE), and nothing is ranked. */
 VG_API vg_status vg_rank_part_walk(vg_rank_part *part, double *gap, size_t bins, const vg_measure *measure,
                                    const uint8_t *errors, size_t rows, const vg_evaluate_options *options);
-/* The ranking of all rows from the walks of all parts; `options` as in the walks. out->name is empty. */
+/* The ranking of all rows from the walks of all parts; `options` as in the walks. out->name is empty. coverage_at has
+ * intervals where options->resamples > 0; the others are vg_evaluation_finish's. */
 VG_API vg_status vg_rank_parts_merge(vg_ranking *out, const vg_rank_part *parts, size_t count,
                                      const vg_evaluate_options *options);
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _native, _parts, _ranges
+from . import _native, _parts, _ranges, _resample
 from ._arrays import Array
 from ._measures import is_certainty
 from ._samples import concatenate
-from ._summary import ScoreSummary, Verdict, figures_of, judge
+from ._summary import ScoreSummary
 from ._tally import number
+from ._whole import WholeSet, build, judged, unlabelled
 from .decide import Selection, Target
-from .evaluate import RANKING, ClassFigures, Ranking, ReliabilityBin, best_of
 from .scorer import Scorer
 from .scores import Scores
 
@@ -46,20 +47,31 @@ def field_of(block: _Block, name: str) -> Array:
     return block.scores[name]
 
 
-def part_of(block: _Block, bins: int, full: bool = False) -> tuple[_parts.Sums, _parts.Rows]:
-    return _parts.part(block.scores, block.mean_tu, block.mean_gtu, bins, full)
+def part_of(block: _Block, bins: int, full: bool = False, by: str | None = None) -> tuple[_parts.Sums, _parts.Rows]:
+    return _parts.part(block.scores, block.mean_tu, block.mean_gtu, bins, full, by)
 
 
 CONFIDENCE = "confidence of the mean"  # of the adaptive ECE; no measure has this name
 
 
-def rank_rows(block: _Block, part: tuple[_parts.Sums, _parts.Rows], names: list[str]) -> dict[str, _ranges.Column]:
+def label_column(name: str, label: int) -> str:
+    """The name of the rows of one label among the columns."""
+    return f"{name} of label {label}"
+
+
+def rank_rows(
+    block: _Block, part: tuple[_parts.Sums, _parts.Rows], names: list[str], number_: int, resampled: bool
+) -> dict[str, _ranges.Column]:
     """The columns of a block that the ranking needs; those of certainty turned round."""
     s, errors = block.scores, part[1].errors
-    out = {
-        name: _ranges.Column(-values if is_certainty(name) else values, errors)
-        for name, values in ((name, np.ascontiguousarray(s[name], np.float64).reshape(-1)) for name in names)
-    }
+    width, out = s.c if s.multilabel else 1, dict[str, _ranges.Column]()
+    samples = _resample.sample_numbers(number_, s.n, width) if resampled else np.empty(0, np.uint64)
+    for name in names:
+        values = np.ascontiguousarray(s[name], np.float64).reshape(-1)
+        values = -values if is_certainty(name) else values
+        out[name] = _ranges.Column(values, errors, samples)
+        for label in range(width) if s.multilabel else ():
+            out[label_column(name, label)] = _ranges.Column(values[label::width], errors[label::width])
     sure = np.maximum(s.mean, 1 - s.mean).reshape(-1) if s.multilabel else s.mean.max(axis=1, initial=0.0)
     return {**out, CONFIDENCE: _ranges.Column(sure, errors)}
 
@@ -120,42 +132,50 @@ def choose(
     return _parts.select(ratio, marks, target, labelled, rows_per_sample=rows_per_sample, to_decide=to_decide)
 
 
-_FIGURES = ("accuracy", "f1_macro", "ece", "mce", "nll", "brier")
-_CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
-_TABLES = ("f1_micro", "subset_accuracy", "ece_macro", "ece_adaptive", "ece_classwise")
 MOST_PARTS = 64  # of columns that are cut by value
 
 
-def _judge(sums: _parts.Sums, figures: dict[str, Any], labelled: bool) -> Verdict:
-    outcomes, rows = 2 if sums.rows != sums.n else sums.c, sums.rows if labelled else 0
-    means = figures_of(sums.n, sums.m, outcomes, figures["diversity"], figures["spread"])
-    return judge(means, sums.correct if labelled else 0, rows)
-
-
 def whole_set(
-    sums: _parts.Sums, labelled: bool, names: list[str], walks: list[dict[str, Any]], classes: tuple[str, ...] | None
+    sums: _parts.Sums,
+    names: list[str],
+    walks: list[dict[str, Any]],
+    points: _ranges.Points,
+    resampled: npt.NDArray[np.float64] | None,
+    classes: tuple[str, ...] | None,
 ) -> WholeSet:
-    figures = _parts.overall(sums, labelled)
-    nan = math.nan
-    measures = {name: Ranking(**_ranges.merge(walks, name)) for name in names}
-    more: dict[str, Any] = {}
-    if labelled and sums.n:
-        gap = math.fsum(np.abs(np.sum([walk[CONFIDENCE] for walk in walks], axis=0)))
-        more = {"ece_adaptive": gap / sums.rows, **_parts.tables(sums)}
-    return WholeSet(
-        n=sums.n,
-        m=sums.m,
-        c=sums.c,
-        diversity=figures["diversity"],
-        k_sensitivity=figures["k_sensitivity"],
-        verdict=_judge(sums, figures, labelled),
-        **{name: figures.get(name, nan) for name in (*_FIGURES, *_CHECK)},
-        rule=figures.get("rule", {}),
-        measures=measures,
-        best=best_of(measures, RANKING, RANKING[3:]),
-        classes=classes,
-        **more,
-    )
+    """Of a labelled set; without labels there are no walks."""
+    if not walks or not sums.n:
+        return unlabelled(sums, classes)
+
+    def ranking(name: str) -> _native.Ranking:
+        return _ranges.merge([_native.RankPart.from_buffer_copy(walk[name]) for walk in walks], points)
+
+    by_label: list[Mapping[str, _native.Ranking]] = [
+        {name: ranking(label_column(name, c)) for name in names}
+        for c in (range(sums.c) if sums.labels is not None else ())
+    ]
+    gap = math.fsum(np.abs(np.sum([walk[CONFIDENCE] for walk in walks], axis=0)))
+    rankings = {name: ranking(name) for name in names}
+    return build(sums, rankings, by_label, gap / sums.rows, points, resampled, classes)
+
+
+def resampled_sums(block: _Block, number_: int, points: _ranges.Points) -> npt.NDArray[np.float64]:
+    return _resample.sums(block.scores, number_, points)
+
+
+def resampled_figures(
+    counted: npt.NDArray[np.float64],
+    walked: dict[str, npt.NDArray[np.float64]],
+    places: list[dict[str, npt.NDArray[np.int64]]],
+    sums: _parts.Sums,
+    points: _ranges.Points,
+) -> npt.NDArray[np.float64]:
+    return _resample.figures(counted, walked, places[0], sums, points)
+
+
+def add_arrays(parts: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    added: npt.NDArray[np.float64] = np.sum(parts, axis=0)
+    return added
 
 
 def summarise_set(
@@ -168,7 +188,7 @@ def summarise_set(
 ) -> ScoreSummary:
     """`vargate.ScoreSummary` of the whole set."""
     figures = _parts.overall(sums, labelled)
-    judged = _judge(sums, figures, labelled)
+    _, verdict = judged(sums, labelled)
     held = {name: {at: v for part in statistics for at, v in part[name].items()} for name in statistics[0]}
 
     def row(name: str) -> dict[str, Any]:
@@ -205,9 +225,9 @@ def summarise_set(
         accuracy=number(figures["accuracy"]) if labelled else None,
         diversity=number(figures["diversity"]),
         k_sensitivity=number(figures["k_sensitivity"]),
-        verdict=judged.name,
-        verdict_text=judged.text,
-        verdict_figures=judged.figures(),
+        verdict=verdict.name,
+        verdict_text=verdict.text,
+        verdict_figures=verdict.figures(),
         ties=None if counted is None else sum(c[0] for c in counted),
         gated_out=None if counted is None else sum(c[1] for c in counted),
         _labelled=labelled,
@@ -221,76 +241,4 @@ def shard(block: _Block, names: tuple[str, ...], path: str) -> str:
 
 def gather_scores(blocks: list[_Block], names: tuple[str, ...], sums: _parts.Sums) -> Scores:
     parts = [block.scores._but(arrays={name: block.scores[name] for name in names}) for block in blocks]
-    found = _parts.overall(sums, False)
-    outcomes = 2 if sums.rows != sums.n else sums.c
-    figures = figures_of(sums.n, sums.m, outcomes, found["diversity"], found["spread"])
-    figures.k_sensitivity = found["k_sensitivity"]
-    return concatenate(parts)._but(figures=figures)
-
-
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class WholeSet:
-    """Figures over every block, defined as in `vargate.Evaluation`. Undefined ones, and those that need labels without
-    any, are NaN; so are the expected and debiased ECE and its p-value in multilabel mode, which need the rows of a
-    sample together.
-    """
-
-    n: int
-    m: int
-    c: int
-    diversity: float
-    k_sensitivity: float
-    verdict: Verdict
-    accuracy: float
-    f1_macro: float
-    ece: float
-    mce: float
-    nll: float
-    brier: float
-    ece_expected: float
-    ece_p_value: float
-    ece_debiased: float
-    rule: dict[str, dict[str, float]]
-    measures: dict[str, Ranking]
-    best: dict[str, str]
-    classes: tuple[str, ...] | None = None
-    f1_micro: float = math.nan
-    subset_accuracy: float = math.nan
-    ece_macro: float = math.nan
-    ece_adaptive: float = math.nan
-    ece_classwise: float = math.nan
-    per_class: list[ClassFigures] = field(default_factory=list)
-    confusion: npt.NDArray[np.int64] | None = None
-    reliability: list[ReliabilityBin] = field(default_factory=list)
-    errors: int = 0
-    mce_rows: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Keyed as `vargate.Evaluation.to_dict`, with ``diversity``, ``k_sensitivity`` and the verdict besides."""
-        out: dict[str, Any] = {name: getattr(self, name) for name in ("n", "m", "c")}
-        for name in ("diversity", "k_sensitivity", *_FIGURES):
-            out[name] = number(getattr(self, name))
-        for name in _CHECK:  # not known of labels that belong to one sample
-            if not math.isnan(getattr(self, name)):
-                out[name] = getattr(self, name)
-        out |= {
-            "verdict": self.verdict.name,
-            "verdict_text": self.verdict.text,
-            "verdict_figures": self.verdict.figures(),
-        }
-        for name in _TABLES:
-            if not math.isnan(getattr(self, name)):
-                out[name] = number(getattr(self, name))
-        out["measures"] = {name: ranking.to_dict() for name, ranking in self.measures.items()}
-        out["best"] = dict(self.best)
-        out["rule"] = {k: {name: number(value) for name, value in row.items()} for k, row in self.rule.items()}
-        if self.per_class:
-            out |= {"errors": self.errors, "mce_rows": self.mce_rows}
-            out["per_class"] = [row.to_dict() for row in self.per_class]
-            out["reliability"] = [row.to_dict() for row in self.reliability]
-        if self.confusion is not None:
-            out["confusion"] = self.confusion.tolist()
-        return out
+    return concatenate(parts)._but(figures=judged(sums, False)[0])

@@ -141,6 +141,9 @@ class RankPart(Structure):
         ("precision", c_double),
         ("hits", c_double * MAX_OPERATING_POINTS),
         ("covered", c_double * MAX_OPERATING_POINTS),
+        ("below", c_double * MAX_OPERATING_POINTS),
+        ("within", c_double * MAX_OPERATING_POINTS),
+        ("rows_per_sample", c_double),
     ]
 
 
@@ -393,7 +396,7 @@ SIZES: dict[type[Structure], int] = {
     ClassRow: 48,
     ReliabilityBin: 56,
     Ranking: 544,
-    RankPart: 200,
+    RankPart: 336,
     RuleRow: 152,
     EvaluateOptions: 112,
     LabelRow: 96,

@@ -75,10 +75,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [POINTER(POINTER(_evaluate.Evaluation)), _P, _P, c_size_t, POINTER(_evaluate.EvaluateOptions)],
     ),
     "vg_evaluation_free": (None, [POINTER(_evaluate.Evaluation)]),
-    "vg_calibration_check_bins": (
-        c_int,
-        [POINTER(_evaluate.CalibrationCheck), POINTER(_evaluate.ReliabilityBin), c_size_t],
-    ),
+    "vg_evaluation_finish": (c_int, [POINTER(_evaluate.Evaluation), _P]),
     "vg_evaluation_notes": (c_size_t, [_P, POINTER(_evaluate.Evaluation)]),
     "vg_evaluation_findings": (c_size_t, [_P, POINTER(_evaluate.Evaluation), _P]),
     "vg_auroc": (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_double, cast, sizeof, string_at
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,26 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array
 from ._summary import Spread
-from ._tally import rows_of, tally
+from ._tally import measure_list, rows_of, tally
 from .decide import Selection, Target, options_of, selection
-from .evaluate import ClassFigures, ReliabilityBin
 from .scores import Scores
 
-__all__ = ["COVERAGES", "RISKS", "Rows", "Sums", "add", "overall", "part", "rank", "rule_counts", "select", "tables"]
+__all__ = [
+    "COVERAGES",
+    "RISKS",
+    "Rows",
+    "Sums",
+    "add",
+    "bin_rows",
+    "counted",
+    "from_counted",
+    "overall",
+    "part",
+    "rank",
+    "rule_counts",
+    "select",
+    "tables",
+]
 
 Float64 = npt.NDArray[np.float64]
 COVERAGES = (0.8, 0.9, 0.95)
@@ -55,11 +69,14 @@ class Sums:
     rule: npt.NDArray[np.int64]  # (K, 2): kept, errors among them
     k: tuple[float, ...]
     # What only a full part has: signed gaps by class and bin (classwise ECE), by label and bin (multilabel), true
-    # against predicted classes, samples whose labels are all right.
+    # against predicted classes, samples whose labels are all right, and what follows.
     class_gap: Float64 | None = None
     label_gap: Float64 | None = None
     confusion: npt.NDArray[np.int64] | None = None
     subset: int = 0
+    rule_by: npt.NDArray[np.int64] | None = None  # (K, 2, C): abstained by label, by prediction
+    uncertainty: Float64 | None = None  # (C,): of one measure, summed over the rows of each class
+    labels: Float64 | None = None  # (C, 3): rows right, NLL and Brier score of each label, summed
 
 
 @dataclass(frozen=True)
@@ -85,7 +102,26 @@ def _gaps(held: Any, shape: tuple[int, int]) -> Float64 | None:
     return np.ctypeslib.as_array(held, shape).copy() if held else None
 
 
-def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int, full: bool) -> tuple[dict[str, Any], Rows]:
+def _full(e: Any, scores: Scores) -> dict[str, Any]:
+    """What only a full part has, of the library's evaluation of a block."""
+    c, more = scores.c, dict[str, Any]()
+    if e.confusion:
+        more["confusion"] = np.ctypeslib.as_array(e.confusion, (c, c)).astype(np.int64)
+    by = [(e.rule[i].abstained_by_label[:c], e.rule[i].abstained_by_prediction[:c]) for i in range(e.rule_count)]
+    more["rule_by"] = np.array(by, np.int64).reshape(e.rule_count, 2, c)
+    if e.class_measure < e.measure_count:
+        rows = [scores.n if scores.multilabel else e.per_class[i].support for i in range(c)]
+        more["uncertainty"] = np.array([n * e.class_figures[i].uncertainty if n else 0.0 for i, n in enumerate(rows)])
+    if scores.multilabel:
+        rows_of = [e.labels[i] for i in range(e.label_count)]
+        more["labels"] = scores.n * np.array([(row.accuracy, row.nll, row.brier) for row in rows_of])
+    return more
+
+
+def _tally(
+    scores: Scores, labels: npt.NDArray[np.int64], bins: int, full: bool, by: str | None = None
+) -> tuple[dict[str, Any], Rows]:
+    """`by`: the measure whose mean by class a full part has."""
     lib, rows = _native.lib, scores.n * (scores.c if scores.multilabel else 1)
     k = _native.doubles(tuple(scores.k))
     how = _native.EvaluateOptions(struct_size=sizeof(_native.EvaluateOptions), seed=1, confidence=0.95, threads=1)
@@ -99,12 +135,13 @@ def _tally(scores: Scores, labels: npt.NDArray[np.int64], bins: int, full: bool)
         if full:
             shape = scores.c, bins
             more = {"class_gap": _gaps(held.class_gaps, shape), "label_gap": _gaps(held.label_gaps, shape)}
-        _native.check(lib.vg_evaluate(byref(out), counted, None, 0, byref(how)))
+        columns = {by: np.ascontiguousarray(scores[by], np.float64)} if by else {}
+        listed = measure_list(columns)
+        _native.check(lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(how)))
     try:
         e = out.contents
-        if full and e.confusion:
-            more["confusion"] = np.ctypeslib.as_array(e.confusion, (scores.c, scores.c)).astype(np.int64)
-        if full and scores.multilabel:
+        more |= _full(e, scores) if full else {}
+        if scores.multilabel:
             more["subset"] = round(e.subset_accuracy.value * scores.n)
         found: dict[str, Any] = {
             "correct": rows - int(np.count_nonzero(errors)),
@@ -126,25 +163,33 @@ def _bin(b: _native.ReliabilityBin) -> tuple[float, ...]:
 
 def _check(bins: npt.NDArray[np.float64]) -> dict[str, float]:
     """What the ECE of the bins' sums says about calibration: the library's test, rows independent."""
-    rows = (_native.ReliabilityBin * len(bins))()
-    for row, (count, *sums) in zip(rows, bins, strict=True):
-        row.count = int(count)
-        row.confidence, row.accuracy, row.square, row.hit = (value / count if count else math.nan for value in sums)
-    found = _native.CalibrationCheck()
-    _native.check(_native.lib.vg_calibration_check_bins(byref(found), rows, len(bins)))
+    whole = _native.Evaluation(_native.size(_native.Evaluation), bins=len(bins), reliability=bin_rows(bins))
+    _native.check(_native.lib.vg_evaluation_finish(byref(whole), None))
+    found = whole.calibration
     return {"ece_expected": found.expected, "ece_p_value": found.p_value, "ece_debiased": found.debiased}
+
+
+def bin_rows(bins: npt.NDArray[np.float64]) -> Any:
+    """The library's reliability bins from their sums."""
+    rows = (_native.ReliabilityBin * len(bins))()
+    for i, (row, (count, *sums)) in enumerate(zip(rows, bins, strict=True)):
+        row.low, row.high, row.count = i / len(bins), (i + 1) / len(bins), int(count)
+        row.confidence, row.accuracy, row.square, row.hit = (value / count if count else math.nan for value in sums)
+    return rows
 
 
 def _class(c: _native.ClassRow) -> tuple[int, int, int]:
     return c.support, c.predicted, c.true_positive
 
 
-def part(scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15, full: bool = False) -> tuple[Sums, Rows]:
+def part(
+    scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15, full: bool = False, by: str | None = None
+) -> tuple[Sums, Rows]:
     """The part of one block. With labels the block must have `mean` and `std`."""
     found, rows = _zeros(scores, bins), Rows(np.empty(0, np.uint8), np.empty(0))
     count = scores.n * (scores.c if scores.multilabel else 1)
     if scores.labels is not None and scores.n:
-        found, rows = _tally(scores, scores.labels, bins, full)
+        found, rows = _tally(scores, scores.labels, bins, full, by)
     weight = scores.n
     sums = Sums(
         n=scores.n,
@@ -159,6 +204,34 @@ def part(scores: Scores, mean_tu: float, mean_gtu: float, bins: int = 15, full: 
         **found,
     )
     return sums, rows
+
+
+def counted(scores: Scores, bins: int) -> Float64:
+    """Of a block's sums those that the resamples need, as one vector; `from_counted` reads it."""
+    if not scores.n or scores.labels is None:
+        return np.zeros(6 + 3 * scores.c + 2 * len(scores.k))
+    found, rows = _tally(scores, scores.labels, bins, False)
+    whole = (scores.n, len(rows.errors), found["correct"], found["nll"], found["brier"], found.get("subset", 0))
+    return np.concatenate([whole, found["classes"].reshape(-1), found["rule"].reshape(-1)])
+
+
+def from_counted(vector: Float64, like: Sums) -> Sums:
+    """What `counted` vectors add up to, with the shape of `like`."""
+    n, rows, correct, subset = (int(vector[i]) for i in (0, 1, 2, 5))
+    classes, rule = np.split(vector[6:].astype(np.int64), [3 * like.c])
+    return replace(
+        like,
+        n=n,
+        rows=rows,
+        correct=correct,
+        nll=float(vector[3]),
+        brier=float(vector[4]),
+        subset=subset,
+        classes=classes.reshape(like.c, 3),
+        rule=rule.reshape(-1, 2),
+        bins=np.zeros((1, 5)),
+        **_NO_TABLES,
+    )
 
 
 def add(parts: Sequence[Sums]) -> Sums:
@@ -191,8 +264,12 @@ def add(parts: Sequence[Sums]) -> Sums:
         rule=np.sum([p.rule for p in parts], axis=0),
         k=first.k,
         subset=sum(p.subset for p in parts),
-        **{name: _added([getattr(p, name) for p in parts if p.n]) for name in ("class_gap", "label_gap", "confusion")},
+        **{name: _added([getattr(p, name) for p in parts if p.n]) for name in _TABLES},
     )
+
+
+_TABLES = ("class_gap", "label_gap", "confusion", "rule_by", "uncertainty", "labels")
+_NO_TABLES: dict[str, Any] = dict.fromkeys(_TABLES)
 
 
 def _added(tables: list[Any]) -> Any:
@@ -204,8 +281,9 @@ def _ratio(a: float, b: float) -> float:
     return a / b if b else math.nan
 
 
-def overall(s: Sums, labelled: bool) -> dict[str, Any]:
-    """Figures of the whole set from its sums, keyed as in ``vargate evaluate --json``; undefined ones are NaN."""
+def overall(s: Sums, labelled: bool, *, check: bool = True) -> dict[str, Any]:
+    """Figures of the whole set from its sums, keyed as in ``vargate evaluate --json``; undefined ones are NaN. `check`:
+    with the test of calibration."""
     out: dict[str, Any] = {
         "n": s.n,
         "diversity": _ratio(s.variance, s.n),
@@ -226,7 +304,7 @@ def overall(s: Sums, labelled: bool) -> dict[str, Any]:
     out |= {
         "accuracy": _ratio(s.correct, s.rows),
         "ece": _ratio(math.fsum(gap), s.rows),
-        "mce": float((gap[count > 0] / count[count > 0]).max()) if s.rows else math.nan,
+        "mce": float((gap[count > 0] / count[count > 0]).max()) if count.any() else math.nan,
         "nll": _ratio(s.nll, s.rows),
         "brier": _ratio(s.brier, s.rows),
         "ece_expected": math.nan,
@@ -237,34 +315,22 @@ def overall(s: Sums, labelled: bool) -> dict[str, Any]:
             for k, (a, b) in zip(s.k, s.rule, strict=True)
         },
     }
-    if s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not tell how
+    if check and s.rows and s.rows == s.n:  # rows of one sample are not independent, and sums of bins do not tell how
         out |= _check(s.bins)
     return out
 
 
-def tables(s: Sums) -> dict[str, Any]:
-    """Figures of a set of full parts by class and bin: those of `vargate.Evaluation` under their names."""
-    multilabel, count = s.rows != s.n, s.bins[:, 0]
-    edges = np.arange(len(count) + 1) / len(count)
-    out: dict[str, Any] = {"errors": s.rows - s.correct, "confusion": s.confusion}
-    out["per_class"] = [
-        ClassFigures(a, b, hit, hit / b if b else 0.0, hit / a if a else 0.0, 2.0 * hit / (a + b) if a + b else 0.0)
-        for a, b, hit in s.classes.tolist()
-    ]
-    out["reliability"] = [
-        ReliabilityBin(edges[i], edges[i + 1], int(n), _ratio(sure, n), _ratio(right, n))
-        for i, (n, sure, right, *_) in enumerate(s.bins.tolist())
-    ]
-    gap = np.abs(s.bins[:, 1] - s.bins[:, 2])
-    out["mce_rows"] = int(count[np.argmax(np.divide(gap, count, out=np.zeros(len(count)), where=count > 0))])
+def tables(s: Sums) -> dict[str, float]:
+    """Figures of a set that come from tables by class and bin, where its parts have them; keyed as in `overall`."""
+    out: dict[str, float] = {}
     if s.class_gap is not None:
-        out["ece_classwise"] = math.fsum(np.abs(s.class_gap).reshape(-1)) / (s.n * s.c)
-    if multilabel:
+        out["ece_classwise"] = _ratio(math.fsum(np.abs(s.class_gap).reshape(-1)), s.n * s.c)
+    if s.rows != s.n:
         support, predicted, hit = (int(column.sum()) for column in s.classes.T)
         out["f1_micro"] = 2.0 * hit / (support + predicted) if support + predicted else 0.0
-        out["subset_accuracy"] = s.subset / s.n
+        out["subset_accuracy"] = _ratio(s.subset, s.n)
         if s.label_gap is not None:
-            out["ece_macro"] = math.fsum(np.abs(s.label_gap).reshape(-1)) / (s.n * s.c)
+            out["ece_macro"] = _ratio(math.fsum(np.abs(s.label_gap).reshape(-1)), s.n * s.c)
     return out
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from ctypes import POINTER, byref, c_double, cast
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,19 +20,61 @@ import numpy.typing as npt
 
 from . import _native
 
-__all__ = ["Column", "cuts", "gather", "merge", "offsets", "order_statistics", "place_of", "split", "splitters", "walk"]
+__all__ = [
+    "Column",
+    "Points",
+    "cuts",
+    "gather",
+    "merge",
+    "offsets",
+    "order_statistics",
+    "place_of",
+    "split",
+    "splitters",
+    "walk",
+    "walk_part",
+]
 
 Float64 = npt.NDArray[np.float64]
-COVERAGES = (0.8, 0.9, 0.95)
-RISKS = (0.01, 0.05)
+UInt64 = npt.NDArray[np.uint64]
 _CUTS = 512  # order statistics that a block tells
 
 
+_NONE = np.empty(0, np.uint64)
+
+
 class Column(NamedTuple):
-    """Values that rise with uncertainty, and an error mark for each (none where only the order counts)."""
+    """Values that rise with uncertainty, an error mark for each (none where only the order counts), and the numbers of
+    their samples (none where nothing is resampled)."""
 
     values: Float64
     errors: npt.NDArray[np.uint8]
+    samples: UInt64 = _NONE
+
+    def rows(self, at: Any) -> Column:
+        errors = self.errors[at] if len(self.errors) else self.errors
+        return Column(self.values[at], errors, self.samples[at] if len(self.samples) else self.samples)
+
+
+@dataclass(frozen=True)
+class Points:
+    """What is asked of a ranking: operating points, and of its intervals the level and the resamples."""
+
+    coverages: tuple[float, ...] = (0.8, 0.9, 0.95)
+    risks: tuple[float, ...] = (0.01, 0.05)
+    resamples: int = 0
+    seed: int = 1
+    confidence: float = 0.95
+    rows_per_sample: int = 1
+
+    def native(self) -> tuple[_native.EvaluateOptions, list[Any]]:
+        """The library's options, and what must outlive them."""
+        coverages, risks = _native.doubles(self.coverages), _native.doubles(self.risks)
+        how = _native.EvaluateOptions(_native.size(_native.EvaluateOptions), seed=1, threads=1)
+        how.resamples, how.confidence = self.resamples, self.confidence
+        how.coverages, how.coverage_count = cast(coverages, POINTER(c_double)), len(coverages)
+        how.risks, how.risk_count = cast(risks, POINTER(c_double)), len(risks)
+        return how, [coverages, risks]
 
 
 Columns = Mapping[str, Column]
@@ -42,7 +85,7 @@ Places = dict[str, tuple[int, int, int, int]]  # rows and errors before a part, 
 def cuts(columns: Columns) -> dict[str, tuple[int, Float64]]:
     """The number of rows of each column, and values that cut them evenly."""
     out: dict[str, tuple[int, Float64]] = {}
-    for name, (values, _) in columns.items():
+    for name, (values, *_) in columns.items():
         at = np.unique(np.linspace(0, max(len(values) - 1, 0), min(len(values), _CUTS)).astype(np.int64))
         out[name] = len(values), np.partition(values, at)[at] if len(at) else np.empty(0)
     return out
@@ -65,29 +108,25 @@ def splitters(told: Sequence[dict[str, tuple[int, Float64]]], parts: int) -> dic
 def split(columns: Columns, between: Mapping[str, Float64], parts: int) -> list[dict[str, Column]]:
     """Each part's rows."""
     out: list[dict[str, Column]] = [{} for _ in range(parts)]
-    for name, (values, errors) in columns.items():
-        part = np.searchsorted(between[name], values, side="left")
+    for name, column in columns.items():
+        part = np.searchsorted(between[name], column.values, side="left")
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(parts + 1))
         for i in range(parts):
-            rows = order[ends[i] : ends[i + 1]]
-            out[i][name] = Column(values[rows], errors[rows] if len(errors) else errors)
+            out[i][name] = column.rows(order[ends[i] : ends[i + 1]])
     return out
 
 
 def gather(pieces: Sequence[dict[str, Column]]) -> dict[str, Column]:
     """The rows of one part, from all blocks."""
     return {
-        name: Column(
-            np.concatenate([piece[name].values for piece in pieces]),
-            np.concatenate([piece[name].errors for piece in pieces]),
-        )
+        name: Column(*(np.concatenate(parts) for parts in zip(*(piece[name] for piece in pieces), strict=True)))
         for name in pieces[0]
     }
 
 
 def counts(part: Columns) -> Counts:
-    return {name: (len(values), int(np.count_nonzero(errors))) for name, (values, errors) in part.items()}
+    return {name: (len(values), int(np.count_nonzero(errors))) for name, (values, errors, _) in part.items()}
 
 
 def offsets(told: Sequence[Counts]) -> list[Places]:
@@ -101,50 +140,39 @@ def offsets(told: Sequence[Counts]) -> list[Places]:
     return out
 
 
-def _options() -> tuple[_native.EvaluateOptions, list[Any]]:
-    coverages, risks = _native.doubles(COVERAGES), _native.doubles(RISKS)
-    how = _native.EvaluateOptions(_native.size(_native.EvaluateOptions), seed=1, confidence=0.95, threads=1)
-    how.coverages, how.coverage_count = cast(coverages, POINTER(c_double)), len(COVERAGES)
-    how.risks, how.risk_count = cast(risks, POINTER(c_double)), len(RISKS)
-    return how, [coverages, risks]
-
-
-def walk(part: Columns, places: Sequence[Places], i: int, adaptive: str, bins: int) -> dict[str, Any]:
+def walk(part: Columns, places: Sequence[Places], i: int, adaptive: str, bins: int, points: Points) -> dict[str, Any]:
     """What part `i` adds: the bytes of a ``vg_rank_part`` for each measure; of the column `adaptive`, the confidence,
     what it adds to the bins of the adaptive ECE."""
-    how, _keep = _options()
     out: dict[str, Any] = {}
-    for name, (values, errors) in part.items():
-        packed, marks = np.ascontiguousarray(values), np.ascontiguousarray(errors)
-        found = _native.RankPart(_native.size(_native.RankPart), *places[i][name])
-        gap = np.zeros(bins + 1)
-        measure = _native.Measure(name.encode(), packed.ctypes.data, 1, 0)
-        _native.check(
-            _native.lib.vg_rank_part_walk(
-                byref(found),
-                gap.ctypes.data if name == adaptive else None,
-                bins,
-                byref(measure),
-                marks.ctypes.data,
-                len(packed),
-                byref(how),
-            )
-        )
-        out[name] = gap[:bins] if name == adaptive else bytes(found)
+    for name, column in part.items():
+        gap = np.zeros(bins + 1) if name == adaptive else None
+        found = walk_part(column, places[i][name], points, gap)
+        out[name] = bytes(found) if gap is None else gap[:bins]
     return out
 
 
-def merge(walks: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
-    """The ranking of all rows by one measure, keyed as in ``vargate evaluate --json``."""
-    how, _keep = _options()
-    parts = (_native.RankPart * len(walks))(*[_native.RankPart.from_buffer_copy(walk[name]) for walk in walks])
-    found = _native.Ranking()
-    _native.check(_native.lib.vg_rank_parts_merge(byref(found), parts, len(walks), byref(how)))
-    names = ("aurc", "eaurc", "augrc", "error_auroc", "error_aupr")
-    out: dict[str, Any] = {key: getattr(found, key).value for key in names}
-    out["risk_at_coverage"] = {f"{c:g}": found.risk_at[i].value for i, c in enumerate(COVERAGES)}
-    out["coverage_at_risk"] = {f"{r:g}": found.coverage_at[i].value for i, r in enumerate(RISKS)}
-    return out
+def walk_part(
+    column: Column, place: tuple[int, int, int, int], points: Points, gap: Float64 | None = None
+) -> _native.RankPart:
+    """The library's walk along the rows of one part; `gap`: see ``vg_rank_part_walk``."""
+    how, _keep = points.native()
+    packed, marks = np.ascontiguousarray(column.values), np.ascontiguousarray(column.errors)
+    found = _native.RankPart(_native.size(_native.RankPart), *place, rows_per_sample=points.rows_per_sample)
+    measure = _native.Measure(b"", packed.ctypes.data, 1, 0)
+    room, bins = (None, 0) if gap is None else (gap.ctypes.data, len(gap) - 1)
+    walked = _native.lib.vg_rank_part_walk(
+        byref(found), room, bins, byref(measure), marks.ctypes.data, len(packed), byref(how)
+    )
+    _native.check(walked)
+    return found
+
+
+def merge(parts: Sequence[_native.RankPart], points: Points) -> _native.Ranking:
+    """The ranking of all rows by one measure."""
+    how, _keep = points.native()
+    found, listed = _native.Ranking(), (_native.RankPart * len(parts))(*parts)
+    _native.check(_native.lib.vg_rank_parts_merge(byref(found), listed, len(parts), byref(how)))
+    return found
 
 
 # --- order statistics -------------------------------------------------------------------------------------------------
@@ -160,7 +188,7 @@ def place_of(quantile: float, rows: int) -> tuple[int, int, float]:
 def order_statistics(part: Columns, places: Sequence[Places], i: int, quantiles: Sequence[float]) -> dict[str, Any]:
     """Of the rows that the quantiles need, those that lie in part `i`: their places in sorted order and values."""
     out: dict[str, dict[int, float]] = {}
-    for name, (values, _) in part.items():
+    for name, (values, *_) in part.items():
         before, _, rows, _ = places[i][name]
         wanted = {at for q in quantiles for at in place_of(q, rows)[:2]} if rows else set()
         here = sorted(at - before for at in wanted if before <= at < before + len(values))

@@ -20,8 +20,8 @@ from ._predictions import Predictions
 from ._score import score
 from .scores import Float64, Scores
 
-__all__ = ["as_scores", "certain_names", "chosen_columns", "extra_columns", "measure_list", "number", "points", "rows_of"]
-__all__ += ["tally"]
+__all__ = ["as_scores", "certain_names", "chosen_columns", "extra_columns", "measure_list", "number", "points"]
+__all__ += ["rows_of", "tally"]
 
 
 def as_scores(p: Any, labels: Any, options: ThreadedOptions | ScoringOptions, *, wanted: str = "all") -> Scores:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,12 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from . import _dask_tasks as tasks
-from . import _native, _ranges
-from ._arrays import as_labels, as_names, check_members
-from ._dask_tasks import WholeSet
+from . import _native, _ranges, _resample
+from ._arrays import as_labels, as_names, check_members, real, whole
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
 from ._options import ScoringOptions, gate_of, measure_names, read_files, resolve, words
+from ._tally import points
+from ._whole import WholeSet
 from .decide import Selection, Target
 from .scores import Scores
 
@@ -162,16 +163,26 @@ class DaskScores:
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def _tallies(self, bins: int, full: bool = False) -> list[Delayed]:
+    def _tallies(self, bins: int, full: bool = False, by: str | None = None) -> list[Delayed]:
         tally = delayed(tasks.part_of)
-        return [tally(block, bins, full) for block in self._blocks]
+        return [tally(block, bins, full, by) for block in self._blocks]
 
     def _total(self, bins: int) -> Delayed:
         pick = delayed(tasks.sums_of)
         return _tree([pick(part) for part in self._tallies(bins)])
 
-    def evaluate(self, measures: str | Iterable[str] = "all", bins: int = 15) -> Delayed:
-        """Figures over the whole set; ``.compute()`` gives a `WholeSet`.
+    def evaluate(
+        self,
+        measures: str | Iterable[str] = "all",
+        bins: int = 15,
+        *,
+        bootstrap: int = 0,
+        seed: int = 1,
+        confidence: float = 0.95,
+        coverages: Sequence[float] = (0.8, 0.9, 0.95),
+        risks: Sequence[float] = (0.01, 0.05),
+    ) -> Delayed:
+        """`vargate.evaluate` of the whole set; ``.compute()`` gives a `WholeSet`.
 
         Parameters
         ----------
@@ -181,26 +192,60 @@ class DaskScores:
             labels, without which no measure is ranked.
         bins : int
             Of the calibration error.
+        bootstrap : int
+            Resamples for intervals; 0: none. Each draws every sample as often as a Poisson variable of mean 1 says,
+            which a hash of `seed` and the sample's number gives, so that intervals differ from those of
+            `vargate.evaluate` as two seeds do. `confidence` is theirs.
+        coverages, risks : sequence of float
+            As in `vargate.evaluate`.
         """
         names: list[str] = []
         if self._labelled:
             names = (
                 self._rankable()
-                if measures == "all"
+                if isinstance(measures, str) and measures == "all"
                 else words(measures if isinstance(measures, str) else list(measures))
             )
         for name in names:
             if name not in self._rankable():
                 raise ValueError(f"measures: {name!r} was not computed, expected {', '.join(self._rankable())}")
-        tallies, sums, rows = self._tallies(bins, full=True), delayed(tasks.sums_of), delayed(tasks.rank_rows)
-        total, walks = _tree([sums(part) for part in tallies]), []
+        asked = _ranges.Points(
+            points(coverages, "coverages"),
+            points(risks, "risks"),
+            whole(bootstrap, "bootstrap", 0),
+            whole(seed, "seed", 0),
+            real(confidence, "confidence"),
+            self._c if self._multilabel else 1,
+        )
+        if not 0 < asked.confidence < 1:
+            raise ValueError(f"confidence is {confidence!r}, expected a number between 0 and 1")
+        by = "gmu" if "gmu" in names else names[0] if names else None
+        tallies = self._tallies(whole(bins, "bins", 1, 10000), full=True, by=by)
+        sums, rows = delayed(tasks.sums_of), delayed(tasks.rank_rows)
+        total, walks, resampled = _tree([sums(part) for part in tallies]), [], None
         if self._labelled:
-            columns = [rows(block, part, names) for block, part in zip(self._blocks, tallies, strict=True)]
-            parts, places = self._by_value(columns)
+            cut = [
+                rows(block, part, names, i, asked.resamples > 0)
+                for i, (block, part) in enumerate(zip(self._blocks, tallies, strict=True))
+            ]
+            parts, places = self._by_value(cut)
             walk = delayed(_ranges.walk)
-            walks = [walk(part, places, i, tasks.CONFIDENCE, bins) for i, part in enumerate(parts)]
-        result: Delayed = delayed(tasks.whole_set)(total, self._labelled, names, walks, self._classes)
+            walks = [walk(part, places, i, tasks.CONFIDENCE, bins, asked) for i, part in enumerate(parts)]
+            if asked.resamples:
+                resampled = self._resampled(parts, names, total, asked)
+        result: Delayed = delayed(tasks.whole_set)(total, names, walks, asked, resampled, self._classes)
         return result
+
+    def _resampled(self, parts: list[Delayed], names: list[str], total: Delayed, asked: _ranges.Points) -> Delayed:
+        """The figures of every resample."""
+        count, offsets, walk, sums = (
+            delayed(f) for f in (_resample.counts, _resample.offsets, _resample.walk, tasks.resampled_sums)
+        )
+        places = offsets([count(part, asked) for part in parts])
+        walked = _tree([walk(part, places, i, names, asked) for i, part in enumerate(parts)], join=_resample.add_walks)
+        counted = _tree([sums(block, i, asked) for i, block in enumerate(self._blocks)], join=tasks.add_arrays)
+        found: Delayed = delayed(tasks.resampled_figures)(counted, walked, places, total, asked)
+        return found
 
     def summary(self) -> Delayed:
         """What `vargate.Scores.summary` says of the whole set; ``.compute()`` gives a `vargate.ScoreSummary`.
@@ -274,11 +319,11 @@ class DaskScores:
         return result
 
 
-def _tree(parts: list[Delayed], width: int = 16) -> Delayed:
+def _tree(parts: list[Delayed], width: int = 16, join: Callable[[list[Any]], Any] = tasks.add) -> Delayed:
     """Sums of sums, so that no worker needs every block's."""
-    join = delayed(tasks.add)
+    add = delayed(join)
     while len(parts) > 1:
-        parts = [join(parts[i : i + width]) for i in range(0, len(parts), width)]
+        parts = [add(parts[i : i + width]) for i in range(0, len(parts), width)]
     return parts[0]
 
 
@@ -313,8 +358,8 @@ def _label_blocks(labels: Any, array: da.Array, columns: int, classes: tuple[str
             "block sizes are unknown: labels must be a Dask array with the same blocks, or call compute_chunk_sizes()"
         )
     shape = (int(array.shape[0]), int(array.shape[1]) if array.ndim == 3 else 1, int(array.shape[-1]))
-    whole = as_labels(labels, shape, columns > 0, classes=classes)
-    return np.split(whole, np.cumsum([int(size) for size in sizes])[:-1])
+    packed = as_labels(labels, shape, columns > 0, classes=classes)
+    return np.split(packed, np.cumsum([int(size) for size in sizes])[:-1])
 
 
 def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options: Unpack[ScoringOptions]) -> DaskScores:

@@ -264,30 +264,34 @@ static vg_status order_intervals(vg_evaluation *e, size_t m, const bootstrap_wor
     return vg_evaluate__pulse(work->pulse, 0);
 }
 
-static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
-    size_t count = work->options->resamples;
+vg_status vg_evaluate__resampled(vg_evaluation *e, const vg_rank_plan *plan, const double *values, size_t figures) {
     figure_place *places = NULL;
     double *column = NULL;
-    vg_status status = vg_base__alloc(&places, work->figures, sizeof *places, "bootstrap figures");
+    vg_status status = vg_base__alloc(&places, figures, sizeof *places, "bootstrap figures");
     if (status == VG_OK)
-        status = vg_base__alloc(&column, count, sizeof *column, "bootstrap figures");
+        status = vg_base__alloc(&column, e->resamples, sizeof *column, "bootstrap figures");
     if (status == VG_OK) {
-        figure_places(places, e, work->plan);
-        for (size_t f = 0; f < work->figures; f++) {
+        figure_places(places, e, plan);
+        for (size_t f = 0; f < figures; f++) {
             if (places[f].rule.kind == VG_INTERVAL_NONE)
                 continue;
-            for (size_t r = 0; r < count; r++)
-                column[r] = work->values[r * work->figures + f];
+            for (size_t r = 0; r < e->resamples; r++)
+                column[r] = values[r * figures + f];
             places[f].rule.events = events_of(&places[f], e);
-            vg_evaluate__interval(places[f].estimate, &places[f].rule, column, count, work->options->confidence);
+            vg_evaluate__interval(places[f].estimate, &places[f].rule, column, e->resamples, e->confidence);
         }
     }
-    double factor = design_factor(e, work);
-    for (size_t m = 0; status == VG_OK && m < e->measure_count; m++)
-        status = order_intervals(e, m, work, factor);
     vg_base__release(places);
     vg_base__release(column);
     return status;
+}
+
+static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
+    VG_TRY(vg_evaluate__resampled(e, work->plan, work->values, work->figures));
+    double factor = design_factor(e, work);
+    for (size_t m = 0; m < e->measure_count; m++)
+        VG_TRY(order_intervals(e, m, work, factor));
+    return VG_OK;
 }
 
 /* Every measure's order; rows and marks of all of them in two allocations. */

@@ -319,12 +319,10 @@ vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *t, double c
     return check(&e->calibration, &e->ece, t, confidence);
 }
 
-vg_status vg_calibration_check_bins(vg_calibration_check *out, const vg_reliability_bin *bins, size_t count) {
-    if (!out || !bins || count < 1)
-        return vg_base__fail(VG_ERR_ARGUMENT,
-                             "calibration: the place for the result or the bins are NULL, or there are none");
+vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, double confidence) {
+    const vg_reliability_bin *bins = e->reliability;
     double *sums;
-    size_t *counts, room;
+    size_t *counts, room, count = e->bins;
     if (!vg_base__mul(&room, count, 3))
         return vg_base__fail(VG_ERR_MEMORY, "calibration: %zu bins do not fit memory", count);
     VG_TRY(vg_base__zalloc(&sums, room, sizeof *sums, "bins"));
@@ -345,9 +343,8 @@ vg_status vg_calibration_check_bins(vg_calibration_check *out, const vg_reliabil
             t.bin_hit[b] = n * bins[b].hit;
             t.rows += bins[b].count;
         }
-        *out = (vg_calibration_check){NAN, NAN, NAN, 0};
-        status =
-            t.rows > 0 ? check(out, NULL, &t, 0) : vg_base__fail(VG_ERR_DATA, "calibration: no samples in any bin");
+        status = t.rows > 0 ? check(&e->calibration, &e->ece, &t, confidence)
+                            : vg_base__fail(VG_ERR_DATA, "calibration: no samples in any bin");
     }
     vg_base__release(sums);
     vg_base__release(counts);

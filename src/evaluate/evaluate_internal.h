@@ -239,6 +239,8 @@ typedef struct vg_rank_plan {
     size_t coverage_count, risk_count;
     double position[VG_MAX_OPERATING_POINTS]; /* ceil(coverage n), at least 1 */
     double risk[VG_MAX_OPERATING_POINTS];
+    double z, unit; /* of the intervals of coverages at risks (rank_intervals.c), and the rows that count as one there;
+                       z 0: none */
 } vg_rank_plan;
 
 static inline double vg_evaluate__tail_at(const vg_rank_plan *plan, double row) {
@@ -252,6 +254,7 @@ typedef struct vg_rank_sums {
     double aurc, augrc, pairs, precision;
     double hits[VG_MAX_OPERATING_POINTS];    /* errors expected among the first position[i] */
     double covered[VG_MAX_OPERATING_POINTS]; /* rows kept at risk[i] */
+    double below[VG_MAX_OPERATING_POINTS], within[VG_MAX_OPERATING_POINTS]; /* with plan->z: vg_rank_part */
 } vg_rank_sums;
 
 /* The figures of a finished walk, in this order in a flat array: what the bootstrap collects. */
@@ -372,6 +375,8 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
 /* expected ECE, p-value, debiased ECE, rows of MCE's bin; the interval of e->ece where confidence > 0
  * (calibration_null.c). */
 vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *tally, double confidence);
+/* The same from e->reliability alone, of independent rows. */
+vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, double confidence);
 
 /* --- intervals (interval.c) --- */
 typedef enum vg_interval_kind {
@@ -396,6 +401,8 @@ void vg_evaluate__share_interval(vg_estimate *e, double rows, double variance, d
 /* That of an AUROC by its variance. */
 void vg_evaluate__auroc_interval(vg_estimate *e, double variance, double positives, double negatives,
                                  double confidence);
+/* Mean square deviation from the mean; 0 of a single value. */
+double vg_evaluate__variance(const double *values, size_t count);
 double vg_evaluate__normal_quantile(double probability);
 double vg_evaluate__t_quantile(double probability, double freedom);
 
@@ -413,8 +420,17 @@ vg_estimate vg_evaluate__auroc_estimate(double area, const double *influence, co
 /* The interval of a coverage at `risk`; factor >= 1: rows that are worth one independent row (rank_intervals.c). */
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
                                     double confidence);
+/* The same from the two coverages between which the risk passes; samples: rows / factor. */
+void vg_evaluate__coverage_ends(vg_estimate *e, double below, double within, double z, double samples);
+/* Moves the two places, in rows, on to `rows` where the risk of so many rows with so many errors says so. Between two
+ * errors the last row decides: only there this needs to be called. */
+void vg_evaluate__pass_risk(double *below, double *within, const vg_rank_plan *plan, double risk, double rows,
+                            double errors);
 
 /* --- the bootstrap (bootstrap.c) -------------------------------------------------------------------------------- */
+
+/* Intervals of the figures that have them from resamples: values[r * figures + f], in the order of figure_places. */
+vg_status vg_evaluate__resampled(vg_evaluation *e, const vg_rank_plan *plan, const double *values, size_t figures);
 
 enum { VG_LANES = 8 }; /* resamples taken at a time; weights lie weights[sample * VG_LANES + lane] */
 
@@ -453,5 +469,8 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 /* After the rankings and the rule. */
 vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
 vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
+/* What needs no rows: the leader and its rival; the measure of the classes, recall and precision. */
+void vg_evaluate__lead_names(vg_evaluation *e);
+void vg_evaluate__class_estimates(vg_evaluation *e);
 
 #endif

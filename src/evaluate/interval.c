@@ -67,8 +67,7 @@ static void percentile(vg_estimate *e, double *values, size_t count, double conf
     e->high = quantile(values, count, 1 - (1 - confidence) / 2);
 }
 
-/* Mean square deviation of values from their mean. */
-static double variance(const double *values, size_t count) {
+double vg_evaluate__variance(const double *values, size_t count) {
     double mean = 0, square = 0;
     for (size_t i = 0; i < count; i++)
         mean += values[i] / (double)count;
@@ -98,7 +97,8 @@ static void transformed(vg_estimate *e, double events, double *values, size_t co
             x = x < 1 ? x : (1 + most) / 2;
         values[i] = bounded ? logit(x) : log(x);
     }
-    double spread = sqrt(variance(values, count)), z = vg_evaluate__t_quantile(1 - (1 - confidence) / 2, events - 1);
+    double spread = sqrt(vg_evaluate__variance(values, count)),
+           z = vg_evaluate__t_quantile(1 - (1 - confidence) / 2, events - 1);
     if (!(spread > 0))
         return;
     e->low = bounded ? inverse_logit(logit(v) - z * spread) : v * exp(-z * spread);
@@ -142,9 +142,9 @@ void vg_evaluate__interval(vg_estimate *e, const vg_interval_rule *rule, double 
     else if (kind == VG_INTERVAL_LOG || kind == VG_INTERVAL_LOGIT)
         transformed(e, rule->events, values, defined, confidence, kind == VG_INTERVAL_LOGIT);
     else if (kind == VG_INTERVAL_SHARE)
-        vg_evaluate__share_interval(e, rule->events, variance(values, defined), confidence);
+        vg_evaluate__share_interval(e, rule->events, vg_evaluate__variance(values, defined), confidence);
     else if (kind == VG_INTERVAL_AREA) {
-        double square = variance(values, defined);
+        double square = vg_evaluate__variance(values, defined);
         transformed(e, rule->events, values, defined, confidence, true);
         count_unseen_error(e, rule, square, confidence);
     }

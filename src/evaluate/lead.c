@@ -49,15 +49,23 @@ static vg_status compare(vg_auroc_comparison *out, const vg_tally *t, const vg_r
     return status;
 }
 
-vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
+void vg_evaluate__lead_names(vg_evaluation *e) {
     vg_measure_lead *lead = &e->lead;
-    vg_auroc_comparison found;
     size_t usual = find_measure(e, "tu");
     *lead = (vg_measure_lead){best_auroc(e, e->measure_count), e->measure_count, {NAN, NAN, NAN}, NAN, NAN};
     if (lead->leader == e->measure_count)
-        return VG_OK;
+        return;
     lead->rival = usual < e->measure_count && usual != lead->leader ? usual : best_auroc(e, lead->leader);
-    if (lead->rival == e->measure_count)
+    if (lead->rival < e->measure_count)
+        lead->difference.value =
+            e->measures[lead->leader].error_auroc.value - e->measures[lead->rival].error_auroc.value;
+}
+
+vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
+    vg_measure_lead *lead = &e->lead;
+    vg_auroc_comparison found;
+    vg_evaluate__lead_names(e);
+    if (lead->leader == e->measure_count || lead->rival == e->measure_count)
         return VG_OK;
     VG_TRY(compare(&found, t, &columns[lead->leader], &columns[lead->rival], e->confidence));
     lead->difference = found.difference;
@@ -94,11 +102,16 @@ static void mean_uncertainties(vg_evaluation *e, const vg_tally *t, const vg_ran
 
 vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
     VG_TRY(vg_base__zalloc(&e->class_figures, e->classes, sizeof *e->class_figures, "figures of classes"));
+    vg_evaluate__class_estimates(e);
+    if (e->class_measure < e->measure_count)
+        mean_uncertainties(e, t, &columns[e->class_measure]);
+    return VG_OK;
+}
+
+void vg_evaluate__class_estimates(vg_evaluation *e) {
     e->class_measure = find_measure(e, "gmu");
     if (e->class_measure == e->measure_count && e->measure_count > 0)
         e->class_measure = 0;
-    if (e->class_measure < e->measure_count)
-        mean_uncertainties(e, t, &columns[e->class_measure]);
     for (size_t c = 0; c < e->classes; c++) {
         vg_class_figures *out = &e->class_figures[c];
         const vg_class_row *row = &e->per_class[c];
@@ -114,5 +127,4 @@ vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const 
         if (e->rule_count > 0 && e->rule[0].abstained_by_label)
             out->abstained = e->rule[0].abstained_by_label[c];
     }
-    return VG_OK;
 }

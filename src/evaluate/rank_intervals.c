@@ -10,20 +10,25 @@
  * independent rows. */
 #include "evaluate/evaluate_internal.h"
 
+void vg_evaluate__pass_risk(double *below, double *within, const vg_rank_plan *plan, double risk, double rows,
+                            double errors) {
+    double kept = rows / plan->unit, off = errors / plan->unit - kept * risk;
+    double room = plan->z * sqrt(kept * risk * (1 - risk)) + 0.5;
+    if (-off > room)
+        *below = rows;
+    if (off <= room)
+        *within = rows;
+}
+
 /* The coverages between which the risk passes R: found[0], found[1]. */
 static void bracket(double found[2], const uint8_t *places, size_t rows, double risk, double factor, double z) {
+    vg_rank_plan plan = {.z = z, .unit = factor};
     double errors = 0;
     found[0] = found[1] = 0;
     for (size_t i = 0; i < rows; i++) {
         errors += (places[i] & VG_PLACE_POSITIVE) != 0;
-        if (!(places[i] & VG_PLACE_END))
-            continue;
-        double kept = (double)(i + 1) / factor, off = errors / factor - kept * risk;
-        double room = z * sqrt(kept * risk * (1 - risk)) + 0.5;
-        if (-off > room)
-            found[0] = (double)(i + 1) / (double)rows;
-        if (off <= room)
-            found[1] = (double)(i + 1) / (double)rows;
+        if (places[i] & VG_PLACE_END)
+            vg_evaluate__pass_risk(&found[0], &found[1], &plan, risk, (double)(i + 1), errors);
     }
 }
 
@@ -37,9 +42,13 @@ static double away(double value, double end, double z, double samples) {
 
 void vg_evaluate__coverage_interval(vg_estimate *e, const uint8_t *places, size_t rows, double risk, double factor,
                                     double confidence) {
-    double ends[2], z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2), samples = (double)rows / factor;
+    double ends[2], z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
     bracket(ends, places, rows, risk, factor, z);
-    double low = ends[0] < e->value ? ends[0] : e->value, high = ends[1] > e->value ? ends[1] : e->value;
+    vg_evaluate__coverage_ends(e, ends[0] / (double)rows, ends[1] / (double)rows, z, (double)rows / factor);
+}
+
+void vg_evaluate__coverage_ends(vg_estimate *e, double below, double within, double z, double samples) {
+    double low = below < e->value ? below : e->value, high = within > e->value ? within : e->value;
     e->low = low > 0 ? away(e->value, low, z, samples) : 0;
     e->high = high < 1 ? away(e->value, high, z, samples) : 1;
     e->low = e->low < e->value ? e->low : e->value;

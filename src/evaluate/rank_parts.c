@@ -35,12 +35,18 @@ static void walk(vg_rank_sums *sums, const vg_rank_plan *plan, const vg_rank_gro
     }
 }
 
+static void plan_intervals(vg_rank_plan *plan, const vg_rank_part *part, const vg_evaluate_options *o) {
+    plan->unit = part->rows_per_sample > 1 ? part->rows_per_sample : 1;
+    plan->z = o->resamples > 0 ? vg_evaluate__normal_quantile(1 - (1 - o->confidence) / 2) : 0;
+}
+
 static vg_status rank_rows(vg_rank_part *own, const vg_rank_column *column, const uint8_t *errors, size_t rows,
                            vg_rank_room *room, const vg_evaluate_options *o) {
     vg_rank_sums sums = {.total = (double)own->errors_total, .seen = (double)own->errors_before};
     vg_rank_plan plan;
     vg_rank_groups groups;
     VG_TRY(vg_evaluate__rank_plan(&plan, NULL, (size_t)own->rows_total, o));
+    plan_intervals(&plan, own, o);
     VG_TRY(vg_evaluate__rank_groups(&groups, room, column, errors, 1, rows));
     walk(&sums, &plan, &groups, (double)own->rows_before);
     own->aurc = sums.aurc;
@@ -49,6 +55,8 @@ static vg_status rank_rows(vg_rank_part *own, const vg_rank_column *column, cons
     own->precision = sums.precision;
     memcpy(own->hits, sums.hits, sizeof own->hits);
     memcpy(own->covered, sums.covered, sizeof own->covered);
+    memcpy(own->below, sums.below, sizeof own->below);
+    memcpy(own->within, sums.within, sizeof own->within);
     return VG_OK;
 }
 
@@ -91,16 +99,23 @@ vg_status vg_rank_parts_merge(vg_ranking *out, const vg_rank_part *parts, size_t
     for (size_t i = 0; i < count; i++) {
         vg_rank_part own;
         VG_TRY(take(&own, &parts[i]));
+        if (i == 0)
+            plan_intervals(&plan, &own, &o);
         sums.aurc += own.aurc;
         sums.augrc += own.augrc;
         sums.pairs += own.pairs;
         sums.precision += own.precision;
         for (size_t j = 0; j < VG_MAX_OPERATING_POINTS; j++) {
             sums.hits[j] += own.hits[j];
-            sums.covered[j] = own.covered[j] > sums.covered[j] ? own.covered[j] : sums.covered[j];
+            sums.covered[j] = fmax(own.covered[j], sums.covered[j]);
+            sums.below[j] = fmax(own.below[j], sums.below[j]);
+            sums.within[j] = fmax(own.within[j], sums.within[j]);
         }
     }
     vg_evaluate__rank_figures(values, &sums, &plan);
     vg_evaluate__rank_store(out, (const char[VG_NAME_SIZE]){""}, values, &plan);
+    for (size_t j = 0; plan.z > 0 && j < plan.risk_count; j++)
+        vg_evaluate__coverage_ends(&out->coverage_at[j], sums.below[j] / plan.n, sums.within[j] / plan.n, plan.z,
+                                   plan.n / plan.unit);
     return VG_OK;
 }

@@ -67,6 +67,8 @@ static void cover(vg_rank_sums *sums, const vg_rank_plan *plan, double before) {
     for (size_t i = 0; i < plan->risk_count; i++)
         if (before > 0 && sums->seen <= plan->risk[i] * before * (1 + 1e-12))
             sums->covered[i] = before;
+    for (size_t i = 0; plan->z > 0 && i < plan->risk_count; i++)
+        vg_evaluate__pass_risk(&sums->below[i], &sums->within[i], plan, plan->risk[i], before, sums->seen);
 }
 
 void vg_evaluate__rank_event(vg_rank_sums *sums, const vg_rank_plan *plan, double before, double mass, double errors) {

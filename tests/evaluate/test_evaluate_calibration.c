@@ -227,7 +227,7 @@ static void test_bins(void **state) {
     vg_random random = vg_random__start(94, 0);
     confidences(p, N, 3, &random);
     labels_from(right, p, N, .03, &random);
-    vg_evaluation *whole = of_rows(p, right, N, BINS, 0), *first = of_rows(p, right, 300, BINS, 0),
+    vg_evaluation *whole = of_rows(p, right, N, BINS, 8), *first = of_rows(p, right, 300, BINS, 0),
                   *rest = of_rows(p + 300, right + 300, N - 300, BINS, 0);
     vg_reliability_bin bins[BINS];
     for (size_t b = 0; b < BINS; b++) {
@@ -242,15 +242,22 @@ static void test_bins(void **state) {
             bins[b].hit = (m * one->hit + n * two->hit) / (m + n);
         }
     }
-    vg_calibration_check check;
-    assert_int_equal(vg_calibration_check_bins(&check, bins, BINS), VG_OK);
+    vg_evaluation merged = {.struct_size = sizeof merged, .bins = BINS, .reliability = bins, .rows = N};
+    merged.resamples = 8;
+    merged.confidence = whole->confidence;
+    merged.ece.value = whole->ece.value;
+    assert_int_equal(vg_evaluation_finish(&merged, NULL), VG_OK);
+    vg_calibration_check check = merged.calibration;
     assert_true(fabs(check.expected - whole->calibration.expected) < 1e-12);
     assert_true(fabs(check.debiased - whole->calibration.debiased) < 1e-12);
     assert_true(fabs(check.p_value - whole->calibration.p_value) < 1e-9);
     assert_int_equal(check.mce_rows, whole->calibration.mce_rows);
+    assert_true(fabs(merged.ece.low - whole->ece.low) < 1e-12 && fabs(merged.ece.high - whole->ece.high) < 1e-12);
     memset(bins, 0, sizeof bins);
-    assert_int_equal(vg_calibration_check_bins(&check, bins, BINS), VG_ERR_DATA);
-    assert_int_equal(vg_calibration_check_bins(&check, NULL, BINS), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_evaluation_finish(&merged, NULL), VG_ERR_DATA);
+    merged.reliability = NULL;
+    assert_int_equal(vg_evaluation_finish(&merged, NULL), VG_ERR_ARGUMENT);
+    assert_int_equal(vg_evaluation_finish(NULL, NULL), VG_ERR_ARGUMENT);
     vg_evaluation_free(whole);
     vg_evaluation_free(first);
     vg_evaluation_free(rest);

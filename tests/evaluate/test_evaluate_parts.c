@@ -45,13 +45,39 @@ static size_t rows_of(size_t p, int certainty, double *of, uint8_t *marks) {
 
 static void near(double a, double b) { assert_true(fabs(a - b) <= 1e-12 * (1 + fabs(b)) || (isnan(a) && isnan(b))); }
 
+/* The evaluation of all rows with intervals; the caller's to free. */
+static vg_evaluation *of_whole(int certainty) {
+    static double mean[2 * ROWS], std[2 * ROWS];
+    static int64_t labels[ROWS];
+    vg_tally_options how = VG_TALLY_OPTIONS_INIT;
+    vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
+    vg_measure whole = {"m", values, 1, certainty};
+    vg_tally *tally;
+    vg_evaluation *e;
+    how.bootstrap = 1;
+    options.resamples = 16;
+    for (size_t i = 0; i < ROWS; i++) {
+        mean[2 * i] = 0.75;
+        mean[2 * i + 1] = 0.25;
+        std[2 * i] = std[2 * i + 1] = values[i];
+        labels[i] = errors[i];
+    }
+    assert_int_equal(vg_tally_new(&tally, 2, &how), VG_OK);
+    assert_int_equal(vg_tally_feed(tally, mean, std, labels, ROWS), VG_OK);
+    assert_int_equal(vg_evaluate(&e, tally, &whole, 1, &options), VG_OK);
+    vg_tally_free(tally);
+    return e;
+}
+
 static void compare(int certainty) {
     static double of[ROWS];
     static uint8_t marks[ROWS];
     vg_rank_part parts[PARTS];
     vg_measure whole = {"m", values, 1, certainty}, piece = {"m", of, 1, certainty};
     vg_ranking expected, found;
+    vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
     unsigned long long rows = 0, wrong = 0, all = 0;
+    options.resamples = 16;
     for (size_t i = 0; i < ROWS; i++)
         all += errors[i];
     assert_int_equal(vg_rank(&expected, &whole, errors, ROWS, NULL), VG_OK);
@@ -60,13 +86,13 @@ static void compare(int certainty) {
         parts[p] = (vg_rank_part)VG_RANK_PART_INIT;
         parts[p].rows_before = rows, parts[p].errors_before = wrong;
         parts[p].rows_total = ROWS, parts[p].errors_total = all;
-        assert_int_equal(vg_rank_part_walk(&parts[p], NULL, 0, &piece, marks, count, NULL), VG_OK);
+        assert_int_equal(vg_rank_part_walk(&parts[p], NULL, 0, &piece, marks, count, &options), VG_OK);
         rows += count;
         for (size_t i = 0; i < count; i++)
             wrong += marks[i];
     }
     assert_true(rows == ROWS && wrong == all);
-    assert_int_equal(vg_rank_parts_merge(&found, parts, PARTS, NULL), VG_OK);
+    assert_int_equal(vg_rank_parts_merge(&found, parts, PARTS, &options), VG_OK);
     near(found.aurc.value, expected.aurc.value);
     near(found.eaurc.value, expected.eaurc.value);
     near(found.augrc.value, expected.augrc.value);
@@ -74,8 +100,49 @@ static void compare(int certainty) {
     near(found.error_aupr.value, expected.error_aupr.value);
     for (size_t i = 0; i < 3; i++)
         near(found.risk_at[i].value, expected.risk_at[i].value);
-    for (size_t i = 0; i < 2; i++)
+    vg_evaluation *e = of_whole(certainty);
+    for (size_t i = 0; i < 2; i++) {
         near(found.coverage_at[i].value, expected.coverage_at[i].value);
+        near(found.coverage_at[i].low, e->measures[0].coverage_at[i].low);
+        near(found.coverage_at[i].high, e->measures[0].coverage_at[i].high);
+    }
+    vg_evaluation_free(e);
+}
+
+/* Intervals from resamples of known spread, and those that need none. */
+static void finishes_an_evaluation_of_parts(void **state) {
+    (void)state;
+    enum { FIGURES = 11 + 10 + 6, RESAMPLES = 16 };
+    static double resampled[RESAMPLES * FIGURES];
+    draw(200);
+    vg_evaluation *e = of_whole(0), merged = *e;
+    const double step = 0.004;
+    double spread = step * step * RESAMPLES / (RESAMPLES - 1);
+    for (size_t r = 0; r < RESAMPLES; r++)
+        for (size_t f = 0; f < FIGURES; f++)
+            resampled[r * FIGURES + f] = 0.5 + (r % 2 ? step : -step);
+    vg_ranking ranking = e->measures[0];
+    vg_class_figures classes[2] = {e->class_figures[0], e->class_figures[1]};
+    for (size_t c = 0; c < 2; c++)
+        classes[c].recall = classes[c].precision = (vg_estimate){NAN, NAN, NAN};
+    merged.measures = &ranking;
+    merged.class_figures = classes;
+    merged.accuracy.low = merged.accuracy.high = ranking.error_auroc.low = ranking.error_auroc.high = NAN;
+    assert_int_equal(vg_evaluation_finish(&merged, resampled), VG_OK);
+    vg_estimate share = {e->accuracy.value, NAN, NAN}, area = {ranking.error_auroc.value, NAN, NAN};
+    vg_evaluate__share_interval(&share, ROWS, spread, e->confidence);
+    vg_evaluate__auroc_interval(&area, spread, (double)e->errors, (double)(ROWS - e->errors), e->confidence);
+    near(merged.accuracy.low, share.low);
+    near(merged.accuracy.high, share.high);
+    near(ranking.error_auroc.low, area.low);
+    near(ranking.error_auroc.high, area.high);
+    near(ranking.coverage_at[1].high, e->measures[0].coverage_at[1].high); /* kept */
+    near(merged.ece.low, e->ece.low);
+    near(classes[0].recall.low, e->class_figures[0].recall.low);
+    near(classes[1].precision.high, e->class_figures[1].precision.high);
+    assert_int_equal(merged.lead.leader, 0);
+    assert_int_equal(merged.lead.rival, 1); /* none */
+    vg_evaluation_free(e);
 }
 
 static void ranks_parts_as_the_whole(void **state) {
@@ -158,6 +225,7 @@ static void refuses_counts_that_do_not_fit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_parts_as_the_whole),
+        cmocka_unit_test(finishes_an_evaluation_of_parts),
         cmocka_unit_test(adds_adaptive_bins),
         cmocka_unit_test(knows_harmonic_sums),
         cmocka_unit_test(refuses_counts_that_do_not_fit),
