@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import itertools
 import json
 import os
 import shutil
@@ -165,6 +167,32 @@ def test_every_option_has_a_name_and_a_type() -> None:
                 for parameter in inspect.signature(one).parameters.values():
                     any_ = parameter.kind is parameter.VAR_KEYWORD and parameter.annotation in (Any, "Any")
                     assert not any_, f"{module}.{name}.{key}: **{parameter.name}"
+
+
+def test_signatures_show_every_option() -> None:
+    """What notebooks complete: names of the options, not a ``**scoring``."""
+    for taker in (vargate.evaluate, vargate.ood, vargate.Evaluator, vargate.Scorer, vargate.select_k, vargate.decide):
+        shown = inspect.signature(taker).parameters
+        assert {"logits", "temperature", "preset", "axes", "renormalise"} <= shown.keys(), taker
+        assert all(p.kind is not p.VAR_KEYWORD for p in shown.values()), taker
+    assert {"k", "classes", "threads", "extra"} <= inspect.signature(vargate.evaluate).parameters.keys()
+    assert {"target_risk", "by", "sigma"} <= inspect.signature(vargate.select_threshold).parameters.keys()
+    assert {"decimal", "labels_from", "labels"} <= inspect.signature(vargate.load).parameters.keys()
+    assert {"network", "heads", "epochs"} <= inspect.signature(vargate.train).parameters.keys()
+
+
+def test_attributes_of_scores_say_what_they_are() -> None:
+    """The line under each attribute, which editors show, is that of the library's table."""
+    tree = ast.parse((ROOT / "python/vargate/scores.py").read_text())
+    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Scores")
+    lines: dict[str, str] = {}
+    for field, text in itertools.pairwise(body):
+        if isinstance(field, ast.Assign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            lines[ast.unparse(field.targets[0])] = str(text.value.value)
+    for info in vargate.measures():
+        assert lines[info.name] == f"{info}."
+    full = ("total uncertainty", "variance-gated total uncertainty", "maximum probability", "variation ratio")
+    assert set(full) <= {info.meaning.partition(":")[0] for info in vargate.measures()}
 
 
 def test_ruff() -> None:

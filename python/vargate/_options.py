@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import typing
 from collections.abc import Callable, Collection, Sequence
 from ctypes import POINTER, byref, c_double, c_size_t, cast, sizeof
 from functools import lru_cache
@@ -355,9 +356,19 @@ def resolve_all(
     )
 
 
-def show_options(taker: type, of: Callable[..., Any], without: Collection[str]) -> None:
-    """Lets `inspect.signature`, and with it the help of notebooks, show the options that a class takes as keywords."""
-    own = [p for p in inspect.signature(taker).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    theirs = [p for name, p in inspect.signature(of).parameters.items() if name not in without]
-    held = {p.name for p in own}
-    setattr(taker, "__signature__", inspect.Signature([*own, *(p for p in theirs if p.name not in held)]))  # noqa: B010
+def show_options(
+    taker: Callable[..., Any], of: Callable[..., Any] | type[Any], without: Collection[str] = ("p", "labels", "ids")
+) -> None:
+    """Lets `inspect.signature`, and with it completion and help of notebooks, show the options that a function or class
+    takes as keywords: those of another function, or the keys of a TypedDict."""
+    shown = inspect.signature(taker)
+    own = [p for p in shown.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    theirs = (
+        [inspect.Parameter(name, keyword, default=..., annotation=kind) for name, kind in of.__annotations__.items()]
+        if typing.is_typeddict(of)
+        else [p.replace(kind=keyword) for p in inspect.signature(of).parameters.values()]
+    )
+    held = {p.name for p in own} | set(without)
+    both = [*own, *(p for p in theirs if p.name not in held)]
+    setattr(taker, "__signature__", shown.replace(parameters=both))  # noqa: B010

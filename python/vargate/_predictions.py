@@ -17,6 +17,7 @@ import numpy.typing as npt
 from . import _native
 from ._arrays import Array, as_labels
 from ._measures import FILE_ORDER, MEASURES, SCORE_FIELDS
+from ._options import ReadingOptions, show_options
 from ._parquet import is_parquet, parquet_as_text
 from ._score import score
 from ._summary import Spread, figures_of
@@ -26,7 +27,7 @@ from .scores import Scores
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import ReadingOptions, ThreadedOptions
+    from ._options import ThreadedOptions
 
 __all__ = ["Predictions", "load"]
 
@@ -383,3 +384,8 @@ def _load(place: Path, labels: Any, reading: ReadingOptions) -> Scores | Predict
     if labels is not None:
         raise ValueError(f"{place} holds predictions: give labels to the function that takes them")
     return Predictions(place, **reading)
+
+
+show_options(load, ReadingOptions, without=())
+show_options(Predictions, ReadingOptions, without=())
+show_options(Predictions.score, score)

@@ -34,7 +34,8 @@ from . import _dask_tasks as tasks
 from . import _native, _ranges, _resample
 from ._arrays import as_labels, as_names, check_members, real, whole
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
-from ._options import ScoringOptions, gate_of, measure_names, read_files, resolve, words
+from ._options import ScoringOptions, gate_of, measure_names, read_files, resolve, show_options, words
+from ._score import score as score_here
 from ._tally import points
 from ._whole import WholeSet
 from .decide import Selection, Target
@@ -427,3 +428,6 @@ def score(array: Any, *, labels: Any = None, threads: int | None = 1, **options:
         labelled=labelled,
         classes=classes_named,
     )
+
+
+show_options(score, score_here)

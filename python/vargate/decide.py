@@ -15,7 +15,7 @@ import numpy as np
 from . import _native
 from ._arrays import real, reals
 from ._measures import GATED, PLAIN
-from ._options import DecisionOptions, ThreadedOptions, choice
+from ._options import DecisionOptions, ThreadedOptions, choice, show_options
 from ._predictions import Predictions
 from ._score import score
 from ._tally import as_scores, number, rows_of, tally
@@ -431,3 +431,8 @@ def _missed(s: Selection) -> str:
     share = 100 * (s.target_coverage or 0)
     best = f"the best reachable is {reached}: coverage {100 * s.coverage:.2f} %"
     return f"no {what} keeps {share:g} % of the samples; {best}"
+
+
+show_options(decide, score, without=("p", "labels", "ids", "k", "measures", "classes", "threads"))
+show_options(select_k, score)
+show_options(select_threshold, select_k)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrays import real, whole
-from ._options import ScoringOptions, compared, thread_count
+from ._options import ScoringOptions, compared, show_options, thread_count
+from ._score import score
 from ._summary import Verdict, judge
 from ._tally import as_scores, certain_names, chosen_columns, extra_columns, measure_list, number, points, tally
 from .scores import Scores
@@ -575,3 +576,6 @@ def evaluate(
             return evaluation_of(out.contents, s.m, s.classes, s._figures)
         finally:
             _native.lib.vg_evaluation_free(out)
+
+
+show_options(evaluate, score)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import whole
-from ._options import ScoringOptions, compared, read_files, thread_count, words
+from ._options import ScoringOptions, compared, read_files, show_options, thread_count, words
 from ._samples import concatenate
 from ._score import score
 from ._tally import points
@@ -143,3 +143,6 @@ class Evaluator:
 
     def __repr__(self) -> str:
         return f"<vargate.Evaluator: {self.n} samples>"
+
+
+show_options(Evaluator, score)

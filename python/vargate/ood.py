@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from ._arrays import real, whole
 from ._measures import is_certainty
-from ._options import ScoringOptions, ThreadedOptions, compared, thread_count
+from ._options import ScoringOptions, ThreadedOptions, compared, show_options, thread_count
 from ._predictions import Predictions
 from ._score import score
 from ._tally import certain_names, chosen_columns, extra_columns, measure_list, number
@@ -279,3 +279,6 @@ def set_of(n: int, rows: Any, intervals: bool) -> OodSet:
         for row in rows
     }
     return OodSet(n, measures, best_of(measures, _FIGURES, _FIGURES[:3]))
+
+
+show_options(ood, score)

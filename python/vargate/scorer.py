@@ -169,4 +169,4 @@ class Scorer(Figured):
         self.close()
 
 
-show_options(Scorer, score, without=("p", "labels", "ids"))
+show_options(Scorer, score)

@@ -111,31 +111,57 @@ class Scores(Figured):
     """
 
     tu = _Field[Float64]()
+    """TU: total uncertainty: entropy of the mean distribution."""
     au = _Field[Float64]()
+    """AU: aleatoric uncertainty: mean entropy of the members' distributions."""
     eu = _Field[Float64]()
+    """EU: epistemic uncertainty: TU - AU, the mutual information of class and member."""
     epce = _Field[Float64]()
+    """EPCE: expected pairwise cross-entropy of members."""
     epkl = _Field[Float64]()
+    """EPKL: expected pairwise Kullback-Leibler divergence of members."""
     epjs = _Field[Float64]()
+    """EPJS: expected pairwise Jensen-Shannon divergence of members."""
     gmu = _Field[Float64]()
+    """GMU: variance-gated margin uncertainty: 0 certain, 1 uncertain."""
     snr = _Field[Float64]()
+    """SNR: signal-to-noise ratio of the margin between the two most probable classes."""
     maxprob = _Field[Float64]()
+    """1 - MSP: maximum probability: 1 minus the largest mean probability."""
     gap = _Field[Float64]()
+    """1 - margin: margin of the mean: 1 minus the margin between the two largest mean probabilities."""
     topstd = _Field[Float64]()
+    """top std: standard deviation of the top class: spread of the members in the most probable class."""
     votes = _Field[Float64]()
+    """VR: variation ratio: share of members that do not name the class most of them name."""
     maxlogit = _Field[Float64]()
+    """-max logit: maximum logit: minus the largest mean logit; logits only."""
     energy = _Field[Float64]()
+    """energy: free energy: minus the members' mean log-sum-exp of logits; logits only."""
     gtu = _Field[Float64]()
+    """GTU: variance-gated total uncertainty: TU of the gated distributions."""
     gau = _Field[Float64]()
+    """GAU: variance-gated aleatoric uncertainty: AU of the gated distributions."""
     geu = _Field[Float64]()
+    """GEU: variance-gated epistemic uncertainty: EU of the gated distributions."""
     gepce = _Field[Float64]()
+    """GEPCE: variance-gated pairwise cross-entropy: EPCE of the gated distributions."""
     gepkl = _Field[Float64]()
+    """GEPKL: variance-gated pairwise divergence: EPKL of the gated distributions."""
     gepjs = _Field[Float64]()
+    """GEPJS: variance-gated Jensen-Shannon divergence: EPJS of the gated distributions."""
     pred = _Field[Int32]()
+    """The class of largest mean probability."""
     second = _Field[Int32]()
+    """The class of the second largest."""
     decision = _Field[Int32]()
+    """The class, or -1 for "uncertain", at each gate setting."""
     mean = _Field[Float64]()
+    """Mean over members of each class's probability."""
     std = _Field[Float64]()
+    """Its population spread over members."""
     flags = _Field[UInt32]()
+    """Bit 0: a member was gated to nothing at some k and left ungated. Bit 1: the two largest means are equal."""
 
     def __init__(
         self,

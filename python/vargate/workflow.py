@@ -16,7 +16,7 @@ from . import _native
 from ._arrays import as_integers, reals, whole
 from ._files import save_arrays
 from ._jobs import Job, Listener
-from ._options import ClassGates, Gates, Temperature, resolve, thread_count
+from ._options import ClassGates, Gates, Temperature, resolve, show_options, thread_count
 from ._predictions import Predictions
 from ._recipes import Device, RecipeKeys, data_folder, find_recipe
 from ._summary import Verdict, verdict_of
@@ -504,3 +504,7 @@ def report(
         return ReportPage(os.fsdecode(page.contents.path))
     finally:
         _native.lib.vg_page_free(page)
+
+
+show_options(train, RecipeKeys)
+show_options(run, RecipeKeys)
