@@ -226,16 +226,16 @@ def score(
     array([[ 0,  0],
            [-1, -1]], dtype=int32)
     """
-    if type(p) is not np.ndarray and isinstance(p, (str, os.PathLike)):
-        if set("HWD") & set(axes or "") and os.fspath(p).endswith(".npy"):
-            p = np.load(p, mmap_mode="r")
-    if type(p) is not np.ndarray and isinstance(p, (str, os.PathLike)):
+    named = type(p) is not np.ndarray and isinstance(p, (str, os.PathLike))
+    if named and set("HWD") & set(axes or "") and os.fspath(p).endswith(".npy"):
+        p, named = np.load(p, mmap_mode="r"), False
+    if named:
         found = _from_file(p, axes, logits, multilabel)
         p, logits, axes = found.values, found.logits, "NMC"
         labels = found.labels if labels is None else labels
         classes = found.classes if classes is None else classes
         ids = found.ids if ids is None else ids
-    sites = as_sites(p, axes)
+    sites = None if axes is None and type(p) is np.ndarray else as_sites(p, axes)  # the usual case costs nothing
     if sites is None:
         view, owner = predictions(p, axes, settled=labels is not None)
     shape: Shape = (view.n, view.m, view.c) if sites is None else (sites.n, sites.m, sites.c)
