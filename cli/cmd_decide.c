@@ -4,7 +4,7 @@
 typedef struct decide_values {
     const char *calibration, *by, *output, *policy, *save;
     option_reals k;
-    double target_risk, target_coverage, threshold, confidence;
+    double target_risk, target_coverage, threshold, confidence, sets;
     bool stream, strict, json, force;
     char kept_options[1024]; /* those that a line which repeats the choice needs, each after a space */
     char read_options[1024]; /* of them those that a policy does not hold: how the file is read */
@@ -27,6 +27,10 @@ static const option_entry own_entries[] = {
     {"threshold", 0, OPTION_REAL, PLACE(threshold), "X", NULL,
      "with --by: keep samples whose measure is below X (snr: above X)", -INFINITY, INFINITY},
     {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
+    {"sets", 0, OPTION_REAL, PLACE(sets), "A", NULL,
+     "answer where the prediction set at alpha A, calibrated on --calibration, holds one class, and give a person the "
+     "short list of the others",
+     1e-9, 0.999999},
     {"policy", 0, OPTION_TEXT, PLACE(policy), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
     {"save", 0, OPTION_TEXT, PLACE(save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
@@ -43,6 +47,12 @@ static bool is_standard(const char *path) { return path && strcmp(path, "-") == 
 static int check_usage(const decide_values *own, size_t files) {
     if (own->k.count > 1)
         return console_usage("-k: the decision rule takes one k, found %zu", own->k.count);
+    bool chosen = own->k.count || own->k.file || !isnan(own->target_risk) || !isnan(own->target_coverage) || own->by ||
+                  own->policy;
+    if (!isnan(own->sets) && (chosen || own->save || own->stream || !own->calibration))
+        return console_usage(
+            "--sets needs --calibration and goes with no other way to decide; thresholds are saved and "
+            "streamed by 'vargate sets'");
     if (own->stream && (files > 0 || own->output || own->json))
         return console_usage("--stdin-jsonl reads standard input and writes standard output: no file, -o or --json");
     if (own->strict && !own->stream)
@@ -118,6 +128,22 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     return CLI_OK;
 }
 
+/* A machine answers where one class is left; a person gets the others' short lists. */
+static int decide_sets(const score_options *scoring, const decide_values *own, const char *path) {
+    sets_request r = {VG_SETS_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, own->force, own->json};
+    vg_sets *sets;
+    r.options.alphas = &own->sets;
+    r.options.alpha_count = 1;
+    r.options.confidence = own->confidence;
+    r.file.calibration = own->calibration;
+    r.file.output = own->output;
+    int code = sets_run(&sets, &r, scoring, path);
+    if (code == CLI_OK)
+        code = sets_print(&r, sets, VG_SETS_DECISIONS);
+    vg_sets_free(sets);
+    return code;
+}
+
 static int decide(const score_options *scoring, const decide_values *own, vg_policy *policy, const char *path) {
     score_request request;
     int code = own->output ? console_usage_status(vg_target_check(own->output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
@@ -125,6 +151,8 @@ static int decide(const score_options *scoring, const decide_values *own, vg_pol
         code = score_options_request(&request, scoring);
     if (code != CLI_OK)
         return code;
+    if (!isnan(own->sets))
+        return decide_sets(scoring, own, path);
     return path ? decide_file(policy, &request.input, own, path) : decide_stream(policy, &request.input, own);
 }
 
@@ -162,7 +190,7 @@ static int run(const command *self, int argc, char **argv) {
         options.class_k = own.k.file;
     if (code == CLI_OK)
         code = keep_options(&own, &groups[1]);
-    if (code == CLI_OK)
+    if (code == CLI_OK && isnan(own.sets))
         code = new_policy(&policy, &own);
     if (code == CLI_OK)
         code = check_usage(&own, files.count);
@@ -175,7 +203,7 @@ static int run(const command *self, int argc, char **argv) {
 const command command_decide = {
     .name = "decide",
     .summary = "predict or abstain, for a file or a stream",
-    .usage = "PRED [-k K | --target-risk R | --target-coverage C | --policy FILE] [options]\n"
+    .usage = "PRED [-k K | --target-risk R | --target-coverage C | --sets A | --policy FILE] [options]\n"
              "       vargate decide --stdin-jsonl [-k K | --policy FILE] [options]",
     .details = "A decision is the predicted class, or -1 for abstain. A target risk is met in the finite-sample sense: "
                "an upper\n"

@@ -125,6 +125,7 @@ extern const command command_score;
 extern const command command_calibrate;
 extern const command command_evaluate;
 extern const command command_decide;
+extern const command command_sets;
 extern const command command_ood;
 extern const command command_data;
 extern const command command_train;

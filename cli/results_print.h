@@ -5,6 +5,7 @@
 
 #include "console.h"
 #include "score_options.h"
+#include "vargate/sets_file.h"
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
@@ -67,6 +68,15 @@ int score_finish(vg_status status, const vg_score_result *result, const vg_score
                  console_job *state);
 
 void decision_summary_print(const char *path, const vg_policy *policy, const vg_decide_result *result);
+
+/* Prediction sets: what the library takes, and how the result is shown. */
+typedef struct sets_request {
+    vg_sets_options options;
+    vg_sets_file_options file;
+    bool force, json;
+} sets_request;
+int sets_run(vg_sets **out, sets_request *request, const score_options *scoring, const char *path);
+int sets_print(const sets_request *request, vg_sets *sets, vg_sets_document document);
 
 /* JSON lines from standard input to standard output, each answered at once. A bad line is answered by an error and the
  * stream goes on; strict: it stops. Returns an exit code. */

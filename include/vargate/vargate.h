@@ -25,6 +25,8 @@
 #include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
+#include "vargate/sets.h"
+#include "vargate/sets_file.h"
 #include "vargate/status.h"
 #include "vargate/temperatures.h"
 #include "vargate/types.h"

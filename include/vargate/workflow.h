@@ -22,6 +22,7 @@
 #include "vargate/listener.h"
 #include "vargate/measures.h"
 #include "vargate/nn.h"
+#include "vargate/sets.h"
 #include "vargate/status.h"
 #include "vargate/types.h"
 
@@ -445,8 +446,11 @@ typedef struct vg_decide_options {
     vg_job job;
     /* Writes the policy as JSON, with the members, classes and conventions it was chosen for; NULL: no file. */
     const char *save;
+    /* A stream answers with the sets of these calibrated thresholds instead: {"id", "pred", "sets": [...]} as in a
+     * .jsonl of vg_sets_file. The policy is then NULL, and `input` is not read. The stream must not outlive them. */
+    vg_sets *sets;
 } vg_decide_options;
-#define VG_DECIDE_OPTIONS_INIT {sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL}
+#define VG_DECIDE_OPTIONS_INIT {sizeof(vg_decide_options), NULL, 0, VG_JOB_INIT, NULL, NULL}
 
 /* What the decisions amount to. Set struct_size with the macro; of a smaller struct only what it has is filled. */
 typedef struct vg_decide_result {

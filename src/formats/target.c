@@ -4,10 +4,13 @@
  *
  *     .npz, .safetensors   metadata "vargate" = the product's name, or the arrays that only this product has;
  *                          predictions by the metadata alone, since everybody's have the arrays P or Z and L
- *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions "id,pred..."
- *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision
- *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies: one
- *                          whose "command" is "policy"; figures: "evaluate", or a list of such; of OOD: "ood"
+ *     .csv                 the heading: scores "n,..." or "id,..." to "diversity,k_sensitivity"; decisions
+ *                          "id,pred..."; sets "id,..." with columns of size and set
+ *     .jsonl               keys of the first line: scores diversity, k_sensitivity, k; decisions id, pred, decision;
+ *                          sets id, sets
+ *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies and
+ *                          thresholds: one whose "command" is "policy" or "thresholds"; figures: "evaluate", or a
+ *                          list of such; of OOD: "ood"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
  *     comparisons          the page's mark, or how the .csv, .md and .json of vg_compare_result_save begin
  *
@@ -46,6 +49,11 @@ static const struct {
     [VG_PRODUCT_COMPARISON] = {"comparison", "a comparison of runs", {NULL}, {NULL}},
     [VG_PRODUCT_FIGURES] = {"figures", "a file of figures", {NULL}, {NULL}},
     [VG_PRODUCT_OOD] = {"ood", "a file of OOD figures", {NULL}, {NULL}},
+    [VG_PRODUCT_SETS] = {"sets",
+                         "a file of prediction sets",
+                         {"mask", "size", "alpha", "threshold", NULL},
+                         {"id", "sets", NULL}},
+    [VG_PRODUCT_THRESHOLDS] = {"thresholds", "a file of thresholds", {NULL}, {NULL}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -95,6 +103,8 @@ static bool is_heading(const char *line, size_t length, vg_product product) {
         return begins(line, length, "file,n,accuracy,") && memmem(line, length, ",measure,", 9);
     if (product == VG_PRODUCT_OOD)
         return begins(line, length, "file,n,measure,auroc");
+    if (product == VG_PRODUCT_SETS)
+        return begins(line, length, "id,") && memmem(line, length, ",size", 5) && memmem(line, length, ",set", 4);
     return product == VG_PRODUCT_DECISIONS && begins(line, length, "id,pred") && memmem(line, length, ",decision", 9);
 }
 
@@ -150,6 +160,8 @@ static bool is_ours(const char *path, vg_product product) {
         ours = is_temperatures(text, map.size);
     } else if (map.size > 0 && product == VG_PRODUCT_POLICY) {
         ours = is_document(text, map.size, "policy");
+    } else if (map.size > 0 && product == VG_PRODUCT_THRESHOLDS) {
+        ours = is_document(text, map.size, "thresholds");
     } else if (map.size > 0 && product == VG_PRODUCT_FIGURES && (text[0] == '{' || text[0] == '[')) {
         ours = is_document(text, map.size, "evaluate");
     } else if (map.size > 0 && product == VG_PRODUCT_OOD && text[0] == '{') {

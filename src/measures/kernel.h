@@ -32,6 +32,7 @@ typedef struct vg_kernel_job {
     /* 0: the gated results of a unit lie side by side; else the results of one k lie together, and those of the next k
      * follow after this many elements */
     size_t plane;
+    double *gated_means; /* [unit][k][c] the gated predictive distributions; NULL: not wanted. Multiclass only */
     /* which stages are needed */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
     bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */

@@ -25,6 +25,7 @@ struct vg_scorer {
     double *class_k;             /* C, or NULL */
     double *inverse_temperature; /* m, or NULL */
     size_t k, widest, plane;
+    double *gated_means; /* see vg_scorer__set_gated_means */
     bool wide_gates; /* vg_measures__wide_gates */
     const vg_kernel_tier *tier;
     vg_pool *pool;
@@ -140,6 +141,7 @@ void vg_scorer_free(vg_scorer *s) {
 }
 
 void vg_scorer__set_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
+void vg_scorer__set_gated_means(vg_scorer *s, double *place) { s->gated_means = place; }
 
 static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
@@ -154,10 +156,11 @@ static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, c
                            .in = *block,
                            .single_precision = block->dtype != VG_F64 && !s->wide_gates,
                            .widest = s->widest,
-                           .plane = s->plane};
+                           .plane = s->plane,
+                           .gated_means = multilabel ? NULL : s->gated_means};
     job->need_gated_reverse = out->gepce || out->gepkl;
     job->need_gated_logs = job->need_gated_reverse || out->gau || out->geu;
-    job->need_gated = job->need_gated_logs || out->gtu || out->gepjs;
+    job->need_gated = job->need_gated_logs || out->gtu || out->gepjs || job->gated_means;
     job->need_reverse = out->epce || out->epkl;
     job->need_logs = job->need_reverse || out->au || out->eu || job->need_gated_logs;
 }
@@ -297,6 +300,8 @@ static vg_status feed_chunk(vg_scorer *s, vg_kernel_job *job, const vg_scores *o
     job->in.data = element_at(block, first);
     job->in.n = samples;
     job->out = places_from(out, first, s, job->labels > 0);
+    if (job->gated_means)
+        job->gated_means = s->gated_means + first * s->k * s->c;
     job->first = (size_t)s->samples;
     job->unit_variance = s->scratch;
     job->unit_tu = s->scratch + units;

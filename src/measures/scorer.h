@@ -14,6 +14,10 @@ vg_status vg_measures__take_options(vg_score_options *out, const vg_score_option
  * Otherwise one plane for each k, out->gtu[k * plane + i]. Decisions are always interleaved. */
 void vg_scorer__set_planes(vg_scorer *scorer, size_t plane);
 
+/* Where the gated predictive distributions of the next blocks go, [n][K][C]; NULL: nowhere. Multiclass only. The other
+ * results may then differ from those without in the last bits. */
+void vg_scorer__set_gated_means(vg_scorer *scorer, double *place);
+
 /* VG_ERR_ARGUMENT, saying what is wrong, unless there are places and a block of M members and C classes with data of a
  * known type. */
 vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *block, size_t m, size_t c);

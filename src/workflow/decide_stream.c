@@ -11,6 +11,7 @@
 #include "calibrate/calibration.h"
 #include "workflow/decide.h"
 #include "workflow/json_build.h"
+#include "workflow/prediction_set_line.h"
 #include "workflow/stream_line.h"
 
 enum { SCORERS = 8, REAL_ROOM = 32 /* "-1.2345678901234567e-308," and more */ };
@@ -33,6 +34,7 @@ struct vg_decision_stream {
     bool temperature_loaded, multilabel;
     cached_scorer cache[SCORERS];
     unsigned long long lines;
+    vg_set_line sets; /* sets.sets not NULL: sets instead of decisions */
     vg_stream_line line;
     char *answer; /* the line to be given back; `room` bytes, `length` of them used, a NUL after them */
     size_t room, length;
@@ -216,6 +218,19 @@ static bool put_decision(vg_decision_stream *s, const cached_scorer *entry) {
     return true;
 }
 
+/* The sets of the line; false with an error in it. */
+static bool put_sets(vg_decision_stream *s) {
+    char *text = vg_set_line__answer(&s->sets, &s->line);
+    bool fits = text && make_room(s, strlen(s->line.id) + strlen(text) + REAL_ROOM);
+    if (fits) {
+        put_text(s, "{\"id\":");
+        put_text(s, s->line.id);
+        put_text(s, text);
+    }
+    free(text);
+    return fits;
+}
+
 static bool put_error(vg_decision_stream *s) {
     json_t *text = vg_json__string(s->line.error);
     char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
@@ -243,10 +258,12 @@ vg_status vg_decision_stream_line(vg_decision_stream *stream, const char *line, 
     *answer_length = 0;
     if (strspn(line, " \t\r") == length)
         return VG_OK;
-    const cached_scorer *entry = vg_stream_line__read(&s->line, line, length) ? score_line(s) : NULL;
-    if (!entry)
+    bool readable = vg_stream_line__read(&s->line, line, length);
+    const cached_scorer *entry = readable && !s->sets.sets ? score_line(s) : NULL;
+    bool answered = readable && s->sets.sets ? put_sets(s) : entry != NULL;
+    if (!answered)
         status = vg_base__fail(VG_ERR_DATA, "line %llu (id %s): %s", s->lines, s->line.id, s->line.error);
-    if (!(entry ? put_decision(s, entry) : put_error(s)))
+    if (!(entry ? put_decision(s, entry) : answered || put_error(s)))
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the answer to line %llu", s->lines);
     *answer = s->answer;
     *answer_length = s->length;
@@ -287,7 +304,8 @@ vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, co
     *out = NULL;
     VG_TRY(vg_decide__request(&request, input, options));
     VG_TRY(vg_base__zalloc(&s, 1, sizeof *s, "the stream"));
-    vg_status status = open_stream(s, policy, &request);
+    vg_status status =
+        request.own.sets ? vg_set_line__open(&s->sets, request.own.sets) : open_stream(s, policy, &request);
     if (status == VG_OK)
         *out = s;
     else
@@ -303,6 +321,7 @@ void vg_decision_stream_free(vg_decision_stream *stream) {
     vg_temperature__free(stream->temperature, stream->temperature_loaded);
     vg_base__release(stream->class_k);
     vg_stream_line__free(&stream->line);
+    vg_set_line__free(&stream->sets);
     free(stream->answer);
     vg_base__release(stream);
 }

@@ -8,7 +8,7 @@
 
 static vg_status check_ending(const char *path, vg_product product) {
     vg_file_kind kind;
-    if (product == VG_PRODUCT_SCORES || product == VG_PRODUCT_DECISIONS)
+    if (product == VG_PRODUCT_SCORES || product == VG_PRODUCT_DECISIONS || product == VG_PRODUCT_SETS)
         return vg_score_writer__kind(path, &kind);
     bool figures = product == VG_PRODUCT_FIGURES || product == VG_PRODUCT_OOD;
     if (figures && !vg_names__ends_with(path, ".json") && !vg_names__ends_with(path, ".csv"))

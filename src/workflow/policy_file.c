@@ -59,7 +59,7 @@ static bool is_same(const vg_score_options *a, const vg_score_options *b, const 
                   c->kind == CONVENTION_REAL ? sizeof(double) : sizeof(int)) == 0;
 }
 
-static json_t *conventions_json(const vg_score_options *options) {
+json_t *vg_conventions__json(const vg_score_options *options) {
     json_t *out = json_object();
     vg_score_options own = *options;
     for (size_t i = 0; i < CONVENTIONS; i++) {
@@ -74,7 +74,7 @@ static json_t *conventions_json(const vg_score_options *options) {
     return out;
 }
 
-static vg_status read_conventions(vg_score_options *out, json_t *from, const char *path) {
+vg_status vg_conventions__read(vg_score_options *out, const json_t *from, const char *path) {
     *out = (vg_score_options)VG_SCORE_OPTIONS_INIT;
     for (size_t i = 0; i < CONVENTIONS; i++) {
         const convention *c = &conventions[i];
@@ -98,9 +98,19 @@ static vg_status read_conventions(vg_score_options *out, json_t *from, const cha
     return VG_OK;
 }
 
+const char *vg_conventions__differ(const vg_score_options *own, const vg_score_options *stored) {
+    vg_score_options usual = VG_SCORE_OPTIONS_INIT;
+    for (size_t i = 0; i < CONVENTIONS; i++) {
+        const convention *c = &conventions[i];
+        if (!is_same(own, &usual, c) && !is_same(own, stored, c))
+            return c->name;
+    }
+    return NULL;
+}
+
 vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *shown, bool calibrated) {
     const vg_policy_data *policy = vg_policy__read(shown);
-    vg_score_options usual = VG_SCORE_OPTIONS_INIT, own = input->scoring;
+    vg_score_options own = input->scoring;
     if (calibrated) {
         if (policy->loaded && input->reading.temperature)
             return vg_base__fail(VG_ERR_ARGUMENT,
@@ -114,13 +124,11 @@ vg_status vg_decide__settle(vg_decide_input *input, const vg_policy *shown, bool
     }
     if (!policy->loaded)
         return VG_OK;
-    for (size_t i = 0; i < CONVENTIONS; i++) {
-        const convention *c = &conventions[i];
-        if (!is_same(&own, &usual, c) && !is_same(&own, &policy->conventions, c))
-            return vg_base__fail(VG_ERR_ARGUMENT,
-                                 "--policy %s was chosen under another '%s' than is asked for: leave it out",
-                                 policy->origin, c->name);
-    }
+    const char *other = vg_conventions__differ(&own, &policy->conventions);
+    if (other)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "--policy %s was chosen under another '%s' than is asked for: leave it out",
+                             policy->origin, other);
     input->scoring = policy->conventions;
     input->scoring.k = own.k;
     input->scoring.k_count = own.k_count;
@@ -260,7 +268,7 @@ vg_status vg_policy__save(const vg_policy *shown, vg_text *file) {
         put_temperature(out, vg_policy__applied(shown)->calibrated ? policy->temperature : policy->given);
     if (policy->class_k)
         vg_json__put(out, "class_k", vg_json__numbers(policy->class_k, policy->classes));
-    vg_json__put(out, "conventions", conventions_json(&policy->conventions));
+    vg_json__put(out, "conventions", vg_conventions__json(&policy->conventions));
     if (shown->selection)
         vg_json__put(out, "calibration", vg_decide__selection_json(shown));
     vg_status written = vg_json__text(&text, out);
@@ -381,7 +389,7 @@ static vg_status read_policy(vg_policy_data *policy, json_t *root, const char *p
     policy->classes = count_of(root, "classes");
     if (!policy->members || !policy->classes)
         return vg_base__fail(VG_ERR_DATA, "%s: 'members' or 'classes' is missing", path);
-    VG_TRY(read_conventions(&policy->conventions, json_object_get(root, "conventions"), path));
+    VG_TRY(vg_conventions__read(&policy->conventions, json_object_get(root, "conventions"), path));
     const json_t *names = json_object_get(root, "class_names"), *temperature = json_object_get(root, "temperature");
     if (names)
         VG_TRY(read_names(policy, names, path));

@@ -86,6 +86,21 @@ void vg_row_names__put_class(vg_text_rows *rows, const vg_row_names *names, int3
         put_text(rows, names->classes[c], json);
 }
 
+void vg_row_names__put_classes(vg_text_rows *rows, const vg_row_names *names, const uint32_t *classes, size_t count) {
+    bool quoted = false;
+    for (size_t i = 0; i < count; i++)
+        quoted = quoted || strpbrk(names->classes[classes[i]], ",\"\r\n");
+    vg_text_rows__put(rows, quoted ? ",\"" : ",");
+    for (size_t i = 0; i < count; i++) {
+        vg_text_rows__put(rows, i ? ";" : "");
+        for (const char *p = names->classes[classes[i]]; *p; p++) {
+            char one[3] = {*p, *p == '"' ? '"' : '\0', '\0'};
+            vg_text_rows__put(rows, one);
+        }
+    }
+    vg_text_rows__put(rows, quoted ? "\"" : "");
+}
+
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 vg_status vg_row_names__write_ids(vg_writer *writer, const char *path, const vg_row_names *names, size_t n,
                                   bool always) {

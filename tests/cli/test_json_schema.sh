@@ -57,6 +57,14 @@ refuses score 'd["measures"]["tu"]["mean"] = "0.1"'
 prints score score "$folder/multi.jsonl" --multilabel
 prints score score "$folder/bare.jsonl"
 prints score score "$example" --measures mean
+prints sets sets "$example" --calibration "$example" --alpha 0.1,0.05
+refuses sets 'del d["alphas"][0]["intervals"]'
+refuses sets 'd["alphas"][1]["coverage"] = 1.5'
+prints sets sets "$example" --calibration "$example" --score raps --by class --gated 1
+prints sets sets "$folder/multi.jsonl" --calibration "$folder/multi.jsonl" --multilabel --alpha 0.5
+prints sets decide "$example" --calibration "$example" --sets 0.1
+prints thresholds sets --calibration "$example" --save "$folder/thresholds.json"
+refuses thresholds 'd["score"] = "none"'
 prints score score "$example" "$folder/other.npz"
 refuses score 'd[1]["n"] = -1'
 refuses score 'd.clear()'

@@ -1,10 +1,10 @@
 /* panel_score.h - which jobs are scored by panels, and how. */
 
 /* Multiclass input whose members need no floor inside every logarithm. With few classes the members must be few: tiles
- * are faster above. */
+ * are faster above. Panels do not keep gated means. */
 INLINE bool panel_takes(const vg_kernel_job *job) {
     const vg_score_options *o = &job->options;
-    if (job->labels || (!o->logits && (o->renormalise || o->floor_form != VG_FLOOR_MAX)))
+    if (job->labels || job->gated_means || (!o->logits && (o->renormalise || o->floor_form != VG_FLOOR_MAX)))
         return false;
     return panel_across(job->c) || job->m <= PANEL_FEW;
 }

@@ -41,6 +41,12 @@ static void rescue(const tile *t, size_t k, int lane, const places *to, size_t u
             q[m * C + c] = sum > 1e-290 ? p * t->gamma[k * C + c][lane] / sum : p;
         }
     }
+    for (size_t c = 0; job->gated_means && c < C; c++) {
+        double sum = 0;
+        for (size_t m = 0; m < M; m++)
+            sum += q[m * C + c];
+        job->gated_means[(unit * t->K + k) * C + c] = sum / (double)M;
+    }
     vg_measures__direct(results, single_member, t, job);
     for (int i = 0; i < SET_RESULTS; i++)
         if (to->at[i])
@@ -74,6 +80,8 @@ static void gated_stage(tile *t, size_t first, size_t count) {
             for (size_t i = 0; i < count; i++)
                 job->unit_gtu[first + i] = set.tu[i];
     }
+    if (job->gated_means)
+        put_rows(job->gated_means + first * K * t->C, K * t->C, t->gmean, count);
     for (int i = 0; i < SET_RESULTS; i++) {
         if (to.at[i] && !job->plane)
             put_rows(to.at[i] + first * K, K, t->results + (size_t)i * K, count);

@@ -1,0 +1,81 @@
+/* set_pool.c - calibration scores by cell, their quantiles and p-values. See set_rule.h.
+ *
+ * Scores are sorted by (cell, score): a counting sort by cell, then the radix sort of the ranking within each cell. */
+#include "evaluate/evaluate_internal.h"
+#include "evaluate/set_rule.h"
+
+vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size) {
+    void *old, *more;
+    size_t next = *room ? *room : 1024;
+    if (needed <= *room)
+        return VG_OK;
+    while (next < needed)
+        next *= 2;
+    memcpy(&old, array, sizeof old);
+    VG_TRY(vg_base__alloc(&more, next, size, "calibration samples"));
+    if (used)
+        memcpy(more, old, used * size);
+    vg_base__release(old);
+    memcpy(array, &more, sizeof more);
+    *room = next;
+    return VG_OK;
+}
+
+vg_status vg_set_pool__add(vg_set_pool *pool, double score, uint32_t cell) {
+    VG_TRY(vg_set__grow(&pool->score, pool->count, &pool->room, pool->count + 1, sizeof *pool->score));
+    VG_TRY(vg_set__grow(&pool->cell, pool->count, &pool->cell_room, pool->count + 1, sizeof *pool->cell));
+    pool->score[pool->count] = score;
+    pool->cell[pool->count++] = cell;
+    return VG_OK;
+}
+
+vg_status vg_set_pool__settle(vg_set_pool *pool) {
+    uint64_t *keys, *scratch;
+    size_t *next;
+    VG_TRY(vg_base__zalloc(&pool->start, pool->cells + 1, sizeof *pool->start, "cells"));
+    VG_TRY(vg_base__alloc(&keys, 2 * pool->count, sizeof *keys, "calibration scores"));
+    vg_status status = vg_base__alloc(&next, pool->cells + 1, sizeof *next, "cells");
+    if (status == VG_OK) {
+        scratch = keys + pool->count;
+        for (size_t i = 0; i < pool->count; i++)
+            pool->start[pool->cell[i] + 1]++;
+        for (size_t c = 0; c < pool->cells; c++)
+            pool->start[c + 1] += pool->start[c];
+        memcpy(next, pool->start, pool->cells * sizeof *next);
+        for (size_t i = 0; i < pool->count; i++)
+            keys[next[pool->cell[i]]++] = vg_evaluate__key(pool->score[i]);
+        for (size_t c = 0; c < pool->cells; c++)
+            vg_evaluate__sort_keys(keys + pool->start[c], scratch, vg_set_pool__samples(pool, c));
+        for (size_t i = 0; i < pool->count; i++)
+            pool->score[i] = vg_evaluate__unkey(keys[i]);
+        vg_base__release(next);
+    }
+    vg_base__release(keys);
+    return status;
+}
+
+void vg_set_pool__free(vg_set_pool *pool) {
+    vg_base__release(pool->score);
+    vg_base__release(pool->cell);
+    vg_base__release(pool->start);
+    *pool = (vg_set_pool){0};
+}
+
+size_t vg_set__quantile_place(size_t n, double alpha) {
+    double all = (double)n + 1, place = all * (1 - alpha), whole = nearbyint(place);
+    return (size_t)(fabs(place - whole) <= 1e-12 * all ? whole : ceil(place));
+}
+
+double vg_set__quantile(const double *sorted, size_t n, double alpha) {
+    size_t place = vg_set__quantile_place(n, alpha);
+    return place > n ? INFINITY : sorted[place > 0 ? place - 1 : 0];
+}
+
+double vg_set__p_value(const double *sorted, size_t n, double s) {
+    size_t low = 0, high = n; /* the first score >= s */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        *(sorted[middle] >= s ? &high : &low) = sorted[middle] >= s ? middle : middle + 1;
+    }
+    return (double)(1 + n - low) / (double)(n + 1);
+}

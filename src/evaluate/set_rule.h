@@ -1,0 +1,132 @@
+/* set_rule.h - nonconformity scores of prediction sets and the thresholds they are compared with. Internal.
+ *
+ * Every score but snr grows with the rank of a class, so that a set is a prefix of the ranking and classes beyond a
+ * threshold need not be ranked. Sums of probabilities are exact: each is rounded to a multiple of 2^-51 first, so that
+ * a sum below 4 does not depend on the order of its terms. Otherwise a label's score in calibration and the same
+ * class's score in a test sample could differ by rounding, and where many scores are equal (one-hot members, few
+ * members) the promised coverage would be lost. */
+#ifndef VG_SET_RULE_H
+#define VG_SET_RULE_H
+
+#include <stdbool.h>
+
+#include "base/base.h"
+#include "vargate/sets.h"
+
+typedef struct vg_set_rule {
+    vg_set_score score;
+    double lambda, k_reg;
+    double eps; /* of snr */
+    size_t classes;
+} vg_set_rule;
+
+/* One sample. */
+typedef struct vg_set_row {
+    const double *value;  /* C */
+    const double *spread; /* C; of snr alone */
+    double u;
+} vg_set_row;
+
+/* Streams of the uniform numbers. */
+enum { VG_SET_CALIBRATION = 0, VG_SET_TEST = 1, VG_SET_TUNING = 2 };
+/* In (0, 1), a function of its arguments alone. */
+double vg_set__uniform(uint64_t seed, unsigned stream, uint64_t sample);
+
+/* The class of the largest value, the first of equals; and its rank, from 1. */
+size_t vg_set__top(const double *value, size_t classes);
+size_t vg_set__rank(const double *value, size_t classes, size_t y);
+/* What a rank-dependent score of class y is made from, while lambda and k_reg are not known. */
+typedef struct vg_set_parts {
+    double above, own, most, u; /* the sum of the values ranked above y, that of y, the largest */
+    uint32_t rank, cell;
+} vg_set_parts;
+vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y);
+double vg_set__parts_score(const vg_set_rule *rule, const vg_set_parts *parts);
+/* The score of class y, in one pass over the classes. */
+double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_t y);
+/* The scores of all classes: exactly those of vg_set__label_score, except that any above `limit` may be INFINITY.
+ * order: scratch of C. */
+void vg_set__scores(double *out, const vg_set_rule *rule, const vg_set_row *row, double limit, uint32_t *order);
+
+/* Calibration scores of labels, by cell. */
+typedef struct vg_set_pool {
+    size_t cells, count, room, cell_room;
+    double *score;  /* count; sorted within the cell once settled */
+    uint32_t *cell; /* count */
+    size_t *start;  /* cells + 1, once settled */
+} vg_set_pool;
+/* Makes *array, of elements of `size` bytes and `used` of them in use, hold at least `needed`. */
+vg_status vg_set__grow(void *array, size_t used, size_t *room, size_t needed, size_t size);
+vg_status vg_set_pool__add(vg_set_pool *pool, double score, uint32_t cell);
+/* Sorts the scores cell by cell. */
+vg_status vg_set_pool__settle(vg_set_pool *pool);
+void vg_set_pool__free(vg_set_pool *pool);
+static inline size_t vg_set_pool__samples(const vg_set_pool *pool, size_t cell) {
+    return pool->start[cell + 1] - pool->start[cell];
+}
+/* The ceil((n + 1)(1 - alpha))-th smallest of n scores; INFINITY where that exceeds n. */
+double vg_set__quantile(const double *sorted, size_t n, double alpha);
+/* ceil((n + 1)(1 - alpha)), without the rounding of the product: 0.9 x 10 is 9. */
+size_t vg_set__quantile_place(size_t n, double alpha);
+/* (1 + #{scores >= s}) / (n + 1). */
+double vg_set__p_value(const double *sorted, size_t n, double s);
+
+/* --- tuning (set_tune.c) ------------------------------------------------------------------------------------------ */
+
+/* Values of n tuning samples and their labels; u of sample i is u[i]. */
+typedef struct vg_set_tuning {
+    size_t n, room;
+    double *value; /* n x C */
+    double *u;
+    uint32_t *label;
+} vg_set_tuning;
+vg_status vg_set_tuning__add(vg_set_tuning *tuning, const vg_set_row *row, size_t classes, uint32_t label);
+void vg_set_tuning__free(vg_set_tuning *tuning);
+/* Sets those of rule->lambda and rule->k_reg that are NaN to the pair with the smallest mean set at alpha. */
+vg_status vg_set_tuning__choose(vg_set_rule *rule, const vg_set_tuning *tuning, double alpha);
+
+/* --- multilabel (set_risk.c) -------------------------------------------------------------------------------------- */
+
+/* Positive labels of calibration samples: the mean of each, sample after sample. */
+typedef struct vg_set_positives {
+    size_t samples, count, sample_room, room;
+    size_t *start; /* samples + 1 */
+    double *value; /* count */
+} vg_set_positives;
+vg_status vg_set_positives__add(vg_set_positives *p, const double *value, const int64_t *labels, size_t classes);
+void vg_set_positives__free(vg_set_positives *p);
+/* The smallest threshold t on 1 - mean, of a fixed grid, down to which every one keeps the expected share of missed
+ * labels at most alpha with `confidence`; INFINITY where not even the largest does. */
+vg_status vg_set_positives__threshold(double *out, const vg_set_positives *p, double alpha, double confidence);
+
+/* --- figures (set_tally.c) ---------------------------------------------------------------------------------------- */
+
+/* Counts over test samples at one alpha. */
+typedef struct vg_set_tally {
+    size_t classes;
+    unsigned long long samples, labelled;
+    unsigned long long *size;               /* classes + 1: sets of that size */
+    unsigned long long *held;               /* classes + 1: those that hold their label */
+    unsigned long long *of_class, *covered; /* classes: samples with that label, and those covered */
+    double loss, squares;                   /* multilabel: sums of the share of labels missed, and of its square */
+} vg_set_tally;
+vg_status vg_set_tally__new(vg_set_tally *tally, size_t classes);
+void vg_set_tally__free(vg_set_tally *tally);
+/* label < 0: none. */
+static inline void vg_set_tally__add(vg_set_tally *t, size_t size, int64_t label, bool covered) {
+    t->samples++;
+    t->size[size]++;
+    if (label < 0)
+        return;
+    t->labelled++;
+    t->held[size] += covered;
+    t->of_class[label]++;
+    t->covered[label] += covered;
+}
+/* The figures, without alpha and the beta law. */
+void vg_set_tally__figures(vg_set_figures *out, const vg_set_tally *tally, bool multilabel, double confidence);
+/* Where the coverage of infinitely many test samples lies with `confidence`: quantiles of Beta(l, n + 1 - l), l the
+ * place of the threshold among n scores. */
+void vg_set__beta_law(double *low, double *high, size_t n, double alpha, double confidence);
+
+#endif

@@ -1,0 +1,174 @@
+/* set_scores.c - nonconformity scores of the classes of one sample. See set_rule.h and docs/design/prediction-sets.md.
+ *
+ *     lac     1 - v(y)
+ *     aps     A(y) + u v(y),  A(y) the sum of v over the classes ranked above y
+ *     raps    aps + lambda max(0, r - k_reg)
+ *     saps    u max v where r = 1, else max v + (r - 2 + u) lambda
+ *     margin  max of the others - v(y)
+ *     topk    r
+ *     snr     (v(j) - v(y)) / (sigma(j) + sigma(y) + eps), j the first class other than y
+ *
+ * A label's score takes one pass over the classes. The scores of all classes that matter take a heap of the classes:
+ * O(C + s log C) for a set of s classes, because the ranking ends at the first score above the limit. */
+#include "base/random.h"
+#include "evaluate/set_rule.h"
+
+double vg_set__uniform(uint64_t seed, unsigned stream, uint64_t sample) {
+    const uint32_t counter[4] = {(uint32_t)sample, (uint32_t)(sample >> 32), stream, 0x5e75u};
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint32_t words[4];
+    vg_random__philox(words, counter, key);
+    uint64_t bits = words[0] | (uint64_t)words[1] << 32;
+    return ((double)(bits >> 12) + 0.5) * 0x1p-52; /* odd multiples of 2^-53: never 0 or 1 */
+}
+
+/* A multiple of 2^-51: sums of such numbers below 4 are exact in any order. */
+static inline double exact(double v) { return (v + 3.0) - 3.0; }
+/* A multiple of 2^-39: scores that are equal but for rounding, such as those of the last class at u = 1, which are 1,
+ * must not be told apart. */
+static inline double coarse(double score) { return (score + 0x3p12) - 0x3p12; }
+
+/* Whether class a of value x is ranked before class b of value y. */
+static inline bool before(double x, size_t a, double y, size_t b) { return x > y || (x == y && a < b); }
+
+size_t vg_set__top(const double *value, size_t classes) {
+    size_t top = 0;
+    for (size_t c = 1; c < classes; c++)
+        top = value[c] > value[top] ? c : top;
+    return top;
+}
+
+size_t vg_set__rank(const double *value, size_t classes, size_t y) {
+    size_t rank = 1;
+    for (size_t c = 0; c < y; c++)
+        rank += value[c] >= value[y];
+    for (size_t c = y + 1; c < classes; c++)
+        rank += value[c] > value[y];
+    return rank;
+}
+
+/* The scores that depend on the rank, from the sum above, the class's own value and the largest. Not inlined: one form
+ * of the arithmetic for labels and for classes, whatever a compiler contracts. */
+static __attribute__((noinline)) double ranked_score(const vg_set_rule *rule, double above, double own, double most,
+                                                     size_t rank, double u) {
+    double r = (double)rank, over = r - rule->k_reg;
+    switch (rule->score) {
+    case VG_SET_APS: return coarse(above + u * own);
+    case VG_SET_RAPS: return coarse(above + u * own + (over > 0 ? rule->lambda * over : 0));
+    case VG_SET_SAPS: return coarse(rank == 1 ? u * most : most + (r - 2 + u) * rule->lambda);
+    default: return r;
+    }
+}
+
+static __attribute__((noinline)) double ratio_score(double first, double own, double spread) {
+    return (first - own) / spread;
+}
+
+/* The two first classes. */
+static void leaders(size_t out[2], const double *value, size_t classes) {
+    size_t first = 0, second = 1;
+    if (classes > 1 && value[1] > value[0]) {
+        first = 1;
+        second = 0;
+    }
+    for (size_t c = 2; c < classes; c++)
+        if (value[c] > value[second]) {
+            second = c;
+            if (value[c] > value[first]) {
+                second = first;
+                first = c;
+            }
+        }
+    out[0] = first;
+    out[1] = second;
+}
+
+static double rival_score(const vg_set_rule *rule, const vg_set_row *row, const size_t lead[2], size_t y) {
+    size_t j = lead[0] == y ? lead[1] : lead[0];
+    if (rule->score == VG_SET_MARGIN)
+        return row->value[j] - row->value[y];
+    return ratio_score(row->value[j], row->value[y], row->spread[j] + row->spread[y] + rule->eps);
+}
+
+vg_set_parts vg_set__label_parts(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
+    const double *v = row->value;
+    double above = 0, most = v[y], own = v[y];
+    size_t rank = 1;
+    for (size_t c = 0; c < rule->classes; c++) {
+        bool first = before(v[c], c, own, y);
+        rank += first;
+        above += first ? exact(v[c]) : 0;
+        most = v[c] > most ? v[c] : most;
+    }
+    return (vg_set_parts){above, exact(own), exact(most), row->u, (uint32_t)rank, 0};
+}
+
+double vg_set__parts_score(const vg_set_rule *rule, const vg_set_parts *p) {
+    return ranked_score(rule, p->above, p->own, p->most, p->rank, p->u);
+}
+
+double vg_set__label_score(const vg_set_rule *rule, const vg_set_row *row, size_t y) {
+    size_t lead[2];
+    if (rule->score == VG_SET_LAC)
+        return 1 - row->value[y];
+    if (rule->score == VG_SET_MARGIN || rule->score == VG_SET_SNR) {
+        leaders(lead, row->value, rule->classes);
+        return rival_score(rule, row, lead, y);
+    }
+    vg_set_parts parts = vg_set__label_parts(rule, row, y);
+    return vg_set__parts_score(rule, &parts);
+}
+
+/* Moves the class at `at` down to its place in the heap order[0 .. count - 1], whose root is the first in rank. */
+static void sift(uint32_t *order, size_t count, size_t at, const double *v) {
+    uint32_t moved = order[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && before(v[order[child + 1]], order[child + 1], v[order[child]], order[child]))
+            child++;
+        if (before(v[moved], moved, v[order[child]], order[child]))
+            break;
+        order[at] = order[child];
+    }
+    order[at] = moved;
+}
+
+static void ranked_scores(double *out, const vg_set_rule *rule, const vg_set_row *row, double limit, uint32_t *order) {
+    const double *v = row->value;
+    size_t C = rule->classes, left = C;
+    double above = 0, most = 0;
+    for (size_t c = 0; c < C; c++) {
+        out[c] = INFINITY;
+        order[c] = (uint32_t)c;
+    }
+    for (size_t i = C / 2; i-- > 0;)
+        sift(order, C, i, v);
+    for (size_t rank = 1; rank <= C; rank++) {
+        uint32_t c = order[0];
+        double own = exact(v[c]);
+        most = rank == 1 ? own : most;
+        out[c] = ranked_score(rule, above, own, most, rank, row->u);
+        if (out[c] > limit)
+            return;
+        above += own;
+        order[0] = order[--left];
+        if (left > 1)
+            sift(order, left, 0, v);
+    }
+}
+
+void vg_set__scores(double *out, const vg_set_rule *rule, const vg_set_row *row, double limit, uint32_t *order) {
+    size_t lead[2];
+    switch (rule->score) {
+    case VG_SET_LAC:
+        for (size_t c = 0; c < rule->classes; c++)
+            out[c] = 1 - row->value[c];
+        return;
+    case VG_SET_MARGIN:
+    case VG_SET_SNR:
+        leaders(lead, row->value, rule->classes);
+        for (size_t c = 0; c < rule->classes; c++)
+            out[c] = rival_score(rule, row, lead, c);
+        return;
+    default: ranked_scores(out, rule, row, limit, order);
+    }
+}

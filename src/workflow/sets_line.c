@@ -1,0 +1,87 @@
+/* sets_line.c - prediction sets one line at a time. See prediction_set_line.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* asprintf */
+#endif
+#include "workflow/prediction_set_line.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/prediction_set_rows.h"
+
+vg_status vg_set_line__open(vg_set_line *l, vg_sets *sets) {
+    size_t C = sets->classes;
+    *l = (vg_set_line){.sets = vg_sets__data(sets), .places = VG_SET_PLACES_INIT};
+    VG_TRY(vg_sets__settle(l->sets));
+    if (sets->by == VG_SETS_BY_GROUP)
+        return vg_base__fail(VG_ERR_ARGUMENT, "--stdin-jsonl: the thresholds are by group, and a line has none");
+    VG_TRY(vg_base__alloc(&l->places.mask, sets->alpha_count, vg_sets__mask_bytes(l->sets), "sets"));
+    VG_TRY(vg_base__alloc(&l->places.pred, sets->multilabel ? C : 1, sizeof *l->places.pred, "predicted classes"));
+    VG_TRY(vg_base__alloc(&l->places.value, C, sizeof *l->places.value, "means"));
+    return vg_base__alloc(&l->order, C, sizeof *l->order, "classes of a set");
+}
+
+void vg_set_line__free(vg_set_line *l) {
+    vg_base__release(l->places.mask);
+    vg_base__release(l->places.pred);
+    vg_base__release(l->places.value);
+    vg_base__release(l->order);
+    *l = (vg_set_line){0};
+}
+
+/* The message of a line that cannot be scored, which must count from the line and not from the first of the stream. */
+static void explain(vg_stream_line *from, const vg_sets_data *s, const vg_predictions *view, double *mean) {
+    char kept[256];
+    vg_score_options options = s->scoring;
+    vg_scores places = {.mean = mean};
+    snprintf(kept, sizeof kept, "%s", vg_error_message());
+    bool fits = view->c == s->shown.classes && view->m == s->shown.members;
+    bool failed = fits && vg_score(&places, NULL, view, &options) != VG_OK;
+    snprintf(from->error, sizeof from->error, "%s", failed ? vg_error_message() : kept);
+}
+
+static json_t *set_json(const vg_set_line *l, size_t a) {
+    const vg_sets *s = &l->sets->shown;
+    size_t count =
+        vg_set_rows__classes(l->order, l->places.mask + a * vg_sets__mask_bytes(l->sets), l->places.value, s->classes);
+    json_t *classes = json_array(), *names = s->class_names ? json_array() : NULL;
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(classes, json_integer((json_int_t)l->order[i]));
+        if (names)
+            json_array_append_new(names, json_string(s->class_names[l->order[i]]));
+    }
+    json_t *out = json_pack("{s:f}", "alpha", s->alphas[a]);
+    if (!s->multilabel)
+        json_object_set_new(out, "decision", json_integer(count == 1 ? (json_int_t)l->order[0] : -1));
+    json_object_set_new(out, "size", json_integer((json_int_t)count));
+    json_object_set_new(out, "classes", classes);
+    if (names)
+        json_object_set_new(out, "names", names);
+    return out;
+}
+
+char *vg_set_line__answer(vg_set_line *l, vg_stream_line *from) {
+    const vg_sets *s = &l->sets->shown;
+    vg_predictions view = vg_predictions_f64(from->values, 1, from->m, from->c);
+    vg_sets__read_logits(l->sets, from->logits);
+    if (vg_sets__feed(l->sets, &l->places, &view, NULL, NULL) != VG_OK) {
+        explain(from, l->sets, &view, l->places.value);
+        return NULL;
+    }
+    json_t *sets = json_array(), *root = json_object();
+    for (size_t a = 0; a < s->alpha_count; a++)
+        json_array_append_new(sets, set_json(l, a));
+    if (!s->multilabel)
+        json_object_set_new(root, "pred", json_integer(l->places.pred[0]));
+    json_object_set_new(root, "sets", sets);
+    char *text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)), *out = NULL;
+    json_decref(root);
+    if (text && asprintf(&out, ",%s\n", text + 1) < 0)
+        out = NULL;
+    free(text);
+    if (!out)
+        snprintf(from->error, sizeof from->error, "out of memory for the answer");
+    return out;
+}

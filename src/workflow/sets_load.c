@@ -1,0 +1,223 @@
+/* sets_load.c - vg_sets from a file of thresholds, and the public functions of sets.h.
+ *
+ * A file fixes what the thresholds mean: score, cells, gate, conventions, members, classes, temperature. Options that
+ * would change it are refused. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflow/decide_json.h"
+#include "workflow/json_build.h"
+#include "workflow/prediction_set_text.h"
+
+static vg_status missing(const char *path, const char *key) {
+    return vg_base__fail(VG_ERR_DATA, "%s: '%s' is missing or not what it can be", path, key);
+}
+
+static vg_status read_word(int *out, const json_t *root, const char *key, const char *(*word)(size_t),
+                           const char *path) {
+    const char *text = json_string_value(json_object_get(root, key));
+    size_t i = 0;
+    while (text && word(i) && strcmp(word(i), text) != 0)
+        i++;
+    if (!text || !word(i))
+        return missing(path, key);
+    *out = (int)i;
+    return VG_OK;
+}
+
+static double number(const json_t *root, const char *key) {
+    const json_t *value = json_object_get(root, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static size_t count(const json_t *root, const char *key) {
+    const json_t *value = json_object_get(root, key);
+    return json_is_integer(value) && json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
+}
+
+static vg_status read_settings(vg_sets_options *o, double alphas[VG_SETS_ALPHAS], const json_t *root,
+                               const char *path) {
+    const json_t *list = json_object_get(root, "thresholds");
+    int score, by;
+    VG_TRY(read_word(&score, root, "score", vg_sets__score_word, path));
+    VG_TRY(read_word(&by, root, "by", vg_sets__by_word, path));
+    o->score = (vg_set_score)score;
+    o->by = (vg_set_by)by;
+    o->gate = number(root, "gated");
+    o->lambda = number(root, "lambda");
+    o->k_reg = number(root, "k_reg");
+    o->randomise = json_is_true(json_object_get(root, "randomised"));
+    o->never_empty = o->never_empty || json_is_true(json_object_get(root, "never_empty"));
+    o->seed = count(root, "seed");
+    o->confidence = number(root, "confidence");
+    o->p_values = 0;
+    o->alpha_count = json_array_size(list);
+    if (o->alpha_count == 0 || o->alpha_count > VG_SETS_ALPHAS)
+        return missing(path, "thresholds");
+    for (size_t a = 0; a < o->alpha_count; a++)
+        alphas[a] = number(json_array_get(list, a), "alpha");
+    o->alphas = alphas;
+    return VG_OK;
+}
+
+/* A list of positive numbers; *out is NULL where there is none. */
+static vg_status read_numbers(double **out, size_t *given, const json_t *root, const char *key, const char *path) {
+    const json_t *list = json_object_get(root, key);
+    *given = json_array_size(list);
+    if (*given == 0)
+        return VG_OK;
+    VG_TRY(vg_base__alloc(out, *given, sizeof **out, key));
+    for (size_t i = 0; i < *given; i++) {
+        (*out)[i] = json_number_value(json_array_get(list, i));
+        if (!((*out)[i] > 0 && isfinite((*out)[i])))
+            return missing(path, key);
+    }
+    return VG_OK;
+}
+
+/* The file's conventions in place of the caller's, who may not have asked for others; its temperature, and its k for
+ * every class: numbers[0] and [1], the caller's. */
+static vg_status read_scoring(vg_score_options *out, double *numbers[2], const vg_sets_options *o, const json_t *root,
+                              const char *path) {
+    vg_score_options own = VG_SCORE_OPTIONS_INIT, defaults = VG_SCORE_OPTIONS_INIT;
+    if (o->scoring)
+        VG_TRY(vg_base__take_options(&own, o->scoring, &defaults, sizeof own, "vg_score_options"));
+    VG_TRY(vg_conventions__read(out, json_object_get(root, "conventions"), path));
+    const char *other = vg_conventions__differ(&own, out);
+    if (other)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s was calibrated under another '%s' than is asked for: leave it out",
+                             path, other);
+    if (own.temperature || own.class_k)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%s has its own %s: no other goes with it", path,
+                             own.temperature ? "temperature, or none" : "k for every class, or none");
+    VG_TRY(read_numbers(&numbers[0], &out->temperature_count, root, "temperature", path));
+    VG_TRY(read_numbers(&numbers[1], &out->class_k_count, root, "class_k", path));
+    out->temperature = numbers[0];
+    out->class_k = numbers[1];
+    out->threads = own.threads;
+    out->logits = own.logits || numbers[0]; /* a temperature is for logits; what the input holds is known later */
+    return VG_OK;
+}
+
+static vg_status read_cells(vg_sets_data *s, const json_t *list, const char *path) {
+    size_t cells = json_array_size(json_object_get(json_array_get(list, 0), "cells"));
+    if (cells == 0 || (s->shown.by == VG_SETS_BY_NONE && cells != 1) ||
+        ((s->shown.by == VG_SETS_BY_CLASS || s->shown.by == VG_SETS_BY_TOP) && cells != s->shown.classes))
+        return missing(path, "cells");
+    VG_TRY(vg_sets__make_cells(s, cells));
+    for (size_t a = 0; a < s->shown.alpha_count; a++) {
+        const json_t *from = json_object_get(json_array_get(list, a), "cells");
+        if (json_array_size(from) != cells)
+            return missing(path, "cells");
+        for (size_t i = 0; i < cells; i++) {
+            const json_t *one = json_array_get(from, i);
+            const json_t *threshold = json_object_get(one, "threshold");
+            if (!json_is_null(threshold) && !json_is_number(threshold))
+                return missing(path, "threshold");
+            s->thresholds[a * cells + i] = json_is_null(threshold) ? INFINITY : json_number_value(threshold);
+            s->cell_samples[i] = count(one, "samples");
+            const char *name = json_string_value(json_object_get(one, "cell"));
+            uint32_t group;
+            if (s->shown.by != VG_SETS_BY_GROUP)
+                continue;
+            if (!name)
+                return missing(path, "cell");
+            VG_TRY(vg_set_groups__find(&group, &s->groups, name, a == 0));
+            if (group != i)
+                return missing(path, "cell");
+        }
+    }
+    return vg_sets__ready(s);
+}
+
+static vg_status read_rest(vg_sets_data *s, const json_t *root, const char *path) {
+    const json_t *names = json_object_get(root, "class_names");
+    s->shown.members = count(root, "members");
+    s->shown.classes = s->rule.classes = count(root, "classes");
+    s->shown.calibrated = count(root, "calibrated");
+    s->shown.tuned = count(root, "tuned");
+    s->loaded = true;
+    VG_TRY(vg_base__strdup(&s->origin, path));
+    if (!s->shown.members || !s->shown.classes)
+        return missing(path, s->shown.members ? "classes" : "members");
+    if (s->needs_tuning)
+        return missing(path, "lambda");
+    VG_TRY(read_cells(s, json_object_get(root, "thresholds"), path));
+    if (!names)
+        return VG_OK;
+    if (json_array_size(names) != s->shown.classes)
+        return missing(path, "class_names");
+    VG_TRY(vg_base__zalloc(&s->class_names, s->shown.classes, sizeof *s->class_names, "names of the classes"));
+    for (size_t c = 0; c < s->shown.classes; c++) {
+        const char *name = json_string_value(json_array_get(names, c));
+        if (!name)
+            return missing(path, "class_names");
+        VG_TRY(vg_base__strdup(&s->class_names[c], name));
+    }
+    s->shown.class_names = (const char *const *)s->class_names;
+    return VG_OK;
+}
+
+static vg_status load(vg_sets_data **out, const vg_sets_options *given, json_t *root) {
+    const char *path = given->thresholds, *command = json_string_value(json_object_get(root, "command"));
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    vg_sets_options o = *given;
+    vg_score_options scoring;
+    double alphas[VG_SETS_ALPHAS], *numbers[2] = {NULL, NULL};
+    if (!command || strcmp(command, "thresholds") != 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: no file of thresholds; 'vargate sets --save' writes one", path);
+    if (!schema || strcmp(schema, VG_JSON_SCHEMA) != 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: thresholds of schema %s; this vargate reads %s", path,
+                             schema ? schema : "?", VG_JSON_SCHEMA);
+    VG_TRY(read_settings(&o, alphas, root, path));
+    vg_status status = read_scoring(&scoring, numbers, given, root, path);
+    o.scoring = &scoring;
+    if (status == VG_OK)
+        status = vg_sets__new(out, &o);
+    vg_base__release(numbers[0]);
+    vg_base__release(numbers[1]);
+    return status == VG_OK ? read_rest(*out, root, path) : status;
+}
+
+vg_status vg_sets__load(vg_sets_data **out, const vg_sets_options *options) {
+    json_error_t error;
+    json_t *root = json_load_file(options->thresholds, 0, &error);
+    *out = NULL;
+    if (!root)
+        return vg_base__fail(VG_ERR_DATA, "%s: %s", options->thresholds, error.text);
+    vg_status status = load(out, options, root);
+    json_decref(root);
+    if (status != VG_OK) {
+        vg_sets__free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* --- the public object -------------------------------------------------------------------------------------------- */
+vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options) {
+    static const vg_sets_options defaults = VG_SETS_OPTIONS_INIT;
+    vg_sets_options o;
+    vg_sets_data *s;
+    *out = NULL;
+    VG_TRY(vg_base__take_options(&o, options ? options : &defaults, &defaults, sizeof o, "vg_sets_options"));
+    VG_TRY(o.thresholds ? vg_sets__load(&s, &o) : vg_sets__new(&s, &o));
+    *out = &s->shown;
+    return VG_OK;
+}
+
+void vg_sets_free(vg_sets *sets) { vg_sets__free(vg_sets__data(sets)); }
+
+vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predictions *block, const int64_t *labels,
+                       const char *const *groups) {
+    static const vg_set_places none = VG_SET_PLACES_INIT;
+    vg_set_places places;
+    if (!sets)
+        return vg_base__fail(VG_ERR_ARGUMENT, "prediction sets need their object, which is NULL");
+    if (out)
+        VG_TRY(vg_base__take_options(&places, out, &none, sizeof places, "vg_set_places"));
+    VG_TRY(vg_sets__feed(vg_sets__data(sets), out ? &places : NULL, block, labels, groups));
+    vg_sets__figure(vg_sets__data(sets));
+    return VG_OK;
+}
