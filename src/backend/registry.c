@@ -57,6 +57,9 @@ vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_
         }
         if (status == VG_OK || !any)
             return status;
+        /* The plain backend after it has no bfloat16 at all, and would hide why the CPU has none. */
+        if (strcmp(registry[i].name, "cpu") == 0 && options->compute == VG_COMPUTE_BF16)
+            return status;
         if (strcmp(registry[i].name, "cuda") == 0)
             snprintf(passed_over, sizeof passed_over, "%.90s", vg_error_message());
     }

@@ -365,9 +365,9 @@ static void report_settings(vg_training *t, bool resumed) {
     if (resumed && on_cpu && t->old_threads && t->old_threads != t->backend->threads && !vg_train__finished(t))
         vg_train__text(
             t, VG_TRAIN_WARNING,
-            "going on with %u threads after %u: sums are taken in another order, so the bits differ from those of a "
+            "going on with %u thread%s after %u: sums are taken in another order, so the bits differ from those of a "
             "run that was not stopped",
-            t->backend->threads, t->old_threads);
+            t->backend->threads, t->backend->threads == 1 ? "" : "s", t->old_threads);
     if (r->batch > t->options.train.samples)
         vg_train__text(t, VG_TRAIN_WARNING,
                        "batch %zu is larger than the %zu training images: every step takes all of them", r->batch,

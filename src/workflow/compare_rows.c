@@ -13,6 +13,8 @@
 
 #include "workflow/evaluation_figures.h"
 #include "workflow/measure_columns.h"
+#include "workflow/report_files.h"
+#include "workflow/row_names.h"
 
 enum { PATH_ROOM = 4400 };
 
@@ -21,6 +23,7 @@ enum { PATH_ROOM = 4400 };
 static void release_row(vg_compare_row *row) {
     for (size_t i = 0; row->ood_names && i < row->shown.ood_count; i++)
         free(row->ood_names[i]);
+    vg_report_names__free(row->class_names, row->classes);
     void *parts[] = {row->name, row->path, row->labels, row->errors, row->replicates, row->ood_names, row->ood_auroc};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
@@ -95,6 +98,15 @@ static const vg_ranking *lowest_aurc(const vg_evaluation *e) {
     return best;
 }
 
+static vg_status keep_names(vg_compare_row *row, const vg_score_input *in) {
+    vg_row_names names;
+    VG_TRY(vg_score_input__names(&names, in));
+    row->classes = in->layout.c;
+    vg_status status = vg_report_names__copy(&row->class_names, names.classes, row->classes);
+    vg_row_names__free(&names);
+    return status;
+}
+
 static vg_status keep_pairs(vg_compare_row *row, const vg_score_input *in, const vg_tally *tally,
                             const vg_columns *columns, const vg_compare_options *own) {
     vg_measure measure;
@@ -106,6 +118,7 @@ static vg_status keep_pairs(vg_compare_row *row, const vg_score_input *in, const
     if (!row->labels || !row->errors)
         return vg_base__fail(VG_ERR_MEMORY, "out of memory for the comparison");
     memcpy(row->labels, in->labels, row->label_count * sizeof *row->labels);
+    VG_TRY(keep_names(row, in));
     memcpy(row->errors, vg_tally__info(tally).errors, rows);
     if (own->resamples == 0 || !*row->measure)
         return VG_OK;

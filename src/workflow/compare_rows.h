@@ -33,6 +33,8 @@ typedef struct vg_compare_row {
     /* Of predictions: */
     int64_t *labels;
     size_t label_count;
+    char **class_names; /* `classes` names; NULL: not known */
+    size_t classes;
     uint8_t *errors; /* rows: samples, or (sample, label) pairs */
     size_t rows;
     double *replicates; /* resamples x VG_PAIRED_FIGURES; NULL without a bootstrap */

@@ -31,9 +31,24 @@ typedef struct compare_owner {
 
 /* --- tests against the first -------------------------------------------------------------------------------------- */
 
+/* Whether class c of both has one name, as far as names are known. */
+static bool same_class(const vg_compare_row *a, int64_t in_a, const vg_compare_row *b, int64_t in_b) {
+    if (!a->class_names || !b->class_names)
+        return in_a == in_b;
+    return strcmp(a->class_names[in_a], b->class_names[in_b]) == 0;
+}
+
+/* Labels are compared by the names of their classes; those of a multilabel sample are in the order of the classes. */
 static bool same_samples(const vg_compare_row *a, const vg_compare_row *b) {
-    return a->shown.predictions && b->shown.predictions && a->rows == b->rows && a->label_count == b->label_count &&
-           memcmp(a->labels, b->labels, a->label_count * sizeof *a->labels) == 0;
+    bool same = a->shown.predictions && b->shown.predictions && a->rows == b->rows && a->label_count == b->label_count;
+    if (same && a->multilabel) {
+        for (size_t c = 0; c < a->classes && same; c++)
+            same = same_class(a, (int64_t)c, b, (int64_t)c);
+        return same && memcmp(a->labels, b->labels, a->label_count * sizeof *a->labels) == 0;
+    }
+    for (size_t i = 0; same && i < a->label_count; i++)
+        same = same_class(a, a->labels[i], b, b->labels[i]);
+    return same;
 }
 
 /* Rows that only one of the two has right. */

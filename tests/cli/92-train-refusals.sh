@@ -44,3 +44,15 @@ says "labels are left out"
 run predict "$refused/run" --input digits -o "$refused/again.npz" -q
 exits 0
 if cmp -s "$refused/other.npz" "$refused/again.npz"; then pass; else fail "another sample of the same images"; fi
+
+# A processor without bfloat16 products is named as the reason, also where the device is chosen automatically.
+# shellcheck disable=SC2086
+run train quickstart $five --set compute=bfloat16 --device cpu --out "$refused/bfloat16" -q
+cp "$folder/err" "$refused/reason"
+if [ -s "$refused/reason" ]; then
+    # shellcheck disable=SC2086
+    run train quickstart $five --set compute=bfloat16 --out "$refused/bfloat16" -q
+    if [ ! -s "$folder/err" ] || cmp -s "$folder/err" "$refused/reason"; then pass; else
+        fail "hides why there is no bfloat16"
+    fi
+fi

@@ -112,3 +112,23 @@ prints "off"
 prints "not run"
 if grep -q '^| MNIST | LLE | \.' "$compare/paper/table.md"; then pass; else fail "table.md lacks the run"; fi
 if grep -q "The paper's table" "$compare/paper/index.html"; then pass; else fail "no page of the paper's table"; fi
+
+# Classes in another order are the same classes, others are not.
+if python3 -c 'import numpy' 2>/dev/null; then
+    python3 - "$compare" <<'END'
+import sys
+import numpy as np
+
+rng = np.random.default_rng(1)
+P, L, names = rng.dirichlet(np.ones(3), (60, 4)), rng.integers(0, 3, 60), np.array(["ant", "bee", "cow"])
+np.savez(f"{sys.argv[1]}/named.npz", P=P, L=L, classes=names)
+np.savez(f"{sys.argv[1]}/turned.npz", P=P[:, :, ::-1], L=2 - L, classes=names[::-1])
+np.savez(f"{sys.argv[1]}/others.npz", P=P, L=L, classes=np.array(["ant", "bee", "yak"]))
+END
+    run compare "$compare/named.npz" "$compare/turned.npz" --bootstrap 20
+    exits 0
+    prints "turned.npz: accuracy"
+    run compare "$compare/named.npz" "$compare/others.npz" --bootstrap 20
+    exits 0
+    prints "No row has the same samples as the first"
+fi
