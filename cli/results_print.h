@@ -9,7 +9,7 @@
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-enum { TABLE_CELL = 32 };
+enum { TABLE_CELL = 64 };
 
 typedef struct text_table {
     size_t columns, rows, capacity;

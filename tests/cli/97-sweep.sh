@@ -10,6 +10,7 @@ for name in "rate=1e-3,head_features=0" "rate=1e-2,head_features=0.5"; do
     if [ -f "$folder/sweep/$name/results.json" ]; then pass; else fail "no run $name"; fi
     if grep -q "$name" "$folder/out"; then pass; else fail "the table has no row $name"; fi
 done
+prints "rate=1e-2,head_features=0.5 calibrated"
 if grep -q "rate=1e-2" "$folder/sweep/comparison.md"; then pass; else fail "comparison.md has no such row"; fi
 # shellcheck disable=SC2086
 run sweep quickstart $little --set rate=1e-3,1e-2 --set head_features=0,0.5 --out "$folder/sweep"
