@@ -7,7 +7,7 @@ set(VG_CUDA AUTO CACHE STRING "build the CUDA backend: AUTO, ON or OFF")
 set(VG_CUDNN_ROOT "" CACHE PATH "folder that holds include/cudnn.h")
 set(VG_CUBLAS_ROOT "" CACHE PATH "folder that holds include/cublasLt.h")
 set(VG_HAVE_CUDA OFF)
-if(VG_WHEEL OR VG_SANITIZE OR VG_CUDA STREQUAL "OFF")
+if((VG_WHEEL AND NOT VG_CUDA STREQUAL "ON") OR VG_SANITIZE OR VG_CUDA STREQUAL "OFF")
   return()
 endif()
 

@@ -36,6 +36,10 @@ own_products() { # the CPU backend without oneDNN, as in wheels, in every tier
 aarch64() { # the NEON tier under qemu, where the tools are installed
     sh scripts/check_aarch64.sh "$jobs" || [ $? = 77 ]
 }
+packages() { # Debian packages, installed and removed in a bare Debian
+    command -v dh >/dev/null 2>&1 || return 0
+    sh scripts/deb.sh && { sh scripts/check_deb.sh || [ $? = 77 ]; }
+}
 fuzz() { # fuzz TARGET
     name=${1#fuzz_}
     mkdir -p "build/check-fuzz/corpus/$name" fuzz/artifacts
@@ -58,6 +62,7 @@ for tier in portable neon avx2 avx512; do # those that this machine can run; the
 done
 step own-products own_products
 step aarch64 aarch64
+step deb packages
 step fences sh scripts/check_fences.sh "$jobs"
 step gcc-asan-ubsan suite build/check-asan asan -DCMAKE_C_COMPILER=gcc
 if command -v clang >/dev/null 2>&1; then

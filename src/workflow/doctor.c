@@ -31,7 +31,9 @@
 #endif
 #define IMAGES WITH_PNG WITH_JPEG WITH_WEBP
 #if defined(__clang__)
-#define COMPILER "clang " __clang_version__
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define COMPILER "clang " TEXT(__clang_major__) "." TEXT(__clang_minor__) "." TEXT(__clang_patchlevel__)
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
@@ -90,19 +92,14 @@ static void processor(examination *e) {
     add(e, "processor", found, advice);
 }
 
-/* Opens a backend and says what it is, or why it cannot be opened. */
-static void device(examination *e, const char *topic, const char *name) {
+/* Opens a backend and says what it is, or why it cannot be opened, with the advice. */
+static void device(examination *e, const char *topic, const char *name, const char *advice) {
     vg_backend *backend;
     if (vg_backend__open(&backend, name, NULL) == VG_OK) {
         add(e, topic, backend->device, NULL);
         vg_backend__close(backend);
         return;
     }
-#ifdef VG_HAVE_CUDA
-    const char *advice = "needs an NVIDIA driver, and cuDNN and cuBLASLt: pip install nvidia-cudnn-cu13 nvidia-cublas";
-#else
-    const char *advice = "build from the sources where nvcc and cuDNN are (docs/gpu.md)";
-#endif
     add(e, topic, vg_error_message(), advice);
 }
 
@@ -152,8 +149,12 @@ vg_status vg_doctor(vg_doctor_line **out, size_t *count) {
     snprintf(version, sizeof version, "%s, %s", vg_version(), vg_build_facts());
     add(&e, "vargate", version, NULL);
     processor(&e);
-    device(&e, "training", "cpu");
-    device(&e, "GPU", "cuda");
+    device(&e, "training", "cpu", NULL);
+#ifdef VG_HAVE_CUDA
+    device(&e, "GPU", "cuda", "needs an NVIDIA driver, and cuDNN and cuBLASLt: pip install 'vargate-uq[cuda]'");
+#else
+    add(&e, "GPU", "no device code in this build", "build from the sources where nvcc and cuDNN are (docs/gpu.md)");
+#endif
     libraries(&e);
     vg_status status = data_sets(&e);
     if (status != VG_OK) {

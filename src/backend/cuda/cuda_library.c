@@ -1,7 +1,11 @@
 /* cuda_library.c - opening cuDNN and cuBLASLt at run time. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
 #include "backend/cuda/cuda_library.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +32,32 @@ static void *open_in_list(const char *folders, const char *name) {
     return NULL;
 }
 
+/* NVIDIA's packages from PyPI (`pip install vargate-uq[cuda]`) put their libraries into site-packages/nvidia/NAME/lib.
+ * This code is in site-packages/vargate/lib, or in the program beside lib/pythonX.Y. */
+static void *open_beside(const char *name) {
+    static const char *const places[] = {"../../nvidia/*/lib", "../lib/python3*/site-packages/nvidia/*/lib"};
+    Dl_info own;
+    void *handle = NULL;
+    if (!dladdr(&library, &own) || !own.dli_fname || !strrchr(own.dli_fname, '/'))
+        return NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !handle; i++) {
+        char pattern[4096];
+        glob_t found;
+        int folder = (int)(strrchr(own.dli_fname, '/') - own.dli_fname);
+        int size = snprintf(pattern, sizeof pattern, "%.*s/%s/%s", folder, own.dli_fname, places[i], name);
+        if (size <= 0 || (size_t)size >= sizeof pattern || glob(pattern, 0, NULL, &found) != 0)
+            continue;
+        for (size_t j = 0; j < found.gl_pathc && !handle; j++)
+            handle = dlopen(found.gl_pathv[j], RTLD_NOW | RTLD_GLOBAL);
+        globfree(&found);
+    }
+    return handle;
+}
+
 static void *open_library(const char *name, const char *built_with) {
     void *handle = open_in_list(getenv("VARGATE_CUDA_LIBRARIES"), name);
+    if (!handle)
+        handle = open_beside(name);
     if (!handle)
         handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
     return handle ? handle : open_in_list(built_with, name);
@@ -54,12 +82,13 @@ static vg_status open_all(void) {
     if (!blas)
         return vg_base__fail(
             VG_ERR_UNSUPPORTED,
-            "cuda: %s was not found: pip install nvidia-cublas, and name its folder in VARGATE_CUDA_LIBRARIES", cublas);
+            "cuda: %s was not found: pip install 'vargate-uq[cuda]', or name its folder in VARGATE_CUDA_LIBRARIES",
+            cublas);
     void *dnn = open_library(cudnn, VG_CUDNN_FOLDERS);
     if (!dnn)
         return vg_base__fail(
             VG_ERR_UNSUPPORTED,
-            "cuda: %s was not found: pip install nvidia-cudnn-cu13, and name its folder in VARGATE_CUDA_LIBRARIES",
+            "cuda: %s was not found: pip install 'vargate-uq[cuda]', or name its folder in VARGATE_CUDA_LIBRARIES",
             cudnn);
     bool good = true;
 #define FIND_DNN(name) good = good && find(dnn, #name, &library.name, problem, sizeof problem);
