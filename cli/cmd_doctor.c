@@ -2,17 +2,13 @@
 #include "cli.h"
 #include "vargate/doctor.h"
 
-typedef struct doctor_values {
-    bool json;
-} doctor_values;
-
 static const option_entry entries[] = {
-    {"json", 0, OPTION_FLAG, offsetof(doctor_values, json), NULL, NULL, "print the findings as JSON", 0, 0},
+    {"json", 0, OPTION_FLAG, 0, NULL, NULL, "print the findings as JSON", 0, 0},
 };
 
 static int run(const command *self, int argc, char **argv) {
-    doctor_values own;
-    const option_group group = {"Options", entries, 1, &own};
+    bool json;
+    const option_group group = {"Options", entries, 1, &json};
     option_files files;
     vg_doctor_line *lines;
     size_t count;
@@ -24,9 +20,9 @@ static int run(const command *self, int argc, char **argv) {
         return console_usage("'%s': there is nothing to read", files.items[0]);
     if (vg_doctor(&lines, &count) != VG_OK)
         return console_fail_library();
-    if (own.json)
+    if (json)
         code = json_print_result(vg_doctor_json(&text, lines, count), &text);
-    for (size_t i = 0; !own.json && i < count; i++) {
+    for (size_t i = 0; !json && i < count; i++) {
         printf("%-12s %s\n", lines[i].topic, lines[i].found);
         if (*lines[i].advice)
             printf("%-12s -> %s\n", "", lines[i].advice);

@@ -27,14 +27,13 @@ static const command *find_command(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-    const char *names[COMMAND_COUNT + 1];
+    const char *names[COMMAND_COUNT + 3] = {"help", "--help", "--version"};
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        names[i] = commands[i]->name;
-    names[COMMAND_COUNT] = "help";
-    const char *near = vg_nearest_name(name, names, COMMAND_COUNT + 1);
+        names[i + 3] = commands[i]->name;
+    const char *near = vg_nearest_name(name, names, COMMAND_COUNT + 3), *kind = *name == '-' ? "option" : "command";
     if (near)
-        return console_usage("unknown command '%s'; did you mean '%s'?", name, near);
-    return console_usage("unknown command '%s'; 'vargate --help' lists them", name);
+        return console_usage("unknown %s '%s'; did you mean '%s'?", kind, name, near);
+    return console_usage("unknown %s '%s'; 'vargate --help' lists them", kind, name);
 }
 
 static int run_command(const char *name, int argc, char **argv) {
@@ -70,8 +69,6 @@ static int dispatch(int argc, char **argv) {
         printf("vargate %s (%s)\n%s\n", vg_version(), vg_cpu_tier(), vg_build_facts());
         return CLI_OK;
     }
-    if (name[0] == '-')
-        return console_usage("unknown option %s; 'vargate --help' shows the usage", name);
     return run_command(name, argc - 2, argv + 2);
 }
 

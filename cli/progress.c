@@ -21,10 +21,12 @@ void progress_begin(progress *p, const char *what, const char *unit) {
 }
 
 /* One line that fits: a wider one would wrap, and \r would not lead back to its beginning. The bar gives way first. */
-static void draw_bar(const progress *p, double share, double left) {
+static void draw_bar(const progress *p, double share, double rate, double left) {
     char bar[BAR_CELLS + 1], end[64], line[256];
     size_t room = terminal_columns(stderr, 80) - 1;
-    int tail = snprintf(end, sizeof end, "%3.0f %%  %.0f s left", 100 * share, left);
+    int tail = snprintf(end, sizeof end, "%3.0f %%  %.3g %s/s  %.0f s left", 100 * share, rate, p->unit, left);
+    if ((size_t)tail + strlen(p->what) > room) /* a narrow terminal: without the rate */
+        tail = snprintf(end, sizeof end, "%3.0f %%  %.0f s left", 100 * share, left);
     size_t fixed = strlen(p->what) + (size_t)tail + 4; /* " [", "] " */
     size_t cells = room > fixed ? room - fixed : 0, full;
     cells = cells > BAR_CELLS ? BAR_CELLS : cells;
@@ -53,11 +55,11 @@ void progress_update(progress *p, unsigned long long done, unsigned long long to
         return;
     }
     double share = (double)done / (double)total;
-    double left = share > 0 ? (t - p->began) * (1 / share - 1) : 0;
+    double left = share > 0 ? (t - p->began) * (1 / share - 1) : 0, rate = (double)done / (t - p->began);
     if (p->terminal)
-        draw_bar(p, share > 1 ? 1 : share, left);
+        draw_bar(p, share > 1 ? 1 : share, rate, left);
     else
-        fprintf(stderr, "%s: %llu of %llu %s, %.0f s left\n", p->what, done, total, p->unit, left);
+        fprintf(stderr, "%s: %llu of %llu %s, %.3g/s, %.0f s left\n", p->what, done, total, p->unit, rate, left);
 }
 
 void progress_end(progress *p) {

@@ -11,6 +11,7 @@ from pathlib import Path as _Path
 
 from . import plots
 from ._distribution import warn_of_the_other as _warn_of_the_other
+from ._doctor import Finding, doctor
 from ._jobs import Progress
 from ._measures import MeasureInfo, measures
 from ._native import lib as _lib
@@ -46,6 +47,7 @@ __all__ = [
     "EpochFigures",
     "Evaluation",
     "Evaluator",
+    "Finding",
     "MeasureInfo",
     "Ood",
     "Predictions",
@@ -66,6 +68,7 @@ __all__ = [
     "cpu_tier",
     "decide",
     "detect",
+    "doctor",
     "ece",
     "evaluate",
     "load",

@@ -169,6 +169,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "vg_page_free": (None, [POINTER(_workflow_structs.Page)]),
+    "vg_doctor": (c_int, [POINTER(_P), POINTER(c_size_t)]),
+    "vg_doctor_json": (c_int, [POINTER(_P), _P, c_size_t]),
+    "vg_doctor_free": (None, [_P]),
     "vg_sites_view": (
         c_int,
         [POINTER(_structs.Sites), _P, c_int, c_char_p, c_size_t, POINTER(c_size_t), POINTER(ctypes.c_ssize_t)],

@@ -31,7 +31,7 @@ fails_with 2 "did you mean 'score'?"
 run xyzzy
 fails_with 2 "'vargate --help' lists them"
 run --nonsense
-fails_with 2 "unknown option --nonsense"
+fails_with 2 "unknown option '--nonsense'"
 run score --lables y "$example"
 fails_with 2 "did you mean --labels?"
 run score -z "$example"

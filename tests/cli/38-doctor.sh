@@ -20,3 +20,6 @@ says "did you mean 'doctor'?"
 run --version
 exits 0
 prints "CUDA"
+run --versoin
+exits 2
+says "did you mean '--version'?"
