@@ -2,11 +2,12 @@
 #include "cli.h"
 
 typedef struct evaluate_values {
-    const char *output;
+    const char *output, *ignore;
     bool json, all, force;
     size_t bins, bootstrap, seed, curve;
     double confidence;
     option_reals coverages, risks;
+    int64_t ignored; /* what --ignore says */
 } evaluate_values;
 
 #define PLACE(member) offsetof(evaluate_values, member)
@@ -16,6 +17,8 @@ static const option_entry own_entries[] = {
     {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON; of several files a list", 0, 0},
     {"all", 0, OPTION_FLAG, PLACE(all), NULL, NULL, "show every measure, figure and class", 0, 0},
+    {"ignore", 0, OPTION_TEXT, PLACE(ignore), "LABEL", NULL,
+     "of images: the label of the sites that are left out of every figure, often 255", 0, 0},
     {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration errors", 1, 10000},
     {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0,
      1000000},
@@ -38,6 +41,15 @@ static int check_points(const char *name, const option_reals *points) {
     return CLI_OK;
 }
 
+/* --ignore: a whole number. */
+static int parse_ignore(evaluate_values *own) {
+    char *end;
+    if (!own->ignore)
+        return CLI_OK;
+    own->ignored = strtoll(own->ignore, &end, 10);
+    return *own->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is no whole number", own->ignore);
+}
+
 static vg_evaluate_file_options file_options(const evaluate_values *own) {
     vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
     how.bins = own->bins;
@@ -49,6 +61,7 @@ static vg_evaluate_file_options file_options(const evaluate_values *own) {
     how.risks = own->risks.values;
     how.risk_count = own->risks.count;
     how.curve_points = own->curve;
+    how.ignore = own->ignore ? &own->ignored : NULL;
     return how;
 }
 
@@ -156,6 +169,8 @@ static int run(const command *self, int argc, char **argv) {
         code = check_points("coverages", &own.coverages);
     if (code == CLI_OK)
         code = check_points("risks", &own.risks);
+    if (code == CLI_OK)
+        code = parse_ignore(&own);
     if (code != CLI_OK)
         return code;
     if (files.count == 0)

@@ -123,7 +123,7 @@ static int print_class_intervals(const vg_evaluation_result *result, size_t want
 static int print_classes(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
     size_t wanted = all || e->classes <= MOST_CLASSES ? e->classes : MOST_CLASSES;
-    bool measured = e->class_measure < e->measure_count, ruled = e->rule_count > 0;
+    bool measured = e->class_measure < e->measure_count, ruled = e->rule_count > 0, images = result->image_count > 0;
     char heading[160], more[64] = "";
     text_table table;
     if (e->label_count > 0)
@@ -132,8 +132,8 @@ static int print_classes(const vg_evaluation_result *result, bool all) {
            wanted, e->classes);
     if (ruled)
         snprintf(more, sizeof more, "|abstained at k = %s", e->rule[0].name);
-    snprintf(heading, sizeof heading, "class|count|recall|precision|F1%s%s%s", measured ? "|mean " : "",
-             measured ? e->measures[e->class_measure].name : "", more);
+    snprintf(heading, sizeof heading, "class|count|recall|precision|F1%s%s%s%s", images ? "|IoU" : "",
+             measured ? "|mean " : "", measured ? e->measures[e->class_measure].name : "", more);
     table_begin(&table, heading);
     for (size_t c = 0; c < e->classes; c++) {
         const vg_class_row *figures = &e->per_class[c];
@@ -146,13 +146,40 @@ static int print_classes(const vg_evaluation_result *result, bool all) {
         table_percent(&table, row, 2, figures->recall);
         table_percent(&table, row, 3, figures->precision);
         table_number(&table, row, 4, figures->f1, 4);
+        if (images)
+            table_number(&table, row, 5, e->class_figures[c].iou, 4);
         if (measured)
-            table_number(&table, row, 5, e->class_figures[c].uncertainty, 4);
+            table_number(&table, row, 5 + images, e->class_figures[c].uncertainty, 4);
         if (ruled)
-            table_number(&table, row, 5 + measured, (double)e->class_figures[c].abstained, 12);
+            table_number(&table, row, 5 + images + measured, (double)e->class_figures[c].abstained, 12);
     }
     int code = table_print(&table);
     return code == CLI_OK ? print_class_intervals(result, wanted) : code;
+}
+
+/* The images of which the rule abstains on the largest share of sites at the first k: those to refer to a person. */
+static int print_images(const vg_evaluation_result *result, bool all) {
+    const vg_evaluation *e = result->evaluation;
+    size_t count = result->image_count, wanted = all || count < 5 ? count : 5;
+    char heading[160], number[32];
+    text_table table;
+    if (count == 0 || e->rule_count == 0)
+        return CLI_OK;
+    printf("\nImages, those with the largest share of abstained sites first (%zu of %zu):\n", wanted, count);
+    snprintf(heading, sizeof heading, "image|abstained at k = %s|accuracy|mean %s|p95|max", e->rule[0].name,
+             e->class_measure < e->measure_count ? e->measures[e->class_measure].name : "");
+    table_begin(&table, heading);
+    for (size_t i = 0; i < wanted; i++) {
+        const vg_image_row *image = &result->images[result->image_order[i]];
+        snprintf(number, sizeof number, "%zu", result->image_order[i]);
+        size_t row = table_row(&table, number);
+        table_percent(&table, row, 1, image->abstained_share);
+        table_percent(&table, row, 2, image->accuracy);
+        table_number(&table, row, 3, image->mean, 4);
+        table_number(&table, row, 4, image->p95, 4);
+        table_number(&table, row, 5, image->max, 4);
+    }
+    return table_print(&table);
 }
 
 /* --- in words ----------------------------------------------------------------------------------------------------- */
@@ -195,6 +222,10 @@ int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
            : result->c == 1    ? "label"
                                : "labels",
            result->logits ? "logits" : "probabilities");
+    if (result->image_count)
+        printf("%zu image%s of %zu x %zu%s sites, %llu of them left out\n\n", result->image_count,
+               plural(result->image_count), result->sites[1], result->sites[2], result->sites[3] > 1 ? " x depth" : "",
+               result->ignored);
     int code = print_whole(e, result->whole);
     if (code == CLI_OK)
         code = print_measures(result, all);
@@ -204,6 +235,8 @@ int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
         code = print_rule(e);
     if (code == CLI_OK)
         code = print_classes(result, all);
+    if (code == CLI_OK)
+        code = print_images(result, all);
     if (code == CLI_OK)
         code = print_labels(result);
     if (code == CLI_OK)

@@ -105,6 +105,7 @@ typedef struct vg_class_figures {
     vg_estimate recall, precision; /* the values of vg_class_row with Clopper-Pearson intervals; of independent rows */
     double uncertainty;            /* mean of vg_evaluation.class_measure over the rows of the class; NaN without any */
     size_t abstained;              /* rows of the class on which the rule abstains at the first k */
+    double iou;                    /* intersection over union; NaN for a class that is nowhere */
 } vg_class_figures;
 
 /* One bar of the reliability diagram: confidences in (low, high], the first bin closed at 0. Means are NaN in empty
@@ -252,7 +253,15 @@ typedef struct vg_evaluation {
     vg_measure_lead lead;
     size_t class_measure;            /* GMU, or the first measure; measure_count: there is none */
     vg_class_figures *class_figures; /* classes */
+    vg_estimate
+        miou; /* of images: mean over the classes that are there of the intersection over union; NaN elsewhere */
 } vg_evaluation;
+
+/* One image: its sites that are not left out, and class_measure over them. NaN without sites. */
+typedef struct vg_image_row {
+    unsigned long long sites, errors, abstained; /* abstained: by the rule at the first k */
+    double accuracy, abstained_share, mean, max, median, p95;
+} vg_image_row;
 
 /* Computes every figure from the tally and the measures, each of which holds a value for every row of the tally;
  * options NULL: the defaults. *out is the caller's. VG_ERR_DATA for a NaN in a measure; VG_ERR_INTERRUPTED after the

@@ -152,8 +152,7 @@ VG_API vg_status vg_predict_runs(vg_predict_runs_result *result, const vg_predic
 typedef struct vg_input_options {
     size_t struct_size;                /* sizeof(vg_input_options), set by VG_INPUT_OPTIONS_INIT */
     const char *key;                   /* array to take from the file; NULL: P, Q or Z, or the only one that fits */
-    const char *axes; /* a letter for each axis, see vg_sites_view; NULL: NMC (NC of an array with two), with a warning
-                         where the shape looks like another order */
+    const char *axes; /* a letter each, see vg_sites_view; NULL: NMC, with a warning where the shape looks otherwise */
     int logits;                        /* 1: the file holds logits; -1: known by the name of the array */
     const char *classes, *id, *member; /* columns of a table, see vg_prediction_options */
     const char *labels;                /* file with the labels; NULL: those stored beside the predictions */
@@ -292,9 +291,10 @@ typedef struct vg_evaluate_file_options {
     size_t risk_count;
     size_t curve_points; /* of each measure's risk-coverage curve; 0: none */
     vg_job job;
+    const int64_t *ignore; /* label of the sites of images that are left out of every figure; NULL: none */
 } vg_evaluate_file_options;
 #define VG_EVALUATE_FILE_OPTIONS_INIT                                                                                  \
-    {sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT}
+    {sizeof(vg_evaluate_file_options), 15, 0, 1, 0.95, NULL, 0, NULL, 0, 0, VG_JOB_INIT, NULL}
 
 /* Everything belongs to the result. */
 typedef struct vg_evaluation_result {
@@ -313,6 +313,10 @@ typedef struct vg_evaluation_result {
     size_t finding_count; /* what the figures say, in plain words */
     const vg_finding *findings;
     const char *const *class_names; /* c names; NULL: not known */
+    size_t sites[4], image_count;   /* of images, whose sites are the rows: lengths of N, H, W, D; 0: none */
+    unsigned long long ignored;     /* sites left out */
+    const vg_image_row *images;
+    const size_t *image_order; /* by falling abstained_share */
 } vg_evaluation_result;
 
 /* Evaluates the predictions in `path` against their labels; VG_ERR_DATA where there are none. `input` and `options` may

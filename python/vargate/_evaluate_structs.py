@@ -210,7 +210,13 @@ class CalibrationCheck(Structure):
 class ClassFigures(Structure):
     """vg_class_figures"""
 
-    _fields_ = [("recall", Estimate), ("precision", Estimate), ("uncertainty", c_double), ("abstained", c_size_t)]
+    _fields_ = [
+        ("recall", Estimate),
+        ("precision", Estimate),
+        ("uncertainty", c_double),
+        ("abstained", c_size_t),
+        ("iou", c_double),
+    ]
 
 
 class MeasureLead(Structure):
@@ -401,7 +407,7 @@ SIZES: dict[type[Structure], int] = {
     EvaluateOptions: 112,
     LabelRow: 96,
     CalibrationCheck: 32,
-    ClassFigures: 64,
+    ClassFigures: 72,
     MeasureLead: 56,
     Finding: 544,
     AurocOptions: 24,

@@ -309,7 +309,8 @@ static vg_status evaluate(vg_evaluation **out, const vg_tally *tally, const vg_r
                          .errors = tally->rows - tally->correct,
                          .resamples = o->resamples,
                          .seed = o->seed,
-                         .confidence = o->confidence};
+                         .confidence = o->confidence,
+                         .miou = {NAN, NAN, NAN}};
     vg_status status = vg_pool__new(&pool, o->threads);
     if (status == VG_OK)
         status = allocate(e, tally, measure_count, k_count, o->curve_points);

@@ -43,8 +43,8 @@ static void find_calibration(vg_finding *out, const vg_evaluation *e) {
     name_p(p, c->p_value);
     if (isnan(c->p_value)) {
         set(out, "calibration", "unknown", "");
-        snprintf(out->text, sizeof out->text, "Calibration: ECE %.4f; too many bins to tell it from chance.",
-                 e->ece.value);
+        snprintf(out->text, sizeof out->text, "Calibration: ECE %.4f; %s to tell it from chance.", e->ece.value,
+                 isnan(e->miou.value) ? "too many bins" : "sites of an image are not independent, which it takes");
     } else if (c->p_value >= level) {
         set(out, "calibration", "calibrated", "");
         snprintf(out->text, sizeof out->text,

@@ -116,6 +116,8 @@ void vg_evaluate__class_estimates(vg_evaluation *e) {
         vg_class_figures *out = &e->class_figures[c];
         const vg_class_row *row = &e->per_class[c];
         double confidence = e->resamples ? e->confidence : NAN;
+        size_t together = row->support + row->predicted - row->true_positive;
+        out->iou = together > 0 ? (double)row->true_positive / (double)together : NAN;
         out->recall = (vg_estimate){row->recall, NAN, NAN};
         out->precision = (vg_estimate){row->precision, NAN, NAN};
         if (!isnan(confidence)) {

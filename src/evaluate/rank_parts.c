@@ -1,6 +1,7 @@
 /* rank_parts.c - a ranking from parts of its rows: each part is walked with the counts of rows and errors before it,
  * and the sums of the walks are added. Formulas: rank_sums.c. */
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/rank_tied.h"
 
 /* H(x) - log x - Euler's constant for x >= 32, where the next term is below 1e-17. */
 static double harmonic_rest(double x) {
@@ -40,6 +41,28 @@ static void plan_intervals(vg_rank_plan *plan, const vg_rank_part *part, const v
     plan->z = o->resamples > 0 ? vg_evaluate__normal_quantile(1 - (1 - o->confidence) / 2) : 0;
 }
 
+static void keep_sums(vg_rank_part *own, const vg_rank_sums *sums) {
+    own->aurc = sums->aurc;
+    own->augrc = sums->augrc;
+    own->pairs = sums->pairs;
+    own->precision = sums->precision;
+    memcpy(own->hits, sums->hits, sizeof own->hits);
+    memcpy(own->covered, sums->covered, sizeof own->covered);
+    memcpy(own->below, sums->below, sizeof own->below);
+    memcpy(own->within, sums->within, sizeof own->within);
+}
+
+vg_status vg_evaluate__rank_part_tied(vg_rank_part *part, size_t rows, size_t errors, const vg_evaluate_options *o) {
+    vg_rank_sums sums = {.total = (double)part->errors_total, .seen = (double)part->errors_before};
+    vg_rank_plan plan;
+    VG_TRY(vg_evaluate__rank_plan(&plan, NULL, (size_t)part->rows_total, o));
+    plan_intervals(&plan, part, o);
+    if (errors > 0)
+        vg_evaluate__rank_event(&sums, &plan, (double)part->rows_before, (double)rows, (double)errors);
+    keep_sums(part, &sums);
+    return VG_OK;
+}
+
 static vg_status rank_rows(vg_rank_part *own, const vg_rank_column *column, const uint8_t *errors, size_t rows,
                            vg_rank_room *room, const vg_evaluate_options *o) {
     vg_rank_sums sums = {.total = (double)own->errors_total, .seen = (double)own->errors_before};
@@ -49,14 +72,7 @@ static vg_status rank_rows(vg_rank_part *own, const vg_rank_column *column, cons
     plan_intervals(&plan, own, o);
     VG_TRY(vg_evaluate__rank_groups(&groups, room, column, errors, 1, rows));
     walk(&sums, &plan, &groups, (double)own->rows_before);
-    own->aurc = sums.aurc;
-    own->augrc = sums.augrc;
-    own->pairs = sums.pairs;
-    own->precision = sums.precision;
-    memcpy(own->hits, sums.hits, sizeof own->hits);
-    memcpy(own->covered, sums.covered, sizeof own->covered);
-    memcpy(own->below, sums.below, sizeof own->below);
-    memcpy(own->within, sums.within, sizeof own->within);
+    keep_sums(own, &sums);
     return VG_OK;
 }
 

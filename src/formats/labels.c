@@ -70,7 +70,7 @@ static void list_lengths(char out[120], const size_t *shape, size_t rank) {
 }
 
 /* Label maps have the axes of the sites in the order N, H, W, D; axes of length 1 may be left out. */
-static vg_status check_maps(const vg_source *source, const vg_stored *array, const size_t *sites) {
+vg_status vg_labels__check_maps(const vg_source *source, const vg_stored *array, const size_t *sites) {
     size_t one[VG_MAX_RANK], other[4], count = squeeze(one, array->shape, array->rank);
     char found[120], wanted[120];
     if (count == squeeze(other, sites, 4) && memcmp(one, other, count * sizeof *one) == 0)
@@ -86,7 +86,7 @@ vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_sourc
                              const size_t *sites) {
     const vg_stored *array = source->arrays + index;
     if (sites)
-        VG_TRY(check_maps(source, array, sites));
+        VG_TRY(vg_labels__check_maps(source, array, sites));
     else if (array->rank != 1 && array->rank != 2)
         return vg_base__fail(VG_ERR_FORMAT,
                              "%s: labels '%.100s' have %zu axes, expected 1 (samples) or 2 (samples, labels)",

@@ -31,6 +31,9 @@ vg_status vg_labels__load(int64_t **out, size_t *columns, vg_source *source, vg_
 vg_status vg_labels__numbers(int64_t **out, size_t *n, size_t *columns, vg_source *source, size_t index,
                              const size_t *sites);
 
+/* Whether an array has the shape of label maps of these sites. */
+vg_status vg_labels__check_maps(const vg_source *source, const vg_stored *array, const size_t *sites);
+
 /* The names of `key` (or of the first usual name) as texts; nothing is added when there are none. */
 vg_status vg_names__read(vg_strings *out, vg_source *source, const char *key, const char *const *usual, size_t wanted);
 /* The metadata "classes", a JSON list of texts. */

@@ -2,6 +2,7 @@
 #ifndef VG_PREDICTION_FILE_H
 #define VG_PREDICTION_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,22 @@ vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_
 /* The axes of the sites: shape[0 .. 3] are N, H, W, D. Blocks within runs of sites.run samples are viewed without a
  * copy. Borrowed. */
 const vg_sites *vg_prediction_file__sites(const vg_prediction_file *file);
+/* Label maps of the sites, read a block at a time, whatever their size. */
+typedef struct vg_label_maps {
+    struct vg_source *source;
+    bool owned; /* the source is closed with the maps */
+    size_t index, classes;
+    int64_t from;
+} vg_label_maps;
+/* The maps beside the predictions (`path` NULL), or in a file of their own. out->source is NULL where there are none.
+ * The file must outlive them. */
+vg_status vg_prediction_file__label_maps(vg_prediction_file *file, vg_label_maps *out, const char *path,
+                                         const char *key);
+/* Sites first .. first + rows - 1 as classes from 0 on; -1 where the label is *ignore (NULL: none is). */
+vg_status vg_label_maps__read(const vg_label_maps *maps, size_t first, size_t rows, const int64_t *ignore,
+                              int64_t *out);
+void vg_label_maps__close(vg_label_maps *maps);
+
 /* One line about something that is probably not meant (axes that look exchanged), or NULL. Borrowed. */
 const char *vg_prediction_file__notice(const vg_prediction_file *file);
 

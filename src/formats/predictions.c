@@ -381,6 +381,57 @@ vg_status vg_prediction_file__read_labels(vg_prediction_file *file, const int64_
     return VG_OK;
 }
 
+vg_status vg_prediction_file__label_maps(vg_prediction_file *file, vg_label_maps *out, const char *path,
+                                         const char *key) {
+    vg_label_kind kind;
+    *out = (vg_label_maps){.source = file->source, .classes = file->c, .from = file->labels_from};
+    if (path) {
+        vg_roles roles = {.label = key, .labels_only = true};
+        VG_TRY(open_labels(&out->source, &kind, &out->index, path, &roles));
+        out->owned = true;
+    } else {
+        VG_TRY(vg_labels__find(file->source, key ? key : file->labels_key, file->arrays.index, &kind, &out->index));
+    }
+    if (kind == VG_LABELS_NONE) {
+        out->source = NULL;
+        return VG_OK;
+    }
+    vg_status status = kind == VG_LABELS_NUMBERS
+                           ? VG_OK
+                           : vg_base__fail(VG_ERR_DATA, "%s: label maps are whole numbers", out->source->path);
+    const vg_stored *array = out->source->arrays + out->index;
+    if (status == VG_OK)
+        status = vg_labels__check_maps(out->source, array, file->blocks.sites.shape);
+    if (status == VG_OK && array->fortran && array->rank > 1)
+        status = vg_base__fail(VG_ERR_FORMAT, "%s: label maps are in Fortran order; save them by np.ascontiguousarray",
+                               out->source->path);
+    if (status != VG_OK)
+        vg_label_maps__close(out);
+    return status;
+}
+
+vg_status vg_label_maps__read(const vg_label_maps *maps, size_t first, size_t rows, const int64_t *ignore,
+                              int64_t *out) {
+    VG_TRY(vg_source__read(maps->source, maps->index, first, rows, VG_ELEMENT_I64, out));
+    for (size_t i = 0; i < rows; i++) {
+        bool left_out = ignore && out[i] == *ignore;
+        if (!left_out && (out[i] < maps->from || out[i] - maps->from >= (int64_t)maps->classes))
+            return vg_base__fail(VG_ERR_DATA,
+                                 "%s: label %lld of site %zu is outside %lld..%lld; if it marks sites to leave out, "
+                                 "give --ignore %lld",
+                                 maps->source->path, (long long)out[i], first + i, (long long)maps->from,
+                                 (long long)maps->from + (long long)maps->classes - 1, (long long)out[i]);
+        out[i] = left_out ? -1 : out[i] - maps->from;
+    }
+    return VG_OK;
+}
+
+void vg_label_maps__close(vg_label_maps *maps) {
+    if (maps->owned)
+        vg_source__close(maps->source);
+    *maps = (vg_label_maps){.source = NULL};
+}
+
 vg_status vg_labels__read(int64_t **out, size_t *n, size_t *columns, const char *path, const char *key) {
     if (!out || !n || !columns || !path)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_labels__read: out, n, columns and path must not be NULL");

@@ -16,6 +16,7 @@ typedef struct figure_place {
 static const figure_place whole[] = {
     {{"accuracy", "accuracy", 1, 0}, WHOLE(accuracy), false},
     {{"f1_macro", "F1 macro", 1, 0}, WHOLE(f1_macro), false},
+    {{"miou", "mIoU", 1, 0}, WHOLE(miou), false},
     {{"f1_micro", "F1 micro", 1, 0}, WHOLE(f1_micro), true},
     {{"subset_accuracy", "all labels right", 1, 0}, WHOLE(subset_accuracy), true},
     {{"ece", "ECE", 0, 0}, WHOLE(ece), false},
@@ -52,7 +53,8 @@ vg_status vg_evaluation__whole_table(vg_figure_table **out, const vg_evaluation 
     vg_figure figures[WHOLE_COUNT];
     size_t places[WHOLE_COUNT], count = 0;
     for (size_t i = 0; i < WHOLE_COUNT; i++) {
-        if (whole[i].multilabel_only && e->label_count == 0)
+        bool images = whole[i].offset == WHOLE(miou);
+        if ((whole[i].multilabel_only && e->label_count == 0) || (images && isnan(e->miou.value)))
             continue;
         figures[count] = whole[i].figure;
         places[count++] = whole[i].offset;

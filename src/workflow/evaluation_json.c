@@ -111,6 +111,8 @@ static json_t *classes_json(const vg_evaluation *e, const char *const *names) {
     for (size_t i = 0; i < e->classes; i++) {
         const vg_class_figures *more = &e->class_figures[i];
         json_t *row = class_row_json(&e->per_class[i]);
+        if (!isnan(e->miou.value))
+            vg_json__put_number(row, "iou", more->iou);
         vg_json__put_number(row, "mean_uncertainty", more->uncertainty);
         if (e->rule_count > 0)
             vg_json__put_count(row, "abstained", more->abstained);
@@ -228,6 +230,28 @@ static json_t *notes_json(const vg_evaluation *e) {
     return array;
 }
 
+/* Images: their size, the sites left out, and a row for each. */
+static void put_images(json_t *out, const vg_evaluation_result *result) {
+    json_t *shape = json_array(), *rows = json_array();
+    for (size_t i = 0; i < (result->sites[3] > 1 ? 4 : 3); i++)
+        vg_json__append(shape, json_integer((json_int_t)result->sites[i]));
+    for (size_t i = 0; i < result->image_count; i++) {
+        const vg_image_row *image = &result->images[i];
+        json_t *row = json_object();
+        vg_json__put_count(row, "sites", image->sites);
+        vg_json__put_number(row, "accuracy", image->accuracy);
+        vg_json__put_number(row, "abstained", image->abstained_share);
+        vg_json__put_number(row, "mean", image->mean);
+        vg_json__put_number(row, "median", image->median);
+        vg_json__put_number(row, "p95", image->p95);
+        vg_json__put_number(row, "max", image->max);
+        vg_json__append(rows, row);
+    }
+    vg_json__put(out, "sites", shape);
+    vg_json__put_count(out, "ignored", result->ignored);
+    vg_json__put(out, "images", rows);
+}
+
 json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     const vg_evaluation *e = result->evaluation;
     json_t *out = vg_json__document("evaluate");
@@ -251,6 +275,8 @@ json_t *vg_evaluation_result__json(const vg_evaluation_result *result) {
     vg_json__put(out, "reliability", reliability_json(e));
     if (e->label_count)
         vg_json__put(out, "per_label", labels_json(e));
+    if (result->image_count)
+        put_images(out, result);
     vg_json__put(out, "findings", findings_json(result));
     return out;
 }

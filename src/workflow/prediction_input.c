@@ -130,6 +130,10 @@ static vg_status read_labels(vg_score_input *in, const vg_input_options *options
     return status == VG_ERR_ARGUMENT && labels == vg_score_labels_if_any ? VG_OK : status;
 }
 
+vg_status vg_score_input__read_labels(vg_score_input *in, const vg_input_options *options) {
+    return read_labels(in, options, options->labels);
+}
+
 static vg_status check_k(const double *k, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(k[i]) || k[i] <= 0)

@@ -48,6 +48,8 @@ extern const char vg_score_no_labels[];
 extern const char vg_score_labels_if_any[];
 vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, const vg_input_options *options,
                                       const char *labels, const vg_job *job);
+/* Reads the labels of an input that was opened with vg_score_no_labels, as vg_score_input__open would have. */
+vg_status vg_score_input__read_labels(vg_score_input *in, const vg_input_options *options);
 /* Closes what is open; safe on one that was never opened (all zero). */
 void vg_score_input__close(vg_score_input *in);
 /* The measures of a comparison: those asked for, and by default (all) the baselines too, as far as the input has them;

@@ -35,4 +35,50 @@ run score one.npy --axes NMC
 fails_with 1 "names 3, but the array has 5 (3, 3, 4, 5, 7); what fits: NMCHW, MNCHW or NCHWM"
 run score one.npy --axes NMCHH
 fails_with 1 "H is there twice"
+
+# Images against label maps: the figures of the sites that are not left out, as samples.
+sites maps.npy labels
+sites flat.npz flat
+run evaluate flat.npz --renormalise --json
+exits 0
+for what in accuracy ece nll brier f1_macro ece_adaptive; do eval "wanted_$what=$(json $what)"; done
+wanted_aurc=$(json measures gmu aurc) wanted_auroc=$(json measures tu error_auroc)
+for axes in NMCHW MNCHW; do
+    sites one.npy $axes f4
+    run evaluate one.npy --axes $axes --labels maps.npy --ignore 255 --renormalise --json
+    exits 0
+    for what in accuracy ece nll brier f1_macro ece_adaptive; do
+        eval "near \"\$(json $what)\" \"\$wanted_$what\" 1e-9"
+    done
+    near "$(json measures gmu aurc)" "$wanted_aurc" 1e-9
+    near "$(json measures tu error_auroc)" "$wanted_auroc" 1e-9
+    near "$(json ignored)" 11
+done
+run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --renormalise
+exits 0
+prints "3 images of 5 x 7 sites"
+prints "mIoU"
+prints "IoU"
+prints "Images, those with the largest share of abstained sites first (3 of 3)"
+run evaluate members.npz --axes NCHW --labels-key maps --ignore 255 --renormalise --json
+exits 0
+near "$(json accuracy)" "$wanted_accuracy" 1e-9
+
+# Each one clear line.
+run evaluate one.npy --axes MNCHW --labels maps.npy --renormalise
+fails_with 1 "is outside 0..3; if it marks sites to leave out, give --ignore 255"
+sites none.npy labels-none
+run evaluate one.npy --axes MNCHW --labels none.npy --ignore 255 --renormalise
+fails_with 1 "every site is left out by --ignore 255: there is nothing to evaluate"
+sites small.npy labels-small
+run evaluate one.npy --axes MNCHW --labels small.npy --renormalise
+fails_with 1 "labels are (3, 5, 6), but the predictions have sites (3, 5, 7): images, height, width"
+run evaluate one.npy --axes MNCHW --renormalise
+fails_with 1 "no labels in it"
+run evaluate flat.npz --ignore 255
+fails_with 1 "--ignore leaves out sites of images: name the axes, --axes NMCHW"
+run evaluate one.npy --axes MNCHW --labels maps.npy --ignore x
+fails_with 2 "--ignore: 'x' is no whole number"
+run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --bootstrap 10
+fails_with 1 "sites of an image are not independent"
 cd "$root" || exit 1

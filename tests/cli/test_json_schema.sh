@@ -79,6 +79,11 @@ refuses evaluate 'd["measures"]["tu"]["error_auroc"] = 1.5'
 refuses evaluate 'd["findings"][0]["about"] = "weather"'
 refuses evaluate 'd["lead"]["p_corrected"] = 2'
 prints evaluate evaluate "$example" --bootstrap 20 --curve 5
+python3 tests/cli/make_sites.py "$folder/sites.npy" NMCHW f4
+python3 tests/cli/make_sites.py "$folder/maps.npy" labels
+prints evaluate evaluate "$folder/sites.npy" --axes NMCHW --labels "$folder/maps.npy" --ignore 255 --renormalise
+refuses evaluate 'd["images"][0]["abstained"] = 2'
+refuses evaluate 'del d["images"][0]["sites"]'
 prints evaluate evaluate "$folder/multi.jsonl" --multilabel --bootstrap 10
 prints evaluate evaluate "$folder/right.jsonl"
 prints evaluate evaluate "$example" "$folder/other.npz"

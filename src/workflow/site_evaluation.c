@@ -1,0 +1,426 @@
+/* site_evaluation.c - evaluates images site by site. See site_evaluation.h.
+ *
+ * One scoring pass. Sites that are left out are taken out of each block. Of the others, means and labels go to a tally
+ * of some hundred thousand rows, whose counts are added to those of the whole when it is full (site_sums.c), and the
+ * measures, with the error marks and the confidence, to a file (value_spill.c), from which each column comes back in
+ * parts by rising value, to be ranked part by part. Figures are those of all sites at once but for the order of
+ * additions. */
+#include "workflow/site_evaluation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate/rank_tied.h"
+#include "workflow/measure_columns.h"
+#include "workflow/score_pass.h"
+#include "workflow/site_sums.h"
+#include "workflow/value_spill.h"
+
+enum { TALLY_ROWS = 1 << 18, PART_ROWS = 1 << 23, MOST_COLUMNS = 512 };
+
+typedef struct site_column {
+    char name[VG_NAME_SIZE];
+    vg_field field;
+    size_t k;
+    bool certainty;
+} site_column;
+
+typedef struct site_job {
+    vg_score_input *in;
+    const vg_label_maps *maps;
+    const vg_evaluate_file_options *own;
+    vg_site_sums sums;
+    vg_tally *tally;
+    size_t tallied; /* rows in it */
+    site_column *columns;
+    size_t column_count, class_measure; /* confidence comes after the last */
+    vg_value_spill *spill;
+    /* of a block, of the sites that stay: room for `room` sites */
+    size_t room;
+    int64_t *labels;
+    double *mean, *std, **values;
+    /* the image that is being read */
+    size_t image_sites, image;
+    double *image_values;
+    size_t image_count; /* values of it so far */
+    vg_site_figures *out;
+} site_job;
+
+static size_t part_rows(void) {
+    const char *text = getenv("VARGATE_RANK_ROWS"); /* for tests: fewer rows in memory */
+    return text ? (size_t)strtoull(text, NULL, 10) : PART_ROWS;
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* The measures in the order of every evaluation: the plain ones, then for each k the gated ones. */
+static vg_status list_columns(site_job *job, vg_field_set set) {
+    const vg_score_layout *layout = &job->in->layout;
+    VG_TRY(vg_base__zalloc(&job->columns, MOST_COLUMNS, sizeof *job->columns, "measures"));
+    for (size_t k = 0; k <= layout->k_count; k++)
+        for (int f = 0; f < VG_FIELD_MEASURES; f++) {
+            bool gated = vg_field__gated(f), due = gated ? k > 0 : k == 0;
+            char title[VG_FIELD_TITLE];
+            if (!(set & VG_FIELD_BIT(f)) || !due)
+                continue;
+            if (job->column_count == MOST_COLUMNS)
+                return vg_base__fail(VG_ERR_ARGUMENT, "more than %d measures and gate settings", MOST_COLUMNS);
+            site_column *column = &job->columns[job->column_count];
+            *column = (site_column){.field = f, .k = gated ? k - 1 : 0, .certainty = f == VG_FIELD_SNR};
+            vg_field__title(title, f, layout, column->k);
+            memcpy(column->name, title, VG_NAME_SIZE - 1);
+            if (f == VG_FIELD_GMU)
+                job->class_measure = job->column_count;
+            job->column_count++;
+        }
+    return VG_OK;
+}
+
+static vg_status make_room(site_job *job, size_t rows) {
+    size_t c = job->in->layout.c;
+    if (rows <= job->room)
+        return VG_OK;
+    vg_base__release(job->labels);
+    vg_base__release(job->mean);
+    vg_base__release(job->std);
+    job->labels = NULL, job->mean = job->std = NULL;
+    VG_TRY(vg_base__alloc(&job->labels, rows, sizeof *job->labels, "labels"));
+    VG_TRY(vg_base__alloc(&job->mean, rows, c * sizeof *job->mean, "means"));
+    VG_TRY(vg_base__alloc(&job->std, rows, c * sizeof *job->std, "spreads"));
+    if (!job->values)
+        VG_TRY(vg_base__zalloc(&job->values, job->column_count + 1, sizeof *job->values, "measures"));
+    for (size_t i = 0; i <= job->column_count; i++) {
+        vg_base__release(job->values[i]);
+        job->values[i] = NULL;
+        VG_TRY(vg_base__alloc(&job->values[i], rows, sizeof **job->values, "measures"));
+    }
+    job->room = rows;
+    return VG_OK;
+}
+
+/* Site i of the block becomes row `to`. A certainty is ranked by its negative. */
+static void keep_site(site_job *job, const vg_scores *block, size_t i, size_t to, double spread) {
+    size_t c = job->in->layout.c, gates = job->in->layout.k_count;
+    double most = 0;
+    for (size_t j = 0; j < c; j++) {
+        double mean = block->mean[i * c + j];
+        job->mean[to * c + j] = mean;
+        job->std[to * c + j] = block->std[i * c + j] * spread;
+        most = mean > most ? mean : most;
+    }
+    for (size_t v = 0; v < job->column_count; v++) {
+        const site_column *column = &job->columns[v];
+        const double *from = vg_score_block__place(block, column->field);
+        double value = from[vg_field__gated(column->field) ? i * gates + column->k : i];
+        job->values[v][to] = column->certainty ? -value : value;
+    }
+    job->values[job->column_count][to] = most;
+}
+
+/* --- images ------------------------------------------------------------------------------------------------------- */
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t count, double q) {
+    double at = q * (double)(count - 1), low = floor(at);
+    size_t i = (size_t)low, next = i + 1 < count ? i + 1 : i;
+    return sorted[i] + (at - low) * (sorted[next] - sorted[i]);
+}
+
+static void end_image(site_job *job) {
+    vg_image_row *row = &job->out->images[job->image];
+    double sum = 0;
+    row->mean = row->max = row->median = row->p95 = row->accuracy = row->abstained_share = NAN;
+    if (row->sites > 0) {
+        row->accuracy = 1 - (double)row->errors / (double)row->sites;
+        row->abstained_share = (double)row->abstained / (double)row->sites;
+    }
+    if (job->image_count > 0 && job->column_count > 0) {
+        qsort(job->image_values, job->image_count, sizeof *job->image_values, by_value);
+        for (size_t i = 0; i < job->image_count; i++)
+            sum += job->image_values[i];
+        row->mean = sum / (double)job->image_count;
+        row->max = job->image_values[job->image_count - 1];
+        row->median = quantile(job->image_values, job->image_count, 0.5);
+        row->p95 = quantile(job->image_values, job->image_count, 0.95);
+    }
+    job->image++;
+    job->image_count = 0;
+}
+
+/* Counts row `at` of the block for the image of site `site`, ending the images before it. */
+static void count_site(site_job *job, size_t site, size_t at, const vg_tally_info *rows, size_t before) {
+    while (job->image < site / job->image_sites)
+        end_image(job);
+    vg_image_row *row = &job->out->images[job->image];
+    row->sites++;
+    row->errors += rows->errors[before + at];
+    row->abstained += !(rows->ratio[before + at] > job->in->layout.k[0]);
+    if (job->column_count > 0) {
+        double value = job->values[job->class_measure][at];
+        value = job->columns[job->class_measure].certainty ? -value : value;
+        job->image_values[job->image_count++] = value;
+        job->sums.uncertainty[job->labels[at]] += value;
+    }
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+static vg_status end_tally(site_job *job) {
+    const vg_score_layout *layout = &job->in->layout;
+    if (job->tally && job->tallied > 0)
+        VG_TRY(vg_site_sums__add(&job->sums, job->tally, layout->k, layout->k_count));
+    vg_tally_free(job->tally);
+    job->tally = NULL;
+    job->tallied = 0;
+    return VG_OK;
+}
+
+static vg_status feed_tally(site_job *job, size_t kept) {
+    vg_tally_options options = VG_TALLY_OPTIONS_INIT;
+    options.bins = job->own->bins;
+    options.expected = TALLY_ROWS;
+    options.class_k = job->in->options.class_k;
+    if (!job->tally)
+        VG_TRY(vg_tally_new(&job->tally, job->in->layout.c, &options));
+    vg_status status = vg_tally_feed(job->tally, job->mean, job->std, job->labels, kept);
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", job->in->path, vg_error_message());
+}
+
+static vg_status take_block(void *context, size_t first, size_t rows, const vg_scores *block) {
+    site_job *job = context;
+    double spread = vg_measure_columns__rule_spread(job->in);
+    size_t kept = 0, at = 0, before = job->tallied;
+    VG_TRY(make_room(job, rows));
+    VG_TRY(vg_label_maps__read(job->maps, first, rows, job->own->ignore, job->labels));
+    for (size_t i = 0; i < rows; i++)
+        if (job->labels[i] >= 0)
+            keep_site(job, block, i, kept++, spread);
+    job->out->ignored += rows - kept;
+    uint8_t *left_out = NULL; /* which sites: labels are moved together below */
+    VG_TRY(vg_base__alloc(&left_out, rows, 1, "sites"));
+    for (size_t i = 0; i < rows; i++) {
+        left_out[i] = job->labels[i] < 0;
+        if (!left_out[i])
+            job->labels[at++] = job->labels[i];
+    }
+    vg_status status = kept > 0 ? feed_tally(job, kept) : VG_OK;
+    vg_tally_info held = VG_TALLY_INFO_INIT;
+    if (status == VG_OK && kept > 0)
+        status = vg_tally_describe(&held, job->tally);
+    at = 0;
+    for (size_t i = 0; i < rows && kept > 0 && status == VG_OK; i++)
+        if (!left_out[i])
+            count_site(job, first + i, at++, &held, before);
+    vg_base__release(left_out);
+    VG_TRY(status);
+    if (kept == 0)
+        return VG_OK;
+    vg_site_sums__spread(&job->sums, job->mean, job->std, held.ratio + before, kept, spread);
+    VG_TRY(vg_value_spill__add(job->spill, (const double *const *)job->values, held.errors + before, kept));
+    job->tallied += kept;
+    return job->tallied >= TALLY_ROWS ? end_tally(job) : VG_OK;
+}
+
+/* --- ranking ------------------------------------------------------------------------------------------------------ */
+typedef struct rank_walk {
+    const vg_evaluate_options *options;
+    vg_rank_part *parts;
+    size_t count, room;
+    unsigned long long rows, errors, rows_total, errors_total;
+    double *gap; /* bins: of the confidence; NULL: a measure */
+    size_t bins;
+} rank_walk;
+
+static vg_status take_part(void *context, const vg_spill_part *rows) {
+    rank_walk *w = context;
+    vg_rank_part part = VG_RANK_PART_INIT;
+    part.rows_before = w->rows, part.errors_before = w->errors;
+    part.rows_total = w->rows_total, part.errors_total = w->errors_total;
+    vg_measure measure = {.name = "", .values = rows->values, .stride = 1};
+    if (rows->values) {
+        VG_TRY(vg_rank_part_walk(&part, w->gap, w->bins, &measure, rows->errors, rows->rows, w->options));
+    } else if (!w->gap) {
+        VG_TRY(vg_evaluate__rank_part_tied(&part, rows->rows, rows->wrong, w->options));
+    } else {
+        return vg_base__fail(VG_ERR_UNSUPPORTED, "%zu sites have the confidence %.17g: too many for adaptive bins",
+                             rows->rows, rows->value);
+    }
+    if (w->count == w->room) {
+        size_t room = 2 * w->room + 16;
+        vg_rank_part *more = realloc(w->parts, room * sizeof *more);
+        if (!more)
+            return vg_base__fail(VG_ERR_MEMORY, "out of memory for the ranking");
+        w->parts = more, w->room = room;
+    }
+    w->parts[w->count++] = part;
+    w->rows += rows->rows;
+    w->errors += rows->wrong;
+    return VG_OK;
+}
+
+static vg_status rank_column(vg_ranking *out, site_job *job, size_t column, const vg_evaluate_options *o) {
+    rank_walk walk = {.options = o, .rows_total = job->sums.rows, .errors_total = job->sums.rows - job->sums.correct};
+    vg_status status = vg_value_spill__walk(job->spill, column, take_part, &walk);
+    if (status == VG_OK)
+        status = vg_rank_parts_merge(out, walk.parts, walk.count, o);
+    free(walk.parts);
+    memcpy(out->name, job->columns[column].name, VG_NAME_SIZE);
+    return status;
+}
+
+/* The adaptive ECE from the confidence. */
+static vg_status adaptive(double *ece, site_job *job, const vg_evaluate_options *o) {
+    rank_walk walk = {.options = o,
+                      .rows_total = job->sums.rows,
+                      .errors_total = job->sums.rows - job->sums.correct,
+                      .bins = job->own->bins};
+    double sum = 0;
+    VG_TRY(vg_base__zalloc(&walk.gap, walk.bins, sizeof *walk.gap, "bins"));
+    vg_status status = vg_value_spill__walk(job->spill, job->column_count, take_part, &walk);
+    for (size_t b = 0; b < walk.bins; b++)
+        sum += fabs(walk.gap[b]);
+    *ece = status == VG_ERR_UNSUPPORTED ? NAN : sum / (double)job->sums.rows;
+    vg_base__release(walk.gap);
+    free(walk.parts);
+    return status == VG_ERR_UNSUPPORTED ? VG_OK : status;
+}
+
+static vg_status rank_all(site_job *job, const vg_evaluate_options *o) {
+    vg_evaluation *e = job->out->evaluation;
+    vg_status status = vg_job__begin(job->in->job, "evaluating", "measures");
+    for (size_t i = 0; i < job->column_count && status == VG_OK; i++) {
+        status = rank_column(&e->measures[i], job, i, o);
+        if (status == VG_OK)
+            status = vg_job__progress(job->in->job, "evaluating", i + 1, job->column_count);
+    }
+    if (status == VG_OK)
+        status = adaptive(&e->ece_adaptive.value, job, o);
+    vg_job__end(job->in->job);
+    for (size_t i = 0; i < e->measure_count; i++) /* the first of the largest; sites are no independent rows to test */
+        if (e->lead.leader == e->measure_count ||
+            e->measures[i].error_auroc.value > e->measures[e->lead.leader].error_auroc.value)
+            e->lead.leader = i;
+    return status;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
+static vg_evaluate_options ranking_options(const site_job *job) {
+    vg_evaluate_options o = VG_EVALUATE_OPTIONS_INIT;
+    o.k = job->in->layout.k;
+    o.k_count = job->in->layout.k_count;
+    if (job->own->coverages) {
+        o.coverages = job->own->coverages;
+        o.coverage_count = job->own->coverage_count;
+    }
+    if (job->own->risks) {
+        o.risks = job->own->risks;
+        o.risk_count = job->own->risk_count;
+    }
+    o.threads = 1;
+    return o;
+}
+
+/* Images by falling share of abstained sites, those without sites last; of equals the first one first. */
+typedef struct image_share {
+    size_t image;
+    double share;
+} image_share;
+
+static int by_share(const void *a, const void *b) {
+    const image_share *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share < y->share ? 1 : -1;
+    return x->image < y->image ? -1 : 1;
+}
+
+static vg_status order_images(vg_site_figures *out) {
+    image_share *shares;
+    VG_TRY(vg_base__alloc(&out->order, out->image_count, sizeof *out->order, "images"));
+    VG_TRY(vg_base__alloc(&shares, out->image_count, sizeof *shares, "images"));
+    for (size_t i = 0; i < out->image_count; i++)
+        shares[i] = (image_share){i, out->images[i].sites ? out->images[i].abstained_share : -1};
+    qsort(shares, out->image_count, sizeof *shares, by_share);
+    for (size_t i = 0; i < out->image_count; i++)
+        out->order[i] = shares[i].image;
+    vg_base__release(shares);
+    return VG_OK;
+}
+
+static vg_status finish(site_job *job) {
+    vg_evaluate_options o = ranking_options(job);
+    vg_measure *measures;
+    const double nothing[2] = {0, 0};
+    VG_TRY(end_tally(job));
+    while (job->image < job->out->image_count)
+        end_image(job);
+    VG_TRY(order_images(job->out));
+    if (job->sums.rows == 0)
+        return vg_base__fail(VG_ERR_DATA, "%s: every site is left out by --ignore %lld: there is nothing to evaluate",
+                             job->in->path, job->own->ignore ? (long long)*job->own->ignore : -1);
+    VG_TRY(vg_base__zalloc(&measures, job->column_count + 1, sizeof *measures, "measures"));
+    for (size_t i = 0; i < job->column_count; i++) {
+        measures[i] = (vg_measure){.values = nothing, .stride = 1};
+        memcpy(measures[i].name, job->columns[i].name, VG_NAME_SIZE);
+    }
+    vg_status status = vg_site_sums__evaluation(&job->out->evaluation, &job->sums, measures, job->column_count, &o);
+    vg_base__release(measures);
+    VG_TRY(status);
+    job->out->evaluation->class_measure = job->class_measure;
+    vg_site_sums__summary(&job->out->summary, &job->sums);
+    return rank_all(job, &o);
+}
+
+static vg_status prepare(site_job *job, vg_field_set set) {
+    const vg_score_layout *layout = &job->in->layout;
+    const size_t *shape = vg_prediction_file__sites(job->in->file)->shape;
+    VG_TRY(list_columns(job, set));
+    VG_TRY(vg_site_sums__new(&job->sums, layout->c, job->own->bins, layout->k_count));
+    VG_TRY(vg_value_spill__new(&job->spill, job->column_count + 1, part_rows()));
+    job->image_sites = shape[1] * shape[2] * shape[3];
+    job->out->image_count = shape[0];
+    VG_TRY(vg_base__alloc(&job->image_values, job->image_sites, sizeof *job->image_values, "an image"));
+    return vg_base__zalloc(&job->out->images, shape[0], sizeof *job->out->images, "images");
+}
+
+static void release(site_job *job) {
+    vg_tally_free(job->tally);
+    vg_site_sums__free(&job->sums);
+    vg_value_spill__free(job->spill);
+    for (size_t i = 0; job->values && i <= job->column_count; i++)
+        vg_base__release(job->values[i]);
+    vg_base__release(job->values);
+    vg_base__release(job->columns);
+    vg_base__release(job->labels);
+    vg_base__release(job->mean);
+    vg_base__release(job->std);
+    vg_base__release(job->image_values);
+}
+
+vg_status vg_site_evaluation__run(vg_site_figures *out, vg_score_input *in, const vg_label_maps *maps,
+                                  const vg_evaluate_file_options *own) {
+    vg_field_set set = vg_score_input__compared(in) & VG_FIELDS_MEASURES;
+    site_job job = {.in = in, .maps = maps, .own = own, .out = out};
+    *out = (vg_site_figures){.evaluation = NULL};
+    if (own->resamples > 0 || own->curve_points > 0)
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "%s: --bootstrap and --curve are not there for images yet: sites of an image are not "
+                             "independent",
+                             in->path);
+    vg_score_sink sink = {.context = &job, .take = take_block, .counted = true};
+    vg_status status = prepare(&job, set);
+    if (status == VG_OK)
+        status = vg_score_pass__run(in, set | VG_FIELD_BIT(VG_FIELD_MEAN) | VG_FIELD_BIT(VG_FIELD_STD), &sink,
+                                    &out->summary);
+    if (status == VG_OK)
+        status = finish(&job);
+    release(&job);
+    if (status != VG_OK) {
+        vg_evaluation_free(out->evaluation);
+        vg_base__release(out->images);
+        vg_base__release(out->order);
+        *out = (vg_site_figures){.evaluation = NULL};
+    }
+    return status;
+}
