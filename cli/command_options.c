@@ -50,7 +50,7 @@ static int set_reals(const option_entry *entry, const char *text, option_reals *
         item[length] = '\0';
         if (out->count == OPTION_MAX_REALS)
             return console_usage("--%s: more than %d numbers", entry->name, OPTION_MAX_REALS);
-        if (!options_number(item, &out->values[out->count++]))
+        if (!options_number(item, &out->values[out->count]) || isnan(out->values[out->count++]))
             return bad_value(entry, text, "a list of numbers separated by commas");
         p += length;
         if (*p == '\0')

@@ -69,3 +69,7 @@ run decide "$example" -k 1,2
 fails_with 2 "takes one k, found 2"
 run decide "$example" --by gmu --threshold 0,5
 fails_with 2 "--threshold: '0,5' is not a number"
+for name in score decide evaluate; do
+    run $name "$example" -k nan # not the same as no k
+    fails_with 2 "-k: 'nan' is not a list of numbers"
+done

@@ -52,7 +52,7 @@ npy none.npy '<f4' '0, 2, 2'
 refused none.npy "none.npy"
 refused_as 2 good.npy "-k: 0 is not a positive number" -k 0
 refused_as 2 good.npy "-k: -1 is not a positive number" -k 1,-1
-refused_as 2 good.npy "not a positive number" -k nan
+refused_as 2 good.npy "not a list of numbers" -k nan
 refused_as 2 good.npy "given twice" -k 1,2,1
 printf '0\n' >short.csv
 refused good.npy "short.csv: 1 labels for 2 samples" --labels short.csv
