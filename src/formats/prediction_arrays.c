@@ -86,8 +86,9 @@ static vg_status check_parts(const vg_source *source, const vg_prediction_arrays
     for (size_t i = 0; i < chosen->count; i++) {
         const vg_stored *array = source->arrays + chosen->parts[i];
         if (array->rank != part_rank(axes))
-            return vg_base__fail(VG_ERR_FORMAT, "%s: array '%.100s' has %zu axes, expected %s%s of a member",
-                                 source->path, array->name, array->rank, axes ? "as in --axes " : "(samples, classes)",
+            return vg_base__fail(VG_ERR_FORMAT, "%s: array '%.100s' has %zu %s, expected %s%s of a member",
+                                 source->path, array->name, array->rank, array->rank == 1 ? "axis" : "axes",
+                                 axes ? "as in --axes " : "(samples, classes)",
                                  axes ? axes : "");
         if (memcmp(array->shape, first->shape, array->rank * sizeof *array->shape) != 0)
             return vg_base__fail(VG_ERR_FORMAT,

@@ -20,10 +20,10 @@ static vg_status name_axes(char names[16], const vg_prediction_blocks *b, const 
     size_t used = 0;
     if (!axes && array->rank != 2 && array->rank != 3) /* arrays of one member each were checked to have 2 */
         return vg_base__fail(VG_ERR_FORMAT,
-                             "%s: array '%.100s' has %zu axes, expected 3 (samples, members, classes) or 2 (samples, "
+                             "%s: array '%.100s' has %zu %s, expected 3 (samples, members, classes) or 2 (samples, "
                              "classes); of images and volumes name the axes: --axes NMCHW, or another order of N M C H "
                              "W D",
-                             b->source->path, array->name, array->rank);
+                             b->source->path, array->name, array->rank, array->rank == 1 ? "axis" : "axes");
     if (!axes)
         axes = array->rank == 2 ? "NC" : "NMC";
     else if (strcmp(axes, "NMC") == 0 && array->rank == 2) /* the default, written out */

@@ -365,7 +365,7 @@ static void members_refused(void **state) {
                  "'resnet' is named twice");
     options.key = "resnet,L";
     assert_fails(vg_prediction_file_open(&file, DATA "models_named.npz", &options), VG_ERR_FORMAT,
-                 "array 'L' has 1 axes, expected (samples, classes) of a member");
+                 "array 'L' has 1 axis, expected (samples, classes) of a member");
     options.key = "net*";
     assert_fails(vg_prediction_file_open(&file, DATA "models_named.npz", &options), VG_ERR_ARGUMENT,
                  "no array's name begins with 'net'");

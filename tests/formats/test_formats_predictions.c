@@ -100,7 +100,7 @@ static void by_options(void **state) {
                  "no array named 'nothing'");
     options.key = NULL;
     assert_fails(vg_prediction_file_open(&file, DATA "mixed.safetensors", &options), VG_ERR_FORMAT, "P, Q or Z");
-    assert_fails(vg_prediction_file_open(&file, DATA "bool.npy", NULL), VG_ERR_FORMAT, "has 1 axes, expected 3");
+    assert_fails(vg_prediction_file_open(&file, DATA "bool.npy", NULL), VG_ERR_FORMAT, "has 1 axis, expected 3");
     assert_fails(vg_prediction_file_open(&file, DATA "wide.npz", NULL), VG_ERR_FORMAT, "holds no predictions");
     options.struct_size = 4;
     assert_fails(vg_prediction_file_open(&file, DATA "stored.npz", &options), VG_ERR_ARGUMENT, "struct_size");
