@@ -13,7 +13,7 @@ typedef struct calibrate_values {
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
      "write the temperatures as JSON: temps.json, - for standard output", 0, 0},
-    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
     {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
     {"shared", 0, OPTION_FLAG, PLACE(shared), NULL, NULL, "one temperature for all members, as for Monte Carlo dropout",

@@ -35,7 +35,7 @@ static const option_entry own_entries[] = {
     {"save", 0, OPTION_TEXT, PLACE(save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
      "write id, pred, decision, gmu, snr: .npz, .safetensors, .csv or .jsonl, - for CSV on standard output", 0, 0},
-    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
      "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits) a line, write a decision a line", 0, 0},

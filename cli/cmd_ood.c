@@ -12,12 +12,11 @@ typedef struct ood_values {
 static const option_entry own_entries[] = {
     {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
      "write every figure: .json or .csv, - for JSON on standard output", 0, 0},
-    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
-    {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "0", "resamples for intervals, 1000 is usual; 0: none", 0,
-     1000000},
-    {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "1", "seed of the bootstrap", 0, 9007199254740992.0},
-    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the intervals", 0.5, 0.999999},
+    OPTION_BOOTSTRAP(PLACE(bootstrap), "0", "resamples for intervals, 1000 is usual; 0: none"),
+    OPTION_SEED(PLACE(seed)),
+    OPTION_CONFIDENCE(PLACE(confidence)),
 };
 
 /* With a bootstrap: the intervals of each set; the last column, the detection error, has none. */

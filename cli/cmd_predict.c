@@ -26,12 +26,12 @@ static const option_entry entries[] = {
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL, "write logits (Z) instead of probabilities (P)", 0, 0},
     {"score", 0, OPTION_FLAG, PLACE(score), NULL, NULL,
      "score the predictions as they come and keep the scores alone: a file, or without -o a summary", 0, 0},
-    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "with --score: print the summary as JSON", 0, 0},
     {"checkpoint", 0, OPTION_CHOICE, PLACE(checkpoint), "last|best", NULL,
      "which checkpoint of a run folder (default: the recipe's)", 0, 0},
-    {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
-    {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
+    OPTION_DATA(PLACE(data)),
+    OPTION_DEVICE(PLACE(device)),
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
 };
 

@@ -27,8 +27,8 @@ static const option_entry own_entries[] = {
      "names of the classes (default: the file's)", 0, 0},
     {"metrics", 0, OPTION_TEXT, PLACE(metrics), "FILE", NULL, "metrics.jsonl of the training (default: the run's)", 0,
      0},
-    {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
-    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_DATA(PLACE(data)),
+    OPTION_FORCE(PLACE(force)),
     {"no-figures", 0, OPTION_FLAG, PLACE(no_figures), NULL, NULL, "the page alone, without figures", 0, 0},
 };
 

@@ -13,10 +13,10 @@ static const option_entry reproduce_entries[] = {
      0},
     {"table", 0, OPTION_FLAG, PLACE(table), NULL, NULL, "run nothing: the table of the runs that are there", 0, 0},
     {"set", 's', OPTION_TEXTS, PLACE(runs.set), "KEY=VALUE", NULL, "change a key of every recipe", 0, 0},
-    {"data", 'd', OPTION_TEXT, PLACE(runs.data), "DIR", NULL, "folder searched first for data sets", 0, 0},
+    OPTION_DATA(PLACE(runs.data)),
     {"output", 'o', OPTION_TEXT, PLACE(runs.out), "DIR", "reproduction", "folder of the runs, the table and the page",
      0, 0},
-    {"device", 0, OPTION_TEXT, PLACE(runs.device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
+    OPTION_DEVICE(PLACE(runs.device)),
     {"threads", 't', OPTION_COUNT, PLACE(runs.threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
 };
 

@@ -6,10 +6,10 @@
 static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times",
      0, 0},
-    {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
+    OPTION_DATA(PLACE(data)),
     {"output", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL,
      "run folder (default: runs/NAME of the recipe); of several recipes the folder of all of them", 0, 0},
-    {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
+    OPTION_DEVICE(PLACE(device)),
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
     {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
     {"tensorboard", 0, OPTION_FLAG, PLACE(tensorboard), NULL, NULL, "write the epochs for TensorBoard as well", 0, 0},

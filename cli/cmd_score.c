@@ -12,7 +12,7 @@ static const option_entry own_entries[] = {
      "write the scores of every sample: .npz, .safetensors, .csv or .jsonl, - for CSV on standard output; a folder, or "
      "a name with a star: one file for each input; without it a summary is printed",
      0, 0},
-    {"force", 0, OPTION_FLAG, offsetof(score_values, force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_FORCE(offsetof(score_values, force)),
     {"json", 0, OPTION_FLAG, offsetof(score_values, json), NULL, NULL, "print the summary as JSON (with -o too)", 0, 0},
     {"device", 0, OPTION_CHOICE, offsetof(score_values, device), SCORE_DEVICE_WORDS, "cpu",
      "where to compute; auto: on a GPU where there is one", 0, 0},

@@ -12,14 +12,13 @@ typedef struct sweep_values {
 static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=A,B,C", NULL,
      "a run for each value of a key of the recipe; may be given several times, all combinations are run", 0, 0},
-    {"data", 'd', OPTION_TEXT, PLACE(data), "DIR", NULL, "folder searched first for data sets", 0, 0},
+    OPTION_DATA(PLACE(data)),
     {"output", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL, "folder of the runs (default: runs/NAME-sweep)", 0, 0},
-    {"device", 0, OPTION_TEXT, PLACE(device), "auto|cpu|cuda", "auto", "where to compute", 0, 0},
+    OPTION_DEVICE(PLACE(device)),
     {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0",
      "threads of each run on the CPU; 0: the cores divided by the jobs", 0, 4096},
     {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "runs at once", 1, 64},
-    {"bootstrap", 0, OPTION_COUNT, PLACE(bootstrap), "R", "1000",
-     "resamples for intervals and paired tests; 0: neither", 0, 1000000},
+    OPTION_BOOTSTRAP(PLACE(bootstrap), "1000", "resamples for intervals and paired tests; 0: neither"),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the comparison as JSON", 0, 0},
 };
 

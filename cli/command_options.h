@@ -51,6 +51,14 @@ typedef struct option_group {
     void *values; /* the struct that `offset` counts from */
 } option_group;
 
+/* Options that several commands have, with the place of their value. */
+#define OPTION_BOOTSTRAP(place, resamples, help) {"bootstrap", 0, OPTION_COUNT, place, "R", resamples, help, 0, 1000000}
+#define OPTION_SEED(place) {"seed", 0, OPTION_COUNT, place, "S", "1", "seed of the bootstrap", 0, 9007199254740992.0}
+#define OPTION_CONFIDENCE(place) {"confidence", 0, OPTION_REAL, place, "P", "0.95", "of the intervals", 0.5, 0.999999}
+#define OPTION_FORCE(place) {"force", 0, OPTION_FLAG, place, NULL, NULL, OUTPUT_FORCE_HELP, 0, 0}
+#define OPTION_DEVICE(place) {"device", 0, OPTION_TEXT, place, "auto|cpu|cuda", "auto", "where to compute", 0, 0}
+#define OPTION_DATA(place) {"data", 'd', OPTION_TEXT, place, "DIR", NULL, "folder searched first for data sets", 0, 0}
+
 #define OPTION_GROUP(title, entries, values) {title, entries, sizeof(entries) / sizeof *(entries), values}
 
 typedef struct command {

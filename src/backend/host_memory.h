@@ -27,4 +27,9 @@ vg_status vg_host__sync(vg_backend *backend);
 vg_status vg_host__tensor_count(size_t *out, size_t capacity, vg_shape shape);
 vg_status vg_host__param_plan(vg_backend *backend, vg_param *param);
 
+/* Operations that every backend in host memory has from here. */
+#define VG_HOST_OPERATIONS                                                                                             \
+    .sync = vg_host__sync, .step_set = vg_host__step_set, .param_plan = vg_host__param_plan,                           \
+    .block_clear = vg_host__block_clear
+
 #endif

@@ -43,29 +43,14 @@ static vg_status refresh_once(vg_training *t) {
     return status;
 }
 
-static vg_status refresh_file(vg_training *t, const char *name) {
-    char path[4096];
-    vg_recipe recipe;
-    vg_train_state state = t->state;
-    VG_TRY(vg_train__path(path, sizeof path, t, name));
-    VG_TRY(vg_checkpoint__peek(path, &recipe, &t->state));
-    vg_status status = vg_checkpoint__load(path, t->learner, false);
-    if (status == VG_OK)
-        status = refresh_once(t);
-    if (status == VG_OK)
-        status = vg_train__save(t, name, false);
-    t->state = state;
-    return status;
-}
-
 /* Those that are not the last one. */
 static vg_status refresh_others(vg_training *t) {
     char last[4096], name[VG_SNAPSHOT_NAME];
     bool earlier = t->state.best_epoch > 0 && t->state.best_epoch < t->state.epoch;
     if (earlier)
-        VG_TRY(refresh_file(t, "best.safetensors"));
+        VG_TRY(vg_train__rewrite(t, "best.safetensors", refresh_once));
     for (size_t i = 1; i <= t->recipe.snapshots; i++)
-        VG_TRY(refresh_file(t, vg_train__snapshot_name(name, i)));
+        VG_TRY(vg_train__rewrite(t, vg_train__snapshot_name(name, i), refresh_once));
     if (!earlier && !t->recipe.snapshots)
         return VG_OK;
     VG_TRY(vg_train__path(last, sizeof last, t, "last.safetensors"));

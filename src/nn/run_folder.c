@@ -195,14 +195,15 @@ static vg_status read_log(vg_training *t) {
     return status;
 }
 
-/* Writes the current recipe into a checkpoint that is not the last one. */
-static vg_status adopt_in(vg_training *t, const char *name) {
+vg_status vg_train__rewrite(vg_training *t, const char *name, vg_status (*change)(vg_training *t)) {
     char path[4096];
     vg_recipe recipe;
     vg_train_state state = t->state;
     VG_TRY(vg_train__path(path, sizeof path, t, name));
     VG_TRY(vg_checkpoint__peek(path, &recipe, &t->state));
     vg_status status = vg_checkpoint__load(path, t->learner, false);
+    if (status == VG_OK && change)
+        status = change(t);
     if (status == VG_OK)
         status = vg_train__save(t, name, false);
     t->state = state;
@@ -214,10 +215,10 @@ static vg_status adopt_recipe(vg_training *t, const char *last) {
     char name[VG_SNAPSHOT_NAME];
     bool refreshed = t->learner->model->has_refreshed;
     if (t->state.best_epoch > 0)
-        VG_TRY(adopt_in(t, "best.safetensors"));
+        VG_TRY(vg_train__rewrite(t, "best.safetensors", NULL));
     for (size_t i = 1; i <= t->recipe.snapshots; i++)
         if (vg_train__snapshot_epoch(&t->recipe, i) <= t->state.epoch)
-            VG_TRY(adopt_in(t, vg_train__snapshot_name(name, i)));
+            VG_TRY(vg_train__rewrite(t, vg_train__snapshot_name(name, i), NULL));
     VG_TRY(vg_checkpoint__load(last, t->learner, true));
     t->learner->model->has_refreshed = refreshed;
     VG_TRY(vg_train__describe(t));

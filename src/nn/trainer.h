@@ -79,5 +79,8 @@ vg_status vg_train__begin_events(vg_training *t);
 /* Adds a line of metrics.jsonl to it. */
 vg_status vg_train__write_event(vg_training *t, const json_t *line);
 vg_status vg_train__save(vg_training *t, const char *name, bool full);
+/* Loads a checkpoint that is not the last one, changes what was loaded (NULL: nothing) and saves it with the current
+ * recipe. */
+vg_status vg_train__rewrite(vg_training *t, const char *name, vg_status (*change)(vg_training *t));
 
 #endif

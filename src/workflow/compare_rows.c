@@ -132,21 +132,12 @@ static vg_status keep_pairs(vg_compare_row *row, const vg_score_input *in, const
 static vg_status evaluate_columns(vg_compare_row *row, const vg_score_input *in, const vg_tally *tally,
                                   const vg_columns *columns, const vg_compare_options *own) {
     vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
-    vg_job_part part = {in->job, "evaluating"};
     vg_evaluation *evaluation = NULL;
-    options.k = in->layout.k;
-    options.k_count = in->layout.k_count;
     options.curve_points = VG_COMPARE_CURVE;
     options.resamples = own->resamples;
     options.seed = own->seed;
     options.confidence = own->confidence;
-    options.threads = in->options.threads;
-    options.progress = vg_job__callback;
-    options.progress_context = &part;
-    vg_status status = vg_job__begin(in->job, "evaluating", "steps");
-    if (status == VG_OK)
-        status = vg_evaluate__columns(&evaluation, tally, columns, &options);
-    vg_job__end(in->job);
+    vg_status status = vg_measure_columns__evaluate(&evaluation, in, tally, columns, options);
     if (status == VG_OK) {
         take_figures(row, evaluation, lowest_aurc(evaluation));
         status = keep_pairs(row, in, tally, columns, own);

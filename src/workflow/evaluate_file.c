@@ -32,9 +32,6 @@ static vg_status make_tally(vg_tally **tally, const vg_score_input *in, const vg
 static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const vg_tally *tally,
                           const vg_columns *columns, const vg_evaluate_file_options *own) {
     vg_evaluate_options options = VG_EVALUATE_OPTIONS_INIT;
-    vg_job_part part = {in->job, "evaluating"};
-    options.k = in->layout.k;
-    options.k_count = in->layout.k_count;
     if (own->coverages) {
         options.coverages = own->coverages;
         options.coverage_count = own->coverage_count;
@@ -47,17 +44,8 @@ static vg_status evaluate(vg_evaluation **out, const vg_score_input *in, const v
     options.resamples = own->resamples;
     options.seed = own->seed;
     options.confidence = own->confidence;
-    options.threads = in->options.threads;
-    options.progress = vg_job__callback;
-    options.progress_context = &part;
-    vg_status status = vg_job__begin(in->job, "evaluating", "steps");
-    if (status == VG_OK) {
-        status = vg_evaluate__columns(out, tally, columns, &options);
-        if (status != VG_OK)
-            vg_base__fail(status, "%s: %s", in->path, vg_error_message());
-    }
-    vg_job__end(in->job);
-    return status;
+    vg_status status = vg_measure_columns__evaluate(out, in, tally, columns, options);
+    return status == VG_OK ? VG_OK : vg_base__fail(status, "%s: %s", in->path, vg_error_message());
 }
 
 static vg_status score_and_evaluate(vg_evaluation **out, vg_score_summary *summary, vg_score_input *in,

@@ -142,3 +142,18 @@ vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_col
     vg_columns__measures(columns, *out, *count);
     return VG_OK;
 }
+
+vg_status vg_measure_columns__evaluate(vg_evaluation **out, const vg_score_input *in, const vg_tally *tally,
+                                       const vg_columns *columns, vg_evaluate_options options) {
+    vg_job_part part = {in->job, "evaluating"};
+    options.k = in->layout.k;
+    options.k_count = in->layout.k_count;
+    options.threads = in->options.threads;
+    options.progress = vg_job__callback;
+    options.progress_context = &part;
+    vg_status status = vg_job__begin(in->job, part.what, "steps");
+    if (status == VG_OK)
+        status = vg_evaluate__columns(out, tally, columns, &options);
+    vg_job__end(in->job);
+    return status;
+}

@@ -16,6 +16,10 @@ unsigned vg_measure_columns__bits(vg_field_set set);
 vg_status vg_measure_columns__score(vg_columns **columns, vg_tally *tally, vg_score_input *in, vg_field_set set,
                                     bool lean, vg_score_summary *summary);
 
+/* vg_evaluate__columns with the gate settings, threads and listener of the input; `options` has the rest. */
+vg_status vg_measure_columns__evaluate(vg_evaluation **out, const vg_score_input *in, const vg_tally *tally,
+                                       const vg_columns *columns, vg_evaluate_options options);
+
 /* All measures of the columns; the caller's, freed with free. */
 vg_status vg_measure_columns__list(vg_measure **out, size_t *count, const vg_columns *columns);
 

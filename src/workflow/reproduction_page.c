@@ -12,22 +12,15 @@
 #include "workflow/json_build.h"
 #include "workflow/reproduction.h"
 
-static const char *ensemble_title(const vg_paper_cell *cell) {
-    static const char *const names[][2] = {
-        {"mcd", "MCD"}, {"mcd-lle", "MCD-LLE"}, {"lle", "LLE"}, {"lle-calibrated", "LLE, calibrated"}};
+/* What the page calls a data set or an ensemble of the paper. */
+static const char *title_of(const char *name) {
+    static const char *const titles[][2] = {
+        {"mcd", "MCD"},     {"mcd-lle", "MCD-LLE"}, {"lle", "LLE"},          {"lle-calibrated", "LLE, calibrated"},
+        {"mnist", "MNIST"}, {"svhn", "SVHN"},       {"cifar10", "CIFAR-10"}, {"cifar100", "CIFAR-100"}};
     size_t i = 0;
-    while (strcmp(names[i][0], cell->ensemble) != 0)
+    while (strcmp(titles[i][0], name) != 0)
         i++;
-    return names[i][1];
-}
-
-static const char *dataset_title(const vg_paper_cell *cell) {
-    static const char *const names[][2] = {
-        {"mnist", "MNIST"}, {"svhn", "SVHN"}, {"cifar10", "CIFAR-10"}, {"cifar100", "CIFAR-100"}};
-    size_t i = 0;
-    while (strcmp(names[i][0], cell->dataset) != 0)
-        i++;
-    return names[i][1];
+    return titles[i][1];
 }
 
 /* A share as the paper prints it, without the zero before the point. */
@@ -71,8 +64,8 @@ static void emit_markdown(vg_emit *e, const vg_reproduction_owner *owner) {
         triple(ours, cell->ours, 4);
         triple(paper, cell->paper, 3);
         differences(off, cell);
-        vg_report__format(e, "| %s | %s | %s | %s | %s | %s |\n", dataset_title(cell), ensemble_title(cell), ours,
-                          paper, off, judgement(cell));
+        vg_report__format(e, "| %s | %s | %s | %s | %s | %s |\n", title_of(cell->dataset), title_of(cell->ensemble),
+                          ours, paper, off, judgement(cell));
     }
 }
 
@@ -136,8 +129,8 @@ static void emit_cells(vg_emit *e, const vg_reproduction_owner *owner) {
         triple(paper, cell->paper, 3);
         differences(off, cell);
         const char *kind = !cell->there ? "" : cell->within ? "reproduced" : "off";
-        vg_report__format(e, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>", dataset_title(cell),
-                          ensemble_title(cell), ours, paper, off);
+        vg_report__format(e, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>", title_of(cell->dataset),
+                          title_of(cell->ensemble), ours, paper, off);
         vg_report__format(e, "<td class=\"%s\">%s</td></tr>\n", kind, judgement(cell));
     }
 }

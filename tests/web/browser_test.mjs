@@ -4,23 +4,10 @@
 //     node tests/web/browser_test.mjs VARGATE CHROMIUM FOLDER NODE_MODULES [SCREENSHOTS]
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
+import { check, chromium, chromiumPath, equal, finish, folder, screenshots, vargate } from "./checks.mjs";
 import { digitLabels, writeLines, writeMany, writeMetrics } from "./inputs.mjs";
 
-const [, , vargate, chromiumPath, folder, modules, screenshots] = process.argv;
-const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
-
-let passed = 0;
-let failed = 0;
-function check(what, ok, found = "") {
-  if (ok) passed++;
-  else {
-    failed++;
-    console.log(`FAILED: ${what}${found === "" ? "" : `: ${JSON.stringify(found)}`}`);
-  }
-}
-const equal = (what, found, expected) => check(what, found === expected, { found, expected });
 const near = (what, found, expected, tolerance) =>
   check(what, Math.abs(found - expected) <= tolerance, { found, expected });
 const run = (...args) =>
@@ -595,5 +582,4 @@ console.log(
   `first contentful paint ${timing.toFixed(0)} ms, an answer to the slider ${took.toFixed(0)} ms ` +
     `(N = ${labels.length})`,
 );
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

@@ -3,23 +3,10 @@
 //   node tests/web/handover_test.mjs VARGATE CHROMIUM FOLDER NODE_MODULES [SCREENSHOTS]
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
+import { check, chromium, chromiumPath, equal, finish, folder, screenshots, vargate } from "./checks.mjs";
 import { digitLabels, writeLines } from "./inputs.mjs";
 
-const [, , vargate, chromiumPath, folder, modules, screenshots] = process.argv;
-const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
-
-let passed = 0;
-let failed = 0;
-function check(what, ok, found = "") {
-  if (ok) passed++;
-  else {
-    failed++;
-    console.log(`FAILED: ${what}${found === "" ? "" : `: ${JSON.stringify(found)}`}`);
-  }
-}
-const equal = (what, found, expected) => check(what, found === expected, { found, expected });
 const run = (...args) =>
   execFileSync(resolve(vargate), args, {
     cwd: folder,
@@ -336,5 +323,4 @@ await bare.context().close();
 
 await browser.close();
 check("the console stayed clean and nothing was asked of a network", complaints.length === 0, complaints.slice(0, 5));
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

@@ -17,3 +17,19 @@ web_modules() {
     rm -rf "$filling" "$modules/$(basename "$filling")" # another test was first
     [ -d "$modules/node_modules/playwright-core" ]
 }
+
+# in_browser SCRIPT: runs a test of tests/web with the program, Chromium (Debian's package, or $CHROMIUM), a folder of
+# its own and the packages. Exit status 77, with the reason, where one of them is missing. SCREENSHOTS=DIR keeps pictures.
+in_browser() {
+    [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
+    command -v node >/dev/null 2>&1 || { echo "skipped: no node" && exit 77; }
+    browser=${CHROMIUM:-}
+    for name in chromium chromium-browser google-chrome; do
+        [ -n "$browser" ] || browser=$(command -v "$name" 2>/dev/null)
+    done
+    [ -n "$browser" ] || { echo "skipped: no Chromium (apt-get install chromium)" && exit 77; }
+    web_modules || { echo "skipped: npm cannot install playwright-core" && exit 77; }
+    folder=$(mktemp -d) || exit 1
+    trap 'rm -rf "$folder"' EXIT
+    timeout 300 node "$1" "$VARGATE" "$browser" "$folder" "$modules" ${SCREENSHOTS:+"$SCREENSHOTS"}
+}

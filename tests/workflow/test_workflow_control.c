@@ -14,10 +14,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "folder_util.h"
 #include "formats/arrays.h"
 #include "vargate/formats.h"
 #include "vargate/workflow.h"
+#include "workflow_util.h"
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -25,27 +25,17 @@
             fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
-enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, HEADS = 2, PATH = 512, MOST = 16 };
+enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, HEADS = 2, MOST = 16 };
 
 static const char *const small[] = {"network=cnn-8-16", "heads=2",       "epochs=3", "train_limit=320",
                                     "batch=64",         "test_limit=50", "rate=1e-3"};
 enum { SMALL = sizeof small / sizeof *small };
 
-static const char *in_folder(char out[PATH], const char *name) {
-    snprintf(out, PATH, "%s/%s", folder, name);
-    return out;
-}
-
-static bool is_there(const char *name) {
-    char path[PATH];
-    struct stat st;
-    return stat(in_folder(path, name), &st) == 0;
-}
-
-static bool same_bytes(const char *run, const char *other, const char *name) {
-    char command[4 * PATH];
-    snprintf(command, sizeof command, "cmp -s '%s/%s/%s' '%s/%s/%s'", folder, run, name, folder, other, name);
-    return system(command) == 0;
+static bool same_in(const char *run, const char *other, const char *name) {
+    char one[PATH], two[PATH];
+    snprintf(one, sizeof one, "%s/%s", run, name);
+    snprintf(two, sizeof two, "%s/%s", other, name);
+    return same_bytes(one, two);
 }
 
 static void failed_with(vg_status found, vg_status expected, const char *part) {
@@ -130,18 +120,18 @@ static void goes_on_to_the_same_bits(void **state) {
         OK(train(&recipe, &rest, stopped, true));
         assert_int_equal(first.steps + rest.steps, all.steps);
         for (int f = 0; f < 2; f++)
-            if (!same_bytes(whole, stopped, files[f]))
+            if (!same_in(whole, stopped, files[f]))
                 fail_msg("%s ...: %s differs after a stop", settings[i][0], files[f]);
         for (size_t s = 1; s <= recipe.snapshots; s++) {
             char name[64];
             snprintf(name, sizeof name, "snapshot-%zu.safetensors", s);
             assert_true(is_there("whole-7/snapshot-1.safetensors"));
-            assert_true(same_bytes(whole, stopped, name));
+            assert_true(same_in(whole, stopped, name));
         }
     }
     /* The settings matter: no two of these trainings end alike. */
-    assert_false(same_bytes("whole-0", "whole-3", "last.safetensors"));
-    assert_false(same_bytes("whole-4", "whole-5", "last.safetensors"));
+    assert_false(same_in("whole-0", "whole-3", "last.safetensors"));
+    assert_false(same_in("whole-4", "whole-5", "last.safetensors"));
 }
 
 /* --- early stopping */
@@ -188,8 +178,8 @@ static void stops_early_and_goes_on(void **state) {
     OK(train(&longer, &rest, "early", true));
     assert_int_equal(rest.epochs, 2);
     OK(train(&longer, &whole, "never", false));
-    assert_true(same_bytes("early", "never", "last.safetensors"));
-    assert_true(same_bytes("early", "never", "best.safetensors"));
+    assert_true(same_in("early", "never", "last.safetensors"));
+    assert_true(same_in("early", "never", "best.safetensors"));
 }
 
 static void min_delta_counts_small_gains_as_none(void **state) {

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "folder_util.h"
 #include "vargate/formats.h"
 #include "vargate/temperatures.h"
 #include "vargate/workflow.h"
+#include "workflow_util.h"
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -23,28 +23,11 @@
             fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
-enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, EPOCHS = 2, NETWORKS = 3, TEST = 50, PATH = 512 };
+enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, EPOCHS = 2, NETWORKS = 3, TEST = 50 };
 
 static const char *const small[] = {"network=cnn-8-16", "epochs=2",      "train_limit=320", "batch=64",
                                     "test_limit=50",    "ensemble=deep", "heads=1",         "members=3"};
 enum { SMALL = sizeof small / sizeof *small };
-
-static const char *in_folder(char out[PATH], const char *name) {
-    snprintf(out, PATH, "%s/%s", folder, name);
-    return out;
-}
-
-static bool is_there(const char *name) {
-    char path[PATH];
-    struct stat st;
-    return stat(in_folder(path, name), &st) == 0;
-}
-
-static bool same_bytes(const char *one, const char *other) {
-    char command[4 * PATH];
-    snprintf(command, sizeof command, "cmp -s '%s/%s' '%s/%s'", folder, one, folder, other);
-    return system(command) == 0;
-}
 
 static void same_networks(const char *one, const char *other) {
     for (int i = 1; i <= NETWORKS; i++) {

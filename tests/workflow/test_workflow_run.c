@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "folder_util.h"
 #include "vargate/workflow.h"
+#include "workflow_util.h"
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -21,7 +21,7 @@
             fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
-enum { PATH = 512, TEXT = 4096 };
+enum { TEXT = 4096 };
 
 /* What the listener hears, and where it stops the run: at the first progress of a part whose name begins so. */
 typedef struct heard {
@@ -48,11 +48,6 @@ static int on_message(void *context, const vg_job_message *message) {
 static int on_event(void *context, const vg_train_event *event) {
     ((heard *)context)->steps += event->kind == VG_TRAIN_STEP;
     return 0;
-}
-
-static const char *in_folder(char out[PATH], const char *name) {
-    snprintf(out, PATH, "%s/%s", folder, name);
-    return out;
 }
 
 static vg_status run(vg_run_result **result, heard *h, const char *name, const char *change) {
@@ -84,12 +79,6 @@ static json_t *results_of(const char *name) {
     for (const char *const *key = (const char *const[]){"ood", "ood_calibrated", NULL}; *key; key++)
         json_object_del(json_object_get(json_object_get(results, *key), "digits-ood"), "file");
     return results;
-}
-
-static bool is_there(const char *name) {
-    char path[PATH];
-    struct stat st;
-    return stat(in_folder(path, name), &st) == 0;
 }
 
 static double number_at(const json_t *value, const char *const *keys) {

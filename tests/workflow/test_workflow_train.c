@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "folder_util.h"
 #include "vargate/formats.h"
 #include "vargate/workflow.h"
+#include "workflow_util.h"
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -22,29 +22,11 @@
             fail_msg("%s: %s", #call, vg_error_message());                                                             \
     } while (0)
 
-enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, EPOCHS = 2, HEADS = 3, TEST = 50, PATH = 512 };
+enum { TRAIN = 320, BATCH = 64, STEPS = TRAIN / BATCH, EPOCHS = 2, HEADS = 3, TEST = 50 };
 
 static const char *const changes[] = {"network=cnn-8-16", "heads=3",  "epochs=2",
                                       "train_limit=320",  "batch=64", "test_limit=50"};
 static const size_t change_count = sizeof changes / sizeof *changes;
-
-static const char *in_folder(char out[PATH], const char *name) {
-    snprintf(out, PATH, "%s/%s", folder, name);
-    return out;
-}
-
-static bool is_there(const char *name) {
-    char path[PATH];
-    struct stat st;
-    return stat(in_folder(path, name), &st) == 0;
-}
-
-static void same_bytes(const char *one, const char *other) {
-    char command[4 * PATH];
-    snprintf(command, sizeof command, "cmp -s '%s/%s' '%s/%s'", folder, one, folder, other);
-    if (system(command) != 0)
-        fail_msg("%s and %s differ", one, other);
-}
 
 static void failed_with(vg_status found, vg_status expected, const char *part) {
     assert_int_equal(found, expected);
@@ -172,13 +154,13 @@ static void stops_and_goes_on_to_the_same_bits(void **state) {
     assert_false(is_there("by-job/train.lock"));
     OK(train(&result, &rest, "by-job", true));
     assert_int_equal(by_job.steps + rest.steps, STEPS * EPOCHS);
-    same_bytes("by-job/last.safetensors", "whole/last.safetensors");
-    same_bytes("by-job/best.safetensors", "whole/best.safetensors");
+    assert_true(same_bytes("by-job/last.safetensors", "whole/last.safetensors"));
+    assert_true(same_bytes("by-job/best.safetensors", "whole/best.safetensors"));
     failed_with(train(&result, &by_event, "by-event", false), VG_ERR_INTERRUPTED, "after step 2 of 5");
     assert_int_equal(by_event.steps, 2);
     rest = (heard){0};
     OK(train(&result, &rest, "by-event", true));
-    same_bytes("by-event/last.safetensors", "whole/last.safetensors");
+    assert_true(same_bytes("by-event/last.safetensors", "whole/last.safetensors"));
 }
 
 static void refuses_training_options(void **state) {
@@ -342,7 +324,7 @@ static void scores_what_it_predicts(void **state) {
     how.output = in_folder(by_runs, "by-runs.npz");
     how.job = (vg_job){on_message, &h};
     OK(vg_score_runs(&of_runs, options, &input, &how));
-    same_bytes("by-file.npz", "by-runs.npz");
+    assert_true(same_bytes("by-file.npz", "by-runs.npz"));
     assert_true(h.progress >= 2 && h.begins == h.ends);
     assert_int_equal(of_runs->n, 500);
     assert_int_equal(of_runs->m, 2 * HEADS);

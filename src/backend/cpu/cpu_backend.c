@@ -336,11 +336,8 @@ static void bind_threads(unsigned threads) {
 static const vg_backend_ops ops = {
     .close = close_cpu,
     VG_BACKEND_OWN_STORAGE,
-    .sync = vg_host__sync,
-    .step_set = vg_host__step_set,
-    .param_plan = vg_host__param_plan,
+    VG_HOST_OPERATIONS,
     .block_free = block_free,
-    .block_clear = vg_host__block_clear,
     .param_upload = vg_cpu__param_upload,
     .param_download = vg_cpu__param_download,
     .conv_forward = vg_cpu__conv_forward,

@@ -100,6 +100,15 @@ __device__ static void add_up(const cuda_loss_work &w, double *room) {
     }
 }
 
+/* The class of the largest sum, of equals the first. */
+__device__ static size_t largest(const float *sums, size_t classes) {
+    size_t best = 0;
+    for (size_t c = 1; c < classes; c++)
+        if (sums[c] > sums[best])
+            best = c;
+    return best;
+}
+
 /* The end of a block: the last block sums the rows. */
 __device__ static void leave(const cuda_loss_work &w, double *room) {
     __shared__ bool last;
@@ -132,11 +141,7 @@ static __global__ void __launch_bounds__(THREADS) loss_kernel(cuda_loss_work w) 
     }
     loss = block_sum(loss, room);
     if (threadIdx.x == 0) {
-        size_t best = 0;
-        for (size_t c = 1; c < C; c++)
-            if (sums[c] > sums[best])
-                best = c;
-        w.row_right[row] = best == label;
+        w.row_right[row] = largest(sums, C) == label;
         w.row_loss[row] = w.mixture ? -log((double)sums[label] / (double)w.heads) : loss / (double)w.heads;
     }
     size_t width = w.twin && w.twin_row > K ? w.twin_row : K;
@@ -312,11 +317,7 @@ static __global__ void __launch_bounds__(THREADS) target_kernel(const __grid_con
     const double rows = weight_of_rows(w, room + 3 * WARPS);
     const double loss = block_sum(target_part(w, normaliser, base, label), room);
     if (threadIdx.x == 0) {
-        size_t best = 0;
-        for (size_t c = 1; c < C; c++)
-            if (sums[c] > sums[best])
-                best = c;
-        w.row_right[row] = best == label;
+        w.row_right[row] = largest(sums, C) == label;
         w.row_loss[row] = loss / (double)w.heads * (double)w.rows / rows;
     }
     if (w.dlogits)

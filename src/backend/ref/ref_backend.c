@@ -172,11 +172,8 @@ static void close_ref(vg_backend *backend) {
 static const vg_backend_ops ops = {
     .close = close_ref,
     VG_BACKEND_OWN_STORAGE,
-    .sync = vg_host__sync,
-    .step_set = vg_host__step_set,
-    .param_plan = vg_host__param_plan,
+    VG_HOST_OPERATIONS,
     .block_free = vg_host__block_free,
-    .block_clear = vg_host__block_clear,
     .param_upload = param_upload,
     .param_download = param_download,
     .conv_forward = vg_ref__conv_forward,

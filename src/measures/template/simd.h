@@ -113,23 +113,22 @@ INLINE vd vd_reciprocal(vd x) { return 1.0 / x; }
 
 /* x after rounding: keeps the compiler from fusing the product it comes from into a later addition, where two paths to
  * the same value must give the same bits. */
+#if defined(__x86_64__) && VG_LANES > 2
+#define KEEP_ROUNDED(x) __asm__("" : "+v"(x))
+#elif defined(__aarch64__)
+#define KEEP_ROUNDED(x) __asm__("" : "+w"(x))
+#else
+#define KEEP_ROUNDED(x) (void)(x)
+#endif
 INLINE vf vf_rounded(vf x) {
-#if defined(__x86_64__) && VG_LANES > 2
-    __asm__("" : "+v"(x));
-#elif defined(__aarch64__)
-    __asm__("" : "+w"(x));
-#endif
+    KEEP_ROUNDED(x);
     return x;
 }
-
 INLINE vd vd_rounded(vd x) {
-#if defined(__x86_64__) && VG_LANES > 2
-    __asm__("" : "+v"(x));
-#elif defined(__aarch64__)
-    __asm__("" : "+w"(x));
-#endif
+    KEEP_ROUNDED(x);
     return x;
 }
+#undef KEEP_ROUNDED
 
 /* Keeps x in a register, where the compiler would otherwise load it again for every use. */
 INLINE vf vf_held(vf x) { return vf_rounded(x); }

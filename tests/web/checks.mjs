@@ -1,0 +1,22 @@
+// What the browser tests share: their arguments, the browser, and checks that are counted.
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+
+export const [, , vargate, chromiumPath, folder, modules, screenshots] = process.argv;
+export const { chromium } = createRequire(join(resolve(modules), "x.js"))("playwright-core");
+
+let passed = 0;
+let failed = 0;
+export function check(what, ok, found = "") {
+  if (ok) passed++;
+  else {
+    failed++;
+    console.log(`FAILED: ${what}${found === "" ? "" : `: ${JSON.stringify(found)}`}`);
+  }
+}
+export const equal = (what, found, expected) => check(what, found === expected, { found, expected });
+/** The last line, and the exit status. */
+export function finish() {
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}
