@@ -1,23 +1,7 @@
 /* command_help.c - the --help page of a command: usage, details, options with their defaults, an example. */
 #include "cli.h"
 
-enum { HELP_COLUMN = 30, HELP_WIDTH = 100, HELP_NARROWEST = 60 };
-
-/* Prints `text` from column HELP_COLUMN on, broken at spaces. */
-static void print_wrapped(const char *text) {
-    size_t columns = terminal_columns(stdout, HELP_WIDTH), width = columns < HELP_WIDTH ? columns : HELP_WIDTH;
-    size_t room = (width > HELP_NARROWEST ? width : HELP_NARROWEST) - HELP_COLUMN;
-    while (strlen(text) > room) {
-        size_t cut = room;
-        while (cut > 0 && text[cut] != ' ')
-            cut--;
-        if (cut == 0)
-            cut = room;
-        printf("%.*s\n%*s", (int)cut, text, HELP_COLUMN, "");
-        text += cut + (text[cut] == ' ');
-    }
-    printf("%s\n", text);
-}
+enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
 
 static void print_option(const option_entry *entry) {
     char left[96], help[1024];
@@ -33,7 +17,8 @@ static void print_option(const option_entry *entry) {
         printf("%s\n%*s", left, HELP_COLUMN, "");
     else
         printf("%-*s", HELP_COLUMN, left);
-    print_wrapped(help);
+    text_wrap_words(help, HELP_COLUMN, HELP_WIDTH);
+    printf("\n");
 }
 
 void command_help_print(const command *self, const option_group *groups, size_t group_count) {

@@ -79,6 +79,8 @@ const char *terminal_end(FILE *stream);
 /* The text on standard output in lines that fit the terminal, of at most 100 columns (80 where there is none), broken
  * at spaces, with a newline at its end. */
 void text_wrap_print(const char *text);
+/* Words from column `indent` on, which is where a new line begins too; `columns` where there is no terminal. */
+void text_wrap_words(const char *text, size_t indent, size_t columns);
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 

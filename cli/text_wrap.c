@@ -3,8 +3,7 @@
 
 enum { WIDTH = 80, WIDEST = 100 }; /* longer lines are hard to read */
 
-/* Words from column `indent` on, which is where a new line begins too; `columns` where there is no terminal. */
-static void print_words(const char *text, size_t indent, size_t columns) {
+void text_wrap_words(const char *text, size_t indent, size_t columns) {
     size_t room = terminal_columns(stdout, columns), width = room < WIDEST ? room : WIDEST, column = indent;
     for (size_t words = 0; *text; words++) {
         size_t length = strcspn(text, " ");
@@ -24,7 +23,7 @@ static void print_words(const char *text, size_t indent, size_t columns) {
 void text_wrap_print(const char *text) {
     size_t indent = strspn(text, " -*");
     printf("%.*s", (int)indent, text);
-    print_words(text + indent, indent, WIDTH);
+    text_wrap_words(text + indent, indent, WIDTH);
     printf("\n");
 }
 
@@ -34,6 +33,6 @@ void verdict_print(const char *head, const vg_verdict *verdict) {
                                                                  : STYLE_BAD;
     bool coloured = strcmp(verdict->name, "unknown") != 0;
     printf("%s%s", head, coloured ? terminal_begin(stdout, style) : "");
-    print_words(verdict->text, strlen(head), WIDEST);
+    text_wrap_words(verdict->text, strlen(head), WIDEST);
     printf("%s\n", coloured ? terminal_end(stdout) : "");
 }
