@@ -1,4 +1,4 @@
-/* cmd_data.c - vargate data: which data sets are known and here, what one holds, and bringing them. */
+/* cmd_data.c - vargate data: which data sets are known and here, what one holds, and how to fetch them. */
 #include "cli.h"
 
 typedef struct data_values {
@@ -96,7 +96,7 @@ static void print_contents(const char *title, const vg_dataset_info *info, const
 }
 
 /* Prints what is in a set. */
-static int tell_set(const vg_dataset *set, const char *title) {
+static int print_set(const vg_dataset *set, const char *title) {
     vg_dataset_info info = VG_DATASET_INFO_INIT;
     vg_statistics statistics;
     if (vg_dataset_describe(&info, set) != VG_OK || vg_dataset_statistics(&statistics, set, NULL, 0) != VG_OK)
@@ -106,11 +106,11 @@ static int tell_set(const vg_dataset *set, const char *title) {
 }
 
 /* Reads one part and prints what is in it. */
-static int tell_contents(const data_values *own, const char *name, vg_part part, const char *title) {
+static int print_part(const data_values *own, const char *name, vg_part part, const char *title) {
     vg_dataset *set;
     if (vg_dataset_open(&set, name, part, &own->reading) != VG_OK)
         return console_fail_library();
-    int code = tell_set(set, title);
+    int code = print_set(set, title);
     vg_dataset_free(set);
     return code;
 }
@@ -127,16 +127,16 @@ static int info_own(const data_values *own, const char *name) {
     }
     for (int part = 0; part < 2 && code == CLI_OK; part++)
         if (sets[part])
-            code = tell_set(sets[part], sets[0] && sets[1] ? part_names[part] : "holds");
+            code = print_set(sets[part], sets[0] && sets[1] ? part_names[part] : "holds");
     if (code == CLI_OK && !sets[0] && !sets[1])
-        code = tell_contents(own, name, VG_PART_ANY, "holds");
+        code = print_part(own, name, VG_PART_ANY, "holds");
     for (int part = 0; part < 2; part++)
         vg_dataset_free(sets[part]);
     return code;
 }
 
 /* The set's files, each compared with its checksum; counts what is good in each part. */
-static int tell_files(const data_values *own, const vg_data_entry *entry, size_t lacking[2]) {
+static int print_files(const data_values *own, const vg_data_entry *entry, size_t lacking[2]) {
     for (size_t i = 0; i < entry->file_count; i++) {
         const vg_data_file *file = &entry->files[i];
         vg_data_found found;
@@ -149,7 +149,7 @@ static int tell_files(const data_values *own, const vg_data_entry *entry, size_t
     return CLI_OK;
 }
 
-static int tell_places(const data_values *own) {
+static int print_places(const data_values *own) {
     char **places;
     size_t count;
     if (vg_data_places(&places, &count, own->data) != VG_OK)
@@ -170,14 +170,14 @@ static int info_known(const data_values *own, const vg_data_entry *entry) {
     printf("images    %zux%zu %s, %zu train, %zu test, %zu classes\n", entry->height, entry->width,
            entry->channels == 1 ? "grey" : "RGB", entry->train, entry->test, entry->classes);
     printf("licence   %s\nhome      %s\n", entry->licence, entry->homepage);
-    int code = tell_places(own);
+    int code = print_places(own);
     if (code == CLI_OK) {
         printf("files\n");
-        code = tell_files(own, entry, lacking);
+        code = print_files(own, entry, lacking);
     }
     for (int part = 0; part < 2 && code == CLI_OK && own->statistics; part++)
         if (sizes[part] > 0 && lacking[part] == 0)
-            code = tell_contents(own, entry->name, (vg_part)part, part_names[part]);
+            code = print_part(own, entry->name, (vg_part)part, part_names[part]);
     return code;
 }
 
@@ -227,7 +227,7 @@ static int info(const data_values *own, const char *name) {
 }
 
 /* --- fetch -------------------------------------------------------------------------------------------------------- */
-static void tell(void *context, const char *line) {
+static void print_message(void *context, const char *line) {
     (void)context;
     console_note("%s", line);
 }
@@ -236,7 +236,7 @@ static int fetch(const data_values *own, const char *name) {
     vg_fetch_options options = VG_FETCH_OPTIONS_INIT;
     options.from = own->from;
     options.folder = own->data;
-    options.message = tell;
+    options.message = print_message;
     return vg_data_fetch(name, &options) == VG_OK ? CLI_OK : console_fail_library();
 }
 
@@ -273,7 +273,7 @@ static int run(const command *self, int argc, char **argv) {
 
 const command command_data = {
     .name = "data",
-    .summary = "data sets: which are here, what they hold, bringing them",
+    .summary = "data sets: which are here, what they hold, fetching them",
     .usage = "list | info NAME | fetch NAME [options]",
     .details =
         "A set is looked for in --data, $VARGATE_DATA, $XDG_DATA_HOME/vargate (~/.local/share/vargate), the data that\n"

@@ -52,7 +52,7 @@ static int read_ood(vg_named_file *out, char (*names)[NAME_ROOM], const option_t
     return CLI_OK;
 }
 
-static int tell(const vg_page *page, bool with_figures) {
+static int print_page(const vg_page *page, bool with_figures) {
     char figures[PATH_ROOM];
     size_t drawn = 0;
     if (!with_figures)
@@ -93,7 +93,7 @@ static int make(const report_values *own, const score_options *scoring, const ch
     code = console_status(vg_page_write(&page, input, own->out, &request.input, &options));
     console_job_end(&listener);
     if (code == CLI_OK)
-        code = tell(page, !own->no_figures);
+        code = print_page(page, !own->no_figures);
     vg_page_free(page);
     return code;
 }

@@ -119,7 +119,7 @@ int file_list_open(file_list *list, const option_files *files);
 void file_list_free(file_list *list);
 
 /* Whether an output names one file for each input: a folder (that exists, or a name that ends in a slash), or a name
- * with a star, in whose place the input's name stands: "scores/[star].csv". */
+ * with a star, which the input's name replaces: "scores/[star].csv". */
 bool file_list_is_folder(const char *output);
 /* The output for one input, `ending` (".npz") for a folder: into out[0 .. room - 1]. The folder is made. Returns an
  * exit code. */

@@ -36,7 +36,7 @@ int console_fail_memory(const char *what);
 const char *console_text(const char *text);
 /* A line for the person, not an error; silent with --quiet. */
 void console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A line about something doubtful in the input; shown even with --quiet. */
+/* A line about something questionable in the input; shown even with --quiet. */
 void console_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The ending of a word behind a count: "" for 1, else "s". */

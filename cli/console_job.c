@@ -7,7 +7,7 @@ static void finish_bar(console_job *state) {
     state->drawing = false;
 }
 
-static int tell(void *context, const vg_job_message *message) {
+static int notify(void *context, const vg_job_message *message) {
     console_job *state = context;
     switch (message->event) {
     case VG_JOB_BEGIN:
@@ -36,7 +36,7 @@ static int tell(void *context, const vg_job_message *message) {
 
 vg_job console_job_listener(console_job *state) {
     *state = (console_job){.drawing = false};
-    return (vg_job){tell, state};
+    return (vg_job){notify, state};
 }
 
 vg_job console_job_guarded(console_job *state) {

@@ -6,7 +6,7 @@ static void put(char *out, size_t room, const char *text) {
     snprintf(out + used, room - used, "%s", text);
 }
 
-/* A word that a shell reads as it stands, else in single quotes. */
+/* A word that a shell reads unchanged, else in single quotes. */
 void option_word(char *out, size_t room, const char *text) {
     bool plain =
         *text != '\0' &&

@@ -48,7 +48,7 @@ void interval_cell(text_table *table, size_t row, size_t column, const vg_estima
 int text_print_result(vg_status status, char **text);
 int json_print_result(vg_status status, char **text);
 
-/* The text after `head`, broken into lines of at most 100 columns that stand under each other. */
+/* The text after `head`, broken into lines of at most 100 columns that are aligned. */
 void verdict_print(const char *head, const vg_verdict *verdict);
 
 /* Prints it. Returns an exit code. */

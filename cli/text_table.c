@@ -102,7 +102,7 @@ static layout lay_out(text_table *table) {
     return l;
 }
 
-/* Spaces in front of a text, and behind it where marks stand, lie outside the colours. */
+/* Spaces in front of a text, and behind it where marks are, lie outside the colours. */
 static void print_cell(const layout *l, size_t column, const char *text, bool heading, bool last) {
     size_t length = strlen(text);
     bool marked = column > 0 && length > 0 && text[length - 1] == '*';

@@ -8,8 +8,8 @@ else()
 endif()
 
 # vg_find_package(<targets> <arguments of find_package>...): finds a package and shows the targets it makes to the whole
-# project, because the static library hands them on to whoever links it. A target that is there already was made by a
-# project above, which can see it.
+# project, because the static library hands them on to every program that links it. A target that is there already was
+# made by a project above, which can see it.
 macro(vg_find_package targets)
   set(new_targets "")
   foreach(target ${targets})
@@ -72,7 +72,7 @@ endmacro()
 vg_require(formats zlib zlib1g-dev)
 vg_require(formats jansson libjansson-dev)
 if(calibrate IN_LIST VG_MODULES)
-  if(VG_WHEEL) # wheels bring their own (cmake/Wheel.cmake)
+  if(VG_WHEEL) # wheels contain their own (cmake/Wheel.cmake)
     list(APPEND VG_DEFS_calibrate VG_LAPACK_INSIDE)
   else() # opened at run time
     find_library(VG_LAPACKE_LIBRARY lapacke)

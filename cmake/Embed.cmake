@@ -1,6 +1,6 @@
 # vg_embed(<target> <file> <name>): makes the bytes of a file part of the target, as `const unsigned char NAME[]` and
 # `const size_t NAME_size`. As a script (-DINPUT= -DOUTPUT= -DNAME= -P Embed.cmake) it writes that C file.
-# INPUT may be several files (vg_embed_texts): each then stands behind a line "%%% NAME", without its ending.
+# INPUT may be several files (vg_embed_texts): each then follows a line "%%% NAME", without its ending.
 if(CMAKE_SCRIPT_MODE_FILE)
   if(TEXTS)
     string(REPLACE "|" ";" TEXTS "${TEXTS}")

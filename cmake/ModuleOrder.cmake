@@ -7,7 +7,7 @@
 #
 # base <- measures <- calibrate, evaluate <- report;  base <- formats <- data;  base <- backend <- nn, which also
 # reads and writes checkpoints with formats and computes the figures of an epoch with measures, calibrate and evaluate;
-# workflow stands on all of them.
+# workflow uses all of them.
 set(VG_BELOW_base "")
 set(VG_BELOW_measures base)
 set(VG_BELOW_formats base)

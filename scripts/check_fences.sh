@@ -43,7 +43,7 @@ check() {
 }
 concern() { # the tests that concern a folder
     case $1 in
-    src/measures/x86) echo '^test_(measures|device_stages)' ;;
+    src/measures/x86) echo '^test_(measures|device_phases)' ;;
     src/evaluate/x86) echo '^test_evaluate' ;;
     src/backend/cpu/*) echo '^test_(backend|nn_(reference|members|pairs|training))' ;;
     src/backend/cuda/*) echo '^test_(backend|cuda)' ;;

@@ -5,9 +5,9 @@ partner.
     scripts/make_digits.py MNIST_FOLDER FASHION_FOLDER OUT_FOLDER
 
 The two source folders hold the official IDX files (.gz or plain); `vargate data fetch mnist` and `vargate data fetch
-fashion-mnist` bring them. Of the n images of a class in a source, numbers floor((j + 1/2) n / m), j = 0 .. m - 1, are
-taken, and kept in the order of the source. Nothing is random, so the files are the same every time (up to zlib's choice
-of compressed form). Standard library only."""
+fashion-mnist` download them. Of the n images of a class in a source, numbers floor((j + 1/2) n / m), j = 0 .. m - 1,
+are taken, and kept in the order of the source. Nothing is random, so the files are the same every time (up to zlib's
+choice of compressed form). Standard library only."""
 
 import gzip
 import os

@@ -5,7 +5,7 @@
                         reused
     diagonals, pool     the tuned form, samples cut in two and run in a thread pool
 
-NumPy's elementwise functions run on one thread, but let go of the interpreter lock, which makes the pool worth while.
+NumPy's elementwise functions run on one thread, but release the interpreter lock, which makes the pool worth while.
 """
 
 from concurrent.futures import ThreadPoolExecutor

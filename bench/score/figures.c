@@ -1,4 +1,4 @@
-/* figures.c - the library in memory, and what stands beside it: the pairwise loop, reading once. */
+/* figures.c - the library in memory, and what is beside it: the pairwise loop, reading once. */
 #include "figures.h"
 
 #include <math.h>

@@ -56,7 +56,7 @@ typedef struct vg_calibrate_options {
 } vg_calibrate_options;
 
 #define VG_CALIBRATE_OPTIONS_INIT                                                                                      \
-    { sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL }
+    {sizeof(vg_calibrate_options), VG_SOLVER_NEWTON, 0, 0.01, 10.0, 1e-9, 40, 50, 10, 0, 15, 2, 0, NULL, NULL}
 
 /* Bits of vg_temperature_fit.flags. */
 enum {
@@ -124,7 +124,7 @@ typedef struct vg_calibration {
  * range is no error but a flag. Several threads may call it at once. */
 VG_API vg_status vg_calibrate(vg_calibration **out, const vg_predictions *logits, const int64_t *labels,
                               const vg_calibrate_options *options);
-/* Frees the result and its arrays. NULL is fine. */
+/* Frees the result and its arrays. NULL is accepted. */
 VG_API void vg_calibration_free(vg_calibration *calibration);
 
 /* A source of logits that need not fit in memory: asked for samples first .. first + rows - 1, in increasing order,

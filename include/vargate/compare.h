@@ -64,7 +64,7 @@ enum { VG_COMPARE_MOST = 64 }; /* inputs of a comparison */
  * defaults. `*out` is the caller's, freed with vg_compare_result_free. */
 VG_API vg_status vg_compare(vg_compare_result **out, const char *const *paths, size_t count,
                             const vg_input_options *input, const vg_compare_options *options);
-/* Frees the result and everything in it. NULL is fine. */
+/* Frees the result and everything in it. NULL is accepted. */
 VG_API void vg_compare_result_free(vg_compare_result *result);
 /* docs/schema/compare.schema.json. `*out` is freed with vg_free. */
 VG_API vg_status vg_compare_result_json(char **out, const vg_compare_result *result);
@@ -84,7 +84,7 @@ typedef struct vg_sweep_options {
     unsigned threads;   /* of each run on the CPU; 0: the cores divided by jobs */
     unsigned jobs;      /* runs at once; 0: 1. They have no part in the results */
     size_t resamples;   /* as of vg_compare_options */
-    vg_job job;         /* hears the lines of every run with its name, and finished runs as progress */
+    vg_job job;         /* receives the lines of every run with its name, and finished runs as progress */
 } vg_sweep_options;
 #define VG_SWEEP_OPTIONS_INIT {sizeof(vg_sweep_options), NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 1000, VG_JOB_INIT}
 
@@ -117,7 +117,7 @@ typedef struct vg_reproduction {
  * leaves its cells empty, one that cannot be read is VG_ERR_DATA. `*out` is the caller's, freed with
  * vg_reproduction_free. */
 VG_API vg_status vg_reproduction_read(vg_reproduction **out, const char *folder);
-/* Frees the table. NULL is fine. */
+/* Frees the table. NULL is accepted. */
 VG_API void vg_reproduction_free(vg_reproduction *reproduction);
 /* Writes table.md, table.json and index.html, a page with the table and the figures that the runs' reports have drawn,
  * into the folder that was read. */

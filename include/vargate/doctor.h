@@ -23,7 +23,7 @@ typedef struct vg_doctor_line {
 /* Looks at what this build and this machine have: vector tier, threads, devices, libraries, programs, data sets. *out,
  * *count lines, is the caller's, freed with vg_doctor_free. */
 VG_API vg_status vg_doctor(vg_doctor_line **out, size_t *count);
-/* Frees the lines of vg_doctor. NULL is fine. */
+/* Frees the lines of vg_doctor. NULL is accepted. */
 VG_API void vg_doctor_free(vg_doctor_line *lines);
 /* The lines as JSON (docs/schema/doctor.schema.json). *out is the caller's, freed with vg_free. */
 VG_API vg_status vg_doctor_json(char **out, const vg_doctor_line *lines, size_t count);

@@ -51,12 +51,12 @@ typedef struct vg_measure {
 
 typedef struct vg_tally_options {
     size_t struct_size;
-    vg_task task;    /* VG_TASK_MULTICLASS, or either multilabel form */
-    size_t bins;     /* of ECE, MCE, adaptive and classwise ECE and the reliability diagram; 1 .. 10,000 */
-    double floor;    /* NLL takes log(max(p, floor)) */
-    int confusion;   /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
-    int bootstrap;   /* 1: also keep what resampling needs: 16 bytes a row */
-    size_t expected; /* samples expected, 0 unknown: only saves copying */
+    vg_task task;          /* VG_TASK_MULTICLASS, or either multilabel form */
+    size_t bins;           /* of ECE, MCE, adaptive and classwise ECE and the reliability diagram; 1 .. 10,000 */
+    double floor;          /* NLL takes log(max(p, floor)) */
+    int confusion;         /* 1: keep the C x C confusion matrix (multiclass); 0: do not; -1: if C <= 1024 */
+    int bootstrap;         /* 1: also keep what resampling needs: 16 bytes a row */
+    size_t expected;       /* samples expected, 0 unknown: only saves copying */
     const double *class_k; /* classes: a k for every class of the rule, as in vg_score_options; NULL: 1. Copied */
 } vg_tally_options;
 #define VG_TALLY_OPTIONS_INIT {sizeof(vg_tally_options), VG_TASK_MULTICLASS, 15, 1e-12, -1, 0, 0, NULL}
@@ -68,7 +68,7 @@ typedef struct vg_tally vg_tally;
 /* Makes an empty tally of `classes` classes (or labels); options NULL: the defaults. *out is the caller's.
  * VG_ERR_ARGUMENT for options out of range. */
 VG_API vg_status vg_tally_new(vg_tally **out, size_t classes, const vg_tally_options *options);
-/* NULL is fine. */
+/* NULL is accepted. */
 VG_API void vg_tally_free(vg_tally *tally);
 /* mean, std: n x C member mean and spread as the scorer gives them (std NULL: no decision rule). labels: n classes,
  * or n x C values 0/1 in multilabel mode. The prediction is the class of largest mean (ties: lower index);
@@ -268,7 +268,7 @@ typedef struct vg_image_row {
  * progress function asked to stop. */
 VG_API vg_status vg_evaluate(vg_evaluation **out, const vg_tally *tally, const vg_measure *measures,
                              size_t measure_count, const vg_evaluate_options *options);
-/* Frees the evaluation with its arrays. NULL is fine. */
+/* Frees the evaluation with its arrays. NULL is accepted. */
 VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 /* Completes an evaluation that the caller put together from parts of its rows, in memory of the caller's: counts added,
  * bins as means weighted by count, rankings from vg_rank_parts_merge. Read are the counts, values, rows, errors, bins,

@@ -39,7 +39,7 @@ VG_API vg_status vg_writer_array(vg_writer *writer, const char *name, vg_element
                                  const size_t *shape, const void *data);
 /* Finishes, flushes to disk and renames into place. Frees the writer in any case. */
 VG_API vg_status vg_writer_close(vg_writer *writer);
-/* Removes what was written and frees the writer. NULL is fine. */
+/* Removes what was written and frees the writer. NULL is accepted. */
 VG_API void vg_writer_abandon(vg_writer *writer);
 
 /* Writes a whole text file: beside, then renamed. "-" is standard output. */
@@ -70,7 +70,7 @@ typedef struct vg_prediction_options {
      * array of rank 2 or 3 (or as `axes` says) that is not named as labels are, or model_0, model_1, ...: one array
      * (N, C) a member. The arrays of the members may also be named, "a,b,c", or by "prefix*". */
     const char *key;
-    int members_first; /* deprecated: 1 is axes = "MNC" */
+    int members_first;      /* deprecated: 1 is axes = "MNC" */
     int logits;             /* 1: logits; 0: probabilities; -1: logits exactly when the key is "Z" (or "logits") */
     const char *labels_key; /* array, column or field of the labels; NULL: by the usual names */
     const char *id;         /* array, column or field of the samples' ids; NULL: "id", "ids", a table's sample column */
@@ -94,7 +94,7 @@ typedef struct vg_prediction_options {
  * under a name of probabilities) is refused with a message that names the option to give. */
 VG_API vg_status vg_prediction_file_open(vg_prediction_file **out, const char *path,
                                          const vg_prediction_options *options);
-/* Frees the file and all that was borrowed from it. NULL is fine. */
+/* Frees the file and all that was borrowed from it. NULL is accepted. */
 VG_API void vg_prediction_file_close(vg_prediction_file *file);
 /* N, M, C, and 1 where the values are logits. */
 VG_API void vg_prediction_file_shape(const vg_prediction_file *file, size_t *n, size_t *m, size_t *c, int *logits);
@@ -108,7 +108,7 @@ VG_API vg_status vg_prediction_file_classes(vg_prediction_file *file, const char
 VG_API vg_status vg_prediction_file_ids(vg_prediction_file *file, const char *const **out);
 /* A view of samples first .. first + rows - 1 (rows >= 1), valid until the next call: mapped where that can be, else
  * read and converted into the file's own buffer, float16 and bfloat16 to float32, integers to float64. Samples before
- * `first` are let go; blocks of 4 to 16 MB in increasing order are fastest. */
+ * `first` are released; blocks of 4 to 16 MB in increasing order are fastest. */
 VG_API vg_status vg_prediction_file_block(vg_prediction_file *file, size_t first, size_t rows, vg_predictions *view);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* listener.h - how a long task of workflow.h reports what it does, and how it is stopped.
  *
- * Listening to a job. The options of every function that takes its time end in a `vg_job`. Its function hears how far
- * the work is, notes and warnings that a person would want to read, and can stop the work by returning non-zero: the
- * call then fails with VG_ERR_INTERRUPTED and leaves no partial output (training leaves a checkpoint). It is called
+ * Listening to a job. The options of every function that takes its time end in a `vg_job`. Its function receives how
+ * far the work is, notes and warnings that a person would want to read, and can stop the work by returning non-zero:
+ * the call then fails with VG_ERR_INTERRUPTED and leaves no partial output (training leaves a checkpoint). It is called
  * from the calling thread only. An empty vg_job is silent and cannot stop anything. */
 #ifndef VARGATE_LISTENER_H
 #define VARGATE_LISTENER_H
@@ -19,7 +19,7 @@ typedef enum vg_job_event {
                             `text` names the part as it is now: "epoch 3/20  loss 0.1234" */
     VG_JOB_END = 2,      /* the part that began last has ended, well or not */
     VG_JOB_NOTE = 3,     /* `text`: one line of information */
-    VG_JOB_WARNING = 4   /* `text`: one line about something doubtful in the input or the result */
+    VG_JOB_WARNING = 4   /* `text`: one line about something questionable in the input or the result */
 } vg_job_event;
 
 typedef struct vg_job_message {
@@ -32,11 +32,10 @@ typedef struct vg_job_message {
 typedef int (*vg_job_fn)(void *context, const vg_job_message *message);
 
 typedef struct vg_job {
-    vg_job_fn tell; /* NULL: no listener */
+    vg_job_fn notify; /* NULL: no listener */
     void *context;
 } vg_job;
-#define VG_JOB_INIT                                                                                                    \
-    { NULL, NULL }
+#define VG_JOB_INIT {NULL, NULL}
 
 #ifdef __cplusplus
 }

@@ -263,7 +263,7 @@ typedef struct vg_scorer vg_scorer;
  * VG_ERR_ARGUMENT for options that are out of range or do not fit M; VG_ERR_UNSUPPORTED, "no CUDA device: <reason>",
  * for a device that this machine or this build does not have. */
 VG_API vg_status vg_scorer_new(vg_scorer **out, size_t m, size_t c, const vg_score_options *options);
-/* NULL is fine. */
+/* NULL is accepted. */
 VG_API void vg_scorer_free(vg_scorer *scorer);
 /* Where an array lies. DEVICE: memory of the CUDA device that the scorer was made on. */
 typedef enum vg_memory { VG_MEMORY_HOST = 0, VG_MEMORY_DEVICE = 1 } vg_memory;

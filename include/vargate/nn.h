@@ -290,7 +290,7 @@ typedef struct vg_predictor vg_predictor;
  * checkpoints, VG_ERR_ARGUMENT for members that the network does not have, VG_ERR_UNSUPPORTED when the device is not
  * available. Several checkpoints, each with a predictor of its own, are a deep ensemble: concatenate their members. */
 VG_API vg_status vg_predictor_open(vg_predictor **out, const char *checkpoint, const vg_predictor_options *options);
-/* Frees the predictor and what was borrowed from it. NULL is fine. */
+/* Frees the predictor and what was borrowed from it. NULL is accepted. */
 VG_API void vg_predictor_free(vg_predictor *predictor);
 /* Fills *out, whose struct_size the caller has set. VG_ERR_ARGUMENT when it is not. */
 VG_API vg_status vg_predictor_describe(vg_predictor_info *out, const vg_predictor *predictor);

@@ -140,7 +140,7 @@ typedef struct vg_set_places {
 
 /* VG_ERR_ARGUMENT, naming the option, where options do not fit each other. `*out` is the caller's. */
 VG_API vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_sets_free(vg_sets *sets);
 /* out = NULL: calibration samples, any number of blocks; block = NULL then ends the calibration, as the first test
  * block does. Else test samples. labels: n, or n x C of 0 and 1 in multilabel mode; NULL for test samples without.

@@ -78,13 +78,13 @@ typedef struct vg_train_recipe_options {
     {sizeof(vg_train_recipe_options), NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, VG_JOB_INIT, 0, 0}
 
 /* Opens the recipe's data set, holds out its validation images and trains with vg_train, whose files and errors are the
- * same. The job hears every epoch's figures as a note, steps as progress (whose text changes with epoch and loss), and
- * an alarm of diversity collapse as a warning. Stopped by the job or the event function, it leaves a checkpoint to
+ * same. The job receives every epoch's figures as a note, steps as progress (whose text changes with epoch and loss),
+ * and an alarm of diversity collapse as a warning. Stopped by the job or the event function, it leaves a checkpoint to
  * resume from and fails with VG_ERR_INTERRUPTED.
  *
  * The networks of a deep ensemble are runs of their own in FOLDER/network-1, -2, ...: a resumed call goes on with those
  * that are not finished. The figures of `result` are then means over the networks, its epochs_done and seconds sums.
- * The listeners hear one message at a time, possibly from several threads. */
+ * The listeners receive one message at a time, possibly from several threads. */
 VG_API vg_status vg_train_recipe(vg_train_result *result, const vg_train_recipe_options *options);
 
 /* --- predicting with trained networks ----------------------------------------------------------------------------- */
@@ -232,7 +232,7 @@ VG_API vg_status vg_score_file(vg_score_result **out, const char *path, const vg
  * kept. Of `runs` everything counts but logits, output, force and job; of `input` temperature, fields and scoring. */
 VG_API vg_status vg_score_runs(vg_score_result **out, const vg_predict_runs_options *runs,
                                const vg_input_options *input, const vg_score_file_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_score_result_free(vg_score_result *result);
 /* docs/schema/score.schema.json. `*out` is freed with vg_free. */
 VG_API vg_status vg_score_result_json(char **out, const vg_score_result *result);
@@ -305,7 +305,7 @@ typedef struct vg_evaluation_result {
     const vg_evaluation *evaluation;
     const vg_figure_table *whole;    /* one row: the figures of the data set as a whole */
     const vg_figure_table *measures; /* one row a measure: how well it tells errors from correct predictions */
-    size_t interval_columns;         /* of `measures`: those with an interval of interest stand first */
+    size_t interval_columns;         /* of `measures`: those with an interval of interest come first */
     /* The rows and columns of `measures` that a first look needs, in 80 columns of text: what is best, the
      * variance-gated measures and the usual ones. */
     const vg_figure_table *brief;
@@ -323,7 +323,7 @@ typedef struct vg_evaluation_result {
  * be NULL: defaults. `*out` is the caller's, freed with vg_evaluation_result_free. */
 VG_API vg_status vg_evaluate_file(vg_evaluation_result **out, const char *path, const vg_input_options *input,
                                   const vg_evaluate_file_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_evaluation_result_free(vg_evaluation_result *result);
 /* docs/schema/evaluate.schema.json. */
 VG_API vg_status vg_evaluation_result_json(char **out, const vg_evaluation_result *result);
@@ -370,7 +370,7 @@ typedef struct vg_ood_result {
  * `options` may be NULL. `*out` is the caller's, freed with vg_ood_result_free. */
 VG_API vg_status vg_ood_files(vg_ood_result **out, const char *id_path, const char *const *paths, size_t count,
                               const vg_input_options *input, const vg_ood_files_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_ood_result_free(vg_ood_result *result);
 /* The same of a comparison as vg_evaluation_results_save of evaluations. */
 VG_API vg_status vg_ood_result_save(const vg_ood_result *result, const char *path);
@@ -440,7 +440,7 @@ typedef struct vg_policy {
 /* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be
  * used by several threads at once, one that is not by one. */
 VG_API vg_status vg_policy_new(vg_policy **out, const vg_policy_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_policy_free(vg_policy *policy);
 
 typedef struct vg_decide_options {
@@ -482,11 +482,11 @@ VG_API vg_status vg_decide_result_json(char **out, const vg_decide_result *resul
  * time. */
 typedef struct vg_decision_stream vg_decision_stream;
 /* `output` of the options is not used. The policy must outlive the stream; it is chosen here where that is due, and one
- * that was chosen, or comes from a file, answers only lines of its members and classes. The job hears of that choice
- * alone. */
+ * that was chosen, or comes from a file, answers only lines of its members and classes. The job receives messages of
+ * that choice alone. */
 VG_API vg_status vg_decision_stream_new(vg_decision_stream **out, vg_policy *policy, const vg_input_options *input,
                                         const vg_decide_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_decision_stream_free(vg_decision_stream *stream);
 /* Decides for one line: `length` bytes without the newline, line[length] = 0. *answer is borrowed until the next call,
  * "" for a blank line. A line that cannot be decided is answered by {"id": ..., "error": ...}, the call then returns
@@ -544,7 +544,7 @@ typedef struct vg_page {
  * only. */
 VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *folder, const vg_input_options *reading,
                                const vg_page_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_page_free(vg_page *page);
 /* Writes figure number `figure` as a gnuplot script with its data inside to the sink. terminal: "svg", "pdfcairo" or
  * "pngcairo"; output: the file that gnuplot shall write. VG_ERR_ARGUMENT when the page does not have the figure; a
@@ -587,7 +587,7 @@ typedef struct vg_run_result {
  * ood, test_limit, members, checkpoint) is no other run. A failed call leaves the files of the stages before. `*out` is
  * the caller's, freed with vg_run_result_free. A page of the run: vg_page_write. */
 VG_API vg_status vg_run_recipe(vg_run_result **out, const vg_run_recipe_options *options);
-/* Frees it with all that belongs to it. NULL is fine. */
+/* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_run_result_free(vg_run_result *result);
 
 #ifdef __cplusplus

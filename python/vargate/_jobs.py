@@ -18,7 +18,7 @@ EVENTS = ("begin", "progress", "end", "note", "warning")
 
 @dataclass(frozen=True)
 class Progress:
-    """What a listener hears.
+    """What a listener receives.
 
     Attributes
     ----------

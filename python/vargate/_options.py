@@ -148,7 +148,7 @@ def _measure_names(named: tuple[str, ...], k: tuple[float, ...]) -> tuple[str, .
 
 
 def gate_of(text: str, k: Sequence[float]) -> int | None:
-    """The place among k of what stands behind the @ of ``"gtu@1"``."""
+    """The place among k of what follows the @ of ``"gtu@1"``."""
     try:
         return list(k).index(float(text))
     except ValueError:

@@ -1,7 +1,7 @@
 """Columns of a set that lies in blocks, cut by value: what needs the order of all rows, without one machine that holds
 them.
 
-Every block tells some of its order statistics (`cuts`), from which the values between parts are chosen (`splitters`).
+Every block gives some of its order statistics (`cuts`), from which the values between parts are chosen (`splitters`).
 Blocks send each part its rows (`split`, `gather`), so that equal values are in one part and a part holds about its
 share of all rows. With the counts of the parts before it (`offsets`) each part is ranked where it lies (`walk`), and
 what the parts found is put together (`merge`): the library's figures but for the order of their additions.
@@ -37,7 +37,7 @@ __all__ = [
 
 Float64 = npt.NDArray[np.float64]
 UInt64 = npt.NDArray[np.uint64]
-_CUTS = 512  # order statistics that a block tells
+_CUTS = 512  # order statistics that a block gives
 
 
 _NONE = np.empty(0, np.uint64)
@@ -91,11 +91,11 @@ def cuts(columns: Columns) -> dict[str, tuple[int, Float64]]:
     return out
 
 
-def splitters(told: Sequence[dict[str, tuple[int, Float64]]], parts: int) -> dict[str, Float64]:
+def splitters(blocks: Sequence[dict[str, tuple[int, Float64]]], parts: int) -> dict[str, Float64]:
     """At most `parts` - 1 values that cut all rows about evenly; the last of a part is its splitter."""
     out: dict[str, Float64] = {}
-    for name in told[0]:
-        rows = [block[name] for block in told if block[name][0]]
+    for name in blocks[0]:
+        rows = [block[name] for block in blocks if block[name][0]]
         values = np.concatenate([cut for _, cut in rows]) if rows else np.empty(0)
         weights = np.concatenate([np.full(len(cut), n / len(cut)) for n, cut in rows]) if rows else np.empty(0)
         order = np.argsort(values, kind="stable")
@@ -129,12 +129,12 @@ def counts(part: Columns) -> Counts:
     return {name: (len(values), int(np.count_nonzero(errors))) for name, (values, errors, _) in part.items()}
 
 
-def offsets(told: Sequence[Counts]) -> list[Places]:
+def offsets(blocks: Sequence[Counts]) -> list[Places]:
     """For each part the rows and errors before it, and in all."""
     out: list[Places] = []
-    before = dict.fromkeys(told[0], (0, 0))
-    total = {name: (sum(c[name][0] for c in told), sum(c[name][1] for c in told)) for name in told[0]}
-    for part in told:
+    before = dict.fromkeys(blocks[0], (0, 0))
+    total = {name: (sum(c[name][0] for c in blocks), sum(c[name][1] for c in blocks)) for name in blocks[0]}
+    for part in blocks:
         out.append({name: (*before[name], *total[name]) for name in part})
         before = {name: (before[name][0] + part[name][0], before[name][1] + part[name][1]) for name in part}
     return out

@@ -71,7 +71,7 @@ class Picture:
         self._parts.append(_text(self.left - 4, self._y(y) + 3, text, "end"))
 
     def below(self, left: str, middle: str, right: str) -> None:
-        """Words under the frame: what stands at its ends, and what the axis is."""
+        """Words under the frame: what is at its ends, and what the axis is."""
         y, middle_x = self.height - _BOTTOM + 11, (self.left + self.width - _RIGHT) / 2
         self._parts += [_text(self.left, y, left, "start"), _text(self.width - _RIGHT, y, right, "end")]
         self._parts.append(_text(middle_x, self.height - 4, middle, "middle"))

@@ -55,7 +55,7 @@ JobFn = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(JobMessage))
 class Job(Structure):
     """vg_job"""
 
-    _fields_ = [("tell", JobFn), ("context", c_void_p)]
+    _fields_ = [("notify", JobFn), ("context", c_void_p)]
 
 
 class EpochMetrics(Structure):

@@ -93,7 +93,7 @@ def evaluation(
 
 
 def _count_strip(ax: Any, low: Any, width: Any, count: Any) -> None:
-    """How many predictions stand behind each bin, above the diagram."""
+    """How many predictions each bin has, above the diagram."""
     strip = ax.inset_axes([0, 1.03, 1, 0.16], sharex=ax)
     strip.bar(low, count, width, align="edge", color=colour(ax, "grey"), alpha=0.55, edgecolor="none")
     strip.tick_params(labelbottom=False, bottom=False, labelsize="small")

@@ -389,7 +389,7 @@ typedef struct vg_backend_options {
 /* Opens by name; "auto": the first that works of cuda, cpu, ref. An unknown or unavailable name fails with
  * VG_ERR_UNSUPPORTED, saying which there are. */
 vg_status vg_backend__open(vg_backend **out, const char *name, const vg_backend_options *options);
-void vg_backend__close(vg_backend *backend); /* NULL is fine */
+void vg_backend__close(vg_backend *backend); /* NULL is accepted */
 
 /* Registered openers, one a backend folder. */
 vg_status vg_backend__open_ref(vg_backend **out, const vg_backend_options *options);

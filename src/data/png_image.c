@@ -1,5 +1,5 @@
 /* png_image.c - PNG files by libpng's simplified interface. 16 bits are reduced to 8, palettes resolved. The
- * orientation stands in a chunk eXIf. A file is a signature of 8 bytes, then chunks: length (32 bits, big-endian),
+ * orientation is in a chunk eXIf. A file is a signature of 8 bytes, then chunks: length (32 bits, big-endian),
  * type, data, checksum. */
 #include <string.h>
 

@@ -28,8 +28,7 @@ typedef struct vg_dataset_images {
     size_t n, channels, height, width;
     size_t classes; /* labels lie in 0 .. classes - 1; 0: as many as the labels say */
 } vg_dataset_images;
-#define VG_DATASET_IMAGES_INIT                                                                                         \
-    { sizeof(vg_dataset_images), NULL, NULL, 0, NULL, 0, 0, 0, 0, 0 }
+#define VG_DATASET_IMAGES_INIT {sizeof(vg_dataset_images), NULL, NULL, 0, NULL, 0, 0, 0, 0, 0}
 /* Makes a set of a copy of the images. *out is the caller's. */
 vg_status vg_dataset__from_memory(vg_dataset **out, const vg_dataset_images *images);
 
@@ -45,7 +44,7 @@ const void *vg_dataset__pixels(const vg_dataset *set);
  * freed with vg_indices__free. */
 vg_status vg_dataset__split(size_t **kept, size_t *kept_count, size_t **held, size_t *held_count, const vg_dataset *set,
                             double fraction, uint64_t seed);
-void vg_indices__free(size_t *indices); /* NULL is fine */
+void vg_indices__free(size_t *indices); /* NULL is accepted */
 
 /* Renumbers the labels of the set: every class gets the number that its name has in `names` (those a network was
  * trained with), and the set then has `count` classes of these names, also where it has no sample of some. VG_ERR_DATA,

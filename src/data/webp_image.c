@@ -1,4 +1,4 @@
-/* webp_image.c - WebP files by libwebp. Always colour. The orientation stands in a chunk EXIF of the container: "RIFF",
+/* webp_image.c - WebP files by libwebp. Always colour. The orientation is in a chunk EXIF of the container: "RIFF",
  * size, "WEBP", then chunks of four letters, size (32 bits, little-endian) and data, padded to even sizes. Animations
  * are refused: which of their pictures is meant is not known. */
 #include <string.h>

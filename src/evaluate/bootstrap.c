@@ -362,7 +362,7 @@ vg_status vg_evaluate__bootstrap(vg_evaluation *e, const vg_tally *t, const vg_r
 
 /* --- two systems on the same samples ------------------------------------------------------------------------------ */
 
-/* Where the paired figures stand in a resample of one measure. */
+/* Where the paired figures are in a resample of one measure. */
 static const size_t paired_places[VG_PAIRED_FIGURES] = {
     [VG_PAIRED_ACCURACY] = VG_TALLY_ACCURACY,
     [VG_PAIRED_F1] = VG_TALLY_F1_MACRO,

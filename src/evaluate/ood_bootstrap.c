@@ -14,7 +14,7 @@ typedef struct ood_totals {
     double id, ood, all, missable;
 } ood_totals;
 
-/* Divisors that are 0 stand under products that are 0: lanes whose weights in the group are all 0. */
+/* Divisors that are 0 divide products that are 0: lanes whose weights in the group are all 0. */
 static const double above_zero = 1e-300;
 
 /* The ID samples of a group, a in each lane; `with` OOD samples enter with them. */

@@ -2,7 +2,7 @@
  * has, how many rows and errors come before it, and how many rows share it. */
 #include "evaluate/evaluate_internal.h"
 
-/* Of one run, whose first row is row `before`, errors stand at places where[0 .. wrong - 1]; those that share a
+/* Of one run, whose first row is row `before`, errors are at places where[0 .. wrong - 1]; those that share a
  * value are put together, in place. */
 static void add_tied(vg_rank_groups *g, const uint64_t *items, uint32_t *where, size_t wrong, size_t before) {
     size_t count = g->count;

@@ -219,7 +219,7 @@ static inline double minus_log(double *product, double p) {
     return part;
 }
 
-/* Counts n samples of a multiclass block, of which the batch holds what was found. What is added to stands in local
+/* Counts n samples of a multiclass block, of which the batch holds what was found. The sums are kept in local
  * variables: the compiler cannot know that the tally is not among the arrays written. */
 static void count_batch(vg_tally *t, const double *mean, const double *std, const int64_t *labels, size_t n) {
     const vg_sample_batch *batch = &t->batch;

@@ -5,7 +5,7 @@
  *     plain   <C columns>, no header line         one row a sample;                          array P (N, C)
  *
  * The first line is a header when one of its fields is no number, or when its fields are 0, 1, 2, ... What each column
- * is: csv_columns.c; what stands between fields, and decimal commas: csv_dialect.c. Samples and members of the long
+ * is: csv_columns.c; what is between fields, and decimal commas: csv_dialect.c. Samples and members of the long
  * form are whole numbers without gaps from any start, or names, which count in the order of their first rows; the wide
  * form's sample column may be any text: the ids. Value columns named z0, z1, ... or logit... make the array Z. Several
  * columns named label0, label1, ... make L (N, columns). A column of labels may hold names: those of the classes. */
@@ -214,7 +214,7 @@ static vg_status place(table *t, size_t row, extent n, extent m, double *values,
            cell = sample * m.count + (size_t)(key_at(&t->member, row) - m.low);
     long long line = (long long)t->line.i64[row];
     if (seen[cell])
-        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %.60s, member %.60s stands already in line %lld",
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %lld: sample %.60s, member %.60s is already in line %lld",
                              t->source->path, line, key_text(&t->sample, row), key_text(&t->member, row),
                              (long long)seen[cell]);
     int64_t *first_line = seen + n.count * m.count + sample;

@@ -186,7 +186,7 @@ static bool splits_evenly(const vg_source *source, char separator) {
     return true;
 }
 
-/* Whether the character stands in the line outside quotes. */
+/* Whether the character is in the line outside quotes. */
 static bool occurs(const vg_lines *line, char wanted) {
     bool quoted = false;
     for (size_t i = 0; i < line->length; i++) {

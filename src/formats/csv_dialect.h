@@ -20,7 +20,7 @@ typedef struct vg_csv_dialect {
  * option to type, where two separators are possible. */
 vg_status vg_csv__detect(vg_csv_dialect *out, const vg_source *source);
 
-/* The next field of the current line from *at, quotes taken off (no quote may stand inside); *at goes behind its
+/* The next field of the current line from *at, quotes taken off (no quote may be inside); *at goes behind its
  * separator, or to length + 1 behind the last field. False: a quoted field is not closed, or has text behind it. */
 bool vg_csv__field(const vg_lines *lines, char separator, size_t *at, const char **text, size_t *length);
 

@@ -12,7 +12,7 @@
 #include "base/names.h"
 #include "formats/source.h"
 
-enum { LOCAL_HEADER = 30 }; /* of a zip member: its name follows, whose length stands at 26 */
+enum { LOCAL_HEADER = 30 }; /* of a zip member: its name follows, whose length is at 26 */
 
 /* `lines` has one %s for the input's name and one for the output's, without folder and ending. */
 typedef struct foreign {

@@ -4,7 +4,7 @@
 
 #include "formats/source.h"
 
-/* Where labels stand in a source. */
+/* Where labels are in a source. */
 typedef enum vg_label_kind { VG_LABELS_NONE, VG_LABELS_NUMBERS, VG_LABELS_TEXTS, VG_LABELS_NAMES } vg_label_kind;
 
 /* What the labels must fit. */

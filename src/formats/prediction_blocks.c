@@ -113,7 +113,7 @@ vg_status vg_prediction_blocks__open(vg_prediction_blocks *out, vg_source *sourc
 void vg_prediction_blocks__close(vg_prediction_blocks *blocks) { vg_base__release(blocks->buffer); }
 
 /* --- pages of the mapping ----------------------------------------------------------------------------------------- */
-/* True when the array's pages are this process's to ask for and to let go. */
+/* True when the array's pages are this process's to ask for and to release. */
 static bool is_paged(const vg_prediction_blocks *b, size_t index) {
     const vg_stored *array = b->source->arrays + index;
     return b->source->map.mapped && !array->stream && !array->owned;
@@ -139,7 +139,7 @@ static void page_forward(vg_prediction_blocks *b, size_t first, size_t rows) {
     vg_file__prefetch(map, start + end, bytes < array->bytes - end ? bytes : array->bytes - end);
 }
 
-/* Other orders: runs lie all over the array, which is let go whole whenever enough of it was touched. */
+/* Other orders: runs lie all over the array, which is released as a whole whenever enough of it was touched. */
 static void page_around(vg_prediction_blocks *b, size_t index, size_t bytes) {
     vg_stored *array = b->source->arrays + index;
     array->touched += bytes;

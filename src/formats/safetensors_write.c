@@ -1,6 +1,6 @@
 /* safetensors_write.c - writing .safetensors (layout: safetensors.c).
  *
- * The header stands first but needs every tensor, so elements gather in a scratch file and are copied behind the
+ * The header comes first but needs every tensor, so elements gather in a scratch file and are copied behind the
  * header at the end. Tensors are laid out by falling element size (in the order begun among equals), and the header
  * is padded with spaces to a multiple of 8: every tensor is then aligned to its elements. */
 #include <jansson.h>

@@ -34,7 +34,7 @@ typedef struct vg_stored {
     bool has_crc;      /* a stored zip member: checked as the bytes are first read in order */
     uint32_t crc, sum; /* expected, and of the first `summed` bytes */
     size_t summed;
-    size_t dropped; /* bytes of `data` let go so far */
+    size_t dropped; /* bytes of `data` released so far */
     size_t touched; /* bytes read out of order since the mapping was last released */
 } vg_stored;
 

@@ -173,7 +173,7 @@ void vg_source__drop(vg_source *source, size_t index, size_t row) {
     if (array->stream || array->owned || array->fortran || array->rank == 0 || array->count == 0)
         return;
     size_t length = array->shape[0], end = array->bytes / length * (row < length ? row : length);
-    if (end < array->dropped) /* gone back: what was let go is resident again */
+    if (end < array->dropped) /* gone back: what was released is resident again */
         array->dropped = 0;
     vg_file__forget(&source->map, (size_t)(array->data - source->map.bytes) + array->dropped, end - array->dropped);
     array->dropped = end;

@@ -1,4 +1,4 @@
-/* stored_names.c - names of classes and ids of samples that stand beside predictions: arrays of texts or whole
+/* stored_names.c - names of classes and ids of samples that are beside predictions: arrays of texts or whole
  * numbers, or a JSON list in the metadata. */
 #include <jansson.h>
 #include <stdio.h>

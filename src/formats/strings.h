@@ -22,7 +22,7 @@ typedef struct vg_strings {
 vg_status vg_strings__push(vg_strings *strings, const char *text, size_t length);
 /* The index of the text, which is added when it is not there yet. */
 vg_status vg_strings__intern(vg_strings *strings, const char *text, size_t length, size_t *index);
-/* Where the text stands; *found is false when it is not there. */
+/* The position of the text; *found is false when it is not there. */
 vg_status vg_strings__find(vg_strings *strings, const char *text, size_t length, size_t *index, bool *found);
 const char *vg_strings__at(const vg_strings *strings, size_t index);
 /* Pointers to all texts, made once; borrowed. */

@@ -12,7 +12,7 @@ vg_status vg_text__open(vg_text **out, const char *path);
 vg_status vg_text__write(vg_text *text, const void *bytes, size_t size);
 /* Flushes to disk and renames into place. Frees the text in any case. */
 vg_status vg_text__close(vg_text *text);
-/* Removes what was written and frees the text. NULL is fine. */
+/* Removes what was written and frees the text. NULL is accepted. */
 void vg_text__abandon(vg_text *text);
 
 #endif

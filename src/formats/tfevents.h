@@ -21,7 +21,7 @@ enum { VG_EVENT_SCALARS = 24 }; /* the most of one event */
 vg_status vg_events__open(vg_events **out, const char *path);
 vg_status vg_events__write(vg_events *events, double wall_time, int64_t step, const vg_event_scalar *scalars,
                            size_t count);
-/* NULL is fine. */
+/* NULL is accepted. */
 vg_status vg_events__close(vg_events *events);
 
 #endif

@@ -15,7 +15,7 @@
  *     end              PK\5\6     disk 2, disk 2, entries 2, entries 2, directory size 4, directory offset 4,
  *                                 comment length 2; then comment
  *
- * A size or offset of 0xffffffff stands in the zip64 extra field (id 1) instead, which holds the fields so marked in
+ * A size or offset of 0xffffffff is in the zip64 extra field (id 1) instead, which holds the fields so marked in
  * the order size, packed size, offset. The central directory is the authority; each local header must agree with it,
  * and no two members may overlap. */
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static vg_status read_end(archive *zip) {
     if (disk != 0 || disk2 != 0 || here != entries)
         return vg_base__fail(VG_ERR_FORMAT, "%s: zip files in several parts cannot be read", zip->path);
     if (offset > end || bytes > end - offset)
-        return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory of %llu bytes at %llu, but its end record stands at %zu",
+        return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory of %llu bytes at %llu, but its end record is at %zu",
                              zip->path, (unsigned long long)bytes, (unsigned long long)offset, end);
     if (entries > bytes / CENTRAL)
         return vg_base__fail(VG_ERR_FORMAT, "%s: zip directory of %llu bytes cannot hold %llu entries", zip->path,

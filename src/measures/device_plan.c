@@ -110,7 +110,7 @@ bool vg_measures__score_layout(score_job *job) {
 /* --- shape */
 /* QUARTER: registers of one of a multiprocessor's four schedulers */
 enum { QUARTER = 16384, MOST_THREADS = 512, MOST_SAMPLES = 32 };
-/* Relative cost of reading the predictions from device memory in every stage instead of from shared memory. */
+/* Relative cost of reading the predictions from device memory in every phase instead of from shared memory. */
 #define LARGE_WORTH 0.7
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -130,8 +130,8 @@ static int resident(const score_job *job, size_t shared_all) {
     return least((int)(shared_all / (job->bytes + 1024)), warps / (job->threads / 32));
 }
 
-/* Model of the throughput, fitted to measurements on an H200: a block's time grows with the rounds of its widest stage
- * on top of a fixed part; up to five resident blocks overlap their narrow stages; up to 24 active warps hide latency; a
+/* Model of the throughput, fitted to measurements on an H200: a block's time grows with the rounds of its widest phase
+ * on top of a fixed part; up to five resident blocks overlap their narrow phases; up to 24 active warps hide latency; a
  * partial last wave costs as much as a full one. */
 static double worth(const score_job *job, size_t shared_all, int multiprocessors) {
     double items = (double)job->samples * (job->gated + 1) * job->c, T = job->threads, rounds = ceil(items / T);

@@ -10,7 +10,7 @@ typedef struct vg_device_scorer vg_device_scorer;
 vg_status vg_device_scorer__available(void);
 /* On the current device. `options` are complete and checked. */
 vg_status vg_device_scorer__new(vg_device_scorer **out, size_t m, size_t c, const vg_score_options *options);
-void vg_device_scorer__free(vg_device_scorer *scorer); /* NULL is fine */
+void vg_device_scorer__free(vg_device_scorer *scorer); /* NULL is accepted */
 vg_status vg_device_scorer__feed(vg_device_scorer *scorer, const vg_scores *out, const vg_predictions *block,
                                  const vg_scorer_feed_options *options);
 vg_status vg_device_scorer__summary(const vg_device_scorer *scorer, vg_score_summary *summary);

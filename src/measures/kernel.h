@@ -33,7 +33,7 @@ typedef struct vg_kernel_job {
      * follow after this many elements */
     size_t plane;
     double *gated_means; /* [unit][k][c] the gated predictive distributions; NULL: not wanted. Multiclass only */
-    /* which stages are needed */
+    /* which phases are needed */
     bool need_logs;          /* AU EU EPCE EPKL or a gated form of them */
     bool need_reverse;       /* EPCE, EPKL: divergences from the mean to a member */
     bool need_gated;         /* any gated measure */

@@ -1,7 +1,7 @@
 /* verdict.c - whether an ensemble's members disagree, and whether the ensemble decides, from the figures of a scoring
  * run.
  *
- * The rule and its thresholds stand in vargate/measures.h; docs/measures.md shows the ensembles they were chosen on. D
+ * The rule and its thresholds are in vargate/measures.h; docs/measures.md shows the ensembles they were chosen on. D
  * alone is small for an accurate ensemble, whose members are certain of most samples, and for many classes;
  * k-sensitivity moves with the largest k, and both move with M. The share of the variance and the pairs of members do
  * neither. */

@@ -11,7 +11,7 @@ typedef struct vg_resident_data vg_resident_data;
  * such images: the caller uses the feed then. Trainings that share a device share the images on it. */
 vg_status vg_resident_data__new(vg_resident_data **out, vg_backend *backend, const vg_train_options *options,
                                 size_t samples);
-void vg_resident_data__free(vg_resident_data *data); /* NULL is fine */
+void vg_resident_data__free(vg_resident_data *data); /* NULL is accepted */
 /* Sends the plan of an epoch to the device, and starts drawing the next one. */
 vg_status vg_resident_data__epoch(vg_resident_data *data, uint64_t epoch);
 const vg_store *vg_resident_data__store(const vg_resident_data *data);

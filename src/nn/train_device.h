@@ -9,7 +9,7 @@
  * opens at the first training. One caller at a time. unbound: threads on the CPU are not bound to cores, because other
  * trainings run at the same time. */
 vg_status vg_train_device__new(struct vg_train_device **out, int unbound);
-void vg_train_device__free(struct vg_train_device *device); /* NULL is fine */
+void vg_train_device__free(struct vg_train_device *device); /* NULL is accepted */
 /* Whether `name` ("auto", "cpu", ...; NULL: auto) opens a GPU. */
 int vg_train_device__is_gpu(const char *name);
 

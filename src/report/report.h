@@ -93,19 +93,52 @@ typedef struct vg_report {
     void *image_context;
     size_t channels, height, width;
     const double *train_accuracy; /* epoch_count, beside epochs; NULL: not known */
-    const char *const *ids; /* n: names of the samples; NULL: their numbers */
-    /* What whoever gets the page must know, any bytes; NULL: not shown. When it was made (2026-11-16T19:05:00Z), the
+    const char *const *ids;       /* n: names of the samples; NULL: their numbers */
+    /* What a reader of the page must know, any bytes; NULL: not shown. When it was made (2026-11-16T19:05:00Z), the
      * command that made it, and the one that decides these samples, to which the page adds -k K. */
     const char *created, *command, *decide;
     /* The command that finds the page's promise again, to which the page adds --target-risk R --save policy.json. */
     const char *policy;
 } vg_report;
 #define VG_REPORT_INIT                                                                                                 \
-    {                                                                                                                  \
-        sizeof(vg_report), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL,                  \
-            {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, 0.0, NULL, NULL, 0, 0, 0,  \
-            NULL, NULL, NULL, NULL, NULL, NULL                                                                         \
-    }
+    {sizeof(vg_report),                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0.0,                                                                                                              \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL}
 
 /* The page: one HTML file, self-contained. */
 vg_status vg_report__page(const vg_report *report, const vg_sink *sink);

@@ -1,7 +1,7 @@
 /* report_figures.c - figures for print, as gnuplot scripts with their data inside: the frame of each, and what can
  * be drawn.
  *
- * Sizes are those of a column of print: 3.5 inches wide, text of 7 to 8 points. Names that come from outside stand
+ * Sizes are those of a column of print: 3.5 inches wide, text of 7 to 8 points. Names that come from outside are
  * between single quotes, where gnuplot expands nothing, and cannot end them. Colours are Okabe and Ito's, told apart
  * by colour-blind eyes. */
 #include "report/report_figures.h"

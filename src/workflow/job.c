@@ -5,26 +5,26 @@
 
 enum { LINE = 1024 }; /* longest note; longer ones are cut */
 
-static int tell(const vg_job *job, vg_job_message message) {
-    return job && job->tell ? job->tell(job->context, &message) : 0;
+static int notify(const vg_job *job, vg_job_message message) {
+    return job && job->notify ? job->notify(job->context, &message) : 0;
 }
 
 static vg_status stopped(const char *what) { return vg_base__fail(VG_ERR_INTERRUPTED, "%s: interrupted", what); }
 
 vg_status vg_job__begin(const vg_job *job, const char *what, const char *unit) {
-    return tell(job, (vg_job_message){VG_JOB_BEGIN, what, unit, 0, 0}) ? stopped(what) : VG_OK;
+    return notify(job, (vg_job_message){VG_JOB_BEGIN, what, unit, 0, 0}) ? stopped(what) : VG_OK;
 }
 
 vg_status vg_job__progress(const vg_job *job, const char *what, unsigned long long done, unsigned long long total) {
-    return tell(job, (vg_job_message){VG_JOB_PROGRESS, what, NULL, done, total}) ? stopped(what) : VG_OK;
+    return notify(job, (vg_job_message){VG_JOB_PROGRESS, what, NULL, done, total}) ? stopped(what) : VG_OK;
 }
 
-void vg_job__end(const vg_job *job) { tell(job, (vg_job_message){VG_JOB_END, NULL, NULL, 0, 0}); }
+void vg_job__end(const vg_job *job) { notify(job, (vg_job_message){VG_JOB_END, NULL, NULL, 0, 0}); }
 
 static void say(const vg_job *job, vg_job_event event, const char *format, va_list arguments) {
     char line[LINE];
     vsnprintf(line, sizeof line, format, arguments);
-    tell(job, (vg_job_message){event, line, NULL, 0, 0});
+    notify(job, (vg_job_message){event, line, NULL, 0, 0});
 }
 
 void vg_job__note(const vg_job *job, const char *format, ...) {
@@ -43,5 +43,5 @@ void vg_job__warn(const vg_job *job, const char *format, ...) {
 
 int vg_job__callback(void *part, unsigned long long done, unsigned long long total) {
     const vg_job_part *p = part;
-    return tell(p->job, (vg_job_message){VG_JOB_PROGRESS, p->what, NULL, done, total});
+    return notify(p->job, (vg_job_message){VG_JOB_PROGRESS, p->what, NULL, done, total});
 }

@@ -35,7 +35,7 @@ void vg_json__put_verdict(json_t *object, const vg_verdict *verdict);
 json_t *vg_json__best(const vg_figure_table *table);
 
 /* The value as text, without a newline at its end, which is the caller's (free); drops the value. Objects and arrays of
- * arrays stand on lines of their own, plain arrays on one line. */
+ * arrays are on lines of their own, plain arrays on one line. */
 vg_status vg_json__text(char **out, json_t *value);
 /* The same with every value on a line of its own: the layout of results.json. */
 vg_status vg_json__indented(char **out, json_t *value);

@@ -18,15 +18,15 @@ typedef struct vg_block_source {
 
 typedef struct vg_score_input {
     const char *path;
-    const vg_job *job;             /* hears warnings while the file is opened, and the progress of passes over it */
+    const vg_job *job;             /* receives warnings while the file is opened, and the progress of passes over it */
     vg_prediction_file *file;      /* NULL with a source */
     const vg_block_source *source; /* NULL: the file. Borrowed */
     vg_score_layout layout;
     bool logits, called_logits; /* the latter: by an option */
-    vg_score_options options; /* ready for vg_scorer_new */
-    vg_field_set measures;    /* the fields that are asked for */
-    const char *own_key;      /* the labels' name, for need_labels */
-    const int64_t *labels;    /* borrowed from the file: N, or N x C in multilabel mode; NULL: none */
+    vg_score_options options;   /* ready for vg_scorer_new */
+    vg_field_set measures;      /* the fields that are asked for */
+    const char *own_key;        /* the labels' name, for need_labels */
+    const int64_t *labels;      /* borrowed from the file: N, or N x C in multilabel mode; NULL: none */
     /* Of a source: names of the classes, ids of the samples, their numbers in the data set; NULL: unknown, 0, 1, ... */
     const char *const *class_names, *const *ids;
     const size_t *sample_numbers;

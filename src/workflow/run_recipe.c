@@ -47,9 +47,9 @@ static bool up_to_date(const char *made, const char *from) {
  * the user did not ask for, and are dropped. */
 static int without_notes(void *context, const vg_job_message *message) {
     const vg_job *job = context;
-    if (message->event == VG_JOB_NOTE || !job->tell)
+    if (message->event == VG_JOB_NOTE || !job->notify)
         return 0;
-    return job->tell(job->context, message);
+    return job->notify(job->context, message);
 }
 
 /* --- stages ------------------------------------------------------------------------------------------------------- */

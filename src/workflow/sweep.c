@@ -130,7 +130,7 @@ typedef struct one_run {
 static const char *name_of(const sweep *s, size_t index) { return strrchr(s->paths[index], '/') + 1; }
 
 /* The listener of one run: its lines with its name, progress as that of the whole sweep. */
-static int tell(void *context, const vg_job_message *message) {
+static int notify(void *context, const vg_job_message *message) {
     one_run *own = context;
     sweep *s = own->sweep;
     pthread_mutex_lock(&s->lock);
@@ -155,7 +155,7 @@ static vg_status run_one(sweep *s, size_t index) {
     options.data = s->options.data;
     options.device = s->options.device;
     options.threads = s->threads;
-    options.job = (vg_job){tell, &own};
+    options.job = (vg_job){notify, &own};
     VG_TRY(vg_run_recipe(&result, &options));
     vg_run_result_free(result);
     return VG_OK;

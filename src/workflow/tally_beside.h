@@ -26,7 +26,7 @@ vg_tally_beside *vg_tally_beside__new(vg_tally *tally);
 bool vg_tally_beside__post(vg_tally_beside *beside, const vg_tally_block *block);
 /* Waits until everything handed over is counted. NULL, or the message of the block that failed. */
 const char *vg_tally_beside__wait(vg_tally_beside *beside);
-/* Ends the thread; NULL is fine. */
+/* Ends the thread; NULL is accepted. */
 void vg_tally_beside__free(vg_tally_beside *beside);
 
 #endif

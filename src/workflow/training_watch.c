@@ -62,7 +62,7 @@ static void name_step(vg_training_watch *w, const vg_train_event *event) {
     snprintf(w->what, sizeof w->what, "%sepoch %zu/%zu%s", who, event->epoch + 1, event->epochs, loss);
 }
 
-static void tell(vg_training_watch *w, const vg_train_event *event) {
+static void notify(vg_training_watch *w, const vg_train_event *event) {
     const vg_job *job = &w->crew->options->job;
     char who[48];
     switch (event->kind) {
@@ -102,7 +102,7 @@ int vg_training_watch__event(void *context, const vg_train_event *event) {
         numbered.networks = crew->networks;
     }
     pthread_mutex_lock(&crew->lock);
-    tell(w, event);
+    notify(w, event);
     if (o->event && o->event(o->event_context, &numbered))
         crew->stop = true;
     int stop = crew->stop;

@@ -8,7 +8,7 @@
 #include "vargate/workflow.h"
 
 /* What the trainings of a deep ensemble share. Its functions may be called by several threads at once: the listeners
- * hear one message at a time. */
+ * receive one message at a time. */
 typedef struct vg_training_crew {
     const vg_train_recipe_options *options;
     size_t networks;

@@ -221,7 +221,7 @@ static void count(tally *t, int which, bool wrong) {
     t->seen[which]++;
     t->wrong[which] += wrong;
 }
-static void tell(const tally *t) {
+static void print_tally(const tally *t) {
     printf("    wrong by %s:", t->what);
     for (int i = 0; i < t->used; i++)
         printf(" %d/%d", t->wrong[i], t->seen[i]);
@@ -253,7 +253,7 @@ static int compare_pixels(job *j, int samples) {
                    pixel / side % side, pixel % side, channel, (double)got, want);
     }
     for (int k = 0; k < 6 && wrong; k++)
-        tell(&t[k]);
+        print_tally(&t[k]);
     return wrong;
 }
 
@@ -280,7 +280,7 @@ static int compare_weights(job *j, int samples) {
             printf("    o %d tap %d c %d: %g, should be %g\n", o, tap, c, (double)got, want);
     }
     for (int k = 0; k < 5 && wrong; k++)
-        tell(&t[k]);
+        print_tally(&t[k]);
     return wrong;
 }
 

@@ -83,7 +83,7 @@ static void release(scored *s) {
     vg_tally_free(s->tally);
 }
 
-/* Each measure of `other`, stored or made, has the values that stand in the columns of all. */
+/* Each measure of `other`, stored or made, has the values that are in the columns of all. */
 static void same_values(const scored *all, const scored *other, size_t rows) {
     enum { MEASURES = 8 + 6 * K };
     vg_rank_column one[MEASURES], two[MEASURES];

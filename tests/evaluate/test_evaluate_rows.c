@@ -235,7 +235,7 @@ static void same_samples(void **unused) {
 }
 
 /* The first value that is none must be at or after the answer, and before it nothing is wrong. */
-static void doubtful_values_are_named(void **unused) {
+static void ambiguous_values_are_named(void **unused) {
     enum { COUNT = 50 };
     static const double wrong[] = {-1e-300, 1.0021, NAN, INFINITY, -INFINITY};
     double values[COUNT];
@@ -321,7 +321,7 @@ int main(void) {
         cmocka_unit_test(same_walks),
         cmocka_unit_test(straightened),
         cmocka_unit_test(same_samples),
-        cmocka_unit_test(doubtful_values_are_named),
+        cmocka_unit_test(ambiguous_values_are_named),
         cmocka_unit_test(memory_ahead_changes_nothing),
         cmocka_unit_test(same_rule),
     };

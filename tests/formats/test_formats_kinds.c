@@ -217,7 +217,7 @@ static void separators_refused(void **state) {
          "3 rows, expected one for each of 2 samples and 2 members"},
         {"sample,member,p0,p1\na,x,.5,.5\na,x,.5,.5\n", "x.csv", "2 rows, expected one for each of 1 samples"},
         {"sample,member,p0,p1\na,x,.5,.5\na,x,.5,.5\nb,y,.5,.5\nb,x,.5,.5\n", "x.csv",
-         "line 3: sample a, member x stands already in line 2"},
+         "line 3: sample a, member x is already in line 2"},
     };
     vg_prediction_options options = plain();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -74,7 +74,7 @@ static void csv_refused(void **state) {
         {"a,\"b\"c\n1,2\n", "line 1: a quoted field"},
         {"sample,member,p\n0,0,1\n0,1,1\n1,0,1\n",
          "3 rows, expected one for each of samples 0 .. 1 and members 0 .. 1"},
-        {"sample,member,p\n0,0,1\n0,1,1\n0,1,1\n1,1,1\n", "line 4: sample 0, member 1 stands already in line 3"},
+        {"sample,member,p\n0,0,1\n0,1,1\n0,1,1\n1,1,1\n", "line 4: sample 0, member 1 is already in line 3"},
         {"sample,member,p\n0,0,1\n9007199254740992,9007199254740992,1\n", "2 rows"},
         {"sample,member,p,y\n0,0,1,1\n0,1,1,2\n", "line 3: sample 0 has another label than in line 2"},
         {"sample,member,p\n,0,1\n", "line 2, column 1: the sample is empty"},

@@ -1,4 +1,4 @@
-/* test_measures_golden.c - known values: cases worked out by hand (the working stands beside each), and the table
+/* test_measures_golden.c - known values: cases worked out by hand (the working is beside each), and the table
  * data/measures/values.txt, computed at 60 digits by a program written apart from the C reference. Both the reference
  * and, in every SIMD tier, the kernels must agree with the table. */
 #include "measures_util.h"

@@ -1,5 +1,5 @@
 /* test_nn_runs.c - control of a run: one training at a time in a folder, resuming what is finished or has other
- * settings, more epochs, checkpoints by the clock, what is said about doubtful settings, class names that travel,
+ * settings, more epochs, checkpoints by the clock, what is said about questionable settings, class names that travel,
  * splits of deep ensembles. */
 #include "nn/checkpoint.h"
 #include "nn/predictor.h"
@@ -212,7 +212,7 @@ static void checkpoints_by_time(void **state) {
 
 /* --- what is said */
 
-static void doubtful_settings_are_told(void **state) {
+static void questionable_settings_are_reported(void **state) {
     (void)state;
     static const char *const odd[] = {"epochs=1", "batch=300", "compute=tf32", NULL};
     outcome o = train((plan){.name = "odd", .changes = odd}); /* the feed's batches stay 32 */
@@ -400,7 +400,7 @@ int main(void) {
         cmocka_unit_test(schedule_of_more_epochs_is_told),
         cmocka_unit_test(stop_names_the_checkpoint),
         cmocka_unit_test(checkpoints_by_time),
-        cmocka_unit_test(doubtful_settings_are_told),
+        cmocka_unit_test(questionable_settings_are_reported),
         cmocka_unit_test(class_names_travel),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

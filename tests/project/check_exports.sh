@@ -10,7 +10,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 failed=0
 
-# VG_API declarations, one or several lines each; the name is what stands before the first parenthesis.
+# VG_API declarations, one or several lines each; the name is what precedes the first parenthesis.
 cat include/vargate/*.h | awk '
     /^VG_API / { text = $0; while (text !~ /\(/ && (getline line) > 0) text = text " " line
                  sub(/\(.*/, "", text); sub(/.*[ *]/, "", text); print text }' | sort -u >"$folder/declared"

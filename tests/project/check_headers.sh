@@ -27,7 +27,7 @@ try() { # try HEADER LANGUAGE COMPILER STANDARD
 
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
-# A comment stands above every function: who owns what, who may call at once, which errors there are. The rules that
+# Every function has a comment above it: who owns what, who may call at once, which errors there are. The rules that
 # hold for all of them are in vargate.h.
 awk 'FNR == 1 { last = "" }
     /^VG_API / && last !~ /\*\/$/ { print FILENAME ":" FNR ": no comment above: " $0; bad = 1 }

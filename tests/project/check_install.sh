@@ -33,8 +33,8 @@ fi
 grep -rn "$folder/first\|$(pwd)/" "$prefix/lib/pkgconfig" "$prefix/lib/cmake" &&
     fail "package files name the place they were built in"
 
-DESTDIR=$folder/stage quietly cmake --install "$VARGATE_BUILD" --prefix /usr
-[ -e "$folder/stage/usr/include/vargate/vargate.h" ] || fail "DESTDIR is not honoured"
+DESTDIR=$folder/destination quietly cmake --install "$VARGATE_BUILD" --prefix /usr
+[ -e "$folder/destination/usr/include/vargate/vargate.h" ] || fail "DESTDIR is not honoured"
 
 cat >"$folder/expected" <<'END'
 sample 0: TU 0.4186  GTU 0.4116  GMU 0.1100  class 0

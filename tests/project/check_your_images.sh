@@ -1,5 +1,5 @@
 #!/bin/sh
-# The commands of docs/your-images.md, as they stand there, on a small folder of JPEG files: fewer and smaller images,
+# The commands of docs/your-images.md, as they are there, on a small folder of JPEG files: fewer and smaller images,
 # fewer epochs, and a target that they can meet.
 set -u
 : "${VARGATE_BUILD:?is set by ctest}"

@@ -18,7 +18,7 @@ if grep -oE '(src|href)="?(https?:)?//[^" >]*|@import|url\((https?:)?//' src/rep
 fi
 command -v node >/dev/null 2>&1 || { echo "digest compared; not built again: no node" && exit 0; }
 . tests/web/modules.sh
-web_modules || { echo "digest compared; not built again: npm cannot bring its packages" && exit 0; }
+web_modules || { echo "digest compared; not built again: npm cannot install its packages" && exit 0; }
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/src/report" "$folder/web"

@@ -23,7 +23,7 @@
 
 enum { TEXT = 4096 };
 
-/* What the listener hears, and where it stops the run: at the first progress of a part whose name begins so. */
+/* What the listener receives, and where it stops the run: at the first progress of a part whose name begins so. */
 typedef struct heard {
     char parts[TEXT], notes[TEXT];
     const char *stop_in;

@@ -1,4 +1,4 @@
-/* test_workflow_train.c - a recipe trained, predicted and scored from C: recipes by name, what the listeners hear,
+/* test_workflow_train.c - a recipe trained, predicted and scored from C: recipes by name, what the listeners receive,
  * interruption by either of them and resumption to the same bits, predictions of one network and of several, refused
  * options. */
 #include <setjmp.h>

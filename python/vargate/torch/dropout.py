@@ -1,6 +1,6 @@
 """MC dropout: every kind of dropout of a model switched on, everything else as in evaluation.
 
-Dropout stands in a model in four ways, and each reads a flag of its own:
+Dropout is in a model in four ways, and each reads a flag of its own:
 modules (``nn.Dropout`` and its kin) and layers that drop inside (``nn.MultiheadAttention``, ``nn.LSTM`` and its kin)
 read their ``training``; ``nn.TransformerEncoderLayer`` in evaluation takes a fused path without any dropout; functions
 (``F.dropout(x, p, self.training)``) are told by whichever module calls them; and modules that call

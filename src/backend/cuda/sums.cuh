@@ -4,7 +4,7 @@
 
 #include "backend/cuda/vec.cuh"
 
-/* Where a thread stands in a cuda_shape. */
+/* Where a thread is in a cuda_shape. */
 struct place {
     uint32_t chunk, tile, lane, group; /* group: of all channels */
     bool active;                       /* the group exists */

@@ -86,15 +86,15 @@ vg_status vg_device__feed_host(vg_device_scorer *s, const vg_scores *out, vg_mem
     return VG_OK;
 }
 
-vg_status vg_device__mend(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *p,
-                          vg_memory at, size_t sample) {
-    if (!s->mender) {
+vg_status vg_device__rescore(vg_device_scorer *s, const vg_scores *out, vg_memory out_at, const vg_predictions *p,
+                             vg_memory at, size_t sample) {
+    if (!s->rescorer) {
         vg_score_options options = s->options;
         options.threads = 1;
         options.progress = NULL;
-        VG_TRY(vg_scorer_new(&s->mender, s->m, s->c, &options));
+        VG_TRY(vg_scorer_new(&s->rescorer, s->m, s->c, &options));
     }
-    return feed_part(s, s->mender, &(host_feed){out, out_at, p, at}, sample, 1);
+    return feed_part(s, s->rescorer, &(host_feed){out, out_at, p, at}, sample, 1);
 }
 
 vg_status vg_device__bad_row(vg_device_scorer *s, const vg_predictions *p, vg_memory at, size_t sample) {

@@ -154,7 +154,7 @@ void vg_device_scorer__free(vg_device_scorer *s) {
     (void)cudaFree(s->inverse_temperature);
     vg_pool__free(s->pool);
     vg_scorer_free(s->host);
-    vg_scorer_free(s->mender);
+    vg_scorer_free(s->rescorer);
     vg_base__release(s->gates);
     vg_base__release(s->class_k);
     vg_base__release(s->temperature);
@@ -329,7 +329,7 @@ static vg_status begin_chunk(vg_device_scorer *s, device_slot *slot, const feedi
 }
 
 /* Scores on the host the samples that the kernels did not handle. */
-static vg_status mend_all(vg_device_scorer *s, device_slot *slot, const feeding *f, unsigned count, bool second) {
+static vg_status rescore_all(vg_device_scorer *s, device_slot *slot, const feeding *f, unsigned count, bool second) {
     unsigned *list;
     VG_TRY(vg_base__alloc(&list, count, sizeof *list, "samples"));
     size_t at = slot->redo + (second ? slot->samples * sizeof *list : 0);
@@ -337,7 +337,7 @@ static vg_status mend_all(vg_device_scorer *s, device_slot *slot, const feeding 
         cudaMemcpy(list, (char *)slot->results.data + at, count * sizeof *list, cudaMemcpyDeviceToHost),
         "samples left to the host");
     for (unsigned i = 0; status == VG_OK && i < count; i++)
-        status = vg_device__mend(s, f->out, f->out_at, f->block, f->at, slot->first + list[i]);
+        status = vg_device__rescore(s, f->out, f->out_at, f->block, f->at, slot->first + list[i]);
     vg_base__release(list);
     return status;
 }
@@ -360,7 +360,7 @@ static vg_status end_chunk(vg_device_scorer *s, device_slot *slot, const feeding
     if (report->redo[1] == 0)
         return VG_OK;
     slot->samples = n;
-    vg_status status = mend_all(s, slot, f, report->redo[1], !s->options.logits && f->block->dtype != VG_F64);
+    vg_status status = rescore_all(s, slot, f, report->redo[1], !s->options.logits && f->block->dtype != VG_F64);
     slot->samples = 0;
     return status;
 }

@@ -35,8 +35,8 @@ struct vg_device_scorer {
     size_t m, c, k;
     vg_score_options options; /* k and temperature are the scorer's own copies */
     double *gates, *class_k, *temperature;
-    bool by_host;             /* the kernels do not implement these options: vg_scorer does all the work */
-    vg_scorer *host, *mender; /* whole blocks; single samples */
+    bool by_host;               /* the kernels do not implement these options: vg_scorer does all the work */
+    vg_scorer *host, *rescorer; /* whole blocks; single samples */
     double *gates_device, *class_k_device, *inverse_temperature;
     device_slot slots[2];
     score_job plans[2]; /* the last jobs: usual and in double */
@@ -76,8 +76,8 @@ vg_status vg_device__pack(vg_device_scorer *, void *to, const vg_predictions *, 
 vg_status vg_device__feed_host(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
                                vg_memory at);
 /* One sample by vg_scorer. */
-vg_status vg_device__mend(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
-                          vg_memory at, size_t sample);
+vg_status vg_device__rescore(vg_device_scorer *, const vg_scores *out, vg_memory out_at, const vg_predictions *,
+                             vg_memory at, size_t sample);
 /* Adds the disagreement of the block's samples that count (measures/disagreement.h); before s->samples moves on. */
 vg_status vg_device__compare_tops(vg_device_scorer *, const vg_predictions *, vg_memory at);
 /* The message for a row that is not a distribution. */

@@ -1,14 +1,14 @@
-/* score.cu - the scoring kernel: a block of threads takes some samples through all stages (score_stages.h) in shared
+/* score.cu - the scoring kernel: a block of threads takes some samples through all phases (score_phases.h) in shared
  * memory, so that predictions are read from device memory once. Variants: floats or doubles; where the arrays live;
  * members a step. */
 #include <cuda_runtime.h>
 
 #include "measures/cuda/score_kernel.h"
-#include "measures/cuda/score_stages.h"
+#include "measures/cuda/score_phases.h"
 
-template <int B, int wide, int where, int fine> static __device__ __forceinline__ void run_stages(const score_view *v) {
+template <int B, int wide, int where, int fine> static __device__ __forceinline__ void run_phases(const score_view *v) {
 #define STAGE(number)                                                                                                  \
-    score_stage(v, number, (int)threadIdx.x, B, wide, where, fine);                                                    \
+    score_phase(v, number, (int)threadIdx.x, B, wide, where, fine);                                                    \
     __syncthreads()
     STAGE(0);
     if (wide) {
@@ -40,12 +40,12 @@ static __global__ void __maxnreg__(wide || where != SCORE_SHARED ? SCORE_REGISTE
     for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         if (where == SCORE_SHARED) {
             score_view v = score_view_of(&job, tile * job.samples, count, shared, shared + job.p, 1);
-            run_stages<B, wide, where, fine>(&v);
+            run_phases<B, wide, where, fine>(&v);
         } else {
             char *own = job.memory + (size_t)blockIdx.x * (job.p_bytes + (where == SCORE_GLOBAL ? job.bytes : 0));
             char *base = where == SCORE_GLOBAL ? own + job.p_bytes : shared;
             score_view v = score_view_of(&job, tile * job.samples, count, base, own, job.p_bytes != 0);
-            run_stages<B, wide, where, fine>(&v);
+            run_phases<B, wide, where, fine>(&v);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* score_input.h - stages that load a block's probabilities: from the input's type, or from logits by softmax. */
+/* score_input.h - phases that load a block's probabilities: from the input's type, or from logits by softmax. */
 #ifndef VG_MEASURES_SCORE_INPUT_H
 #define VG_MEASURES_SCORE_INPUT_H
 
@@ -53,7 +53,7 @@ SCORE_FN void load_fours(const score_view *v, int tid) {
 
 /* Copies the elements of the block's samples to p[s][m][row]. Floats for shared memory are copied asynchronously,
  * without passing through registers. */
-SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int shared) {
+SCORE_FN void phase_load(const score_view *v, int tid, const int wide, const int shared) {
     const score_job *job = v->job;
     int C = job->c, T = job->threads, pieces = job->list || !job->packed ? v->samples : 1,
         count = v->samples / pieces * job->m * C;
@@ -98,7 +98,7 @@ SCORE_FN void stage_load(const score_view *v, int tid, const int wide, const int
 }
 
 /* One thread a row: turns logits into probabilities and keeps the logarithm of their sum. */
-SCORE_FN void stage_softmax(const score_view *v, int tid) {
+SCORE_FN void phase_softmax(const score_view *v, int tid) {
     const score_job *job = v->job;
     int C = job->c;
     for (int i = tid; i < v->samples * job->m; i += job->threads) {

@@ -1,5 +1,5 @@
 /* score_job.h - what the host passes to the scoring kernel: the job, and where each array lies in a block's memory.
- * Plain C, so that the kernel's stages can be compiled and tested on any machine. Internal to measures.
+ * Plain C, so that the kernel's phases can be compiled and tested on any machine. Internal to measures.
  *
  * A block of threads takes `samples` consecutive samples. Shapes in comments: S samples of the block, M members, C
  * classes, K gates, F parts of the members (F threads share the members of a class), R = SCORE_PARTS parts of a sum. */

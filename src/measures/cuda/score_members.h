@@ -1,4 +1,4 @@
-/* score_members.h - stages over members: they check the rows and compute every gate's normalisers.
+/* score_members.h - phases over members: they check the rows and compute every gate's normalisers.
  *
  * z_m = sum_c Gamma (p_m - mu) / Zbar, y = 1 + z_m = Z_m/Zbar, omega = 1/y - 1. */
 #ifndef VG_MEASURES_SCORE_MEMBERS_H
@@ -92,7 +92,7 @@ SCORE_FN void row_look(const score_view *v, int row, float *sum, float *least) {
 }
 
 /* One thread a member: checks its row and computes the deviations of every gate. */
-SCORE_FN void stage_members(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_members(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int padded = padded_members(job);
     for (int i = tid; i < v->samples * job->m; i += job->threads) {
@@ -120,7 +120,7 @@ SCORE_FN void stage_members(const score_view *v, int tid, const int wide) {
 }
 
 /* One thread a member and gate: turns deviations into weights. */
-SCORE_FN void stage_weights(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_weights(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     for (int i = tid; i < v->samples * job->m * job->gated; i += job->threads) {
         int member = i / job->gated, k = i - member * job->gated, s = member / job->m, m = member - s * job->m;
@@ -150,7 +150,7 @@ SCORE_FN void stage_weights(const score_view *v, int tid, const int wide) {
 }
 
 /* Parts of the mean of psi(z) and of the extremes of 1/y. */
-SCORE_FN void stage_member_parts(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_member_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     for (int i = tid; i < v->samples * job->gated * SCORE_PARTS; i += job->threads) {
         int r = i % SCORE_PARTS, k = i / SCORE_PARTS % job->gated, s = i / SCORE_PARTS / job->gated;
@@ -170,7 +170,7 @@ SCORE_FN void stage_member_parts(const score_view *v, int tid, const int wide) {
     }
 }
 
-SCORE_FN void stage_member_totals(const score_view *v, int tid) {
+SCORE_FN void phase_member_totals(const score_view *v, int tid) {
     const score_job *job = v->job;
     for (int i = tid; i < v->samples * job->gated; i += job->threads) {
         double psi = 0.0, low = 1e300, high = 0.0;

@@ -1,11 +1,11 @@
-/* score_moments.h - stages for means, variances and gates, and for what depends on them alone: the two leading classes,
+/* score_moments.h - phases for means, variances and gates, and for what depends on them alone: the two leading classes,
  * SNR, GMU and decisions. */
 #ifndef VG_MEASURES_SCORE_MOMENTS_H
 #define VG_MEASURES_SCORE_MOMENTS_H
 
 #include "measures/cuda/score_view.h"
 
-/* Items (s, f, c) of stages in which F threads share the members of a class. */
+/* Items (s, f, c) of phases in which F threads share the members of a class. */
 typedef struct class_item {
     int s, f, c, from, to; /* members from .. to - 1 */
 } class_item;
@@ -20,7 +20,7 @@ SCORE_FN class_item class_item_of(const score_job *job, int i) {
 }
 
 /* Sums in double (of floats: exact but for rare tails), smallest and largest. */
-SCORE_FN void stage_sums(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_sums(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     for (int i = tid; i < v->samples * job->split * job->c; i += job->threads) {
         class_item x = class_item_of(job, i);
@@ -47,7 +47,7 @@ SCORE_FN void stage_sums(const score_view *v, int tid, const int wide) {
 }
 
 /* Squared deviations. Each of a class's threads computes the class's mean in the same way; the first stores it. */
-SCORE_FN void stage_squares(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_squares(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, F = job->split;
     for (int i = tid; i < v->samples * F * C; i += job->threads) {
@@ -100,7 +100,7 @@ SCORE_FN double gate_of(const score_job *job, int k, int c) {
 
 /* Variances, gates, and the results mean and std. One thread a class and gate; the first of a class stores its
  * variance. */
-SCORE_FN void stage_gates(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_gates(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, F = job->split, gates = job->gated ? job->groups : 1;
     double count = (double)job->m;
@@ -171,7 +171,7 @@ SCORE_FN void part_lead(const score_view *v, int s, int r, int from, int to) {
 }
 
 /* Parts of the sums over classes, and the leading classes of each: a thread a part and sum. */
-SCORE_FN void stage_class_parts(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_class_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, each = job->gated + 3, items = v->samples * SCORE_PARTS * each;
     for (int i = tid; i < items; i += job->threads) {
@@ -216,7 +216,7 @@ SCORE_FN void write_margin(const score_job *job, const leading *g, long long n) 
 #define SCORE_FAINT 1e-20 /* samples with smaller normalisers are left to the host */
 
 /* The sums themselves: the variance, every gate's normaliser, and the variance of a class under the mean. */
-SCORE_FN void stage_class_totals(const score_view *v, int tid) {
+SCORE_FN void phase_class_totals(const score_view *v, int tid) {
     const score_job *job = v->job;
     int items = 2 + job->gated;
     for (int i = tid; i < v->samples * items; i += job->threads) {
@@ -238,9 +238,9 @@ SCORE_FN void stage_class_totals(const score_view *v, int tid) {
     }
 }
 
-/* The leading classes and the results that depend on them, computed by the block's last threads in a stage that leaves
+/* The leading classes and the results that depend on them, computed by the block's last threads in a phase that leaves
  * other warps idle. */
-SCORE_FN void stage_margin(const score_view *v, int tid) {
+SCORE_FN void phase_margin(const score_view *v, int tid) {
     const score_job *job = v->job;
     for (int s = job->threads - 1 - tid; s < v->samples; s += job->threads) {
         leading g = {-1.0, -1.0, 0.0, 0.0, 0, 0};

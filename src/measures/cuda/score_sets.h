@@ -1,4 +1,4 @@
-/* score_sets.h - stages for the ungated set and every gated one: sums over members by class, then by class the terms of
+/* score_sets.h - phases for the ungated set and every gated one: sums over members by class, then by class the terms of
  * TU, EU, the reverse divergence and EPJS, then their sums over classes and the finished measures. The algebra is that
  * of template/entropy.h. */
 #ifndef VG_MEASURES_SCORE_SETS_H
@@ -96,7 +96,7 @@ SCORE_FN void sums64(const score_view *v, const class_item *x, int k, bool logs,
 }
 
 /* Means over members of phi, psi, omega p and omega p lambda, in F parts. */
-SCORE_FN void stage_member_sums(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_member_sums(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     double scale = 1.0 / (double)job->m;
     for (int i = tid; i < v->samples * job->split * job->c; i += job->threads) {
@@ -181,7 +181,7 @@ SCORE_FN double entropy_term(double q) { return -q * log(score_most(q, 1e-300));
 
 /* The terms of every class in every set. All threads of a warp take part, because the integral compares values across
  * the warp. The sets of a class need similar numbers of nodes, so they are processed side by side. */
-SCORE_FN void stage_sets(const score_view *v, int tid, const int B, const int wide, const int held, const int fine) {
+SCORE_FN void phase_sets(const score_view *v, int tid, const int B, const int wide, const int held, const int fine) {
     const score_job *job = v->job;
     int C = job->c, sets = job->gated + 1, items = v->samples * sets * C, F = job->split;
     bool reverse = false, integral = job->out.epjs || job->out.gepjs;
@@ -225,7 +225,7 @@ SCORE_FN void stage_sets(const score_view *v, int tid, const int B, const int wi
 }
 
 /* Parts of the sums over classes: item (s, set, which, r). */
-SCORE_FN void stage_set_parts(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_set_parts(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     int C = job->c, items = v->samples * (job->gated + 1) * SCORE_SUMS * SCORE_PARTS;
     for (int i = tid; i < items; i += job->threads) {
@@ -253,7 +253,7 @@ SCORE_FN void place(double *array, long long at, double value) {
 
 /* Applies the conventions for pairs, the base of the logarithm and the normalisation, and writes the results. Item (s,
  * set). */
-SCORE_FN void stage_write(const score_view *v, int tid, const int wide) {
+SCORE_FN void phase_write(const score_view *v, int tid, const int wide) {
     const score_job *job = v->job;
     const vg_scores *out = &job->out;
     int sets = job->gated + 1;
@@ -284,7 +284,7 @@ SCORE_FN void stage_write(const score_view *v, int tid, const int wide) {
 }
 
 /* Lists the samples that this kernel cannot score accurately. */
-SCORE_FN void stage_list(const score_view *v, int tid) {
+SCORE_FN void phase_list(const score_view *v, int tid) {
     const score_job *job = v->job;
     for (int s = tid; s < v->samples; s += job->threads)
         if (v->large[s]) {

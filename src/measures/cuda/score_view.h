@@ -1,8 +1,8 @@
-/* score_view.h - a block's arrays as pointers, and how its stages read and write them. Compiles as CUDA and as plain C.
+/* score_view.h - a block's arrays as pointers, and how its phases read and write them. Compiles as CUDA and as plain C.
  *
  * `wide` (a compile-time constant in every hot loop): arrays of type R hold doubles, otherwise floats. Every thread of
- * the block runs a stage: thread tid of `threads` takes items tid, tid + threads, ...; the block synchronises between
- * stages. No stage reads what another thread writes in the same stage, and sums have a fixed order, so results have the
+ * the block runs a phase: thread tid of `threads` takes items tid, tid + threads, ...; the block synchronises between
+ * phases. No phase reads what another thread writes in the same phase, and sums have a fixed order, so results have the
  * same bits every time. */
 #ifndef VG_MEASURES_SCORE_VIEW_H
 #define VG_MEASURES_SCORE_VIEW_H
@@ -15,7 +15,7 @@ typedef struct score_view {
     int samples;           /* S; fewer in the last block */
     long long first;       /* the block's first sample, or its first place in the list */
     const void *p;         /* R [S][M][row] */
-    void *own;             /* p where the block has its own copy; NULL: the stages read the input itself */
+    void *own;             /* p where the block has its own copy; NULL: the phases read the input itself */
     double *mu, *variance; /* [S][C] */
     float *halves;         /* [S][C][2] mu as the sum of two floats */
     void *low, *high;      /* R [S][C] */

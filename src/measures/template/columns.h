@@ -39,7 +39,7 @@ typedef struct taking {
     bool fetch;
 } taking;
 
-/* H members from m on, H even, that stand at `from`: adds them to the sums in t->mu and t->squares, and stores them in
+/* H members from m on, H even, that are at `from`: adds them to the sums in t->mu and t->squares, and stores them in
  * x where `keep`. */
 INLINE void take_members(tile *t, const vh *from, size_t m, taking *taken, bool keep, const int H) {
     size_t C = t->C, lane = 0, line = 0;

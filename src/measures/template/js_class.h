@@ -64,7 +64,7 @@ static void js_few_class(tile *t, size_t c) {
     }
 }
 
-/* One class. `single`: its members stand in t->columns as floats, and the float forms are used. */
+/* One class. `single`: its members are in t->columns as floats, and the float forms are used. */
 static void js_class(tile *t, size_t c, bool single) {
     if (single && t->M <= JS32_FEW) {
         js_few_class(t, c);

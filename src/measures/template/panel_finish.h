@@ -189,7 +189,7 @@ static VG_NOINLINE void P(write_gated)(P(panel) * t, int h, size_t first, size_t
 }
 
 /* Whether some row of a panel may not be a distribution, by its sum in float and by its signs. */
-static bool P(doubtful)(const P(panel) * t) {
+static bool P(has_ambiguous_values)(const P(panel) * t) {
     vri bad = t->sign < 0;
     if (t->job->options.logits)
         return false;
@@ -246,7 +246,7 @@ static vg_status P(run_panel)(P(panel) * t) {
         if (!t->K && more)
             P(block_terms)(t);
     }
-    if (!finite || P(doubtful)(t))
+    if (!finite || P(has_ambiguous_values)(t))
         VG_TRY(vg_measures__check_units(t->job, t->first, t->count));
     if (t->K) {
         P(weights)(t);

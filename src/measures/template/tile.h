@@ -1,4 +1,4 @@
-/* tile.h - one tile from input to results: the order of the stages, and the conventions applied to finished sums. */
+/* tile.h - one tile from input to results: the order of the phases, and the conventions applied to finished sums. */
 
 /* VG_FLOOR_ADD: the gated members themselves are measured. */
 static measures gated_add(tile *t, size_t k) {
@@ -53,7 +53,7 @@ static void rescue(const tile *t, size_t k, int lane, const places *to, size_t u
             to->at[i][job->plane ? k * job->plane + unit : unit * t->K + k] = results[i];
 }
 
-static void ungated_stage(tile *t, size_t first, size_t count) {
+static void score_ungated(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
     places to = {{out->tu, out->au, out->eu, out->epce, out->epkl, out->epjs}};
@@ -68,7 +68,7 @@ static void ungated_stage(tile *t, size_t first, size_t count) {
         job->unit_tu[first + i] = set.tu[i];
 }
 
-static void gated_stage(tile *t, size_t first, size_t count) {
+static void score_gated(tile *t, size_t first, size_t count) {
     const vg_kernel_job *job = t->job;
     const vg_scores *out = &job->out;
     size_t K = t->K;
@@ -96,7 +96,7 @@ static void gated_stage(tile *t, size_t first, size_t count) {
             out->flags[first + i] |= VG_FLAG_GATED_OUT;
 }
 
-/* The double forms, stage by stage; the integral in float where that is exact enough. */
+/* The double forms, phase by phase; the integral in float where that is exact enough. */
 static void plain_classes(tile *t) {
     const vg_kernel_job *job = t->job;
     bool single = job->single_precision && !floor_add(t);
@@ -168,9 +168,9 @@ static vg_status score_tile(const vg_kernel_job *job, void *workspace, size_t fi
             fused_classes(&t);
         else if (more)
             plain_classes(&t);
-        ungated_stage(&t, first, count);
+        score_ungated(&t, first, count);
         if (job->need_gated)
-            gated_stage(&t, first, count);
+            score_gated(&t, first, count);
     }
     vg_flush_end(saved);
     return status;

@@ -23,12 +23,12 @@ enum {
     PART = 64,  /* its output channels */
     TAPS = 25,
     ACROSS = 5,
-    STAGES = 4,
+    SLOTS = 4,
     THREADS = 256,
     AREA = SIDE * SIDE,
     IMAGE_BYTES = AREA * ROW_BYTES,
     TAP_BYTES = PART * ROW_BYTES,
-    SHARED_BYTES = IMAGES * IMAGE_BYTES + STAGES * TAP_BYTES
+    SHARED_BYTES = IMAGES * IMAGE_BYTES + SLOTS * TAP_BYTES
 };
 static_assert((int)SHARED_BYTES == (int)CONV_POOLING_WIDE_SHARED, "the caller knows how much shared memory it takes");
 
@@ -123,18 +123,18 @@ __global__ void __launch_bounds__(THREADS, 1) conv_pooling_wide(const __grid_con
     unsigned char *ring = memory + IMAGES * IMAGE_BYTES;
     float sums[4][4][4] = {}, own[2][4][4], bias[8] = {};
     fetch_images(memory, args, first);
-    for (uint32_t tap = 0; tap + 1 < STAGES; tap++) {
+    for (uint32_t tap = 0; tap + 1 < SLOTS; tap++) {
         fetch_tap(ring + tap * TAP_BYTES, args, part, tap);
         end_copies();
     }
     for (uint32_t tap = 0; tap < TAPS; tap++) {
-        wait_for_copies<STAGES - 2>();
+        wait_for_copies<SLOTS - 2>();
         __syncthreads(); /* All copies of this tap have arrived, and no thread reads the previous tap any more. */
-        if (tap + STAGES - 1 < TAPS)
-            fetch_tap(ring + (tap + STAGES - 1) % STAGES * TAP_BYTES, args, part, tap + STAGES - 1);
+        if (tap + SLOTS - 1 < TAPS)
+            fetch_tap(ring + (tap + SLOTS - 1) % SLOTS * TAP_BYTES, args, part, tap + SLOTS - 1);
         end_copies();
         add_tap(sums, memory + image * IMAGE_BYTES + half * (ROW_BYTES / 2),
-                ring + tap % STAGES * TAP_BYTES + side * 32 * ROW_BYTES + half * (ROW_BYTES / 2), tap);
+                ring + tap % SLOTS * TAP_BYTES + side * 32 * ROW_BYTES + half * (ROW_BYTES / 2), tap);
     }
     float *room = (float *)ring + lane;
     __syncthreads();

@@ -25,14 +25,14 @@ enum {
     PART = 64,      /* its input channels */
     TAPS = 25,
     ACROSS = 5,
-    STAGES = 4,
+    SLOTS = 4,
     THREADS = 256,
     DY_ROW = OUTPUTS * 2, /* bytes */
     DX_ROW = PART * 4,
     TAP_ROW = PART * 2,
     TAP_BYTES = OUTPUTS * TAP_ROW,
     DX_BYTES = IMAGES * AREA * DX_ROW,
-    SHARED_BYTES = DX_BYTES + STAGES * TAP_BYTES,
+    SHARED_BYTES = DX_BYTES + SLOTS * TAP_BYTES,
     STEPS = OUTPUTS / 16
 };
 static_assert((int)SHARED_BYTES <= (int)CONV_POOLING_WIDE_SHARED, "the caller knows how much shared memory it takes");
@@ -138,23 +138,23 @@ static __global__ void __launch_bounds__(THREADS, 1) conv_wide_data(const __grid
     uint32_t a[2][STEPS][4];
     fetch_dy(memory, args, first);
     end_copies();
-    for (uint32_t tap = 0; tap + 1 < STAGES; tap++) {
+    for (uint32_t tap = 0; tap + 1 < SLOTS; tap++) {
         fetch_tap(ring + tap * TAP_BYTES, args, part, tap);
         end_copies();
     }
-    wait_for_copies<STAGES - 1>();
+    wait_for_copies<SLOTS - 1>();
     __syncthreads();
     load_dy(a, memory + (image * POSITIONS + half * 32) * DY_ROW);
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < DX_BYTES / 16; i += THREADS)
         ((uint4 *)memory)[i] = make_uint4(0, 0, 0, 0);
     for (uint32_t tap = 0; tap < TAPS; tap++) {
-        wait_for_copies<STAGES - 2>();
+        wait_for_copies<SLOTS - 2>();
         __syncthreads(); /* All copies of this tap have arrived, and all threads have finished the previous tap. */
-        if (tap + STAGES - 1 < TAPS)
-            fetch_tap(ring + (tap + STAGES - 1) % STAGES * TAP_BYTES, args, part, tap + STAGES - 1);
+        if (tap + SLOTS - 1 < TAPS)
+            fetch_tap(ring + (tap + SLOTS - 1) % SLOTS * TAP_BYTES, args, part, tap + SLOTS - 1);
         end_copies();
-        add_tap(memory + image * AREA * DX_ROW, a, ring + tap % STAGES * TAP_BYTES, half * 4, side * 4, tap);
+        add_tap(memory + image * AREA * DX_ROW, a, ring + tap % SLOTS * TAP_BYTES, half * 4, side * 4, tap);
     }
     __syncthreads();
     put_dx(args, memory, first, part);

@@ -63,7 +63,7 @@ template <int TRANSPOSED> struct weights {
         TAP_BYTES = TRANSPOSED ? 3 * CHANNELS * 128 : N * 64,
         STEP = TRANSPOSED ? 16 * 128 : 32,
         BYTES = TAPS * TAP_BYTES,
-        STAGES = TRANSPOSED ? 7 : 3
+        SLOTS = TRANSPOSED ? 7 : 3
     };
 };
 
@@ -72,7 +72,7 @@ template <int W, int TRANSPOSED> struct places {
     enum {
         A_BYTES = shape<W>::BOXES * shape<W>::BOX_STEP,
         B_BYTES = weights<TRANSPOSED>::BYTES,
-        B_BUFFERS = weights<TRANSPOSED>::STAGES,
+        B_BUFFERS = weights<TRANSPOSED>::SLOTS,
         BYTES = 1024 + OUT_BYTES + A_BUFFERS * A_BYTES + B_BUFFERS * B_BYTES + 256
     };
     uint32_t out, a, b, barriers;
@@ -119,17 +119,17 @@ __device__ static inline void copy(const hopper_forward &work, const places<W, T
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         where<W> t(work, tile);
         for (int k0 = 0; k0 < work.k; k0 += CHANNELS) {
-            barrier_wait(at.a_empty(a.stage), a.phase ^ 1);
-            barrier_expect(at.a_full(a.stage), S::BOX * S::BOXES);
+            barrier_wait(at.a_empty(a.slot), a.phase ^ 1);
+            barrier_expect(at.a_full(a.slot), S::BOX * S::BOXES);
 #pragma unroll
             for (int i = 0; i < S::BOXES; i++)
-                load_box(at.a + a.stage * P::A_BYTES + i * S::BOX_STEP, &work.x, k0, t.x - 1 + 8 * i, -1, t.image,
-                         at.a_full(a.stage));
+                load_box(at.a + a.slot * P::A_BYTES + i * S::BOX_STEP, &work.x, k0, t.x - 1 + 8 * i, -1, t.image,
+                         at.a_full(a.slot));
             a.next();
 #pragma unroll 1
             for (int tap = 0; tap < 9; tap += weights<TRANSPOSED>::TAPS) { /* ky changes faster: tap is 3 kx + ky */
-                uint32_t to = at.b + b.stage * P::B_BYTES, full = at.b_full(b.stage);
-                barrier_wait(at.b_empty(b.stage), b.phase ^ 1);
+                uint32_t to = at.b + b.slot * P::B_BYTES, full = at.b_full(b.slot);
+                barrier_wait(at.b_empty(b.slot), b.phase ^ 1);
                 barrier_expect(full, P::B_BYTES);
 #pragma unroll
                 for (int i = 0; i < 3; i++)
@@ -224,13 +224,13 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
         keep_in_registers(d1);
 #pragma unroll 1
         for (int k0 = 0; k0 < work.k; k0 += CHANNELS) {
-            barrier_wait(at.a_full(a.stage), a.phase);
-            uint32_t from = at.a + a.stage * P::A_BYTES + group * shape<W>::GROUP;
+            barrier_wait(at.a_full(a.slot), a.phase);
+            uint32_t from = at.a + a.slot * P::A_BYTES + group * shape<W>::GROUP;
 #pragma unroll 1
             for (int tap = 0; tap < 9; tap += TAPS) {
-                barrier_wait(at.b_full(b.stage), b.phase);
+                barrier_wait(at.b_full(b.slot), b.phase);
                 products<W, TRANSPOSED>(d0, d1, descriptor(work.a_bits, from),
-                                        descriptor(work.b_bits, at.b + b.stage * P::B_BYTES), (k0 | tap) != 0);
+                                        descriptor(work.b_bits, at.b + b.slot * P::B_BYTES), (k0 | tap) != 0);
                 product_wait<1>();
                 if (leader && last_b >= 0)
                     barrier_arrive(at.b_empty(last_b));
@@ -238,8 +238,8 @@ __device__ static inline void multiply(const hopper_forward &work, const places<
                     barrier_arrive(at.a_empty(last_a));
                 if (leader && group == 0 && ++done == 3 / TAPS)
                     barrier_arrive(at.started());
-                last_b = b.stage;
-                last_a = tap + TAPS == 9 ? a.stage : -1;
+                last_b = b.slot;
+                last_a = tap + TAPS == 9 ? a.slot : -1;
                 b.next();
                 from += TAPS == 3 ? 64 : tap % 3 == 2 ? 64 - 2 * 640 : 640;
             }

@@ -41,12 +41,12 @@ __device__ static inline void barrier_wait(uint32_t barrier, uint32_t parity) {
 }
 
 /* A position in a ring of buffers: the index, and the parity of the round. */
-template <int STAGES> struct place {
-    int stage = 0;
+template <int SLOTS> struct place {
+    int slot = 0;
     uint32_t phase = 0;
     __device__ void next() {
-        if (++stage == STAGES) {
-            stage = 0;
+        if (++slot == SLOTS) {
+            slot = 0;
             phase ^= 1;
         }
     }

@@ -22,13 +22,13 @@ enum {
     N = HOPPER_N,
     THREADS = 512,
     GROUPS = 3,
-    STAGES = 3,
+    SLOTS = 3,
     X_BYTES = 192 * 128,
     DY_BOX = HOPPER_CHUNK * 64, /* 32 columns */
     DY_BOXES = N / 32,
     DY_BYTES = DY_BOXES * DY_BOX,
-    STAGE_BYTES = X_BYTES + DY_BYTES,
-    SHARED_BYTES = 1024 + STAGES * STAGE_BYTES + 128,
+    SLOT_BYTES = X_BYTES + DY_BYTES,
+    SHARED_BYTES = 1024 + SLOTS * SLOT_BYTES + 128,
     SLOT = GROUPS * 64 * N, /* floats of a block's sums */
 };
 
@@ -71,11 +71,11 @@ struct block {
 
 struct spots {
     uint32_t start, barriers;
-    __device__ explicit spots(uint32_t at) : start(at), barriers(at + STAGES * STAGE_BYTES) {}
-    __device__ uint32_t x(int i) const { return start + i * STAGE_BYTES; }
-    __device__ uint32_t dy(int i) const { return start + i * STAGE_BYTES + X_BYTES; }
+    __device__ explicit spots(uint32_t at) : start(at), barriers(at + SLOTS * SLOT_BYTES) {}
+    __device__ uint32_t x(int i) const { return start + i * SLOT_BYTES; }
+    __device__ uint32_t dy(int i) const { return start + i * SLOT_BYTES + X_BYTES; }
     __device__ uint32_t full(int i) const { return barriers + 8 * i; }
-    __device__ uint32_t empty(int i) const { return barriers + 8 * (STAGES + i); }
+    __device__ uint32_t empty(int i) const { return barriers + 8 * (SLOTS + i); }
 };
 
 __device__ static inline int box_rows(int width) { return width == 32 ? 192 : 160; }
@@ -112,7 +112,7 @@ __device__ static inline void copy_step(const hopper_weights &work, const block 
 }
 
 __device__ static inline void copy(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
-    place<STAGES> r;
+    place<SLOTS> r;
     while (from < to) {
         int number = from / l.steps, count = min(l.steps - from % l.steps, to - from), first = blockIdx.x;
         block b(l, work.c, number);
@@ -120,15 +120,15 @@ __device__ static inline void copy(const hopper_weights &work, const spots &at, 
             first--;
         for (int k = from; k < from + count; k++) {
             int i = pixels_of(work, l, number, k, first);
-            barrier_wait(at.empty(r.stage), r.phase ^ 1);
-            copy_step(work, b, at.x(r.stage), at.dy(r.stage), at.full(r.stage), i);
+            barrier_wait(at.empty(r.slot), r.phase ^ 1);
+            copy_step(work, b, at.x(r.slot), at.dy(r.slot), at.full(r.slot), i);
             r.next();
         }
         from += count;
     }
 }
 
-/* Where warpgroup `group` reads x in a stage: its offset, its descriptor's bits, bytes of 16 pixels. */
+/* Where warpgroup `group` reads x in a slot: its offset, its descriptor's bits, bytes of 16 pixels. */
 struct reader {
     uint32_t offset, step;
     uint64_t bits;
@@ -150,7 +150,7 @@ struct reader {
 };
 
 __device__ static inline void multiply(const hopper_weights &work, const spots &at, const line &l, int from, int to) {
-    place<STAGES> r;
+    place<SLOTS> r;
     int group = warp_uniform(threadIdx.x / 128) - 1, thread = threadIdx.x % 128;
     bool leader = threadIdx.x % 32 == 0;
     float d[80];
@@ -160,9 +160,9 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
         from += count;
         if (b.kind == 2 && group == 2) { /* the third warpgroup has no work in this block */
             for (int i = 0; i < count; i++) {
-                barrier_wait(at.full(r.stage), r.phase);
+                barrier_wait(at.full(r.slot), r.phase);
                 if (leader)
-                    barrier_arrive(at.empty(r.stage));
+                    barrier_arrive(at.empty(r.slot));
                 r.next();
             }
             continue;
@@ -175,8 +175,8 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
         keep_in_registers(d);
         int last = -1;
         for (int i = 0; i < count; i++) {
-            barrier_wait(at.full(r.stage), r.phase);
-            uint64_t p = descriptor(x.bits, at.x(r.stage) + x.offset), q = descriptor(work.b_bits, at.dy(r.stage));
+            barrier_wait(at.full(r.slot), r.phase);
+            uint64_t p = descriptor(x.bits, at.x(r.slot) + x.offset), q = descriptor(work.b_bits, at.dy(r.slot));
             product_fence();
 #pragma unroll
             for (int k = 0; k < 8; k++)
@@ -185,7 +185,7 @@ __device__ static inline void multiply(const hopper_weights &work, const spots &
             product_wait<1>();
             if (leader && last >= 0)
                 barrier_arrive(at.empty(last));
-            last = r.stage;
+            last = r.slot;
             r.next();
         }
         product_wait<0>();
@@ -207,7 +207,7 @@ static __global__ void __launch_bounds__(THREADS, 1) weights_kernel(const __grid
     if (threadIdx.x == 0) {
         prefetch_map(&work.x);
         prefetch_map(&work.dy);
-        for (int i = 0; i < STAGES; i++) {
+        for (int i = 0; i < SLOTS; i++) {
             barrier_init(at.full(i), 1);
             barrier_init(at.empty(i), 4 * GROUPS);
         }

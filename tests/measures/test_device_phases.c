@@ -1,8 +1,8 @@
-/* test_device_stages.c - the arithmetic of the scoring kernel without a device: its stages, compiled for the host, run
+/* test_device_phases.c - the arithmetic of the scoring kernel without a device: its phases, compiled for the host, run
  * thread by thread and block by block, against the reference. Every placement of the arrays and every shape of
  * block. */
 #include "device_cases.h"
-#include "measures/cuda/score_stages.h"
+#include "measures/cuda/score_phases.h"
 
 /* How blocks are shaped: as planned for a device, or forced. */
 static struct {
@@ -14,13 +14,13 @@ static bool backwards; /* threads run from the last to the first */
 
 static void run_block(const score_job *job, long long first, long long count, char *base, char *p, int own) {
     score_view v = score_view_of(job, first, count, base, p, own);
-    for (int stage = 0; stage < SCORE_STAGES; stage++)
+    for (int phase = 0; phase < SCORE_PHASES; phase++)
         for (int turn = 0; turn < job->threads; turn++) {
             int tid = backwards ? job->threads - 1 - turn : turn;
             if (job->wide)
-                score_stage(&v, stage, tid, 8, 1, (int)job->place, job->double_integral);
+                score_phase(&v, phase, tid, 8, 1, (int)job->place, job->double_integral);
             else
-                score_stage(&v, stage, tid, job->block, 0, (int)job->place, 0);
+                score_phase(&v, phase, tid, job->block, 0, (int)job->place, 0);
         }
 }
 
@@ -133,7 +133,7 @@ static void other_shapes(void **state) {
 }
 
 /* Shapes for which the reference would take too long, against vg_score. No thread may depend on what another does in
- * the same stage: the same bits in either order. */
+ * the same phase: the same bits in either order. */
 static void large_shapes(void **state) {
     static const device_recipe recipes[] = {
         {MAKE_DIRICHLET, 1, 5, 100, 10},     {MAKE_DIRICHLET, 1, 2, 100, 100},  {MAKE_DIRICHLET, 0.01, 3, 100, 100},
