@@ -19,7 +19,8 @@ web_modules() {
 }
 
 # in_browser SCRIPT: runs a test of tests/web with the program, Chromium (Debian's package, or $CHROMIUM), a folder of
-# its own and the packages. Exit status 77, with the reason, where one of them is missing. SCREENSHOTS=DIR keeps pictures.
+# its own and the packages. Exit status 77, with the reason, where one of them is missing. SCREENSHOTS=DIR keeps
+# pictures.
 in_browser() {
     [ -n "${VARGATE:-}" ] || { echo "the program is not built" && exit 77; }
     command -v node >/dev/null 2>&1 || { echo "skipped: no node" && exit 77; }
