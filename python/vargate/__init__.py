@@ -26,6 +26,7 @@ from .evaluator import Evaluator
 from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, Verdict
+from .sets import Conformal, PredictionSets, sets
 from .workflow import EpochFigures, RunResult, TrainResult, predict, report, run, train
 
 _warn_of_the_other(_Path(__file__).parent.parent)
@@ -44,12 +45,14 @@ def cpu_tier() -> str:
 __all__ = [
     "AurocComparison",
     "Calibration",
+    "Conformal",
     "EpochFigures",
     "Evaluation",
     "Evaluator",
     "Finding",
     "MeasureInfo",
     "Ood",
+    "PredictionSets",
     "Predictions",
     "Progress",
     "RunResult",
@@ -82,5 +85,6 @@ __all__ = [
     "score",
     "select_k",
     "select_threshold",
+    "sets",
     "train",
 ]

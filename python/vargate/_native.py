@@ -19,12 +19,18 @@ from types import FrameType
 from typing import Any
 
 from . import _evaluate_structs as _evaluate
-from . import _structs, _workflow_structs
+from . import _sets_structs, _structs, _workflow_structs
 from ._evaluate_structs import *  # noqa: F403
+from ._sets_structs import *  # noqa: F403
 from ._structs import *  # noqa: F403
 from ._workflow_structs import *  # noqa: F403
 
-_SIZES: dict[type[Structure], int] = {**_structs.SIZES, **_evaluate.SIZES, **_workflow_structs.SIZES}
+_SIZES: dict[type[Structure], int] = {
+    **_structs.SIZES,
+    **_evaluate.SIZES,
+    **_workflow_structs.SIZES,
+    **_sets_structs.SIZES,
+}
 if ctypes.sizeof(c_void_p) != 8:
     raise ImportError("vargate needs a 64-bit Python")
 for _type, _size in _SIZES.items():
@@ -129,6 +135,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vg_calibration_free": (None, [_P]),
     "vg_temperatures_text": (c_int, [POINTER(_P), _P]),
     "vg_free": (None, [_P]),
+    "vg_sets_new": (c_int, [POINTER(POINTER(_sets_structs.Sets)), POINTER(_sets_structs.SetsOptions)]),
+    "vg_sets_free": (None, [POINTER(_sets_structs.Sets)]),
+    "vg_sets_feed": (c_int, [POINTER(_sets_structs.Sets), POINTER(_sets_structs.SetPlaces), _P, _P, _P]),
+    "vg_sets_text": (c_int, [POINTER(_P), POINTER(_sets_structs.Sets), c_int]),
     "vg_temperatures_load": (c_int, [POINTER(_D), POINTER(c_size_t), c_char_p]),
     "vg_writer_open": (c_int, [POINTER(_P), c_char_p]),
     "vg_writer_array": (c_int, [_P, c_char_p, c_int, c_size_t, POINTER(c_size_t), _P]),

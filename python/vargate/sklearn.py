@@ -47,6 +47,7 @@ from .scores import Scores
 __all__ = [
     "AbstainingClassifier",
     "CollapseWarning",
+    "ConformalClassifier",
     "expected_failed_checks",
     "member_probabilities",
     "selective_scoring",
@@ -578,3 +579,6 @@ def _representative(estimator: Any) -> Any:
 
 def _classes(estimator: Any) -> Array:
     return union(estimator) if isinstance(estimator, list) else np.asarray(estimator.classes_)
+
+
+from ._sklearn_sets import ConformalClassifier  # noqa: E402 - it derives from the class above

@@ -118,7 +118,7 @@ static vg_status find_groups(vg_sets_data *s, const vg_sets_piece *piece) {
         VG_TRY(vg_set_groups__find(&s->cells[i], &s->groups, piece->groups[i], false));
         if (s->cells[i] != VG_SET_NO_CELL)
             continue;
-        if (s->unseen_groups++ == 0)
+        if (s->unseen_groups++ == 0 && !s->unseen_group)
             VG_TRY(vg_base__strdup(&s->unseen_group, piece->groups[i]));
     }
     return VG_OK;

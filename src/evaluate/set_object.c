@@ -241,11 +241,25 @@ static vg_status feed_block(vg_sets_data *s, const vg_set_places *out, const vg_
     return VG_OK;
 }
 
+/* The test samples begin anew: figures, and the numbers that draws depend on. */
+static void restart(vg_sets_data *s) {
+    s->shown.samples = s->shown.labelled = s->unseen_groups = 0;
+    s->shown.figures = NULL;
+    for (size_t a = 0; s->tallies && a < s->shown.alpha_count; a++) {
+        vg_set_tally *t = &s->tallies[a];
+        memset(t->size, 0, 4 * (t->classes + 1) * sizeof *t->size); /* one allocation: set_tally.c */
+        t->samples = t->labelled = 0;
+        t->loss = t->squares = 0;
+    }
+}
+
 vg_status vg_sets__feed(vg_sets_data *s, const vg_set_places *out, const vg_predictions *block, const int64_t *labels,
                         const char *const *groups) {
     vg_scores some = {0};
+    if (!block && out)
+        restart(s);
     if (!block)
-        return out ? vg_base__fail(VG_ERR_ARGUMENT, "prediction sets need a block of predictions") : vg_sets__settle(s);
+        return out ? VG_OK : vg_sets__settle(s);
     if (!out && s->settled)
         return vg_base__fail(VG_ERR_ARGUMENT, "the calibration has ended: no more calibration samples");
     VG_TRY(vg_measures__check_block(&some, block, block->m, block->c));

@@ -1,0 +1,337 @@
+"""`sets`: prediction sets with a promised coverage, from the means or the gated means of an ensemble."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_char_p, c_double, c_void_p, cast, pointer, string_at
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import Array, as_labels, predictions, reals, whole
+from ._options import DecisionOptions, choice, resolve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Conformal", "PredictionSets", "sets"]
+
+Score = Literal["lac", "aps", "raps", "saps", "margin", "topk", "snr"]
+By = Literal["class", "group", "top"]
+SCORES = ("lac", "aps", "raps", "saps", "margin", "topk", "snr")
+CELLS = ("none", "class", "group", "top")
+_FIGURES, _THRESHOLDS, _TABLE = 0, 1, 2
+
+
+class ConformalOptions(DecisionOptions, total=False):
+    """The options of `Conformal` that `sets` passes on."""
+
+    alpha: float | Sequence[float]
+    score: Score
+    by: By | None
+    gated: float | None
+    lam: float | None
+    k_reg: float | None
+    tuning: float
+    never_empty: bool
+    randomise: bool | None
+    seed: int
+    confidence: float
+    threads: int | None
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _texts(groups: Any, n: int, name: str) -> Any:
+    if groups is None:
+        return None
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        raise ValueError(f"{name} has shape {values.shape}, expected {(n,)}")
+    return (c_char_p * n)(*[str(g).encode() for g in values.tolist()])
+
+
+class Conformal:
+    """Calibrated thresholds. `fit` them on samples with labels, then call `sets` on others; `save` and `load` them.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float
+        Shares of samples whose label may be missed.
+    score : {"lac", "aps", "raps", "saps", "margin", "topk", "snr"}
+        Nonconformity of a class; docs/sets.md has the formulas.
+    by : {"class", "group", "top"}, optional
+        A threshold for each class, each group of samples, or each most probable class.
+    gated : float, optional
+        Sets from the gated mean at this k instead of the mean.
+    lam, k_reg : float, optional
+        Penalty of a rank and ranks without one (raps, saps). None: tuned on the share `tuning` of the calibration
+        samples, which then do not count for the threshold.
+    never_empty : bool
+        Add the most probable class to an empty set.
+    randomise : bool, optional
+        Draw u for every sample. None: for aps, raps and saps.
+    seed : int
+        Of the draws, which depend on it and on the sample's number alone.
+    p_values : bool
+        Keep calibration scores, so that `sets` gives p-values.
+    confidence : float
+        Of intervals; with `multilabel`, of the promise.
+    threads : int, optional
+    **scoring
+        What the predictions are: `logits`, `temperature`, `axes`, `multilabel`, ... of `vargate.score`.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float | Sequence[float] = 0.1,
+        score: Score = "lac",
+        by: By | None = None,
+        gated: float | None = None,
+        lam: float | None = None,
+        k_reg: float | None = None,
+        tuning: float = 0.2,
+        never_empty: bool = False,
+        randomise: bool | None = None,
+        seed: int = 1,
+        p_values: bool = False,
+        confidence: float = 0.95,
+        threads: int | None = None,
+        **scoring: Unpack[DecisionOptions],
+    ) -> None:
+        alphas = reals(alpha, "alpha")
+        options = self._options(scoring, threads)
+        keep = _native.doubles(alphas)
+        options.alphas, options.alpha_count = cast(keep, POINTER(c_double)), len(alphas)
+        options.score = choice("score", score, SCORES)
+        options.by = choice("by", "none" if by is None else by, CELLS)
+        options.gate, options.k_reg = _number(gated), _number(k_reg)
+        setattr(options, "lambda", _number(lam))
+        options.tuning = float(tuning)
+        options.never_empty, options.p_values = bool(never_empty), bool(p_values)
+        options.randomise = -1 if randomise is None else int(bool(randomise))
+        options.seed = whole(seed, "seed", 0, 2**64 - 1)
+        options.confidence = float(confidence)
+        self._p_values = bool(p_values)
+        self._open(options)
+
+    def _options(self, scoring: DecisionOptions, threads: int | None) -> _native.SetsOptions:
+        asked: dict[str, Any] = dict(scoring)
+        self._axes = asked.pop("axes", None)
+        self._resolved = resolve(threads=threads, **asked)
+        options = _native.SetsOptions()
+        options.struct_size = _native.size(_native.SetsOptions)
+        options.scoring = pointer(self._resolved.options)
+        return options
+
+    def _open(self, options: _native.SetsOptions) -> None:
+        self._handle = POINTER(_native.Sets)()
+        _native.check(_native.lib.vg_sets_new(byref(self._handle), byref(options)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Thresholds as text, with which p-values cannot be had any more."""
+        return {"thresholds": self._text(_THRESHOLDS), "logits": self._resolved.logits, "axes": self._axes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+            file.write(state["thresholds"])
+            file.flush()
+            self._load(file.name, {"logits": state["logits"], "axes": state["axes"]}, None)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            _native.lib.vg_sets_free(handle)
+
+    @classmethod
+    def load(
+        cls, file: str | os.PathLike[str], *, threads: int | None = None, **scoring: Unpack[DecisionOptions]
+    ) -> Conformal:
+        """Thresholds that `save` or ``vargate sets --save`` wrote."""
+        self = cls.__new__(cls)
+        self._load(os.fspath(file), scoring, threads)
+        return self
+
+    def _load(self, file: str, scoring: DecisionOptions, threads: int | None) -> None:
+        options = self._options(scoring, threads)
+        nan = math.nan
+        options.gate, options.k_reg, options.tuning, options.confidence = nan, nan, 0.2, 0.95
+        setattr(options, "lambda", nan)
+        options.randomise, options.seed = -1, 1
+        options.thresholds = os.fsencode(file)
+        self._p_values = False
+        self._open(options)
+
+    def fit(self, p: Any, labels: Any, *, groups: Any = None) -> Conformal:
+        """Takes calibration samples: predictions, labels, and with ``by="group"`` their groups. May be called for
+        several blocks, before the first call of `sets`."""
+        view, owner = predictions(p, self._axes, settled=True)
+        packed = as_labels(labels, (view.n, view.m, view.c), self._resolved.multilabel)
+        names = _texts(groups, view.n, "groups")
+        address = packed.ctypes.data_as(c_void_p)
+        _native.check(_native.lib.vg_sets_feed(self._handle, None, byref(view), address, names))
+        del owner
+        return self
+
+    def sets(self, p: Any, *, labels: Any = None, groups: Any = None) -> PredictionSets:
+        """The sets of other samples; with labels also how often they hold them."""
+        view, owner = predictions(p, self._axes, settled=True)
+        n, c, alphas = view.n, view.c, self._handle.contents.alpha_count
+        shown = self._handle.contents
+        packed = None if labels is None else as_labels(labels, (n, view.m, c), self._resolved.multilabel)
+        names = _texts(groups, n, "groups")
+        mask = np.empty((n, alphas, (c + 7) // 8), np.uint8)
+        size = np.empty((n, alphas), np.int32)
+        value = np.empty((n, c))
+        p_value = np.empty((n, c)) if self._p_values else None
+        places = _native.SetPlaces(
+            _native.size(_native.SetPlaces),
+            mask.ctypes.data,
+            size.ctypes.data,
+            None,
+            None if p_value is None else p_value.ctypes.data,
+            value.ctypes.data,
+        )
+        address = None if packed is None else packed.ctypes.data_as(c_void_p)
+        _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), None, None, None))  # samples begin anew
+        _native.check(_native.lib.vg_sets_feed(self._handle, byref(places), byref(view), address, names))
+        del owner
+        alpha = np.array(shown.alphas[:alphas])
+        return PredictionSets(alpha, mask, size, value, p_value, self._text(_FIGURES), self._text(_TABLE))
+
+    def _text(self, document: int) -> str:
+        text = c_void_p()
+        _native.check(_native.lib.vg_sets_text(byref(text), self._handle, document))
+        try:
+            return string_at(text.value or 0).decode()
+        finally:
+            _native.lib.vg_free(text)
+
+    @property
+    def thresholds(self) -> npt.NDArray[np.float64]:
+        """(A, cells): one for each alpha and cell; infinite where there are too few samples, and sets are full."""
+        self._text(_THRESHOLDS)  # ends the calibration
+        shown = self._handle.contents
+        count = shown.alpha_count * shown.cell_count
+        return np.array(shown.thresholds[:count]).reshape(shown.alpha_count, shown.cell_count)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The file of `save` as a dictionary: score, lambda, k_reg, samples, thresholds."""
+        found: dict[str, Any] = json.loads(self._text(_THRESHOLDS))
+        return found
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes the thresholds as JSON, for `load` and ``vargate sets --thresholds``."""
+        Path(file).write_text(self._text(_THRESHOLDS) + "\n", encoding="utf-8")
+
+
+class PredictionSets:
+    """Sets of N samples at A alphas. Made by `sets`.
+
+    Attributes
+    ----------
+    alpha : ndarray (A,)
+    mask : ndarray (N, A, C) of bool
+        Which classes a set holds.
+    packed : ndarray (N, A, B) of uint8
+        The same as ``numpy.packbits`` packs it.
+    size : ndarray (N, A)
+    value : ndarray (N, C)
+        What the sets were made from: the mean over members, or the gated mean.
+    p_value : ndarray (N, C), or None
+    figures : list of dict
+        For every alpha what ``vargate sets --json`` says: coverage, sizes, and their intervals.
+    """
+
+    def __init__(
+        self,
+        alpha: npt.NDArray[np.float64],
+        packed: npt.NDArray[np.uint8],
+        size: npt.NDArray[np.int32],
+        value: npt.NDArray[np.float64],
+        p_value: npt.NDArray[np.float64] | None,
+        figures: str,
+        table: str,
+    ) -> None:
+        self.alpha, self.packed, self.size, self.value, self.p_value = alpha, packed, size, value, p_value
+        self._figures: dict[str, Any] = json.loads(figures)
+        self._table = table
+        self.figures: list[dict[str, Any]] = self._figures["alphas"]
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def __repr__(self) -> str:
+        return self._table.rstrip()
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        return np.unpackbits(self.packed, axis=-1, count=self.value.shape[1]).astype(bool)
+
+    def classes(self, sample: int, alpha: int = 0) -> list[int]:
+        """The classes of a sample's set at the alpha of that number, the most probable first."""
+        row = np.unpackbits(self.packed[sample, alpha], count=self.value.shape[1]).astype(bool)
+        order: Array = np.argsort(-self.value[sample], kind="stable")
+        return [int(c) for c in order if row[c]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of ``vargate sets --json``."""
+        return self._figures
+
+
+def sets(
+    p: Any,
+    *,
+    calibration: tuple[Any, ...] | Conformal | str | os.PathLike[str],
+    labels: Any = None,
+    groups: Any = None,
+    p_values: bool = False,
+    **options: Unpack[ConformalOptions],
+) -> PredictionSets:
+    """Prediction sets with a promised coverage (split conformal).
+
+    Parameters
+    ----------
+    p : array_like (N, M, C), or (N, C) for one member
+    calibration : (predictions, labels) or (predictions, labels, groups), a `Conformal`, or a file of thresholds
+    labels : array_like, optional
+        True classes of `p`, for coverage in `PredictionSets.figures`.
+    groups : array_like (N,), optional
+        Groups of the samples, with ``by="group"``.
+    p_values : bool
+        Give a p-value for every class.
+    **options
+        Of `Conformal`: `alpha`, `score`, `by`, `gated`, `seed`, ..., and of `vargate.score`: `logits`, ...
+
+    Examples
+    --------
+    >>> import numpy as np, vargate
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([0.2, 0.2, 0.2], size=(400, 5))
+    >>> y = np.array([rng.choice(3, p=row) for row in p.mean(axis=1)])
+    >>> found = vargate.sets(p[200:], calibration=(p[:200], y[:200]), alpha=0.1, labels=y[200:])
+    >>> found.mask.shape, 0.8 < found.figures[0]["coverage"] < 1
+    ((200, 1, 3), True)
+    """
+    if isinstance(calibration, Conformal):
+        if options:
+            raise TypeError(f"{', '.join(options)}: a Conformal has its options already")
+        return calibration.sets(p, labels=labels, groups=groups)
+    if isinstance(calibration, (str, os.PathLike)):
+        reading: Any = options  # others than those of `load` are refused by it
+        return Conformal.load(calibration, **reading).sets(p, labels=labels, groups=groups)
+    made = Conformal(p_values=p_values, **options).fit(
+        calibration[0], calibration[1], groups=calibration[2] if len(calibration) > 2 else None
+    )
+    return made.sets(p, labels=labels, groups=groups)
