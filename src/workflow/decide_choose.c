@@ -20,7 +20,10 @@ vg_status vg_decide__select(vg_policy_data *policy, const vg_decide_scored valid
     options.target_risk = policy->shown.target_risk;
     options.target_coverage = policy->shown.target_coverage;
     options.confidence = policy->shown.confidence;
-    options.rows_per_sample = plain->in.layout.multilabel ? plain->in.layout.c : 1;
+    options.rows_per_sample = vg_score_input__unit_rows(&plain->in);
+    if (!plain->in.layout.multilabel && options.rows_per_sample > 1)
+        vg_job__note(plain->in.job, "%s: the promise is made for images: the %zu sites of one are not independent",
+                     plain->in.path, options.rows_per_sample);
     vg_status status = vg_decide_scored__list(list, policy, validation, others);
     if (status == VG_OK)
         status = vg_evaluate__select_marked(&found, &policy->chosen, list, policy->count,

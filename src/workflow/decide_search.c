@@ -116,7 +116,13 @@ static vg_status find_temperature(search_work *work) {
 
 /* --- the steps ---------------------------------------------------------------------------------------------------- */
 static vg_status divide(search_work *work) {
-    size_t samples = work->validation[0].in.layout.n;
+    const vg_score_input *in = &work->validation[0].in;
+    size_t samples = in->layout.n;
+    if (!in->layout.multilabel && vg_score_input__unit_rows(in) > 1)
+        return vg_base__fail(VG_ERR_UNSUPPORTED,
+                             "%s: the search over ways to decide is for samples; for images name one way: --by gmu, or "
+                             "--by k",
+                             work->policy->calibration);
     work->aside = vg_evaluate__usual_aside(samples);
     if (work->aside >= samples)
         return vg_base__fail(VG_ERR_DATA, "%s: %zu validation samples are too few to choose on",

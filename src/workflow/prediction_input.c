@@ -130,6 +130,12 @@ static vg_status read_labels(vg_score_input *in, const vg_input_options *options
     return status == VG_ERR_ARGUMENT && labels == vg_score_labels_if_any ? VG_OK : status;
 }
 
+size_t vg_score_input__unit_rows(const vg_score_input *in) {
+    const size_t *shape = in->file ? vg_prediction_file__sites(in->file)->shape : NULL;
+    size_t sites = shape ? shape[1] * shape[2] * shape[3] : 1;
+    return in->layout.multilabel ? sites * in->layout.c : sites;
+}
+
 vg_status vg_score_input__read_labels(vg_score_input *in, const vg_input_options *options) {
     return read_labels(in, options, options->labels);
 }

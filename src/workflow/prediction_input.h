@@ -50,6 +50,9 @@ vg_status vg_score_input__open_labels(vg_score_input *in, const char *path, cons
                                       const char *labels, const vg_job *job);
 /* Reads the labels of an input that was opened with vg_score_no_labels, as vg_score_input__open would have. */
 vg_status vg_score_input__read_labels(vg_score_input *in, const vg_input_options *options);
+/* Rows that are not independent of each other: the labels of a sample in multilabel mode, the sites of an image; else
+ * 1. */
+size_t vg_score_input__unit_rows(const vg_score_input *in);
 /* Closes what is open; safe on one that was never opened (all zero). */
 void vg_score_input__close(vg_score_input *in);
 /* The measures of a comparison: those asked for, and by default (all) the baselines too, as far as the input has them;

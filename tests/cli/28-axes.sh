@@ -81,4 +81,12 @@ run evaluate one.npy --axes MNCHW --labels maps.npy --ignore x
 fails_with 2 "--ignore: 'x' is no whole number"
 run evaluate one.npy --axes MNCHW --labels maps.npy --ignore 255 --bootstrap 10
 fails_with 1 "sites of an image are not independent"
+
+# The risk promise of images: the image is its unit; three of them are too few to show anything.
+sites val.npy MNCHW f4
+run decide val.npy --axes MNCHW --renormalise -q -k 1 -o decided.csv
+exits 0
+near "$(grep -c . decided.csv)" 106
+run decide members.npz --axes NCHW --renormalise --calibration members.npz --labels-key maps --target-risk 0.1
+fails_with 1 "is outside 0..3"
 cd "$root" || exit 1

@@ -1,6 +1,7 @@
 /* test_workflow_sites.c - images evaluated site by site in bounded memory: every figure is that of the sites as
  * samples, held in memory, also where rankings are put together from many parts; ties and values of any sign come back
  * in order. VARGATE_LONG_TESTS=1 adds 10^8 sites (3.2 GB of files). */
+#define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -213,6 +214,50 @@ static void many_sites(void **state) {
     check_shape(shape, "tu,gmu,votes", "8000000", (size_t)1 << 30);
 }
 
+/* The risk promise of images: images, not sites, are set aside and tested. */
+static void promise_of_images(void **state) {
+    (void)state;
+    enum { N = 60, H = 8, W = 8, SITES = N * H * W };
+    static float p[SITES * M * C];
+    static int64_t labels[SITES];
+    const size_t shape[] = {N, H, W, M, C};
+    char path[] = "/tmp/vargate-promise-XXXXXX.npz", *place = path;
+    int file = mkstemps(place, 4);
+    assert_true(file >= 0);
+    close(file);
+    for (size_t i = 0; i < SITES; i++) {
+        labels[i] = (int64_t)(uniform(i + 77) * C);
+        for (size_t j = 0; j < M * C; j++) /* sure and right, or undecided */
+            p[i * M * C + j] = uniform(i + 4000000) < 0.9 ? (j % C == (size_t)labels[i] ? 0.96f : 0.02f) : 1.0f / C;
+    }
+    vg_writer *writer;
+    assert_int_equal(vg_writer_open(&writer, path), VG_OK);
+    assert_int_equal(vg_writer_array(writer, "P", VG_ELEMENT_F32, 5, shape, p), VG_OK);
+    assert_int_equal(vg_writer_array(writer, "L", VG_ELEMENT_I64, 3, shape, labels), VG_OK);
+    assert_int_equal(vg_writer_close(writer), VG_OK);
+    vg_policy_options want = VG_POLICY_OPTIONS_INIT;
+    vg_input_options input = VG_INPUT_OPTIONS_INIT;
+    vg_decide_result result = VG_DECIDE_RESULT_INIT;
+    vg_policy *policy;
+    want.by = "gmu";
+    want.target_risk = 0.2;
+    want.calibration = path;
+    input.axes = "NHWMC";
+    assert_int_equal(vg_policy_new(&policy, &want), VG_OK);
+    if (vg_decide_file(&result, policy, path, &input, NULL) != VG_OK)
+        fail_msg("%s", vg_error_message());
+    assert_int_equal(policy->selection->samples + policy->selection->set_aside, N);
+    assert_int_equal(policy->selection->rows, policy->selection->samples * H * W);
+    assert_int_equal(result.entries, SITES);
+    vg_policy_free(policy);
+    want.by = NULL; /* the search */
+    assert_int_equal(vg_policy_new(&policy, &want), VG_OK);
+    assert_int_equal(vg_decide_file(&result, policy, path, &input, NULL), VG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(vg_error_message(), "for images name one way: --by gmu"));
+    vg_policy_free(policy);
+    unlink(path);
+}
+
 /* --- values in order ---------------------------------------------------------------------------------------------- */
 typedef struct walked {
     double last;
@@ -281,6 +326,6 @@ static void values_in_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values_in_order), cmocka_unit_test(small_parts),
-                                       cmocka_unit_test(many_sites)};
+                                       cmocka_unit_test(promise_of_images), cmocka_unit_test(many_sites)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
