@@ -34,7 +34,7 @@ if [ ! -e "$folder/prefix/lib/libcmocka.a" ]; then
 Name: cmocka
 Description: unit tests
 Version: 1
-Libs: $folder/prefix/lib/libcmocka.a
+Libs: -L$folder/prefix/lib -lcmocka
 Cflags: -I$folder/prefix/include
 END
 fi

@@ -49,7 +49,7 @@ static void last_line(int from, char line[400]) {
         for (ssize_t i = 0; i < got; i++) {
             if (block[i] != '\n' && block[i] != '\r') {
                 if (used < sizeof current - 1)
-                    current[used++] = block[i] >= 0 && block[i] < 32 ? ' ' : block[i];
+                    current[used++] = (unsigned char)block[i] < 32 ? ' ' : block[i];
             } else if (used > 0) {
                 memcpy(line, current, used);
                 line[used] = '\0';
