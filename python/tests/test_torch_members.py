@@ -402,3 +402,35 @@ def test_a_recurrent_layer_alone_has_no_dropout() -> None:
         single = nn.LSTM(4, 4, 1, dropout=0.5)
     with pytest.raises(ValueError, match="no dropout"), mc_dropout(single):
         pass
+
+
+def attention_forward(q: torch.Tensor, dropout: float) -> torch.Tensor:
+    """Attention that a module calls with a rate, as Hugging Face's models do."""
+    return F.scaled_dot_product_attention(q, q, q, dropout_p=dropout)
+
+
+class _ByModule(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return attention_forward(x, 0.0 if not self.training else self.dropout.p)
+
+
+class _ByNumber(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropout_prob = 0.5
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return attention_forward(x, self.dropout_prob if self.training else 0.0)
+
+
+@pytest.mark.parametrize("kind", [_ByModule, _ByNumber])
+def test_rates_handed_to_attention_are_switched_on(kind: type[nn.Module]) -> None:
+    model, x = nn.Sequential(kind(), nn.BatchNorm1d(6)).eval(), torch.randn(4, 6, 8)
+    with mc_dropout(model), torch.no_grad():
+        assert bool((model(x) != model(x)).any())
+        assert not model[1].training
+    assert not any(module.training for module in model.modules())

@@ -96,8 +96,20 @@ def _written_names(module: nn.Module) -> list[set[str]]:
     return found
 
 
+def _reads_rate(module: nn.Module, names: set[str]) -> bool:
+    """Whether a method reads the rate of a dropout (``self.dropout.p``, or a number ``self.dropout_prob``) and hands it
+    to attention that is computed elsewhere, as Hugging Face's models do."""
+    if not any("attention" in name.lower() or "attn" in name.lower() for name in names):
+        return False
+    held = [getattr(module, name, None) for name in names if "drop" in name]
+    modules = any(isinstance(rate, _DropoutNd) and rate.p > 0 for rate in held) and "p" in names
+    return modules or any(isinstance(rate, float) and rate > 0 for rate in held)
+
+
 def _drops_attention(module: nn.Module) -> bool:
-    return any("training" in names and names & _ATTENTION for names in _written_names(module))
+    return any(
+        "training" in names and (names & _ATTENTION or _reads_rate(module, names)) for names in _written_names(module)
+    )
 
 
 def _calls_dropout(module: nn.Module) -> bool:
