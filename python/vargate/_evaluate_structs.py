@@ -297,6 +297,7 @@ class Evaluation(Structure):
         ("lead", MeasureLead),
         ("class_measure", c_size_t),
         ("class_figures", POINTER(ClassFigures)),
+        ("miou", Estimate),
     ]
 
 
@@ -412,7 +413,7 @@ SIZES: dict[type[Structure], int] = {
     Finding: 544,
     AurocOptions: 24,
     AurocComparison: 80,
-    Evaluation: 672,
+    Evaluation: 696,
     SelectOptions: 120,
     Selection: 184,
     Candidate: 96,

@@ -94,7 +94,7 @@ class _Memory:
         self.sums = sums
         found = {**_parts.overall(sums, True), **_parts.tables(sums)}
         names = ("accuracy", "f1_macro", "ece", "ece_adaptive", "ece_classwise", "mce", "nll", "brier")
-        for name in (*names, "f1_micro", "subset_accuracy", "ece_macro"):
+        for name in (*names, "f1_micro", "subset_accuracy", "ece_macro", "miou"):
             setattr(e, name, _value(found.get(name, math.nan)))
         e.reliability = self._array(_parts.bin_rows(sums.bins))
         self._classes()

@@ -238,6 +238,11 @@ class EvaluationResult(Structure):
         ("finding_count", c_size_t),
         ("findings", c_void_p),
         ("class_names", c_void_p),
+        ("sites", c_size_t * 4),
+        ("image_count", c_size_t),
+        ("ignored", c_ulonglong),
+        ("images", c_void_p),
+        ("image_order", c_void_p),
     ]
 
 
@@ -342,7 +347,7 @@ class RunResult(Structure):
 # As in `_structs`.
 SIZES: dict[type[Structure], int] = {
     EpochMetrics: 560,
-    EvaluationResult: 120,
+    EvaluationResult: 184,
     InputOptions: 136,
     Job: 16,
     JobMessage: 40,

@@ -2,11 +2,14 @@
  * its rows, each on a machine of its own. Intervals are those of bootstrap.c but for two: an error AUROC has the
  * variance of its resamples in place of DeLong's, which needs every row, and coverages at risks have theirs from the
  * walks of the parts (rank_parts.c). */
+#include <stddef.h>
+
 #include "evaluate/evaluate_internal.h"
 
 static vg_status check(const vg_evaluation *e) {
-    if (!e || e->struct_size != sizeof *e)
-        return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: NULL, or struct_size is not %zu", sizeof *e);
+    if (!e || e->struct_size < offsetof(vg_evaluation, miou)) /* what older callers have: nothing behind it is used */
+        return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: NULL, or struct_size is below %zu",
+                             offsetof(vg_evaluation, miou));
     if (!e->reliability || e->bins < 1 || (e->measure_count > 0 && !e->measures) || (e->rule_count > 0 && !e->rule))
         return vg_base__fail(VG_ERR_ARGUMENT, "evaluation: bins, measures or rows of the rule are NULL");
     if (e->resamples > 0 && !(e->confidence > 0 && e->confidence < 1))
