@@ -133,7 +133,7 @@ static int calibrate(const calibrate_values *own, const score_options *reading, 
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {
-        "id",    "member", "logits",   "temperature", "multilabel",  "multilabel-form", "k", "preset",
+        "id",    "member", "logits",   "temperature", "multilabel",  "multilabel-form", "k", "class-k", "preset",
         "pairs", "sigma",  "log-base", "normalise",   "renormalise", "measures",        NULL};
     static score_options reading;
     static option_entry read_entries[SCORE_OPTION_ROOM];

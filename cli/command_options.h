@@ -131,6 +131,7 @@ int file_list_check(const file_list *list, const char *output);
 
 extern const command command_score;
 extern const command command_calibrate;
+extern const command command_fit_k;
 extern const command command_evaluate;
 extern const command command_decide;
 extern const command command_sets;

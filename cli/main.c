@@ -2,10 +2,10 @@
 #include "cli.h"
 #include "vargate/doctor.h"
 
-static const command *const commands[] = {&command_score,   &command_calibrate, &command_evaluate, &command_decide,
-                                          &command_sets,    &command_ood,       &command_data,     &command_train,
-                                          &command_predict, &command_run,       &command_report,   &command_compare,
-                                          &command_sweep,   &command_reproduce, &command_doctor};
+static const command *const commands[] = {&command_score,   &command_calibrate, &command_fit_k,     &command_evaluate,
+                                          &command_decide,  &command_sets,      &command_ood,       &command_data,
+                                          &command_train,   &command_predict,   &command_run,       &command_report,
+                                          &command_compare, &command_sweep,     &command_reproduce, &command_doctor};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_overview(void) {

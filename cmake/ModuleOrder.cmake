@@ -30,6 +30,7 @@ set(VG_OWNER_compare workflow)
 set(VG_OWNER_doctor workflow)
 set(VG_OWNER_listener workflow)
 set(VG_OWNER_fields workflow)
+set(VG_OWNER_fit_k workflow)
 # Public headers that a module may include although they belong to a module beside it: predictions that were read from a
 # file are handed over as the view that scoring takes.
 set(VG_HEADERS_formats measures)

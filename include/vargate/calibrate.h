@@ -136,6 +136,70 @@ typedef vg_status (*vg_logits_block_fn)(void *context, size_t first, size_t rows
 VG_API vg_status vg_calibrate_blocks(vg_calibration **out, vg_logits_block_fn block, void *block_context, size_t n,
                                      size_t m, size_t c, const int64_t *labels, const vg_calibrate_options *options);
 
+/* --- a k for every class ------------------------------------------------------------------------------------------
+ *
+ * The gate's k (vg_score_options.class_k) that makes the mean of the gated members as likely as possible on held-out
+ * labels, members fixed:  loss(k) = mean over n of -log mean_m q_m(y). Fitted once with one k for all classes and, from
+ * there, once with a k for every class; every sample is also measured at ks that were fitted without it. */
+typedef struct vg_fit_k_options {
+    size_t struct_size;        /* sizeof(vg_fit_k_options), set by VG_FIT_K_OPTIONS_INIT */
+    int logits;                /* the input holds logits, not probabilities */
+    const double *temperature; /* logits are divided by it: one value, or one a member; NULL: none */
+    size_t temperature_count;
+    double k_min, k_max;     /* k stays between them; a k at a bound is counted in the result */
+    double tolerance;        /* largest derivative of the loss in a variable at the answer */
+    unsigned max_iterations; /* 1 .. 10,000 */
+    unsigned bins;           /* equal-width bins of the calibration error, 1 .. 1000 */
+    unsigned folds;          /* held-out figures: sample n is measured at ks fitted without n % folds; 0: none */
+    unsigned threads;        /* 0: one per core. Results do not depend on it */
+} vg_fit_k_options;
+#define VG_FIT_K_OPTIONS_INIT                                                                                          \
+    { sizeof(vg_fit_k_options), 0, NULL, 0, 1e-3, 1e3, 1e-8, 200, 15, 5, 0 }
+
+/* Of the mean distribution over members. */
+typedef struct vg_k_figures {
+    double nll, ece, accuracy;
+} vg_k_figures;
+
+/* One fit: the solver's end and what the ks do. */
+typedef struct vg_k_solution {
+    vg_k_figures after;    /* on the samples it was fitted to */
+    vg_k_figures held_out; /* every sample at ks that were fitted without it; NaN with folds 0 */
+    /* held_out.nll - before.nll and its 95 % interval, from the samples' own differences */
+    double nll_change, nll_low, nll_high;
+    double gradient; /* largest |derivative| at the answer */
+    unsigned iterations;
+    int converged;
+    size_t at_min, at_max; /* ks within 1 % of a bound: the loss still falls towards it */
+} vg_k_solution;
+
+enum { VG_K_FIT_TEXT = 400 };
+
+/* One block of memory, freed with vg_free. Several threads may read it at once. */
+typedef struct vg_k_fit {
+    size_t struct_size;
+    size_t samples, members, classes;
+    const double *k;     /* classes */
+    double k_one;        /* the k for all */
+    vg_k_figures before; /* of the plain mean */
+    vg_k_solution by_class, one;
+    double k_min, k_max;
+    unsigned bins, folds;
+    /* What the held-out likelihood supports: "none", "one" or "class"; and why, one sentence. */
+    const char *supported;
+    char text[VG_K_FIT_TEXT];
+    char warning[VG_K_FIT_TEXT]; /* a fit that did not converge, or is worse on held-out samples; "": none */
+} vg_k_fit;
+
+/* Fits k to predictions (N, M, C) and N labels in 0 .. C-1. M >= 2 members that differ are needed for k to matter. The
+ * predictions are kept in memory as doubles. options NULL: the defaults. VG_ERR_DATA names the first row that is no
+ * distribution or label out of range. Several threads may call it at once. */
+VG_API vg_status vg_fit_k(vg_k_fit **out, const vg_predictions *predictions, const int64_t *labels,
+                          const vg_fit_k_options *options);
+/* The text of k.json (docs/schema/fit-k.schema.json), which `-k` takes; freed with vg_free. one: 1 puts the k for all
+ * under "k", 0 the k of every class. */
+VG_API vg_status vg_k_fit_json(char **out, const vg_k_fit *fit, int one);
+
 #ifdef __cplusplus
 }
 #endif

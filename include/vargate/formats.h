@@ -58,7 +58,8 @@ typedef enum vg_product {
     VG_PRODUCT_FIGURES, /* of evaluations */
     VG_PRODUCT_OOD,     /* figures of out-of-distribution detection */
     VG_PRODUCT_SETS,
-    VG_PRODUCT_THRESHOLDS /* of prediction sets */
+    VG_PRODUCT_THRESHOLDS, /* of prediction sets */
+    VG_PRODUCT_GATES       /* a fit of k */
 } vg_product;
 /* --- predictions and labels as people store them ------------------------------------------------------------------ */
 /* Opened predictions. One caller at a time; what is borrowed lives until vg_prediction_file_close unless a comment says

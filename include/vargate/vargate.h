@@ -21,6 +21,7 @@
 #include "vargate/doctor.h"
 #include "vargate/evaluate.h"
 #include "vargate/fields.h"
+#include "vargate/fit_k.h"
 #include "vargate/formats.h"
 #include "vargate/listener.h"
 #include "vargate/measures.h"

@@ -23,6 +23,7 @@ from .calibrate import Calibration, calibrate
 from .decide import Selection, decide, select_k, select_threshold
 from .evaluate import Evaluation, evaluate
 from .evaluator import Evaluator
+from .gates import GateFit, fit_k
 from .ood import Ood, detect, ood
 from .scorer import Scorer
 from .scores import Scores, ScoreSummary, Verdict
@@ -50,6 +51,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Finding",
+    "GateFit",
     "MeasureInfo",
     "Ood",
     "PredictionSets",
@@ -74,6 +76,7 @@ __all__ = [
     "doctor",
     "ece",
     "evaluate",
+    "fit_k",
     "load",
     "measures",
     "ood",

@@ -134,6 +134,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "vg_calibration_free": (None, [_P]),
     "vg_temperatures_text": (c_int, [POINTER(_P), _P]),
+    "vg_fit_k": (c_int, [POINTER(_P), _P, _P, POINTER(_structs.FitKOptions)]),
+    "vg_k_fit_json": (c_int, [POINTER(_P), _P, c_int]),
     "vg_free": (None, [_P]),
     "vg_sets_new": (c_int, [POINTER(POINTER(_sets_structs.Sets)), POINTER(_sets_structs.SetsOptions)]),
     "vg_sets_free": (None, [POINTER(_sets_structs.Sets)]),

@@ -40,6 +40,7 @@ __all__ = [
     "SIZES",
     "BlockFn",
     "CalibrateOptions",
+    "FitKOptions",
     "MeasureInfo",
     "Predictions",
     "ProgressFn",
@@ -249,6 +250,24 @@ class CalibrateOptions(Structure):
     ]
 
 
+class FitKOptions(Structure):
+    """vg_fit_k_options"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("logits", c_int),
+        ("temperature", POINTER(c_double)),
+        ("temperature_count", c_size_t),
+        ("k_min", c_double),
+        ("k_max", c_double),
+        ("tolerance", c_double),
+        ("max_iterations", c_uint),
+        ("bins", c_uint),
+        ("folds", c_uint),
+        ("threads", c_uint),
+    ]
+
+
 # Sizes on a machine of 64-bit pointers, as the C compiler lays the structs out.
 SIZES: dict[type[Structure], int] = {
     Predictions: 64,
@@ -260,4 +279,5 @@ SIZES: dict[type[Structure], int] = {
     Verdict: 480,
     MeasureInfo: 40,
     CalibrateOptions: 96,
+    FitKOptions: 72,
 }

@@ -10,7 +10,7 @@
  *                          sets id, sets
  *     .json                temperatures: an object with the list "temperatures" and the text "solver"; policies and
  *                          thresholds: one whose "command" is "policy" or "thresholds"; figures: "evaluate", or a
- *                          list of such; of OOD: "ood"
+ *                          list of such; of OOD: "ood"; fits of k: "fit-k"
  *     .html                report pages: <meta name="generator" content="vargate"> within the first 4096 bytes
  *     comparisons          the page's mark, or how the .csv, .md and .json of vg_compare_result_save begin
  *
@@ -54,6 +54,7 @@ static const struct {
                          {"mask", "size", "alpha", "threshold", NULL},
                          {"id", "sets", NULL}},
     [VG_PRODUCT_THRESHOLDS] = {"thresholds", "a file of thresholds", {NULL}, {NULL}},
+    [VG_PRODUCT_GATES] = {"gates", "a fit of k", {NULL}, {NULL}},
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
@@ -162,6 +163,8 @@ static bool is_ours(const char *path, vg_product product) {
         ours = is_document(text, map.size, "policy");
     } else if (map.size > 0 && product == VG_PRODUCT_THRESHOLDS) {
         ours = is_document(text, map.size, "thresholds");
+    } else if (map.size > 0 && product == VG_PRODUCT_GATES) {
+        ours = is_document(text, map.size, "fit-k");
     } else if (map.size > 0 && product == VG_PRODUCT_FIGURES && (text[0] == '{' || text[0] == '[')) {
         ours = is_document(text, map.size, "evaluate");
     } else if (map.size > 0 && product == VG_PRODUCT_OOD && text[0] == '{') {

@@ -112,6 +112,14 @@ for form in "" "--shared" "--solver both --evaluations 4 --initial 3" "--solver 
     count $? "calibrate $form prints another document than it writes"
 done
 refuses calibrate 'd["temperatures"] = []'
+for form in "" "--one" "--folds 0"; do
+    prints fit-k fit-k "$example" $form -o "$folder/k.json"
+    cmp -s "$folder/out.json" "$folder/k.json"
+    count $? "fit-k $form prints another document than it writes"
+done
+refuses fit-k 'd["k"] = [0]'
+refuses fit-k 'd["supported"] = "perhaps"'
+refuses fit-k 'del d["by_class"]["gradient"]'
 prints data data list
 prints data data info digits --statistics
 refuses data 'd["files"] = d["files"][0]'

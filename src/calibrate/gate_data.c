@@ -1,0 +1,99 @@
+/* gate_data.c - members and what their gates depend on, read into memory for a fit of k. See gate_loss.h. */
+#include <math.h>
+#include <string.h>
+
+#include "calibrate/calibrate_data.h"
+#include "calibrate/gate_loss.h"
+
+#define EPS 1e-8
+
+/* Row (n, m) as probabilities. */
+static vg_status read_row(double *to, const vg_predictions *view, size_t n, size_t m, const vg_fit_k_options *o) {
+    bool f32;
+    const void *row = vg_logits__row(view, n, m, to, &f32);
+    double top = -INFINITY, sum = 0;
+    for (size_t c = 0; c < view->c; c++) {
+        to[c] = f32 ? (double)((const float *)row)[c] : ((const double *)row)[c];
+        if (!isfinite(to[c]) || (!o->logits && to[c] < 0))
+            return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu, class %zu is %g, expected %s", n, m, c, to[c],
+                                 o->logits ? "a finite logit" : "a probability");
+        top = to[c] > top ? to[c] : top;
+    }
+    double t = o->temperature ? o->temperature[o->temperature_count == 1 ? 0 : m] : 1;
+    for (size_t c = 0; c < view->c; c++) {
+        to[c] = o->logits ? exp((to[c] - top) / t) : to[c];
+        sum += to[c];
+    }
+    if (!o->logits && fabs(sum - 1) > 1e-3)
+        return vg_base__fail(VG_ERR_DATA, "sample %zu, member %zu sums to %g, expected 1: these are not probabilities",
+                             n, m, sum);
+    for (size_t c = 0; o->logits && c < view->c; c++)
+        to[c] /= sum;
+    return VG_OK;
+}
+
+static void spread(vg_gate_data *d, size_t n) {
+    const double *p = d->p + n * d->m * d->c;
+    for (size_t c = 0; c < d->c; c++) {
+        double mean = 0, squares = 0;
+        for (size_t m = 0; m < d->m; m++)
+            mean += p[m * d->c + c];
+        mean /= (double)d->m;
+        for (size_t m = 0; m < d->m; m++)
+            squares += (p[m * d->c + c] - mean) * (p[m * d->c + c] - mean);
+        d->a[n * d->c + c] = mean / (sqrt(squares / (double)d->m) + EPS);
+    }
+}
+
+static vg_status check(const vg_predictions *p, const int64_t *labels) {
+    if (p->n == 0 || p->m == 0 || p->c < 2 || !p->data || !labels)
+        return vg_base__fail(VG_ERR_ARGUMENT,
+                             "predictions of shape (%zu, %zu, %zu): expected N >= 1, M >= 1, C >= 2, and labels", p->n,
+                             p->m, p->c);
+    for (size_t n = 0; n < p->n; n++)
+        if (labels[n] < 0 || (uint64_t)labels[n] >= p->c)
+            return vg_base__fail(VG_ERR_DATA, "label of sample %zu is %lld, expected 0 .. %zu", n, (long long)labels[n],
+                                 p->c - 1);
+    return VG_OK;
+}
+
+static vg_status make_room(vg_gate_data *d, const vg_fit_k_options *o) {
+    size_t row, all, means, scratch, sums;
+    VG_TRY(vg_pool__new(&d->pool, o->threads ? o->threads : vg_base__cores()));
+    if (!vg_base__mul(&row, d->m, d->c) || !vg_base__mul(&all, row, d->n) || !vg_base__mul(&means, d->n, d->c) ||
+        !vg_base__mul(&scratch, VG_GATE_CLASS_ARRAYS * d->c + VG_GATE_MEMBER_ARRAYS * d->m,
+                      vg_pool__threads(d->pool)) ||
+        !vg_base__mul(&sums, (d->n + VG_GATE_CHUNK - 1) / VG_GATE_CHUNK, d->c + 1))
+        return vg_base__fail(VG_ERR_MEMORY, "predictions of shape (%zu, %zu, %zu) do not fit memory", d->n, d->m, d->c);
+    VG_TRY(vg_base__alloc(&d->p, all, sizeof *d->p, "members"));
+    VG_TRY(vg_base__alloc(&d->a, means, sizeof *d->a, "means over spreads"));
+    VG_TRY(vg_base__alloc(&d->scratch, scratch, sizeof *d->scratch, "scratch"));
+    return vg_base__alloc(&d->sums, sums, sizeof *d->sums, "sums");
+}
+
+vg_status vg_gate_data__start(vg_gate_data *out, const vg_predictions *predictions, const int64_t *labels,
+                              const vg_fit_k_options *o) {
+    *out = (vg_gate_data){.low = log(o->k_min), .high = log(o->k_max), .labels = labels};
+    VG_TRY(check(predictions, labels));
+    out->n = predictions->n;
+    out->m = predictions->m;
+    out->c = predictions->c;
+    if (o->temperature && o->temperature_count != 1 && o->temperature_count != out->m)
+        return vg_base__fail(VG_ERR_ARGUMENT, "%zu temperatures for %zu members, expected 1 or %zu",
+                             o->temperature_count, out->m, out->m);
+    VG_TRY(make_room(out, o));
+    for (size_t n = 0; n < out->n; n++) {
+        for (size_t m = 0; m < out->m; m++)
+            VG_TRY(read_row(out->p + (n * out->m + m) * out->c, predictions, n, m, o));
+        spread(out, n);
+    }
+    return VG_OK;
+}
+
+void vg_gate_data__stop(vg_gate_data *d) {
+    vg_pool__free(d->pool);
+    vg_base__release(d->p);
+    vg_base__release(d->a);
+    vg_base__release(d->scratch);
+    vg_base__release(d->sums);
+}

@@ -1,0 +1,44 @@
+/* gate_loss.h - the likelihood of the gated mean as a function of k, on members that are fixed. Internal to calibrate.
+ *
+ * p[n][m][c] and a[n][c] = mu / (sigma + eps) are kept in memory. With t = a(c)/k(c):
+ *     Gamma(c) = max(1 - exp(-t), 1e-8)   Z_m = sum_c p_m(c) Gamma(c)   q_m = p_m Gamma / Z_m, p_m where Z_m <= 1e-8
+ *     loss     = mean over n of -log max(mean_m q_m(y), 1e-8)
+ * The variable is x with log k = log k_min + (log k_max - log k_min) / (1 + exp(-x)): k stays inside its bounds. */
+#ifndef VG_CALIBRATE_GATE_LOSS_H
+#define VG_CALIBRATE_GATE_LOSS_H
+
+#include "calibrate/newton_cg.h"
+#include "vargate/calibrate.h"
+
+/* Samples a chunk; a worker's scratch in arrays of c and of m. */
+enum { VG_GATE_CHUNK = 128, VG_GATE_CLASS_ARRAYS = 6, VG_GATE_MEMBER_ARRAYS = 3 };
+
+typedef struct vg_gate_data {
+    size_t n, m, c;
+    double *p, *a; /* n m c and n c */
+    const int64_t *labels;
+    vg_pool *pool;
+    double low, high; /* log of the bounds of k */
+    bool one;         /* one variable for all classes */
+    /* 0: every sample. Samples n % folds == fold are left out of the loss. */
+    size_t folds, fold;
+    double *scratch, *sums; /* a worker's and a chunk's */
+} vg_gate_data;
+
+/* Reads predictions, probabilities or logits as the options say. Free with vg_gate_data__stop, also after a failure. */
+vg_status vg_gate_data__start(vg_gate_data *out, const vg_predictions *predictions, const int64_t *labels,
+                              const vg_fit_k_options *options);
+void vg_gate_data__stop(vg_gate_data *data);
+
+/* As an objective of `one` or c variables. */
+vg_objective vg_gate_data__objective(vg_gate_data *data);
+/* The k of a variable, and back. */
+double vg_gate_data__k(const vg_gate_data *data, double x);
+double vg_gate_data__variable(const vg_gate_data *data, double k);
+
+/* NLL, ECE and accuracy of the gated mean at k[c] (k NULL: of the plain mean). With `folds`, sample n is measured with
+ * k + n % folds x c. nll: n, each sample's. */
+vg_status vg_gate_data__measure(vg_k_figures *out, double *nll, const vg_gate_data *data, const double *k, size_t folds,
+                                unsigned bins);
+
+#endif
