@@ -13,7 +13,8 @@ if "$vargate" data info "path:$photos" --set resize=16 --set skip_corrupt=yes 2>
         done
     done
     quick="--set network=cnn-8-16 --set heads=2 --set epochs=2 --set rate=3e-3 --set batch=5 --set ood=[]
-        --set collapse_fraction=0 --set resize=19 --device cpu"
+        --set collapse_fraction=0 --set resize=19"
+    quick="$quick --device cpu"
 
     run data info "path:$pics"
     fails_with 1 "one size expected; give them one with resize"
@@ -48,7 +49,7 @@ if "$vargate" data info "path:$photos" --set resize=16 --set skip_corrupt=yes 2>
     exits 0
     # odd sides: the CPU's kernels follow the reference
     # shellcheck disable=SC2086
-    run train quickstart $quick --set "dataset=path:$pics" --device ref --out "$pics/run-ref" -q
+    run train quickstart ${quick%cpu}ref --set "dataset=path:$pics" --out "$pics/run-ref" -q
     exits 0
     val_loss() { sed -n '$s/.*"val_loss": *\([-+.0-9e]*\).*/\1/p' "$1/metrics.jsonl"; }
     near "$(val_loss "$pics/run")" "$(val_loss "$pics/run-ref")" 1e-4
