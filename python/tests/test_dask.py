@@ -401,6 +401,7 @@ def test_a_whole_set_is_an_evaluation() -> None:
     found = vd.score(array, labels=Y, logits=True, classes=names).evaluate(coverages=[0.5]).compute()
     assert isinstance(found, vargate.Evaluation)
     assert "svg" in found._repr_html_()
+    assert len(repr(found)) < 200
     assert list(found.to_pandas("confusion").columns) == names
     assert list(found.measures["tu"].risk_at_coverage) == ["0.5"]
     assert {finding.about for finding in found.findings} == {"diversity", "calibration", "measure", "abstaining"}

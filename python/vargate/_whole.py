@@ -22,7 +22,7 @@ Float64 = npt.NDArray[np.float64]
 _CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WholeSet(Evaluation):
     """Figures over every block: a `vargate.Evaluation` with the diversity, the k-sensitivity and the verdict of all
     samples.
