@@ -6,8 +6,6 @@ typedef struct decide_values {
     option_reals k;
     double target_risk, target_coverage, threshold, confidence, sets;
     bool stream, strict, json, force;
-    char kept_options[1024]; /* those that a line which repeats the choice needs, each after a space */
-    char read_options[1024]; /* of them those that a policy does not hold: how the file is read */
 } decide_values;
 
 #define PLACE(member) offsetof(decide_values, member)
@@ -93,19 +91,6 @@ static int decide_stream(vg_policy *policy, const vg_input_options *input, const
     return code;
 }
 
-/* The line that decides in the same way. */
-static void print_again(const vg_policy *policy, const decide_values *own, const char *path) {
-    char file[4400] = "", saved[4400] = "";
-    option_word(file, sizeof file, path);
-    if (own->save)
-        option_word(saved, sizeof saved, own->save);
-    if (own->save)
-        printf("Saved: %s; the same again: vargate decide%s --policy%s%s\n", own->save, file, saved,
-               own->read_options);
-    else if (policy->selection && !own->policy)
-        printf("The same again: vargate decide%s %s%s\n", file, policy->again, own->kept_options);
-}
-
 static int decide_file(vg_policy *policy, const vg_input_options *input, const decide_values *own, const char *path) {
     vg_decide_result result = VG_DECIDE_RESULT_INIT;
     vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
@@ -124,7 +109,10 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
     decision_summary_print(path, policy, &result);
-    print_again(policy, own, path);
+    if (policy->line && own->save)
+        printf("Saved: %s; the same again: %s\n", own->save, policy->line);
+    else if (policy->line)
+        printf("The same again: %s\n", policy->line);
     return CLI_OK;
 }
 
@@ -156,22 +144,6 @@ static int decide(const score_options *scoring, const decide_values *own, vg_pol
     return path ? decide_file(policy, &request.input, own, path) : decide_stream(policy, &request.input, own);
 }
 
-/* The options that say how predictions are read and scored: a line that repeats a choice needs them, and none of those
- * that made the choice. */
-static int keep_options(decide_values *own, const option_group *scoring) {
-    static score_options usual;
-    static const char *const without[] = {"threads", "labels", NULL};
-    static const char *const in_policy[] = {"threads",         "labels", "temperature", "multilabel",
-                                            "multilabel-form", "preset", "pairs",       "sigma",
-                                            "log-base",        "normalise", "renormalise", NULL};
-    int code = score_options_defaults(&usual);
-    if (code != CLI_OK)
-        return code;
-    option_words(own->kept_options, sizeof own->kept_options, scoring, &usual, without);
-    option_words(own->read_options, sizeof own->read_options, scoring, &usual, in_policy);
-    return CLI_OK;
-}
-
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static const char *const not_here[] = {"k", "measures", NULL};
@@ -188,8 +160,6 @@ static int run(const command *self, int argc, char **argv) {
         code = console_usage("-k %s and --class-k both name a file with a k for every class", own.k.file);
     if (own.k.file)
         options.class_k = own.k.file;
-    if (code == CLI_OK)
-        code = keep_options(&own, &groups[1]);
     if (code == CLI_OK && isnan(own.sets))
         code = new_policy(&policy, &own);
     if (code == CLI_OK)

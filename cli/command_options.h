@@ -90,12 +90,6 @@ bool options_number(const char *text, double *out);
 
 void command_help_print(const command *self, const option_group *groups, size_t group_count);
 
-/* Every option of the group whose value is not that of `defaults` (a struct of the same type), except those named in
- * `without` (ends with NULL), each as " --name value", quoted for a shell where that is needed. */
-void option_words(char *out, size_t room, const option_group *group, const void *defaults, const char *const *without);
-/* One word after a space, quoted for a shell where that is needed; appended to `out`. */
-void option_word(char *out, size_t room, const char *text);
-
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 #define OUTPUT_FORCE_HELP "replace an existing output file even if vargate did not write it"

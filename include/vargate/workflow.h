@@ -435,6 +435,9 @@ typedef struct vg_policy {
     const char *again;       /* the options of `vargate decide` that repeat it: "--by gmu --threshold 0.1" */
     size_t searched;         /* ways to decide that were looked at; 0: no search */
     size_t tuning;           /* validation samples that chose among them and were not tested */
+    /* After vg_decide_file: the whole command that decides so for that file, for a shell; NULL: k or a threshold was
+     * given, or the policy came from a file, and nothing was saved. */
+    const char *line;
 } vg_policy;
 
 /* VG_ERR_ARGUMENT, naming the option, when the options do not fit each other. Threads: a policy that is chosen may be

@@ -30,6 +30,7 @@ typedef struct vg_policy_data {
     bool search;       /* every measure is looked at, and few of them are tested */
     char *calibration; /* NULL: nothing to choose on */
     char *origin;      /* where members and classes come from, for messages: the policy's file; NULL: `calibration` */
+    char *line;        /* vg_policy.line */
     char *temperature; /* of candidates that are calibrated: numbers separated by commas; NULL: none is */
     char *given;       /* the temperature that the caller gave, likewise: a file of the policy keeps it */
     vg_selection selection;

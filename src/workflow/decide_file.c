@@ -8,6 +8,7 @@
 
 #include "workflow/decide.h"
 #include "workflow/decision_rows.h"
+#include "workflow/report_command.h"
 #include "workflow/score_pass.h"
 #include "workflow/score_tally.h"
 #include "workflow/score_writer.h"
@@ -114,6 +115,18 @@ static vg_status decide(vg_decide_result *out, decide_work *work, vg_policy_data
     return status;
 }
 
+/* The line that decides again, where there is something to be said beyond what was typed. */
+static vg_status tell_again(vg_policy *policy, const char *path, const vg_decide_request *request) {
+    vg_policy_data *data = vg_policy__data(policy);
+    vg_base__release(data->line);
+    policy->line = data->line = NULL;
+    if (!request->own.save && (!policy->selection || data->origin))
+        return VG_OK;
+    VG_TRY(vg_report_command__again(&data->line, path, &request->input, policy->again, request->own.save));
+    policy->line = data->line;
+    return VG_OK;
+}
+
 vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *path, const vg_input_options *input,
                          const vg_decide_options *options) {
     vg_decide_request request;
@@ -125,8 +138,10 @@ vg_status vg_decide_file(vg_decide_result *out, vg_policy *policy, const char *p
     vg_status status = vg_policy__choose(policy, &request, path);
     if (status == VG_OK)
         status = decide(out, &work, vg_policy__data(policy), path, &request);
-    if (status == VG_OK)
-        return vg_policy__save(policy, saved);
-    vg_text__abandon(saved);
-    return status;
+    if (status != VG_OK) {
+        vg_text__abandon(saved);
+        return status;
+    }
+    VG_TRY(vg_policy__save(policy, saved));
+    return tell_again(policy, path, &request);
 }

@@ -210,6 +210,7 @@ void vg_policy_free(vg_policy *policy) {
     vg_policy__forget(data);
     vg_base__release(data->calibration);
     vg_base__release(data->origin);
+    vg_base__release(data->line);
     vg_base__release(data->temperature);
     vg_base__release(data->given);
     vg_base__release(policy);

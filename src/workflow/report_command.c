@@ -58,9 +58,8 @@ static void append_option(line *l, const char *option, const char *value) {
     append_word(l, value);
 }
 
-static void append_reading(line *l, const vg_input_options *reading) {
-    append_option(l, "--format", reading->format);
-    append_option(l, "--labels", reading->labels);
+/* How the arrays or columns of a file are found. */
+static void append_columns(line *l, const vg_input_options *reading) {
     append_option(l, "--labels-key", reading->labels_key);
     append_option(l, "--labels-from", reading->labels_from == 1 ? "1" : NULL);
     append_option(l, "--classes", reading->classes);
@@ -72,12 +71,50 @@ static void append_reading(line *l, const vg_input_options *reading) {
     append_option(l, "--axes", reading->axes);
     if (reading->logits > 0)
         append_word(l, "--logits");
+}
+
+static void append_reading(line *l, const vg_input_options *reading) {
+    append_option(l, "--format", reading->format);
+    append_option(l, "--labels", reading->labels);
+    append_columns(l, reading);
     append_option(l, "--temperature", reading->temperature);
     if (!reading->scoring)
         return;
     append_option(l, "--sigma", reading->scoring->sigma_margin == VG_SIGMA_SAMPLE ? "sample" : NULL);
     if (reading->scoring->renormalise)
         append_word(l, "--renormalise");
+}
+
+/* Whether a preset has the conventions that no option of their own sets. */
+static bool has_preset(const vg_score_options *o, vg_preset preset) {
+    vg_score_options p = VG_SCORE_OPTIONS_INIT;
+    return vg_score_options_preset(&p, preset) == VG_OK && p.floor_form == o->floor_form && p.floor == o->floor &&
+           p.gate_eps_form == o->gate_eps_form && p.margin_eps_form == o->margin_eps_form && p.eps == o->eps;
+}
+
+/* The conventions of the measures: a preset, and what differs from it. */
+static void append_conventions(line *l, const vg_score_options *o) {
+    static const char *const presets[] = {NULL, "vge", "mljku"};
+    vg_score_options p = VG_SCORE_OPTIONS_INIT;
+    int preset = 0;
+    while (preset < VG_PRESET_MLJKU && !has_preset(o, (vg_preset)preset))
+        preset++;
+    if (vg_score_options_preset(&p, (vg_preset)preset) != VG_OK)
+        return;
+    append_option(l, "--preset", presets[preset]);
+    if (o->pairs != p.pairs)
+        append_option(l, "--pairs", o->pairs == VG_PAIRS_DISTINCT ? "distinct" : "all");
+    if (o->sigma_margin != p.sigma_margin || o->sigma_gate != p.sigma_gate)
+        append_option(l, "--sigma", o->sigma_margin == VG_SIGMA_SAMPLE ? "sample" : "population");
+    if (o->log_base != p.log_base)
+        append_option(l, "--log-base", o->log_base == VG_LOG_2 ? "2" : "e");
+    if (o->normalise && !p.normalise)
+        append_word(l, "--normalise");
+    if (o->renormalise)
+        append_word(l, "--renormalise");
+    if (o->task != VG_TASK_MULTICLASS)
+        append_word(l, "--multilabel");
+    append_option(l, "--multilabel-form", o->task == VG_TASK_MULTILABEL_LITERAL ? "literal" : NULL);
 }
 
 static vg_status finish(char **out, line *l) {
@@ -102,6 +139,27 @@ vg_status vg_report_command__decide(char **out, const char *path, const vg_input
     append_word(&l, "decide");
     append_word(&l, path);
     append_reading(&l, reading);
+    return finish(out, &l);
+}
+
+vg_status vg_report_command__again(char **out, const char *path, const vg_input_options *reading, const char *options,
+                                   const char *saved) {
+    line l = {.text = NULL};
+    append_word(&l, "vargate");
+    append_word(&l, "decide");
+    append_word(&l, path);
+    if (saved) {
+        append_option(&l, "--policy", saved);
+    } else {
+        append(&l, " ", 1);
+        append(&l, options, strlen(options));
+    }
+    append_option(&l, "--format", reading->format);
+    append_columns(&l, reading);
+    if (!saved)
+        append_option(&l, "--temperature", reading->temperature);
+    if (!saved && reading->scoring)
+        append_conventions(&l, reading->scoring);
     return finish(out, &l);
 }
 

@@ -9,6 +9,12 @@
  * are quoted for a shell where they need it. `*out` is released by vg_base__release. */
 vg_status vg_report_command__decide(char **out, const char *path, const vg_input_options *reading);
 
+/* The line by which `vargate decide` decides for a file as it did: `options` (words of a shell) that say what decides,
+ * or the policy in the file `saved`, which also holds the conventions and the temperature; then how the file is read.
+ * Labels are left out: they were those of the validation data. */
+vg_status vg_report_command__again(char **out, const char *path, const vg_input_options *reading, const char *options,
+                                   const char *saved);
+
 /* The same for a policy: FILE is also the --calibration file, and k of the rule is chosen; --target-risk R and --save
  * FILE are added by the page. */
 vg_status vg_report_command__policy(char **out, const char *path, const vg_input_options *reading);
