@@ -144,7 +144,8 @@ VG_API vg_status vg_sets_new(vg_sets **out, const vg_sets_options *options);
 VG_API void vg_sets_free(vg_sets *sets);
 /* out = NULL: calibration samples, any number of blocks; block = NULL then ends the calibration, as the first test
  * block does. Else test samples, which begin anew (numbers, figures) after a call with block = NULL. labels: n, or
- * n x C of 0 and 1 in multilabel mode; NULL for test samples without. groups: n texts, with VG_SETS_BY_GROUP, else NULL. VG_ERR_DATA names the first sample that cannot be used. */
+ * n x C of 0 and 1 in multilabel mode; NULL for test samples without. groups: n texts, with VG_SETS_BY_GROUP, else
+ * NULL. VG_ERR_DATA names the first sample that cannot be used. */
 VG_API vg_status vg_sets_feed(vg_sets *sets, const vg_set_places *out, const vg_predictions *block,
                               const int64_t *labels, const char *const *groups);
 /* What vg_sets_text writes: the figures as JSON (docs/schema/sets.schema.json); the calibrated thresholds, which

@@ -1,4 +1,4 @@
-"""`ConformalClassifier`: a scikit-learn classifier whose `predict_set` gives prediction sets with a promised coverage."""
+"""`ConformalClassifier`: a scikit-learn classifier whose `predict_set` promises a coverage."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ run report '<img src=x onerror=alert(1)>.csv' -o tagged -q --no-figures
 exits 0
 if grep -q '<img src=x' tagged/report.html; then fail "a tag from a file's name on the page"; else pass; fi
 # A header that holds other bytes than it should, and options.
-printf "\223NUMPY\001\000\166\000{'descr': '<f4', %s 'sh\330pe\033]0;x': (1, 1, 2), }%40s\n" "'fortran_order': False," "" \
-    >bad.npy
+printf "\223NUMPY\001\000\166\000{'descr': '<f4', %s 'sh\330pe\033]0;x': (1, 1, 2), }%40s\n" \
+    "'fortran_order': False," "" >bad.npy
 shown score bad.npy
 shown score names.csv "--no$escape[1mthing"
 shown "sc$escape[1more"

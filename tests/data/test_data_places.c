@@ -97,7 +97,7 @@ static void names(void **state) {
     FAILS(vg_dataset_open(&set, "mnits", VG_PART_TRAIN, NULL), VG_ERR_ARGUMENT, "did you mean 'mnist'?");
     FAILS(vg_dataset_open(&set, "mnist", VG_PART_TRAIN, searching(in("nowhere"))), VG_ERR_IO,
           "nowhere: no such folder");
-    FAILS(vg_dataset_open(&set, "cifar100", VG_PART_TRAIN, NULL), VG_ERR_IO, "'vargate data fetch cifar100' brings it");
+    FAILS(vg_dataset_open(&set, "cifar100", VG_PART_TRAIN, NULL), VG_ERR_IO, "'vargate data fetch cifar100' downloads it");
 }
 
 static void found_in_each_place(void **state) {

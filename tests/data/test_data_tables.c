@@ -76,7 +76,7 @@ static void refused(void **state) {
         {"file,split\na.jpg,dev\n", "line 2: split 'dev', expected train, val or test"},
         {"file,label\n\"a.jpg,x\n", "line 2: a quoted field does not end"},
         {"file,split\na.jpg,train\nb.jpg,val\na.jpg,test\n", "line 4: "},
-        {"file,label\na.jpg,x\na.jpg,y\n", "stands in line 2 already, with another label"},
+        {"file,label\na.jpg,x\na.jpg,y\n", "is in line 2 already, with another label"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         vg_image_list list = {0};
