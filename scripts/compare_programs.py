@@ -10,6 +10,7 @@ agree to the byte. The first differences are shown and the exit status is 1. Nee
 import argparse
 import itertools
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -165,7 +166,10 @@ def outcome(program: str, case: Case) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as place:
         work = pathlib.Path(place) / "w"
         shutil.copytree(case.folder, work)
-        done = subprocess.run([program, *case.arguments], cwd=work, input=case.stdin, capture_output=True, timeout=300)
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1763319900"}  # pages name the time they were made at
+        done = subprocess.run(
+            [program, *case.arguments], cwd=work, input=case.stdin, capture_output=True, timeout=300, env=environment
+        )
         before = {p.name for p in case.folder.iterdir()}
         files = {
             str(p.relative_to(work)): p.read_bytes()
