@@ -9,10 +9,6 @@ set(CMAKE_INSTALL_RPATH "")
 
 # Called after the targets are there: where their parts go in the wheel.
 macro(vg_wheel_install)
-  if(TARGET vargate-calibrate)
-    target_sources(vargate-calibrate PRIVATE ${PROJECT_SOURCE_DIR}/python/native/small_lapack.c)
-    target_include_directories(vargate-calibrate BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/python/native)
-  endif()
   # One plain file: a wheel cannot hold links.
   set_target_properties(vargate-shared PROPERTIES VERSION "" SOVERSION "" NO_SONAME ON)
   target_link_options(vargate-shared PRIVATE -s)
