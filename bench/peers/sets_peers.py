@@ -3,7 +3,8 @@
     python bench/peers/sets_peers.py [N] [CLASSES]
 
 One member of float64 probabilities in memory, lac and aps (TorchCP: u = 1), the least CPU time of five runs, one JSON
-line for each figure with the peer's time and the ratio. Sets are compared for lac. A peer that is not installed is left out.
+line for each figure with the peer's time and the ratio. Sets are compared for lac. A peer that is not installed is left
+out.
 """
 
 from __future__ import annotations
