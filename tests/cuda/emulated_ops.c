@@ -197,6 +197,13 @@ static const vg_backend_ops layers = {.close = close_it,
                                       .pooling_forward = vg_cuda__pooling_forward,
                                       .pooling_backward = vg_cuda__pooling_backward};
 
+/* The registry names it; this program has no CPU backend. */
+vg_status vg_backend__open_cpu(vg_backend **out, const vg_backend_options *options) {
+    (void)options;
+    *out = NULL;
+    return vg_base__fail(VG_ERR_UNSUPPORTED, "not in this program");
+}
+
 vg_status vg_backend__open_cuda(vg_backend **out, const vg_backend_options *options) {
     vg_backend *b = calloc(1, sizeof *b);
     cuda_context *c = calloc(1, sizeof *c);
