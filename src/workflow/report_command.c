@@ -78,6 +78,7 @@ static void append_reading(line *l, const vg_input_options *reading) {
     append_option(l, "--labels", reading->labels);
     append_columns(l, reading);
     append_option(l, "--temperature", reading->temperature);
+    append_option(l, "--class-k", reading->class_k);
     if (!reading->scoring)
         return;
     append_option(l, "--sigma", reading->scoring->sigma_margin == VG_SIGMA_SAMPLE ? "sample" : NULL);
@@ -156,8 +157,10 @@ vg_status vg_report_command__again(char **out, const char *path, const vg_input_
     }
     append_option(&l, "--format", reading->format);
     append_columns(&l, reading);
-    if (!saved)
+    if (!saved) {
         append_option(&l, "--temperature", reading->temperature);
+        append_option(&l, "--class-k", reading->class_k);
+    }
     if (!saved && reading->scoring)
         append_conventions(&l, reading->scoring);
     return finish(out, &l);
