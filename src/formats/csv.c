@@ -36,10 +36,6 @@ typedef struct table {
     size_t rows;
 } table;
 
-static vg_status wrong(const table *t, const char *reason) {
-    return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: %s", t->source->path, t->lines.number, reason);
-}
-
 /* Takes the fields of the first line as names; *header when one of them is no number, or when they are 0, 1, 2, ... */
 static vg_status read_first(table *t, bool *header) {
     const char *text = "";
@@ -48,8 +44,7 @@ static vg_status read_first(table *t, bool *header) {
     *header = false;
     while (at <= t->lines.length) {
         double number;
-        if (!vg_csv__field(&t->lines, t->dialect.separator, &at, &text, &length))
-            return wrong(t, "a quoted field is not closed, or has text behind it");
+        VG_TRY(vg_csv__field(&t->lines, t->dialect.separator, &at, &text, &length));
         bool numeric = vg_csv__is_number(&t->dialect, text, length, &number);
         *header |= !numeric;
         counted &= numeric && number == (double)t->columns.count;
@@ -168,8 +163,7 @@ static vg_status read_row(table *t) {
     for (; at <= t->lines.length; column++) {
         const char *text;
         size_t length;
-        if (!vg_csv__field(&t->lines, t->dialect.separator, &at, &text, &length))
-            return wrong(t, "a quoted field is not closed, or has text behind it");
+        VG_TRY(vg_csv__field(&t->lines, t->dialect.separator, &at, &text, &length));
         if (column < t->columns.count) /* more are counted, then refused below */
             VG_TRY(take_field(t, column, text, length, values));
     }
@@ -355,6 +349,7 @@ vg_status vg_csv__read(vg_source *source) {
     free_key(&t.member);
     vg_column__free(&t.label);
     vg_column__free(&t.line);
+    vg_base__release(t.lines.field);
     vg_csv__free(&t.columns);
     return status;
 }

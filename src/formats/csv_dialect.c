@@ -17,25 +17,45 @@ enum { LOOK_LINES = 32, LONGEST_NUMBER = 512 };
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* A field that begins with a quote. */
-static bool quoted_field(const vg_lines *lines, char separator, size_t start, size_t *at, const char **text,
-                         size_t *length) {
-    const char *close = memchr(lines->text + start + 1, '"', lines->length - start - 1);
-    if (!close)
-        return false;
-    *text = lines->text + start + 1;
-    *length = (size_t)(close - *text);
-    size_t end = (size_t)(close - lines->text) + 1;
-    while (end < lines->length && lines->text[end] != separator && is_blank(lines->text[end]))
+/* Copies text to lines->field, of every two quotes one. */
+static vg_status halve_quotes(vg_lines *lines, const char **text, size_t *length) {
+    if (lines->field_room < *length) {
+        vg_base__release(lines->field);
+        lines->field = NULL, lines->field_room = 0;
+        VG_TRY(vg_base__alloc(&lines->field, lines->length, 1, "a field with quotes"));
+        lines->field_room = lines->length;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < *length; i += 1 + ((*text)[i] == '"'))
+        lines->field[count++] = (*text)[i];
+    *text = lines->field, *length = count;
+    return VG_OK;
+}
+
+/* A field that begins with a quote. It ends at the first quote that no other follows. */
+static vg_status quoted_field(vg_lines *lines, char separator, size_t start, size_t *at, const char **text,
+                              size_t *length) {
+    const char *first = lines->text + start + 1, *stop = lines->text + lines->length;
+    const char *close = memchr(first, '"', (size_t)(stop - first));
+    bool doubled = false;
+    while (close && close + 1 < stop && close[1] == '"') {
+        doubled = true;
+        close = memchr(close + 2, '"', (size_t)(stop - close) - 2);
+    }
+    size_t end = close ? (size_t)(close - lines->text) + 1 : 0;
+    while (close && end < lines->length && lines->text[end] != separator && is_blank(lines->text[end]))
         end++;
-    if (end < lines->length && lines->text[end] != separator)
-        return false;
+    if (!close || (end < lines->length && lines->text[end] != separator))
+        return vg_base__fail(VG_ERR_FORMAT, "%s: line %zu: a quoted field is not closed, or has text behind it",
+                             lines->source->path, lines->number);
+    *text = first;
+    *length = (size_t)(close - first);
     *at = end + 1;
-    return true;
+    return doubled ? halve_quotes(lines, text, length) : VG_OK;
 }
 
 /* Fields with any number of blanks between them. */
-static bool spaced_field(const vg_lines *lines, size_t *at, const char **text, size_t *length) {
+static void spaced_field(const vg_lines *lines, size_t *at, const char **text, size_t *length) {
     size_t start = *at, end;
     while (start < lines->length && is_blank(lines->text[start]))
         start++;
@@ -46,12 +66,13 @@ static bool spaced_field(const vg_lines *lines, size_t *at, const char **text, s
     while (end < lines->length && is_blank(lines->text[end]))
         end++;
     *at = end < lines->length ? end : lines->length + 1;
-    return true;
 }
 
-bool vg_csv__field(const vg_lines *lines, char separator, size_t *at, const char **text, size_t *length) {
-    if (separator == ' ')
-        return spaced_field(lines, at, text, length);
+vg_status vg_csv__field(vg_lines *lines, char separator, size_t *at, const char **text, size_t *length) {
+    if (separator == ' ') {
+        spaced_field(lines, at, text, length);
+        return VG_OK;
+    }
     size_t start = *at;
     while (start < lines->length && lines->text[start] != separator && is_blank(lines->text[start]))
         start++;
@@ -64,7 +85,7 @@ bool vg_csv__field(const vg_lines *lines, char separator, size_t *at, const char
         end--;
     *text = lines->text + start;
     *length = end - start;
-    return true;
+    return VG_OK;
 }
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
@@ -168,15 +189,14 @@ static bool is_torn(const char *text, size_t length) {
 }
 
 /* Whether the separator splits the first lines into equally many fields, at least two. */
-static bool splits_evenly(const vg_source *source, char separator) {
-    vg_lines lines = {.source = source, .keep_tabs = separator == '\t'};
+static bool are_even(vg_lines *lines, char separator) {
     size_t first = 0;
-    for (size_t row = 0; row < LOOK_LINES && vg_lines__next(&lines); row++) {
+    for (size_t row = 0; row < LOOK_LINES && vg_lines__next(lines); row++) {
         size_t at = 0, count = 0;
-        for (; at <= lines.length; count++) {
+        for (; at <= lines->length; count++) {
             const char *text;
             size_t length;
-            if (!vg_csv__field(&lines, separator, &at, &text, &length) || is_torn(text, length))
+            if (vg_csv__field(lines, separator, &at, &text, &length) != VG_OK || is_torn(text, length))
                 return false;
         }
         first = row == 0 ? count : first;
@@ -184,6 +204,13 @@ static bool splits_evenly(const vg_source *source, char separator) {
             return false;
     }
     return true;
+}
+
+static bool splits_evenly(const vg_source *source, char separator) {
+    vg_lines lines = {.source = source, .keep_tabs = separator == '\t'};
+    bool even = are_even(&lines, separator);
+    vg_base__release(lines.field);
+    return even;
 }
 
 /* Whether the character is in the line outside quotes. */

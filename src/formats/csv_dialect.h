@@ -20,9 +20,10 @@ typedef struct vg_csv_dialect {
  * option to type, where two separators are possible. */
 vg_status vg_csv__detect(vg_csv_dialect *out, const vg_source *source);
 
-/* The next field of the current line from *at, quotes taken off (no quote may be inside); *at goes behind its
- * separator, or to length + 1 behind the last field. False: a quoted field is not closed, or has text behind it. */
-bool vg_csv__field(const vg_lines *lines, char separator, size_t *at, const char **text, size_t *length);
+/* The next field of the current line from *at, quotes taken off and doubled quotes between them made single (RFC 4180);
+ * *at goes behind its separator, or to length + 1 behind the last field. *text lies in the line or in lines->field, and
+ * stands until the next call. VG_ERR_FORMAT: a quoted field is not closed, or has text behind it. */
+vg_status vg_csv__field(vg_lines *lines, char separator, size_t *at, const char **text, size_t *length);
 
 /* Whether the field is a number in this dialect; `out` may be NULL. Does not decide the decimal mark. */
 bool vg_csv__is_number(const vg_csv_dialect *dialect, const char *text, size_t length, double *out);

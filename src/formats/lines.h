@@ -12,6 +12,8 @@ typedef struct vg_lines {
     size_t number;  /* of the current line, from 1 */
     const char *text;
     size_t length;
+    char *field; /* a field of a table with quotes in it, without their doubling; released by who walks over a table */
+    size_t field_room;
 } vg_lines;
 bool vg_lines__next(vg_lines *lines);
 

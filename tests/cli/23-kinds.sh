@@ -43,6 +43,29 @@ printf 'a,b;c\nx,y;z\n' >both.csv
 run score both.csv
 fails_with 1 "both.csv: its fields may be separated by ',' or by ';'; say which it is: --separator ';'"
 
+# Quotes within fields are doubled, as Python's csv module writes them: names come out of a table as they went in.
+if command -v python3 >/dev/null; then
+    python3 - quotes.csv <<'EOF'
+import csv, sys
+names = ['d"og', '"', 'a "b", c;d']
+with open(sys.argv[1], "w", newline="") as file:
+    out = csv.writer(file)
+    out.writerow(["id", *names, "label"])
+    for i, name in enumerate(names):
+        out.writerow([f'{i} ""{name}"', *(0.5 if name == other else 0.25 for other in names), name])
+EOF
+    run evaluate quotes.csv --json
+    exits 0
+    near "$(json accuracy)" 1
+    run score quotes.csv --separator comma -o quotes-scores.csv
+    exits 0
+    if python3 - quotes.csv quotes-scores.csv <<'EOF'; then pass; else fail "other ids or names than the table's"; fi
+import csv, sys
+given, found = (list(csv.DictReader(open(path, newline=""))) for path in sys.argv[1:])
+sys.exit([(row["id"], row["label"]) for row in given] != [(row["id"], row["pred_name"]) for row in found])
+EOF
+fi
+
 # One array a member.
 run evaluate "$files/models.npz" --logits --json
 exits 0
