@@ -244,7 +244,10 @@ def _jsonl_arrays(path: Path) -> dict[str, Array]:
     def numbers(values: Any) -> Array:
         return np.array(values, dtype=np.float64)  # null, which stands for what is not finite, becomes NaN
 
-    out = {name: np.array([row[name] for row in rows]) for name in names if name in _TEXTS}
+    def text(value: Any) -> Any:
+        return ";".join(value) if isinstance(value, list) else value  # names of labels: as in a table
+
+    out = {name: np.array([text(row[name]) for row in rows]) for name in names if name in _TEXTS}
     if "k" in names:
         out["k"] = numbers(rows[0]["k"])
     return out | {name: numbers([row[name] for row in rows]) for name in names if name not in (*_TEXTS, "k")}

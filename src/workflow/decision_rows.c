@@ -1,6 +1,7 @@
 /* decision_rows.c - writes decisions as arrays (.npz), CSV or JSON lines. id is the sample's id, or its number where it
  * has none; in multilabel mode the other columns have one value a label (pred_0, ... in CSV). Where classes have names,
- * the arrays are followed by `classes`, the other columns by pred_name and decision_name. */
+ * the arrays are followed by `classes`, the other columns by pred_name and decision_name; in multilabel mode these are
+ * the labels predicted and decided to be there, and abstained_name follows: the labels that were left open. */
 #include "workflow/decision_rows.h"
 
 #include <stdio.h>
@@ -43,8 +44,16 @@ static void write_value(vg_text_rows *rows, vg_field field, const void *values, 
         vg_text_rows__real(rows, ((const double *)values)[index], json);
 }
 
-static bool has_names(const vg_score_writer *file, const vg_column_store *store) {
-    return file->names.classes && !store->layout.multilabel;
+/* The names of the labels predicted and decided to be there, and of those abstained from. */
+static void write_label_names(vg_text_rows *rows, const vg_row_names *names, const vg_scores *block, size_t row,
+                              size_t labels, bool json) {
+    const int32_t *pred = block->pred + row * labels, *decision = block->decision + row * labels;
+    vg_text_rows__put(rows, json ? ",\"pred_name\":" : ",");
+    vg_row_names__put_labels(rows, names, pred, labels, 1, json);
+    vg_text_rows__put(rows, json ? ",\"decision_name\":" : ",");
+    vg_row_names__put_labels(rows, names, decision, labels, 1, json);
+    vg_text_rows__put(rows, json ? ",\"abstained_name\":" : ",");
+    vg_row_names__put_labels(rows, names, decision, labels, -1, json);
 }
 
 /* The names of the predicted and of the decided class. */
@@ -72,7 +81,9 @@ static void write_row(vg_text_rows *rows, const vg_score_writer *file, const vg_
         }
         vg_text_rows__put(rows, array ? "]" : "");
     }
-    if (has_names(file, store))
+    if (file->names.classes && store->layout.multilabel)
+        write_label_names(rows, &file->names, block, row, store->layout.c, json);
+    else if (file->names.classes)
         write_names(rows, file, block, row, json);
     vg_text_rows__put(rows, json ? "}\n" : "\n");
 }
@@ -86,7 +97,8 @@ static void write_heading(vg_text_rows *rows, const vg_score_writer *file, const
             vg_text_rows__put(rows, name);
         }
     }
-    vg_text_rows__put(rows, has_names(file, store) ? ",pred_name,decision_name\n" : "\n");
+    vg_text_rows__put(rows, file->names.classes ? ",pred_name,decision_name" : "");
+    vg_text_rows__put(rows, file->names.classes && store->layout.multilabel ? ",abstained_name\n" : "\n");
 }
 
 static vg_status write_text_block(vg_text_rows *rows, const vg_score_writer *file, const vg_column_store *store,

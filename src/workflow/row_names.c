@@ -87,18 +87,43 @@ void vg_row_names__put_class(vg_text_rows *rows, const vg_row_names *names, int3
 }
 
 void vg_row_names__put_classes(vg_text_rows *rows, const vg_row_names *names, const uint32_t *classes, size_t count) {
-    bool quoted = false;
+    size_t room = 1, used = 0;
+    char *joined;
     for (size_t i = 0; i < count; i++)
-        quoted = quoted || strpbrk(names->classes[classes[i]], ",\"\r\n");
-    vg_text_rows__put(rows, quoted ? ",\"" : ",");
-    for (size_t i = 0; i < count; i++) {
-        vg_text_rows__put(rows, i ? ";" : "");
-        for (const char *p = names->classes[classes[i]]; *p; p++) {
-            char one[3] = {*p, *p == '"' ? '"' : '\0', '\0'};
-            vg_text_rows__put(rows, one);
-        }
+        room += strlen(names->classes[classes[i]]) + 1;
+    vg_status status = vg_base__alloc(&joined, room, 1, "names of classes");
+    if (status != VG_OK) {
+        rows->status = rows->status == VG_OK ? status : rows->status;
+        return;
     }
-    vg_text_rows__put(rows, quoted ? "\"" : "");
+    joined[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(joined + used, room - used, "%s%s", i ? ";" : "", names->classes[classes[i]]);
+    put_text(rows, joined, false);
+    vg_base__release(joined);
+}
+
+void vg_row_names__put_labels(vg_text_rows *rows, const vg_row_names *names, const int32_t *values, size_t count,
+                              int32_t wanted, bool json) {
+    uint32_t *found;
+    size_t found_count = 0;
+    vg_status status = vg_base__alloc(&found, count, sizeof *found, "labels of a sample");
+    if (status != VG_OK) {
+        rows->status = rows->status == VG_OK ? status : rows->status;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (values[i] == wanted)
+            found[found_count++] = (uint32_t)i;
+    if (!json)
+        vg_row_names__put_classes(rows, names, found, found_count);
+    for (size_t i = 0; i < found_count && json; i++) {
+        vg_text_rows__put(rows, i ? "," : "[");
+        vg_row_names__put_class(rows, names, (int32_t)found[i], true);
+    }
+    if (json)
+        vg_text_rows__put(rows, found_count ? "]" : "[]");
+    vg_base__release(found);
 }
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */

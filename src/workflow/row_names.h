@@ -28,8 +28,11 @@ void vg_row_names__put_id(vg_text_rows *rows, const vg_row_names *names, size_t 
 /* The name of a class; -1: nothing in CSV, null in JSON. */
 void vg_row_names__put_class(vg_text_rows *rows, const vg_row_names *names, int32_t c, bool json);
 
-/* ",NAMES" of CSV: the names of several classes, separated by semicolons. */
+/* A cell of CSV: the names of several classes, separated by semicolons. */
 void vg_row_names__put_classes(vg_text_rows *rows, const vg_row_names *names, const uint32_t *classes, size_t count);
+/* The names of the labels whose value is `wanted`, of `count` values: a cell of CSV as above, or a list of JSON. */
+void vg_row_names__put_labels(vg_text_rows *rows, const vg_row_names *names, const int32_t *values, size_t count,
+                              int32_t wanted, bool json);
 
 /* Arrays `id`, where there are ids or `always` (then the samples' numbers), and `classes`. `path`: as of
  * vg_name_list__write. */

@@ -1,8 +1,9 @@
 /* score_rows.c - scores as CSV or JSON lines, one row a sample.
  *
  * CSV heading: n, id where the samples have ids, then per field its name, with _c for class or label c and @k for a
- * gate setting (tu, gtu@1, mean_0, gtu_0@1), pred_name after pred where classes have names, then diversity and
- * k_sensitivity, the same in every row. JSONL: the names of the .npz arrays as keys, arrays nested alike. */
+ * gate setting (tu, gtu@1, mean_0, gtu_0@1), pred_name after pred where classes have names (multilabel: of the labels
+ * predicted to be there), then diversity and k_sensitivity, the same in every row. JSONL: the names of the .npz arrays
+ * as keys, arrays nested alike. */
 #include "workflow/score_rows.h"
 
 #include <stdio.h>
@@ -20,9 +21,16 @@ typedef struct row_writer {
     const vg_job *job;
 } row_writer;
 
-/* Whether the name of the predicted class follows field f. */
-static bool has_name(const row_writer *w, int f) {
-    return f == VG_FIELD_PRED && w->names->classes && !w->store->layout.multilabel;
+/* Whether the name of the predicted class, or those of the predicted labels, follow field f. */
+static bool has_name(const row_writer *w, int f) { return f == VG_FIELD_PRED && w->names->classes; }
+
+static void write_name(row_writer *w, const vg_scores *block, size_t row) {
+    const vg_score_layout *layout = &w->store->layout;
+    vg_text_rows__put(&w->rows, w->json ? ",\"pred_name\":" : ",");
+    if (layout->multilabel)
+        vg_row_names__put_labels(&w->rows, w->names, block->pred + row * layout->c, layout->c, 1, w->json);
+    else
+        vg_row_names__put_class(&w->rows, w->names, block->pred[row], w->json);
 }
 
 /* Columns of a field: `outer` classes or labels (0: none), each with `inner` gate settings (0: none). */
@@ -76,10 +84,8 @@ static void write_csv_row(row_writer *w, size_t n, const vg_scores *block, size_
             vg_text_rows__put(&w->rows, ",");
             write_value(w, f, vg_score_block__place(block, f), row * width + i);
         }
-        if ((w->store->set & VG_FIELD_BIT(f)) && has_name(w, f)) {
-            vg_text_rows__put(&w->rows, ",");
-            vg_row_names__put_class(&w->rows, w->names, block->pred[row], false);
-        }
+        if ((w->store->set & VG_FIELD_BIT(f)) && has_name(w, f))
+            write_name(w, block, row);
     }
     vg_text_rows__put(&w->rows, ",");
     vg_text_rows__real(&w->rows, w->summary->diversity, false);
@@ -119,10 +125,8 @@ static void write_json_row(row_writer *w, size_t n, const vg_scores *block, size
         if (!(w->store->set & VG_FIELD_BIT(f)))
             continue;
         write_json_field(w, f, vg_score_block__place(block, f), row);
-        if (has_name(w, f)) {
-            vg_text_rows__put(&w->rows, ",\"pred_name\":");
-            vg_row_names__put_class(&w->rows, w->names, block->pred[row], true);
-        }
+        if (has_name(w, f))
+            write_name(w, block, row);
     }
     vg_text_rows__put(&w->rows, ",\"k\":[");
     for (size_t i = 0; i < layout->k_count; i++) {

@@ -131,8 +131,10 @@ static void put_csv_set(const vg_set_rows *r, size_t count, bool names) {
         vg_text_rows__put(t, i ? " " : "");
         vg_text_rows__int(t, r->order[i]);
     }
-    if (names)
+    if (names) {
+        vg_text_rows__put(t, ",");
         vg_row_names__put_classes(t, &r->file.names, r->order, count);
+    }
 }
 
 static void put_row(const vg_set_rows *r, size_t sample, size_t i) {

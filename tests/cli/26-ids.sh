@@ -31,6 +31,41 @@ run decide named.csv -q -o decisions.csv
 exits 0
 run score named.csv -q -o scores.csv
 exits 0
+# Multilabel: the names of the labels that are there, of those decided to be, and of those left open.
+cat >labels.csv <<'END'
+id,label0,label1,label2,cat,"=d""og",cow
+a,1,0,1,0.9,0.1,0.8
+b,0,1,0,0.2,0.9,0.5
+c,0,0,0,0.2,0.1,0.3
+END
+run score labels.csv --multilabel --classes 'cat,=d"og,cow' --measures pred -q -o labels-scores.csv
+exits 0
+found=$(cut -d, -f3-6 labels-scores.csv | tr '\n' ' ')
+if [ "$found" = "pred_0,pred_1,pred_2,pred_name 1,0,1,cat;cow 0,1,0,\"'=d\"\"og\" 0,0,0, " ]; then
+    pass
+else
+    fail "$found"
+fi
+run score labels.csv --multilabel --classes 'cat,=d"og,cow' --measures pred -q -o labels-scores.jsonl
+found=$(sed 's/.*"pred":\(.*\),"k".*/\1/' labels-scores.jsonl | tr '\n' ' ')
+if [ "$found" = '[1,0,1],"pred_name":["cat","cow"] [0,1,0],"pred_name":["=d\"og"] [0,0,0],"pred_name":[] ' ]; then
+    pass
+else
+    fail "$found"
+fi
+run decide labels.csv --multilabel --classes 'cat,=d"og,cow' -q -o labels-decisions.csv
+found=$(cut -d, -f14- labels-decisions.csv | tr '\n' ' ')
+if [ "$found" = "pred_name,decision_name,abstained_name cat;cow,cat;cow, \"'=d\"\"og\",\"'=d\"\"og\",cow ,, " ]; then
+    pass
+else
+    fail "$found"
+fi
+run decide labels.csv --multilabel --classes 'cat,=d"og,cow' -q -o labels-decisions.jsonl
+if grep -qF '"pred_name":["=d\"og"],"decision_name":["=d\"og"],"abstained_name":["cow"]}' labels-decisions.jsonl; then
+    pass
+else
+    fail "$(cat labels-decisions.jsonl)"
+fi
 # Whole numbers stay numbers, and a table joins back by them in any order.
 printf '{"id": 30, "p": [[0.9, 0.1]]}\n{"id": 10, "p": [[0.3, 0.7]]}\n{"id": 20, "p": [[0.6, 0.4]]}\n' >lines.jsonl
 run decide lines.jsonl -q -o numbers.jsonl
