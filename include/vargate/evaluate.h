@@ -217,8 +217,9 @@ typedef struct vg_label_row {
 } vg_label_row;
 
 /* The measure of largest error AUROC (the leader, of equals the first) against the one to be preferred unless it is
- * beaten: TU, or the second best where TU leads or is not there. DeLong's paired test, and its p-value times the other
- * measures, among which the leader was picked on the same rows. */
+ * beaten: TU, or the second best where TU leads or is not there. DeLong's paired test, or with resamples the paired
+ * bootstrap (percentiles; p-value by the deviation of the resamples), and its p-value times the other measures, among
+ * which the leader was picked on the same rows. */
 typedef struct vg_measure_lead {
     size_t leader, rival;   /* numbers in `measures`; measure_count: there is none */
     vg_estimate difference; /* leader - rival, with its interval */

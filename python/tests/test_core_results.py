@@ -297,3 +297,41 @@ def test_calibration_check(logits: Any) -> None:
     assert "ece_classwise" not in e.intervals
     for name, (low, high) in e.intervals.items():
         assert low <= getattr(e, name) <= high
+
+
+def _auroc(values: np.ndarray, errors: np.ndarray) -> float:
+    """The share of pairs (an error, a correct prediction) in which the error is the more uncertain; ties are half."""
+    right = np.sort(values[~errors])
+    ends = np.searchsorted(right, values[errors], "left"), np.searchsorted(right, values[errors], "right")
+    return float(np.mean(ends) / len(right))
+
+
+def test_lead_is_the_paired_bootstrap() -> None:
+    """Interval and p-value of the lead agree with resamples that NumPy draws, within their Monte-Carlo error."""
+    rng = np.random.default_rng(3)
+    n, resamples = 500, 2000
+    logits = rng.normal(size=(n, 1, 4)) * 1.5 + rng.normal(size=(n, 5, 4)) * rng.gamma(1, 1, size=(n, 1, 1))
+    p = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    mean = p.mean(1)
+    y = (mean.cumsum(1) < rng.random((n, 1))).sum(1).clip(0, 3)
+    scored = vargate.score(p)
+    errors = scored.pred != y
+    found = vargate.evaluate(scored, y, measures=["tu", "eu"], bootstrap=resamples, seed=9)
+    lead = found.lead
+    assert lead is not None
+    assert lead.rival is not None
+    first, second = np.asarray(getattr(scored, lead.leader)), np.asarray(getattr(scored, lead.rival))
+    value = _auroc(first, errors) - _auroc(second, errors)
+    assert lead.difference == pytest.approx(value, abs=1e-12)
+    draws = [rng.integers(n, size=n) for _ in range(resamples)]
+    differences = np.array([_auroc(first[d], errors[d]) - _auroc(second[d], errors[d]) for d in draws])
+    spread = differences.std(ddof=1)
+    noise = 4 * spread * np.sqrt(2 * 0.025 * 0.975 / resamples) / 0.0584  # 0.0584: the normal density at its 2.5 %
+    assert lead.interval == pytest.approx(np.quantile(differences, [0.025, 0.975]), abs=noise)
+    z = abs(value) / spread
+    ends = [math.erfc(z * factor / math.sqrt(2)) for factor in (1.1, 0.9)]
+    assert ends[0] <= lead.p_value <= ends[1]
+    assert lead.p_corrected == min(1, lead.p_value)
+    assert any("paired bootstrap" in str(text) for text in found.findings)
+    plain = vargate.evaluate(scored, y, measures=["tu", "eu"])
+    assert any("paired DeLong test" in str(text) for text in plain.findings)

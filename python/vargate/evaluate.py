@@ -136,8 +136,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lead:
-    """The measure of largest error AUROC against TU, or the second best where TU leads: DeLong's paired test, and its
-    p-value corrected for the pick of the leader."""
+    """The measure of largest error AUROC against TU, or the second best where TU leads: DeLong's paired test, or the
+    paired bootstrap under ``bootstrap=``, and its p-value corrected for the pick of the leader."""
 
     leader: str
     rival: str | None = None

@@ -291,7 +291,11 @@ static vg_status collect(vg_evaluation *e, const bootstrap_work *work) {
     double factor = design_factor(e, work);
     for (size_t m = 0; m < e->measure_count; m++)
         VG_TRY(order_intervals(e, m, work, factor));
-    return VG_OK;
+    if (e->lead.leader == e->measure_count || e->lead.rival == e->measure_count)
+        return VG_OK;
+    const double *auroc = work->values + VG_TALLY_FIGURES + VG_RANK_AUROC;
+    return vg_evaluate__lead_resampled(e, auroc + e->lead.leader * work->per_measure,
+                                       auroc + e->lead.rival * work->per_measure, work->figures);
 }
 
 /* Every measure's order; rows and marks of all of them in two allocations. */

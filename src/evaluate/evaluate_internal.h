@@ -466,8 +466,11 @@ void vg_evaluate__ood_places(vg_estimate *places[VG_OOD_FIGURES], vg_ood_row *ro
 vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 
 /* --- the lead of a measure, classes (lead.c) ---------------------------------------------------------------------- */
-/* After the rankings and the rule. */
+/* After the rankings and the rule. With resamples only who leads whom: vg_evaluate__lead_resampled does the rest. */
 vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
+/* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
+ * `stride` apart. */
+vg_status vg_evaluate__lead_resampled(vg_evaluation *e, const double *leader, const double *rival, size_t stride);
 vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
 /* What needs no rows: the leader and its rival; the measure of the classes, recall and precision. */
 void vg_evaluate__lead_names(vg_evaluation *e);

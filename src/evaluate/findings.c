@@ -70,9 +70,10 @@ static void name_lead(char *out, size_t room, const vg_evaluation *e) {
     char p[32];
     name_p(p, lead->corrected);
     snprintf(out, room,
-             "%s (%.4f) by %.4f (%g %% interval %.4f to %.4f; paired DeLong test, %s corrected for %zu comparison%s)",
+             "%s (%.4f) by %.4f (%g %% interval %.4f to %.4f; paired %s, %s corrected for %zu comparison%s)",
              rival->name, rival->error_auroc.value, lead->difference.value, 100 * e->confidence, lead->difference.low,
-             lead->difference.high, p, e->measure_count - 1, e->measure_count == 2 ? "" : "s");
+             lead->difference.high, e->resamples > 0 ? "bootstrap" : "DeLong test", p, e->measure_count - 1,
+             e->measure_count == 2 ? "" : "s");
 }
 
 static void find_measure_to_use(vg_finding *out, const vg_evaluation *e) {

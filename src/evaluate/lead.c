@@ -2,6 +2,7 @@
  * how each class fares. */
 #include "evaluate/bounds.h"
 #include "evaluate/evaluate_internal.h"
+#include "evaluate/paired.h"
 
 /* --- the lead of the best measure --------------------------------------------------------------------------------- */
 static size_t find_measure(const vg_evaluation *e, const char *name) {
@@ -61,19 +62,54 @@ void vg_evaluate__lead_names(vg_evaluation *e) {
             e->measures[lead->leader].error_auroc.value - e->measures[lead->rival].error_auroc.value;
 }
 
+static void set_p(vg_evaluation *e, double p_value) {
+    e->lead.p_value = p_value;
+    e->lead.corrected = isnan(p_value) ? NAN : fmin(1, p_value * (double)(e->measure_count - 1));
+}
+
 vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns) {
     vg_measure_lead *lead = &e->lead;
     vg_auroc_comparison found;
     vg_evaluate__lead_names(e);
-    if (lead->leader == e->measure_count || lead->rival == e->measure_count)
+    if (lead->leader == e->measure_count || lead->rival == e->measure_count || e->resamples > 0)
         return VG_OK;
     VG_TRY(compare(&found, t, &columns[lead->leader], &columns[lead->rival], e->confidence));
     lead->difference = found.difference;
-    lead->p_value = found.p_value;
-    lead->corrected = fmin(1, found.p_value * (double)(e->measure_count - 1));
-    if (isnan(found.p_value))
-        lead->corrected = NAN;
+    set_p(e, found.p_value);
     return VG_OK;
+}
+
+/* The two-sided p-value of no difference: the difference over the deviation of its resamples, which is normal. Counting
+ * resamples could not give one below 2 / (resamples + 1), too much for the correction that follows. NaN where a
+ * resample has none, or all are the same. */
+static double normal_p(double value, const double *leader, const double *rival, size_t stride, size_t resamples) {
+    double mean = 0, square = 0;
+    for (size_t r = 0; r < resamples; r++)
+        mean += (leader[r * stride] - rival[r * stride]) / (double)resamples;
+    for (size_t r = 0; r < resamples; r++) {
+        double off = leader[r * stride] - rival[r * stride] - mean;
+        square += off * off;
+    }
+    if (value == 0 && square == 0)
+        return 1;
+    return square > 0 && resamples > 1 ? erfc(fabs(value) / sqrt(2 * square / (double)(resamples - 1))) : NAN;
+}
+
+vg_status vg_evaluate__lead_resampled(vg_evaluation *e, const double *leader, const double *rival, size_t stride) {
+    size_t resamples = e->resamples, half = resamples * VG_PAIRED_FIGURES;
+    vg_estimate *difference = &e->lead.difference;
+    double *both, counted;
+    VG_TRY(vg_base__zalloc(&both, 2 * half, sizeof *both, "resamples of two measures"));
+    for (size_t r = 0; r < resamples; r++) {
+        both[r * VG_PAIRED_FIGURES + VG_PAIRED_AUROC] = rival[r * stride];
+        both[half + r * VG_PAIRED_FIGURES + VG_PAIRED_AUROC] = leader[r * stride];
+    }
+    vg_paired_replicates pair = {both, both + half, resamples, e->confidence};
+    vg_status status = vg_evaluate__difference(difference, &counted, difference->value, VG_PAIRED_AUROC, &pair);
+    if (status == VG_OK)
+        set_p(e, normal_p(difference->value, leader, rival, stride, resamples));
+    vg_base__release(both);
+    return status;
 }
 
 /* --- classes ------------------------------------------------------------------------------------------------------ */
