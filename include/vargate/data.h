@@ -139,7 +139,24 @@ typedef struct vg_data_found {
 /* Looks for file number `file` of the entry; `verify` reads it whole and compares checksums. */
 VG_API vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t file, const char *folder,
                               int verify);
+/* Whether every file of the training part, here[0], and of the test part, here[1], is in one of the places. None is
+ * read. */
+VG_API vg_status vg_data_here(int here[2], const vg_data_entry *entry, const char *folder);
 
+/* --- described for a person or a program -------------------------------------------------------------------------- */
+/* Data sets as JSON, docs/schema/data.schema.json. name NULL: those of vg_data_catalogue, and which of their parts are
+ * here. Else one of them, or "path:FILE_OR_FOLDER": its files with their checksums and, with `statistics` or for a
+ * path, shape, mean and deviation. options as in vg_dataset_open. `*out` is freed with vg_free. */
+VG_API vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics);
+/* The same of one set, whose name must be given, as lines for a person. */
+VG_API vg_status vg_data_text(char **out, const char *name, const vg_dataset_options *options, int statistics);
+/* How images are read, from `count` settings "key=value" of a recipe: resize, center_crop, channels, skip_corrupt,
+ * in_memory, test, split_seed. Fills *out, whose struct_size the caller has set; `folder` is borrowed. VG_ERR_ARGUMENT
+ * for an unknown key or a value out of range. */
+VG_API vg_status vg_data_reading(vg_dataset_options *out, const char *folder, const char *const *settings,
+                                 size_t count);
+
+/* --- fetching ----------------------------------------------------------------------------------------------------- */
 typedef struct vg_fetch_options {
     size_t struct_size; /* set by VG_FETCH_OPTIONS_INIT; a smaller one, of an older header, is accepted */
     const char *from;   /* copy from this folder instead of downloading; NULL: download */

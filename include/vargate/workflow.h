@@ -39,12 +39,7 @@ extern "C" {
 VG_API vg_status vg_target_check(const char *path, vg_product product, const char *const *inputs, size_t input_count,
                                  int force);
 
-/* --- data sets and names ------------------------------------------------------------------------------------------ */
-
-/* Data sets as JSON, docs/schema/data.schema.json. name NULL: those of vg_data_catalogue, and which of their parts are
- * here. Else one of them, or "path:FILE_OR_FOLDER": its files with their checksums and, with `statistics` or for a
- * path, shape, mean and deviation. options as in vg_dataset_open. `*out` is freed with vg_free. */
-VG_API vg_status vg_data_json(char **out, const char *name, const vg_dataset_options *options, int statistics);
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 /* The name among `count` that a person who wrote `word` probably meant: one that begins with it (three letters or
  * more), or the one of the fewest edits, if these are at most 1 + a quarter of its length. NULL: none. Borrowed. */

@@ -288,3 +288,17 @@ vg_status vg_data_look(vg_data_found *out, const vg_data_entry *entry, size_t fi
         *out = unverified;
     return status;
 }
+
+vg_status vg_data_here(int here[2], const vg_data_entry *entry, const char *folder) {
+    size_t found_count[2] = {0, 0}, file_count[2] = {0, 0};
+    for (size_t i = 0; i < entry->file_count; i++) {
+        vg_part part = entry->files[i].part;
+        vg_data_found found;
+        VG_TRY(vg_data_look(&found, entry, i, folder, 0));
+        file_count[part]++;
+        found_count[part] += found.state != VG_DATA_MISSING;
+    }
+    for (int part = 0; part < 2; part++)
+        here[part] = file_count[part] > 0 && found_count[part] == file_count[part];
+    return VG_OK;
+}

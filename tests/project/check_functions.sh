@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sizes of functions and files of the library and the command line: at most ten functions have eight or more
 # parameters, half of the functions have at most 14 lines and nine tenths at most 50, no file has more than 600 lines.
-# The command line as a whole has fewer than 4,900 lines: what another face would need belongs into src/workflow.
+# The command line as a whole has fewer than 4,500 lines: what another face would need belongs into src/workflow.
 # A function is what clang-format lays out as one: it begins in the first column, ends with "}" in the first column, and
 # its lines are counted from its name to that brace.
 set -u
@@ -73,5 +73,5 @@ xargs wc -l <"$folder/files" | awk '$2 != "total" && $1 > 600 { print $2 ": " $1
     END { exit bad }' || failed=1
 cli=$(cat cli/*.[ch] | wc -l)
 echo "$cli lines in cli"
-[ "$cli" -lt 4900 ] || { echo "cli may have fewer than 4,900 lines" && failed=1; }
+[ "$cli" -lt 4500 ] || { echo "cli may have fewer than 4,500 lines" && failed=1; }
 exit $failed
