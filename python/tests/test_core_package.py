@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 CORE = ["vargate"] + [
     f"vargate.{p.stem}"
     for p in sorted(PACKAGE.glob("*.py"))
-    if p.stem not in ("__init__", "__main__", "dask", "sklearn", "_sklearn_members", "torch")
+    if p.stem not in ("__init__", "__main__", "dask", "sklearn", "_sklearn_members", "_sklearn_sets", "torch")
 ]
 
 

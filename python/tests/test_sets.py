@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +144,7 @@ def test_scikit_learn() -> None:
     assert found.figures[1]["coverage"] > 0.9
     assert np.array_equal(model.predict_set(x[1200:], 1), found.mask[:, 1])
     assert model.predict_set(x[1200:])[np.arange(597), y[1200:]].mean() > 0.8
+    # A new process knows the class by its module alone.
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).predict_set([[0] * 64]).shape)"
+    fresh = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(model), capture_output=True, check=False)
+    assert fresh.stdout.strip() == b"(1, 10)", fresh.stderr.decode()

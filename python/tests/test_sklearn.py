@@ -35,6 +35,7 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 
 import vargate
 import vargate._sklearn_members
+import vargate._sklearn_sets
 import vargate.sklearn
 from vargate.sklearn import AbstainingClassifier, expected_failed_checks, member_probabilities
 
@@ -291,7 +292,7 @@ def test_bad_k(k: Any) -> None:
 
 
 def test_examples_in_the_documentation() -> None:
-    for module in (vargate.sklearn, vargate._sklearn_members):
+    for module in (vargate.sklearn, vargate._sklearn_members, vargate._sklearn_sets):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

@@ -17,7 +17,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,9 @@ from ._score import score
 from ._sklearn_members import check_members, innermost, is_fitted, member_probabilities, union
 from .decide import Selection, select_k
 from .scores import Scores
+
+if TYPE_CHECKING:
+    from ._sklearn_sets import ConformalClassifier
 
 __all__ = [
     "AbstainingClassifier",
@@ -581,4 +584,11 @@ def _classes(estimator: Any) -> Array:
     return union(estimator) if isinstance(estimator, list) else np.asarray(estimator.classes_)
 
 
-from ._sklearn_sets import ConformalClassifier  # noqa: E402 - it derives from the class above
+def __getattr__(name: str) -> Any:
+    """`ConformalClassifier` derives from the class above: its module is loaded at first use, so that either of the two
+    can be imported first (unpickling a classifier imports the module of its class)."""
+    if name == "ConformalClassifier":
+        from . import _sklearn_sets
+
+        return _sklearn_sets.ConformalClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
