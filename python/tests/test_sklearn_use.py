@@ -148,6 +148,31 @@ def test_metadata_routing(who: str) -> None:
     ).shape == (5,)
 
 
+@pytest.mark.parametrize("who", ["outer", "inner"])
+def test_weights_reach_fit_and_score_through_a_search_over_a_pipeline(who: str) -> None:
+    weights = np.where(Y[:600] == 3, 0.0, 1.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = (
+            AbstainingClassifier(forest(5)).set_fit_request(sample_weight=True)
+            if who == "outer"
+            else AbstainingClassifier(forest(5).set_fit_request(sample_weight=True))
+        )
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), model.set_score_request(sample_weight=True)
+        )
+        search = GridSearchCV(pipeline, {"abstainingclassifier__k": [0.1, 0.5]}, cv=2, error_score="raise")
+        search.fit(X[:600], Y[:600], sample_weight=weights)
+        assert not (search.predict_proba(X[:600])[:, 3] > 0).any()  # class 3 weighs nothing in `fit`
+        weighted = search.score(X[:600], Y[:600], sample_weight=weights)
+        kept = Y[:600] != 3
+        assert weighted == pytest.approx(search.score(X[:600][kept], Y[:600][kept], sample_weight=np.ones(kept.sum())))
+        assert weighted != search.score(X[:600], Y[:600], sample_weight=np.ones(600))
+        # The folds are scored with their weights too: errors on class 3, which is not known to them, do not count.
+        plain = GridSearchCV(pipeline, search.param_grid, cv=2, scoring=lambda model, x, y: model.score(x, y))
+        plain.fit(X[:600], Y[:600], sample_weight=weights)
+        assert (search.cv_results_["mean_test_score"] > plain.cv_results_["mean_test_score"]).all()
+
+
 # --- thresholds, searches, pipelines ----------------------------------------------------------------------------------
 
 
