@@ -155,6 +155,43 @@ def test_what_cannot_be_stochastic_is_refused() -> None:
             pass
 
 
+class DropPath(nn.Module):
+    """As timm writes it."""
+
+    def __init__(self, drop_prob: float) -> None:
+        super().__init__()
+        self.drop_prob = drop_prob
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.drop_prob == 0.0 or not self.training:
+            return x
+        return x * x.new_empty(len(x), 1).bernoulli_(1 - self.drop_prob) / (1 - self.drop_prob)
+
+
+class Checkpointed(nn.Module):
+    """Reads its flag, and is random nowhere."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.clone() if self.training else x
+
+
+def test_other_randomness_is_named() -> None:
+    class Noise(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + torch.randn_like(x) if self.training else x
+
+    noisy = nn.Sequential(nn.Dropout(0.5), DropPath(0.2), Noise())
+    said = r"the module '1' \(DropPath\) and 1 more are random in training"
+    with pytest.warns(UserWarning, match=said) as caught, mc_dropout(noisy):
+        pass
+    assert caught[0].filename == __file__
+    quiet = nn.Sequential(nn.Dropout(0.5), DropPath(0.0), Checkpointed(), nn.BatchNorm1d(16), Functional(), Fused())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with mc_dropout(quiet):
+            pass
+
+
 class Scriptable(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return F.dropout(x, 0.5, self.training)

@@ -11,6 +11,8 @@ calling module stays in evaluation.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
@@ -39,6 +41,11 @@ _FUNCTIONS: set[Any] = {
 }
 # What a forward that reads self.training mentions when it drops attention weights inside a fused call.
 _ATTENTION = {"scaled_dot_product_attention", "attention_dropout", "attn_dropout", "attn_pdrop", "flash_attn_func"}
+# What one that reads self.training calls when it drops or disturbs by itself: DropPath, DropBlock, added noise.
+_RANDOM = re.compile(
+    r"drop_?(path|block|connect)|stochastic_?depth|bernoulli_?|(rand|randn|randint)(_like)?|normal_?|uniform_|random_"
+)
+_RATES = ("p", "drop_prob", "drop_rate", "rate", "std", "sigma")
 
 
 @contextmanager
@@ -121,6 +128,30 @@ def _calls_dropout(module: nn.Module) -> bool:
     )
 
 
+def _stays_off(module: nn.Module) -> bool:
+    """Whether a method reads the module's training flag beside randomness that is no dropout PyTorch knows. A rate of 0
+    disturbs nothing, and layers with running statistics use the flag for these."""
+    rates = [value for name in _RATES if isinstance(value := getattr(module, name, None), (int, float))]
+    if (rates and not any(rates)) or hasattr(module, "running_mean"):
+        return False
+    return any("training" in names and any(map(_RANDOM.fullmatch, names)) for names in _written_names(module))
+
+
+def _warn_of_noise(named: Iterable[tuple[str, nn.Module]], switched: Iterable[nn.Module]) -> None:
+    """Names the modules whose own randomness stays off: it cannot be told what else their flag switches."""
+    on = set(switched)
+    found = [(name, module) for name, module in named if module not in on and _stays_off(module)]
+    if found:
+        name, module = found[0]
+        warnings.warn(
+            f"the module {name or 'itself'!r} ({type(module).__name__})"
+            + (f" and {len(found) - 1} more are" if len(found) > 1 else " is")
+            + " random in training by other code than dropout, which mc_dropout leaves off; set module.training = True "
+            "inside the block to switch it on",
+            stacklevel=4,
+        )
+
+
 def _scripted(name: str, module: Any) -> bool:
     """Whether a TorchScript module is dropout; one that calls it inside compiled code cannot be switched on and is
     refused."""
@@ -158,7 +189,8 @@ def mc_dropout(model: nn.Module) -> Iterator[nn.Module]:
     layers, calls of ``F.dropout`` and its kin in any module's ``forward``, and attention by
     ``scaled_dot_product_attention`` in modules that read their ``training``. Every flag is put back at the end. A model
     without any of them is an error, and so is TorchScript that calls dropout inside compiled code, which nothing can
-    switch on alone.
+    switch on alone. Modules that are random in training by other code (DropPath, noise of one's own) stay off, and a
+    warning names the first of them.
 
     Examples
     --------
@@ -174,6 +206,7 @@ def mc_dropout(model: nn.Module) -> Iterator[nn.Module]:
     switched = [module for name, module in named if _stochastic(name, module)]
     if not switched and not any(_calls_dropout(module) for _, module in named):
         raise ValueError("the model has no dropout module with a rate above 0, and calls no dropout function")
+    _warn_of_noise(named, switched)
     with modes([module for _, module in named]), _FunctionsOn():
         model.eval()
         for module in switched:
