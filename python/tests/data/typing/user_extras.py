@@ -15,7 +15,7 @@ import vargate
 import vargate.dask
 import vargate.plots
 import vargate.torch
-from vargate.sklearn import AbstainingClassifier, selective_scoring
+from vargate.sklearn import AbstainingClassifier, ConformalClassifier, selective_scoring
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +79,8 @@ labels = forest.predict(p[:, 0])
 gmu: npt.NDArray[np.float64] = forest.predict_uncertainty(p[:, 0], measure="gmu")
 figures: dict[str, float] = selective_scoring(forest, p[:, 0], y)
 judged: vargate.Scores = forest.predict_scores(p[:, 0])
+covering: ConformalClassifier = ConformalClassifier(RandomForestClassifier(), alpha=0.1).fit(p[:, 0], y)
+held: npt.NDArray[np.bool_] = covering.predict_set(p[:, 0])
 
 # --- PyTorch
 model = torch.nn.Sequential(torch.nn.Linear(4, 8), vargate.torch.LastLayerEnsemble(8, 3, heads=5))

@@ -34,3 +34,9 @@ rank = vargate.rank(one.tu, y != 0).aurc
 found = vargate.detect(one.tu, one.eu).auroc
 text: str = str(one.summary())
 one.save("scores.npz")
+gates: vargate.GateFit = vargate.fit_k(p, y)
+by_class: vargate.Scores = vargate.score(p, class_k=gates)
+conformal: vargate.Conformal = vargate.Conformal(alpha=(0.1, 0.05), score="raps", by="class").fit(p, y)
+sets: vargate.PredictionSets = vargate.sets(p, calibration=conformal, labels=y)
+held: npt.NDArray[np.bool_] = sets.mask[:, 0]
+images: vargate.Scores = vargate.score(p.reshape(10, 5, 2, 5, 3), axes="NMHWC")
