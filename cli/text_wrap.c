@@ -1,4 +1,6 @@
 /* text_wrap.c - sentences in lines that fit a terminal. */
+#include <stdarg.h>
+
 #include "cli.h"
 
 enum { WIDTH = 80, WIDEST = 100 }; /* longer lines are hard to read */
@@ -25,6 +27,32 @@ void text_wrap_print(const char *text) {
     printf("%.*s", (int)indent, text);
     text_wrap_words(text + indent, indent, WIDTH);
     printf("\n");
+}
+
+void heading_print(const char *path, const char *format, ...) {
+    char facts[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(facts, sizeof facts, format, arguments);
+    va_end(arguments);
+    const char *name = console_text(path);
+    size_t length = strlen(name), room = terminal_columns(stdout, length + 1);
+    if (length + 1 > room) {
+        size_t head = (room - 4) / 2, tail = length - (room - 4 - head);
+        while (head > 0 && (name[head] & 0xC0) == 0x80) /* within a character of UTF-8 */
+            head--;
+        while ((name[tail] & 0xC0) == 0x80)
+            tail++;
+        printf("%.*s...", (int)head, name);
+        length = room - 1, name += tail;
+    }
+    bool fits = length + 2 + strlen(facts) <= terminal_columns(stdout, WIDTH);
+    printf("%s:%s", name, fits ? " " : "\n  ");
+    if (fits)
+        printf("%s", facts);
+    else
+        text_wrap_words(facts, 2, WIDTH);
+    printf("\n\n");
 }
 
 void verdict_print(const char *head, const vg_verdict *verdict) {

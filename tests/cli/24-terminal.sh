@@ -27,6 +27,28 @@ for columns in 5 -3 wide 99999; do
 done
 unset COLUMNS
 
+# The line over a table: a long path has a line of its own, and is shown without its middle where even that is too wide.
+deep=a-rather-long-folder-of-the-results-of-last-year/another-one-below-it-ééééé
+mkdir -p "$deep"
+cp "$sample" "$deep/p.npz"
+for columns in 30 50 80 90 200; do
+    COLUMNS=$columns
+    export COLUMNS
+    for name in score evaluate; do
+        run $name "$deep/p.npz"
+        exits 0
+        head -n 3 "$folder/out" | sed 's/é/e/g' >top
+        found=$(awk '{ if (length($0) > most) most = length($0) } END { print most + 0 }' top)
+        if [ "$found" -le "$columns" ]; then pass; else fail "$found columns at COLUMNS=$columns"; fi
+        if grep -q 'p.npz:' top && grep -q '^a-' top; then pass; else fail "no path at COLUMNS=$columns"; fi
+        if iconv -f UTF-8 -t UTF-8 "$folder/out" >"$folder/again"; then pass; else fail "a character is cut"; fi
+    done
+done
+unset COLUMNS
+run score "$deep/p.npz"
+prints "$deep/p.npz:"
+prints "  300 samples, 100 members, 10 classes (logits)"
+
 # Colours: on a terminal only, unless they are asked for.
 escape=$(printf '\033')
 coloured() { if grep -q "$escape" "$folder/$1"; then pass; else fail "no colours in $1"; fi; }
