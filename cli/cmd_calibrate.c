@@ -79,8 +79,7 @@ static int print_temperatures(const vg_calibration *result) {
 
 static int print_table(const char *path, const vg_calibration *result) {
     text_table table;
-    heading_print(path, "%zu sample%s, %zu member%s, %zu classes", result->samples, plural(result->samples),
-                  result->members, plural(result->members), result->classes);
+    heading_print(path, result->samples, result->members, result->classes, false, "");
     const vg_calibration_metrics *was = &result->before, *is = &result->after, *held = &result->held_out;
     table_begin(&table, result->folds ? "|before|after|held out" : "|before|after");
     metric_row(&table, "NLL", was->nll, is->nll, held->nll);

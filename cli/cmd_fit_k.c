@@ -42,8 +42,7 @@ static int print_table(const char *path, const vg_k_fit *f) {
         low = fmin(low, f->k[c]);
         high = fmax(high, f->k[c]);
     }
-    heading_print(path, "%zu sample%s, %zu member%s, %zu classes", f->samples, plural(f->samples), f->members,
-                  plural(f->members), f->classes);
+    heading_print(path, f->samples, f->members, f->classes, false, "");
     table_begin(&table, "|plain mean|one k|held out|k a class|held out");
     figure_row(&table, "NLL", f, offsetof(vg_k_figures, nll));
     figure_row(&table, "ECE", f, offsetof(vg_k_figures, ece));

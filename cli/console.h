@@ -79,9 +79,9 @@ const char *terminal_end(FILE *stream);
 /* The text on standard output in lines that fit the terminal, of at most 100 columns (80 where there is none), broken
  * at spaces, with a newline at its end. */
 void text_wrap_print(const char *text);
-/* "PATH: FACTS" and an empty line over a table. Where that is wider than the terminal (80 columns where there is none)
- * the facts have their own line; a path wider than the terminal is shown without its middle. */
-void heading_print(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "PATH: N samples, M members, C classes" and `values` (" (logits)"), then an empty line. Wider than the terminal (80
+ * columns where there is none) it is broken behind the path, and a path wider than the terminal has no middle. */
+void heading_print(const char *path, size_t n, size_t m, size_t c, bool multilabel, const char *values);
 /* Words from column `indent` on, which is where a new line begins too; `columns` where there is no terminal. */
 void text_wrap_words(const char *text, size_t indent, size_t columns);
 

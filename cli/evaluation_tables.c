@@ -216,12 +216,8 @@ static int print_labels(const vg_evaluation_result *result) {
 
 int evaluation_print_tables(const vg_evaluation_result *result, bool all) {
     const vg_evaluation *e = result->evaluation;
-    heading_print(result->file, "%zu sample%s, %zu member%s, %zu %s (%s)", result->n, plural(result->n), result->m,
-                  plural(result->m), result->c,
-                  !result->multilabel ? "classes"
-                  : result->c == 1    ? "label"
-                                      : "labels",
-                  result->logits ? "logits" : "probabilities");
+    heading_print(result->file, result->n, result->m, result->c, result->multilabel,
+                  result->logits ? " (logits)" : " (probabilities)");
     if (result->image_count)
         printf("%zu image%s of %zu x %zu%s sites, %llu of them left out\n\n", result->image_count,
                plural(result->image_count), result->sites[1], result->sites[2], result->sites[3] > 1 ? " x depth" : "",

@@ -39,11 +39,7 @@ static int print_rule(const vg_score_result *r) {
 }
 
 static int print_text(const vg_score_result *r) {
-    heading_print(r->file, "%zu sample%s, %zu member%s, %zu %s (%s)", r->n, plural(r->n), r->m, plural(r->m), r->c,
-                  !r->multilabel ? "classes"
-                  : r->c == 1    ? "label"
-                                 : "labels",
-                  r->logits ? "logits" : "probabilities");
+    heading_print(r->file, r->n, r->m, r->c, r->multilabel, r->logits ? " (logits)" : " (probabilities)");
     int code = print_measures(r);
     if (code == CLI_OK && r->rule)
         code = print_rule(r);

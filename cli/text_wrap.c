@@ -1,6 +1,4 @@
 /* text_wrap.c - sentences in lines that fit a terminal. */
-#include <stdarg.h>
-
 #include "cli.h"
 
 enum { WIDTH = 80, WIDEST = 100 }; /* longer lines are hard to read */
@@ -29,14 +27,11 @@ void text_wrap_print(const char *text) {
     printf("\n");
 }
 
-void heading_print(const char *path, const char *format, ...) {
+void heading_print(const char *path, size_t n, size_t m, size_t c, bool multilabel, const char *values) {
     char facts[200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(facts, sizeof facts, format, arguments);
-    va_end(arguments);
-    const char *name = console_text(path);
+    const char *name = console_text(path), *unit = !multilabel ? "classes" : c == 1 ? "label" : "labels";
     size_t length = strlen(name), room = terminal_columns(stdout, length + 1);
+    snprintf(facts, sizeof facts, "%zu sample%s, %zu member%s, %zu %s%s", n, plural(n), m, plural(m), c, unit, values);
     if (length + 1 > room) {
         size_t head = (room - 4) / 2, tail = length - (room - 4 - head);
         while (head > 0 && (name[head] & 0xC0) == 0x80) /* within a character of UTF-8 */
@@ -48,10 +43,7 @@ void heading_print(const char *path, const char *format, ...) {
     }
     bool fits = length + 2 + strlen(facts) <= terminal_columns(stdout, WIDTH);
     printf("%s:%s", name, fits ? " " : "\n  ");
-    if (fits)
-        printf("%s", facts);
-    else
-        text_wrap_words(facts, 2, WIDTH);
+    text_wrap_words(facts, fits ? 0 : 2, WIDTH);
     printf("\n\n");
 }
 
