@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, chromium, chromiumPath, equal, finish, folder, screenshots, vargate } from "./checks.mjs";
+import { check, chromium, chromiumPath, equal, finish, folder, screenshots, until, vargate } from "./checks.mjs";
 import { digitLabels, writeLines, writeMany, writeMetrics } from "./inputs.mjs";
 
 const near = (what, found, expected, tolerance) =>
@@ -74,7 +74,7 @@ async function open(path, options = {}) {
     if (!/^(file|blob|data):/.test(request.url())) complaints.push(`request ${request.url()}`);
   });
   await page.goto(`file://${resolve(path)}`);
-  await page.waitForFunction(() => document.querySelector("#coverage")?.textContent);
+  await until(page, () => document.querySelector("#coverage")?.textContent);
   return page;
 }
 const text = (page, selector) => page.locator(selector).first().textContent();
@@ -104,7 +104,7 @@ async function compareRule(page, k, file, ...more) {
 // --- figures and the rule --------------------------------------------------------------------------------------------
 const page = await open(page_path);
 // The data are there before the first paint on a machine that is busy.
-await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+await until(page, () => performance.getEntriesByName("first-contentful-paint").length > 0);
 const timing = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
 const evaluation = json("evaluate", predictions);
 equal("accuracy", await text(page, "#accuracy"), `${(100 * evaluation.accuracy).toFixed(2)} %`);
@@ -439,7 +439,7 @@ await paper.addInitScript(() => {
 });
 const sheet = await paper.newPage();
 await sheet.goto(`file://${resolve(page_path)}`);
-await sheet.waitForFunction(() => document.querySelector("#coverage")?.textContent);
+await until(sheet, () => document.querySelector("#coverage")?.textContent);
 await sheet.evaluate(() => {
   for (const box of document.querySelectorAll("details input"))
     if (!box.checked) {

@@ -20,3 +20,13 @@ export function finish() {
   console.log(`${passed} passed, ${failed} failed`);
   process.exit(failed ? 1 : 0);
 }
+
+/** Waits until `predicate` holds in the page. Playwright's waitForFunction evaluates text there when it has to ask again,
+ *  which the page's content security policy forbids. */
+export async function until(page, predicate) {
+  const end = Date.now() + 30000;
+  while (!(await page.evaluate(predicate))) {
+    if (Date.now() > end) throw new Error(`not true within 30 s: ${predicate}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { check, chromium, chromiumPath, equal, finish, folder, screenshots, vargate } from "./checks.mjs";
+import { check, chromium, chromiumPath, equal, finish, folder, screenshots, until, vargate } from "./checks.mjs";
 import { digitLabels, writeLines } from "./inputs.mjs";
 
 const run = (...args) =>
@@ -50,7 +50,7 @@ async function open(path, hash = "", options = {}) {
     if (!/^(file|blob|data):/.test(request.url())) complaints.push(`request ${request.url()}`);
   });
   await page.goto(`file://${resolve(path)}${hash}`);
-  await page.waitForFunction(() => document.querySelector("#coverage")?.textContent);
+  await until(page, () => document.querySelector("#coverage")?.textContent);
   return page;
 }
 const text = (page, selector) => page.locator(selector).first().textContent();
@@ -83,7 +83,7 @@ const decided = readFileSync(join(folder, "decisions.csv"), "utf8").trim().split
 const kept = decided.filter((line) => line.split(",")[2] !== "-1").length;
 equal("the command decides as the page", number(await text(page, "#kept")), kept);
 await page.click("#command-copy");
-await page.waitForFunction(() => document.querySelector("#command-status").textContent !== "");
+await until(page, () => document.querySelector("#command-status").textContent !== "");
 equal("says that it copied", await text(page, "#command-status"), "copied");
 await page.focus("#notes");
 await page.keyboard.press("Control+V");
