@@ -21,8 +21,8 @@ export function finish() {
   process.exit(failed ? 1 : 0);
 }
 
-/** Waits until `predicate` holds in the page. Playwright's waitForFunction evaluates text there when it has to ask again,
- *  which the page's content security policy forbids. */
+/** Waits until `predicate` holds in the page. Playwright's waitForFunction evaluates text there when it has to ask
+ *  again, which the page's content security policy forbids. */
 export async function until(page, predicate) {
   const end = Date.now() + 30000;
   while (!(await page.evaluate(predicate))) {
