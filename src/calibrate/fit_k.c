@@ -203,6 +203,8 @@ vg_status vg_fit_k(vg_k_fit **out, const vg_predictions *predictions, const int6
     *out = NULL;
     if (!predictions)
         return vg_base__fail(VG_ERR_ARGUMENT, "vg_fit_k: predictions must not be NULL");
+    if (predictions->m == 1)
+        return vg_base__fail(VG_ERR_DATA, "one member has no spread, which a gate needs: no k can be fitted");
     VG_TRY(check_options(&w.options, options));
     vg_status status = vg_gate_data__start(&w.data, predictions, labels, &w.options);
     if (status == VG_OK)

@@ -222,6 +222,7 @@ static vg_set_places places_from(const vg_set_places *out, size_t first, const v
 static vg_status feed_piece(vg_sets_data *s, const vg_sets_piece *piece, const vg_predictions *part) {
     vg_scores places = {.mean = s->mean, .std = s->std};
     vg_scorer__set_gated_means(s->scorer, s->gated);
+    vg_scorer__count_from(s->scorer, piece->first);
     VG_TRY(vg_scorer_feed(s->scorer, &places, part, NULL));
     return piece->out ? vg_sets__apply(s, piece) : vg_sets__calibrate(s, piece);
 }

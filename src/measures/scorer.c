@@ -143,6 +143,8 @@ void vg_scorer_free(vg_scorer *s) {
 void vg_scorer__set_planes(vg_scorer *s, size_t plane) { s->plane = plane; }
 void vg_scorer__set_gated_means(vg_scorer *s, double *place) { s->gated_means = place; }
 
+void vg_scorer__count_from(vg_scorer *s, unsigned long long sample) { s->samples = sample; }
+
 static void plan(vg_kernel_job *job, const vg_scorer *s, const vg_scores *out, const vg_predictions *block) {
     bool multilabel = s->options.task != VG_TASK_MULTICLASS;
     *job = (vg_kernel_job){.m = s->m,

@@ -18,6 +18,10 @@ void vg_scorer__set_planes(vg_scorer *scorer, size_t plane);
  * results may then differ from those without in the last bits. */
 void vg_scorer__set_gated_means(vg_scorer *scorer, double *place);
 
+/* The number of the next sample, as messages name it: a caller that feeds several files begins each at 0. Summaries of
+ * the scorer divide by the number of samples, so such a caller asks for none. */
+void vg_scorer__count_from(vg_scorer *scorer, unsigned long long sample);
+
 /* VG_ERR_ARGUMENT, saying what is wrong, unless there are places and a block of M members and C classes with data of a
  * known type. */
 vg_status vg_measures__check_block(const vg_scores *out, const vg_predictions *block, size_t m, size_t c);

@@ -27,6 +27,11 @@ run fit-k $example -q -o other.json --force
 exits 0
 run fit-k
 fails_with 2 "expected one file"
+printf '{"p": [0.75, 0.25], "label": 0}\n{"p": [0.25, 0.75], "label": 1}\n' >single.jsonl
+run fit-k single.jsonl -o never.json
+fails_with 1 "one member has no spread"
+if [ -e never.json ]; then fail "a k was fitted to one member"; else pass; fi
+rm single.jsonl
 run fit-k $example --k-min 2 --k-max 1
 fails_with 2 "not below"
 run fit-k $example --folds 1

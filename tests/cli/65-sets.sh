@@ -129,4 +129,9 @@ run sets $example --thresholds $example
 fails_with 1 "$example"
 run sets $example --calibration $example --randomise --no-randomise
 fails_with 2 "exclude each other"
+# A bad row is named by its place in its own file, not behind the calibration samples.
+for i in 1 2 3 4; do echo '{"p": [[0.75, 0.25], [0.5, 0.5]], "label": 0}'; done >"$folder/calibration.jsonl"
+printf '{"p": [[0.5, 0.5], [0.5, 0.5]]}\n{"p": [[0.5, 0.5], [0.75, 0.75]]}\n' >"$folder/bad.jsonl"
+run sets "$folder/bad.jsonl" --calibration "$folder/calibration.jsonl" --alpha 0.5
+fails_with 1 "sample 1, member 1"
 cd "$root" || exit 1
