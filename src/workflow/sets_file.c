@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "formats/arrays.h"
 #include "vargate/sets_file.h"
 #include "workflow/prediction_input.h"
 #include "workflow/prediction_set_rows.h"
@@ -260,6 +261,8 @@ static vg_status run(vg_sets_data **out, const sets_request *r, const char *path
         return vg_base__fail(VG_ERR_ARGUMENT, "%s has thresholds by group: --by group:COLUMN names the groups' column",
                              r->sets.thresholds);
     warn_full(*out, &r->own.job);
+    if (path && r->own.calibration && vg_target__same_file(path, r->own.calibration))
+        vg_job__warn(&r->own.job, "%s is also the --calibration file: its coverage says nothing; give another", path);
     if (path)
         VG_TRY(apply(*out, r, path));
     return r->own.save ? vg_sets__save(*out, r->own.save) : VG_OK;

@@ -3,7 +3,8 @@ mkdir "$folder/sets"
 cd "$folder/sets" || exit 1
 ln -s "$root/data" data
 
-run sets $example --calibration $example --alpha 0.1,0.05
+cp $example copy.npz
+run sets copy.npz --calibration $example --alpha 0.1,0.05
 exits 0
 quiet
 prints "Score lac; calibrated on 300 samples."
@@ -129,6 +130,9 @@ run sets $example --thresholds $example
 fails_with 1 "$example"
 run sets $example --calibration $example --randomise --no-randomise
 fails_with 2 "exclude each other"
+run sets $example --calibration $example
+exits 0
+says "is also the --calibration file"
 # A bad row is named by its place in its own file, not behind the calibration samples.
 for i in 1 2 3 4; do echo '{"p": [[0.75, 0.25], [0.5, 0.5]], "label": 0}'; done >"$folder/calibration.jsonl"
 printf '{"p": [[0.5, 0.5], [0.5, 0.5]]}\n{"p": [[0.5, 0.5], [0.75, 0.75]]}\n' >"$folder/bad.jsonl"
