@@ -256,6 +256,11 @@ typedef struct vg_evaluation {
     vg_class_figures *class_figures; /* classes */
     vg_estimate
         miou; /* of images: mean over the classes that are there of the intersection over union; NaN elsewhere */
+    /* The caller's, for vg_evaluation_finish; NULL elsewhere. The variance of leader - rival in error AUROC (DeLong).
+     * Multilabel, at most 128 bins: with r[s][b] the sum of confidence - correct over the rows of sample s that are in
+     * bin b, and m[s][b] how many these are, the sums over samples of r r', r m' and m m', bins x bins each, and of
+     * m > 0, bins. */
+    const double *lead_variance, *bin_products;
 } vg_evaluation;
 
 /* One image: its sites that are not left out, and class_measure over them. NaN without sites. */
@@ -274,9 +279,9 @@ VG_API void vg_evaluation_free(vg_evaluation *evaluation);
 /* Completes an evaluation that the caller put together from parts of its rows, in memory of the caller's: counts added,
  * bins as means weighted by count, rankings from vg_rank_parts_merge. Read are the counts, values, rows, errors, bins,
  * confidence and resamples; arrays that a pointer does not lead to are left out. Set are `calibration` (of bins of
- * independent rows; multilabel NaN), `class_measure`, the leader and the rival of `lead` without a test, which needs
- * both measures of every row, and, where resamples > 0, the intervals: from the counts, and from the figures of that
- * many resamples of all rows. resampled[r * F + f], NULL: those intervals are left out; F figures follow each other:
+ * independent rows; multilabel from bin_products, or NaN), `class_measure`, `lead` (tested by `resampled` or by
+ * lead_variance, or not), and, where resamples > 0, the intervals: from the counts, and from the figures of that many
+ * resamples of all rows. resampled[r * F + f], NULL: those intervals are left out; F figures follow each other:
  *     accuracy, f1_macro, ece, ece_adaptive, ece_classwise, mce, nll, brier, f1_micro, subset_accuracy, ece_macro, of
  *     which those of calibration are not read;
  *     of each measure aurc, eaurc, augrc, error_auroc, error_aupr, risk_at[coverage_count], coverage_at[risk_count];

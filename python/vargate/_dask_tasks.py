@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _native, _parts, _ranges, _resample
+from . import _lead, _native, _parts, _ranges, _resample
 from ._arrays import Array
 from ._measures import is_certainty
 from ._samples import concatenate
 from ._summary import ScoreSummary
 from ._tally import number
-from ._whole import WholeSet, build, judged, unlabelled
+from ._whole import Ranked, WholeSet, build, judged, unlabelled
 from .decide import Selection, Target
 from .scorer import Scorer
 from .scores import Scores
@@ -138,9 +138,10 @@ MOST_PARTS = 64  # of columns that are cut by value
 def whole_set(
     sums: _parts.Sums,
     names: list[str],
-    walks: list[dict[str, Any]],
+    walks: list[_ranges.Walk],
     points: _ranges.Points,
     resampled: npt.NDArray[np.float64] | None,
+    lead_sums: npt.NDArray[np.float64] | None,
     classes: tuple[str, ...] | None,
 ) -> WholeSet:
     """Of a labelled set; without labels there are no walks."""
@@ -148,15 +149,39 @@ def whole_set(
         return unlabelled(sums, classes)
 
     def ranking(name: str) -> _native.Ranking:
-        return _ranges.merge([_native.RankPart.from_buffer_copy(walk[name]) for walk in walks], points)
+        return _ranges.merge([_native.RankPart.from_buffer_copy(walk.parts[name]) for walk in walks], points)
 
     by_label: list[Mapping[str, _native.Ranking]] = [
         {name: ranking(label_column(name, c)) for name in names}
         for c in (range(sums.c) if sums.labels is not None else ())
     ]
-    gap = math.fsum(np.abs(np.sum([walk[CONFIDENCE] for walk in walks], axis=0)))
-    rankings = {name: ranking(name) for name in names}
-    return build(sums, rankings, by_label, gap / sums.rows, points, resampled, classes)
+    gap = math.fsum(np.abs(np.sum([walk.gap for walk in walks], axis=0)))
+    curves = {name: np.sum([walk.curves[name] for walk in walks], axis=0) for name in names if points.curve}
+    ranked = Ranked({name: ranking(name) for name in names}, by_label, curves, gap / sums.rows)
+    variance = None if lead_sums is None or not lead_sums.any() else _lead.variance(lead_sums)
+    return build(sums, ranked, points, resampled, variance, classes)
+
+
+def lead_of(sums: _parts.Sums, names: list[str], walks: list[_ranges.Walk], points: _ranges.Points) -> Any:
+    """The two measures whose difference is tested."""
+    return _lead.pair_of(whole_set(sums, names, walks, points, None, None, None))
+
+
+def lead_rows(
+    block: _Block, part: tuple[_parts.Sums, _parts.Rows], pair: _lead.Pair | None, number_: int
+) -> dict[str, _ranges.Column]:
+    """The columns of a block that the test of the lead needs."""
+    if pair is None:
+        none = _ranges.Column(np.empty(0), np.empty(0, np.uint8), np.empty(0, np.uint64))
+        return {"leader": none, "rival": none}
+    held = rank_rows(block, part, [pair.leader, pair.rival], number_, True)
+    return {"leader": held[pair.leader], "rival": held[pair.rival]}
+
+
+def lead_sums(
+    pieces: list[_lead.Influences], part: tuple[_parts.Sums, _parts.Rows], width: int
+) -> npt.NDArray[np.float64]:
+    return _lead.block_sums(pieces, part[1].errors, width)
 
 
 def resampled_sums(block: _Block, number_: int, points: _ranges.Points) -> npt.NDArray[np.float64]:

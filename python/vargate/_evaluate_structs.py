@@ -298,6 +298,8 @@ class Evaluation(Structure):
         ("class_measure", c_size_t),
         ("class_figures", POINTER(ClassFigures)),
         ("miou", Estimate),
+        ("lead_variance", POINTER(c_double)),
+        ("bin_products", POINTER(c_double)),
     ]
 
 
@@ -413,7 +415,7 @@ SIZES: dict[type[Structure], int] = {
     Finding: 544,
     AurocOptions: 24,
     AurocComparison: 80,
-    Evaluation: 696,
+    Evaluation: 712,
     SelectOptions: 120,
     Selection: 184,
     Candidate: 96,

@@ -77,6 +77,7 @@ class Sums:
     rule_by: npt.NDArray[np.int64] | None = None  # (K, 2, C): abstained by label, by prediction
     uncertainty: Float64 | None = None  # (C,): of one measure, summed over the rows of each class
     labels: Float64 | None = None  # (C, 3): rows right, NLL and Brier score of each label, summed
+    products: Float64 | None = None  # vg_evaluation.bin_products (multilabel)
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,20 @@ def _full(e: Any, scores: Scores) -> dict[str, Any]:
     return more
 
 
+_JOINT_BINS = 128  # more than these the library does not test together
+
+
+def _products(scores: Scores, errors: npt.NDArray[np.uint8], bins: int) -> Float64:
+    """``vg_evaluation.bin_products``: by sample and bin the gaps summed and the rows counted, then their products."""
+    sure = np.maximum(scores.mean, 1 - scores.mean).reshape(-1)
+    place = np.minimum(np.searchsorted(np.arange(1, bins + 1) / bins, sure, side="left"), bins - 1)
+    place += bins * np.repeat(np.arange(scores.n), scores.c)
+    gaps = np.bincount(place, weights=sure - (errors == 0), minlength=scores.n * bins).reshape(-1, bins)
+    rows = np.bincount(place, minlength=scores.n * bins).reshape(-1, bins).astype(np.float64)
+    tables = (gaps.T @ gaps, gaps.T @ rows, rows.T @ rows, np.count_nonzero(rows, axis=0))
+    return np.concatenate([np.asarray(table, np.float64).reshape(-1) for table in tables])
+
+
 def _tally(
     scores: Scores, labels: npt.NDArray[np.int64], bins: int, full: bool, by: str | None = None
 ) -> tuple[dict[str, Any], Rows]:
@@ -135,6 +150,8 @@ def _tally(
         if full:
             shape = scores.c, bins
             more = {"class_gap": _gaps(held.class_gaps, shape), "label_gap": _gaps(held.label_gaps, shape)}
+            if scores.multilabel and bins <= _JOINT_BINS:
+                more["products"] = _products(scores, errors, bins)
         columns = {by: np.ascontiguousarray(scores[by], np.float64)} if by else {}
         listed = measure_list(columns)
         _native.check(lib.vg_evaluate(byref(out), counted, listed, len(columns), byref(how)))
@@ -268,7 +285,7 @@ def add(parts: Sequence[Sums]) -> Sums:
     )
 
 
-_TABLES = ("class_gap", "label_gap", "confusion", "rule_by", "uncertainty", "labels")
+_TABLES = ("class_gap", "label_gap", "confusion", "rule_by", "uncertainty", "labels", "products")
 _NO_TABLES: dict[str, Any] = dict.fromkeys(_TABLES)
 
 

@@ -23,6 +23,7 @@ from . import _native
 __all__ = [
     "Column",
     "Points",
+    "Walk",
     "cuts",
     "gather",
     "merge",
@@ -31,6 +32,7 @@ __all__ = [
     "place_of",
     "split",
     "splitters",
+    "tied_groups",
     "walk",
     "walk_part",
 ]
@@ -66,6 +68,7 @@ class Points:
     seed: int = 1
     confidence: float = 0.95
     rows_per_sample: int = 1
+    curve: int = 0
 
     def native(self) -> tuple[_native.EvaluateOptions, list[Any]]:
         """The library's options, and what must outlive them."""
@@ -140,15 +143,46 @@ def offsets(blocks: Sequence[Counts]) -> list[Places]:
     return out
 
 
-def walk(part: Columns, places: Sequence[Places], i: int, adaptive: str, bins: int, points: Points) -> dict[str, Any]:
-    """What part `i` adds: the bytes of a ``vg_rank_part`` for each measure; of the column `adaptive`, the confidence,
-    what it adds to the bins of the adaptive ECE."""
-    out: dict[str, Any] = {}
-    for name, column in part.items():
-        gap = np.zeros(bins + 1) if name == adaptive else None
-        found = walk_part(column, places[i][name], points, gap)
-        out[name] = bytes(found) if gap is None else gap[:bins]
-    return out
+class Walk(NamedTuple):
+    """What a part adds: the bytes of a ``vg_rank_part`` and the points of the risk-coverage curve for each measure, and
+    what its confidences add to the bins of the adaptive ECE."""
+
+    parts: dict[str, bytes]
+    curves: dict[str, Float64]
+    gap: Float64
+
+
+def walk(part: Columns, places: Sequence[Places], i: int, adaptive: str, bins: int, points: Points) -> Walk:
+    """Of part `i`; the column `adaptive` is the confidence."""
+    gap = np.zeros(bins + 1)
+    walk_part(part[adaptive], places[i][adaptive], points, gap)
+    measures = {name: column for name, column in part.items() if name != adaptive}
+    found = {name: bytes(walk_part(column, places[i][name], points)) for name, column in measures.items()}
+    curves = {name: _curve(column, places[i][name], points.curve) for name, column in measures.items() if points.curve}
+    return Walk(found, curves, gap[:bins])
+
+
+def tied_groups(column: Column) -> tuple[npt.NDArray[np.intp], Float64, Float64, Float64]:
+    """Rows in rising order of uncertainty, and of each group of equal values: its first place in that order, how many
+    rows it has and how many of them are errors."""
+    order = np.argsort(column.values, kind="stable")
+    values = column.values[order]
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])[: len(values)])
+    hits = np.add.reduceat(column.errors[order].astype(np.float64), starts) if len(starts) else np.empty(0)
+    return order, starts.astype(np.float64), np.diff(np.append(starts, len(values))).astype(np.float64), hits
+
+
+def _curve(column: Column, place: tuple[int, int, int, int], points: int) -> Float64:
+    """The points of ``vg_risk_coverage`` that lie in this part, 0 elsewhere."""
+    before, wrong_before, rows, _ = place
+    at = np.ceil(rows * (np.arange(1, points + 1) / points) - 1e-6).clip(1, max(rows, 1))
+    here = np.flatnonzero((at > before) & (at <= before + len(column.values)))
+    _, starts, mass, hits = tied_groups(column)
+    group = np.searchsorted(starts, at[here] - before, side="left") - 1
+    share = np.minimum((at[here] - before - starts[group]) / mass[group], 1.0)
+    risk = np.zeros(points)
+    risk[here] = (wrong_before + (np.cumsum(hits) - hits)[group] + hits[group] * share) / at[here]
+    return risk
 
 
 def walk_part(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from . import _native, _parts, _ranges
 from .scores import Scores
 
-__all__ = ["add_walks", "counts", "figures", "offsets", "sample_numbers", "sums", "walk", "weights"]
+__all__ = ["BLOCK_BITS", "add_walks", "counts", "figures", "offsets", "sample_numbers", "sums", "walk", "weights"]
 
 Float64 = npt.NDArray[np.float64]
 UInt64 = npt.NDArray[np.uint64]
@@ -26,6 +26,7 @@ UInt64 = npt.NDArray[np.uint64]
 # Chances of at most 0, 1, ... in a Poisson variable of mean 1, as 64-bit numbers; a twelfth is beyond their precision.
 _CUMULATED = np.cumsum([math.exp(-1) / math.factorial(i) for i in range(12)])
 _LIMITS = (_CUMULATED * 2.0**53).astype(np.uint64) << np.uint64(11)
+BLOCK_BITS = 40  # of a sample's number, below that of its block
 _MEASURED = 4 + 2 * _native.MAX_OPERATING_POINTS  # sums of a walk: aurc, augrc, pairs, precision, hits, covered
 _FIRST_LARGEST = 4 + _native.MAX_OPERATING_POINTS  # of which those from here on are not added
 
@@ -40,7 +41,7 @@ def _mixed(x: UInt64) -> UInt64:
 
 def sample_numbers(block: int, n: int, width: int) -> UInt64:
     """A number for each row, the same for the `width` rows of a sample, that no other sample of any block has."""
-    return np.repeat(np.arange(n, dtype=np.uint64) + (np.uint64(block) << np.uint64(40)), width)
+    return np.repeat(np.arange(n, dtype=np.uint64) + (np.uint64(block) << np.uint64(BLOCK_BITS)), width)
 
 
 def weights(samples: UInt64, seed: int, resample: int) -> npt.NDArray[np.intp]:

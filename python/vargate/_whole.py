@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_double, c_size_t, c_uint64, cast
+from ctypes import POINTER, byref, c_double, c_size_t, c_uint64, cast, pointer
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,10 +16,9 @@ from ._summary import Verdict, figures_of, judge
 from ._tally import number
 from .evaluate import Evaluation, evaluation_of
 
-__all__ = ["WholeSet", "build", "judged", "unlabelled"]
+__all__ = ["Ranked", "WholeSet", "build", "judged", "unlabelled"]
 
 Float64 = npt.NDArray[np.float64]
-_CHECK = ("ece_expected", "ece_p_value", "ece_debiased")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -27,9 +26,7 @@ class WholeSet(Evaluation):
     """Figures over every block: a `vargate.Evaluation` with the diversity, the k-sensitivity and the verdict of all
     samples.
 
-    Undefined figures, and without labels those that need them, are NaN. So are the expected and debiased ECE and its
-    p-value in multilabel mode, which need the rows of a sample together. `lead` names the best measure and its rival
-    without a test, which needs both measures of every sample at one place.
+    Undefined figures, and without labels those that need them, are NaN.
     """
 
     diversity: float
@@ -38,11 +35,7 @@ class WholeSet(Evaluation):
 
     def to_dict(self) -> dict[str, Any]:
         """Keyed as `vargate.Evaluation.to_dict`, with ``diversity``, ``k_sensitivity`` and the verdict besides."""
-        out = super().to_dict()
-        for name in _CHECK:
-            if self.multilabel:  # not known
-                del out[name]
-        return out | {
+        return super().to_dict() | {
             "diversity": number(self.diversity),
             "k_sensitivity": number(self.k_sensitivity),
             "verdict": self.verdict.name,
@@ -97,6 +90,8 @@ class _Memory:
         for name in (*names, "f1_micro", "subset_accuracy", "ece_macro", "miou"):
             setattr(e, name, _value(found.get(name, math.nan)))
         e.reliability = self._array(_parts.bin_rows(sums.bins))
+        if sums.products is not None:
+            e.bin_products = _pointer(self._array(np.ascontiguousarray(sums.products)), c_double)
         self._classes()
         self._rule(found["rule"])
 
@@ -130,11 +125,13 @@ class _Memory:
                 row.abstained_by_prediction = _pointer(by[i, 1], c_size_t)
         e.rule, e.rule_count = rows, len(sums.k)
 
-    def rank(self, rankings: Mapping[str, _native.Ranking]) -> Any:
+    def rank(self, rankings: Mapping[str, _native.Ranking], curves: Mapping[str, Float64] | None = None) -> Any:
         """Rankings under their names."""
         rows = self._array((_native.Ranking * max(len(rankings), 1))(*rankings.values()))
         for row, name in zip(rows, rankings, strict=False):
             row.name = name.encode()
+            if curves:
+                row.curve = _pointer(self._array(np.ascontiguousarray(curves[name])), c_double)
         return rows
 
     def label(self, rankings: list[Mapping[str, _native.Ranking]]) -> None:
@@ -151,21 +148,34 @@ class _Memory:
         e.labels, e.label_count = rows, sums.c
 
 
+@dataclass(frozen=True)
+class Ranked:
+    """What all parts found: rankings of all rows and of each label's, points of curves, and the adaptive ECE."""
+
+    measures: Mapping[str, _native.Ranking]
+    by_label: list[Mapping[str, _native.Ranking]]
+    curves: Mapping[str, Float64]
+    adaptive: float
+
+
 def build(
     sums: _parts.Sums,
-    rankings: Mapping[str, _native.Ranking],
-    by_label: list[Mapping[str, _native.Ranking]],
-    adaptive: float,
+    ranked: Ranked,
     points: _ranges.Points,
     resampled: Float64 | None,
+    lead_variance: float | None,
     classes: tuple[str, ...] | None,
 ) -> WholeSet:
     """The evaluation of all blocks."""
     memory = _Memory(sums, points)
     e = memory.e
-    e.ece_adaptive = _value(adaptive)
-    e.measures, e.measure_count = memory.rank(rankings), len(rankings)
-    memory.label(by_label)
+    e.ece_adaptive = _value(ranked.adaptive)
+    e.curve_points = points.curve
+    e.measures, e.measure_count = memory.rank(ranked.measures, ranked.curves), len(ranked.measures)
+    memory.label(ranked.by_label)
+    tested = None if lead_variance is None else c_double(lead_variance)
+    if tested is not None:
+        e.lead_variance = pointer(tested)
     values = None if resampled is None else np.ascontiguousarray(resampled)
     finished = _native.lib.vg_evaluation_finish(
         byref(e), None if values is None else cast(values.ctypes.data, POINTER(c_double))
@@ -174,8 +184,6 @@ def build(
     means, verdict = judged(sums, True)
     found = evaluation_of(e, sums.m, classes, means)
     held = {field.name: getattr(found, field.name) for field in fields(found)}
-    if e.task:  # whose test is not made here
-        held["findings"] = tuple(finding for finding in found.findings if finding.about != "calibration")
     return WholeSet(**held, diversity=float(means.diversity), k_sensitivity=float(means.k_sensitivity), verdict=verdict)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from . import _dask_tasks as tasks
-from . import _native, _ranges, _resample
+from . import _lead, _native, _ranges, _resample
 from ._arrays import as_labels, as_names, check_members, real, whole
 from ._measures import FILE_ORDER, GATED, PLAIN, SCORE_FIELDS
 from ._options import ScoringOptions, gate_of, measure_names, read_files, resolve, show_options, words
@@ -182,6 +182,7 @@ class DaskScores:
         confidence: float = 0.95,
         coverages: Sequence[float] = (0.8, 0.9, 0.95),
         risks: Sequence[float] = (0.01, 0.05),
+        curve: int = 0,
     ) -> Delayed:
         """`vargate.evaluate` of the whole set; ``.compute()`` gives a `WholeSet`.
 
@@ -197,7 +198,7 @@ class DaskScores:
             Resamples for intervals; 0: none. Each draws every sample as often as a Poisson variable of mean 1 says,
             which a hash of `seed` and the sample's number gives, so that intervals differ from those of
             `vargate.evaluate` as two seeds do. `confidence` is theirs.
-        coverages, risks : sequence of float
+        coverages, risks, curve
             As in `vargate.evaluate`.
         """
         names: list[str] = []
@@ -217,13 +218,16 @@ class DaskScores:
             whole(seed, "seed", 0),
             real(confidence, "confidence"),
             self._c if self._multilabel else 1,
+            whole(curve, "curve", 0),
         )
         if not 0 < asked.confidence < 1:
             raise ValueError(f"confidence is {confidence!r}, expected a number between 0 and 1")
         by = "gmu" if "gmu" in names else names[0] if names else None
         tallies = self._tallies(whole(bins, "bins", 1, 10000), full=True, by=by)
         sums, rows = delayed(tasks.sums_of), delayed(tasks.rank_rows)
-        total, walks, resampled = _tree([sums(part) for part in tallies]), [], None
+        total, walks = _tree([sums(part) for part in tallies]), list[Delayed]()
+        resampled: Delayed | None = None
+        lead: Delayed | None = None
         if self._labelled:
             cut = [
                 rows(block, part, names, i, asked.resamples > 0)
@@ -234,8 +238,21 @@ class DaskScores:
             walks = [walk(part, places, i, tasks.CONFIDENCE, bins, asked) for i, part in enumerate(parts)]
             if asked.resamples:
                 resampled = self._resampled(parts, names, total, asked)
-        result: Delayed = delayed(tasks.whole_set)(total, names, walks, asked, resampled, self._classes)
+            elif len(names) > 1:
+                lead = self._lead(tallies, delayed(tasks.lead_of)(total, names, walks, asked), asked.rows_per_sample)
+        result: Delayed = delayed(tasks.whole_set)(total, names, walks, asked, resampled, lead, self._classes)
         return result
+
+    def _lead(self, tallies: list[Delayed], pair: Delayed, width: int) -> Delayed:
+        """The sums of the paired test of the best measure: placements from the parts back to the blocks."""
+        rows, placed, pick, sums = (
+            delayed(f) for f in (tasks.lead_rows, _lead.influences, tasks.item, tasks.lead_sums)
+        )
+        held = list(zip(self._blocks, tallies, strict=True))
+        parts, places = self._by_value([rows(block, part, pair, i) for i, (block, part) in enumerate(held)])
+        found = [placed(part, places, i, pair, len(held)) for i, part in enumerate(parts)]
+        added = [sums([pick(piece, i) for piece in found], part, width) for i, (_, part) in enumerate(held)]
+        return _tree(added, join=tasks.add_arrays)
 
     def _resampled(self, parts: list[Delayed], names: list[str], total: Delayed, asked: _ranges.Points) -> Delayed:
         """The figures of every resample."""

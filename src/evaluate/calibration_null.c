@@ -124,6 +124,20 @@ static void add_products(gap_sums *g, double *own, const size_t *touched, size_t
         own[touched[a]] = 0;
 }
 
+/* With the sums of squares in `variance`; sum, square: of the samples' gaps along the signs of the bins. */
+static void finish_samples(gap_sums *g, const vg_tally *t, double sum, double square) {
+    double within = 0;
+    for (size_t b = 0; b < g->bins; b++) {
+        double correction =
+            g->samples[b] > 1 ? g->samples[b] / (g->samples[b] - 1) : 1; /* the bin's mean was taken from them */
+        g->variance[b] = fmax(correction * g->variance[b], t->bin_confidence[b] - t->bin_square[b]);
+        within += g->variance[b];
+        if (g->covariance)
+            g->covariance[b * g->bins + b] = g->variance[b];
+    }
+    g->total = t->n < 2 ? within : fmax(square - sum * sum / (double)t->n, 0);
+}
+
 /* Rows of a sample belong together. own, last: bins, zeros (last: 1 + the last sample that touched the bin); touched:
  * classes. */
 static void by_sample(gap_sums *g, const vg_tally *t, double *own, size_t *touched, size_t *last) {
@@ -144,18 +158,28 @@ static void by_sample(gap_sums *g, const vg_tally *t, double *own, size_t *touch
         square += along * along;
         add_products(g, own, touched, count);
     }
-    double within = 0;
-    for (size_t b = 0; b < g->bins; b++) {
-        double correction =
-            g->samples[b] > 1 ? g->samples[b] / (g->samples[b] - 1) : 1; /* the bin's mean was taken from them */
-        g->variance[b] = fmax(correction * g->variance[b], t->bin_confidence[b] - t->bin_square[b]);
-        within += g->variance[b];
-        if (g->covariance)
-            g->covariance[b * g->bins + b] = g->variance[b];
+    finish_samples(g, t, sum, square);
+}
+
+/* The same from sums over samples: vg_evaluation.bin_products. A sample's sum less the means of its bins' rows is
+ * r - m mean, whose products follow from those of r and m. */
+static void by_products(gap_sums *g, const vg_tally *t, const double *products) {
+    size_t bins = g->bins;
+    const double *rr = products, *rm = rr + bins * bins, *mm = rm + bins * bins;
+    double square = 0, sum = 0;
+    memcpy(g->samples, mm + bins * bins, bins * sizeof *g->samples);
+    for (size_t a = 0; a < bins; a++) {
+        double mean = t->bin_count[a] ? g->gap[a] / (double)t->bin_count[a] : 0;
+        sum += fabs(g->gap[a]);
+        for (size_t b = 0; b < bins; b++) {
+            size_t at = a * bins + b;
+            double other = t->bin_count[b] ? g->gap[b] / (double)t->bin_count[b] : 0;
+            square += (g->gap[a] < 0) == (g->gap[b] < 0) ? rr[at] : -rr[at];
+            g->covariance[at] = rr[at] - other * rm[at] - mean * rm[b * bins + a] + mean * other * mm[at];
+        }
+        g->variance[a] = g->covariance[a * bins + a];
     }
-    g->total = fmax(square - sum * sum / (double)t->n, 0);
-    if (t->n < 2)
-        g->total = within;
+    finish_samples(g, t, sum, square);
 }
 
 /* The lower triangle L of L L' = matrix, in place; columns without variance left are 0. */
@@ -283,8 +307,9 @@ static double debiased(const gap_sums *g) {
 }
 
 /* Fills `out`; ece gets its interval where confidence > 0. Of the tally only the bins' sums are read, multilabel also
- * the rows. */
-static vg_status check(vg_calibration_check *out, vg_estimate *ece, const vg_tally *t, double confidence) {
+ * the rows, or `products` in their place. */
+static vg_status check(vg_calibration_check *out, vg_estimate *ece, const vg_tally *t, const double *products,
+                       double confidence) {
     null_room room = {0};
     vg_status status = room_new(&room, t);
     if (status == VG_OK) {
@@ -299,7 +324,9 @@ static vg_status check(vg_calibration_check *out, vg_estimate *ece, const vg_tal
                 out->mce_rows = t->bin_count[b];
             }
         }
-        if (t->multilabel)
+        if (products)
+            by_products(&g, t, products);
+        else if (t->multilabel)
             by_sample(&g, t, room.own, room.touched, room.last);
         else
             independent(&g, t);
@@ -316,10 +343,10 @@ static vg_status check(vg_calibration_check *out, vg_estimate *ece, const vg_tal
 }
 
 vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *t, double confidence) {
-    return check(&e->calibration, &e->ece, t, confidence);
+    return check(&e->calibration, &e->ece, t, NULL, confidence);
 }
 
-vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, double confidence) {
+vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, const double *products, double confidence) {
     const vg_reliability_bin *bins = e->reliability;
     double *sums;
     size_t *counts, room, count = e->bins;
@@ -328,7 +355,9 @@ vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, double confidence) 
     VG_TRY(vg_base__zalloc(&sums, room, sizeof *sums, "bins"));
     vg_status status = vg_base__zalloc(&counts, room, sizeof *counts, "bins");
     if (status == VG_OK) {
-        vg_tally t = {.bins = count, .bin_count = counts, .bin_correct = counts + count};
+        vg_tally t = {.bins = count, .bin_count = counts, .bin_correct = counts + count, .n = e->n};
+        t.multilabel = products != NULL;
+        t.classes = e->classes;
         t.bin_confidence = sums;
         t.bin_square = sums + count;
         t.bin_hit = sums + 2 * count;
@@ -343,8 +372,12 @@ vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, double confidence) 
             t.bin_hit[b] = n * bins[b].hit;
             t.rows += bins[b].count;
         }
-        status = t.rows > 0 ? check(&e->calibration, &e->ece, &t, confidence)
-                            : vg_base__fail(VG_ERR_DATA, "calibration: no samples in any bin");
+        if (t.rows == 0)
+            status = vg_base__fail(VG_ERR_DATA, "calibration: no samples in any bin");
+        else if (products && count > MANY_BINS)
+            status = vg_base__fail(VG_ERR_ARGUMENT, "calibration: products of %zu bins, at most %d", count, MANY_BINS);
+        else
+            status = check(&e->calibration, &e->ece, &t, products, confidence);
     }
     vg_base__release(sums);
     vg_base__release(counts);

@@ -147,28 +147,35 @@ vg_status vg_auroc(vg_estimate *out, const vg_measure *measure, const uint8_t *p
     return status;
 }
 
+double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence) {
+    double value = difference->value, spread = sqrt(variance);
+    double z = vg_evaluate__normal_quantile(1 - (1 - confidence) / 2);
+    difference->low = difference->high = NAN;
+    if (spread > 1e-15) {
+        difference->low = fmax(value - z * spread, -1);
+        difference->high = fmin(value + z * spread, 1);
+        return erfc(fabs(value) / spread / sqrt(2));
+    }
+    if (!(fabs(value) < 1e-15))
+        return NAN;
+    difference->low = difference->high = value; /* the same order: no sample makes a difference */
+    return 1;
+}
+
 /* influence: that of both measures, one after the other. */
 static void compare(vg_auroc_comparison *out, const double area[2], const double *influence, const uint8_t *positive,
                     size_t rows, const vg_auroc_options *o) {
     size_t width = o->rows_per_sample;
     const double *other = influence + rows;
-    double difference = area[0] - area[1], z = vg_evaluate__normal_quantile(1 - (1 - o->confidence) / 2);
+    double difference = area[0] - area[1];
     *out = (vg_auroc_comparison){
         .first = vg_evaluate__auroc_estimate(area[0], influence, positive, rows, width, o->confidence),
         .second = vg_evaluate__auroc_estimate(area[1], other, positive, rows, width, o->confidence),
         .difference = {difference, NAN, NAN},
         .p_value = NAN};
-    if (isnan(difference))
-        return;
-    double spread = sqrt(influence_variance(influence, other, positive, rows, width));
-    if (spread > 1e-15) {
-        out->difference.low = fmax(difference - z * spread, -1);
-        out->difference.high = fmin(difference + z * spread, 1);
-        out->p_value = erfc(fabs(difference) / spread / sqrt(2));
-    } else if (fabs(difference) < 1e-15) { /* the same order: no sample makes a difference */
-        out->difference.low = out->difference.high = difference;
-        out->p_value = 1;
-    }
+    if (!isnan(difference))
+        out->p_value = vg_evaluate__auroc_difference(
+            &out->difference, influence_variance(influence, other, positive, rows, width), o->confidence);
 }
 
 vg_status vg_auroc_compare(vg_auroc_comparison *out, const vg_measure *first, const vg_measure *second,

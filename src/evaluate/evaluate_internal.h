@@ -376,7 +376,7 @@ void vg_evaluate__labels(vg_label_row *rows, const vg_tally *tally);
  * (calibration_null.c). */
 vg_status vg_evaluate__calibration(vg_evaluation *e, const vg_tally *tally, double confidence);
 /* The same from e->reliability alone, of independent rows. */
-vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, double confidence);
+vg_status vg_evaluate__calibration_of_bins(vg_evaluation *e, const double *products, double confidence);
 
 /* --- intervals (interval.c) --- */
 typedef enum vg_interval_kind {
@@ -470,6 +470,10 @@ vg_status vg_evaluate__ood_bootstrap(vg_ood_work *work, vg_pool *pool);
 vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
 /* The paired bootstrap of the lead: error AUROCs of the leader and of its rival in the same e->resamples resamples,
  * `stride` apart. */
+/* The test of the lead from the variance of the difference. */
+void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double confidence);
+/* Sets the interval of a difference of two areas, and returns the two-sided p-value of none; NaN: undefined. */
+double vg_evaluate__auroc_difference(vg_estimate *difference, double variance, double confidence);
 vg_status vg_evaluate__lead_resampled(vg_evaluation *e, const double *leader, const double *rival, size_t stride);
 vg_status vg_evaluate__class_figures(vg_evaluation *e, const vg_tally *t, const vg_rank_column *columns);
 /* What needs no rows: the leader and its rival; the measure of the classes, recall and precision. */

@@ -31,10 +31,17 @@ static size_t worst_bin_rows(const vg_evaluation *e) {
     return rows;
 }
 
+/* The caller's arrays that an older struct does not have. */
+static bool has(const vg_evaluation *e, const double *const *place) {
+    return e->struct_size >= (size_t)((const char *)(place + 1) - (const char *)e) && *place;
+}
+
 static vg_status check_calibration(vg_evaluation *e) {
+    const double *products = has(e, &e->bin_products) ? e->bin_products : NULL;
     e->calibration = (vg_calibration_check){NAN, NAN, NAN, worst_bin_rows(e)};
-    return e->task == VG_TASK_MULTICLASS ? vg_evaluate__calibration_of_bins(e, e->resamples > 0 ? e->confidence : 0)
-                                         : VG_OK;
+    return e->task == VG_TASK_MULTICLASS || products
+               ? vg_evaluate__calibration_of_bins(e, products, e->resamples > 0 ? e->confidence : 0)
+               : VG_OK;
 }
 
 static vg_status auroc_intervals(vg_evaluation *e, const double *values, size_t figures, size_t per_measure) {
@@ -65,13 +72,20 @@ static vg_status intervals(vg_evaluation *e, const double *values) {
     size_t per_measure = VG_RANK_FIXED + plan.coverage_count + plan.risk_count;
     size_t figures = VG_TALLY_FIGURES + e->measure_count * per_measure + 2 * e->rule_count;
     VG_TRY(vg_evaluate__resampled(e, &plan, values, figures));
-    return auroc_intervals(e, values, figures, per_measure);
+    VG_TRY(auroc_intervals(e, values, figures, per_measure));
+    if (e->lead.leader == e->measure_count || e->lead.rival == e->measure_count)
+        return VG_OK;
+    const double *auroc = values + VG_TALLY_FIGURES + VG_RANK_AUROC;
+    return vg_evaluate__lead_resampled(e, auroc + e->lead.leader * per_measure, auroc + e->lead.rival * per_measure,
+                                       figures);
 }
 
 vg_status vg_evaluation_finish(vg_evaluation *e, const double *resampled) {
     VG_TRY(check(e));
     VG_TRY(check_calibration(e));
     vg_evaluate__lead_names(e);
+    if (has(e, &e->lead_variance))
+        vg_evaluate__lead_of_variance(e, *e->lead_variance, e->confidence > 0 ? e->confidence : 0.95);
     if (e->class_figures && e->per_class)
         vg_evaluate__class_estimates(e);
     return e->resamples > 0 && resampled ? intervals(e, resampled) : VG_OK;

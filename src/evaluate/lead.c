@@ -79,6 +79,11 @@ vg_status vg_evaluate__lead(vg_evaluation *e, const vg_tally *t, const vg_rank_c
     return VG_OK;
 }
 
+void vg_evaluate__lead_of_variance(vg_evaluation *e, double variance, double confidence) {
+    if (e->lead.rival < e->measure_count && !isnan(e->lead.difference.value))
+        set_p(e, vg_evaluate__auroc_difference(&e->lead.difference, variance, confidence));
+}
+
 /* The two-sided p-value of no difference: the difference over the deviation of its resamples, which is normal. Counting
  * resamples could not give one below 2 / (resamples + 1), too much for the correction that follows. NaN where a
  * resample has none, or all are the same. */
