@@ -2,34 +2,33 @@
 #include "cli.h"
 
 typedef struct calibrate_values {
-    const char *output;
-    bool per_member, shared, json, force;
-    int solver;
-    size_t evaluations, initial, seed, bins, folds;
-    double t_min, t_max;
+    vg_calibrate_options fit;
+    vg_calibrate_file_options file;
+    bool per_member, json;
 } calibrate_values;
 
 #define PLACE(member) offsetof(calibrate_values, member)
 static const option_entry own_entries[] = {
-    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+    {"output", 'o', OPTION_TEXT, PLACE(file.output), "FILE", NULL,
      "write the temperatures as JSON: temps.json, - for standard output", 0, 0},
-    OPTION_FORCE(PLACE(force)),
+    OPTION_FORCE_SWITCH(PLACE(file.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
     {"per-member", 0, OPTION_FLAG, PLACE(per_member), NULL, NULL, "one temperature a member (the default)", 0, 0},
-    {"shared", 0, OPTION_FLAG, PLACE(shared), NULL, NULL, "one temperature for all members, as for Monte Carlo dropout",
-     0, 0},
-    {"solver", 0, OPTION_CHOICE, PLACE(solver), "newton|bayes|both", "newton",
+    {"shared", 0, OPTION_SWITCH, PLACE(fit.shared), NULL, NULL,
+     "one temperature for all members, as for Monte Carlo dropout", 0, 0},
+    {"solver", 0, OPTION_CHOICE, PLACE(fit.solver), "newton|bayes|both", "newton",
      "the exact minimiser, the paper's Gaussian-process search, or both and their gap", 0, 0},
-    {"evaluations", 0, OPTION_COUNT, PLACE(evaluations), "E", "50", "bayes: evaluations of the loss", 3, 1000},
-    {"initial", 0, OPTION_COUNT, PLACE(initial), "I", "10", "bayes: how many of them before the search is guided", 2,
-     1000},
-    {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "0", "bayes: seed of its random draws", 0, 9007199254740992.0},
-    {"t-min", 0, OPTION_REAL, PLACE(t_min), "T", "0.01", "lower end of the temperatures that either solver looks at",
-     1e-12, 1e12},
-    {"t-max", 0, OPTION_REAL, PLACE(t_max), "T", "10", "upper end; an end that is reached is warned of", 1e-12, 1e12},
-    {"folds", 0, OPTION_COUNT, PLACE(folds), "F", "2",
+    {"evaluations", 0, OPTION_UNSIGNED, PLACE(fit.evaluations), "E", "50", "bayes: evaluations of the loss", 3, 1000},
+    {"initial", 0, OPTION_UNSIGNED, PLACE(fit.initial), "I", "10",
+     "bayes: how many of them before the search is guided", 2, 1000},
+    {"seed", 0, OPTION_COUNT, PLACE(fit.seed), "S", "0", "bayes: seed of its random draws", 0, 9007199254740992.0},
+    {"t-min", 0, OPTION_REAL, PLACE(fit.t_min), "T", "0.01",
+     "lower end of the temperatures that either solver looks at", 1e-12, 1e12},
+    {"t-max", 0, OPTION_REAL, PLACE(fit.t_max), "T", "10", "upper end; an end that is reached is warned of", 1e-12,
+     1e12},
+    {"folds", 0, OPTION_UNSIGNED, PLACE(fit.folds), "F", "2",
      "held-out figures: each fold at temperatures fitted to the others; 0: none", 0, 100},
-    {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
+    {"bins", 0, OPTION_UNSIGNED, PLACE(fit.bins), "B", "15", "bins of the calibration error", 1, 1000},
 };
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */
@@ -93,24 +92,7 @@ static int print_table(const char *path, const vg_calibration *result) {
     return code == CLI_OK ? print_temperatures(result) : code;
 }
 
-static vg_calibrate_options fit_options(const calibrate_values *own, size_t threads) {
-    vg_calibrate_options out = VG_CALIBRATE_OPTIONS_INIT;
-    out.solver = (vg_solver)own->solver;
-    out.shared = own->shared;
-    out.evaluations = (unsigned)own->evaluations;
-    out.initial = (unsigned)own->initial;
-    out.seed = own->seed;
-    out.t_min = own->t_min;
-    out.t_max = own->t_max;
-    out.bins = (unsigned)own->bins;
-    out.folds = (unsigned)own->folds;
-    out.threads = (unsigned)threads;
-    return out;
-}
-
-static int calibrate(const calibrate_values *own, const score_options *reading, const char *path) {
-    vg_calibrate_file_options options = VG_CALIBRATE_FILE_OPTIONS_INIT;
-    vg_calibrate_options fit = fit_options(own, reading->threads);
+static int calibrate(calibrate_values *own, const score_options *reading, const char *path) {
     vg_calibration *result;
     console_job listener;
     char *text;
@@ -118,11 +100,10 @@ static int calibrate(const calibrate_values *own, const score_options *reading, 
     int code = score_options_request(&request, reading);
     if (code != CLI_OK)
         return code;
-    options.fit = &fit;
-    options.output = own->output;
-    options.force = own->force;
-    options.job = own->output ? console_job_guarded(&listener) : console_job_listener(&listener);
-    code = console_status(vg_calibrate_file(&result, path, &request.input, &options));
+    own->fit.threads = reading->threads;
+    own->file.fit = &own->fit;
+    own->file.job = console_job_writing(&listener, own->file.output);
+    code = console_status(vg_calibrate_file(&result, path, &request.input, &own->file));
     console_job_end(&listener);
     if (code == CLI_OK)
         code = own->json ? text_print_result(vg_temperatures_text(&text, result), &text) : print_table(path, result);
@@ -130,36 +111,36 @@ static int calibrate(const calibrate_values *own, const score_options *reading, 
     return code;
 }
 
+static int check_usage(const calibrate_values *own, size_t files) {
+    const vg_calibrate_options *fit = &own->fit;
+    if (files != 1)
+        return console_usage("expected one file of logits, found %zu; 'vargate help calibrate' shows the usage", files);
+    if (own->per_member && fit->shared)
+        return console_usage("--per-member and --shared exclude each other");
+    if (fit->initial > fit->evaluations)
+        return console_usage("--initial %u is more than --evaluations %u", fit->initial, fit->evaluations);
+    if (fit->t_min >= fit->t_max)
+        return console_usage("--t-min %g is not below --t-max %g", fit->t_min, fit->t_max);
+    if (fit->folds == 1)
+        return console_usage("--folds 1 leaves nothing to fit to; give 0 or 2 and more");
+    return CLI_OK;
+}
+
 static int run(const command *self, int argc, char **argv) {
     static const char *const without[] = {
-        "id",    "member", "logits",   "temperature", "multilabel",  "multilabel-form", "k", "class-k", "preset",
-        "pairs", "sigma",  "log-base", "normalise",   "renormalise", "measures",        NULL};
+        "id",     "member", "logits", "temperature", "multilabel", "multilabel-form", "k",        "class-k",
+        "preset", "pairs",  "sigma",  "log-base",    "normalise",  "renormalise",     "measures", NULL};
     static score_options reading;
-    static option_entry read_entries[SCORE_OPTION_ROOM];
-    calibrate_values own;
+    calibrate_values own = {.fit = VG_CALIBRATE_OPTIONS_INIT, .file = VG_CALIBRATE_FILE_OPTIONS_INIT};
     option_files files;
     option_group groups[] = {OPTION_GROUP("Options", own_entries, &own),
-                             {"Reading", read_entries, score_option_subset(read_entries, without), &reading}};
-    int code = score_options_defaults(&reading);
+                             SCORE_OPTION_SUBSET("Reading", reading, without)};
+    int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK)
-        code = options_parse(self, groups, 2, argc, argv, &files);
+        code = check_usage(&own, files.count);
     if (code != CLI_OK)
         return code;
-    if (files.count != 1)
-        return console_usage("expected one file of logits, found %zu; 'vargate help calibrate' shows the usage",
-                             files.count);
-    if (own.per_member && own.shared)
-        return console_usage("--per-member and --shared exclude each other");
-    if (own.initial > own.evaluations)
-        return console_usage("--initial %zu is more than --evaluations %zu", own.initial, own.evaluations);
-    if (own.t_min >= own.t_max)
-        return console_usage("--t-min %g is not below --t-max %g", own.t_min, own.t_max);
-    if (own.output && strcmp(own.output, "-") == 0) { /* what the file would hold, on standard output */
-        own.output = NULL;
-        own.json = true;
-    }
-    if (own.folds == 1)
-        return console_usage("--folds 1 leaves nothing to fit to; give 0 or 2 and more");
+    output_as_json(&own.file.output, &own.json);
     return calibrate(&own, &reading, files.items[0]);
 }
 

@@ -2,10 +2,9 @@
 #include "cli.h"
 
 typedef struct compare_values {
+    vg_compare_options how;
     const char *output;
     bool json, force;
-    size_t bootstrap, seed;
-    double confidence;
 } compare_values;
 
 #define PLACE(member) offsetof(compare_values, member)
@@ -14,9 +13,9 @@ static const option_entry own_entries[] = {
      "write the comparison: .json, .csv, .md or .html (a page), - for JSON on standard output", 0, 0},
     OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
-    OPTION_BOOTSTRAP(PLACE(bootstrap), "1000", "resamples for intervals and paired tests; 0: neither"),
-    OPTION_SEED(PLACE(seed)),
-    OPTION_CONFIDENCE(PLACE(confidence)),
+    OPTION_BOOTSTRAP(PLACE(how.resamples), "1000", "resamples for intervals and paired tests; 0: neither"),
+    OPTION_SEED(PLACE(how.seed)),
+    OPTION_CONFIDENCE(PLACE(how.confidence)),
 };
 
 /* Rows whose differences to the first are tested: value, interval and p. */
@@ -82,36 +81,30 @@ static int print_comparison(const vg_compare_result *result) {
 
 static int output(const vg_compare_result *result, const compare_values *own) {
     char *text = NULL;
-    int code = CLI_OK;
-    if (own->output) {
-        code = console_status(vg_compare_result_save(result, own->output));
-        if (code == CLI_OK)
-            console_note("wrote %s", own->output);
-        if (!own->json)
-            return code;
-    }
-    if (code != CLI_OK)
+    int code = own->output ? output_written(vg_compare_result_save(result, own->output), own->output) : CLI_OK;
+    if (code != CLI_OK || (own->output && !own->json))
         return code;
     return own->json ? json_print_result(vg_compare_result_json(&text, result), &text) : print_comparison(result);
 }
 
+int comparison_make(vg_compare_result **out, const option_files *files, const score_request *request,
+                    vg_compare_options how) {
+    console_job state;
+    how.job = console_job_listener(&state);
+    int code = console_status(vg_compare(out, (const char *const *)files->items, files->count, &request->input, &how));
+    console_job_end(&state);
+    return code;
+}
+
 static int compare(const score_options *options, const compare_values *own, const option_files *files) {
     score_request request;
-    vg_compare_options how = VG_COMPARE_OPTIONS_INIT;
     vg_compare_result *result;
-    console_job state;
-    const char *const *paths = (const char *const *)files->items;
     int code = score_options_request(&request, options);
     if (code == CLI_OK)
-        code = output_path_check(own->output, VG_PRODUCT_COMPARISON, own->force, paths, files->count, &request.input);
-    if (code != CLI_OK)
-        return code;
-    how.resamples = own->bootstrap;
-    how.seed = own->seed;
-    how.confidence = own->confidence;
-    how.job = console_job_listener(&state);
-    code = console_status(vg_compare(&result, paths, files->count, &request.input, &how));
-    console_job_end(&state);
+        code = output_path_check(own->output, VG_PRODUCT_COMPARISON, own->force, (const char *const *)files->items,
+                                 files->count, &request.input);
+    if (code == CLI_OK)
+        code = comparison_make(&result, files, &request, own->how);
     if (code != CLI_OK)
         return code;
     code = output(result, own);
@@ -121,16 +114,13 @@ static int compare(const score_options *options, const compare_values *own, cons
 
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
-    compare_values own;
+    compare_values own = {.how = VG_COMPARE_OPTIONS_INIT};
     option_files files;
     option_group groups[] = {OPTION_GROUP("Comparison", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
-    if (own.output && strcmp(own.output, "-") == 0) {
-        own.output = NULL;
-        own.json = true;
-    }
+    output_as_json(&own.output, &own.json);
     if (files.count == 0)
         return console_usage("expected runs or files of predictions; 'vargate help compare' shows the usage");
     if (files.count > VG_COMPARE_MOST)

@@ -25,9 +25,7 @@ static void list_row(text_table *table, const vg_data_entry *entry, const int he
     size_t row = table_row(table, entry->name);
     snprintf(text, sizeof text, "%zux%zu %s", entry->height, entry->width, entry->channels == 1 ? "grey" : "RGB");
     table_text(table, row, 1, text);
-    table_number(table, row, 2, (double)entry->classes, 6);
-    table_number(table, row, 3, (double)entry->train, 6);
-    table_number(table, row, 4, (double)entry->test, 6);
+    table_figures(table, row, 2, "###", (double[]){(double)entry->classes, (double)entry->train, (double)entry->test});
     table_text(table, row, 5, here[0] && here[1] ? "train, test" : here[0] ? "train" : here[1] ? "test" : "-");
     table_text(table, row, 6, entry->licence);
 }

@@ -2,88 +2,78 @@
 #include "cli.h"
 
 typedef struct decide_values {
-    const char *calibration, *by, *output, *policy, *save;
+    vg_policy_options policy;
+    vg_decide_options how;
     option_reals k;
-    double target_risk, target_coverage, threshold, confidence, sets;
-    bool stream, strict, json, force;
+    double sets;
+    bool stream, strict, json;
 } decide_values;
 
 #define PLACE(member) offsetof(decide_values, member)
 static const option_entry own_entries[] = {
     {"k", 'k', OPTION_GATES, PLACE(k), "K|FILE", NULL,
      "keep by the decision rule at K (default 1 when nothing else is chosen); a file: --class-k FILE", 0, 0},
-    {"target-risk", 0, OPTION_REAL, PLACE(target_risk), "R", NULL,
+    {"target-risk", 0, OPTION_REAL, PLACE(policy.target_risk), "R", NULL,
      "choose on --calibration: the largest coverage whose risk is below R with --confidence", 1e-9, 0.999999},
-    {"target-coverage", 0, OPTION_REAL, PLACE(target_coverage), "C", NULL,
+    {"target-coverage", 0, OPTION_REAL, PLACE(policy.target_coverage), "C", NULL,
      "choose on --calibration: the most selective that keeps at least the share C", 1e-9, 1},
-    {"calibration", 0, OPTION_TEXT, PLACE(calibration), "VAL", NULL,
+    {"calibration", 0, OPTION_TEXT, PLACE(policy.calibration), "VAL", NULL,
      "validation predictions to choose on; --labels are then its labels", 0, 0},
-    {"by", 0, OPTION_TEXT, PLACE(by), "NAME,...", NULL,
+    {"by", 0, OPTION_TEXT, PLACE(policy.by), "NAME,...", NULL,
      "what to choose: k of the rule, or a threshold of a measure (snr, gmu, gtu@2, ...); several share the chance of "
      "error; auto, the default with --target-risk: search over all of them",
      0, 0},
-    {"threshold", 0, OPTION_REAL, PLACE(threshold), "X", NULL,
+    {"threshold", 0, OPTION_REAL, PLACE(policy.threshold), "X", NULL,
      "with --by: keep samples whose measure is below X (snr: above X)", -INFINITY, INFINITY},
-    {"confidence", 0, OPTION_REAL, PLACE(confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
+    {"confidence", 0, OPTION_REAL, PLACE(policy.confidence), "P", "0.95", "of the bound on the risk", 0.5, 0.999999},
     {"sets", 0, OPTION_REAL, PLACE(sets), "A", NULL,
      "answer where the prediction set at alpha A, calibrated on --calibration, holds one class, and give a person the "
      "short list of the others",
      1e-9, 0.999999},
-    {"policy", 0, OPTION_TEXT, PLACE(policy), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
-    {"save", 0, OPTION_TEXT, PLACE(save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
-    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL,
+    {"policy", 0, OPTION_TEXT, PLACE(policy.file), "FILE", NULL, "decide by a policy that --save wrote", 0, 0},
+    {"save", 0, OPTION_TEXT, PLACE(how.save), "FILE", NULL, "write the policy as JSON, for --policy", 0, 0},
+    {"output", 'o', OPTION_TEXT, PLACE(how.output), "FILE", NULL,
      "write id, pred, decision, gmu, snr: .npz, .safetensors, .csv or .jsonl, - for CSV on standard output", 0, 0},
-    OPTION_FORCE(PLACE(force)),
+    OPTION_FORCE_SWITCH(PLACE(how.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the summary as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
      "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits) a line, write a decision a line", 0, 0},
     {"strict", 0, OPTION_FLAG, PLACE(strict), NULL, NULL, "with --stdin-jsonl: stop at the first bad line", 0, 0},
 };
 
-static bool is_standard(const char *path) { return path && strcmp(path, "-") == 0; }
-
 static int check_usage(const decide_values *own, size_t files) {
+    const vg_policy_options *policy = &own->policy;
+    const char *output = own->how.output, *save = own->how.save;
     if (own->k.count > 1)
         return console_usage("-k: the decision rule takes one k, found %zu", own->k.count);
-    bool chosen = own->k.count || own->k.file || !isnan(own->target_risk) || !isnan(own->target_coverage) || own->by ||
-                  own->policy;
-    if (!isnan(own->sets) && (chosen || own->save || own->stream || !own->calibration))
+    bool chosen = own->k.count || own->k.file || !isnan(policy->target_risk) || !isnan(policy->target_coverage) ||
+                  policy->by || policy->file;
+    if (!isnan(own->sets) && (chosen || save || own->stream || !policy->calibration))
         return console_usage(
             "--sets needs --calibration and goes with no other way to decide; thresholds are saved and "
             "streamed by 'vargate sets'");
-    if (own->stream && (files > 0 || own->output || own->json))
+    if (own->stream && (files > 0 || output || own->json))
         return console_usage("--stdin-jsonl reads standard input and writes standard output: no file, -o or --json");
     if (own->strict && !own->stream)
         return console_usage("--strict goes with --stdin-jsonl");
-    if ((own->json || own->stream) + is_standard(own->output) + is_standard(own->save) > 1)
+    if ((own->json || own->stream) + output_is_standard(output) + output_is_standard(save) > 1)
         return console_usage("two of --json, --stdin-jsonl, -o - and --save - both write to standard output");
     if (!own->stream && files != 1)
         return console_usage("expected one prediction file, found %zu; 'vargate help decide' shows the usage", files);
     return CLI_OK;
 }
 
-static int new_policy(vg_policy **out, const decide_values *own) {
-    vg_policy_options options = VG_POLICY_OPTIONS_INIT;
-    options.by = own->by;
-    options.k = own->k.count > 0 && !own->k.file ? own->k.values[0] : NAN;
-    options.threshold = own->threshold;
-    options.target_risk = own->target_risk;
-    options.target_coverage = own->target_coverage;
-    options.confidence = own->confidence;
-    options.calibration = own->calibration;
-    options.file = own->policy;
-    vg_status status = vg_policy_new(out, &options);
+static int new_policy(vg_policy **out, decide_values *own) {
+    own->policy.k = own->k.count > 0 && !own->k.file ? own->k.values[0] : NAN;
+    vg_status status = vg_policy_new(out, &own->policy);
     return status == VG_ERR_ARGUMENT ? console_usage_status(status) : console_status(status);
 }
 
-static int decide_stream(vg_policy *policy, const vg_input_options *input, const decide_values *own) {
-    vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
+static int decide_stream(vg_policy *policy, const vg_input_options *input, decide_values *own) {
     vg_decision_stream *stream;
     console_job listener;
-    options.save = own->save;
-    options.force = own->force;
-    options.job = console_job_listener(&listener);
-    int code = console_status(vg_decision_stream_new(&stream, policy, input, &options));
+    own->how.job = console_job_listener(&listener);
+    int code = console_status(vg_decision_stream_new(&stream, policy, input, &own->how));
     console_job_end(&listener);
     if (code == CLI_OK)
         code = decision_stdin_run(stream, own->strict);
@@ -91,26 +81,21 @@ static int decide_stream(vg_policy *policy, const vg_input_options *input, const
     return code;
 }
 
-static int decide_file(vg_policy *policy, const vg_input_options *input, const decide_values *own, const char *path) {
+static int decide_file(vg_policy *policy, const vg_input_options *input, decide_values *own, const char *path) {
+    const char *output = own->how.output, *save = own->how.save;
     vg_decide_result result = VG_DECIDE_RESULT_INIT;
-    vg_decide_options options = VG_DECIDE_OPTIONS_INIT;
     console_job listener;
     char *text;
-    options.output = own->output;
-    options.save = own->save;
-    options.force = own->force;
-    options.job = own->output || own->save ? console_job_guarded(&listener) : console_job_listener(&listener);
-    int code = console_status(vg_decide_file(&result, policy, path, input, &options));
+    own->how.job = console_job_writing(&listener, output ? output : save);
+    int code = console_status(vg_decide_file(&result, policy, path, input, &own->how));
     console_job_end(&listener);
-    if (code != CLI_OK)
+    if (code != CLI_OK || output_is_standard(output) || output_is_standard(save))
         return code;
-    if (is_standard(own->output) || is_standard(own->save))
-        return CLI_OK;
     if (own->json)
         return json_print_result(vg_decide_result_json(&text, &result, policy, path), &text);
     decision_summary_print(path, policy, &result);
-    if (policy->line && own->save)
-        printf("Saved: %s; the same again: %s\n", own->save, policy->line);
+    if (policy->line && save)
+        printf("Saved: %s; the same again: %s\n", save, policy->line);
     else if (policy->line)
         printf("The same again: %s\n", policy->line);
     return CLI_OK;
@@ -118,13 +103,14 @@ static int decide_file(vg_policy *policy, const vg_input_options *input, const d
 
 /* A machine answers where one class is left; a person gets the others' short lists. */
 static int decide_sets(const score_options *scoring, const decide_values *own, const char *path) {
-    sets_request r = {VG_SETS_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, own->force, own->json};
+    sets_request r = {VG_SETS_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, own->json};
     vg_sets *sets;
     r.options.alphas = &own->sets;
     r.options.alpha_count = 1;
-    r.options.confidence = own->confidence;
-    r.file.calibration = own->calibration;
-    r.file.output = own->output;
+    r.options.confidence = own->policy.confidence;
+    r.file.calibration = own->policy.calibration;
+    r.file.output = own->how.output;
+    r.file.force = own->how.force;
     int code = sets_run(&sets, &r, scoring, path);
     if (code == CLI_OK)
         code = sets_print(&r, sets, VG_SETS_DECISIONS);
@@ -132,9 +118,10 @@ static int decide_sets(const score_options *scoring, const decide_values *own, c
     return code;
 }
 
-static int decide(const score_options *scoring, const decide_values *own, vg_policy *policy, const char *path) {
+static int decide(const score_options *scoring, decide_values *own, vg_policy *policy, const char *path) {
+    const char *output = own->how.output;
     score_request request;
-    int code = own->output ? console_usage_status(vg_target_check(own->output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
+    int code = output ? console_usage_status(vg_target_check(output, VG_PRODUCT_SCORES, NULL, 0, 1)) : CLI_OK;
     if (code == CLI_OK)
         code = score_options_request(&request, scoring);
     if (code != CLI_OK)
@@ -147,19 +134,13 @@ static int decide(const score_options *scoring, const decide_values *own, vg_pol
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
     static const char *const not_here[] = {"k", "measures", NULL};
-    static option_entry score_entries[SCORE_OPTION_ROOM];
-    static decide_values own;
+    static decide_values own = {.policy = VG_POLICY_OPTIONS_INIT, .how = VG_DECIDE_OPTIONS_INIT};
     vg_policy *policy = NULL;
     option_files files;
     option_group groups[] = {OPTION_GROUP("Decision", own_entries, &own),
-                             {"Scoring", score_entries, score_option_subset(score_entries, not_here), &options}};
-    int code = score_options_defaults(&options);
-    if (code == CLI_OK)
-        code = options_parse(self, groups, 2, argc, argv, &files);
-    if (code == CLI_OK && own.k.file && options.class_k)
-        code = console_usage("-k %s and --class-k both name a file with a k for every class", own.k.file);
-    if (own.k.file)
-        options.class_k = own.k.file;
+                             SCORE_OPTION_SUBSET("Scoring", options, not_here)};
+    int code = options_parse(self, groups, 2, argc, argv, &files);
+    options.k.file = own.k.file;
     if (code == CLI_OK && isnan(own.sets))
         code = new_policy(&policy, &own);
     if (code == CLI_OK)

@@ -8,7 +8,7 @@ static const option_entry entries[] = {
 
 static int run(const command *self, int argc, char **argv) {
     bool json;
-    const option_group group = {"Options", entries, 1, &json};
+    const option_group group = OPTION_GROUP("Options", entries, &json);
     option_files files;
     vg_doctor_line *lines;
     size_t count;

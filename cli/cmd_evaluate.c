@@ -2,10 +2,9 @@
 #include "cli.h"
 
 typedef struct evaluate_values {
+    vg_evaluate_file_options how;
     const char *output, *ignore;
     bool json, all, force;
-    size_t bins, bootstrap, seed, curve;
-    double confidence;
     option_reals coverages, risks;
     int64_t ignored; /* what --ignore says */
 } evaluate_values;
@@ -19,14 +18,14 @@ static const option_entry own_entries[] = {
     {"all", 0, OPTION_FLAG, PLACE(all), NULL, NULL, "show every measure, figure and class", 0, 0},
     {"ignore", 0, OPTION_TEXT, PLACE(ignore), "LABEL", NULL,
      "of images: the label of the sites that are left out of every figure, often 255", 0, 0},
-    {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration errors", 1, 10000},
-    OPTION_BOOTSTRAP(PLACE(bootstrap), "0", "resamples for intervals, 1000 is usual; 0: none"),
-    OPTION_SEED(PLACE(seed)),
-    OPTION_CONFIDENCE(PLACE(confidence)),
+    {"bins", 0, OPTION_COUNT, PLACE(how.bins), "B", "15", "bins of the calibration errors", 1, 10000},
+    OPTION_BOOTSTRAP(PLACE(how.resamples), "0", "resamples for intervals, 1000 is usual; 0: none"),
+    OPTION_SEED(PLACE(how.seed)),
+    OPTION_CONFIDENCE(PLACE(how.confidence)),
     {"coverages", 0, OPTION_REALS, PLACE(coverages), "C,...", "0.8,0.9,0.95",
      "coverages whose risk is reported, at most 8", 0, 0},
     {"risks", 0, OPTION_REALS, PLACE(risks), "R,...", "0.01,0.05", "risks whose coverage is reported, at most 8", 0, 0},
-    {"curve", 0, OPTION_COUNT, PLACE(curve), "POINTS", "0",
+    {"curve", 0, OPTION_COUNT, PLACE(how.curve_points), "POINTS", "0",
      "points of each measure's risk-coverage curve in the JSON; 0: none", 0, 100000},
 };
 
@@ -40,28 +39,18 @@ static int check_points(const char *name, const option_reals *points) {
     return CLI_OK;
 }
 
-/* --ignore: a whole number. */
-static int parse_ignore(evaluate_values *own) {
+/* What the library takes of the lists and of --ignore, a whole number. */
+static int complete(evaluate_values *own) {
     char *end;
+    own->how.coverages = own->coverages.values;
+    own->how.coverage_count = own->coverages.count;
+    own->how.risks = own->risks.values;
+    own->how.risk_count = own->risks.count;
+    own->how.ignore = own->ignore ? &own->ignored : NULL;
     if (!own->ignore)
         return CLI_OK;
     own->ignored = strtoll(own->ignore, &end, 10);
     return *own->ignore && !*end ? CLI_OK : console_usage("--ignore: '%s' is no whole number", own->ignore);
-}
-
-static vg_evaluate_file_options file_options(const evaluate_values *own) {
-    vg_evaluate_file_options how = VG_EVALUATE_FILE_OPTIONS_INIT;
-    how.bins = own->bins;
-    how.resamples = own->bootstrap;
-    how.seed = own->seed;
-    how.confidence = own->confidence;
-    how.coverages = own->coverages.values;
-    how.coverage_count = own->coverages.count;
-    how.risks = own->risks.values;
-    how.risk_count = own->risks.count;
-    how.curve_points = own->curve;
-    how.ignore = own->ignore ? &own->ignored : NULL;
-    return how;
 }
 
 /* Where the results of all files go: one file of figures, a file each in a folder, the terminal. */
@@ -86,9 +75,7 @@ static int write_each(const evaluate_work *work, const file_list *list) {
         if (code == CLI_OK)
             code = check_output(work, list, output);
         if (code == CLI_OK)
-            code = console_status(vg_evaluation_results_save(&one, 1, 0, output));
-        if (code == CLI_OK)
-            console_note("wrote %s", output);
+            code = output_written(vg_evaluation_results_save(&one, 1, 0, output), output);
     }
     return code;
 }
@@ -100,10 +87,8 @@ static int print_files(const evaluate_work *work) {
         const vg_evaluation_result *result = work->results[i];
         const vg_evaluation *e = result->evaluation;
         size_t row = table_row(&table, result->file), leader = e->lead.leader;
-        table_number(&table, row, 1, (double)result->n, 12);
-        table_percent(&table, row, 2, e->accuracy.value);
-        table_number(&table, row, 3, e->ece.value, 4);
-        table_number(&table, row, 4, e->nll.value, 4);
+        table_figures(&table, row, 1, "#%44",
+                      (double[]){(double)result->n, e->accuracy.value, e->ece.value, e->nll.value});
         table_text(&table, row, 5, result->verdict->name);
         table_text(&table, row, 6, leader < e->measure_count ? e->measures[leader].name : "-");
         table_number(&table, row, 7, leader < e->measure_count ? e->measures[leader].error_auroc.value : NAN, 4);
@@ -116,17 +101,14 @@ static int show_at(const evaluate_work *work, const file_list *list, const char 
         return work->count == 1 ? evaluation_print_tables(work->results[0], work->own->all) : print_files(work);
     if (file_list_is_folder(output))
         return write_each(work, list);
-    int code = console_status(vg_evaluation_results_save((const vg_evaluation_result *const *)work->results,
-                                                         work->count, list->several, output));
-    if (code == CLI_OK && strcmp(output, "-") != 0)
-        console_note("wrote %s", output);
-    return code;
+    const vg_evaluation_result *const *results = (const vg_evaluation_result *const *)work->results;
+    return output_written(vg_evaluation_results_save(results, work->count, list->several, output), output);
 }
 
 /* What -o and what --json ask for; without either, tables. */
 static int show(const evaluate_work *work, const file_list *list) {
     const char *output = work->own->output;
-    bool print = work->own->json && !(output && strcmp(output, "-") == 0);
+    bool print = work->own->json && !output_is_standard(output);
     int code = output || !print ? show_at(work, list, output) : CLI_OK;
     return code == CLI_OK && print ? show_at(work, list, "-") : code;
 }
@@ -139,7 +121,7 @@ static int evaluate(evaluate_work *work, const file_list *list) {
     else if (output)
         code = check_output(work, list, output);
     for (size_t i = 0; i < list->count && code == CLI_OK; i++) {
-        vg_evaluate_file_options how = file_options(work->own);
+        vg_evaluate_file_options how = work->own->how;
         console_job state;
         how.job = console_job_listener(&state);
         code = console_status(vg_evaluate_file(&work->results[i], list->items[i], &work->request.input, &how));
@@ -160,7 +142,7 @@ static int evaluate_all(evaluate_work *work, const file_list *list) {
 
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
-    static evaluate_values own;
+    static evaluate_values own = {.how = VG_EVALUATE_FILE_OPTIONS_INIT};
     option_files files;
     option_group groups[] = {OPTION_GROUP("Evaluation", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
@@ -169,7 +151,7 @@ static int run(const command *self, int argc, char **argv) {
     if (code == CLI_OK)
         code = check_points("risks", &own.risks);
     if (code == CLI_OK)
-        code = parse_ignore(&own);
+        code = complete(&own);
     if (code != CLI_OK)
         return code;
     if (files.count == 0)

@@ -3,24 +3,23 @@
 #include "vargate/fit_k.h"
 
 typedef struct fit_k_values {
-    const char *output;
-    bool one, json, force;
-    size_t folds, bins;
-    double k_min, k_max;
+    vg_fit_k_options fit;
+    vg_fit_k_file_options file;
+    bool json;
 } fit_k_values;
 
 #define PLACE(member) offsetof(fit_k_values, member)
 static const option_entry own_entries[] = {
-    {"output", 'o', OPTION_TEXT, PLACE(output), "FILE", NULL, "write the ks as JSON: k.json, - for standard output", 0,
-     0},
-    {"one", 0, OPTION_FLAG, PLACE(one), NULL, NULL, "write the one k for all classes instead of a k for every class", 0,
-     0},
-    {"k-min", 0, OPTION_REAL, PLACE(k_min), "K", "0.001", "lower bound of every k", 1e-3, 1e6},
-    {"k-max", 0, OPTION_REAL, PLACE(k_max), "K", "1000", "upper bound of every k", 1e-3, 1e6},
-    {"folds", 0, OPTION_COUNT, PLACE(folds), "F", "5",
+    {"output", 'o', OPTION_TEXT, PLACE(file.output), "FILE", NULL,
+     "write the ks as JSON: k.json, - for standard output", 0, 0},
+    {"one", 0, OPTION_SWITCH, PLACE(file.one), NULL, NULL,
+     "write the one k for all classes instead of a k for every class", 0, 0},
+    {"k-min", 0, OPTION_REAL, PLACE(fit.k_min), "K", "0.001", "lower bound of every k", 1e-3, 1e6},
+    {"k-max", 0, OPTION_REAL, PLACE(fit.k_max), "K", "1000", "upper bound of every k", 1e-3, 1e6},
+    {"folds", 0, OPTION_UNSIGNED, PLACE(fit.folds), "F", "5",
      "held-out figures: each fold at ks fitted to the others; 0: none", 0, 100},
-    {"bins", 0, OPTION_COUNT, PLACE(bins), "B", "15", "bins of the calibration error", 1, 1000},
-    {"force", 0, OPTION_FLAG, PLACE(force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    {"bins", 0, OPTION_UNSIGNED, PLACE(fit.bins), "B", "15", "bins of the calibration error", 1, 1000},
+    OPTION_FORCE_SWITCH(PLACE(file.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print what the file holds instead of a table", 0, 0},
 };
 
@@ -56,9 +55,7 @@ static int print_table(const char *path, const vg_k_fit *f) {
     return code;
 }
 
-static int fit(const fit_k_values *own, const score_options *scoring, const char *path) {
-    vg_fit_k_file_options options = VG_FIT_K_FILE_OPTIONS_INIT;
-    vg_fit_k_options how = VG_FIT_K_OPTIONS_INIT;
+static int fit(fit_k_values *own, const score_options *scoring, const char *path) {
     score_request request;
     console_job listener;
     vg_k_fit *result;
@@ -66,51 +63,39 @@ static int fit(const fit_k_values *own, const score_options *scoring, const char
     int code = score_options_request(&request, scoring);
     if (code != CLI_OK)
         return code;
-    how.k_min = own->k_min;
-    how.k_max = own->k_max;
-    how.folds = (unsigned)own->folds;
-    how.bins = (unsigned)own->bins;
-    how.threads = (unsigned)scoring->threads;
-    options.fit = &how;
-    options.one = own->one;
-    options.output = own->output;
-    options.force = own->force;
-    options.job = own->output ? console_job_guarded(&listener) : console_job_listener(&listener);
-    code = console_status(vg_fit_k_file(&result, path, &request.input, &options));
+    own->fit.threads = scoring->threads;
+    own->file.fit = &own->fit;
+    own->file.job = console_job_writing(&listener, own->file.output);
+    code = console_status(vg_fit_k_file(&result, path, &request.input, &own->file));
     console_job_end(&listener);
     if (code != CLI_OK)
         return code;
-    code = own->json ? text_print_result(vg_k_fit_json(&text, result, own->one), &text) : print_table(path, result);
+    code =
+        own->json ? text_print_result(vg_k_fit_json(&text, result, own->file.one), &text) : print_table(path, result);
     vg_free(result);
     return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
-    static option_entry entries[SCORE_OPTION_ROOM];
     static const char *const without[] = {"k",      "class-k",     "measures", "multilabel", "multilabel-form",
                                           "preset", "pairs",       "sigma",    "log-base",   "normalise",
                                           "id",     "renormalise", NULL};
-    fit_k_values own;
+    fit_k_values own = {.fit = VG_FIT_K_OPTIONS_INIT, .file = VG_FIT_K_FILE_OPTIONS_INIT};
     option_files files;
-    option_group groups[] = {{"Fit", own_entries, sizeof own_entries / sizeof *own_entries, &own},
-                             {"Predictions", entries, score_option_subset(entries, without), &options}};
-    int code = score_options_defaults(&options);
-    if (code == CLI_OK)
-        code = options_parse(self, groups, 2, argc, argv, &files);
+    option_group groups[] = {OPTION_GROUP("Fit", own_entries, &own),
+                             SCORE_OPTION_SUBSET("Predictions", options, without)};
+    int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
     if (files.count != 1)
         return console_usage("expected one file of predictions, found %zu; 'vargate help fit-k' shows the usage",
                              files.count);
-    if (own.k_min >= own.k_max)
-        return console_usage("--k-min %g is not below --k-max %g", own.k_min, own.k_max);
-    if (own.folds == 1)
+    if (own.fit.k_min >= own.fit.k_max)
+        return console_usage("--k-min %g is not below --k-max %g", own.fit.k_min, own.fit.k_max);
+    if (own.fit.folds == 1)
         return console_usage("--folds 1 leaves nothing to fit to; give 0 or 2 and more");
-    if (own.output && strcmp(own.output, "-") == 0) {
-        own.output = NULL;
-        own.json = true;
-    }
+    output_as_json(&own.file.output, &own.json);
     return fit(&own, &options, files.items[0]);
 }
 

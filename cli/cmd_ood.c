@@ -2,10 +2,9 @@
 #include "cli.h"
 
 typedef struct ood_values {
+    vg_ood_files_options how;
     const char *output;
     bool json, force;
-    size_t bootstrap, seed;
-    double confidence;
 } ood_values;
 
 #define PLACE(member) offsetof(ood_values, member)
@@ -14,9 +13,9 @@ static const option_entry own_entries[] = {
      "write every figure: .json or .csv, - for JSON on standard output", 0, 0},
     OPTION_FORCE(PLACE(force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the result as JSON", 0, 0},
-    OPTION_BOOTSTRAP(PLACE(bootstrap), "0", "resamples for intervals, 1000 is usual; 0: none"),
-    OPTION_SEED(PLACE(seed)),
-    OPTION_CONFIDENCE(PLACE(confidence)),
+    OPTION_BOOTSTRAP(PLACE(how.resamples), "0", "resamples for intervals, 1000 is usual; 0: none"),
+    OPTION_SEED(PLACE(how.seed)),
+    OPTION_CONFIDENCE(PLACE(how.confidence)),
 };
 
 /* With a bootstrap: the intervals of each set; the last column, the detection error, has none. */
@@ -36,47 +35,41 @@ static int print_tables(const vg_ood_result *result) {
     return code;
 }
 
-static int write_figures(const ood_values *own, const vg_ood_result *result) {
-    int code = console_status(vg_ood_result_save(result, own->output));
-    if (code == CLI_OK && strcmp(own->output, "-") != 0)
-        console_note("wrote %s", own->output);
+/* What -o and what --json ask for; without either, tables. */
+static int show(const ood_values *own, const vg_ood_result *result) {
+    char *text = NULL;
+    int code = CLI_OK;
+    if (own->output)
+        code = output_written(vg_ood_result_save(result, own->output), own->output);
+    else if (!own->json)
+        code = print_tables(result);
+    if (code == CLI_OK && own->json && !output_is_standard(own->output))
+        code = json_print_result(vg_ood_result_json(&text, result), &text);
     return code;
 }
 
-static int compare(const score_options *options, const ood_values *own, const option_files *files) {
+static int detect(const score_options *options, ood_values *own, const char *const *paths, size_t count) {
     score_request request;
-    vg_ood_files_options how = VG_OOD_FILES_OPTIONS_INIT;
     vg_ood_result *result;
     console_job state;
-    char *text = NULL;
     int code = score_options_request(&request, options);
-    if (code == CLI_OK && own->output)
-        code = output_path_check(own->output, VG_PRODUCT_OOD, own->force, (const char *const *)files->items,
-                                 files->count, &request.input);
+    if (code == CLI_OK)
+        code = output_path_check(own->output, VG_PRODUCT_OOD, own->force, paths, count, &request.input);
     if (code != CLI_OK)
         return code;
-    how.resamples = own->bootstrap;
-    how.seed = own->seed;
-    how.confidence = own->confidence;
-    how.job = console_job_listener(&state);
-    code = console_status(vg_ood_files(&result, files->items[0], (const char *const *)files->items + 1,
-                                       files->count - 1, &request.input, &how));
+    own->how.job = console_job_listener(&state);
+    code = console_status(vg_ood_files(&result, paths[0], paths + 1, count - 1, &request.input, &own->how));
     console_job_end(&state);
     if (code != CLI_OK)
         return code;
-    if (own->output)
-        code = write_figures(own, result);
-    else if (!own->json)
-        code = print_tables(result);
-    if (code == CLI_OK && own->json && !(own->output && strcmp(own->output, "-") == 0))
-        code = json_print_result(vg_ood_result_json(&text, result), &text);
+    code = show(own, result);
     vg_ood_result_free(result);
     return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
-    ood_values own;
+    ood_values own = {.how = VG_OOD_FILES_OPTIONS_INIT};
     option_files files;
     option_group groups[] = {OPTION_GROUP("OOD", own_entries, &own), SCORE_OPTION_GROUP(options)};
     int code = options_parse(self, groups, 2, argc, argv, &files);
@@ -85,7 +78,7 @@ static int run(const command *self, int argc, char **argv) {
     if (files.count < 2)
         return console_usage(
             "expected an in-distribution file and at least one OOD file; 'vargate help ood' shows the usage");
-    return compare(&options, &own, &files);
+    return detect(&options, &own, (const char *const *)files.items, files.count);
 }
 
 const command command_ood = {

@@ -2,86 +2,85 @@
 #include "cli.h"
 
 typedef struct predict_values {
-    const char *split, *input, *data, *device, *output;
-    int ensemble, checkpoint;
-    size_t members, passes, heads, threads;
-    bool logits, score, json, force, skip_corrupt;
+    vg_predict_runs_options how;
+    bool score, json;
 } predict_values;
 
 #define PLACE(member) offsetof(predict_values, member)
 static const option_entry entries[] = {
-    {"output", 'o', OPTION_TEXT, PLACE(output), "PRED.npz", NULL,
+    {"output", 'o', OPTION_TEXT, PLACE(how.output), "PRED.npz", NULL,
      "where predictions go (.npz); with --score the scores", 0, 0},
-    {"split", 0, OPTION_TEXT, PLACE(split), "test|val|train", NULL, "images of the recipe's data set (default: test)",
-     0, 0},
-    {"input", 'i', OPTION_TEXT, PLACE(input), "SET", NULL, "other images: a data set's name, a file or a folder", 0, 0},
-    {"skip-corrupt", 0, OPTION_FLAG, PLACE(skip_corrupt), NULL, NULL,
+    {"split", 0, OPTION_TEXT, PLACE(how.split), "test|val|train", NULL,
+     "images of the recipe's data set (default: test)", 0, 0},
+    {"input", 'i', OPTION_TEXT, PLACE(how.input), "SET", NULL, "other images: a data set's name, a file or a folder", 0,
+     0},
+    {"skip-corrupt", 0, OPTION_SWITCH, PLACE(how.skip_corrupt), NULL, NULL,
      "leave out image files that cannot be read, and name them", 0, 0},
-    {"ensemble", 'e', OPTION_CHOICE, PLACE(ensemble), "mcd|lle|mcd-lle", NULL,
+    {"ensemble", 'e', OPTION_CHOICE, PLACE(how.ensemble), "mcd|lle|mcd-lle", NULL,
      "how members are made (default: the recipe's)", 0, 0},
-    {"members", 'm', OPTION_COUNT, PLACE(members), "M", "0", "members; 0: the recipe's", 0, 100000},
-    {"passes", 0, OPTION_COUNT, PLACE(passes), "T", "0",
+    {"members", 'm', OPTION_COUNT, PLACE(how.members), "M", "0", "members; 0: the recipe's", 0, 100000},
+    {"passes", 0, OPTION_COUNT, PLACE(how.passes), "T", "0",
      "with --heads: stochastic passes, each through the first G heads", 0, 100000},
-    {"heads", 0, OPTION_COUNT, PLACE(heads), "G", "0", "with --passes: heads read in every pass; M = T x G", 0, 100000},
-    {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL, "write logits (Z) instead of probabilities (P)", 0, 0},
+    {"heads", 0, OPTION_COUNT, PLACE(how.heads), "G", "0", "with --passes: heads read in every pass; M = T x G", 0,
+     100000},
+    {"logits", 0, OPTION_SWITCH, PLACE(how.logits), NULL, NULL, "write logits (Z) instead of probabilities (P)", 0, 0},
     {"score", 0, OPTION_FLAG, PLACE(score), NULL, NULL,
      "score the predictions as they come and keep the scores alone: a file, or without -o a summary", 0, 0},
-    OPTION_FORCE(PLACE(force)),
+    OPTION_FORCE_SWITCH(PLACE(how.force)),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "with --score: print the summary as JSON", 0, 0},
-    {"checkpoint", 0, OPTION_CHOICE, PLACE(checkpoint), "last|best", NULL,
+    {"checkpoint", 0, OPTION_CHOICE, PLACE(how.checkpoint), "last|best", NULL,
      "which checkpoint of a run folder (default: the recipe's)", 0, 0},
-    OPTION_DATA(PLACE(data)),
-    OPTION_DEVICE(PLACE(device)),
-    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
+    OPTION_DATA(PLACE(how.data)),
+    OPTION_DEVICE(PLACE(how.device)),
+    OPTION_THREADS(PLACE(how.threads), "threads on the CPU; 0: one per core"),
 };
 
-static vg_predict_runs_options options_of(const predict_values *own, const option_files *files) {
-    vg_predict_runs_options options = VG_PREDICT_RUNS_OPTIONS_INIT;
-    options.runs = (const char *const *)files->items;
-    options.run_count = files->count;
-    options.checkpoint = own->checkpoint;
-    options.split = own->split;
-    options.input = own->input;
-    options.data = own->data;
-    options.device = own->device;
-    options.threads = (unsigned)own->threads;
-    options.ensemble = own->ensemble;
-    options.members = own->members;
-    options.passes = own->passes;
-    options.heads = own->heads;
-    options.logits = own->logits;
-    options.output = own->output;
-    options.force = own->force;
-    options.skip_corrupt = own->skip_corrupt;
-    return options;
-}
-
-static int predict(const predict_values *own, const option_files *files) {
-    vg_predict_runs_options options = options_of(own, files);
+static int predict(predict_values *own) {
     console_job state;
-    options.job = console_job_listener(&state);
+    own->how.job = console_job_listener(&state);
     console_guard();
-    vg_status status = vg_predict_runs(NULL, &options);
+    vg_status status = vg_predict_runs(NULL, &own->how);
     console_unguard();
     return status == VG_ERR_INTERRUPTED ? console_fail("stopped; nothing was written") : console_status(status);
 }
 
-static int score(const predict_values *own, const score_options *scoring, const option_files *files) {
-    vg_predict_runs_options runs = options_of(own, files);
+static int score(const predict_values *own, const score_options *scoring) {
+    const char *output = own->how.output;
     vg_score_file_options how;
     vg_score_result *result = NULL;
     score_request request;
     console_job state;
-    int code = score_prepare(&request, &how, scoring, &(score_output){own->output, own->force, own->json}, &state);
+    int code = score_prepare(&request, &how, scoring, &(score_output){output, own->how.force, own->json}, &state);
     if (code != CLI_OK)
         return code;
-    vg_status status = vg_score_runs(&result, &runs, &request.input, &how);
+    vg_status status = vg_score_runs(&result, &own->how, &request.input, &how);
     code = score_finish(status, result, &how, own->json, &state);
-    if (code == CLI_OK && own->output)
-        console_note("%s: scores of %zu image%s, %zu member%s, %zu classes", own->output, result->n, plural(result->n),
+    if (code == CLI_OK && output)
+        console_note("%s: scores of %zu image%s, %zu member%s, %zu classes", output, result->n, plural(result->n),
                      result->m, plural(result->m), result->c);
     vg_score_result_free(result);
     return code;
+}
+
+static int check_usage(const predict_values *own, const score_options *scoring) {
+    const vg_predict_runs_options *how = &own->how;
+    if (how->run_count < 1)
+        return console_usage("expected a run folder or a checkpoint");
+    if (!how->output && !own->score)
+        return console_usage("expected -o PRED.npz");
+    if (!own->score && output_is_standard(how->output))
+        return console_usage("-o -: predictions are arrays; name a file that ends in .npz or .safetensors");
+    if (!own->score && (own->json || scoring->input.temperature))
+        return console_usage("%s goes with --score", own->json ? "--json" : "--temperature");
+    if (own->score && how->logits)
+        return console_usage("--score and --logits exclude each other: scores are always taken from the logits");
+    if (how->split && how->input)
+        return console_usage("--split and --input exclude each other");
+    if (how->split && strcmp(how->split, "test") && strcmp(how->split, "val") && strcmp(how->split, "train"))
+        return console_usage("--split must be test, val or train, found '%s'", how->split);
+    if (how->run_count > VG_MAX_RUNS)
+        return console_usage("at most %d runs make a deep ensemble, found %zu", VG_MAX_RUNS, how->run_count);
+    return CLI_OK;
 }
 
 static int run(const command *self, int argc, char **argv) {
@@ -89,32 +88,19 @@ static int run(const command *self, int argc, char **argv) {
         "labels",     "logits", "multilabel",  "multilabel-form", "renormalise", "axes",   "key",    "threads",
         "labels-key", "label",  "labels-from", "classes",         "id",          "member", "format", NULL};
     static score_options scoring;
-    static option_entry score_entries[SCORE_OPTION_ROOM];
-    predict_values own = {0};
-    option_group groups[] = {
-        OPTION_GROUP("Options", entries, &own),
-        {"Scoring (with --score)", score_entries, score_option_subset(score_entries, without), &scoring}};
+    predict_values own = {.how = VG_PREDICT_RUNS_OPTIONS_INIT};
+    option_group groups[] = {OPTION_GROUP("Options", entries, &own),
+                             SCORE_OPTION_SUBSET("Scoring (with --score)", scoring, without)};
     option_files files;
     int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code != CLI_OK)
         return code;
-    if (files.count < 1)
-        return console_usage("expected a run folder or a checkpoint");
-    if (!own.output && !own.score)
-        return console_usage("expected -o PRED.npz");
-    if (!own.score && strcmp(own.output, "-") == 0)
-        return console_usage("-o -: predictions are arrays; name a file that ends in .npz or .safetensors");
-    if (!own.score && (own.json || scoring.temperature))
-        return console_usage("%s goes with --score", own.json ? "--json" : "--temperature");
-    if (own.score && own.logits)
-        return console_usage("--score and --logits exclude each other: scores are always taken from the logits");
-    if (own.split && own.input)
-        return console_usage("--split and --input exclude each other");
-    if (own.split && strcmp(own.split, "test") && strcmp(own.split, "val") && strcmp(own.split, "train"))
-        return console_usage("--split must be test, val or train, found '%s'", own.split);
-    if (files.count > VG_MAX_RUNS)
-        return console_usage("at most %d runs make a deep ensemble, found %zu", VG_MAX_RUNS, files.count);
-    return own.score ? score(&own, &scoring, &files) : predict(&own, &files);
+    own.how.runs = (const char *const *)files.items;
+    own.how.run_count = files.count;
+    code = check_usage(&own, &scoring);
+    if (code != CLI_OK)
+        return code;
+    return own.score ? score(&own, &scoring) : predict(&own);
 }
 
 const command command_predict = {

@@ -6,10 +6,11 @@
 enum { PATH_ROOM = 4300, NAME_ROOM = 256 };
 
 typedef struct report_values {
-    const char *out, *title, *images, *class_names, *metrics, *data;
+    vg_page_options how;
+    const char *out;
     option_texts ood;
     option_reals k;
-    bool no_figures, force;
+    bool no_figures;
 } report_values;
 
 #define PLACE(member) offsetof(report_values, member)
@@ -20,15 +21,15 @@ static const option_entry own_entries[] = {
      "an out-of-distribution set's predictions or scores; repeatable", 0, 0},
     {"k", 'k', OPTION_GATES, PLACE(k), "K,...|FILE", NULL,
      "gate settings (default: the run's, or 1,2,3); a file of 'vargate fit-k': --class-k FILE -k 1", 0, 0},
-    {"title", 0, OPTION_TEXT, PLACE(title), "TEXT", NULL, "heading of the page", 0, 0},
-    {"images", 0, OPTION_TEXT, PLACE(images), "SET", NULL,
+    {"title", 0, OPTION_TEXT, PLACE(how.title), "TEXT", NULL, "heading of the page", 0, 0},
+    {"images", 0, OPTION_TEXT, PLACE(how.images), "SET", NULL,
      "the samples' images: a data set's name or file (default: the run's)", 0, 0},
-    {"class-names", 0, OPTION_TEXT, PLACE(class_names), "A,B,...|FILE", NULL,
+    {"class-names", 0, OPTION_TEXT, PLACE(how.class_names), "A,B,...|FILE", NULL,
      "names of the classes (default: the file's)", 0, 0},
-    {"metrics", 0, OPTION_TEXT, PLACE(metrics), "FILE", NULL, "metrics.jsonl of the training (default: the run's)", 0,
-     0},
-    OPTION_DATA(PLACE(data)),
-    OPTION_FORCE(PLACE(force)),
+    {"metrics", 0, OPTION_TEXT, PLACE(how.metrics), "FILE", NULL, "metrics.jsonl of the training (default: the run's)",
+     0, 0},
+    OPTION_DATA(PLACE(how.data)),
+    OPTION_FORCE_SWITCH(PLACE(how.force)),
     {"no-figures", 0, OPTION_FLAG, PLACE(no_figures), NULL, NULL, "the page alone, without figures", 0, 0},
 };
 
@@ -53,20 +54,27 @@ static int read_ood(vg_named_file *out, char (*names)[NAME_ROOM], const option_t
 }
 
 static int print_page(const vg_page *page, bool with_figures) {
-    char figures[PATH_ROOM];
-    size_t drawn = 0;
-    if (!with_figures)
-        report_page_clear(page);
-    int code = with_figures ? report_page_draw(page, figures, sizeof figures, &drawn) : CLI_OK;
+    size_t drawn;
+    int code = console_status(vg_page_draw(&drawn, page, with_figures ? gnuplot_run : NULL, NULL));
     if (code != CLI_OK)
         return code;
     printf("%s\n", console_text(page->path));
     if (drawn)
-        printf("%s: %zu file%s\n", console_text(figures), drawn, plural(drawn));
+        printf("%s/figures: %zu file%s\n", console_text(page->folder), drawn, plural(drawn));
     return CLI_OK;
 }
 
-static int make(const report_values *own, const score_options *scoring, const char *input, vg_page_options options) {
+/* How predictions are read, with the gate settings of this command; none: the run's. */
+static int read_request(score_request *out, const report_values *own, const score_options *scoring) {
+    int code = score_options_request(out, scoring);
+    out->scoring.k = own->k.count > 0 ? own->k.values : NULL;
+    out->scoring.k_count = own->k.count;
+    if (own->k.file)
+        out->input.class_k = own->k.file;
+    return code;
+}
+
+static int make(report_values *own, const score_options *scoring, const char *input) {
     vg_named_file ood[VG_PAGE_OOD];
     char names[VG_PAGE_OOD][NAME_ROOM];
     score_request request;
@@ -74,23 +82,13 @@ static int make(const report_values *own, const score_options *scoring, const ch
     vg_page *page;
     int code = read_ood(ood, names, &own->ood);
     if (code == CLI_OK)
-        code = score_options_request(&request, scoring);
+        code = read_request(&request, own, scoring);
     if (code != CLI_OK)
         return code;
-    request.scoring.k = own->k.count > 0 ? own->k.values : NULL; /* NULL: the run's */
-    request.scoring.k_count = own->k.count;
-    if (own->k.file)
-        request.input.class_k = own->k.file;
-    options.ood = ood;
-    options.ood_count = own->ood.count;
-    options.title = own->title;
-    options.images = own->images;
-    options.class_names = own->class_names;
-    options.metrics = own->metrics;
-    options.data = own->data;
-    options.force = own->force;
-    options.job = console_job_guarded(&listener);
-    code = console_status(vg_page_write(&page, input, own->out, &request.input, &options));
+    own->how.ood = ood;
+    own->how.ood_count = own->ood.count;
+    own->how.job = console_job_guarded(&listener);
+    code = console_status(vg_page_write(&page, input, own->out, &request.input, &own->how));
     console_job_end(&listener);
     if (code == CLI_OK)
         code = print_page(page, !own->no_figures);
@@ -112,30 +110,23 @@ static const char **words_of(const command *self, int argc, char **argv) {
 
 /* Several inputs become one page that compares them. */
 static int compare_inputs(const report_values *own, const score_options *scoring, const option_files *files) {
-    const char *const *paths = (const char *const *)files->items;
     const char *folder = own->out ? own->out : "comparison";
-    vg_compare_options how = VG_COMPARE_OPTIONS_INIT;
     score_request request;
-    console_job listener;
     vg_compare_result *result;
     char page[PATH_ROOM];
-    int code = score_options_request(&request, scoring);
-    if (own->k.count > 0) {
-        request.scoring.k = own->k.values;
-        request.scoring.k_count = own->k.count;
-        if (own->k.file)
-            request.input.class_k = own->k.file;
+    int code = read_request(&request, own, scoring);
+    if (own->k.count == 0) {
+        request.scoring.k = scoring->k.values;
+        request.scoring.k_count = scoring->k.count;
     }
     if (code == CLI_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
         code = console_fail("%s: %s", folder, strerror(errno));
     snprintf(page, sizeof page, "%.4200s/report.html", folder);
     if (code == CLI_OK)
-        code = output_path_check(page, VG_PRODUCT_COMPARISON, own->force, paths, files->count, &request.input);
-    if (code != CLI_OK)
-        return code;
-    how.job = console_job_listener(&listener);
-    code = console_status(vg_compare(&result, paths, files->count, &request.input, &how));
-    console_job_end(&listener);
+        code = output_path_check(page, VG_PRODUCT_COMPARISON, own->how.force, (const char *const *)files->items,
+                                 files->count, &request.input);
+    if (code == CLI_OK)
+        code = comparison_make(&result, files, &request, (vg_compare_options)VG_COMPARE_OPTIONS_INIT);
     if (code != CLI_OK)
         return code;
     code = console_status(vg_compare_result_save(result, page));
@@ -145,39 +136,34 @@ static int compare_inputs(const report_values *own, const score_options *scoring
     return code;
 }
 
-static int run_words(const command *self, int argc, char **argv, vg_page_options *page) {
-    static report_values own;
+static int run_words(const command *self, int argc, char **argv, report_values *own) {
     static score_options options;
     option_files files;
-    option_entry scoring[SCORE_OPTION_ROOM];
     static const char *const without[] = {"k", "measures", "multilabel", "multilabel-form", NULL};
-    size_t count = score_option_subset(scoring, without);
-    option_group groups[] = {OPTION_GROUP("Report", own_entries, &own), {"Scoring", scoring, count, &options}};
-    int code = score_options_defaults(&options);
+    option_group groups[] = {OPTION_GROUP("Report", own_entries, own),
+                             SCORE_OPTION_SUBSET("Scoring", options, without)};
+    int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK)
-        code = options_parse(self, groups, 2, argc, argv, &files);
-    if (code != CLI_OK)
-        return code;
-    code = output_folder_check(own.out);
+        code = output_folder_check(own->out);
     if (code != CLI_OK)
         return code;
     if (files.count > 1)
-        return compare_inputs(&own, &options, &files);
+        return compare_inputs(own, &options, &files);
     if (files.count != 1)
         return console_usage("expected a run folder, scores or predictions, found %zu files", files.count);
-    if (!own.out && !is_folder(files.items[0]))
+    if (!own->out && !is_folder(files.items[0]))
         return console_usage("where to? give -o DIR");
-    return make(&own, &options, files.items[0], *page);
+    return make(own, &options, files.items[0]);
 }
 
 static int run(const command *self, int argc, char **argv) {
-    vg_page_options page = VG_PAGE_OPTIONS_INIT;
+    static report_values own = {.how = VG_PAGE_OPTIONS_INIT};
     const char **words = words_of(self, argc, argv);
     if (!words)
         return console_fail_memory("the command");
-    page.command = words;
-    page.command_words = (size_t)argc + 2;
-    int code = run_words(self, argc, argv, &page);
+    own.how.command = words;
+    own.how.command_words = (size_t)argc + 2;
+    int code = run_words(self, argc, argv, &own);
     free(words);
     return code;
 }

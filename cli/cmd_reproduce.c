@@ -13,11 +13,11 @@ static const option_entry reproduce_entries[] = {
      0},
     {"table", 0, OPTION_FLAG, PLACE(table), NULL, NULL, "run nothing: the table of the runs that are there", 0, 0},
     {"set", 's', OPTION_TEXTS, PLACE(runs.set), "KEY=VALUE", NULL, "change a key of every recipe", 0, 0},
-    OPTION_DATA(PLACE(runs.data)),
-    {"output", 'o', OPTION_TEXT, PLACE(runs.out), "DIR", "reproduction", "folder of the runs, the table and the page",
-     0, 0},
-    OPTION_DEVICE(PLACE(runs.device)),
-    {"threads", 't', OPTION_COUNT, PLACE(runs.threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
+    OPTION_DATA(PLACE(runs.how.data)),
+    {"output", 'o', OPTION_TEXT, PLACE(runs.how.folder), "DIR", "reproduction",
+     "folder of the runs, the table and the page", 0, 0},
+    OPTION_DEVICE(PLACE(runs.how.device)),
+    OPTION_THREADS(PLACE(runs.how.threads), "threads on the CPU; 0: one per core"),
 };
 
 static const char *const paper_sets[] = {"mnist", "svhn", "cifar10", "cifar100"};
@@ -72,7 +72,7 @@ static int show_paper(const char *folder) {
 }
 
 static int reproduce(const command *self, int argc, char **argv) {
-    static reproduce_values own;
+    reproduce_values own = {.runs.how = VG_RUN_RECIPE_OPTIONS_INIT};
     option_group groups[] = {OPTION_GROUP("Options", reproduce_entries, &own)};
     char names[2 * PAPER_SETS][RECIPE_NAME];
     const char *recipes[2 * PAPER_SETS];
@@ -94,10 +94,10 @@ static int reproduce(const command *self, int argc, char **argv) {
         count++;
     }
     if (own.table)
-        return show_paper(own.runs.out);
-    own.runs.mcd_lle = true;
+        return show_paper(own.runs.how.folder);
+    own.runs.how.mcd_lle = 1;
     code = run_recipes(recipes, count, &own.runs);
-    return code == CLI_OK ? show_paper(own.runs.out) : code;
+    return code == CLI_OK ? show_paper(own.runs.how.folder) : code;
 }
 
 const command command_reproduce = {

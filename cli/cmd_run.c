@@ -6,13 +6,14 @@
 static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=VALUE", NULL, "change a key of the recipe; may be given several times",
      0, 0},
-    OPTION_DATA(PLACE(data)),
-    {"output", 'o', OPTION_TEXT, PLACE(out), "RUN", NULL,
+    OPTION_DATA(PLACE(how.data)),
+    {"output", 'o', OPTION_TEXT, PLACE(how.folder), "RUN", NULL,
      "run folder (default: runs/NAME of the recipe); of several recipes the folder of all of them", 0, 0},
-    OPTION_DEVICE(PLACE(device)),
-    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads on the CPU; 0: one per core", 0, 4096},
-    {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "networks of a deep ensemble trained at once on the CPU", 1, 64},
-    {"tensorboard", 0, OPTION_FLAG, PLACE(tensorboard), NULL, NULL, "write the epochs for TensorBoard as well", 0, 0},
+    OPTION_DEVICE(PLACE(how.device)),
+    OPTION_THREADS(PLACE(how.threads), "threads on the CPU; 0: one per core"),
+    OPTION_JOBS(PLACE(how.jobs), "networks of a deep ensemble trained at once on the CPU"),
+    {"tensorboard", 0, OPTION_SWITCH, PLACE(how.tensorboard), NULL, NULL, "write the epochs for TensorBoard as well", 0,
+     0},
 };
 
 enum { PATH_ROOM = 4200 };
@@ -21,7 +22,6 @@ enum { PATH_ROOM = 4200 };
 
 static int make_page(const char *folder, const char *data, char path[PATH_ROOM]) {
     vg_page_options options = VG_PAGE_OPTIONS_INIT;
-    char figures[PATH_ROOM];
     size_t drawn;
     console_job state;
     vg_page *page;
@@ -35,7 +35,7 @@ static int make_page(const char *folder, const char *data, char path[PATH_ROOM])
     if (code != CLI_OK)
         return code;
     snprintf(path, PATH_ROOM, "%s", page->path);
-    code = report_page_draw(page, figures, sizeof figures, &drawn);
+    code = console_status(vg_page_draw(&drawn, page, gnuplot_run, NULL));
     vg_page_free(page);
     return code;
 }
@@ -46,8 +46,8 @@ static void report_stage(const char *folder, const run_values *own) {
     bool quiet = console_quiet();
     console_set_command("report");
     console_set_quiet(true);
-    int code = make_page(folder, own->data, path);
-    console_set_command(own->mcd_lle ? "reproduce" : "run");
+    int code = make_page(folder, own->how.data, path);
+    console_set_command(own->how.mcd_lle ? "reproduce" : "run");
     console_set_quiet(quiet);
     if (code == CLI_OK)
         console_note("%s shows the run", path);
@@ -116,16 +116,10 @@ static int show(const vg_run_result *result) {
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run_values *own, const char *folder) {
-    vg_run_recipe_options options = VG_RUN_RECIPE_OPTIONS_INIT;
+    vg_run_recipe_options options = own->how;
     console_job state;
     options.recipe = recipe;
     options.folder = folder;
-    options.data = own->data;
-    options.device = own->device;
-    options.threads = (unsigned)own->threads;
-    options.jobs = (unsigned)own->jobs;
-    options.tensorboard = own->tensorboard;
-    options.mcd_lle = own->mcd_lle;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_run_recipe(result, &options);
@@ -133,6 +127,10 @@ static int run_stages(vg_run_result **result, const vg_recipe *recipe, const run
     if (status == VG_ERR_INTERRUPTED)
         return console_fail("%s; the same command goes on from it", vg_error_message());
     return console_status(status);
+}
+
+const char *checkpoint_words(const vg_recipe *recipe) {
+    return recipe->snapshots ? "all snapshots" : recipe->checkpoint ? "best.safetensors" : "last.safetensors";
 }
 
 static int run_one(const vg_recipe *recipe, const run_values *own, const char *folder) {
@@ -143,9 +141,7 @@ static int run_one(const vg_recipe *recipe, const run_values *own, const char *f
     report_stage(result->folder, own);
     code = show(result);
     console_note("%s/results.json has every figure; predictions are those of %s", result->folder,
-                 recipe->snapshots    ? "all snapshots"
-                 : recipe->checkpoint ? "best.safetensors"
-                                      : "last.safetensors");
+                 checkpoint_words(recipe));
     vg_run_result_free(result);
     return code;
 }
@@ -169,7 +165,7 @@ static int run_several(const vg_recipe *recipes, size_t count, const run_values 
     int code = CLI_OK;
     for (size_t i = 0; i < count && code == CLI_OK; i++) {
         char folder[PATH_ROOM];
-        snprintf(folder, sizeof folder, "%s/%s", own->out ? own->out : "runs", recipes[i].name);
+        snprintf(folder, sizeof folder, "%s/%s", own->how.folder ? own->how.folder : "runs", recipes[i].name);
         printf("%s%s: run %zu of %zu\n", i ? "\n" : "", console_text(recipes[i].name), i + 1, count);
         fflush(stdout);
         code = run_one(&recipes[i], own, folder);
@@ -183,19 +179,20 @@ int run_recipes(const char *const *names, size_t count, const run_values *own) {
         return console_fail("out of memory");
     int code = find_recipes(recipes, names, count, own);
     if (code == CLI_OK)
-        code = count == 1 && !own->mcd_lle ? run_one(recipes, own, own->out) : run_several(recipes, count, own);
+        code =
+            count == 1 && !own->how.mcd_lle ? run_one(recipes, own, own->how.folder) : run_several(recipes, count, own);
     free(recipes);
     return code;
 }
 
 static int run(const command *self, int argc, char **argv) {
     static const char *const first[] = {"quickstart"};
-    run_values own = {0};
+    run_values own = {.how = VG_RUN_RECIPE_OPTIONS_INIT};
     option_group groups[] = {OPTION_GROUP("Options", entries, &own)};
     option_files files;
     int code = options_parse(self, groups, 1, argc, argv, &files);
     if (code == CLI_OK)
-        code = output_folder_check(own.out);
+        code = output_folder_check(own.how.folder);
     if (code != CLI_OK)
         return code;
     if (files.count == 0)

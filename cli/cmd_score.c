@@ -29,10 +29,8 @@ typedef struct score_work {
 
 static void add_row(text_table *table, const vg_score_result *result) {
     size_t row = table_row(table, result->file);
-    table_number(table, row, 1, (double)result->n, 12);
-    table_number(table, row, 2, (double)result->m, 12);
-    table_number(table, row, 3, (double)result->c, 12);
-    table_number(table, row, 4, result->summary->diversity, 4);
+    table_figures(table, row, 1, "###4",
+                  (double[]){(double)result->n, (double)result->m, (double)result->c, result->summary->diversity});
     table_text(table, row, 5, result->verdict->name);
     if (result->rule_count > 0)
         table_percent(table, row, 6, 1 - result->rule[0].coverage);
@@ -48,7 +46,7 @@ static int show(score_work *work, const vg_score_result *result, const char *out
         code = score_summary_print(result, own->json);
     else if (!output)
         add_row(&work->table, result);
-    if (code == CLI_OK && output && strcmp(output, "-") != 0)
+    if (code == CLI_OK && output && !output_is_standard(output))
         console_note("wrote %s: %zu samples", output, result->n);
     work->done++;
     return code;
@@ -75,7 +73,7 @@ static int score(score_work *work, const file_list *list, const char *path) {
         return code;
     how.force = own->force;
     how.summary = !own->output || own->json;
-    how.job = own->output ? console_job_guarded(&state) : console_job_listener(&state);
+    how.job = console_job_writing(&state, own->output);
     code = console_status(vg_score_file(&result, path, &work->request.input, &how));
     console_job_end(&state);
     if (code != CLI_OK)
@@ -91,7 +89,7 @@ static int score_all(score_work *work, const file_list *list) {
     int code = work->own->output && (work->several || file_list_is_folder(work->own->output))
                    ? file_list_check(list, work->own->output)
                    : CLI_OK;
-    if (code == CLI_OK && work->own->json && work->own->output && strcmp(work->own->output, "-") == 0)
+    if (code == CLI_OK && work->own->json && output_is_standard(work->own->output))
         code = console_usage("--json and -o - both write to standard output");
     if (code != CLI_OK)
         return code;

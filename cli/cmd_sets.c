@@ -4,9 +4,7 @@
 typedef struct set_values {
     sets_request request; /* what the library takes; first, so that its options are places of the table too */
     option_reals alpha;
-    int score;
-    size_t seed;
-    bool never_empty, randomise, no_randomise, p_values, stream, strict;
+    bool randomise, no_randomise, stream, strict;
 } set_values;
 
 #define PLACE(member) offsetof(set_values, member)
@@ -16,27 +14,27 @@ static const option_entry own_entries[] = {
     {"calibration", 0, OPTION_TEXT, OWN(calibration), "VAL", NULL,
      "predictions with labels to calibrate on; --labels are then its labels", 0, 0},
     {"alpha", 0, OPTION_REALS, PLACE(alpha), "A,...", "0.1", "shares of samples whose label may be missed", 0, 0},
-    {"score", 0, OPTION_CHOICE, PLACE(score), "lac|aps|raps|saps|margin|topk|snr", "lac",
-     "nonconformity of a class", 0, 0},
+    {"score", 0, OPTION_CHOICE, OPTION(score), "lac|aps|raps|saps|margin|topk|snr", "lac", "nonconformity of a class",
+     0, 0},
     {"by", 0, OPTION_TEXT, OWN(by), "CELLS", NULL,
      "a threshold for each class (class), for each top class (top), or for each group (group:COLUMN)", 0, 0},
     {"gated", 0, OPTION_REAL, OPTION(gate), "K", NULL, "sets from the gated mean at K instead of the mean", 1e-9, 1e9},
-    {"never-empty", 0, OPTION_FLAG, PLACE(never_empty), NULL, NULL, "add the top class to an empty set", 0, 0},
+    {"never-empty", 0, OPTION_SWITCH, OPTION(never_empty), NULL, NULL, "add the top class to an empty set", 0, 0},
     {"randomise", 0, OPTION_FLAG, PLACE(randomise), NULL, NULL,
      "draw u for every sample: coverage is then exact (default of aps, raps, saps)", 0, 0},
     {"no-randomise", 0, OPTION_FLAG, PLACE(no_randomise), NULL, NULL, "u = 1: larger sets, nothing drawn", 0, 0},
-    {"seed", 0, OPTION_COUNT, PLACE(seed), "S", "1", "of the draws of every sample", 0, 1e15},
+    {"seed", 0, OPTION_COUNT, OPTION(seed), "S", "1", "of the draws of every sample", 0, 1e15},
     {"lambda", 0, OPTION_REAL, OPTION(lambda), "X", NULL, "penalty of a rank, raps and saps (default: tuned)", 0, 1e9},
     {"k-reg", 0, OPTION_REAL, OPTION(k_reg), "R", NULL, "ranks without a penalty, raps (default: tuned)", 0, 1e9},
     {"tuning", 0, OPTION_REAL, OPTION(tuning), "SHARE", "0.2",
      "of VAL, to tune on; these samples do not count for the threshold", 1e-6, 0.999},
-    {"p-values", 0, OPTION_FLAG, PLACE(p_values), NULL, NULL, "with -o: a p-value for every class", 0, 0},
+    {"p-values", 0, OPTION_SWITCH, OPTION(p_values), NULL, NULL, "with -o: a p-value for every class", 0, 0},
     {"confidence", 0, OPTION_REAL, OPTION(confidence), "P", "0.95", "of intervals; multilabel: of the promise", 0.5, 1},
     {"save", 0, OPTION_TEXT, OWN(save), "FILE", NULL, "write the thresholds as JSON, for --thresholds", 0, 0},
     {"thresholds", 0, OPTION_TEXT, OPTION(thresholds), "FILE", NULL, "thresholds that --save wrote", 0, 0},
     {"output", 'o', OPTION_TEXT, OWN(output), "FILE", NULL,
      "write the sets: .npz, .csv or .jsonl, - for CSV on standard output", 0, 0},
-    {"force", 0, OPTION_FLAG, PLACE(request.force), NULL, NULL, OUTPUT_FORCE_HELP, 0, 0},
+    OPTION_FORCE_SWITCH(OWN(force)),
     {"json", 0, OPTION_FLAG, PLACE(request.json), NULL, NULL, "print the figures as JSON", 0, 0},
     {"stdin-jsonl", 0, OPTION_FLAG, PLACE(stream), NULL, NULL,
      "read {\"id\": ..., \"p\": [[...], ...]} (or \"z\": logits) a line, write its sets a line", 0, 0},
@@ -50,8 +48,7 @@ int sets_run(vg_sets **out, sets_request *r, const score_options *scoring, const
     int code = score_options_request(&request, scoring);
     if (code != CLI_OK)
         return code;
-    r->file.force = r->force;
-    r->file.job = r->file.output || r->file.save ? console_job_guarded(&listener) : console_job_listener(&listener);
+    r->file.job = console_job_writing(&listener, r->file.output ? r->file.output : r->file.save);
     code = console_status(vg_sets_file(out, &r->options, path, &request.input, &r->file));
     console_job_end(&listener);
     return code;
@@ -59,7 +56,7 @@ int sets_run(vg_sets **out, sets_request *r, const score_options *scoring, const
 
 int sets_print(const sets_request *r, vg_sets *sets, vg_sets_document document) {
     char *text;
-    if (r->file.output && strcmp(r->file.output, "-") == 0)
+    if (output_is_standard(r->file.output))
         return CLI_OK;
     if (r->json)
         return json_print_result(vg_sets_text(&text, sets, sets->figures ? 0 : VG_SETS_THRESHOLDS), &text);
@@ -86,15 +83,9 @@ static int make_sets(const score_options *scoring, set_values *own, const char *
         return console_usage("--randomise and --no-randomise exclude each other");
     if (!path && !own->stream && !r->file.save)
         return console_usage("expected one prediction file; 'vargate help sets' shows the usage");
-    r->options.struct_size = sizeof r->options;
-    r->options.score = (vg_set_score)own->score;
     r->options.alphas = own->alpha.values;
     r->options.alpha_count = own->alpha.count;
-    r->options.never_empty = own->never_empty;
     r->options.randomise = own->randomise ? 1 : own->no_randomise ? 0 : -1;
-    r->options.seed = own->seed;
-    r->options.p_values = own->p_values;
-    r->file.struct_size = sizeof r->file;
     int code = sets_run(&sets, r, scoring, path);
     if (code == CLI_OK)
         code = own->stream ? answer_stream(sets, own->strict) : sets_print(r, sets, VG_SETS_TABLE);
@@ -104,15 +95,12 @@ static int make_sets(const score_options *scoring, set_values *own, const char *
 
 static int run(const command *self, int argc, char **argv) {
     static score_options options;
-    static set_values own;
+    static set_values own = {.request = {VG_SETS_OPTIONS_INIT, VG_SETS_FILE_OPTIONS_INIT, false}};
     static const char *const not_here[] = {"k", "measures", NULL};
-    static option_entry score_entries[SCORE_OPTION_ROOM];
     option_files files;
     option_group groups[] = {OPTION_GROUP("Sets", own_entries, &own),
-                             {"Scoring", score_entries, score_option_subset(score_entries, not_here), &options}};
-    int code = score_options_defaults(&options);
-    if (code == CLI_OK)
-        code = options_parse(self, groups, 2, argc, argv, &files);
+                             SCORE_OPTION_SUBSET("Scoring", options, not_here)};
+    int code = options_parse(self, groups, 2, argc, argv, &files);
     if (code == CLI_OK && files.count > 1)
         code = console_usage("expected one prediction file, found %zu", files.count);
     return code == CLI_OK ? make_sets(&options, &own, files.count ? files.items[0] : NULL) : code;

@@ -2,9 +2,8 @@
 #include "cli.h"
 
 typedef struct sweep_values {
-    const char *data, *out, *device;
+    vg_sweep_options how;
     option_texts set;
-    size_t threads, jobs, bootstrap;
     bool json;
 } sweep_values;
 
@@ -12,30 +11,23 @@ typedef struct sweep_values {
 static const option_entry entries[] = {
     {"set", 's', OPTION_TEXTS, PLACE(set), "KEY=A,B,C", NULL,
      "a run for each value of a key of the recipe; may be given several times, all combinations are run", 0, 0},
-    OPTION_DATA(PLACE(data)),
-    {"output", 'o', OPTION_TEXT, PLACE(out), "DIR", NULL, "folder of the runs (default: runs/NAME-sweep)", 0, 0},
-    OPTION_DEVICE(PLACE(device)),
-    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0",
-     "threads of each run on the CPU; 0: the cores divided by the jobs", 0, 4096},
-    {"jobs", 'j', OPTION_COUNT, PLACE(jobs), "J", "1", "runs at once", 1, 64},
-    OPTION_BOOTSTRAP(PLACE(bootstrap), "1000", "resamples for intervals and paired tests; 0: neither"),
+    OPTION_DATA(PLACE(how.data)),
+    {"output", 'o', OPTION_TEXT, PLACE(how.folder), "DIR", NULL, "folder of the runs (default: runs/NAME-sweep)", 0, 0},
+    OPTION_DEVICE(PLACE(how.device)),
+    OPTION_THREADS(PLACE(how.threads), "threads of each run on the CPU; 0: the cores divided by the jobs"),
+    OPTION_JOBS(PLACE(how.jobs), "runs at once"),
+    OPTION_BOOTSTRAP(PLACE(how.resamples), "1000", "resamples for intervals and paired tests; 0: neither"),
     {"json", 0, OPTION_FLAG, PLACE(json), NULL, NULL, "print the comparison as JSON", 0, 0},
 };
 
 static int sweep(const char *recipe, const sweep_values *own) {
-    vg_sweep_options options = VG_SWEEP_OPTIONS_INIT;
+    vg_sweep_options options = own->how;
     vg_compare_result *result;
     console_job state;
     char *text = NULL;
     options.recipe = recipe;
     options.settings = own->set.items;
     options.setting_count = own->set.count;
-    options.folder = own->out;
-    options.data = own->data;
-    options.device = own->device;
-    options.threads = (unsigned)own->threads;
-    options.jobs = (unsigned)own->jobs;
-    options.resamples = own->bootstrap;
     options.job = console_job_listener(&state);
     console_guard();
     vg_status status = vg_sweep(&result, &options);
@@ -54,7 +46,7 @@ static int sweep(const char *recipe, const sweep_values *own) {
 }
 
 static int run(const command *self, int argc, char **argv) {
-    sweep_values own = {0};
+    sweep_values own = {.how = VG_SWEEP_OPTIONS_INIT};
     option_group groups[] = {OPTION_GROUP("Options", entries, &own)};
     option_files files;
     int code = options_parse(self, groups, 1, argc, argv, &files);

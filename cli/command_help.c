@@ -7,7 +7,7 @@ static void print_option(const option_entry *entry) {
     char left[96], help[1024];
     int used = entry->letter ? snprintf(left, sizeof left, "  -%c, --%s", entry->letter, entry->name)
                              : snprintf(left, sizeof left, "      --%s", entry->name);
-    if (entry->kind != OPTION_FLAG && used > 0 && (size_t)used < sizeof left)
+    if (option_takes_value(entry) && used > 0 && (size_t)used < sizeof left)
         snprintf(left + used, sizeof left - (size_t)used, " %s", entry->value);
     if (entry->initial)
         snprintf(help, sizeof help, "%s (default %s)", entry->help, entry->initial);
@@ -27,8 +27,9 @@ void command_help_print(const command *self, const option_group *groups, size_t 
         printf("\n%s\n", self->details);
     for (size_t g = 0; g < group_count; g++) {
         printf("\n%s:\n", groups[g].title);
-        for (size_t i = 0; i < groups[g].count; i++)
-            print_option(&groups[g].entries[i]);
+        const option_entry *entry;
+        for (size_t i = 0; (entry = option_group_next(&groups[g], &i));)
+            print_option(entry);
     }
     printf("\nExample:\n  %s\n", self->example);
 }

@@ -17,14 +17,18 @@ static int bad_value(const option_entry *entry, const char *text, const char *ex
     return console_usage("--%s: '%s' is not %s", entry->name, text, expected);
 }
 
-static int set_count(const option_entry *entry, const char *text, size_t *out) {
+/* OPTION_COUNT and OPTION_UNSIGNED, whose range fits its type. */
+static int set_count(const option_entry *entry, const char *text, void *place) {
     char *end, expected[96];
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     snprintf(expected, sizeof expected, "a whole number in %.0f..%.0f", entry->low, entry->high);
     if (*text < '0' || *text > '9' || *end || errno || (double)value < entry->low || (double)value > entry->high)
         return bad_value(entry, text, expected);
-    *out = (size_t)value;
+    if (entry->kind == OPTION_COUNT)
+        *(size_t *)place = (size_t)value;
+    else
+        *(unsigned *)place = (unsigned)value;
     return CLI_OK;
 }
 
@@ -85,8 +89,10 @@ static int set_value(const option_entry *entry, void *values, const char *text) 
     option_texts *texts = place;
     switch (entry->kind) {
     case OPTION_FLAG: *(bool *)place = true; return CLI_OK;
+    case OPTION_SWITCH: *(int *)place = 1; return CLI_OK;
     case OPTION_TEXT: *(const char **)place = text; return CLI_OK;
-    case OPTION_COUNT: return set_count(entry, text, place);
+    case OPTION_COUNT:
+    case OPTION_UNSIGNED: return set_count(entry, text, place);
     case OPTION_REAL: return set_real(entry, text, place);
     case OPTION_REALS: return set_reals(entry, text, place);
     case OPTION_GATES: return set_gates(entry, text, place);
@@ -104,8 +110,10 @@ static void clear_value(const option_entry *entry, void *values) {
     void *place = (char *)values + entry->offset;
     switch (entry->kind) {
     case OPTION_FLAG: *(bool *)place = false; break;
+    case OPTION_SWITCH: *(int *)place = 0; break;
     case OPTION_TEXT: *(const char **)place = NULL; break;
     case OPTION_COUNT: *(size_t *)place = 0; break;
+    case OPTION_UNSIGNED: *(unsigned *)place = 0; break;
     case OPTION_REAL: *(double *)place = NAN; break;
     case OPTION_REALS:
     case OPTION_GATES:
@@ -117,12 +125,12 @@ static void clear_value(const option_entry *entry, void *values) {
     }
 }
 
-int options_defaults(const option_group *groups, size_t group_count) {
+static int set_defaults(const option_group *groups, size_t group_count) {
     for (size_t g = 0; g < group_count; g++) {
         for (size_t i = 0; i < groups[g].count; i++) {
             const option_entry *entry = &groups[g].entries[i];
             clear_value(entry, groups[g].values);
-            if (entry->initial && entry->kind != OPTION_FLAG) {
+            if (entry->initial && option_takes_value(entry)) {
                 int code = set_value(entry, groups[g].values, entry->initial);
                 if (code != CLI_OK)
                     return code;
@@ -130,6 +138,18 @@ int options_defaults(const option_group *groups, size_t group_count) {
         }
     }
     return CLI_OK;
+}
+
+const option_entry *option_group_next(const option_group *group, size_t *next) {
+    while (*next < group->count) {
+        const option_entry *entry = &group->entries[(*next)++];
+        const char *const *left_out = group->without;
+        while (left_out && *left_out && strcmp(*left_out, entry->name) != 0)
+            left_out++;
+        if (!left_out || !*left_out)
+            return entry;
+    }
+    return NULL;
 }
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
@@ -155,9 +175,7 @@ typedef struct reader {
 } reader;
 
 /* Names that options had before every command spelled them alike; still understood. */
-static const struct {
-    const char *old, *name;
-} former_names[] = {{"out", "output"}};
+static const struct { const char *old, *name; } former_names[] = {{"out", "output"}};
 
 static const option_entry *find_entry(const reader *in, const char *name, size_t length, char letter, void **values) {
     for (size_t i = 0; name && i < sizeof former_names / sizeof *former_names; i++) {
@@ -167,8 +185,8 @@ static const option_entry *find_entry(const reader *in, const char *name, size_t
         }
     }
     for (size_t g = 0; g < in->group_count; g++) {
-        for (size_t i = 0; i < in->groups[g].count; i++) {
-            const option_entry *entry = &in->groups[g].entries[i];
+        const option_entry *entry;
+        for (size_t i = 0; (entry = option_group_next(&in->groups[g], &i));) {
             if (letter ? entry->letter == letter
                        : strlen(entry->name) == length && memcmp(entry->name, name, length) == 0) {
                 *values = in->groups[g].values;
@@ -185,8 +203,9 @@ static int unknown_option(const reader *in, const char *name, size_t length) {
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
     for (size_t g = 0; g < in->group_count; g++) {
-        for (size_t i = 0; i < in->groups[g].count && count < 256; i++)
-            names[count++] = in->groups[g].entries[i].name;
+        const option_entry *entry;
+        for (size_t i = 0; count < 256 && (entry = option_group_next(&in->groups[g], &i));)
+            names[count++] = entry->name;
     }
     const char *near = vg_nearest_name(word, names, count);
     if (near)
@@ -198,7 +217,7 @@ static int unknown_option(const reader *in, const char *name, size_t length) {
 static int take_value(reader *in, const option_entry *entry, void *values, const char *text) {
     const option_entry *end = common_entries + sizeof common_entries / sizeof *common_entries;
     bool everywhere = entry >= common_entries && entry < end;
-    bool single = entry->kind != OPTION_FLAG && entry->kind != OPTION_TEXTS && !everywhere;
+    bool single = option_takes_value(entry) && entry->kind != OPTION_TEXTS && !everywhere;
     for (size_t i = 0; single && i < in->given_count; i++)
         if (in->given[i] == entry)
             return console_usage("--%s is given twice", entry->name);
@@ -214,7 +233,7 @@ static int read_long(reader *in, const char *argument) {
     const option_entry *entry = find_entry(in, name, length, 0, &values);
     if (!entry)
         return unknown_option(in, name, length);
-    if (entry->kind == OPTION_FLAG) {
+    if (!option_takes_value(entry)) {
         if (text)
             return console_usage("--%s takes no value", entry->name);
         return take_value(in, entry, values, NULL);
@@ -232,7 +251,7 @@ static int read_short(reader *in, const char *argument) {
         const option_entry *entry = find_entry(in, NULL, 0, *p, &values);
         if (!entry)
             return console_usage("unknown option -%c; 'vargate help %s' lists them", *p, console_command());
-        if (entry->kind == OPTION_FLAG) {
+        if (!option_takes_value(entry)) {
             take_value(in, entry, values, NULL);
             continue;
         }
@@ -278,7 +297,7 @@ int options_parse(const command *self, const option_group *groups, size_t group_
     reader in = {.group_count = group_count + 1, .argc = argc, .next = 0, .argv = argv};
     memcpy(in.groups, groups, group_count * sizeof *groups);
     in.groups[group_count] = (option_group)OPTION_GROUP("Everywhere", common_entries, &common);
-    int code = options_defaults(in.groups, in.group_count);
+    int code = set_defaults(in.groups, in.group_count);
     if (code != CLI_OK)
         return code;
     if (asks_for_help(argc, argv)) {

@@ -1,8 +1,9 @@
 /* command_options.h - options of a command as tables: parsing, defaults, --help.
  *
  * A table names each option once, with its kind, its default as a person would type it, its help line and the place in
- * a struct that takes the value. The parser fills defaults from the same text that --help shows. Several tables, each
- * with its own struct, make up a command, so that commands share groups of options. */
+ * a struct that takes the value, which may be an options struct of the library. The parser fills defaults from the same
+ * text that --help shows. Several tables, each with its own struct, make up a command, so that commands share groups of
+ * options. */
 #ifndef CLI_COMMAND_OPTIONS_H
 #define CLI_COMMAND_OPTIONS_H
 
@@ -12,14 +13,16 @@
 #include "vargate/vargate.h"
 
 typedef enum option_kind {
-    OPTION_FLAG,   /* bool */
-    OPTION_TEXT,   /* const char *, NULL without a default */
-    OPTION_COUNT,  /* size_t in low..high */
-    OPTION_REAL,   /* double in low..high */
-    OPTION_REALS,  /* option_reals: numbers separated by commas */
-    OPTION_CHOICE, /* int: index into the names of `value` ("all|distinct"), -1 without a default */
-    OPTION_TEXTS,  /* option_texts: may be given several times */
-    OPTION_GATES   /* option_reals: numbers separated by commas, or the name of a .json file, which stands for 1 */
+    OPTION_FLAG,     /* bool */
+    OPTION_SWITCH,   /* int, 1 where it is given: a flag in options of the library */
+    OPTION_TEXT,     /* const char *, NULL without a default */
+    OPTION_COUNT,    /* size_t in low..high */
+    OPTION_UNSIGNED, /* unsigned in low..high */
+    OPTION_REAL,     /* double in low..high */
+    OPTION_REALS,    /* option_reals: numbers separated by commas */
+    OPTION_CHOICE,   /* int: index into the names of `value` ("all|distinct"), -1 without a default */
+    OPTION_TEXTS,    /* option_texts: may be given several times */
+    OPTION_GATES     /* option_reals: numbers separated by commas, or the name of a .json file, which stands for 1 */
 } option_kind;
 
 enum { OPTION_MAX_REALS = 1024, OPTION_MAX_TEXTS = 64 };
@@ -41,14 +44,19 @@ typedef struct option_entry {
     const char *value;   /* how --help names the value; for choices the choices themselves */
     const char *initial; /* the default, as typed; NULL: none */
     const char *help;
-    double low, high; /* COUNT and REAL */
+    double low, high; /* COUNT, UNSIGNED and REAL */
 } option_entry;
+static inline bool option_takes_value(const option_entry *entry) {
+    return entry->kind != OPTION_FLAG && entry->kind != OPTION_SWITCH;
+}
 
 typedef struct option_group {
     const char *title; /* heading in --help */
     const option_entry *entries;
     size_t count;
     void *values; /* the struct that `offset` counts from */
+    /* Names of entries that the command does not have, ends with NULL; they keep their defaults. NULL: it has all. */
+    const char *const *without;
 } option_group;
 
 /* Options that several commands have, with the place of their value. */
@@ -56,10 +64,13 @@ typedef struct option_group {
 #define OPTION_SEED(place) {"seed", 0, OPTION_COUNT, place, "S", "1", "seed of the bootstrap", 0, 9007199254740992.0}
 #define OPTION_CONFIDENCE(place) {"confidence", 0, OPTION_REAL, place, "P", "0.95", "of the intervals", 0.5, 0.999999}
 #define OPTION_FORCE(place) {"force", 0, OPTION_FLAG, place, NULL, NULL, OUTPUT_FORCE_HELP, 0, 0}
+#define OPTION_FORCE_SWITCH(place) {"force", 0, OPTION_SWITCH, place, NULL, NULL, OUTPUT_FORCE_HELP, 0, 0}
+#define OPTION_THREADS(place, help) {"threads", 't', OPTION_UNSIGNED, place, "T", "0", help, 0, 4096}
+#define OPTION_JOBS(place, help) {"jobs", 'j', OPTION_UNSIGNED, place, "J", "1", help, 1, 64}
 #define OPTION_DEVICE(place) {"device", 0, OPTION_TEXT, place, "auto|cpu|cuda", "auto", "where to compute", 0, 0}
 #define OPTION_DATA(place) {"data", 'd', OPTION_TEXT, place, "DIR", NULL, "folder searched first for data sets", 0, 0}
 
-#define OPTION_GROUP(title, entries, values) {title, entries, sizeof(entries) / sizeof *(entries), values}
+#define OPTION_GROUP(title, entries, values) {title, entries, sizeof(entries) / sizeof *(entries), values, NULL}
 
 typedef struct command {
     const char *name;
@@ -82,8 +93,8 @@ enum { OPTIONS_HELP_SHOWN = -1 };
 int options_parse(const command *self, const option_group *groups, size_t group_count, int argc, char **argv,
                   option_files *files);
 
-/* The defaults alone. */
-int options_defaults(const option_group *groups, size_t group_count);
+/* The next entry of a group that the command has, from number `*next` on, which is advanced; NULL at the end. */
+const option_entry *option_group_next(const option_group *group, size_t *next);
 
 /* One number, the whole text, finite or not as C reads it. */
 bool options_number(const char *text, double *out);
@@ -100,6 +111,12 @@ int output_path_check(const char *path, vg_product product, bool force, const ch
                       const vg_input_options *read);
 /* CLI_USAGE, with a line, for a folder named "-"; CLI_OK for any other and for NULL. */
 int output_folder_check(const char *path);
+/* Whether it is "-", standard output. NULL is not. */
+bool output_is_standard(const char *path);
+/* "-o -" of a command whose file is JSON: printed by --json instead. */
+void output_as_json(const char **output, bool *json);
+/* The exit code for a call of the library that wrote `path`, with a note where it did. */
+int output_written(vg_status status, const char *path);
 
 typedef struct file_list {
     char **items;

@@ -113,6 +113,8 @@ vg_job console_job_listener(console_job *state);
 /* The same for a job with an output file: from the first part on, signals are held back (console_guard) and stop the
  * job, which then removes what it has written. Reading the input comes before the first part and ends at once. */
 vg_job console_job_guarded(console_job *state);
+/* console_job_guarded where there is an output, else console_job_listener. */
+vg_job console_job_writing(console_job *state, const char *output);
 /* After the call: signals end the program again. */
 void console_job_end(console_job *state);
 

@@ -51,3 +51,7 @@ void console_job_end(console_job *state) {
         console_unguard();
     state->guarded = false;
 }
+
+vg_job console_job_writing(console_job *state, const char *output) {
+    return output ? console_job_guarded(state) : console_job_listener(state);
+}

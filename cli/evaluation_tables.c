@@ -73,11 +73,9 @@ static int print_rule(const vg_evaluation *e) {
     for (size_t i = 0; i < e->rule_count; i++) {
         const vg_rule_row *rule = &e->rule[i];
         size_t row = table_row(&table, rule->name);
-        table_percent(&table, row, 1, rule->coverage.value);
-        table_percent(&table, row, 2, rule->accuracy.value);
-        table_number(&table, row, 3, (double)rule->abstained, 12);
-        table_number(&table, row, 4, (double)rule->abstained_errors, 12);
-        table_number(&table, row, 5, (double)rule->abstained_correct, 12);
+        const double values[] = {rule->coverage.value, rule->accuracy.value, (double)rule->abstained,
+                                 (double)rule->abstained_errors, (double)rule->abstained_correct};
+        table_figures(&table, row, 1, "%%###", values);
     }
     int code = table_print(&table);
     return code == CLI_OK ? print_rule_intervals(e) : code;
@@ -142,10 +140,8 @@ static int print_classes(const vg_evaluation_result *result, bool all) {
             continue;
         class_name(name, result, c);
         size_t row = table_row(&table, name);
-        table_number(&table, row, 1, (double)figures->support, 12);
-        table_percent(&table, row, 2, figures->recall);
-        table_percent(&table, row, 3, figures->precision);
-        table_number(&table, row, 4, figures->f1, 4);
+        table_figures(&table, row, 1, "#%%4",
+                      (double[]){(double)figures->support, figures->recall, figures->precision, figures->f1});
         if (images)
             table_number(&table, row, 5, e->class_figures[c].iou, 4);
         if (measured)
@@ -173,11 +169,8 @@ static int print_images(const vg_evaluation_result *result, bool all) {
         const vg_image_row *image = &result->images[result->image_order[i]];
         snprintf(number, sizeof number, "%zu", result->image_order[i]);
         size_t row = table_row(&table, number);
-        table_percent(&table, row, 1, image->abstained_share);
-        table_percent(&table, row, 2, image->accuracy);
-        table_number(&table, row, 3, image->mean, 4);
-        table_number(&table, row, 4, image->p95, 4);
-        table_number(&table, row, 5, image->max, 4);
+        table_figures(&table, row, 1, "%%444",
+                      (double[]){image->abstained_share, image->accuracy, image->mean, image->p95, image->max});
     }
     return table_print(&table);
 }
@@ -204,12 +197,10 @@ static int print_labels(const vg_evaluation_result *result) {
         char name[TABLE_CELL];
         class_name(name, result, i);
         size_t row = table_row(&table, name);
-        table_number(&table, row, 1, (double)e->labels[i].positive.support, 12);
-        table_percent(&table, row, 2, e->labels[i].accuracy);
-        table_number(&table, row, 3, e->labels[i].f1, 4);
-        table_number(&table, row, 4, e->labels[i].ece, 4);
-        table_number(&table, row, 5, e->labels[i].nll, 4);
-        table_number(&table, row, 6, e->labels[i].brier, 4);
+        const vg_label_row *label = &e->labels[i];
+        table_figures(&table, row, 1, "#%4444",
+                      (double[]){(double)label->positive.support, label->accuracy, label->f1, label->ece, label->nll,
+                                 label->brier});
     }
     return table_print(&table);
 }

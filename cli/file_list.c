@@ -111,8 +111,23 @@ int output_path_check(const char *path, vg_product product, bool force, const ch
     return code == CLI_OK ? console_status(vg_target_check(path, product, inputs, count, force)) : code;
 }
 
+bool output_is_standard(const char *path) { return path && strcmp(path, "-") == 0; }
+
+void output_as_json(const char **output, bool *json) {
+    if (!output_is_standard(*output))
+        return;
+    *output = NULL;
+    *json = true;
+}
+
+int output_written(vg_status status, const char *path) {
+    if (status == VG_OK && !output_is_standard(path))
+        console_note("wrote %s", path);
+    return console_status(status);
+}
+
 int output_folder_check(const char *path) {
-    if (path && strcmp(path, "-") == 0)
+    if (output_is_standard(path))
         return console_usage("-o -: several files are written; name a folder");
     return CLI_OK;
 }

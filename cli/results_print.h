@@ -28,6 +28,9 @@ double table_value(double value);
 void table_number(text_table *table, size_t row, size_t column, double value, int digits);
 /* A share as a percentage with two decimals. */
 void table_percent(text_table *table, size_t row, size_t column, double value);
+/* A figure into each cell from `column` on, a letter of `kinds` each: '%' a percentage, '#' a count, a digit so many
+ * significant digits. */
+void table_figures(text_table *table, size_t row, size_t column, const char *kinds, const double *values);
 /* Appends '*' to the cell. */
 void table_mark(text_table *table, size_t row, size_t column);
 /* Prints to standard output: first column left-aligned, the others right-aligned, in parts where it is wider than the
@@ -73,7 +76,7 @@ void decision_summary_print(const char *path, const vg_policy *policy, const vg_
 typedef struct sets_request {
     vg_sets_options options;
     vg_sets_file_options file;
-    bool force, json;
+    bool json;
 } sets_request;
 int sets_run(vg_sets **out, sets_request *request, const score_options *scoring, const char *path);
 int sets_print(const sets_request *request, vg_sets *sets, vg_sets_document document);
@@ -82,32 +85,29 @@ int sets_print(const sets_request *request, vg_sets *sets, vg_sets_document docu
  * stream goes on; strict: it stops. Returns an exit code. */
 int decision_stdin_run(vg_decision_stream *stream, bool strict);
 
+/* Compares the files (vg_compare); `how` without its job. Returns an exit code. */
+int comparison_make(vg_compare_result **out, const option_files *files, const score_request *request,
+                    vg_compare_options how);
 /* Prints the figures of every row. Returns an exit code. */
 int comparison_print_figures(const vg_compare_result *result);
 
 /* all: every measure, figure and class, however wide. Returns an exit code. */
 int evaluation_print_tables(const vg_evaluation_result *result, bool all);
 
-/* Draws every possible figure of a page as .svg, .pdf and .png into figures/ beside it, whose name goes to `folder`.
- * The library starts no other program, so gnuplot is started here. *drawn: files written; 0 with a note when there is
- * no gnuplot. Returns an exit code. */
-int report_page_draw(const vg_page *page, char *folder, size_t room, size_t *drawn);
-
-/* Removes figures that an earlier report left in the page's folder: they would belong to other data. */
-void report_page_clear(const vg_page *page);
+/* Runs gnuplot for vg_page_draw; a note where it is not installed. */
+vg_status gnuplot_run(void *context, const char *folder, const char *script, size_t length);
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
 /* What the commands' options say. */
 typedef struct run_values {
-    const char *data, *out, *device;
+    vg_run_recipe_options how; /* its folder: of several recipes that of all of them */
     option_texts set;
-    size_t threads, jobs;
-    bool tensorboard;
-    bool mcd_lle; /* evaluate MCD-LLE beside a last-layer ensemble; set by reproduce */
 } run_values;
 
 /* Runs the recipes one after the other, draws their pages and prints their figures. Returns an exit code. */
 int run_recipes(const char *const *names, size_t count, const run_values *own);
+/* Which checkpoint of a run predicts: "all snapshots", "best.safetensors" or "last.safetensors". */
+const char *checkpoint_words(const vg_recipe *recipe);
 
 #endif

@@ -3,26 +3,26 @@
 
 #define PLACE(member) offsetof(score_options, member)
 const option_entry score_option_entries[] = {
-    {"labels", 0, OPTION_TEXT, PLACE(labels), "FILE", NULL,
+    {"labels", 0, OPTION_TEXT, PLACE(input.labels), "FILE", NULL,
      "true classes (N) or 0/1 labels (N, C); without it those stored beside the predictions as L, labels or y", 0, 0},
-    {"labels-key", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL,
+    {"labels-key", 0, OPTION_TEXT, PLACE(input.labels_key), "NAME", NULL,
      "array, column or field that holds the labels (default: L, labels, label, y, y_true, target)", 0, 0},
-    {"label", 0, OPTION_TEXT, PLACE(labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
-    {"labels-from", 0, OPTION_COUNT, PLACE(labels_from), "0|1", "0", "the number that labels have for the first class",
-     0, 1},
-    {"classes", 0, OPTION_TEXT, PLACE(classes), "A,B,...|REGEX", NULL,
+    {"label", 0, OPTION_TEXT, PLACE(input.labels_key), "NAME", NULL, "the same, for a column of a table", 0, 0},
+    {"labels-from", 0, OPTION_UNSIGNED, PLACE(input.labels_from), "0|1", "0",
+     "the number that labels have for the first class", 0, 1},
+    {"classes", 0, OPTION_TEXT, PLACE(input.classes), "A,B,...|REGEX", NULL,
      "columns of a table that are classes; for arrays the names of the classes", 0, 0},
-    {"id", 0, OPTION_TEXT, PLACE(id), "NAME", NULL,
+    {"id", 0, OPTION_TEXT, PLACE(input.id), "NAME", NULL,
      "column, array or field of the samples' ids (default: id, sample, index)", 0, 0},
-    {"member", 0, OPTION_TEXT, PLACE(member), "NAME", NULL, "column of the members in a table (default: member, head)",
-     0, 0},
-    {"separator", 0, OPTION_TEXT, PLACE(separator), "CHAR", NULL,
+    {"member", 0, OPTION_TEXT, PLACE(input.member), "NAME", NULL,
+     "column of the members in a table (default: member, head)", 0, 0},
+    {"separator", 0, OPTION_TEXT, PLACE(input.separator), "CHAR", NULL,
      "between the fields of a table: comma, semicolon, tab or space (default: recognised)", 0, 0},
-    {"decimal", 0, OPTION_TEXT, PLACE(decimal), "point|comma", NULL,
+    {"decimal", 0, OPTION_TEXT, PLACE(input.decimal), "point|comma", NULL,
      "decimal mark of the numbers in a table (default: recognised)", 0, 0},
     {"logits", 0, OPTION_FLAG, PLACE(logits), NULL, NULL,
      "the file holds logits (known by itself for arrays named Z or logits)", 0, 0},
-    {"temperature", 0, OPTION_TEXT, PLACE(temperature), "T|FILE", NULL,
+    {"temperature", 0, OPTION_TEXT, PLACE(input.temperature), "T|FILE", NULL,
      "divide logits by T: a number, a comma list with one a member, or a file from 'vargate calibrate'", 0, 0},
     {"multilabel", 0, OPTION_FLAG, PLACE(multilabel), NULL, NULL, "every class is a yes/no label of its own", 0, 0},
     {"multilabel-form", 0, OPTION_CHOICE, PLACE(multilabel_form), "continuous|literal", "continuous",
@@ -33,7 +33,7 @@ const option_entry score_option_entries[] = {
      "gate settings, each > 0; a larger k abstains more, but gated measures need not fall with it; a file of 'vargate "
      "fit-k': --class-k FILE -k 1",
      0, 0},
-    {"class-k", 0, OPTION_TEXT, PLACE(class_k), "FILE", NULL,
+    {"class-k", 0, OPTION_TEXT, PLACE(input.class_k), "FILE", NULL,
      "a k for every class, from 'vargate fit-k' (.json); the gate settings are multiples of it", 0, 0},
     {"preset", 0, OPTION_CHOICE, PLACE(preset), "paper|vge|mljku", "paper",
      "conventions of the paper or of published code", 0, 0},
@@ -53,17 +53,17 @@ const option_entry score_option_entries[] = {
      "pairwise, "
      "baselines (maxprob gap topstd votes), ungated, gated, margin",
      0, 0},
-    {"axes", 0, OPTION_TEXT, PLACE(axes), "LETTERS", NULL,
+    {"axes", 0, OPTION_TEXT, PLACE(input.axes), "LETTERS", NULL,
      "what the axes of the file are, a letter each in their order: N samples, M members, C classes, and H W D of "
      "images and volumes, whose sites are then samples: MNC, NMCHW, ... (default: NMC)",
      0, 0},
     {"format", 0, OPTION_CHOICE, PLACE(format), SCORE_FORMAT_WORDS, NULL,
      "of predictions on standard input, PRED = - (default: a binary one, known by its content)", 0, 0},
-    {"key", 0, OPTION_TEXT, PLACE(key), "NAME", NULL,
+    {"key", 0, OPTION_TEXT, PLACE(input.key), "NAME", NULL,
      "array to take from the file (default: P, Q or Z, or the only one that fits); A,B,... or PREFIX*: one a member", 0,
      0},
-    {"threads", 't', OPTION_COUNT, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it", 0,
-     1024},
+    {"threads", 't', OPTION_UNSIGNED, PLACE(threads), "T", "0", "threads; 0: one per core; results do not depend on it",
+     0, 1024},
 };
 const size_t score_option_count = sizeof score_option_entries / sizeof *score_option_entries;
 
@@ -85,7 +85,7 @@ static int scoring_options(vg_score_options *out, const score_options *options) 
     out->renormalise = options->renormalise;
     out->k = options->k.values;
     out->k_count = options->k.count;
-    out->threads = (unsigned)options->threads;
+    out->threads = options->threads;
     return CLI_OK;
 }
 
@@ -95,48 +95,20 @@ const char *score_format_word(int index) {
 }
 
 int score_options_request(score_request *out, const score_options *options) {
-    vg_input_options input = VG_INPUT_OPTIONS_INIT;
+    vg_input_options input = options->input;
+    input.struct_size = sizeof input;
     if (options->measures && vg_fields_parse(&input.fields, options->measures) != VG_OK)
         return console_usage("--measures: %s", vg_error_message());
     int code = scoring_options(&out->scoring, options);
     if (code != CLI_OK)
         return code;
-    input.key = options->key;
-    input.axes = options->axes;
     input.logits = options->logits ? 1 : -1;
-    input.classes = options->classes;
-    input.id = options->id;
-    input.member = options->member;
-    input.separator = options->separator;
-    input.decimal = options->decimal;
-    input.labels = options->labels;
-    input.labels_key = options->labels_key;
-    input.labels_from = (int)options->labels_from;
-    input.temperature = options->temperature;
-    if (options->class_k && options->k.file)
+    if (input.class_k && options->k.file)
         return console_usage("-k %s and --class-k both name a file with a k for every class", options->k.file);
-    input.class_k = options->class_k ? options->class_k : options->k.file;
+    if (options->k.file)
+        input.class_k = options->k.file;
     input.scoring = &out->scoring;
     input.format = score_format_word(options->format);
     out->input = input;
     return CLI_OK;
-}
-
-int score_options_defaults(score_options *options) {
-    option_group group = SCORE_OPTION_GROUP(*options);
-    return options_defaults(&group, 1);
-}
-
-size_t score_option_subset(option_entry *out, const char *const *without) {
-    _Static_assert(sizeof score_option_entries / sizeof *score_option_entries <= SCORE_OPTION_ROOM,
-                   "room for every option");
-    size_t count = 0;
-    for (size_t i = 0; i < score_option_count; i++) {
-        bool left_out = false;
-        for (const char *const *name = without; *name; name++)
-            left_out |= strcmp(score_option_entries[i].name, *name) == 0;
-        if (!left_out)
-            out[count++] = score_option_entries[i];
-    }
-    return count;
 }

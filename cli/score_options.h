@@ -10,25 +10,22 @@
 #include "command_options.h"
 #include "vargate/vargate.h"
 
-/* As typed. */
 typedef struct score_options {
-    const char *labels, *key, *temperature, *class_k, *measures;
-    const char *labels_key, *classes, *id, *member, *separator, *decimal;
+    vg_input_options input; /* what options name in the library's own terms; completed by score_options_request */
+    const char *measures;
     bool logits, multilabel, normalise, renormalise;
     int multilabel_form, preset, pairs, sigma, log_base, format;
-    const char *axes;
     option_reals k;
-    size_t threads, labels_from;
+    unsigned threads;
 } score_options;
 
 extern const option_entry score_option_entries[];
-enum { SCORE_OPTION_ROOM = 32 }; /* more than there are */
 extern const size_t score_option_count;
-/* Copies the entries except those named in `without` (ends with NULL) to `out` (room for SCORE_OPTION_ROOM); returns
- * how many.
- */
-size_t score_option_subset(option_entry *out, const char *const *without);
-#define SCORE_OPTION_GROUP(options) {"Scoring", score_option_entries, score_option_count, &(options)}
+/* The group of a command; of those without the options named in `without` (ends with NULL). */
+#define SCORE_OPTION_GROUP(options) \
+    {"Scoring", score_option_entries, score_option_count, &(options), NULL}
+#define SCORE_OPTION_SUBSET(title, options, without) \
+    {title, score_option_entries, score_option_count, &(options), without}
 
 /* Words of --format; its value as the library takes it, NULL where it was not given. */
 #define SCORE_FORMAT_WORDS "npy|npz|safetensors|csv|tsv|jsonl|json"
@@ -36,8 +33,6 @@ const char *score_format_word(int index);
 
 /* Words of --device, in the order of vg_score_device. */
 #define SCORE_DEVICE_WORDS "cpu|auto|cuda"
-
-int score_options_defaults(score_options *options);
 
 /* The options as the library takes them. `input` points to `scoring` and both borrow from the score_options: neither is
  * copied or moved. */

@@ -2,9 +2,7 @@
 #include "cli.h"
 
 static void put_stats(text_table *table, size_t row, size_t column, const vg_column_stats *stats) {
-    table_number(table, row, column, stats->mean, 5);
-    table_number(table, row, column + 1, stats->median, 5);
-    table_number(table, row, column + 2, stats->p95, 5);
+    table_figures(table, row, column, "555", (double[]){stats->mean, stats->median, stats->p95});
 }
 
 static int print_measures(const vg_score_result *r) {
@@ -72,7 +70,7 @@ int score_prepare(score_request *request, vg_score_file_options *how, const scor
     how->output = to->output;
     how->force = to->force;
     how->summary = !to->output || to->json;
-    how->job = to->output ? console_job_guarded(state) : console_job_listener(state);
+    how->job = console_job_writing(state, to->output);
     return CLI_OK;
 }
 

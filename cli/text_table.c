@@ -51,21 +51,26 @@ void table_text(text_table *table, size_t row, size_t column, const char *text) 
 double table_value(double value) { return fabs(value) < 1e-14 ? 0 : value; }
 
 void table_number(text_table *table, size_t row, size_t column, double value, int digits) {
-    if (table->failed)
-        return;
-    if (isnan(value))
-        table_text(table, row, column, "-");
-    else
-        snprintf(cell(table, row, column), TABLE_CELL - 2, "%.*g", digits, table_value(value));
+    char text[2 * TABLE_CELL] = "-";
+    if (!isnan(value))
+        snprintf(text, sizeof text, "%.*g", digits, table_value(value));
+    table_text(table, row, column, text);
 }
 
 void table_percent(text_table *table, size_t row, size_t column, double value) {
-    if (table->failed)
-        return;
-    if (isnan(value))
-        table_text(table, row, column, "-");
-    else
-        snprintf(cell(table, row, column), TABLE_CELL - 2, "%.2f %%", fabs(value) < 5e-5 ? 0 : 100 * value);
+    char text[TABLE_CELL] = "-";
+    if (!isnan(value))
+        snprintf(text, sizeof text, "%.2f %%", fabs(value) < 5e-5 ? 0 : 100 * value);
+    table_text(table, row, column, text);
+}
+
+void table_figures(text_table *table, size_t row, size_t column, const char *kinds, const double *values) {
+    for (; *kinds; kinds++, values++, column++) {
+        if (*kinds == '%')
+            table_percent(table, row, column, *values);
+        else
+            table_number(table, row, column, *values, *kinds == '#' ? 12 : *kinds - '0');
+    }
 }
 
 void table_mark(text_table *table, size_t row, size_t column) {

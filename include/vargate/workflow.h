@@ -544,11 +544,15 @@ VG_API vg_status vg_page_write(vg_page **out, const char *input, const char *fol
                                const vg_page_options *options);
 /* Frees it with all that belongs to it. NULL is accepted. */
 VG_API void vg_page_free(vg_page *page);
-/* Writes figure number `figure` as a gnuplot script with its data inside to the sink. terminal: "svg", "pdfcairo" or
- * "pngcairo"; output: the file that gnuplot shall write. VG_ERR_ARGUMENT when the page does not have the figure; a
- * status of the sink is handed on. */
-VG_API vg_status vg_page_figure_script(const vg_page *page, size_t figure, const char *terminal, const char *output,
-                                       const vg_sink *sink);
+/* Runs gnuplot in `folder` with the script, `length` bytes, as its standard input, until it ends. VG_OK when it ended
+ * well, VG_ERR_UNSUPPORTED when it is not installed, else any other status. */
+typedef vg_status (*vg_gnuplot_fn)(void *context, const char *folder, const char *script, size_t length);
+/* Draws the figures that the page has as .svg, .pdf and .png into FOLDER/figures, which is made where it is missing;
+ * figures of an earlier page that this one does not have are removed. The library starts no program: `gnuplot` is
+ * called once, from the calling thread, with one script for all files. NULL, or where it answers VG_ERR_UNSUPPORTED:
+ * nothing is drawn and all figures of an earlier page are removed. `*files`: how many files were drawn. VG_ERR_IO,
+ * naming the first, when some were not. */
+VG_API vg_status vg_page_draw(size_t *files, const vg_page *page, vg_gnuplot_fn gnuplot, void *context);
 
 /* --- a whole run -------------------------------------------------------------------------------------------------- */
 

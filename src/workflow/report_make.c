@@ -2,7 +2,7 @@
  * the page.
  *
  * A run is a folder: test.npz (or scores.npz where there are no predictions), temps.json, metrics.jsonl, ood-NAME.npz,
- * recipe.yaml. Figures are scripts (vg_report__figure_script); drawing them is left to the caller. */
+ * recipe.yaml. Figures for print are drawn by report_draw.c. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -445,8 +445,3 @@ void vg_page_free(vg_page *shown) {
 }
 
 const vg_report *vg_page__report(const vg_page *page) { return &((const page_data *)page)->report; }
-
-vg_status vg_page_figure_script(const vg_page *page, size_t figure, const char *terminal, const char *output,
-                                const vg_sink *sink) {
-    return vg_report__figure_script(vg_page__report(page), figure, terminal, output, sink);
-}
