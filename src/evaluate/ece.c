@@ -1,8 +1,9 @@
 /* ece.c - expected and maximum calibration error alone, for callers who want nothing else.
  *
- * One pass over the probabilities, and no memory but the bins. Bins and sums are those of the tally
- * (base/calibration_bins.h), added in the same order, so that the figures are vg_evaluate's to the bit. The confidence
- * is the largest probability; where several classes have it, the lowest of them is the prediction. */
+ * One pass over the probabilities, and no memory but the bins and a block of widened float32 rows. Bins and sums are
+ * those of the tally (base/calibration_bins.h), added in the same order, so that the figures are vg_evaluate's to the
+ * bit. The confidence is the largest probability; where several classes have it, the lowest of them is the prediction.
+ */
 #include "evaluate/evaluate_internal.h"
 
 typedef struct bin_sums {
@@ -17,49 +18,18 @@ typedef struct ece_job {
     bin_sums *sums; /* bins */
 } ece_job;
 
-/* The functions for one element type. A macro makes them, so that float32 probabilities need no copy in float64.
- * is_prediction_TYPE tells whether `label` is the lowest class that has the largest value; count_TYPE adds all rows to
- * the bins. Its maximum runs in two chains, so that one comparison need not wait for the other. */
-#define DEFINE_COUNT(TYPE)                                                                                             \
-    static inline bool is_prediction_##TYPE(const TYPE *row, TYPE most, size_t label) {                                \
-        if (row[label] < most)                                                                                         \
-            return false;                                                                                              \
-        for (size_t j = 0; j < label; j++)                                                                             \
-            if (row[j] == most)                                                                                        \
-                return false;                                                                                          \
-        return true;                                                                                                   \
-    }                                                                                                                  \
-    static vg_status count_##TYPE(const ece_job *job, const TYPE *p) {                                                 \
-        for (size_t i = 0, c = job->c; i < job->n; i++) {                                                              \
-            const TYPE *row = p + i * c;                                                                               \
-            TYPE most = row[0], other = row[c - 1];                                                                    \
-            bool valid = row[0] >= 0 && row[c - 1] >= 0; /* false for a NaN */                                         \
-            double even = (double)row[0], odd = (double)row[c - 1];                                                    \
-            size_t j = 1;                                                                                              \
-            for (; j + 2 < c; j += 2) {                                                                                \
-                most = row[j] > most ? row[j] : most;                                                                  \
-                other = row[j + 1] > other ? row[j + 1] : other;                                                       \
-                valid &= (row[j] >= 0) & (row[j + 1] >= 0);                                                            \
-                even += (double)row[j];                                                                                \
-                odd += (double)row[j + 1];                                                                             \
-            }                                                                                                          \
-            if (j + 1 < c) {                                                                                           \
-                most = row[j] > most ? row[j] : most;                                                                  \
-                valid &= row[j] >= 0;                                                                                  \
-                even += (double)row[j];                                                                                \
-            }                                                                                                          \
-            most = other > most ? other : most;                                                                        \
-            VG_TRY(check_row(job, i, valid &&most <= (TYPE)1.002, even + odd));                                        \
-            bin_sums *bin = &job->sums[vg_base__bin(job->edges, job->bins, (double)most)];                             \
-            bin->confidence += (double)most;                                                                           \
-            bin->correct += is_prediction_##TYPE(row, most, (size_t)job->labels[i]);                                   \
-            bin->count++;                                                                                              \
-        }                                                                                                              \
-        return VG_OK;                                                                                                  \
-    }
+/* Whether `label` is the lowest class that has the largest value. */
+static inline bool is_prediction(const double *row, double most, size_t label) {
+    if (row[label] < most)
+        return false;
+    for (size_t j = 0; j < label; j++)
+        if (row[j] == most)
+            return false;
+    return true;
+}
 
-static inline vg_status check_row(const ece_job *job, size_t i, bool valid, double sum) {
-    if (!valid)
+static vg_status check_row(const ece_job *job, size_t i, bool valid, double sum) {
+    if (!valid || isnan(sum))
         return vg_base__fail(VG_ERR_DATA, "sample %zu: a probability is negative, above 1 or not a number", i);
     if (!(fabs(sum - 1) <= 1e-3))
         return vg_base__fail(VG_ERR_DATA, "sample %zu: the probabilities sum to %.9g, not 1", i, sum);
@@ -69,12 +39,42 @@ static inline vg_status check_row(const ece_job *job, size_t i, bool valid, doub
     return VG_OK;
 }
 
-DEFINE_COUNT(float)
-DEFINE_COUNT(double)
+enum { BLOCK = 128 }; /* rows */
 
-static vg_status measure(double *ece, double *mce, const ece_job *job, const void *p, vg_dtype dtype) {
+/* Adds rows first .. first + n - 1 to the bins. */
+static vg_status count(const ece_job *job, const double *p, size_t first, size_t n) {
+    double most[BLOCK], least[BLOCK], sum[BLOCK];
+    const int64_t *labels = job->labels + first;
+    vg_evaluate__rows()->extremes(most, least, sum, p, n, job->c);
+    for (size_t i = 0; i < n; i++, p += job->c) {
+        bool in_range = least[i] >= 0 && most[i] <= 1.002;
+        if (!in_range || !(fabs(sum[i] - 1) <= 1e-3) || (uint64_t)labels[i] >= job->c)
+            return check_row(job, first + i, in_range, sum[i]);
+        bin_sums *bin = &job->sums[vg_base__bin(job->edges, job->bins, most[i])];
+        bin->confidence += most[i];
+        bin->correct += is_prediction(p, most[i], (size_t)labels[i]);
+        bin->count++;
+    }
+    return VG_OK;
+}
+
+/* float32 probabilities are widened block by block. */
+static vg_status count_all(const ece_job *job, const void *p, vg_dtype dtype, double *wide) {
+    for (size_t first = 0; first < job->n; first += BLOCK) {
+        size_t n = job->n - first < BLOCK ? job->n - first : BLOCK, values = n * job->c;
+        const double *rows = wide;
+        if (dtype == VG_F64)
+            rows = (const double *)p + first * job->c;
+        for (size_t i = 0; dtype == VG_F32 && i < values; i++)
+            wide[i] = (double)((const float *)p + first * job->c)[i];
+        VG_TRY(count(job, rows, first, n));
+    }
+    return VG_OK;
+}
+
+static vg_status measure(double *ece, double *mce, const ece_job *job, const void *p, vg_dtype dtype, double *wide) {
     vg_base__bin_edges(job->edges, job->bins);
-    VG_TRY(dtype == VG_F32 ? count_float(job, p) : count_double(job, p));
+    VG_TRY(count_all(job, p, dtype, wide));
     vg_bin_gaps gaps = {0};
     for (size_t b = 0; b < job->bins; b++)
         vg_base__add_bin(&gaps, (double)job->sums[b].count, job->sums[b].confidence, (double)job->sums[b].correct);
@@ -95,11 +95,15 @@ vg_status vg_calibration_error(double *ece, double *mce, const void *p, vg_dtype
         return vg_base__fail(VG_ERR_ARGUMENT,
                              "calibration error: %zu classes and %zu bins, expected at least 2 and 1 to %d", c, bins,
                              VG_BINS_MOST);
+    double *wide = NULL; /* BLOCK x c */
     ece_job job = {.labels = labels, .n = n, .c = c, .bins = bins};
     VG_TRY(vg_base__zalloc(&job.sums, bins, sizeof *job.sums, "bins"));
     vg_status status = vg_base__alloc(&job.edges, bins + 1, sizeof *job.edges, "bin edges");
+    if (status == VG_OK && dtype == VG_F32)
+        status = vg_base__alloc(&wide, c, BLOCK * sizeof *wide, "probabilities");
     if (status == VG_OK)
-        status = measure(ece, mce, &job, p, dtype);
+        status = measure(ece, mce, &job, p, dtype, wide);
+    vg_base__release(wide);
     vg_base__release(job.sums);
     vg_base__release(job.edges);
     return status;

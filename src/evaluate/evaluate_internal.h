@@ -139,6 +139,8 @@ typedef struct vg_row_kernels {
     /* Finds the first value outside 0 .. most or NaN. The index may be up to 7 before it; SIZE_MAX when there is
      * none. */
     size_t (*find_out_of_range)(const double *values, size_t count, double most);
+    /* Of n rows of c probabilities each the largest, the smallest and the sum, which is NaN where one of them is. */
+    void (*extremes)(double *most, double *least, double *sum, const double *p, size_t n, size_t c);
 } vg_row_kernels;
 extern const vg_row_kernels vg_evaluate__rows_plain;
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

@@ -107,8 +107,33 @@ static size_t find_out_of_range(const double *values, size_t count, double most)
     return i < count ? i : SIZE_MAX;
 }
 
+/* In two chains, so that one comparison need not wait for the other. */
+static void extremes(double *most, double *least, double *sum, const double *p, size_t n, size_t c) {
+    for (size_t i = 0; i < n; i++, p += c) {
+        double high = p[0], other = p[c - 1], low = p[0], under = p[c - 1], even = p[0], odd = p[c - 1];
+        size_t j = 1;
+        for (; j + 2 < c; j += 2) {
+            high = p[j] > high ? p[j] : high;
+            other = p[j + 1] > other ? p[j + 1] : other;
+            low = p[j] < low ? p[j] : low;
+            under = p[j + 1] < under ? p[j + 1] : under;
+            even += p[j];
+            odd += p[j + 1];
+        }
+        if (j + 1 < c) {
+            high = p[j] > high ? p[j] : high;
+            low = p[j] < low ? p[j] : low;
+            even += p[j];
+        }
+        most[i] = other > high ? other : high;
+        least[i] = under < low ? under : low;
+        sum[i] = even + odd;
+    }
+}
+
 const vg_row_kernels vg_evaluate__rows_plain = {gather_rows, prefix_sums, fix_bucket_order, 1,
-                                                find_errors, walk,        samples,          find_out_of_range};
+                                                find_errors, walk,        samples,          find_out_of_range,
+                                                extremes};
 
 const vg_row_kernels *vg_evaluate__rows(void) {
 #if defined(__x86_64__) && defined(VG_WITH_EVALUATE_X86)

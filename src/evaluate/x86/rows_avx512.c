@@ -285,8 +285,29 @@ static size_t find_out_of_range(const double *values, size_t count, double most)
     return SIZE_MAX;
 }
 
+/* Eight rows at a time, one class of all of them a vector. */
+static void extremes(double *most, double *least, double *sum, const double *p, size_t n, size_t c) {
+    const __m512i places =
+        _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)c));
+    for (size_t i = 0; i < n; i += 8) {
+        __mmask8 some = lanes(n - i);
+        const double *row = p + i * c;
+        __m512d high = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), some, places, row, 8), low = high, all = high;
+        for (size_t j = 1; j < c; j++) {
+            __m512d x = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), some, places, row + j, 8);
+            high = _mm512_max_pd(high, x);
+            low = _mm512_min_pd(low, x);
+            all = _mm512_add_pd(all, x);
+        }
+        _mm512_mask_storeu_pd(most + i, some, high);
+        _mm512_mask_storeu_pd(least + i, some, low);
+        _mm512_mask_storeu_pd(sum + i, some, all);
+    }
+}
+
 const vg_row_kernels vg_evaluate__rows_avx512 = {gather_rows, prefix_sums, fix_bucket_order, 0,
-                                                 find_errors, walk,        samples,          find_out_of_range};
+                                                 find_errors, walk,        samples,          find_out_of_range,
+                                                 extremes};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
